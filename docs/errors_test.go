@@ -2,12 +2,8 @@ package docs_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -41,35 +37,16 @@ func exportedErrors(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, dir := range publicPackages {
-		for _, name := range exportedNames(t, filepath.Join("..", filepath.FromSlash(dir))) {
-			if strings.HasPrefix(name, "Err") || strings.HasSuffix(name, "Error") {
+		all := map[string]bool{}
+		exported(t, dir, all, map[string]map[string]bool{})
+		for name := range all {
+			if ast.IsExported(name) && (strings.HasPrefix(name, "Err") || strings.HasSuffix(name, "Error")) {
 				names = append(names, filepath.Base(dir)+"."+name)
 			}
 		}
 	}
 	require.NotEmpty(t, names)
 	return names
-}
-
-// exportedNames are the exported variables and types of the package in dir.
-func exportedNames(t *testing.T, dir string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	require.NoError(t, err)
-	var names []string
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
-		require.NoError(t, err)
-		for _, decl := range parsed.Decls {
-			names = append(names, declared(decl)...)
-		}
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 }
 
 // declared are the names of variables and types in a declaration.

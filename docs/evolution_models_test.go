@@ -94,8 +94,7 @@ func newGenerations(t *testing.T) *generations {
 
 func (g *generations) open(t *testing.T) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(g.client, entity.Config{Table: g.table, Clock: g.now, NewID: func() string { return rand.Text() }})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(g.client, entity.Config{Table: g.table, Clock: g.now, NewID: func() string { return rand.Text() }}))
 	return db
 }
 

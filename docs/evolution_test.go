@@ -208,8 +208,7 @@ func TestRepairBindsItemsFromBefore(t *testing.T) {
 func TestACopyFromBeforeVersionsIsRestored(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
-	forgetful, err := entity.New[forgetfulWorker](g.open(t))
-	require.NoError(t, err)
+	forgetful := entity.Must(entity.New[forgetfulWorker](g.open(t)))
 	for _, name := range []string{"Ada", "Bea"} { // two lives, since nothing shows which the second of the first
 		_, err := forgetful.Create(t.Context(), forgetfulWorker{ID: "w-1", Team: "t-1", Name: name})
 		require.NoError(t, err)
@@ -250,11 +249,9 @@ func TestEvolution_AChangedTTLIsThatOfLaterWrites(t *testing.T) {
 		Version int64  `dynamodbav:"version" entity:"version"`
 	}
 	g := newGenerations(t)
-	first, err := entity.New[brief](g.open(t))
-	require.NoError(t, err)
-	later, err := entity.New[lasting](g.open(t))
-	require.NoError(t, err)
-	_, err = first.Create(t.Context(), brief{ID: "d-1", Text: "a"})
+	first := entity.Must(entity.New[brief](g.open(t)))
+	later := entity.Must(entity.New[lasting](g.open(t)))
+	_, err := first.Create(t.Context(), brief{ID: "d-1", Text: "a"})
 	require.NoError(t, err)
 	b, l := entity.Fields[brief](), entity.Fields[lasting]()
 	_, err = first.Update(t.Context(), brief{ID: "d-1"}, entity.Set(&b.Text, "b"))
@@ -266,8 +263,7 @@ func TestEvolution_AChangedTTLIsThatOfLaterWrites(t *testing.T) {
 	g.mu.Lock()
 	g.at = g.at.Add(48 * time.Hour)
 	g.mu.Unlock()
-	past, err := versioned.Of(later)
-	require.NoError(t, err)
+	past := entity.Must(versioned.Of(later))
 	states, err := past.List(lasting{ID: "d-1"}).Collect(t.Context())
 	require.NoError(t, err)
 	require.Len(t, states, 1)
@@ -286,9 +282,8 @@ func TestEvolution_AChangedKeyTemplateLeavesItemsBehind(t *testing.T) {
 	}
 	g := newGenerations(t)
 	g.before(t, "w-1", "")
-	store, err := entity.New[moved](g.open(t))
-	require.NoError(t, err)
-	_, err = store.Get(t.Context(), moved{ID: "w-1", Team: "t-1"}, entity.Consistent())
+	store := entity.Must(entity.New[moved](g.open(t)))
+	_, err := store.Get(t.Context(), moved{ID: "w-1", Team: "t-1"}, entity.Consistent())
 	require.True(t, errors.Is(err, entity.ErrNotFound))
 	items, err := store.Scan().Collect(t.Context())
 	require.NoError(t, err)
@@ -306,9 +301,8 @@ func TestEvolution_AnItemEntersALaterIndexWhenItIsWritten(t *testing.T) {
 		Name string `dynamodbav:"name"`
 	}
 	g := newGenerations(t)
-	first, err := entity.New[unindexed](g.open(t))
-	require.NoError(t, err)
-	_, err = first.Create(t.Context(), unindexed{ID: "w-1", Team: "t-1", Name: "Ada"})
+	first := entity.Must(entity.New[unindexed](g.open(t)))
+	_, err := first.Create(t.Context(), unindexed{ID: "w-1", Team: "t-1", Name: "Ada"})
 	require.NoError(t, err)
 	byTeam, err := g.old.Index("byTeam")
 	require.NoError(t, err)
@@ -395,15 +389,12 @@ func TestEvolution_AChangedPolicyCountsForLaterDeletes(t *testing.T) {
 		Place string `dynamodbav:"place"`
 	}
 	g := newGenerations(t)
-	freeing, err := entity.New[free](g.open(t))
-	require.NoError(t, err)
-	reserving, err := entity.New[reserve](g.open(t))
-	require.NoError(t, err)
-	bin, err := lifecycle.Of(reserving)
-	require.NoError(t, err)
+	freeing := entity.Must(entity.New[free](g.open(t)))
+	reserving := entity.Must(entity.New[reserve](g.open(t)))
+	bin := entity.Must(lifecycle.Of(reserving))
 	var violation *unique.ViolationError
 
-	_, err = freeing.Create(t.Context(), free{ID: "a", Place: "1A"})
+	_, err := freeing.Create(t.Context(), free{ID: "a", Place: "1A"})
 	require.NoError(t, err)
 	require.NoError(t, freeing.Delete(t.Context(), free{ID: "a"}))
 	_, err = reserving.Create(t.Context(), reserve{ID: "b", Place: "1A"})
@@ -432,10 +423,9 @@ func TestEvolution_RolesThatComeLaterBindWhatIsWritten(t *testing.T) {
 	}
 	g := newGenerations(t)
 	g.before(t, "w-1", "")
-	store, err := entity.New[strict](g.open(t))
-	require.NoError(t, err)
+	store := entity.Must(entity.New[strict](g.open(t)))
 	f, key := entity.Fields[strict](), strict{ID: "w-1"}
-	_, err = store.Update(t.Context(), key, entity.Set(&f.Name, "Bea"))
+	_, err := store.Update(t.Context(), key, entity.Set(&f.Name, "Bea"))
 	require.NoError(t, err)
 	_, err = store.Put(t.Context(), strict{ID: "w-1", Name: "Bea"})
 	var input *entity.InputError

@@ -92,10 +92,8 @@ var printedKey = regexp.MustCompile(`pk=("(?:[^"\\]|\\.)*")`)
 // keyText composes the partition key of v, a value of an entity named Part.
 func keyText[T any](t *testing.T, template, what string, v T) string {
 	t.Helper()
-	db, err := entity.Open(nil, config("app"))
-	require.NoError(t, err)
-	store, err := entity.New[T](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, config("app")))
+	store := entity.Must(entity.New[T](db))
 	plan := store.Op().CheckExists(v).String()
 	found := printedKey.FindStringSubmatch(plan)
 	require.NotNil(t, found, plan)
@@ -107,18 +105,14 @@ func keyText[T any](t *testing.T, template, what string, v T) string {
 // planExamples prints plans and queries; nothing is sent.
 func planExamples(t *testing.T, made map[string]string) {
 	t.Helper()
-	db, err := entity.Open(nil, config("app"))
-	require.NoError(t, err)
-	employees, err := entity.New[employee](db)
-	require.NoError(t, err)
-	readings, err := timeseries.New[telemetry](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, config("app")))
+	employees := entity.Must(entity.New[employee](db))
+	readings := entity.Must(timeseries.New[telemetry](db))
 	e, r := entity.Fields[employee](), entity.Fields[telemetry]()
 
 	made["plan-readme"] = plannedAppend(t)
 	made["plan-update"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Set(&e.TenantID, "t-2")).String()
-	members, err := entity.New[member](db)
-	require.NoError(t, err)
+	members := entity.Must(entity.New[member](db))
 	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
 	made["plan-update-read"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Remove(&e.Department)).String()
 
@@ -145,10 +139,8 @@ func planExamples(t *testing.T, made map[string]string) {
 // plannedAppend prints the plan of an append, with the README's declaration.
 func plannedAppend(t *testing.T) string {
 	t.Helper()
-	db, err := entity.Open(nil, config("app"))
-	require.NoError(t, err)
-	series, err := timeseries.New[readmeTelemetry](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, config("app")))
+	series := entity.Must(timeseries.New[readmeTelemetry](db))
 	return series.Op().Append(readmeTelemetry{DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
 }
 
@@ -156,14 +148,12 @@ func plannedAppend(t *testing.T) string {
 func storedEmployees(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
-	db, err := entity.Open(client, config(table))
-	require.NoError(t, err)
-	employees, err := entity.New[employee](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, config(table)))
+	employees := entity.Must(entity.New[employee](db))
 	require.NoError(t, db.CreateTables(t.Context()))
 
 	v := employee{EmployeeID: "e-1", TenantID: "t-1", Department: "R&D"}
-	_, err = employees.Create(t.Context(), v)
+	_, err := employees.Create(t.Context(), v)
 	require.NoError(t, err)
 	made["item-created"] = dump(t, client, table, "pk", "sk")
 
@@ -186,14 +176,12 @@ func keepExpired(t *testing.T, client *dynamodb.Client, table string) {
 func storedSeries(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
-	db, err := entity.Open(client, config(table))
-	require.NoError(t, err)
-	readings, err := timeseries.New[telemetry](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, config(table)))
+	readings := entity.Must(timeseries.New[telemetry](db))
 	require.NoError(t, db.CreateTables(t.Context()))
 	keepExpired(t, client, table)
 
-	_, _, err = readings.Upsert(t.Context(), telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"})
+	_, _, err := readings.Upsert(t.Context(), telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"})
 	require.NoError(t, err)
 	made["series-enriched"] = dump(t, client, table, "pk", "sk")
 
@@ -204,10 +192,8 @@ func storedSeries(t *testing.T, made map[string]string) {
 	made["series-appended"] = dump(t, client, table, "pk", "sk")
 
 	client, table = localdb.Test(t)
-	db, err = entity.Open(client, config(table))
-	require.NoError(t, err)
-	meters, err := timeseries.New[meter](db)
-	require.NoError(t, err)
+	db = entity.Must(entity.Open(client, config(table)))
+	meters := entity.Must(timeseries.New[meter](db))
 	require.NoError(t, db.CreateTables(t.Context()))
 	for _, stream := range []string{"heat", "power"} {
 		_, err = meters.Append(t.Context(), meter{Site: "s-1", Stream: stream, Seq: 7, Value: 21})
@@ -230,13 +216,11 @@ func sortKeys(dumped string) string {
 func storedVerbatim(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
-	db, err := entity.Open(client, config(table))
-	require.NoError(t, err)
-	devices, err := entity.New[device](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, config(table)))
+	devices := entity.Must(entity.New[device](db))
 	require.NoError(t, db.CreateTables(t.Context()))
 	for batch, seen := range []time.Time{{}, time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)} {
-		_, err = devices.Create(t.Context(), device{ID: "d-7", Batch: batch + 1, LastSeen: seen})
+		_, err := devices.Create(t.Context(), device{ID: "d-7", Batch: batch + 1, LastSeen: seen})
 		require.NoError(t, err)
 	}
 	made["item-verbatim"] = dump(t, client, table, "device_id", "sk")

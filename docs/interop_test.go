@@ -21,10 +21,8 @@ func storedInterop(t *testing.T, made map[string]string) {
 		cfg.Namespace = entity.Namespace{Name: "timeseries-demo", Version: 1, Casing: entity.LowerCase}
 		return cfg
 	}
-	db, err := entity.Open(client, shared(table))
-	require.NoError(t, err)
-	readings, err := timeseries.New[interopTelemetry](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, shared(table)))
+	readings := entity.Must(timeseries.New[interopTelemetry](db))
 	require.NoError(t, db.CreateTables(t.Context()))
 	keepExpired(t, client, table)
 
@@ -36,9 +34,7 @@ func storedInterop(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	made["interop-series"] = dump(t, client, table, "pk", "sk")
 
-	paper, err := entity.Open(nil, shared("timeseries"))
-	require.NoError(t, err)
-	printed, err := timeseries.New[interopTelemetry](paper)
-	require.NoError(t, err)
+	paper := entity.Must(entity.Open(nil, shared("timeseries")))
+	printed := entity.Must(timeseries.New[interopTelemetry](paper))
 	made["interop-plan"] = printed.Op().Append(ev).String()
 }

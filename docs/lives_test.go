@@ -21,12 +21,9 @@ func storedLives(t *testing.T, made map[string]string) {
 	cfg.Clock = func() time.Time { return at }
 	id := cfg.NewID
 	cfg.NewID = func() string { return id() + run } // not the tokens of the series
-	db, err := entity.Open(client, cfg)
-	require.NoError(t, err)
-	members, err := entity.New[member](db)
-	require.NoError(t, err)
-	deleted, err := lifecycle.Of(members)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, cfg))
+	members := entity.Must(entity.New[member](db))
+	deleted := entity.Must(lifecycle.Of(members))
 	require.NoError(t, db.CreateTables(t.Context()))
 	keepExpired(t, client, table)
 	step := func(name string, sortKeys ...string) {
@@ -35,7 +32,7 @@ func storedLives(t *testing.T, made map[string]string) {
 	}
 
 	v := member{MemberID: "m-1", Team: "t-1", Email: "ada@x.org"}
-	_, err = members.Create(t.Context(), v)
+	_, err := members.Create(t.Context(), v)
 	require.NoError(t, err)
 	step("life-created", "#member", "#v#0000001", "member.email")
 	_, err = members.Update(t.Context(), v, entity.Set(&entity.Fields[member]().Team, "t-2"))

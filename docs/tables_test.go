@@ -87,11 +87,8 @@ func tableExamples(t *testing.T, made map[string]string) {
 
 func declaredTables[T any](t *testing.T, client entity.Client, cfg entity.Config) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(client, cfg)
-	require.NoError(t, err)
-	_, err = entity.New[T](db)
-	require.NoError(t, err)
-	_, err = entity.New[auditLine](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, cfg))
+	_ = entity.Must(entity.New[T](db))
+	_ = entity.Must(entity.New[auditLine](db))
 	return db
 }

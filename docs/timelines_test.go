@@ -35,10 +35,8 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	cfg.Tables = map[string]string{"views": table + "-views"}
 	id := cfg.NewID
 	cfg.NewID = func() string { return id() + run + "-t" } // not the tokens of others
-	db, err := entity.Open(client, cfg)
-	require.NoError(t, err)
-	readings, err := timeseries.New[telemetry](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(client, cfg))
+	readings := entity.Must(timeseries.New[telemetry](db))
 	view, err := timeline.New(db, timeline.Projection[place, whereabouts]{
 		Name: "places", Version: 1,
 		Source: timeline.Series(readings, timeline.PartitionKey(func(p place) telemetry {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -21,13 +22,12 @@ func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
 		keys = append(keys, Plain{ID: fmt.Sprint(i)})
 	}
 	for i := 0; i < 230; i += 2 {
-		_, err := b.other.Create(ctx, Plain{ID: fmt.Sprint(i), Count: i + 1})
-		require.NoError(t, err)
+		b.OK(b.other.Create(ctx, Plain{ID: fmt.Sprint(i), Count: i + 1}))
 	}
 	keys = append(keys, keys[4], keys[5], keys[4])
 	got, err := b.plain.GetMany(ctx, keys, entity.Consistent())
 	require.NoError(t, err)
-	require.Equal(t, 3, b.wire.Count("BatchGetItem"), "230 different keys, 100 a request")
+	require.Equal(t, 3, b.Wire.Count("BatchGetItem"), "230 different keys, 100 a request")
 	for i, v := range got {
 		if n := keys[i].ID; int(n[len(n)-1]-'0')%2 == 0 {
 			require.NotNil(t, v, n)
@@ -42,49 +42,30 @@ func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
 	require.Empty(t, none)
 }
 
-func TestGetMany_AsksAgainForWhatWasNotProcessed(t *testing.T) {
+func TestGetMany_KeysThatStayUnprocessedAreAnError(t *testing.T) {
 	b := newBench(t, 3)
-	ctx := t.Context()
-	_, err := b.other.Create(ctx, Plain{ID: "a"})
-	require.NoError(t, err)
-	b.wire.Inject(faults.Nth(1, faults.Unprocessed))
-	got, err := b.plain.GetMany(ctx, []Plain{{ID: "a"}, {ID: "b"}}, entity.Consistent())
-	require.NoError(t, err)
-	require.NotNil(t, got[0])
-	require.Nil(t, got[1])
-	b.wire.Reset()
-	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
-	_, err = b.plain.GetMany(ctx, []Plain{{ID: "a"}})
+	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
+	_, err := b.plain.GetMany(t.Context(), []Plain{{ID: "a"}})
 	var unprocessed *entity.UnprocessedError
 	require.ErrorAs(t, err, &unprocessed)
 	require.Equal(t, 1, unprocessed.Count)
-	require.Equal(t, 3, b.wire.Count("BatchGetItem"))
-}
-
-func TestGetMany_AMissingKeyPartIsFoundBeforeAnyRequest(t *testing.T) {
-	b := newBench(t, 0)
-	_, err := b.plain.GetMany(t.Context(), []Plain{{ID: "a"}, {}})
-	var input *entity.InputError
-	require.ErrorAs(t, err, &input)
-	require.Equal(t, "EDD-9101", input.Code)
-	require.Empty(t, b.wire.Requests())
+	require.Equal(t, 3, b.Wire.Count("BatchGetItem"))
 }
 
 func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	_, err := y.db.BatchWrite(t.Context(), y.puts(70)...)
-	require.NoError(t, err)
-	y.sent()
+	y.OK(y.DB.BatchWrite(t.Context(), y.puts(70)...))
+	y.Sent()
 	var loads []entity.GetOp
 	gs, bs := make([]Dial, 140), make([]Bare, 140)
 	for i := range 140 {
 		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i%80), Site: "as it was"}, Bare{ID: fmt.Sprint("b-", i%80)}
 		loads = append(loads, y.dial.Op().GetInto(&gs[i]), y.bare.Op().GetInto(&bs[i]))
 	}
-	found, err := y.db.BatchGet(t.Context(), loads...)
+	found, err := y.DB.BatchGet(t.Context(), loads...)
 	require.NoError(t, err)
-	require.Equal(t, []string{"BatchGetItem", "BatchGetItem"}, y.sent(), "160 different keys")
+	require.Equal(t, []string{"BatchGetItem", "BatchGetItem"}, y.Operations(), "160 different keys")
 	require.Len(t, found, 280)
 	for i := range 140 {
 		there := i%80 < 70
@@ -97,10 +78,10 @@ func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 			require.Equal(t, "as it was", gs[i].Site)
 		}
 	}
-	found, err = y.db.BatchGet(t.Context())
+	found, err = y.DB.BatchGet(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, found)
-	require.Empty(t, y.sent())
+	require.Empty(t, y.Operations())
 }
 
 // DynamoDB reads all keys of a table in one request alike, so consistent loads go by themselves, and first: an item that
@@ -111,74 +92,71 @@ func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
 	token := func() Token { return Token{User: "u", ID: "t"} }
 	a, b, c, other := token(), token(), token(), Token{User: "u", ID: "other"}
 	var handle entity.Image
-	found, err := l.db.BatchGet(t.Context(), s.Op().GetInto(&a), s.Op().GetInto(&b, entity.Consistent(), entity.IncludeExpired(), entity.KeepImage(&handle)), s.Op().GetInto(&other), s.Op().GetInto(&c))
+	found, err := l.DB.BatchGet(t.Context(), s.Op().GetInto(&a), s.Op().GetInto(&b, entity.Consistent(), entity.IncludeExpired(), entity.KeepImage(&handle)), s.Op().GetInto(&other), s.Op().GetInto(&c))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true, false, false}, found, "its time has passed, and one load shows it all the same")
 	require.Equal(t, 7, b.Uses)
-	requests := l.wire.Requests()
+	requests := l.Wire.Requests()
 	require.Len(t, requests, 2)
 	require.Contains(t, string(requests[0].Body), `"ConsistentRead":true`)
 	require.Contains(t, string(requests[1].Body), `"ConsistentRead":false`)
 	require.NotContains(t, string(requests[1].Body), "#t\"")
-	l.sent()
+	l.Sent()
 	d := token()
-	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&d, entity.IncludeExpired(), entity.KeepImage(&handle))))
+	require.NoError(t, l.DB.TransactGet(t.Context(), s.Op().GetInto(&d, entity.IncludeExpired(), entity.KeepImage(&handle))))
 	require.Equal(t, 7, d.Uses)
-	l.sent()
+	l.Sent()
 	_, err = s.Update(t.Context(), token(), entity.Set(&entity.Fields[Token]().Uses, 8), entity.FromImage(&handle))
 	require.ErrorIs(t, err, entity.ErrNotFound, "it is gone for writes")
+	_, err = s.Get(t.Context(), token())
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	l.OK(s.Get(t.Context(), token(), entity.IncludeExpired()))
 }
 
 func TestBatchGet_KeepSavesTheReadOfAWrite(t *testing.T) {
 	t.Parallel()
-	l, s := open[Employee](t)
-	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	l.sent()
+	l, s := opened(t, alice())
 	e, f := employeeKey("emp-alice"), entity.Fields[Employee]()
 	var handle entity.Image
-	found, err := l.db.BatchGet(t.Context(), s.Op().GetInto(&e, entity.KeepImage(&handle)))
+	found, err := l.DB.BatchGet(t.Context(), s.Op().GetInto(&e, entity.KeepImage(&handle)))
 	require.NoError(t, err)
 	require.Equal(t, []bool{true}, found)
-	_, err = s.Update(t.Context(), e, entity.Set(&f.Department, "Sales"), entity.FromImage(&handle))
-	require.NoError(t, err)
-	require.NotContains(t, l.sent(), "GetItem")
+	l.OK(s.Update(t.Context(), e, entity.Set(&f.Department, "Sales"), entity.FromImage(&handle)))
+	require.NotContains(t, l.Operations(), "GetItem")
 }
 
 func TestBatchGet_FailsWhole(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })
-	_, err := y.db.BatchWrite(t.Context(), y.puts(2)...)
-	require.NoError(t, err)
+	y.OK(y.DB.BatchWrite(t.Context(), y.puts(2)...))
 	g, b := Dial{ID: "g-1"}, Bare{ID: "b-1"}
 	loads := []entity.GetOp{y.dial.Op().GetInto(&g), y.bare.Op().GetInto(&b)}
-	y.sent()
+	y.Sent()
 	for _, fault := range []faults.Fault{faults.Unprocessed, faults.Throttle} {
-		y.wire.Inject(func(faults.Request) faults.Fault { return fault })
-		found, err := y.db.BatchGet(t.Context(), loads...)
+		y.Wire.Inject(func(faults.Request) faults.Fault { return fault })
+		found, err := y.DB.BatchGet(t.Context(), loads...)
 		require.Error(t, err)
 		require.Nil(t, found)
-		require.Len(t, y.sent(), 3)
+		require.Len(t, y.Operations(), 3)
 		var unprocessed *entity.UnprocessedError
 		if fault == faults.Unprocessed {
 			require.ErrorAs(t, err, &unprocessed)
 			require.Equal(t, 2, unprocessed.Count)
 		}
-		y.wire.Inject(faults.Nth(1, fault))
-		_, err = y.db.BatchGet(t.Context(), loads...)
-		require.NoError(t, err)
+		y.Wire.Inject(faults.Nth(1, fault))
+		y.OK(y.DB.BatchGet(t.Context(), loads...))
 		require.Equal(t, 1, g.Value)
-		require.Len(t, y.sent(), 2)
+		require.Len(t, y.Operations(), 2)
 		g, b = Dial{ID: "g-1"}, Bare{ID: "b-1"}
 		loads = []entity.GetOp{y.dial.Op().GetInto(&g), y.bare.Op().GetInto(&b)}
 	}
-	y.wire.Inject(nil)
+	y.Wire.Inject(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = y.db.BatchGet(ctx, loads...)
+	_, err := y.DB.BatchGet(ctx, loads...)
 	require.ErrorIs(t, err, context.Canceled)
-	y.patch(t, keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"), "value", str("x"))
-	_, err = y.db.BatchGet(t.Context(), loads...)
+	y.patch(keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"), "value", str("x"))
+	_, err = y.DB.BatchGet(t.Context(), loads...)
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
 	require.Equal(t, []any{Dial{ID: "g-1"}, Bare{ID: "b-1"}}, []any{g, b})
@@ -188,19 +166,19 @@ func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	g := Dial{ID: "a"}
-	elsewhere := declare[Dial](t, y.aside(t))
+	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw))
 	for code, load := range map[string]entity.GetOp{
 		"EDD-9101": y.dial.Op().GetInto(&Dial{}),
 		"EDD-9105": y.dial.Op().GetInto(nil),
 		"EDD-9108": y.dial.Op().GetInto(&g, nil),
 		"EDD-9114": elsewhere.Op().GetInto(&g),
 	} {
-		_, err := y.db.BatchGet(t.Context(), y.dial.Op().GetInto(&g), load)
-		requireInput(t, err, code, map[string]string{"EDD-9101": "ID"}[code])
+		_, err := y.DB.BatchGet(t.Context(), y.dial.Op().GetInto(&g), load)
+		dbtest.RequireInput(t, err, code, map[string]string{"EDD-9101": "ID"}[code])
 	}
-	_, err := y.db.BatchGet(t.Context(), nil)
-	requireInput(t, err, "EDD-9114", "")
-	require.Empty(t, y.sent())
+	_, err := y.DB.BatchGet(t.Context(), nil)
+	dbtest.RequireInput(t, err, "EDD-9114", "")
+	require.Empty(t, y.Operations())
 }
 
 // Dial is an entity that a batch may write without Unconditional.
@@ -227,17 +205,16 @@ func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
 	left, err := s.PutMany(t.Context(), dials(60))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, l.sent())
-	require.Len(t, l.everything(t), 60)
+	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, l.Operations())
+	require.Len(t, l.everything(), 60)
 	at := keys("pk", "$app#v1#dial#g-7", "sk", "$app#v1#dial")
-	stored := l.stored(t, at)
+	stored := l.stored(at)
 	require.Equal(t, `S"Dial"`, stored["__edd_e__"])
 	require.Equal(t, `S"$app#v1#dial#g-7"`, stored["gsi1sk"])
 	require.NotEmpty(t, stored["_w"])
-	l.patch(t, at, "unknown", str("goes"))
-	_, err = s.PutMany(t.Context(), []Dial{{ID: "g-7", Value: 70}})
-	require.NoError(t, err)
-	again := l.stored(t, at)
+	l.patch(at, "unknown", str("goes"))
+	l.OK(s.PutMany(t.Context(), []Dial{{ID: "g-7", Value: 70}}))
+	again := l.stored(at)
 	require.NotContains(t, again, "unknown", "a batch replaces the item whole")
 	require.NotContains(t, again, "gsi1pk", "and its index keys")
 	require.NotEqual(t, stored["_w"], again["_w"])
@@ -245,94 +222,39 @@ func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
 	left, err = s.DeleteMany(t.Context(), append(dials(60), Dial{ID: "never there"}))
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Empty(t, l.everything(t))
-}
-
-func TestBatch_OfValuesWithOneKeyTheLastCounts(t *testing.T) {
-	t.Parallel()
-	l, s := open[Dial](t)
-	_, err := s.PutMany(t.Context(), []Dial{{ID: "a", Value: 1}, {ID: "b", Value: 2}, {ID: "a", Value: 3}})
-	require.NoError(t, err)
-	require.Equal(t, []string{"BatchWriteItem"}, l.sent())
-	got, err := s.GetMany(t.Context(), []Dial{{ID: "a"}, {ID: "b"}}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, []int{3, 2}, []int{got[0].Value, got[1].Value})
-}
-
-func TestBatch_UnprocessedWritesAreSentAgain(t *testing.T) {
-	t.Parallel()
-	l, s := open[Dial](t)
-	l.wire.Inject(faults.Nth(1, faults.Unprocessed))
-	left, err := s.PutMany(t.Context(), dials(25))
-	require.NoError(t, err)
-	require.Empty(t, left)
-	require.Len(t, l.sent(), 2)
-	require.Len(t, l.everything(t), 25)
+	require.Empty(t, l.everything())
 }
 
 func TestBatch_WhatStaysUnwrittenIsReturned(t *testing.T) {
 	t.Parallel()
-	l, s := open[Dial](t, func(c *entity.Config) { c.MaxAttempts = 3 })
-	l.wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
+	l, s := open[Dial](t, dbtest.Attempts(3))
+	l.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
 	vs := dials(30)
-	left, err := s.PutMany(t.Context(), vs)
-	var unprocessed *entity.UnprocessedError
-	require.ErrorAs(t, err, &unprocessed)
-	require.Equal(t, 30, unprocessed.Count)
-	require.Equal(t, vs, left)
-	l.wire.Inject(nil)
-	require.Empty(t, l.everything(t))
-}
-
-func TestBatch_LostAnswersAndThrottlesLoseNothing(t *testing.T) {
-	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied} {
-		l, s := open[Dial](t)
-		l.wire.Inject(faults.Nth(2, fault))
-		left, err := s.PutMany(t.Context(), dials(60))
-		require.NoError(t, err, fault)
-		require.Empty(t, left)
-		require.Len(t, l.everything(t), 60)
+	for _, write := range []func(context.Context, []Dial, ...entity.BatchOption) ([]Dial, error){s.PutMany, s.DeleteMany} {
+		left, err := write(t.Context(), vs)
+		var unprocessed *entity.UnprocessedError
+		require.ErrorAs(t, err, &unprocessed)
+		require.Equal(t, 30, unprocessed.Count)
+		require.Equal(t, vs, left)
+		left, err = write(t.Context(), []Dial{{ID: "a"}, {}})
+		dbtest.RequireInput(t, err, "EDD-9101", "ID")
+		require.Len(t, left, 2)
 	}
-}
-
-func TestBatch_EndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	l, s := open[Dial](t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	left, err := s.PutMany(ctx, dials(60))
-	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, left, 60)
-	require.Empty(t, l.everything(t))
-}
-
-func TestBatch_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	l, s := open[Dial](t)
-	left, err := s.PutMany(t.Context(), []Dial{{ID: "a"}, {}})
-	requireInput(t, err, "EDD-9101", "ID")
-	require.Len(t, left, 2)
-	_, err = s.DeleteMany(t.Context(), []Dial{{ID: "a"}, {}})
-	requireInput(t, err, "EDD-9101", "ID")
-	_, err = s.PutMany(t.Context(), []Dial{{ID: "a"}}, nil)
-	requireInput(t, err, "EDD-9108", "")
-	require.Empty(t, l.sent())
+	l.Wire.Inject(nil)
+	require.Empty(t, l.everything())
 }
 
 func TestBatch_NeedsUnconditionalIfWritesDependOnTheItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
 	left, err := s.PutMany(t.Context(), []Employee{alice()})
-	requireInput(t, err, "EDD-9117", "TenantID")
+	dbtest.RequireInput(t, err, "EDD-9117", "TenantID")
 	require.Len(t, left, 1)
 	_, err = s.DeleteMany(t.Context(), []Employee{alice()})
-	requireInput(t, err, "EDD-9117", "TenantID")
-	require.Empty(t, l.sent())
-	_, err = s.PutMany(t.Context(), []Employee{alice()}, entity.Unconditional())
-	require.NoError(t, err)
-	got, err := s.Get(t.Context(), alice(), entity.Consistent())
-	require.NoError(t, err)
+	dbtest.RequireInput(t, err, "EDD-9117", "TenantID")
+	require.Empty(t, l.Operations())
+	l.OK(s.PutMany(t.Context(), []Employee{alice()}, entity.Unconditional()))
+	got := entity.Must(s.Get(t.Context(), alice(), entity.Consistent()))
 	require.EqualValues(t, 1, got.Version)
 	require.Equal(t, got.CreatedAt, got.UpdatedAt)
 }
@@ -349,8 +271,8 @@ func newYard(t *testing.T, configure ...func(*entity.Config)) *yard {
 	_, second := localdb.Test(t)
 	configure = append(configure, func(c *entity.Config) { c.Tables = map[string]string{"bare": second} })
 	y := &yard{lab: newLab(t, configure...)}
-	y.dial, y.bare = declare[Dial](t, y.db), declare[Bare](t, y.db)
-	y.create(t)
+	y.dial, y.bare = dbtest.Declare[Dial](t, y.DB), dbtest.Declare[Bare](t, y.DB)
+	y.CreateTables()
 	return y
 }
 
@@ -363,19 +285,18 @@ func (y *yard) puts(n int) (ops []entity.BatchOp) {
 }
 
 // values are those of n dials, and the names of n bare items; -1 and "" if absent.
-func (y *yard) values(t *testing.T, n int) (values []int, names []string) {
-	t.Helper()
+func (y *yard) values(n int) (values []int, names []string) {
+	y.T.Helper()
 	var loads []entity.GetOp
 	gs, bs := make([]Dial, n), make([]Bare, n)
 	for i := range n {
 		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i), Value: -1}, Bare{ID: fmt.Sprint("b-", i)}
 		loads = append(loads, y.dial.Op().GetInto(&gs[i], entity.Consistent()), y.bare.Op().GetInto(&bs[i], entity.Consistent()))
 	}
-	found, err := y.db.BatchGet(t.Context(), loads...)
-	require.NoError(t, err)
+	found, err := y.DB.BatchGet(y.Ctx, loads...)
+	require.NoError(y.T, err)
 	for i := range n {
-		require.Equal(t, found[2*i], gs[i].Value >= 0)
-		require.Equal(t, found[2*i+1], bs[i].Name != "")
+		require.Equal(y.T, []bool{gs[i].Value >= 0, bs[i].Name != ""}, found[2*i:2*i+2])
 		values, names = append(values, gs[i].Value), append(names, bs[i].Name)
 	}
 	return values, names
@@ -384,39 +305,36 @@ func (y *yard) values(t *testing.T, n int) (values []int, names []string) {
 func TestBatchWrite_GoesToSeveralTablesInOneRequest(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	left, err := y.db.BatchWrite(t.Context(), y.puts(30)...)
+	left, err := y.DB.BatchWrite(t.Context(), y.puts(30)...)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, y.sent(), "60 writes, 25 a request")
-	values, names := y.values(t, 30)
-	require.Equal(t, []string{"BatchGetItem"}, y.sent(), "60 keys of two tables")
+	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, y.Operations(), "60 writes, 25 a request")
+	values, names := y.values(30)
+	require.Equal(t, []string{"BatchGetItem"}, y.Operations(), "60 keys of two tables")
 	for i := range 30 {
 		require.Equal(t, i, values[i])
 		require.Equal(t, "n", names[i])
 	}
 	ops := []entity.BatchOp{y.dial.Op().BatchDelete(Dial{ID: "g-0"}), y.bare.Op().BatchDelete(Bare{ID: "b-1"}), y.dial.Op().BatchDelete(Dial{ID: "never"}), y.dial.Op().BatchPut(Dial{ID: "g-1", Value: 100})}
-	_, err = y.db.BatchWrite(t.Context(), ops...)
-	require.NoError(t, err)
-	require.Equal(t, []string{"BatchWriteItem"}, y.sent())
-	values, names = y.values(t, 3)
+	y.OK(y.DB.BatchWrite(t.Context(), ops...))
+	require.Equal(t, []string{"BatchWriteItem"}, y.Operations())
+	values, names = y.values(3)
 	require.Equal(t, []int{-1, 100, 2}, values)
 	require.Equal(t, []string{"n", "", "n"}, names)
-	require.Equal(t, `S"Dial"`, y.stored(t, keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"))["__edd_e__"])
+	require.Equal(t, `S"Dial"`, y.stored(keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"))["__edd_e__"])
 }
 
 func TestBatchWrite_OfWritesOfOneItemTheLastCounts(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	put, del := y.dial.Op().BatchPut(Dial{ID: "g-0", Value: 1}), y.dial.Op().BatchDelete(Dial{ID: "g-0"})
-	_, err := y.db.BatchWrite(t.Context(), del, put)
-	require.NoError(t, err)
-	values, _ := y.values(t, 1)
+	y.OK(y.DB.BatchWrite(t.Context(), del, put))
+	values, _ := y.values(1)
 	require.Equal(t, []int{1}, values)
-	_, err = y.db.BatchWrite(t.Context(), put, y.bare.Op().BatchPut(Bare{ID: "g-0", Name: "same text, another table"}), del)
-	require.NoError(t, err)
-	values, _ = y.values(t, 1)
+	y.OK(y.DB.BatchWrite(t.Context(), put, y.bare.Op().BatchPut(Bare{ID: "g-0", Name: "same text, another table"}), del))
+	values, _ = y.values(1)
 	require.Equal(t, []int{-1}, values)
-	require.Equal(t, []string{"BatchWriteItem", "BatchGetItem", "BatchWriteItem", "BatchGetItem"}, y.sent())
+	require.Equal(t, []string{"BatchWriteItem", "BatchGetItem", "BatchWriteItem", "BatchGetItem"}, y.Operations())
 }
 
 func TestBatchWrite_FaultsLoseNothing(t *testing.T) {
@@ -424,12 +342,12 @@ func TestBatchWrite_FaultsLoseNothing(t *testing.T) {
 	for _, fault := range []faults.Fault{faults.Unprocessed, faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied} {
 		for n := 1; n <= 3; n++ {
 			y := newYard(t)
-			y.wire.Inject(faults.Nth(n, fault))
-			left, err := y.db.BatchWrite(t.Context(), y.puts(30)...)
+			y.Wire.Inject(faults.Nth(n, fault))
+			left, err := y.DB.BatchWrite(t.Context(), y.puts(30)...)
 			require.NoError(t, err, "%s of request %d", fault, n)
 			require.Empty(t, left)
-			require.Len(t, y.sent(), 4)
-			values, names := y.values(t, 30)
+			require.Len(t, y.Operations(), 4)
+			values, names := y.values(30)
 			require.NotContains(t, values, -1)
 			require.NotContains(t, names, "")
 		}
@@ -439,28 +357,28 @@ func TestBatchWrite_FaultsLoseNothing(t *testing.T) {
 func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })
-	y.wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
+	y.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
 	ops := y.puts(20)
 	last := y.dial.Op().BatchPut(Dial{ID: "g-0", Value: 7})
-	left, err := y.db.BatchWrite(t.Context(), append(ops, last)...)
+	left, err := y.DB.BatchWrite(t.Context(), append(ops, last)...)
 	var unprocessed *entity.UnprocessedError
 	require.ErrorAs(t, err, &unprocessed)
 	require.Equal(t, 40, unprocessed.Count)
 	require.Equal(t, append(ops[1:40:40], last), left, "in order, and of one item the last")
-	require.Len(t, y.sent(), 6)
+	require.Len(t, y.Operations(), 6)
 
 	failing := 0
-	y.wire.Inject(func(r faults.Request) faults.Fault { // one of the two batches does not get through
+	y.Wire.Inject(func(r faults.Request) faults.Fault { // one of the two batches does not get through
 		if failing++; failing > 1 {
 			return faults.Throttle
 		}
 		return faults.None
 	})
-	left, err = y.db.BatchWrite(t.Context(), left...)
+	left, err = y.DB.BatchWrite(t.Context(), left...)
 	require.Error(t, err)
 	require.Contains(t, []int{15, 25}, len(left))
-	y.wire.Inject(nil)
-	values, names := y.values(t, 20)
+	y.Wire.Inject(nil)
+	values, names := y.values(20)
 	absent := 0
 	for i := range 20 {
 		if values[i] < 0 {
@@ -471,10 +389,10 @@ func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 		}
 	}
 	require.Equal(t, len(left), absent, "what is given back is what is not there")
-	left, err = y.db.BatchWrite(t.Context(), left...)
+	left, err = y.DB.BatchWrite(t.Context(), left...)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	values, _ = y.values(t, 20)
+	values, _ = y.values(20)
 	require.NotContains(t, values, -1)
 	require.Equal(t, 7, values[0])
 }
@@ -485,18 +403,18 @@ func TestBatchWrite_EndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ops := y.puts(2)
-	left, err := y.db.BatchWrite(ctx, ops...)
+	left, err := y.DB.BatchWrite(ctx, ops...)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, ops, left)
-	require.Empty(t, y.sent())
+	require.Empty(t, y.Operations())
 }
 
 func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	staff := declare[Employee](t, y.db)
+	staff := dbtest.Declare[Employee](t, y.DB)
 	good := y.dial.Op().BatchPut(Dial{ID: "a"})
-	elsewhere := declare[Dial](t, y.aside(t)).Op().BatchPut(Dial{ID: "a"})
+	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw)).Op().BatchPut(Dial{ID: "a"})
 	for name, c := range map[string]struct {
 		op   entity.BatchOp
 		code string
@@ -510,16 +428,13 @@ func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 		"delete":         {staff.Op().BatchDelete(alice()), "EDD-9117"},
 	} {
 		ops := []entity.BatchOp{good, c.op}
-		left, err := y.db.BatchWrite(t.Context(), ops...)
-		var input *entity.InputError
-		require.ErrorAs(t, err, &input, name)
-		require.Equal(t, c.code, input.Code, name)
+		left, err := y.DB.BatchWrite(t.Context(), ops...)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Equal(t, ops, left, name)
 	}
-	require.Empty(t, y.sent())
-	_, err := y.db.BatchWrite(t.Context(), staff.Op().BatchPut(alice(), entity.Unconditional()))
-	require.NoError(t, err)
-	left, err := y.db.BatchWrite(t.Context())
+	require.Empty(t, y.Operations())
+	y.OK(y.DB.BatchWrite(t.Context(), staff.Op().BatchPut(alice(), entity.Unconditional())))
+	left, err := y.DB.BatchWrite(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -527,7 +442,7 @@ func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 func TestBatchWrite_WithoutAClientWritesNothing(t *testing.T) {
 	t.Parallel()
 	db := paper(t)
-	s := declare[Dial](t, db)
+	s := dbtest.Declare[Dial](t, db)
 	op := s.Op().BatchPut(Dial{ID: "a"})
 	left, err := db.BatchWrite(t.Context(), op)
 	require.ErrorIs(t, err, entity.ErrNoClient)

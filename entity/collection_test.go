@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -77,9 +78,9 @@ type office struct {
 func newOffice(t *testing.T, configure ...func(*entity.Config)) *office {
 	t.Helper()
 	o := &office{lab: newLab(t, append(configure, func(c *entity.Config) { c.TTL = "ends" })...)}
-	o.clock.move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove what has expired
-	o.member, o.ticket, o.notice = declare[Member](t, o.db), declare[Voucher](t, o.db), declare[Notice](t, o.db)
-	o.create(t)
+	o.Clock.Move(100 * 365 * 24 * time.Hour) // far ahead, or the database would remove what has expired
+	o.member, o.ticket, o.notice = dbtest.Declare[Member](t, o.DB), dbtest.Declare[Voucher](t, o.DB), dbtest.Declare[Notice](t, o.DB)
+	o.CreateTables()
 	o.members, o.tickets, o.notices = entity.Must(o.member.Index("byTenant")), entity.Must(o.ticket.Index("byTenant")), entity.Must(o.notice.Index("byTenant"))
 	return o
 }
@@ -91,7 +92,7 @@ func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 	var tickets []Voucher
 	var notices []Notice
 	fill := string(make([]byte, bulk))
-	now := o.clock.now().Unix()
+	now := o.Clock.Now().Unix()
 	titles := []string{"", "a", "$app", "$app#v1#member#", "$app#v1#voucher#", "$app#v1#notice#", "z", "\U0010ffff"}
 	for i := range n {
 		id := fmt.Sprintf("%s-%03d", tenant, i)
@@ -111,9 +112,9 @@ func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 		if i > 0 {
 			stray["__edd_e__"] = str(pick(r, "Stranger", "Member._unique.name"))
 		}
-		o.put(t, stray)
+		o.PutItem(stray)
 	}
-	o.sent()
+	o.Sent()
 }
 
 func pick[V any](r *rand.Rand, vs ...V) V { return vs[r.IntN(len(vs))] }
@@ -130,8 +131,7 @@ func groupOf[T any](q entity.Query[T]) group {
 	dst := []T{*new(T)} // must be replaced
 	return group{q.String(), q.Into(&dst), func(t *testing.T, ctx context.Context) {
 		t.Helper()
-		want, err := q.Collect(ctx)
-		require.NoError(t, err)
+		want := entity.Must(q.Collect(ctx))
 		require.Equal(t, want, dst, "%s", q)
 	}, func() int { return len(dst) }}
 }
@@ -149,16 +149,16 @@ func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
 	o := stocked(t, 25, 50_000) // 3.75 MB
 	members, tickets, notices := groupOf(o.members.Query(Member{Tenant: "a"})), groupOf(o.tickets.Query(Voucher{Tenant: "a"})), groupOf(o.notices.Query(Notice{Tenant: "a"}))
 	pages := 0
-	in := &dynamodb.QueryInput{TableName: &o.table, IndexName: aws.String("gsi1"), KeyConditionExpression: aws.String("gsi1pk = :p"), ExpressionAttributeValues: keys(":p", "TENANT#a")}
+	in := &dynamodb.QueryInput{TableName: &o.Table, IndexName: aws.String("gsi1"), KeyConditionExpression: aws.String("gsi1pk = :p"), ExpressionAttributeValues: keys(":p", "TENANT#a")}
 	for again := true; again; again = in.ExclusiveStartKey != nil {
-		out, err := o.raw.Query(t.Context(), in)
+		out, err := o.Raw.Query(t.Context(), in)
 		require.NoError(t, err)
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 		pages++
 	}
 	require.GreaterOrEqual(t, pages, 4)
-	require.NoError(t, o.db.GetCollection(t.Context(), members.part, tickets.part, notices.part))
-	sent := o.sent()
+	require.NoError(t, o.DB.GetCollection(t.Context(), members.part, tickets.part, notices.part))
+	sent := o.Operations()
 	require.Equal(t, slices.Repeat([]string{"Query"}, len(sent)), sent)
 	require.LessOrEqual(t, len(sent), pages, "three entities for the pages of one query")
 	require.Greater(t, len(sent), 1)
@@ -174,12 +174,12 @@ func TestGetCollection_EndsWhenEveryLimitIsReached(t *testing.T) {
 	o := stocked(t, 25, 50_000)
 	first := groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(2)))
 	red := groupOf(o.members.Query(Member{Tenant: "a", Team: "blue"}, entity.Limit(1)))
-	require.NoError(t, o.db.GetCollection(t.Context(), first.part, red.part))
-	require.Equal(t, []string{"Query"}, o.sent())
+	require.NoError(t, o.DB.GetCollection(t.Context(), first.part, red.part))
+	require.Equal(t, []string{"Query"}, o.Operations())
 	require.Equal(t, []int{2, 1}, []int{first.length(), red.length()})
 	all := groupOf(o.notices.Query(Notice{Tenant: "a"}))
-	require.NoError(t, o.db.GetCollection(t.Context(), first.part, all.part))
-	require.GreaterOrEqual(t, len(o.sent()), 3)
+	require.NoError(t, o.DB.GetCollection(t.Context(), first.part, all.part))
+	require.GreaterOrEqual(t, len(o.Operations()), 3)
 	require.Equal(t, 25, all.length())
 }
 
@@ -188,10 +188,10 @@ func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	o := stocked(t, 3, 1)
 	m, k := entity.Fields[Member](), entity.Fields[Voucher]()
 	body := func(parts ...entity.CollectionPart) string {
-		require.NoError(t, o.db.GetCollection(t.Context(), parts...))
-		requests := o.wire.Requests()
+		require.NoError(t, o.DB.GetCollection(t.Context(), parts...))
+		requests := o.Wire.Requests()
 		require.Len(t, requests, 1)
-		o.wire.Reset()
+		o.Sent()
 		return string(requests[0].Body)
 	}
 	red := groupOf(o.members.Query(Member{Tenant: "a", Team: "red"})).part
@@ -204,6 +204,12 @@ func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	require.Contains(t, text, `"$app#v1#voucher$"`)
 	require.Contains(t, body(blue, red), `"$app#v1#member#"`)
 	require.NotContains(t, body(red, notices), "member#red", "a query without bounds spans everything")
+	type small struct {
+		Title string `dynamodbav:"title"`
+	}
+	few := groupOf(entity.Project[small](o.notices.Query(Notice{Tenant: "a"}))).part
+	require.Contains(t, body(few), "ProjectionExpression", "what no part needs is not fetched")
+	require.NotContains(t, body(few, notices), "ProjectionExpression")
 	require.Contains(t, body(red, red2(o)), `"$app#v1#member#red#"`, "equal ranges stay as they are")
 }
 
@@ -219,10 +225,10 @@ func TestGetCollection_SeesOnlyCurrentItemsOfItsEntities(t *testing.T) {
 	var paid []Invoice
 	var all []Receipt
 	key := Invoice{Customer: "c"}
-	require.NoError(t, l.db.GetCollection(t.Context(),
+	require.NoError(t, l.DB.GetCollection(t.Context(),
 		invoices.Query(key, entity.Desc(), entity.Consistent(), entity.Filter(entity.Eq(&entity.Fields[Invoice]().Paid, true))).Into(&paid),
 		receipts.Query(Receipt{Customer: "c"}, entity.Desc(), entity.Consistent()).Into(&all)))
-	require.Equal(t, []string{"Query"}, l.sent())
+	require.Equal(t, []string{"Query"}, l.Operations())
 	require.Equal(t, []string{"1"}, invoiceIDs(paid))
 	require.Len(t, all, 2)
 	require.Equal(t, "2", all[0].ID, "descending")
@@ -235,7 +241,7 @@ func TestGetCollection_QueryWithoutAFilterGetsEverything(t *testing.T) {
 	byTeam := entity.Must(o.member.Index("byTeam"))
 	some := groupOf(byTeam.Query(Member{Tenant: "a"}, entity.Filter(entity.Eq(&entity.Fields[Member]().Score, 1))))
 	all := groupOf(byTeam.Query(Member{Tenant: "a"}))
-	require.NoError(t, o.db.GetCollection(t.Context(), some.part, all.part))
+	require.NoError(t, o.DB.GetCollection(t.Context(), some.part, all.part))
 	some.compare(t, t.Context())
 	all.compare(t, t.Context())
 	require.Equal(t, 10, all.length())
@@ -256,7 +262,7 @@ func TestGetCollection_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 		groups = append(groups, groupOf(o.members.Query(Member{Tenant: "a"}, entity.Filter(entity.In(&f.ID, ids...)))))
 		parts = append(parts, groups[i].part)
 	}
-	require.NoError(t, o.db.GetCollection(t.Context(), parts...))
+	require.NoError(t, o.DB.GetCollection(t.Context(), parts...))
 	for _, g := range groups {
 		require.Equal(t, 1, g.length())
 		g.compare(t, t.Context())
@@ -273,9 +279,9 @@ func TestGetCollection_NativeKeys(t *testing.T) {
 		{groupOf(s.Query(Order{Customer: "c"}, entity.Between(&f.Number, -2, 3))), groupOf(s.Query(Order{Customer: "c", Number: 20}))},
 		{groupOf(byAmount.Query(Order{Customer: "c"}, entity.Gt(&f.Amount, 40), entity.Consistent())), groupOf(byAmount.Query(Order{Customer: "c"}, entity.Eq(&f.Amount, 30), entity.Consistent()))},
 	} {
-		l.sent()
-		require.NoError(t, l.db.GetCollection(t.Context(), c[0].part, c[1].part))
-		require.Len(t, l.sent(), 1)
+		l.Sent()
+		require.NoError(t, l.DB.GetCollection(t.Context(), c[0].part, c[1].part))
+		require.Len(t, l.Operations(), 1)
 		for _, g := range c {
 			g.compare(t, t.Context())
 		}
@@ -289,10 +295,10 @@ func TestGetCollection_WhatCannotMatchCostsNothing(t *testing.T) {
 	f := entity.Fields[Member]()
 	never := func() group { return groupOf(o.members.Query(Member{Tenant: "a"}, entity.Between(&f.Team, "z", "a"))) }
 	a, b, all := never(), never(), groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(9)))
-	require.NoError(t, o.db.GetCollection(t.Context(), a.part, b.part))
-	require.Empty(t, o.sent())
-	require.NoError(t, o.db.GetCollection(t.Context(), a.part, all.part))
-	require.Equal(t, []string{"Query"}, o.sent())
+	require.NoError(t, o.DB.GetCollection(t.Context(), a.part, b.part))
+	require.Empty(t, o.Operations())
+	require.NoError(t, o.DB.GetCollection(t.Context(), a.part, all.part))
+	require.Equal(t, []string{"Query"}, o.Operations())
 	require.Equal(t, []int{0, 3}, []int{a.length(), all.length()})
 }
 
@@ -302,7 +308,7 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 	o := stocked(t, 25, 50_000, func(c *entity.Config) { c.MaxAttempts = 2 })
 	members, notices := []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 	gather := func(ctx context.Context) error {
-		return o.db.GetCollection(ctx, o.members.Query(Member{Tenant: "a"}).Into(&members), o.notices.Query(Notice{Tenant: "a"}).Into(&notices))
+		return o.DB.GetCollection(ctx, o.members.Query(Member{Tenant: "a"}).Into(&members), o.notices.Query(Notice{Tenant: "a"}).Into(&notices))
 	}
 	untouched := func() {
 		t.Helper()
@@ -310,7 +316,7 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 		require.Equal(t, []Notice{{ID: "before"}}, notices)
 	}
 	seen := 0
-	o.wire.Inject(func(faults.Request) faults.Fault {
+	o.Wire.Inject(func(faults.Request) faults.Fault {
 		if seen++; seen > 2 {
 			return faults.Throttle
 		}
@@ -320,17 +326,17 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 	untouched()
 
 	ctx, cancel := context.WithCancel(t.Context())
-	o.wire.Inject(func(r faults.Request) faults.Fault { cancel(); return faults.None })
+	o.Wire.Inject(func(r faults.Request) faults.Fault { cancel(); return faults.None })
 	require.ErrorIs(t, gather(ctx), context.Canceled)
 	untouched()
 
-	o.wire.Inject(faults.Nth(2, faults.Lost))
+	o.Wire.Inject(faults.Nth(2, faults.Lost))
 	require.NoError(t, gather(t.Context()), "a lost page is read again")
 	require.Len(t, members, 25)
 	members, notices = []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 
-	o.wire.Inject(nil)
-	o.patch(t, keys("pk", "$app#v1#notice#a-007", "sk", "$app#v1#notice"), "score", str("high"))
+	o.Wire.Inject(nil)
+	o.patch(keys("pk", "$app#v1#notice#a-007", "sk", "$app#v1#notice"), "score", str("high"))
 	err := gather(t.Context())
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
@@ -346,10 +352,10 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 	other := o.notices.Query(Notice{Tenant: "b"})
 	byTeam := entity.Must(o.member.Index("byTeam")).Query(Member{Tenant: "a"})
 	one, strong := o.member.Query(Member{ID: "a-000"}), o.member.Query(Member{ID: "a-000"}, entity.Consistent())
-	elsewhere := declare[Bare](t, o.db)
+	elsewhere := dbtest.Declare[Bare](t, o.DB)
 	bare := elsewhere.Query(Bare{ID: "a"})
 	ticket := o.ticket.Query(Voucher{ID: "a-000"})
-	elseDB := declare[Member](t, o.aside(t)).Query(Member{ID: "a-000"})
+	elseDB := dbtest.Declare[Member](t, o.Open(o.Raw)).Query(Member{ID: "a-000"})
 
 	var m, n []Member
 	var k []Voucher
@@ -360,7 +366,7 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 		code  string
 		says  string
 	}{
-		"table":       {[]entity.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.table},
+		"table":       {[]entity.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.Table},
 		"index":       {[]entity.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
 		"no index":    {[]entity.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
 		"partition":   {[]entity.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; the queries"},
@@ -378,14 +384,12 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 		"evaluated":   {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
 		"no tenant":   {[]entity.CollectionPart{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
 	} {
-		err := o.db.GetCollection(t.Context(), c.parts...)
-		var input *entity.InputError
-		require.ErrorAs(t, err, &input, name)
-		require.Equal(t, c.code, input.Code, name)
+		err := o.DB.GetCollection(t.Context(), c.parts...)
+		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Contains(t, err.Error(), c.says, name)
 		require.NotContains(t, err.Error(), "TENANT", "%s: values may be secret", name)
 	}
-	require.Empty(t, o.sent())
+	require.Empty(t, o.Operations())
 	require.True(t, strings.HasPrefix(a.Into(&m).String(), "Query Member on "), "a part prints its query")
 }
 
@@ -418,29 +422,23 @@ type Reporter struct {
 func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	contracts := declare[Contract](t, l.db)
-	pulses, err := timeseries.New[Reporter](l.db)
-	require.NoError(t, err)
-	l.create(t)
-	bin, err := lifecycle.Of(contracts)
-	require.NoError(t, err)
-	past, err := versioned.Of(contracts)
-	require.NoError(t, err)
+	contracts := dbtest.Declare[Contract](t, l.DB)
+	pulses := entity.Must(timeseries.New[Reporter](l.DB))
+	l.CreateTables()
+	bin := entity.Must(lifecycle.Of(contracts))
+	past := entity.Must(versioned.Of(contracts))
 	for i := range 4 {
 		c := Contract{Customer: "c", ID: fmt.Sprint("k", i)}
-		_, err := contracts.Create(t.Context(), c)
-		require.NoError(t, err)
-		_, err = contracts.Update(t.Context(), c, entity.Set(&entity.Fields[Contract]().Terms, i))
-		require.NoError(t, err)
+		l.OK(contracts.Create(t.Context(), c))
+		l.OK(contracts.Update(t.Context(), c, entity.Set(&entity.Fields[Contract]().Terms, i)))
 		if i%2 == 0 {
 			require.NoError(t, contracts.Delete(t.Context(), c))
 		}
 		for seq := range 3 {
-			_, err = pulses.Append(t.Context(), Reporter{Customer: "c", Meter: fmt.Sprint("m", i), Seq: int64(10*i + seq + 1), Value: seq})
-			require.NoError(t, err)
+			l.OK(pulses.Append(t.Context(), Reporter{Customer: "c", Meter: fmt.Sprint("m", i), Seq: int64(10*i + seq + 1), Value: seq}))
 		}
 	}
-	l.sent()
+	l.Sent()
 	f, key := entity.Fields[Reporter](), Reporter{Customer: "c"}
 	groups := []group{
 		groupOf(contracts.Query(Contract{Customer: "c"}, entity.Desc())),
@@ -453,19 +451,19 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 	for _, g := range groups {
 		parts = append(parts, g.part)
 	}
-	require.NoError(t, l.db.GetCollection(t.Context(), parts...))
-	require.Equal(t, []string{"Query"}, l.sent())
+	require.NoError(t, l.DB.GetCollection(t.Context(), parts...))
+	require.Equal(t, []string{"Query"}, l.Operations())
 	for i, n := range []int{2, 1, 4, 2, 1} {
 		require.Equal(t, n, groups[i].length(), groups[i].text)
 		groups[i].compare(t, t.Context())
 	}
 
-	l.sent()
+	l.Sent()
 	var versions []versioned.Version[Contract]
 	part := past.List(Contract{Customer: "c", ID: "k1"}).Into(&versions)
-	requireInput(t, l.db.GetCollection(t.Context(), part), "EDD-9127", "")
+	dbtest.RequireInput(t, l.DB.GetCollection(t.Context(), part), "EDD-9127", "")
 	require.Contains(t, part.String(), "snapshots")
-	require.Empty(t, l.sent())
+	require.Empty(t, l.Operations())
 }
 
 // Whatever is collected, each slice equals the result of its query alone, for one query's requests.
@@ -491,9 +489,9 @@ func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
 		for _, g := range groups {
 			parts = append(parts, g.part)
 		}
-		o.sent()
-		require.NoError(t, o.db.GetCollection(t.Context(), parts...))
-		require.LessOrEqual(t, len(o.sent()), 2, "the partition is one page, and a limit may cut it once")
+		o.Sent()
+		require.NoError(t, o.DB.GetCollection(t.Context(), parts...))
+		require.LessOrEqual(t, len(o.Operations()), 2, "the partition is one page, and a limit may cut it once")
 		for _, g := range groups {
 			g.compare(t, t.Context())
 			filled += g.length()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -24,8 +25,7 @@ func TestConcurrent_ReadModifyPutsLoseNothing(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t, func(c *entity.Config) { c.MaxAttempts = 200 })
 	p := entity.Fields[Profile]()
-	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
+	l.OK(s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
 	const writers, rounds = 4, 3
 	errs := make(chan error, writers*rounds)
 	at(writers, func(i int) {
@@ -41,12 +41,11 @@ func TestConcurrent_ReadModifyPutsLoseNothing(t *testing.T) {
 	for range cap(errs) {
 		require.NoError(t, <-errs)
 	}
-	got, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
 	require.Equal(t, writers*rounds, got.Count)
 	require.Len(t, got.Log, writers*rounds/2)
 	require.Equal(t, 1+writers*rounds/2, got.Rank)
-	require.Equal(t, profileHalf("red", "7"), l.stored(t, profileKey)["gsi1pk"])
+	require.Equal(t, profileHalf("red", "7"), l.stored(profileKey)["gsi1pk"])
 }
 
 func TestConcurrent_OneOfManyCreatesWins(t *testing.T) {
@@ -56,7 +55,7 @@ func TestConcurrent_OneOfManyCreatesWins(t *testing.T) {
 	errs := make(chan error, 8)
 	at(cap(errs), func(i int) {
 		if i%2 == 0 {
-			errs <- l.db.Transact(t.Context(), op) // one op may run many times at once
+			errs <- l.DB.Transact(t.Context(), op) // one op may run many times at once
 		} else {
 			_, err := s.Create(t.Context(), alice())
 			errs <- err
@@ -90,25 +89,15 @@ func TestConcurrent_NewReturnsOneStore(t *testing.T) {
 // The read gives the other part; the write is valid only while it is unchanged.
 func TestIndexKey_LostGuardIsPlannedAgain(t *testing.T) {
 	t.Parallel()
-	l, s := open[Profile](t)
-	p := entity.Fields[Profile]()
-	other := declare[Profile](t, l.aside(t))
-	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	arrived, release := l.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
-	defer release()
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
-		done <- err
-	}()
-	awaitHeld(t, arrived, done) // it has read
-	_, err = other.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 2), entity.Set(&p.Note, "between"))
-	require.NoError(t, err)
-	release()
-	require.NoError(t, <-done)
-	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.sent())
-	it := l.stored(t, profileKey)
+	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
+	p, other := entity.Fields[Profile](), dbtest.Declare[Profile](t, l.Open(l.Raw))
+	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("PutItem")), func() error {
+		return dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue")))
+	}, func() {
+		l.OK(other.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 2), entity.Set(&p.Note, "between")))
+	}))
+	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.Operations())
+	it := l.stored(profileKey)
 	require.Equal(t, profileHalf("blue", "2"), it["gsi1pk"])
 	require.Equal(t, `S"between"`, it["note"], "the other write is not lost")
 }
@@ -117,60 +106,31 @@ func TestIndexKey_ItemDeletedBetweenReadAndWriteIsErrNotFound(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()
-	other := declare[Profile](t, l.aside(t))
-	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	l.wire.Inject(func(r faults.Request) faults.Fault {
+	other := dbtest.Declare[Profile](t, l.Open(l.Raw))
+	l.OK(other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "PutItem" {
 			require.NoError(t, other.Delete(t.Context(), Profile{ID: "a"}))
 		}
 		return faults.None
 	})
-	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
+	_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Empty(t, l.everything(t), "nothing comes back to life")
-}
-
-func TestIndexKey_FailedIfAfterAReadIsNotALostGuard(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p := entity.Fields[Profile]()
-	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	before := l.everything(t)
-	l.sent()
-	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"), entity.If(entity.Gt(&p.Rank, 1)))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.NotErrorIs(t, err, entity.ErrConflict)
-	require.LessOrEqual(t, len(l.sent()), 2, "it is not tried again")
-	require.Equal(t, before, l.everything(t))
-	held, ok := entity.StoredItem[Profile](err)
-	require.True(t, ok)
-	require.Equal(t, 1, held.Rank)
+	require.Empty(t, l.everything(), "nothing comes back to life")
 }
 
 // Verbatim items have no write id: they are guarded by what was read.
 func TestIndexKey_VerbatimItemIsGuardedByItsImage(t *testing.T) {
 	t.Parallel()
-	l, s := open[Pallet](t)
-	p := entity.Fields[Pallet]()
-	other := declare[Pallet](t, l.aside(t))
-	_, err := other.Create(t.Context(), Pallet{ID: "a", Hall: "north", Row: 1})
-	require.NoError(t, err)
-	arrived, release := l.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" })
-	defer release()
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Hall, "south"))
-		done <- err
-	}()
-	awaitHeld(t, arrived, done)
-	_, err = other.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Note, "between")) // absent when it was read
-	require.NoError(t, err)
-	release()
-	require.NoError(t, <-done)
-	require.Equal(t, raw{"id": `S"a"`, "hall": `S"south"`, "row": "N1", "note": `S"between"`, "gsi1pk": `S"south/1"`}, l.stored(t, keys("id", "a")))
-	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.sent())
+	l, s := opened(t, Pallet{ID: "a", Hall: "north", Row: 1})
+	p, other := entity.Fields[Pallet](), dbtest.Declare[Pallet](t, l.Open(l.Raw))
+	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("PutItem")), func() error {
+		return dbtest.ErrorOf(s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Hall, "south")))
+	}, func() {
+		l.OK(other.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Note, "between"))) // absent when it was read
+	}))
+	require.Equal(t, raw{"id": `S"a"`, "hall": `S"south"`, "row": "N1", "note": `S"between"`, "gsi1pk": `S"south/1"`}, l.stored(keys("id", "a")))
+	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, l.Operations())
 }
 
 // Pallet is verbatim, with an index key of two parts.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 var seen = time.Date(2024, 5, 6, 7, 8, 9, 123000000, time.UTC)
@@ -116,10 +117,8 @@ func trials() map[string]trial {
 // A condition means the same on a write in place, on one that reads first, in a check, and as a filter.
 func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	l, s := open[Profile](t)
+	l, s := opened(t, furnished())
 	p := entity.Fields[Profile]()
-	_, err := s.Create(t.Context(), furnished())
-	require.NoError(t, err)
 	key := Profile{ID: "a"}
 	for name, c := range trials() {
 		t.Run(name, func(t *testing.T) {
@@ -135,10 +134,9 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 			outcome("in place", err)
 			_, err = s.Update(t.Context(), key, entity.Set(&p.Rank, 1), entity.If(c.cond))
 			outcome("after a read", err)
-			outcome("check", l.db.Transact(t.Context(), s.Op().CheckExists(key, c.cond)))
+			outcome("check", l.DB.Transact(t.Context(), s.Op().CheckExists(key, c.cond)))
 			count := func(c entity.Cond) int {
-				n, err := s.Query(key, entity.Filter(c), entity.Consistent()).Count(t.Context())
-				require.NoError(t, err)
+				n := entity.Must(s.Query(key, entity.Filter(c), entity.Consistent()).Count(t.Context()))
 				return n
 			}
 			want := map[bool]int{true: 1, false: 0}
@@ -160,14 +158,11 @@ func TestCondition_TimeThatNoStoredOneCanEqualIsAnError(t *testing.T) {
 
 func TestCondition_InTakesUpToAHundredValues(t *testing.T) {
 	t.Parallel()
-	_, s := open[Profile](t)
+	l, s := opened(t, furnished())
 	p := entity.Fields[Profile]()
-	_, err := s.Create(t.Context(), furnished())
-	require.NoError(t, err)
 	values := make([]int, 100)
 	values[99] = 5
-	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Plain, ""), entity.If(entity.In(&p.Count, values...)))
-	require.NoError(t, err)
+	l.OK(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Plain, ""), entity.If(entity.In(&p.Count, values...))))
 }
 
 // Two stores that use the prototype of one struct name the same attributes.
@@ -191,14 +186,11 @@ func many(n int) entity.Cond {
 
 func TestCondition_MoreOperatorsThanAGuardLeavesRoomForAreRefused(t *testing.T) {
 	t.Parallel()
-	l, s := open[Gadget](t)
+	l, s := opened(t, gadget())
 	g := entity.Fields[Gadget]()
-	_, err := s.Create(t.Context(), gadget())
-	require.NoError(t, err)
-	l.sent()
-	_, err = s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(269)))
+	_, err := s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(269)))
 	require.NoError(t, err, "as many as fit in addition to a guard")
-	l.sent()
+	l.Sent()
 	_, err = s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(273)))
 	l.requireRefused(t, err, "EDD-9111", "")
 	_, err = s.Modify(t.Context(), gadget(), func(g *Gadget) error { g.Name = "m"; return nil }, entity.If(many(269)))
@@ -217,89 +209,45 @@ type Wide struct {
 
 func TestCondition_TooLongWithItsGuardIsRefused(t *testing.T) {
 	t.Parallel()
-	l, s := open[Wide](t)
-	_, err := s.Create(t.Context(), Wide{ID: "w"})
-	require.NoError(t, err)
+	l, s := opened(t, Wide{ID: "w"})
 	w := entity.Fields[Wide]()
 	conds := []entity.Cond{}
 	for range 135 {
 		conds = append(conds, entity.Eq(&w.A, 0))
 	}
-	l.sent()
-	_, err = s.Modify(t.Context(), Wide{ID: "w"}, func(w *Wide) error { w.B++; return nil }, entity.If(entity.Or(conds...)))
-	requireInput(t, err, "EDD-9111", "")
-	for _, r := range l.sent() {
+	l.Sent()
+	_, err := s.Modify(t.Context(), Wide{ID: "w"}, func(w *Wide) error { w.B++; return nil }, entity.If(entity.Or(conds...)))
+	dbtest.RequireInput(t, err, "EDD-9111", "")
+	for _, r := range l.Operations() {
 		require.Equal(t, "GetItem", r, "it is found when the guard is known, and nothing is sent")
 	}
 }
 
-// A condition that fails has its own class, and is not taken for absence or presence.
-func TestVerbTable_FailedIfIsErrConditionAndWritesNothing(t *testing.T) {
+// Attributes with the names of reserved words are attributes like any other, keys included.
+func TestNames_ReservedWordsAndDotsAreOrdinary(t *testing.T) {
 	t.Parallel()
-	e := entity.Fields[Employee]()
-	no := entity.If(entity.Eq(&e.Salary, 999))
-	ops := map[string]func(entity.Ops[Employee]) entity.Op{
-		"Update": func(o entity.Ops[Employee]) entity.Op { return o.Update(employeeKey("emp-alice"), rename("B"), no) },
-		"Upsert": func(o entity.Ops[Employee]) entity.Op { return o.Upsert(alice(), no) },
-		"Delete": func(o entity.Ops[Employee]) entity.Op { return o.Delete(employeeKey("emp-alice"), no) },
-		"CheckExists": func(o entity.Ops[Employee]) entity.Op {
-			return o.CheckExists(employeeKey("emp-alice"), entity.Eq(&e.Salary, 999))
-		},
+	type reserved struct {
+		_       entity.Key `name:"Reserved" pk:"hash" sk:"range"`
+		_       entity.GSI `name:"byStatus" index:"gsi1" pk:"status" sk:"timestamp"`
+		Hash    string     `dynamodbav:"hash"`
+		Range   string     `dynamodbav:"range"`
+		Name    string     `dynamodbav:"name,omitempty"`
+		Status  string     `dynamodbav:"status,omitempty"`
+		Time    int        `dynamodbav:"timestamp,omitempty"`
+		Size    int        `dynamodbav:"size"`
+		Dotted  string     `dynamodbav:"a.b c,omitempty"`
+		Version int        `dynamodbav:"version" entity:"version"`
 	}
-	l, s := open[Employee](t)
-	_, err := s.Create(t.Context(), alice())
+	l, s := open[reserved](t)
+	f, key := entity.Fields[reserved](), reserved{Hash: "A", Range: "B"}
+	l.OK(s.Upsert(t.Context(), reserved{Hash: "A", Range: "B", Name: "v0", Status: "s", Time: 1}))
+	got, err := s.Update(t.Context(), key, entity.Set(&f.Name, "v1"), entity.Set(&f.Dotted, "x"), entity.Add(&f.Size, 1), entity.If(entity.Eq(&f.Version, 1), entity.Eq(&f.Name, "v0"), entity.NotExists(&f.Dotted)))
 	require.NoError(t, err)
-	before := l.everything(t)
-	for name, make := range ops {
-		t.Run(name, func(t *testing.T) {
-			l.clock.move(time.Hour)
-			alone, joined := make(s.Op()), make(s.Op())
-			requireClass(t, entity.FailureOf(l.db.Transact(t.Context(), alone), alone), entity.ErrConditionFailed, name)
-			err := l.db.Transact(t.Context(), joined, s.Op().Create(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"}))
-			requireClass(t, entity.FailureOf(err, joined), entity.ErrConditionFailed, name)
-			require.Equal(t, before, l.everything(t), "updatedAt, version and write id are as they were")
-			held, ok := entity.StoredItem[Employee](err)
-			require.True(t, ok)
-			require.Equal(t, 100, held.Salary, "the error carries the item that refused the condition")
-		})
-	}
-}
-
-func TestVerbTable_StoreMethodsRunTheirConditions(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t)
-	e := entity.Fields[Employee]()
-	no, yes := entity.If(entity.Eq(&e.Salary, 999)), entity.If(entity.Eq(&e.Salary, 100))
-	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	before := l.everything(t)
-	_, err = s.Update(t.Context(), employeeKey("emp-alice"), rename("B"), no)
-	requireClass(t, err, entity.ErrConditionFailed, "Update")
-	_, _, err = s.Upsert(t.Context(), alice(), no)
-	requireClass(t, err, entity.ErrConditionFailed, "Upsert")
-	requireClass(t, s.Delete(t.Context(), employeeKey("emp-alice"), no), entity.ErrConditionFailed, "Delete")
-	require.Equal(t, before, l.everything(t))
-
-	_, err = s.Update(t.Context(), employeeKey("emp-alice"), rename("B"), yes)
-	require.NoError(t, err)
-	_, _, err = s.Upsert(t.Context(), alice(), yes)
-	require.NoError(t, err)
-	require.NoError(t, s.Delete(t.Context(), employeeKey("emp-alice"), yes))
-	require.Empty(t, l.everything(t))
-}
-
-func TestErrors_StoredItemFitsOnlyItsOwnType(t *testing.T) {
-	t.Parallel()
-	_, s := open[Employee](t)
-	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), alice())
-	held, ok := entity.StoredItem[Employee](err)
-	require.True(t, ok)
-	require.Equal(t, "Alice", held.DisplayName)
-	_, ok = entity.StoredItem[Team](err)
-	require.False(t, ok)
-	_, ok = entity.StoredItem[Employee](nil)
-	require.False(t, ok)
-	require.NoError(t, entity.FailureOf(err, s.Op().Create(alice())), "the error of a lone verb is no transaction's")
+	require.Equal(t, reserved{Hash: "A", Range: "B", Name: "v1", Status: "s", Time: 1, Size: 1, Dotted: "x", Version: 2}, got)
+	one := entity.Must(entity.Must(s.Index("byStatus")).Query(reserved{Status: "s"}, entity.Gt(&f.Time, 0), entity.Filter(entity.Eq(&f.Name, "v1"), entity.Gt(&f.Size, 0))).One(t.Context()))
+	require.Equal(t, got, one)
+	require.Equal(t, `S"x"`, l.stored(keys("hash", "A", "range", "B"))["a.b c"])
+	got, err = s.Modify(t.Context(), key, func(v *reserved) error { v.Size++; return nil })
+	require.NoError(t, err, "guarded by its content, reserved names and all")
+	require.Equal(t, []int{2, 3}, []int{got.Size, got.Version})
 }

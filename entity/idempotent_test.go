@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -48,23 +49,20 @@ func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
 			return b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent())
 		}, 2, 0},
 		"verbatim create": {func(ctx context.Context, b *bench) error {
-			_, err := b.bare.Create(ctx, Bare{ID: "b"}, entity.Idempotent())
-			return err
+			return dbtest.ErrorOf(b.bare.Create(ctx, Bare{ID: "b"}, entity.Idempotent()))
 		}, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 0)
 			ctx := t.Context()
-			_, err := b.plain.Create(ctx, Plain{ID: "a", Count: 1})
-			require.NoError(t, err)
-			_, err = b.ver.Create(ctx, Counted{ID: "a"})
-			require.NoError(t, err)
-			b.wire.Reset()
-			b.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+			b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1}))
+			b.OK(b.ver.Create(ctx, Counted{ID: "a"}))
+			b.Sent()
+			b.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
 			require.NoError(t, c.write(ctx, b))
-			require.Equal(t, c.writes, b.wire.Count("TransactWriteItems"))
-			require.Equal(t, c.reads, b.wire.Count("GetItem"))
-			require.Equal(t, c.writes+c.reads, len(b.wire.Requests()))
+			require.Equal(t, c.writes, b.Wire.Count("TransactWriteItems"))
+			require.Equal(t, c.reads, b.Wire.Count("GetItem"))
+			require.Equal(t, c.writes+c.reads, len(b.Wire.Requests()))
 		})
 	}
 }
@@ -72,18 +70,16 @@ func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
 func TestIdempotent_UpdateWhoseItemCannotBeReadIsApplied(t *testing.T) {
 	b := newBench(t, 2)
 	ctx, f := t.Context(), entity.Fields[Plain]()
-	_, err := b.plain.Create(ctx, Plain{ID: "a", Count: 1})
-	require.NoError(t, err)
-	b.wire.Inject(func(r faults.Request) faults.Fault {
+	b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1}))
+	b.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "GetItem" {
 			return faults.Throttle
 		}
 		return faults.None
 	})
-	_, err = b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
+	_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
 	require.ErrorIs(t, err, entity.ErrReadBack)
-	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent()))
 	require.Equal(t, 2, got.Count)
 }
 
@@ -92,8 +88,7 @@ func TestIdempotent_KeepsTheErrorsOfTheVerb(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = b.plain.Create(ctx, Plain{ID: "a"}, entity.Idempotent())
-	require.NoError(t, err)
+	b.OK(b.plain.Create(ctx, Plain{ID: "a"}, entity.Idempotent()))
 	_, err = b.plain.Create(ctx, Plain{ID: "a"}, entity.Idempotent())
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.ErrorIs(t, b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent(), entity.If(entity.Eq(&f.Name, "x"))), entity.ErrConditionFailed)
@@ -102,25 +97,23 @@ func TestIdempotent_KeepsTheErrorsOfTheVerb(t *testing.T) {
 func TestTransactWithToken_TheSameCallIsAppliedOnce(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
-	_, err := b.other.Create(ctx, Plain{ID: "a", Count: 1})
-	require.NoError(t, err)
+	b.OK(b.other.Create(ctx, Plain{ID: "a", Count: 1}))
 	token := entity.Token{ID: "order " + t.Name()[:5] + time.Now().Format("150405.000000000"), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	call := func() error {
-		return b.db.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 10)), b.ver.Op().Create(Counted{ID: "v"}))
+		return b.DB.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 10)), b.ver.Op().Create(Counted{ID: "v"}))
 	}
-	b.wire.Inject(faults.Nth(1, faults.Lost))
+	b.Wire.Inject(faults.Nth(1, faults.Lost))
 	for range 3 {
 		require.NoError(t, call())
 	}
-	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent()))
 	require.Equal(t, 11, got.Count)
-	requests := b.wire.Requests()
+	requests := b.Wire.Requests()
 	require.Len(t, requests, 4)
 	for _, r := range requests {
 		require.JSONEq(t, string(requests[0].Body), string(r.Body))
 	}
-	err = b.db.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 20)), b.ver.Op().Create(Counted{ID: "v"}))
+	err := b.DB.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 20)), b.ver.Op().Create(Counted{ID: "v"}))
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 }
 
@@ -129,23 +122,23 @@ func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 	ctx, f := t.Context(), entity.Fields[Plain]()
 	token := entity.Token{ID: "t", At: time.Now()}
 	needsRead := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
-	err := b.db.TransactWithToken(ctx, token, needsRead)
+	err := b.DB.TransactWithToken(ctx, token, needsRead)
 	var input *entity.InputError
 	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
 	for _, token := range []entity.Token{{}, {At: time.Now()}} {
-		require.ErrorAs(t, b.db.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
+		require.ErrorAs(t, b.DB.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
 	}
-	require.Empty(t, b.wire.Requests())
+	require.Empty(t, b.Wire.Requests())
 }
 
 func TestTransactWithToken_OfOneOpIsATransactionToo(t *testing.T) {
 	b := newBench(t, 0)
 	op := b.plain.Op().Create(Plain{ID: "a", Name: "x"})
 	token := entity.Token{ID: "one " + time.Now().Format("150405.000000000"), At: time.Now()}
-	require.NoError(t, b.db.TransactWithToken(t.Context(), token, op))
-	require.NoError(t, b.db.TransactWithToken(t.Context(), token, op), "not ErrExists: it is the same call")
+	require.NoError(t, b.DB.TransactWithToken(t.Context(), token, op))
+	require.NoError(t, b.DB.TransactWithToken(t.Context(), token, op), "not ErrExists: it is the same call")
 	require.Equal(t, "x", op.Result().Name)
 	token.ID += "!"
-	require.ErrorIs(t, b.db.TransactWithToken(t.Context(), token, op), entity.ErrExists)
-	require.Equal(t, 3, b.wire.Count("TransactWriteItems"))
+	require.ErrorIs(t, b.DB.TransactWithToken(t.Context(), token, op), entity.ErrExists)
+	require.Equal(t, 3, b.Wire.Count("TransactWriteItems"))
 }

@@ -1,8 +1,6 @@
 package entity_test
 
 import (
-	"context"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -10,76 +8,46 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
-// requireInput checks that err is a mistake in the arguments, with the code and about the field.
-func requireInput(t *testing.T, err error, code, field string) {
+// requireNamed checks that a condition of the library's own failed, about an attribute.
+func requireNamed(t *testing.T, err error, attr string) {
 	t.Helper()
-	var in *entity.InputError
-	require.ErrorAs(t, err, &in)
-	require.Equal(t, code, in.Code, in.Problem)
-	require.Equal(t, field, in.Field, in.Problem)
-	require.NotEmpty(t, in.Type)
-	for _, class := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed} {
-		require.NotErrorIs(t, err, class)
-	}
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	var named *entity.ConditionError
+	require.ErrorAs(t, err, &named)
+	require.Equal(t, attr, named.Attr)
+}
+
+// requireMisfit checks that a stored attribute does not fit its field.
+func requireMisfit(t *testing.T, err error, attr string, what ...any) {
+	t.Helper()
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, err, &misfit, what...)
+	require.Equal(t, attr, misfit.Attr, what...)
 }
 
 // requireRefused checks that a call of each kind with a wrong argument is refused before any request.
 func (l *lab) requireRefused(t *testing.T, err error, code, field string) {
 	t.Helper()
-	requireInput(t, err, code, field)
+	dbtest.RequireInput(t, err, code, field)
+	var mistake *entity.InputError
+	require.ErrorAs(t, err, &mistake)
+	require.NotEmpty(t, mistake.Type)
+	for _, class := range classes {
+		require.NotErrorIs(t, err, class)
+	}
 	var e *entity.Error
 	require.ErrorAs(t, err, &e)
-	require.Empty(t, l.sent(), "refused before any request")
-}
-
-func TestInput_ValuesThatDynamoDBCannotStore(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p := entity.Fields[Profile]()
-	key := Profile{ID: "a"}
-	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64} {
-		_, err := s.Create(t.Context(), Profile{ID: "a", Total: x})
-		l.requireRefused(t, err, "EDD-9102", "Total")
-		_, _, err = s.Upsert(t.Context(), Profile{ID: "a", Home: Address{Geo: &Geo{Lat: x}}})
-		l.requireRefused(t, err, "EDD-9102", "Home")
-		_, err = s.Update(t.Context(), key, entity.Set(&p.Total, x))
-		l.requireRefused(t, err, "EDD-9102", "Total")
-		_, err = s.Update(t.Context(), key, entity.Add(&p.Total, x))
-		l.requireRefused(t, err, "EDD-9102", "Total")
-		_, err = s.Update(t.Context(), key, entity.Set(&p.Note, "n"), entity.If(entity.Gt(&p.Home.Geo.Lat, x)))
-		l.requireRefused(t, err, "EDD-9102", "Home")
-		_, err = s.Query(Profile{ID: "a"}, entity.Filter(entity.Lt(&p.Total, x))).Collect(t.Context())
-		l.requireRefused(t, err, "EDD-9102", "Total")
-	}
-}
-
-func TestInput_YearsBeyond9999AreRefusedByName(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	late := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	_, err := s.Create(t.Context(), Profile{ID: "a", SeenAt: late})
-	l.requireRefused(t, err, "EDD-9102", "SeenAt")
-	_, _, err = s.Upsert(t.Context(), Profile{ID: "a", SeenAt: late})
-	l.requireRefused(t, err, "EDD-9102", "SeenAt")
-	_, err = s.Create(t.Context(), Profile{ID: "a", Home: Address{Since: late}})
-	l.requireRefused(t, err, "EDD-9102", "Home")
-	_, err = s.Update(t.Context(), key, entity.Set(&p.SeenAt, late))
-	l.requireRefused(t, err, "EDD-9102", "SeenAt")
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Home.Since, late))
-	l.requireRefused(t, err, "EDD-9102", "Home")
+	require.Empty(t, l.Operations(), "refused before any request")
 }
 
 func TestInput_Changes(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	update := func(opts ...entity.UpdateOption) error {
-		_, err := s.Update(t.Context(), key, opts...)
-		return err
-	}
+	update := func(opts ...entity.UpdateOption) error { return dbtest.ErrorOf(s.Update(t.Context(), key, opts...)) }
 	l.requireRefused(t, update(), "EDD-9106", "")
 	l.requireRefused(t, update(entity.If(entity.Exists(&p.Note))), "EDD-9106", "")
 
@@ -90,6 +58,7 @@ func TestInput_Changes(t *testing.T) {
 	l.requireRefused(t, update(entity.MapEntry(&p.Labels, "a").Set("x"), entity.Set(&p.Labels, nil)), "EDD-9107", "Labels")
 	l.requireRefused(t, update(entity.Attr[int]("lines[0].qty").Set(1), entity.Attr[any]("lines[0]").Remove()), "EDD-9107", "Lines")
 	l.requireRefused(t, update(entity.Set(p.Alias, "a"), entity.Set(&p.Alias, nil)), "EDD-9107", "Alias")
+	l.requireRefused(t, update(entity.Attr[int]("home.a.b").Set(1), entity.Attr[int]("home[0]").Set(1)), "EDD-9107", "Home")
 
 	l.requireRefused(t, update(entity.Set(&p.ID, "b")), "EDD-9104", "ID")
 	l.requireRefused(t, update(entity.Remove(&p.ID)), "EDD-9104", "ID")
@@ -139,8 +108,8 @@ func TestInput_NilAndZeroOptions(t *testing.T) {
 		_, err = s.Query(key, entity.Limit(n)).Collect(t.Context())
 		l.requireRefused(t, err, "EDD-9108", "")
 	}
-	_, err = entity.New[Team](l.db, nil)
-	requireInput(t, err, "EDD-9108", "")
+	_, err = entity.New[Team](l.DB, nil)
+	dbtest.RequireInput(t, err, "EDD-9108", "")
 }
 
 func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
@@ -164,9 +133,9 @@ func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
 		l.requireRefused(t, err, "EDD-9101", field)
 		l.requireRefused(t, s.Delete(t.Context(), v), "EDD-9101", field)
 		bad := s.Op().CheckExists(v)
-		err = l.db.Transact(t.Context(), s.Op().Create(full), bad)
+		err = l.DB.Transact(t.Context(), s.Op().Create(full), bad)
 		l.requireRefused(t, err, "EDD-9101", field)
-		requireInput(t, entity.FailureOf(err, bad), "EDD-9101", field)
+		dbtest.RequireInput(t, entity.FailureOf(err, bad), "EDD-9101", field)
 	}
 	_, err := s.Query(Task{}).Collect(t.Context())
 	l.requireRefused(t, err, "EDD-9101", "Project")
@@ -181,17 +150,6 @@ type Counter struct {
 	At    time.Time `dynamodbav:"at" entity:"zero,time=s"`
 	N     uint64    `dynamodbav:"n" entity:"zero"`
 	Hits  int       `dynamodbav:"hits,omitempty"`
-}
-
-func TestInput_ZeroIsAKeyPartOnlyWhereTheFieldSaysSo(t *testing.T) {
-	t.Parallel()
-	l, s := open[Counter](t)
-	_, err := s.Create(t.Context(), Counter{Hits: 3})
-	require.NoError(t, err)
-	require.Contains(t, l.everything(t), `S"$app#v1#counter#0000000000000000000#false" S"$app#v1#counter#0001-01-01T00:00:00Z#00000000000000000000"`)
-	got, err := s.Get(t.Context(), Counter{})
-	require.NoError(t, err)
-	require.Equal(t, 3, got.Hits)
 }
 
 func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
@@ -212,7 +170,7 @@ func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
 	}
 	_, task := open[Task](t)
 	_, err := task.Get(t.Context(), Task{Project: "a\xffb", Status: "s", Priority: 1, TaskID: "t"})
-	requireInput(t, err, "EDD-9102", "Project")
+	dbtest.RequireInput(t, err, "EDD-9102", "Project")
 }
 
 func TestInput_PointersThatNameNoAttribute(t *testing.T) {
@@ -296,7 +254,7 @@ func TestInput_PathConditionsOnTimesNeverPanic(t *testing.T) {
 				}
 			})
 		})
-		l.wire.Reset()
+		l.Sent()
 	}
 }
 
@@ -309,7 +267,7 @@ func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 		require.ErrorIs(t, err, entity.ErrTooLarge)
 		var e *entity.Error
 		require.ErrorAs(t, err, &e)
-		require.Empty(t, l.sent())
+		require.Empty(t, l.Operations())
 	}
 	task := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
 	fat := task
@@ -348,89 +306,25 @@ func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 func TestInput_OverlongPartitionOfAQueryIsRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)
-	byOwner, err := s.Index("byOwner")
-	require.NoError(t, err)
+	byOwner := entity.Must(s.Index("byOwner"))
 	for _, q := range []entity.Query[Task]{
 		s.Query(Task{Project: strings.Repeat("p", 2048)}), byOwner.Query(Task{Owner: strings.Repeat("#", 700)}),
 	} {
 		_, err := q.Collect(t.Context())
 		require.ErrorIs(t, err, entity.ErrTooLarge)
-		require.Empty(t, l.sent())
+		require.Empty(t, l.Operations())
 	}
 }
 
 func TestInput_LargestKeysAreStored(t *testing.T) {
 	t.Parallel()
-	_, s := open[Task](t)
+	l, s := open[Task](t)
 	task := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
 	task.Project = strings.Repeat("p", 2048-len("$app#v1#task#"))
 	task.TaskID = strings.Repeat("t", 1024-len("$app#v1#task#open#0000000000000000001#"))
-	_, err := s.Create(t.Context(), task)
-	require.NoError(t, err)
-	_, err = s.Get(t.Context(), task)
-	require.NoError(t, err)
+	l.OK(s.Create(t.Context(), task))
+	l.OK(s.Get(t.Context(), task))
 	task.TaskID += "t"
-	_, err = s.Create(t.Context(), task)
+	_, err := s.Create(t.Context(), task)
 	require.ErrorIs(t, err, entity.ErrTooLarge)
-}
-
-func TestInput_ClosedContextSendsNothing(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	refused := func(err error) {
-		t.Helper()
-		require.ErrorIs(t, err, context.Canceled)
-		require.False(t, entity.IsAmbiguous(err))
-		require.Empty(t, l.sent())
-	}
-	_, err := s.Create(ctx, key)
-	refused(err)
-	_, err = s.Get(ctx, key)
-	refused(err)
-	_, err = s.Update(ctx, key, entity.Set(&p.Note, "x"))
-	refused(err)
-	_, err = s.Update(ctx, key, entity.Set(&p.Team, "x"))
-	refused(err)
-	_, _, err = s.Upsert(ctx, key)
-	refused(err)
-	refused(s.Delete(ctx, key))
-	_, err = s.Query(key).Collect(ctx)
-	refused(err)
-	_, err = s.Query(key).Count(ctx)
-	refused(err)
-	refused(l.db.Transact(ctx, s.Op().CheckExists(key)))
-	refused(l.db.Transact(ctx, s.Op().Create(key), s.Op().Update(Profile{ID: "b"}, entity.Set(&p.Team, "x"))))
-	require.Empty(t, l.everything(t))
-}
-
-func TestInput_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
-	t.Parallel()
-	db := paper(t)
-	s := declare[Profile](t, db)
-	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	refused := func(err error) {
-		t.Helper()
-		require.ErrorIs(t, err, entity.ErrNoClient)
-	}
-	_, err := s.Create(t.Context(), key)
-	refused(err)
-	_, err = s.Get(t.Context(), key)
-	refused(err)
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Note, "x"))
-	refused(err)
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Team, "x"))
-	refused(err)
-	_, _, err = s.Upsert(t.Context(), key)
-	refused(err)
-	refused(s.Delete(t.Context(), key))
-	_, err = s.Query(key).Collect(t.Context())
-	refused(err)
-	_, err = s.Query(key).First(t.Context())
-	refused(err)
-	refused(db.Transact(t.Context(), s.Op().Create(key)))
-	refused(db.Transact(t.Context(), s.Op().Create(key), s.Op().CheckExists(Profile{ID: "b"})))
-	refused(db.CreateTables(t.Context()))
 }

@@ -6,24 +6,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Two named stores of one struct in one table: no read of the one, by key, partition, index or scan, sees the other's.
 func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	red, blue := declare[Task](t, l.db, entity.Named("Red")), declare[Task](t, l.db, entity.Named("Blue"))
-	l.create(t)
+	red, blue := dbtest.Declare[Task](t, l.DB, entity.Named("Red")), dbtest.Declare[Task](t, l.DB, entity.Named("Blue"))
+	l.CreateTables()
 	v := func(id string, points int) Task {
 		return Task{Project: "p", Status: "s", Priority: 1, TaskID: id, Owner: "o", Due: dawn.Truncate(1e9), Points: points}
 	}
 	for id, store := range map[string]*entity.Store[Task]{"r1": red, "r2": red, "b1": blue} {
-		_, err := store.Create(t.Context(), v(id, 1))
-		require.NoError(t, err)
+		l.OK(store.Create(t.Context(), v(id, 1)))
 	}
-	_, err := red.Create(t.Context(), v("both", 1))
-	require.NoError(t, err)
-	_, err = blue.Create(t.Context(), v("both", 2))
+	l.OK(red.Create(t.Context(), v("both", 1)))
+	_, err := blue.Create(t.Context(), v("both", 2))
 	require.NoError(t, err, "the same key is free in the other store")
 	for name, c := range map[string]struct {
 		store *entity.Store[Task]
@@ -40,9 +39,9 @@ func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
 			require.Nil(t, many[0])
 			require.Equal(t, c.both, many[1].Points)
 			load := v(c.other, 0)
-			require.ErrorIs(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&load)), entity.ErrNotFound)
+			require.ErrorIs(t, l.DB.TransactGet(t.Context(), s.Op().GetInto(&load)), entity.ErrNotFound)
 			require.ErrorIs(t, s.Delete(t.Context(), v(c.other, 0)), entity.ErrNotFound)
-			require.NoError(t, l.db.Transact(t.Context(), s.Op().CheckNotExists(v(c.other, 0))))
+			require.NoError(t, l.DB.Transact(t.Context(), s.Op().CheckNotExists(v(c.other, 0))))
 			byOwner := entity.Must(s.Index("byOwner"))
 			for from, q := range map[string]entity.Query[Task]{
 				"partition": s.Query(Task{Project: "p"}), "lead": s.Query(Task{Project: "p", Status: "s"}), "index": byOwner.Query(Task{Owner: "o"}),
@@ -57,10 +56,8 @@ func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
 			}
 		})
 	}
-	_, err = entity.New[Team](l.db, entity.Named("red"))
-	var bad *entity.SchemaError
-	require.ErrorAs(t, err, &bad, "names are compared without regard to case")
-	require.Equal(t, "EDD-9031", bad.Code)
+	_, err = entity.New[Team](l.DB, entity.Named("red"))
+	require.Equal(t, "EDD-9031", dbtest.SchemaCode(err), "names are compared without regard to case")
 }
 
 // Box is generic: each instance is an entity of its own, under a name of its own.
@@ -76,31 +73,24 @@ type Box[T any] struct {
 func TestGeneric_InstancesAreEntitiesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	texts := declare[Box[string]](t, l.db, entity.Named("TextBox"))
-	lines := declare[Box[[]Line]](t, l.db, entity.Named("LineBox"))
-	_, err := entity.New[Box[int]](l.db, entity.Named("TextBox"))
-	var bad *entity.SchemaError
-	require.ErrorAs(t, err, &bad, "the name is taken by another instance")
-	require.Equal(t, "EDD-9031", bad.Code)
-	l.create(t)
-	_, err = texts.Create(t.Context(), Box[string]{Home: "s", ID: "1", Mark: "m", In: "text"})
-	require.NoError(t, err)
-	_, err = lines.Create(t.Context(), Box[[]Line]{Home: "s", ID: "1", Mark: "m", In: []Line{{SKU: "a", Qty: 1}}})
-	require.NoError(t, err)
+	texts := dbtest.Declare[Box[string]](t, l.DB, entity.Named("TextBox"))
+	lines := dbtest.Declare[Box[[]Line]](t, l.DB, entity.Named("LineBox"))
+	_, err := entity.New[Box[int]](l.DB, entity.Named("TextBox"))
+	require.Equal(t, "EDD-9031", dbtest.SchemaCode(err), "the name is taken by another instance")
+	l.CreateTables()
+	l.OK(texts.Create(t.Context(), Box[string]{Home: "s", ID: "1", Mark: "m", In: "text"}))
+	l.OK(lines.Create(t.Context(), Box[[]Line]{Home: "s", ID: "1", Mark: "m", In: []Line{{SKU: "a", Qty: 1}}}))
 	f := entity.Fields[Box[[]Line]]()
 	got, err := lines.Update(t.Context(), Box[[]Line]{Home: "s", ID: "1"}, entity.ListAppend(&f.In, Line{SKU: "b", Qty: 2}))
 	require.NoError(t, err)
 	require.Equal(t, []Line{{SKU: "a", Qty: 1}, {SKU: "b", Qty: 2}}, got.In)
 	_, err = texts.Update(t.Context(), Box[string]{Home: "s", ID: "1"}, entity.Set(&f.Mark, "x"))
-	requireInput(t, err, "EDD-9105", "")
-	one, err := texts.Query(Box[string]{Home: "s"}).One(t.Context())
-	require.NoError(t, err)
+	dbtest.RequireInput(t, err, "EDD-9105", "")
+	one := entity.Must(texts.Query(Box[string]{Home: "s"}).One(t.Context()))
 	require.Equal(t, "text", one.In)
-	byLabel, err := entity.Must(lines.Index("byLabel")).Query(Box[[]Line]{Mark: "m"}).One(t.Context())
-	require.NoError(t, err)
+	byLabel := entity.Must(entity.Must(lines.Index("byLabel")).Query(Box[[]Line]{Mark: "m"}).One(t.Context()))
 	require.Equal(t, got, byLabel)
-	all, err := texts.Scan().Collect(t.Context())
-	require.NoError(t, err)
+	all := entity.Must(texts.Scan().Collect(t.Context()))
 	require.Len(t, all, 1)
 }
 
@@ -128,18 +118,18 @@ func TestTables_ATransactionSpansTablesByTheirLogicalNames(t *testing.T) {
 	l := newLab(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"store": c.Table + "-store", "yard": c.Table + "-yard"}
 	})
-	house, store, yard := declare[InHouse](t, l.db), declare[InStore](t, l.db), declare[InYard](t, l.db)
-	l.create(t)
-	require.NoError(t, l.db.Transact(t.Context(), house.Op().Create(InHouse{ID: "a", N: 1}), store.Op().Create(InStore{ID: "a", N: 2}), yard.Op().Create(InYard{ID: "a", N: 3})))
-	require.Equal(t, []string{"TransactWriteItems"}, l.sent())
+	house, store, yard := dbtest.Declare[InHouse](t, l.DB), dbtest.Declare[InStore](t, l.DB), dbtest.Declare[InYard](t, l.DB)
+	l.CreateTables()
+	require.NoError(t, l.DB.Transact(t.Context(), house.Op().Create(InHouse{ID: "a", N: 1}), store.Op().Create(InStore{ID: "a", N: 2}), yard.Op().Create(InYard{ID: "a", N: 3})))
+	require.Equal(t, []string{"TransactWriteItems"}, l.Operations())
 
 	h, s, y := InHouse{ID: "a"}, InStore{ID: "a"}, InYard{ID: "a", N: 3}
-	require.NoError(t, l.db.TransactGet(t.Context(), house.Op().GetInto(&h), store.Op().GetInto(&s), yard.Op().GetInto(&y)))
+	require.NoError(t, l.DB.TransactGet(t.Context(), house.Op().GetInto(&h), store.Op().GetInto(&s), yard.Op().GetInto(&y)))
 	require.Equal(t, []int{1, 2, 3}, []int{h.N, s.N, y.N})
 
 	// The same key text in two tables is two items, and a failure names its own.
 	bad := store.Op().Create(InStore{ID: "a"})
-	err := l.db.Transact(t.Context(), house.Op().Delete(InHouse{ID: "a"}), bad, yard.Op().CheckExists(InYard{ID: "a", N: 3}))
+	err := l.DB.Transact(t.Context(), house.Op().Delete(InHouse{ID: "a"}), bad, yard.Op().CheckExists(InYard{ID: "a", N: 3}))
 	require.ErrorIs(t, entity.FailureOf(err, bad), entity.ErrExists)
 	for name, n := range map[string]func() (int, error){
 		"house": func() (int, error) { return house.Scan().Count(t.Context()) }, "store": func() (int, error) { return store.Scan().Count(t.Context()) },
@@ -149,9 +139,9 @@ func TestTables_ATransactionSpansTablesByTheirLogicalNames(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, count, name)
 	}
-	require.Equal(t, []string{"pk HASH"}, keyText(l.described(t, l.table).KeySchema))
-	require.Equal(t, []string{"pk HASH", "sk RANGE"}, keyText(l.described(t, l.table+"-store").KeySchema))
-	require.Equal(t, []string{"id HASH", "n RANGE"}, keyText(l.described(t, l.table+"-yard").KeySchema))
+	require.Equal(t, []string{"pk HASH"}, keyText(l.described(l.Table).KeySchema))
+	require.Equal(t, []string{"pk HASH", "sk RANGE"}, keyText(l.described(l.Table+"-store").KeySchema))
+	require.Equal(t, []string{"id HASH", "n RANGE"}, keyText(l.described(l.Table+"-yard").KeySchema))
 }
 
 // Crew takes its key, its roles and an index part from embedded structs, one of them by pointer.
@@ -178,23 +168,19 @@ func TestEmbedded_RolesHoldOnEveryRoute(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, made.Version)
 	require.Equal(t, dawn, made.UpdatedAt)
-	now := l.clock.move(1e9)
+	now := l.Clock.Move(1e9)
 	got, err := s.Update(t.Context(), v, entity.Set(&f.First, "g"), entity.Set(&f.Name, "m"))
 	require.NoError(t, err)
 	require.Equal(t, Crew{ID: "a", Name: "m", Stamp: Stamp{Tenant: "t", First: "f", Audit: Audit{Version: 2, UpdatedAt: now}}}, got)
 	_, err = s.Update(t.Context(), v, entity.Set(&f.Audit.Version, 9))
 	require.Error(t, err)
-	var in *entity.InputError
-	require.ErrorAs(t, err, &in)
-	require.Equal(t, []string{"EDD-9104", "Stamp.Audit.Version"}, []string{in.Code, in.Field}, "the field is named with its path")
+	dbtest.RequireInput(t, err, "EDD-9104", "Stamp.Audit.Version")
 	_, err = s.Put(t.Context(), Crew{ID: "a", Stamp: Stamp{Tenant: "t"}})
-	requireInput(t, err, "EDD-9103", "Name")
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Put(v), s.Op().Create(Crew{ID: "b", Name: "n", Stamp: Stamp{Tenant: "t"}})))
-	recent, err := entity.Must(s.Index("recent")).Query(Crew{Stamp: Stamp{Tenant: "t"}}, entity.Desc(), entity.Filter(entity.Ge(&f.Version, 1))).Collect(t.Context())
-	require.NoError(t, err)
+	dbtest.RequireInput(t, err, "EDD-9103", "Name")
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Put(v), s.Op().Create(Crew{ID: "b", Name: "n", Stamp: Stamp{Tenant: "t"}})))
+	recent := entity.Must(entity.Must(s.Index("recent")).Query(Crew{Stamp: Stamp{Tenant: "t"}}, entity.Desc(), entity.Filter(entity.Ge(&f.Version, 1))).Collect(t.Context()))
 	require.Len(t, recent, 2)
-	one, err := entity.Must(s.Index("recent")).Query(Crew{Stamp: Stamp{Tenant: "t"}}, entity.Ge(&f.UpdatedAt, now), entity.Filter(entity.Eq(&f.Version, 3))).One(t.Context())
-	require.NoError(t, err)
+	one := entity.Must(entity.Must(s.Index("recent")).Query(Crew{Stamp: Stamp{Tenant: "t"}}, entity.Ge(&f.UpdatedAt, now), entity.Filter(entity.Eq(&f.Version, 3))).One(t.Context()))
 	require.Equal(t, "a", one.ID)
 }
 
@@ -203,16 +189,16 @@ func TestEmbedded_RolesHoldOnEveryRoute(t *testing.T) {
 func TestNamespaces_ShareATableAndNeverMeet(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	teams, invoices := declare[Team](t, l.db), declare[Invoice](t, l.db)
-	l.create(t)
-	l.cfg.Namespace = entity.Namespace{Name: "app", Version: 2}
-	aside := l.aside(t)
-	for i, db := range []*entity.DB{l.db, aside} {
+	teams, invoices := dbtest.Declare[Team](t, l.DB), dbtest.Declare[Invoice](t, l.DB)
+	l.CreateTables()
+	l.Config.Namespace = entity.Namespace{Name: "app", Version: 2}
+	aside := l.Open(l.Raw)
+	for i, db := range []*entity.DB{l.DB, aside} {
 		require.NoError(t, db.Transact(t.Context(),
-			declare[Team](t, db).Op().Create(Team{ID: "a", Size: i + 1}),
-			declare[Invoice](t, db).Op().Create(Invoice{Customer: "c", ID: "1", Day: "mon", Amount: i + 1})))
+			dbtest.Declare[Team](t, db).Op().Create(Team{ID: "a", Size: i + 1}),
+			dbtest.Declare[Invoice](t, db).Op().Create(Invoice{Customer: "c", ID: "1", Day: "mon", Amount: i + 1})))
 	}
-	require.Len(t, l.everything(t), 4)
+	require.Len(t, l.everything(), 4)
 	for name, q := range map[string]entity.Query[Team]{
 		"query": teams.Query(Team{ID: "a"}), "scan": teams.Scan(), "segments": teams.Scan(entity.Segments(2)),
 		"scan with Or": teams.Scan(entity.Filter(entity.Or(entity.Eq(&entity.Fields[Team]().Size, 1), entity.Eq(&entity.Fields[Team]().Size, 2)))),
@@ -247,17 +233,14 @@ func TestPayload_IsStampedByWholeWritesAndLeftAloneByUpdate(t *testing.T) {
 	t.Parallel()
 	l, s := open[Payload](t)
 	key := keys("pk", "$app#v1#payload#a", "sk", "$app#v1#payload")
-	_, err := s.Create(t.Context(), Payload{ID: "a"})
-	require.NoError(t, err)
-	require.Equal(t, "N3", l.stored(t, key)["_pv"])
+	l.OK(s.Create(t.Context(), Payload{ID: "a"}))
+	require.Equal(t, "N3", l.stored(key)["_pv"])
 
-	l.patch(t, key, "_pv", num("2")) // as written by an older program
-	_, err = s.Update(t.Context(), Payload{ID: "a"}, entity.Set(&entity.Fields[Payload]().Note, "x"))
-	require.NoError(t, err)
-	require.Equal(t, "N2", l.stored(t, key)["_pv"])
-	_, _, err = s.Upsert(t.Context(), Payload{ID: "a"})
-	require.NoError(t, err)
-	require.Equal(t, "N3", l.stored(t, key)["_pv"])
+	l.patch(key, "_pv", num("2")) // as written by an older program
+	l.OK(s.Update(t.Context(), Payload{ID: "a"}, entity.Set(&entity.Fields[Payload]().Note, "x")))
+	require.Equal(t, "N2", l.stored(key)["_pv"])
+	l.OK(s.Upsert(t.Context(), Payload{ID: "a"}))
+	require.Equal(t, "N3", l.stored(key)["_pv"])
 }
 
 func TestConfig_NamesOfNamespaceAndKeyAttributes(t *testing.T) {
@@ -265,27 +248,11 @@ func TestConfig_NamesOfNamespaceAndKeyAttributes(t *testing.T) {
 	l, s := open[Employee](t, func(c *entity.Config) {
 		c.Namespace, c.PK, c.SK = entity.Namespace{Name: "Shop", Version: 3}, "hash", "range"
 	})
+	l.OK(s.Create(t.Context(), alice()))
 	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), alice())
 	require.ErrorIs(t, err, entity.ErrExists, "the guard names the configured attribute")
-	it := l.stored(t, keys("hash", "$Shop#v3#employee#emp-alice", "range", "$Shop#v3#employee"))
+	it := l.stored(keys("hash", "$Shop#v3#employee#emp-alice", "range", "$Shop#v3#employee"))
 	require.Equal(t, `S"$Shop#v3#employee#t-acme"`, it["gsi1hash"])
 	require.Equal(t, `S"$Shop#v3#employee#Engineering#emp-alice"`, it["gsi1range"])
 	require.NotContains(t, it, "pk")
-}
-
-func TestNamed_StoresOfOneStructDoNotMeet(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	red, blue := declare[Team](t, l.db, entity.Named("Red")), declare[Team](t, l.db, entity.Named("Blue"))
-	l.create(t)
-	_, err := red.Create(t.Context(), Team{ID: "1"})
-	require.NoError(t, err)
-	_, err = blue.Get(t.Context(), Team{ID: "1"})
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Equal(t, `S"Red"`, l.stored(t, keys("pk", "$app#v1#red#1", "sk", "$app#v1#red"))["__edd_e__"])
-	same, err := entity.New[Team](l.db, entity.Named("Red"))
-	require.NoError(t, err)
-	require.Same(t, red, same)
 }

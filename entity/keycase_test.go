@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Folder is an entity whose keys are in lower case.
@@ -56,20 +57,16 @@ func caseVerbs() map[string]struct {
 	}
 	return map[string]verb{
 		"Create": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Create(ctx, v)
-			return err
+			return dbtest.ErrorOf(s.Create(ctx, v))
 		}, entity.ErrExists},
 		"Put": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Put(ctx, v)
-			return err
+			return dbtest.ErrorOf(s.Put(ctx, v))
 		}, nil},
 		"Put exactly": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Put(ctx, v, entity.Idempotent())
-			return err
+			return dbtest.ErrorOf(s.Put(ctx, v, entity.Idempotent()))
 		}, nil},
 		"Upsert": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, _, err := s.Upsert(ctx, v)
-			return err
+			return dbtest.ErrorOf(s.Upsert(ctx, v))
 		}, nil},
 		"Upsert that reads": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
 			v.Rank = 3
@@ -77,49 +74,42 @@ func caseVerbs() map[string]struct {
 			return err
 		}, nil},
 		"Update": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Update(ctx, v, entity.Set(&f.Title, "x"))
-			return err
+			return dbtest.ErrorOf(s.Update(ctx, v, entity.Set(&f.Title, "x")))
 		}, nil},
 		"Update that reads": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Update(ctx, v, entity.Set(&f.Kind, "x"))
-			return err
+			return dbtest.ErrorOf(s.Update(ctx, v, entity.Set(&f.Kind, "x")))
 		}, nil},
 		"Modify": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Modify(ctx, v, func(v *Folder) error { v.Title = "x"; return nil })
-			return err
+			return dbtest.ErrorOf(s.Modify(ctx, v, func(v *Folder) error { v.Title = "x"; return nil }))
 		}, nil},
 		"Modify of nothing": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Modify(ctx, v, func(*Folder) error { return nil })
-			return err
+			return dbtest.ErrorOf(s.Modify(ctx, v, func(*Folder) error { return nil }))
 		}, nil},
 		"Touch": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Touch(ctx, v, &f.Seen, time.Hour)
-			return err
+			return dbtest.ErrorOf(s.Touch(ctx, v, &f.Seen, time.Hour))
 		}, nil},
 		"Delete": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error { return s.Delete(ctx, v) }, nil},
 		"Purge":  {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error { return s.Purge(ctx, v) }, nil},
 		"CheckExists": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.Transact(ctx, s.Op().CheckExists(v))
+			return l.DB.Transact(ctx, s.Op().CheckExists(v))
 		}, nil},
 		"CheckNotExists": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.Transact(ctx, s.Op().CheckNotExists(v))
+			return l.DB.Transact(ctx, s.Op().CheckNotExists(v))
 		}, entity.ErrExists},
 		"Transact": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.Transact(ctx, s.Op().Put(Folder{ID: "other", Path: "p", N: 1}), s.Op().Update(v, entity.Set(&f.Title, "x")))
+			return l.DB.Transact(ctx, s.Op().Put(Folder{ID: "other", Path: "p", N: 1}), s.Op().Update(v, entity.Set(&f.Title, "x")))
 		}, nil},
 		"TransactWithToken": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.TransactWithToken(ctx, entity.Token{ID: l.ids.next(), At: dawn}, s.Op().Delete(v))
+			return l.DB.TransactWithToken(ctx, entity.Token{ID: l.Config.NewID(), At: dawn}, s.Op().Delete(v))
 		}, nil},
 		"Get": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.Get(ctx, v)
-			return err
+			return dbtest.ErrorOf(s.Get(ctx, v))
 		}, nil},
 		"GetMany": {func(ctx context.Context, _ *lab, s *entity.Store[Folder], v Folder) error {
-			_, err := s.GetMany(ctx, []Folder{{ID: "other", Path: "p", N: 1}, v})
-			return err
+			return dbtest.ErrorOf(s.GetMany(ctx, []Folder{{ID: "other", Path: "p", N: 1}, v}))
 		}, nil},
 		"TransactGet": {func(ctx context.Context, l *lab, s *entity.Store[Folder], v Folder) error {
-			return l.db.TransactGet(ctx, s.Op().GetInto(&v))
+			return l.DB.TransactGet(ctx, s.Op().GetInto(&v))
 		}, nil},
 	}
 }
@@ -128,7 +118,7 @@ func TestKeyCase_NoVerbActsOnAnItemWhoseKeyDiffersInCase(t *testing.T) {
 	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
 		_, err := s.Create(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"})
 		require.NoError(t, err)
-		before := l.everything(t)
+		before := l.everything()
 		for name, verb := range caseVerbs() {
 			for attr, v := range map[string]Folder{
 				"id": {ID: "c-1", Path: "A/b", N: 1, Title: "second"}, "path": {ID: "C-1", Path: "a/B", N: 1, Title: "second"},
@@ -143,7 +133,7 @@ func TestKeyCase_NoVerbActsOnAnItemWhoseKeyDiffersInCase(t *testing.T) {
 					require.ErrorIs(t, err, verb.also, name)
 				}
 				require.False(t, entity.IsAmbiguous(err), name)
-				require.Equal(t, before, l.everything(t), name)
+				require.Equal(t, before, l.everything(), name)
 			}
 		}
 	})
@@ -153,7 +143,7 @@ func TestKeyCase_TheStoredSpellingWorksWithEveryVerb(t *testing.T) {
 	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
 		v := Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"}
 		for name, verb := range caseVerbs() {
-			l.clock.move(24 * time.Hour)
+			l.Clock.Move(24 * time.Hour)
 			_, err := s.Put(t.Context(), v)
 			require.NoError(t, err)
 			_, err = s.Put(t.Context(), Folder{ID: "other", Path: "p", N: 1})
@@ -178,20 +168,18 @@ func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirCase(t *testing.T) {
 		_, created, err := s.Upsert(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 7, Owner: "Own", Kind: "K", Rank: 3})
 		require.NoError(t, err)
 		require.True(t, created)
-		digits := map[bool]string{true: "0000000000000007", false: "0000000000000000007"}[l.cfg.Interop]
-		it := l.stored(t, keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_a/b#n_"+digits))
+		digits := map[bool]string{true: "0000000000000007", false: "0000000000000000007"}[l.Config.Interop]
+		it := l.stored(keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_a/b#n_"+digits))
 		require.Equal(t, `S"C-1"`, it["id"])
 		require.Equal(t, `S"$app#v1#folder#owner_own"`, it["gsi1pk"])
-		byOwner, err := s.Index("byOwner")
-		require.NoError(t, err)
+		byOwner := entity.Must(s.Index("byOwner"))
 		for _, owner := range []string{"Own", "oWN"} {
-			got, err := byOwner.Query(Folder{Owner: owner}, entity.BeginsWith(&f.Kind, "k")).Collect(t.Context())
-			require.NoError(t, err)
+			got := entity.Must(byOwner.Query(Folder{Owner: owner}, entity.BeginsWith(&f.Kind, "k")).Collect(t.Context()))
 			require.Len(t, got, 1)
 			require.Equal(t, "Own", got[0].Owner)
 		}
 		_, err = byOwner.Query(Folder{Owner: "own"}, entity.Lt(&f.Kind, "z")).Collect(t.Context())
-		requireInput(t, err, "EDD-9108", "Kind")
+		dbtest.RequireInput(t, err, "EDD-9108", "Kind")
 	})
 }
 
@@ -201,20 +189,20 @@ func TestKeyCase_AnItemWithoutItsKeyPartsCanBeCompleted(t *testing.T) {
 		v := Folder{ID: "C-1", Path: "p", N: 1, Title: "x"}
 		_, err := s.Create(t.Context(), v)
 		require.NoError(t, err)
-		for _, it := range l.everything(t) {
+		for _, it := range l.everything() {
 			require.Equal(t, `S"C-1"`, it["id"])
 		}
 		_, err = s.Put(t.Context(), v)
 		require.NoError(t, err)
-		digits := map[bool]string{true: "0000000000000001", false: "0000000000000000001"}[l.cfg.Interop]
+		digits := map[bool]string{true: "0000000000000001", false: "0000000000000000001"}[l.Config.Interop]
 		key := keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_p#n_"+digits)
-		bare := l.values(t, key)
+		bare := l.values(key)
 		delete(bare, "id")
-		l.put(t, bare)
+		l.PutItem(bare)
 		got, _, err := s.Upsert(t.Context(), v)
 		require.NoError(t, err)
 		require.Equal(t, v, got)
-		require.Equal(t, `S"C-1"`, l.stored(t, key)["id"])
+		require.Equal(t, `S"C-1"`, l.stored(key)["id"])
 	})
 }
 
@@ -223,9 +211,8 @@ func TestKeyCase_AReadIsOneRequestAsWithoutLowerCase(t *testing.T) {
 		v := Folder{ID: "C-1", Path: "p", N: 1}
 		_, err := s.Put(t.Context(), v)
 		require.NoError(t, err)
-		_, err = s.Get(t.Context(), v)
-		require.NoError(t, err)
+		_ = entity.Must(s.Get(t.Context(), v))
 		require.NoError(t, s.Delete(t.Context(), v))
-		require.Equal(t, []string{"UpdateItem", "GetItem", "DeleteItem"}, l.sent())
+		require.Equal(t, []string{"UpdateItem", "GetItem", "DeleteItem"}, l.Operations())
 	})
 }

@@ -1,13 +1,11 @@
 package entity_test
 
 import (
-	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,148 +15,51 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // dawn is when the clock of every lab starts.
 var dawn = time.Date(2024, 5, 6, 7, 8, 9, 123456789, time.UTC)
 
-// lab is one test's database: a table of its own, a DB whose requests are recorded, and a second client whose
-// requests are not.
-type lab struct {
-	table string
-	wire  *faults.Transport
-	raw   *dynamodb.Client
-	db    *entity.DB
-	cfg   entity.Config
-	clock *steps
-	ids   *issued
-	keys  []types.KeySchemaElement // of the table, when they have been asked for
-}
+// lab is a bench whose stored values are read as text.
+type lab struct{ *dbtest.Bench }
 
 func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
-	l := &lab{clock: &steps{at: dawn}, ids: &issued{prefix: rand.Text()[:12]}}
-	l.raw, l.table = localdb.Test(t)
-	l.wire = faults.New(l.raw.Options().HTTPClient)
-	l.cfg = entity.Config{Table: l.table, Clock: l.clock.now, NewID: l.ids.next}
-	for _, f := range configure {
-		f(&l.cfg)
-	}
-	l.db = l.open(t, l.wire)
+	l := &lab{dbtest.Open(t, configure...)}
+	l.Clock.Set(dawn, 0)
 	return l
-}
-
-// open returns a DB on the lab's table whose requests go through wire.
-func (l *lab) open(t *testing.T, wire *faults.Transport) *entity.DB {
-	t.Helper()
-	client := dynamodb.New(l.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire })
-	db, err := entity.Open(client, l.cfg)
-	require.NoError(t, err)
-	return db
-}
-
-// aside returns a second DB on the same table, as another process would have it. Its requests are not counted.
-func (l *lab) aside(t *testing.T) *entity.DB {
-	t.Helper()
-	return l.open(t, faults.New(l.raw.Options().HTTPClient))
-}
-
-// create makes the tables of everything declared so far and begins to count requests.
-func (l *lab) create(t *testing.T) {
-	t.Helper()
-	require.NoError(t, l.db.CreateTables(t.Context()))
-	l.wire.Reset()
-}
-
-// sent returns the operations requested since the last call, and forgets them.
-func (l *lab) sent() []string {
-	var names []string
-	for _, r := range l.wire.Requests() {
-		names = append(names, r.Operation)
-	}
-	l.wire.Reset()
-	return names
-}
-
-// declare returns the store of T on db.
-func declare[T any](t *testing.T, db *entity.DB, opts ...entity.StoreOption) *entity.Store[T] {
-	t.Helper()
-	s, err := entity.New[T](db, opts...)
-	require.NoError(t, err)
-	return s
 }
 
 // open returns a lab with a table for T alone.
 func open[T any](t *testing.T, configure ...func(*entity.Config)) (*lab, *entity.Store[T]) {
 	t.Helper()
 	l := newLab(t, configure...)
-	s := declare[T](t, l.db)
-	l.create(t)
+	s := dbtest.Declare[T](t, l.DB)
+	l.CreateTables()
+	return l, s
+}
+
+// opened returns a lab with a table for T that holds some items, and no requests recorded.
+func opened[T any](t *testing.T, items ...T) (*lab, *entity.Store[T]) {
+	t.Helper()
+	l, s := open[T](t)
+	for _, v := range items {
+		l.OK(s.Create(l.Ctx, v))
+	}
+	l.Sent()
 	return l, s
 }
 
 // paper returns a DB without a client: its plans can be printed, and come out the same each time.
 func paper(t *testing.T) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(nil, paperConfig())
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, paperConfig()))
 	return db
 }
 
 func paperConfig() entity.Config {
 	return entity.Config{Table: "app", Clock: func() time.Time { return dawn }, NewID: func() string { return "w-1" }}
-}
-
-// steps is a clock that moves only when move is called.
-type steps struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (s *steps) now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.at
-}
-
-// move changes the time by d, which may be negative, and returns it.
-func (s *steps) move(d time.Duration) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.at = s.at.Add(d)
-	return s.at
-}
-
-// issued gives out ids and remembers them. The prefix keeps transaction tokens of different tests apart.
-type issued struct {
-	mu     sync.Mutex
-	prefix string
-	all    []string
-}
-
-func (i *issued) next() string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.all = append(i.all, i.prefix+"-"+strconv.Itoa(len(i.all)+1))
-	return i.all[len(i.all)-1]
-}
-
-func (i *issued) has(id string) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.Contains(i.all, id)
-}
-
-// awaitHeld waits until a request is held back. A call that ends without one has not done what the test is about.
-func awaitHeld(t *testing.T, arrived <-chan faults.Request, done <-chan error) {
-	t.Helper()
-	select {
-	case <-arrived:
-	case err := <-done:
-		require.FailNow(t, "the call ended without the request that was to be held back", "error: %v", err)
-	}
 }
 
 // raw is an item as DynamoDB has it. Values are written with their type, so that two items compare exactly: S"x", N12.
@@ -228,57 +129,39 @@ func keys(pairs ...string) map[string]types.AttributeValue {
 }
 
 // stored reads one item, nil if absent.
-func (l *lab) stored(t *testing.T, key map[string]types.AttributeValue) raw {
-	t.Helper()
-	return rawOf(l.values(t, key))
-}
+func (l *lab) stored(key map[string]types.AttributeValue) raw { return rawOf(l.values(key)) }
 
-// values reads one item as DynamoDB gives it, to be put back with put.
-func (l *lab) values(t *testing.T, key map[string]types.AttributeValue) map[string]types.AttributeValue {
-	t.Helper()
-	out, err := l.raw.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &l.table, Key: key, ConsistentRead: aws.Bool(true)})
-	require.NoError(t, err)
+// values reads one item as DynamoDB gives it, to be put back with PutItem.
+func (l *lab) values(key map[string]types.AttributeValue) map[string]types.AttributeValue {
+	l.T.Helper()
+	out, err := l.Raw.GetItem(l.Ctx, &dynamodb.GetItemInput{TableName: &l.Table, Key: key, ConsistentRead: aws.Bool(true)})
+	require.NoError(l.T, err)
 	return out.Item
 }
 
 // drop removes items by their keys, whether they are there or not.
-func (l *lab) drop(t *testing.T, keys ...map[string]types.AttributeValue) {
-	t.Helper()
+func (l *lab) drop(keys ...map[string]types.AttributeValue) {
+	l.T.Helper()
 	for _, key := range keys {
-		_, err := l.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &l.table, Key: key})
-		require.NoError(t, err)
+		l.OK(l.Raw.DeleteItem(l.Ctx, &dynamodb.DeleteItemInput{TableName: &l.Table, Key: key}))
 	}
 }
 
-// everything reads the whole table. All of their key attributes identify items.
-func (l *lab) everything(t *testing.T) map[string]raw {
-	t.Helper()
-	if l.keys == nil {
-		table, err := l.raw.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &l.table})
-		require.NoError(t, err)
-		l.keys = table.Table.KeySchema
-	}
+// everything reads the whole table by the texts of keys, with a space between them.
+func (l *lab) everything() map[string]raw {
+	l.T.Helper()
 	all := map[string]raw{}
-	pages := dynamodb.NewScanPaginator(l.raw, &dynamodb.ScanInput{TableName: &l.table, ConsistentRead: aws.Bool(true)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		require.NoError(t, err)
-		for _, it := range page.Items {
-			var id []string
-			for _, k := range l.keys {
-				id = append(id, text(it[*k.AttributeName]))
-			}
-			all[strings.Join(id, " ")] = rawOf(it)
-		}
+	for key, it := range l.ItemsByKey() {
+		all[key] = rawOf(it)
 	}
 	return all
 }
 
 // indexed reads the items that an index holds, in its order.
-func (l *lab) indexed(t *testing.T, index string) []raw {
-	t.Helper()
-	out, err := l.raw.Scan(t.Context(), &dynamodb.ScanInput{TableName: &l.table, IndexName: &index})
-	require.NoError(t, err)
+func (l *lab) indexed(index string) []raw {
+	l.T.Helper()
+	out, err := l.Raw.Scan(l.Ctx, &dynamodb.ScanInput{TableName: &l.Table, IndexName: &index})
+	require.NoError(l.T, err)
 	var all []raw
 	for _, it := range out.Items {
 		all = append(all, rawOf(it))
@@ -286,21 +169,22 @@ func (l *lab) indexed(t *testing.T, index string) []raw {
 	return all
 }
 
-// put stores an item as some other program would.
-func (l *lab) put(t *testing.T, it map[string]types.AttributeValue) {
-	t.Helper()
-	_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.table, Item: it})
-	require.NoError(t, err)
+// patch sets one attribute as some other program would: the write id stays as it was.
+func (l *lab) patch(key map[string]types.AttributeValue, name string, av types.AttributeValue) {
+	l.T.Helper()
+	l.OK(l.Raw.UpdateItem(l.Ctx, &dynamodb.UpdateItemInput{
+		TableName: &l.Table, Key: key, UpdateExpression: aws.String("SET #n = :v"),
+		ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": av},
+	}))
 }
 
-// patch sets one attribute as some other program would: the write id stays as it was.
-func (l *lab) patch(t *testing.T, key map[string]types.AttributeValue, name string, av types.AttributeValue) {
-	t.Helper()
-	_, err := l.raw.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: &l.table, Key: key, UpdateExpression: aws.String("SET #n = :v"),
-		ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: map[string]types.AttributeValue{":v": av},
-	})
-	require.NoError(t, err)
+// without returns it less the named attributes.
+func without(it raw, names ...string) raw {
+	out := maps.Clone(it)
+	for _, name := range names {
+		delete(out, name)
+	}
+	return out
 }
 
 // Employee has every role that a write of the library keeps, and an index whose sort key has a changing and a fixed

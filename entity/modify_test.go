@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -45,55 +46,6 @@ func newLedgers(t *testing.T) ledgers {
 	return ledgers{l, s, cost}
 }
 
-func TestPut_ReplacesWhatTheStructKnowsAndKeepsTheRest(t *testing.T) {
-	l := newLedgers(t)
-	ctx := t.Context()
-	created, err := l.Put(ctx, Ledger{ID: "a", Owner: "o", Kind: "k", Title: "t", Tenant: "x", First: "f", Labels: map[string]string{"a": "b"}})
-	require.NoError(t, err)
-	require.EqualValues(t, 1, created.Version)
-	require.Equal(t, created.CreatedAt, created.UpdatedAt)
-	require.Equal(t, 1, l.cost.Requests)
-
-	l.clock.move(time.Hour)
-	got, err := l.Put(ctx, Ledger{ID: "a", Title: "new", First: "second", Version: 77, CreatedAt: l.clock.now()})
-	require.NoError(t, err)
-	require.Equal(t, Ledger{ID: "a", Title: "new", Tenant: "x", First: "f", Version: 2, CreatedAt: created.CreatedAt, UpdatedAt: l.clock.now()}, got,
-		"absent attributes go; tenant, first and created_at survive; the version goes up by one")
-	require.Equal(t, 1, l.cost.Requests)
-	found, err := entity.Must(l.Index("byOwner")).Query(Ledger{Owner: "o"}).Collect(ctx)
-	require.NoError(t, err)
-	require.Empty(t, found, "it left the index with its owner")
-
-	_, err = l.Put(ctx, Ledger{ID: "a", Title: "new", Tenant: "y"})
-	var condition *entity.ConditionError
-	require.ErrorAs(t, err, &condition)
-	require.Equal(t, "tenant", condition.Attr)
-}
-
-func TestModify_WritesWhatFChangedAndNothingElse(t *testing.T) {
-	l := newLedgers(t)
-	ctx := t.Context()
-	_, err := l.Create(ctx, Ledger{ID: "a", Owner: "o", Kind: "k", Title: "t", Labels: map[string]string{"a": "b"}})
-	require.NoError(t, err)
-	l.clock.move(time.Hour)
-	got, err := l.Modify(ctx, Ledger{ID: "a"}, func(v *Ledger) error {
-		v.Kind, v.Balance = "z", v.Balance+5
-		v.Labels["c"] = "d"
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 2, l.cost.Requests)
-	require.EqualValues(t, 2, got.Version)
-	require.Equal(t, l.clock.now(), got.UpdatedAt)
-	require.Equal(t, map[string]string{"a": "b", "c": "d"}, got.Labels)
-	stored, err := l.Get(ctx, Ledger{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, got, stored)
-	found, err := entity.Must(l.Index("byOwner")).Query(Ledger{Owner: "o", Kind: "z"}).One(ctx)
-	require.NoError(t, err)
-	require.Equal(t, got, found)
-}
-
 func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 	l := newLedgers(t)
 	ctx, f := t.Context(), entity.Fields[Ledger]()
@@ -105,20 +57,17 @@ func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 	require.Equal(t, 1, l.cost.Requests)
 	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "other")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed, "a condition is checked all the same")
-	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "t")))
-	require.NoError(t, err)
+	l.OK(l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "t"))))
 }
 
 func TestModify_RunsAgainWhenAnotherWriteCameBetween(t *testing.T) {
 	l := newLedgers(t)
 	ctx := t.Context()
-	_, err := l.Create(ctx, Ledger{ID: "a", Title: "t"})
-	require.NoError(t, err)
+	l.OK(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
 	runs := 0
 	got, err := l.Modify(ctx, Ledger{ID: "a"}, func(v *Ledger) error {
 		if runs++; runs == 1 {
-			_, err := l.Update(ctx, Ledger{ID: "a"}, entity.Add(&entity.Fields[Ledger]().Balance, 100))
-			require.NoError(t, err)
+			l.OK(l.Update(ctx, Ledger{ID: "a"}, entity.Add(&entity.Fields[Ledger]().Balance, 100)))
 		}
 		v.Balance++
 		return nil
@@ -152,8 +101,7 @@ func TestModify_RefusesWhatItMayNotChange(t *testing.T) {
 	require.ErrorIs(t, err, mine)
 	_, err = l.Modify(ctx, Ledger{ID: "none"}, func(v *Ledger) error { return nil })
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	after, err := l.Get(ctx, Ledger{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	after := entity.Must(l.Get(ctx, Ledger{ID: "a"}, entity.Consistent()))
 	require.Equal(t, before, after)
 }
 
@@ -163,7 +111,7 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	before, err := l.Create(ctx, Ledger{ID: "a", Title: "t"})
 	require.NoError(t, err)
 	touch := func(after time.Duration) bool {
-		l.clock.move(after)
+		l.Clock.Move(after)
 		due, err := l.Touch(ctx, Ledger{ID: "a"}, &f.SeenAt, time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, 1, l.cost.Requests)
@@ -172,9 +120,8 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	require.True(t, touch(time.Hour), "it was never touched")
 	require.False(t, touch(time.Minute-1))
 	require.True(t, touch(1))
-	got, err := l.Get(ctx, Ledger{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, l.clock.now(), got.SeenAt)
+	got := entity.Must(l.Get(ctx, Ledger{ID: "a"}, entity.Consistent()))
+	require.Equal(t, l.Clock.Now(), got.SeenAt)
 	require.Equal(t, before.Version, got.Version)
 	require.Equal(t, before.UpdatedAt, got.UpdatedAt)
 	_, err = l.Touch(ctx, Ledger{ID: "none"}, &f.SeenAt, 0)
@@ -191,10 +138,9 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 func TestTouch_OfManyCallersAtOnceHappensOnce(t *testing.T) {
 	l := newLedgers(t)
 	ctx, f := t.Context(), entity.Fields[Ledger]()
-	_, err := l.Create(ctx, Ledger{ID: "a", Title: "t"})
-	require.NoError(t, err)
-	l.cfg.Observe = nil // it is not safe for concurrent use
-	quiet := declare[Ledger](t, l.aside(t))
+	l.OK(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
+	l.Config.Observe = nil // it is not safe for concurrent use
+	quiet := dbtest.Declare[Ledger](t, l.Open(l.Raw))
 	results := make(chan bool, 100)
 	for range cap(results) {
 		go func() {
@@ -225,150 +171,123 @@ type place struct {
 
 func TestModify_KeepsInsideAnAttributeWhatTheCallerDidNotChange(t *testing.T) {
 	t.Parallel()
-	l, s := open[loose](t)
-	_, err := s.Create(t.Context(), loose{ID: "a", Any: map[string]any{}, Place: place{"Bern"}, Stops: []place{{"Rom"}, {"Ulm"}}})
-	require.NoError(t, err)
+	l, s := opened(t, loose{ID: "a", Any: map[string]any{}, Place: place{"Bern"}, Stops: []place{{"Rom"}, {"Ulm"}}})
 	at := keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose")
 	stop := func(city string) types.AttributeValue {
 		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"city": str(city), "unknown": str("u-" + city)}}
 	}
-	l.patch(t, at, "any", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+	l.patch(at, "any", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
 		"set": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
 		"n":   num("9007199254740993"),
+		"mix": &types.AttributeValueMemberL{Value: []types.AttributeValue{num("1"), str("x")}},
 	}})
-	l.patch(t, at, "place", stop("Bern"))
-	l.patch(t, at, "stops", &types.AttributeValueMemberL{Value: []types.AttributeValue{stop("Rom"), stop("Ulm")}})
+	l.patch(at, "place", stop("Bern"))
+	l.patch(at, "stops", &types.AttributeValueMemberL{Value: []types.AttributeValue{stop("Rom"), stop("Ulm")}})
 
-	_, err = s.Modify(t.Context(), loose{ID: "a"}, func(v *loose) error {
-		v.Any["new"] = true
+	_, err := s.Modify(t.Context(), loose{ID: "a"}, func(v *loose) error {
+		v.Any["new"], v.Any["mix"] = true, []any{"y"}
 		v.Place.City = "Basel"
 		v.Stops[1].City = "Linz"
 		return nil
 	})
 	require.NoError(t, err)
-	stored := l.stored(t, at)
-	require.Equal(t, `M{n=N9007199254740993 new=true set=SS[x y]}`, stored["any"], "a set stays a set, and a number exact")
+	stored := l.stored(at)
+	require.Equal(t, `M{mix=L[S"y"] n=N9007199254740993 new=true set=SS[x y]}`, stored["any"], "a set stays a set, and a number exact")
 	require.Equal(t, `M{city=S"Basel" unknown=S"u-Bern"}`, stored["place"])
 	require.Equal(t, `L[M{city=S"Rom" unknown=S"u-Rom"} M{city=S"Linz"}]`, stored["stops"], "a changed element is taken as it is: it may be another one")
 }
 
 func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
 	t.Parallel()
-	l, s := open[Profile](t)
-	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
+	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
 	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
-	l.patch(t, at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
-	l.sent()
+	l.patch(at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
+	l.Sent()
 
 	var h entity.Image
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h), entity.Consistent())
-	require.NoError(t, err)
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h), entity.Consistent()))
 	f := entity.Fields[Profile]()
 	got, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 2), entity.FromImage(&h))
 	require.NoError(t, err)
 	require.Equal(t, 2, got.Rank)
-	require.Equal(t, []string{"GetItem", "PutItem"}, l.sent(), "the Get was the caller's")
-	require.Equal(t, `S"stays"`, l.stored(t, at)["unknown"], "the handle has what the struct does not know")
+	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations(), "the Get was the caller's")
+	require.Equal(t, `S"stays"`, l.stored(at)["unknown"], "the handle has what the struct does not know")
 
 	got, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Rank, 3), entity.FromImage(&h))
 	require.NoError(t, err)
 	require.Equal(t, 3, got.Rank)
-	require.Equal(t, []string{"PutItem", "GetItem", "PutItem"}, l.sent(), "a stale handle is as none")
+	require.Equal(t, []string{"PutItem", "GetItem", "PutItem"}, l.Operations(), "a stale handle is as none")
 
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, entity.FromImage(&h))
-	require.NoError(t, err)
-	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	l.OK(s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Note += "!"; return nil }, entity.FromImage(&h)))
+	stored := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
 	require.Equal(t, 3, stored.Rank, "what came after the handle was filled is kept")
 
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
-	require.NoError(t, err)
-	l.sent()
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
-	require.Equal(t, []string{"TransactWriteItems"}, l.sent())
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
-	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.sent())
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
+	l.Sent()
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 4), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems"}, l.Operations())
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Update(Profile{ID: "a"}, entity.Set(&f.Rank, 5), entity.FromImage(&h)), s.Op().CheckNotExists(Profile{ID: "b"})))
+	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.Operations())
 }
 
 func TestKeepImage_StaleImageOfARemovedItemFindsNothing(t *testing.T) {
 	t.Parallel()
-	_, s := open[Profile](t)
-	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
+	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
 	var h entity.Image
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
-	require.NoError(t, err)
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
 	require.NoError(t, s.Delete(t.Context(), Profile{ID: "a"}))
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, entity.FromImage(&h))
+	_, err := s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, entity.FromImage(&h))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
 func TestKeepImage_UnusableImagesAreRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
-	l, s := open[Profile](t)
-	_, err := s.Create(t.Context(), Profile{ID: "a"})
-	require.NoError(t, err)
+	l, s := opened(t, Profile{ID: "a"})
 	var h, empty entity.Image
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
-	require.NoError(t, err)
-	l.sent()
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
+	l.Sent()
 	set := func(p *Profile) error { p.Rank++; return nil }
-	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&empty))
-	requireInput(t, err, "EDD-9108", "")
+	_, err := s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&empty))
+	dbtest.RequireInput(t, err, "EDD-9108", "")
 	_, err = s.Modify(t.Context(), Profile{ID: "b"}, set, entity.FromImage(&h))
-	requireInput(t, err, "EDD-9108", "")
+	dbtest.RequireInput(t, err, "EDD-9108", "")
 	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage((*entity.Image)(nil)))
-	requireInput(t, err, "EDD-9108", "")
+	dbtest.RequireInput(t, err, "EDD-9108", "")
 	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(nil))
-	requireInput(t, err, "EDD-9108", "")
-	require.Empty(t, l.sent())
+	dbtest.RequireInput(t, err, "EDD-9108", "")
+	require.Empty(t, l.Operations())
 
 	_, err = s.Get(t.Context(), Profile{ID: "none"}, entity.KeepImage(&h))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	_, err = s.Modify(t.Context(), Profile{ID: "a"}, set, entity.FromImage(&h))
-	requireInput(t, err, "EDD-9108", "")
+	dbtest.RequireInput(t, err, "EDD-9108", "")
 }
 
 func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
 	t.Parallel()
-	_, s := open[Profile](t)
+	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
 	f := entity.Fields[Profile]()
-	_, err := s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
 	var h entity.Image
-	_, err = s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h))
-	require.NoError(t, err)
-	_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Note, "theirs"))
-	require.NoError(t, err)
+	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
+	l.OK(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&f.Note, "theirs")))
 	same := func(p *Profile) error { p.Note = ""; return nil } // as the handle has it: nothing to write
 	got, err := s.Modify(t.Context(), Profile{ID: "a"}, same, entity.FromImage(&h))
 	require.NoError(t, err)
 	require.Empty(t, got.Note)
-	stored, err := s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	stored := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
 	require.Empty(t, stored.Note, "what another program has written since is changed, too")
 }
 
 func TestTouch_LostAnswerBeforeAnotherWriteIsAmbiguous(t *testing.T) {
 	t.Parallel()
-	l, s := open[Profile](t)
-	beside := declare[Profile](t, l.aside(t))
-	f := entity.Fields[Profile]()
-	_, err := s.Create(t.Context(), Profile{ID: "g"})
-	require.NoError(t, err)
-	l.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	l, s := opened(t, Profile{ID: "g"})
+	f, beside := entity.Fields[Profile](), dbtest.Declare[Profile](t, l.Open(l.Raw))
+	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	sent := 0
-	arrived, release := l.wire.Hold(func(faults.Request) bool { sent++; return sent == 2 })
-	defer release()
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Touch(t.Context(), Profile{ID: "g"}, &f.SeenAt, time.Hour)
-		done <- err
-	}()
-	<-arrived
-	_, err = beside.Update(t.Context(), Profile{ID: "g"}, entity.Set(&f.Note, "theirs"))
-	require.NoError(t, err)
-	release()
-	require.True(t, entity.IsAmbiguous(<-done), "the first attempt may have touched it")
+	err := l.Overtake(func(faults.Request) bool { sent++; return sent == 2 }, func() error {
+		return dbtest.ErrorOf(s.Touch(t.Context(), Profile{ID: "g"}, &f.SeenAt, time.Hour))
+	}, func() {
+		l.OK(beside.Update(t.Context(), Profile{ID: "g"}, entity.Set(&f.Note, "theirs")))
+	})
+	require.True(t, entity.IsAmbiguous(err), "the first attempt may have touched it")
 }

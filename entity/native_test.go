@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Block has a binary partition key and a number as sort key, a local index on a binary, and an index with four
@@ -50,10 +51,9 @@ func blocks(t *testing.T) (*lab, *entity.Store[Block]) {
 		if i == 5 {
 			v.Y = nil
 		}
-		_, err := s.Create(t.Context(), v)
-		require.NoError(t, err)
+		l.OK(s.Create(t.Context(), v))
 	}
-	l.sent()
+	l.Sent()
 	return l, s
 }
 
@@ -68,10 +68,8 @@ func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
 	got, err := s.Update(t.Context(), key, entity.Set(&f.Note, "x"))
 	require.NoError(t, err)
 	require.Equal(t, key.Hash, got.Hash)
-	_, err = s.Modify(t.Context(), key, func(v *Block) error { v.Note += "y"; return nil })
-	require.NoError(t, err)
-	_, err = s.Put(t.Context(), key)
-	require.NoError(t, err)
+	l.OK(s.Modify(t.Context(), key, func(v *Block) error { v.Note += "y"; return nil }))
+	l.OK(s.Put(t.Context(), key))
 	big := Block{Hash: key.Hash, Height: 1<<64 - 1, Note: "big"}
 	_, created, err := s.Upsert(t.Context(), big)
 	require.NoError(t, err)
@@ -84,16 +82,15 @@ func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
 	require.Same(t, many[0], many[3])
 	load := big
 	load.Note = ""
-	require.NoError(t, l.db.TransactGet(t.Context(), s.Op().GetInto(&load)))
+	require.NoError(t, l.DB.TransactGet(t.Context(), s.Op().GetInto(&load)))
 	require.Equal(t, "big", load.Note)
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Delete(big), s.Op().CheckExists(key), s.Op().CheckNotExists(Block{Hash: []byte{9}, Height: 1})))
-	got, err = s.Query(Block{Hash: key.Hash}, entity.Desc()).First(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Delete(big), s.Op().CheckExists(key), s.Op().CheckNotExists(Block{Hash: []byte{9}, Height: 1})))
+	got = entity.Must(s.Query(Block{Hash: key.Hash}, entity.Desc()).First(t.Context()))
 	require.EqualValues(t, 5, got.Height)
 	_, err = s.Get(t.Context(), Block{Hash: []byte{}, Height: 1})
-	requireInput(t, err, "EDD-9101", "Hash")
+	dbtest.RequireInput(t, err, "EDD-9101", "Hash")
 	attributes := map[string]types.ScalarAttributeType{}
-	for _, a := range l.described(t, l.table).AttributeDefinitions {
+	for _, a := range l.described(l.Table).AttributeDefinitions {
 		attributes[*a.AttributeName] = a.AttributeType
 	}
 	require.Equal(t, []types.ScalarAttributeType{"B", "N", "B", "N", "B"}, []types.ScalarAttributeType{attributes["hash"], attributes["height"], attributes["root"], attributes["price"], attributes["c"]})
@@ -122,7 +119,7 @@ func TestLSI_IsQueriedInBothDirectionsAndConsistently(t *testing.T) {
 			if consistent {
 				up = append(up, entity.Consistent())
 			}
-			l.sent()
+			l.Sent()
 			got, err := byRoot.Query(key, up...).Collect(t.Context())
 			require.NoError(t, err, name)
 			require.Equal(t, c.want, heights(got), name)
@@ -130,24 +127,14 @@ func TestLSI_IsQueriedInBothDirectionsAndConsistently(t *testing.T) {
 			require.NoError(t, err, name)
 			slices.Reverse(down)
 			require.Equal(t, c.want, heights(down), name)
-			require.Equal(t, []string{"Query", "Query"}, l.sent())
-			var paged []int
-			for cursor := ""; ; {
-				page, err := byRoot.Query(key, append(up, entity.Desc(), entity.Limit(2))...).Page(t.Context(), cursor)
-				require.NoError(t, err)
-				paged = append(paged, heights(page.Items)...)
-				if cursor = page.Next; cursor == "" {
-					break
-				}
-			}
+			require.Equal(t, []string{"Query", "Query"}, l.Operations())
+			paged := heights(slices.Concat(dbtest.Pages(t, byRoot.Query(key, append(up, entity.Desc(), entity.Limit(2))...))...))
 			slices.Reverse(paged)
 			require.Equal(t, c.want, paged, name)
 		}
 	}
-	_, err := s.Update(t.Context(), Block{Hash: key.Hash, Height: 2}, entity.Remove(&f.Root))
-	require.NoError(t, err)
-	n, err := byRoot.Query(key, entity.Consistent()).Count(t.Context())
-	require.NoError(t, err)
+	l.OK(s.Update(t.Context(), Block{Hash: key.Hash, Height: 2}, entity.Remove(&f.Root)))
+	n := entity.Must(byRoot.Query(key, entity.Consistent()).Count(t.Context()))
 	require.Equal(t, 5, n, "an item without the attribute is not in the index")
 }
 
@@ -184,27 +171,21 @@ func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 		require.NoError(t, err, name)
 		slices.Reverse(down)
 		require.Equal(t, c.want, heights(down), name)
-		var paged []int
-		for cursor := ""; ; {
-			page, err := wide.Query(c.key, append(c.opts, entity.Limit(1))...).Page(t.Context(), cursor)
-			require.NoError(t, err, name)
-			paged = append(paged, heights(page.Items)...)
-			if cursor = page.Next; cursor == "" {
-				break
-			}
-		}
+		paged := heights(slices.Concat(dbtest.Pages(t, wide.Query(c.key, append(c.opts, entity.Limit(1))...))...))
 		require.Equal(t, c.want, paged, name)
 	}
-	l.sent()
-	for field, q := range map[string]entity.Query[Block]{
-		"D": wide.Query(Block{A: "a", B: 1, C: []byte{0, 1}}), "Y": wide.Query(with(1, "", []byte{1}, 0)), "Z": wide.Query(with(1, "x", nil, 0), entity.Gt(&f.Z, 1)),
+	l.Sent()
+	for field, c := range map[string]struct {
+		query entity.Query[Block]
+		code  string
+	}{
+		"D": {wide.Query(Block{A: "a", B: 1, C: []byte{0, 1}}), "EDD-9101"}, "Y": {wide.Query(with(1, "", []byte{1}, 0)), "EDD-9004"},
+		"Z": {wide.Query(with(1, "x", nil, 0), entity.Gt(&f.Z, 1)), "EDD-9004"},
 	} {
-		_, err := q.Collect(t.Context())
-		var in *entity.InputError
-		require.ErrorAs(t, err, &in, field)
-		require.Equal(t, field, in.Field)
+		_, err := c.query.Collect(t.Context())
+		dbtest.RequireInput(t, err, c.code, field)
 	}
-	require.Empty(t, l.sent())
+	require.Empty(t, l.Operations())
 }
 
 // A float can be a native key: what is stored, queried and paged is the number.
@@ -213,14 +194,10 @@ func TestNativeKeys_FractionsAreOrderedAndPaged(t *testing.T) {
 	_, s := blocks(t)
 	f := entity.Fields[Block]()
 	byPrice := entity.Must(s.Index("byPrice"))
-	got, err := byPrice.Query(Block{C: []byte{0, 1}}, entity.Gt(&f.Price, 0.125)).Collect(t.Context())
-	require.NoError(t, err)
+	got := entity.Must(byPrice.Query(Block{C: []byte{0, 1}}, entity.Gt(&f.Price, 0.125)).Collect(t.Context()))
 	require.Equal(t, []int{2, 3, 4, 5}, heights(got), fmt.Sprint(got))
-	page, err := byPrice.Query(Block{C: []byte{0, 1}}, entity.Limit(2)).Page(t.Context(), "")
-	require.NoError(t, err)
-	rest, err := byPrice.Query(Block{C: []byte{0, 1}}, entity.Limit(9)).Page(t.Context(), page.Next)
-	require.NoError(t, err)
-	require.Equal(t, []int{1, 2, 3, 4, 5}, heights(append(page.Items, rest.Items...)), "price 0 is omitempty, and absent")
+	pages := dbtest.Pages(t, byPrice.Query(Block{C: []byte{0, 1}}, entity.Limit(2)))
+	require.Equal(t, []int{1, 2, 3, 4, 5}, heights(slices.Concat(pages...)), "price 0 is omitempty, and absent")
 }
 
 func numbers(orders []Order) (out []int) {
@@ -234,12 +211,10 @@ func orders(t *testing.T) (*lab, *entity.Store[Order]) {
 	t.Helper()
 	l, s := open[Order](t)
 	for i, n := range []int{-10, -2, 3, 20, 100} {
-		_, err := s.Create(t.Context(), Order{Customer: "c", Number: n, Status: "open", Placed: int64(n * 5), Amount: 50 - i*10, Note: "n"})
-		require.NoError(t, err)
+		l.OK(s.Create(t.Context(), Order{Customer: "c", Number: n, Status: "open", Placed: int64(n * 5), Amount: 50 - i*10, Note: "n"}))
 	}
-	_, err := s.Create(t.Context(), Order{Customer: "d", Number: 4, Status: "opened", Placed: 4})
-	require.NoError(t, err)
-	l.sent()
+	l.OK(s.Create(t.Context(), Order{Customer: "d", Number: 4, Status: "opened", Placed: 4}))
+	l.Sent()
 	return l, s
 }
 
@@ -263,45 +238,11 @@ func TestQuery_NativeNumbersAreOrderedAsNumbers(t *testing.T) {
 		got, err := s.Query(Order{Customer: "c"}, c.cond...).Collect(t.Context())
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, numbers(got), name)
-		require.Equal(t, []string{"Query"}, l.sent(), name)
+		require.Equal(t, []string{"Query"}, l.Operations(), name)
 	}
-	got, err := s.Query(Order{Customer: "c"}, entity.Between(&f.Number, 5, 1)).Collect(t.Context())
-	require.NoError(t, err)
+	got := entity.Must(s.Query(Order{Customer: "c"}, entity.Between(&f.Number, 5, 1)).Collect(t.Context()))
 	require.Empty(t, got)
-	require.Empty(t, l.sent(), "a reversed range needs no request")
-}
-
-func TestQuery_NativeIndexes(t *testing.T) {
-	t.Parallel()
-	l, s := orders(t)
-	f := entity.Fields[Order]()
-	byStatus, err := s.Index("byStatus")
-	require.NoError(t, err)
-	byAmount, err := s.Index("byAmount")
-	require.NoError(t, err)
-
-	got, err := byStatus.Query(Order{Status: "open"}, entity.Ge(&f.Placed, 0)).Collect(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []int{3, 20, 100}, numbers(got))
-	require.Equal(t, "n", got[0].Note)
-	_, err = byStatus.Query(Order{Status: "open"}, entity.Consistent()).Collect(t.Context())
-	requireInput(t, err, "EDD-9108", "")
-
-	l.sent()
-	got, err = byAmount.Query(Order{Customer: "c"}, entity.Between(&f.Amount, 20, 40), entity.Consistent()).Collect(t.Context())
-	require.NoError(t, err, "a local index has consistent reads")
-	require.Equal(t, []int{20, 3, -2}, numbers(got))
-	var cursor string
-	var paged []int
-	for {
-		page, err := byAmount.Query(Order{Customer: "c"}, entity.Limit(2)).Page(t.Context(), cursor)
-		require.NoError(t, err)
-		paged = append(paged, numbers(page.Items)...)
-		if cursor = page.Next; cursor == "" {
-			break
-		}
-	}
-	require.Equal(t, []int{100, 20, 3, -2, -10}, paged)
+	require.Empty(t, l.Operations(), "a reversed range needs no request")
 }
 
 // DynamoDB does not filter by the key that it queries; the answer must say so before a request does.
@@ -309,8 +250,7 @@ func TestQuery_FilterOnANativeKeyAttributeNamesTheField(t *testing.T) {
 	t.Parallel()
 	l, s := orders(t)
 	f := entity.Fields[Order]()
-	byStatus, err := s.Index("byStatus")
-	require.NoError(t, err)
+	byStatus := entity.Must(s.Index("byStatus"))
 	for field, q := range map[string]entity.Query[Order]{
 		"Number":   s.Query(Order{Customer: "c"}, entity.Filter(entity.Gt(&f.Number, 1))),
 		"Customer": s.Query(Order{Customer: "c"}, entity.Filter(entity.Or(entity.Eq(&f.Note, "n"), entity.Not(entity.Eq(&f.Customer, "c"))))),
@@ -328,87 +268,52 @@ func TestQuery_FilterOnANativeKeyAttributeNamesTheField(t *testing.T) {
 	require.Equal(t, []int{3}, numbers(got))
 }
 
-// Parcel has native keys of strings, and an index key of several attributes a side.
-type Parcel struct {
-	_ entity.Key `name:"Parcel" pk:"depot" sk:"code"`
-	_ entity.GSI `name:"byRoute" index:"route-index" pk:"country+zone" sk:"day+weight"`
+// Parcel has native keys of strings, Crate a verbatim sort key.
+type (
+	Parcel struct {
+		_     entity.Key `name:"Parcel" pk:"depot" sk:"code"`
+		Depot string     `dynamodbav:"depot"`
+		Code  string     `dynamodbav:"code"`
+	}
+	Crate struct {
+		_     entity.Key `name:"Crate" pk:"depot" sk:"sk={code}"`
+		Depot string     `dynamodbav:"depot"`
+		Code  string     `dynamodbav:"code"`
+	}
+)
 
-	Depot   string `dynamodbav:"depot"`
-	Code    string `dynamodbav:"code"`
-	Country string `dynamodbav:"country,omitempty"`
-	Zone    int    `dynamodbav:"zone,omitempty"`
-	Day     string `dynamodbav:"day,omitempty"`
-	Weight  int    `dynamodbav:"weight,omitempty"`
+func TestQuery_TextsAreOrderedAsBytes(t *testing.T) {
+	t.Parallel()
+	t.Run("native", func(t *testing.T) {
+		textRanges(t, &entity.Fields[Parcel]().Code, func(code string) Parcel { return Parcel{Depot: "d", Code: code} }, func(p Parcel) string { return p.Code })
+	})
+	t.Run("verbatim", func(t *testing.T) {
+		textRanges(t, &entity.Fields[Crate]().Code, func(code string) Crate { return Crate{Depot: "d", Code: code} }, func(c Crate) string { return c.Code })
+	})
 }
 
-func TestQuery_NativeStrings(t *testing.T) {
-	t.Parallel()
-	l, s := open[Parcel](t)
-	f := entity.Fields[Parcel]()
-	for _, code := range []string{"a", "a#", "ab", "b"} {
-		_, err := s.Create(t.Context(), Parcel{Depot: "d", Code: code})
-		require.NoError(t, err)
-	}
-	l.sent()
+func textRanges[T any](t *testing.T, field *string, item func(string) T, code func(T) string) {
+	_, s := opened(t, item("a"), item("a#"), item("ab"), item("b"))
 	for name, c := range map[string]struct {
 		cond entity.Cond
 		want []string
 	}{
-		"BeginsWith":       {entity.BeginsWith(&f.Code, "a"), []string{"a", "a#", "ab"}},
-		"BeginsWith empty": {entity.BeginsWith(&f.Code, ""), []string{"a", "a#", "ab", "b"}},
-		"Gt":               {entity.Gt(&f.Code, "a"), []string{"a#", "ab", "b"}},
-		"Gt empty":         {entity.Gt(&f.Code, ""), []string{"a", "a#", "ab", "b"}},
-		"Lt":               {entity.Lt(&f.Code, "ab"), []string{"a", "a#"}},
-		"Lt empty":         {entity.Lt(&f.Code, ""), nil},
-		"Between":          {entity.Between(&f.Code, "a#", "ab"), []string{"a#", "ab"}},
+		"BeginsWith":       {entity.BeginsWith(field, "a"), []string{"a", "a#", "ab"}},
+		"BeginsWith empty": {entity.BeginsWith(field, ""), []string{"a", "a#", "ab", "b"}},
+		"Ge empty":         {entity.Ge(field, ""), []string{"a", "a#", "ab", "b"}},
+		"Le":               {entity.Le(field, "a#"), []string{"a", "a#"}},
+		"Gt":               {entity.Gt(field, "a"), []string{"a#", "ab", "b"}},
+		"Gt empty":         {entity.Gt(field, ""), []string{"a", "a#", "ab", "b"}},
+		"Lt":               {entity.Lt(field, "ab"), []string{"a", "a#"}},
+		"Lt empty":         {entity.Lt(field, ""), nil},
+		"Between":          {entity.Between(field, "a#", "ab"), []string{"a#", "ab"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := s.Query(Parcel{Depot: "d"}, c.cond).Collect(t.Context())
-			require.NoError(t, err)
-			var codes []string
-			for _, p := range got {
-				codes = append(codes, p.Code)
-			}
-			require.Equal(t, c.want, codes)
-		})
-	}
-}
-
-func TestQuery_MultiAttributeIndexKey(t *testing.T) {
-	t.Parallel()
-	l, s := open[Parcel](t)
-	f := entity.Fields[Parcel]()
-	for i, p := range []Parcel{{Country: "no", Zone: 1, Day: "mon", Weight: 5}, {Country: "no", Zone: 1, Day: "mon", Weight: 20}, {Country: "no", Zone: 1, Day: "tue", Weight: 7}, {Country: "no", Zone: 2, Day: "mon", Weight: 1}, {Country: "no", Zone: 1, Day: "mon"}} {
-		p.Depot, p.Code = "d", string(rune('a'+i))
-		_, err := s.Create(t.Context(), p)
-		require.NoError(t, err)
-	}
-	byRoute, err := s.Index("byRoute")
-	require.NoError(t, err)
-	l.sent()
-	weights := func(opts ...entity.QueryOption) []int {
-		t.Helper()
-		got, err := byRoute.Query(Parcel{Country: "no", Zone: 1}, opts...).Collect(t.Context())
-		require.NoError(t, err)
-		var out []int
-		for _, p := range got {
-			out = append(out, p.Weight)
+		got, err := s.Query(item(""), c.cond).Collect(t.Context())
+		require.NoError(t, err, name)
+		var codes []string
+		for _, v := range got {
+			codes = append(codes, code(v))
 		}
-		return out
+		require.Equal(t, c.want, codes, name)
 	}
-	require.Equal(t, []int{5, 20, 7}, weights(), "an item that lacks a part is not in the index")
-	require.Equal(t, []int{5, 20}, weights(entity.Eq(&f.Day, "mon")))
-	require.Equal(t, []int{20}, weights(entity.Eq(&f.Day, "mon"), entity.Gt(&f.Weight, 5)))
-	require.Equal(t, []int{7}, weights(entity.Gt(&f.Day, "mon")))
-	_, err = byRoute.Query(Parcel{Country: "no"}).Collect(t.Context())
-	l.wire.Reset()
-	requireInput(t, err, "EDD-9101", "Zone")
-	_, err = byRoute.Query(Parcel{Country: "no", Zone: 1}, entity.Gt(&f.Weight, 5)).Collect(t.Context())
-	l.requireRefused(t, err, "EDD-9004", "Weight")
-	page, err := byRoute.Query(Parcel{Country: "no", Zone: 1}, entity.Limit(2)).Page(t.Context(), "")
-	require.NoError(t, err)
-	page, err = byRoute.Query(Parcel{Country: "no", Zone: 1}, entity.Limit(2)).Page(t.Context(), page.Next)
-	require.NoError(t, err)
-	require.Len(t, page.Items, 1)
-	require.Equal(t, 7, page.Items[0].Weight)
 }

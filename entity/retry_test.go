@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -56,16 +56,16 @@ func newBench(t *testing.T, attempts int) *bench {
 	b := &bench{lab: newLab(t, func(c *entity.Config) {
 		c.MaxAttempts, c.Tables = attempts, map[string]string{"bare": c.Table + "-bare"}
 	})}
-	b.plain, b.ver, b.bare = declare[Plain](t, b.db), declare[Counted](t, b.db), declare[Bare](t, b.db)
-	b.create(t)
-	b.other = declare[Plain](t, b.aside(t))
+	b.plain, b.ver, b.bare = dbtest.Declare[Plain](t, b.DB), dbtest.Declare[Counted](t, b.DB), dbtest.Declare[Bare](t, b.DB)
+	b.CreateTables()
+	b.other = dbtest.Declare[Plain](t, b.Open(b.Raw))
 	return b
 }
 
 func (b *bench) writes() int {
 	n := 0
 	for _, op := range []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"} {
-		n += b.wire.Count(op)
+		n += b.Wire.Count(op)
 	}
 	return n
 }
@@ -74,10 +74,9 @@ func TestRetry_ThrottledWriteIsRepeatedByTheLibraryAlone(t *testing.T) {
 	for _, f := range []faults.Fault{faults.Throttle, faults.Conflict} {
 		t.Run(f.String(), func(t *testing.T) {
 			b := newBench(t, 0)
-			_, err := b.plain.Create(t.Context(), Plain{ID: "a", Count: 1})
-			require.NoError(t, err)
-			b.wire.Reset()
-			b.wire.Inject(faults.Nth(1, f, "UpdateItem"))
+			b.OK(b.plain.Create(t.Context(), Plain{ID: "a", Count: 1}))
+			b.Sent()
+			b.Wire.Inject(faults.Nth(1, f, "UpdateItem"))
 			got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Add(&entity.Fields[Plain]().Count, 1))
 			require.NoError(t, err)
 			require.Equal(t, 2, got.Count)
@@ -88,7 +87,7 @@ func TestRetry_ThrottledWriteIsRepeatedByTheLibraryAlone(t *testing.T) {
 
 func TestRetry_ConflictsWithoutEndAreErrConflictAfterMaxAttempts(t *testing.T) {
 	b := newBench(t, 3)
-	b.wire.Inject(func(r faults.Request) faults.Fault { return faults.Conflict })
+	b.Wire.Inject(func(r faults.Request) faults.Fault { return faults.Conflict })
 	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
 	require.ErrorIs(t, err, entity.ErrConflict)
 	var sdk *types.TransactionConflictException
@@ -99,7 +98,7 @@ func TestRetry_ConflictsWithoutEndAreErrConflictAfterMaxAttempts(t *testing.T) {
 
 func TestRetry_ThrottlingWithoutEndIsTheSDKsError(t *testing.T) {
 	b := newBench(t, 2)
-	b.wire.Inject(func(r faults.Request) faults.Fault { return faults.Throttle })
+	b.Wire.Inject(func(r faults.Request) faults.Fault { return faults.Throttle })
 	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
 	var sdk *types.ProvisionedThroughputExceededException
 	require.ErrorAs(t, err, &sdk)
@@ -107,61 +106,58 @@ func TestRetry_ThrottlingWithoutEndIsTheSDKsError(t *testing.T) {
 	require.False(t, entity.IsAmbiguous(err))
 	_, err = b.plain.Get(t.Context(), Plain{ID: "a"})
 	require.ErrorAs(t, err, &sdk, "reads are bounded too")
-	require.Equal(t, 2, b.wire.Count("GetItem"))
+	require.Equal(t, 2, b.Wire.Count("GetItem"))
 }
 
-func TestLostAnswer_CreateIsProvedByItsWriteID(t *testing.T) {
-	for _, f := range []faults.Fault{faults.Lost, faults.InternalApplied} {
-		t.Run(f.String(), func(t *testing.T) {
-			b := newBench(t, 0)
-			b.wire.Inject(faults.Nth(1, f, "PutItem"))
-			got, err := b.plain.Create(t.Context(), Plain{ID: "a", Name: "x"})
-			require.NoError(t, err)
-			require.Equal(t, "x", got.Name)
-			require.Equal(t, 1, b.writes())
-			require.Equal(t, 1, b.wire.Count("GetItem"))
-		})
+// A write whose answer is lost was applied if the item has its write id, and is not ambiguous.
+func TestLostAnswer_AWriteIsProvedByItsWriteID(t *testing.T) {
+	f, key := entity.Fields[Plain](), Plain{ID: "a"}
+	before := Plain{ID: "a", Name: "old", Team: "red", Rank: 1, Count: 1}
+	set, rewritten := before, before
+	set.Name, rewritten.Rank, rewritten.Count = "x", 2, 2
+	for name, c := range map[string]struct {
+		write func(context.Context, *entity.Store[Plain]) (Plain, error)
+		want  Plain
+		sent  int // under its guard, a rewrite can be sent twice
+	}{
+		"create": {func(ctx context.Context, s *entity.Store[Plain]) (Plain, error) {
+			return s.Create(ctx, Plain{ID: "b", Name: "x"})
+		}, Plain{ID: "b", Name: "x"}, 1},
+		"blind set": {func(ctx context.Context, s *entity.Store[Plain]) (Plain, error) {
+			return s.Update(ctx, key, entity.Set(&f.Name, "x"))
+		}, set, 1},
+		"under a condition that it breaks itself": {func(ctx context.Context, s *entity.Store[Plain]) (Plain, error) {
+			return s.Update(ctx, key, entity.Set(&f.Name, "x"), entity.If(entity.Eq(&f.Name, "old")))
+		}, set, 1},
+		"rewrite": {func(ctx context.Context, s *entity.Store[Plain]) (Plain, error) {
+			return s.Update(ctx, key, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1))
+		}, rewritten, 2},
+	} {
+		for _, fault := range []faults.Fault{faults.Lost, faults.InternalApplied} {
+			t.Run(name+"/"+fault.String(), func(t *testing.T) {
+				b := newBench(t, 0)
+				b.OK(b.other.Create(t.Context(), before))
+				b.Wire.Inject(faults.Nth(1, fault, "PutItem", "UpdateItem"))
+				got, err := c.write(t.Context(), b.plain)
+				require.NoError(t, err)
+				require.Equal(t, c.want, got)
+				require.Equal(t, c.sent, b.writes())
+				require.Equal(t, c.want, entity.Must(b.other.Get(t.Context(), got, entity.Consistent())))
+			})
+		}
 	}
 }
 
 func TestLostAnswer_CreateOverwrittenMeanwhileIsAmbiguous(t *testing.T) {
 	b := newBench(t, 0)
-	b.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "GetItem" })
-	done := make(chan error, 1)
-	go func() {
-		_, err := b.plain.Create(t.Context(), Plain{ID: "a", Name: "x"})
-		done <- err
-	}()
-	<-arrived
-	_, err := b.other.Update(t.Context(), Plain{ID: "a"}, entity.Set(&entity.Fields[Plain]().Name, "y"))
-	require.NoError(t, err)
-	release()
-	err = <-done
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	err := b.Overtake(dbtest.Is("GetItem"), func() error {
+		return dbtest.ErrorOf(b.plain.Create(t.Context(), Plain{ID: "a", Name: "x"}))
+	}, func() {
+		b.OK(b.other.Update(t.Context(), Plain{ID: "a"}, entity.Set(&entity.Fields[Plain]().Name, "y")))
+	})
 	require.True(t, entity.IsAmbiguous(err), "equal content or key proves nothing: only the write id does")
 	require.ErrorIs(t, err, faults.ErrInjected)
-}
-
-func TestLostAnswer_BlindSetIsProvedByItsWriteID(t *testing.T) {
-	b := newBench(t, 0)
-	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
-	require.NoError(t, err)
-	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
-	got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Set(&entity.Fields[Plain]().Name, "y"))
-	require.NoError(t, err)
-	require.Equal(t, "y", got.Name)
-	require.Equal(t, 1, b.wire.Count("UpdateItem"))
-}
-
-func TestLostAnswer_BlindSetUnderAConditionThatItBreaksItself(t *testing.T) {
-	b := newBench(t, 0)
-	f := entity.Fields[Plain]()
-	_, err := b.plain.Create(t.Context(), Plain{ID: "a", Name: "old"})
-	require.NoError(t, err)
-	b.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
-	got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Set(&f.Name, "new"), entity.If(entity.Eq(&f.Name, "old")))
-	require.NoError(t, err, "a repetition's condition would fail on the call's own write; the write id proves it")
-	require.Equal(t, "new", got.Name)
 }
 
 func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) {
@@ -172,51 +168,40 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 	}
 	for name, write := range map[string]verb{
 		"Add": {true, func(ctx context.Context, b *bench) error {
-			_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1))
-			return err
+			return dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1)))
 		}},
 		"ListAppend": {true, func(ctx context.Context, b *bench) error {
-			_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.ListAppend(&f.Tags, "x"))
-			return err
+			return dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.ListAppend(&f.Tags, "x")))
 		}},
 		"version": {true, func(ctx context.Context, b *bench) error {
-			_, err := b.ver.Update(ctx, Counted{ID: "a"}, entity.Set(&v.Name, "x"))
-			return err
+			return dbtest.ErrorOf(b.ver.Update(ctx, Counted{ID: "a"}, entity.Set(&v.Name, "x")))
 		}},
 		"upsert with version": {true, func(ctx context.Context, b *bench) error {
-			_, _, err := b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"})
-			return err
+			return dbtest.ErrorOf(b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"}))
 		}},
-		"Delete": {false, func(ctx context.Context, b *bench) error { return b.plain.Delete(ctx, Plain{ID: "a"}) }},
-		"verbatim create": {false, func(ctx context.Context, b *bench) error {
-			_, err := b.bare.Create(ctx, Bare{ID: "b"})
-			return err
-		}},
+		"Delete":          {false, func(ctx context.Context, b *bench) error { return b.plain.Delete(ctx, Plain{ID: "a"}) }},
+		"verbatim create": {false, func(ctx context.Context, b *bench) error { return dbtest.ErrorOf(b.bare.Create(ctx, Bare{ID: "b"})) }},
 		"verbatim update": {false, func(ctx context.Context, b *bench) error {
-			_, err := b.bare.Update(ctx, Bare{ID: "a"}, entity.Set(&entity.Fields[Bare]().Name, "x"))
-			return err
+			return dbtest.ErrorOf(b.bare.Update(ctx, Bare{ID: "a"}, entity.Set(&entity.Fields[Bare]().Name, "x")))
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 0)
 			ctx := t.Context()
 			for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-				b.wire.Inject(nil)
+				b.Wire.Inject(nil)
 				_ = b.other.Delete(ctx, Plain{ID: "a"})
-				_, err := b.plain.Create(ctx, Plain{ID: "a", Count: 1, Tags: []string{"o"}})
-				require.NoError(t, err)
-				_, err = b.ver.Put(ctx, Counted{ID: "a"})
-				require.NoError(t, err)
-				_, err = b.bare.Put(ctx, Bare{ID: "a"})
-				require.NoError(t, err)
-				b.wire.Reset()
-				b.wire.Inject(func(r faults.Request) faults.Fault {
+				b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1, Tags: []string{"o"}}))
+				b.OK(b.ver.Put(ctx, Counted{ID: "a"}))
+				b.OK(b.bare.Put(ctx, Bare{ID: "a"}))
+				b.Sent()
+				b.Wire.Inject(func(r faults.Request) faults.Fault {
 					if r.Operation == "GetItem" {
 						return faults.None
 					}
 					return fault
 				})
-				err = write.do(ctx, b)
+				err := write.do(ctx, b)
 				require.Equal(t, fault == faults.Drop || !write.proven, entity.IsAmbiguous(err), "%s: %v", fault, err)
 				if entity.IsAmbiguous(err) {
 					require.ErrorIs(t, err, faults.ErrInjected)
@@ -231,150 +216,73 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 
 func TestLostAnswer_ATransactionIsRepeatedUnchangedUnderItsToken(t *testing.T) {
 	b := newBench(t, 0)
-	b.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
 	one, two := b.plain.Op().Create(Plain{ID: "a", Name: "x"}), b.ver.Op().Create(Counted{ID: "v"})
-	require.NoError(t, b.db.Transact(t.Context(), one, two))
+	require.NoError(t, b.DB.Transact(t.Context(), one, two))
 	require.Equal(t, "x", one.Result().Name)
 	require.EqualValues(t, 1, two.Result().Version)
-	requests := b.wire.Requests()
+	requests := b.Wire.Requests()
 	require.Len(t, requests, 2)
 	require.JSONEq(t, string(requests[0].Body), string(requests[1].Body), "same body, same token")
 }
 
 func TestLostAnswer_ATransactionThatStaysUnknownIsAmbiguous(t *testing.T) {
 	b := newBench(t, 2)
-	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
-	err := b.db.Transact(t.Context(), b.plain.Op().Create(Plain{ID: "a"}), b.ver.Op().Create(Counted{ID: "v"}))
+	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
+	err := b.DB.Transact(t.Context(), b.plain.Op().Create(Plain{ID: "a"}), b.ver.Op().Create(Counted{ID: "v"}))
 	require.True(t, entity.IsAmbiguous(err))
 	_, err = b.other.Get(t.Context(), Plain{ID: "a"})
 	require.NoError(t, err, "it was applied, once")
 }
 
+// What an op planned from a read is guarded by is lost to another write: the whole transaction is planned again.
 func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
-	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	b.wire.Reset()
-	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" && r.Index == 1 })
-	done := make(chan error, 1)
-	go func() {
-		done <- b.db.Transact(ctx, b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2)), b.ver.Op().Create(Counted{ID: "v"}))
-	}()
-	<-arrived
-	_, err = b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "between"))
-	require.NoError(t, err)
-	release()
-	require.NoError(t, <-done)
-	got, err := b.plain.Get(ctx, Plain{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, Plain{ID: "a", Team: "red", Rank: 2, Name: "between"}, got, "neither write is lost")
-	var tokens []string
-	for _, r := range b.wire.Requests() {
-		if r.Operation == "TransactWriteItems" {
-			var body struct{ ClientRequestToken string }
-			require.NoError(t, json.Unmarshal(r.Body, &body))
-			tokens = append(tokens, body.ClientRequestToken)
-		}
+	b.OK(b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1}))
+	b.Sent()
+	move := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
+	require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
+		return b.DB.Transact(ctx, move, b.ver.Op().Create(Counted{ID: "v"}))
+	}, func() {
+		b.OK(b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "between")))
+	}))
+	want := Plain{ID: "a", Team: "red", Rank: 2, Name: "between"}
+	require.Equal(t, want, entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())), "neither write is lost")
+	require.Equal(t, want, move.Result(), "the result is the item as written")
+	requests := b.Sent()
+	require.Equal(t, []string{"GetItem", "TransactWriteItems", "GetItem", "TransactWriteItems"}, dbtest.Operations(requests))
+	var tokens [2]struct{ ClientRequestToken string }
+	for i := range tokens {
+		require.NoError(t, json.Unmarshal(requests[2*i+1].Body, &tokens[i]))
 	}
-	require.Len(t, tokens, 2)
 	require.NotEqual(t, tokens[0], tokens[1], "a new body under an old token would be refused")
-}
-
-func TestReplan_GuardLostForEverIsErrConflict(t *testing.T) {
-	b := newBench(t, 3)
-	ctx, f := t.Context(), entity.Fields[Plain]()
-	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	b.wire.Reset()
-	b.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "PutItem" { // another write comes between each read and its put
-			_, err := b.other.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1))
-			require.NoError(t, err)
-		}
-		return faults.None
-	})
-	_, err = b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2))
-	require.ErrorIs(t, err, entity.ErrConflict)
-	require.Equal(t, 3, b.wire.Count("PutItem"))
-	require.Equal(t, 3, b.wire.Count("GetItem"))
-	got, err := b.plain.Get(ctx, Plain{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, Plain{ID: "a", Team: "red", Rank: 1, Count: 3}, got)
-}
-
-func TestLostAnswer_ARewriteIsProvedByItsWriteID(t *testing.T) {
-	b := newBench(t, 0)
-	ctx, f := t.Context(), entity.Fields[Plain]()
-	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1, Count: 1})
-	require.NoError(t, err)
-	b.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	got, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1))
-	require.NoError(t, err)
-	require.Equal(t, 2, got.Count, "the addition is applied once")
-	stored, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, got, stored)
 }
 
 func TestLostAnswer_ARewriteOverwrittenMeanwhileIsAmbiguous(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
-	_, err := b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1, Count: 1})
-	require.NoError(t, err)
-	b.wire.Reset()
-	b.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	arrived, release := b.wire.Hold(func(r faults.Request) bool { return r.Operation == "PutItem" && r.Index == 2 })
-	done := make(chan error, 1)
-	go func() {
-		_, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1))
-		done <- err
-	}()
-	<-arrived
-	_, err = b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "later"))
-	require.NoError(t, err)
-	release()
-	err = <-done
+	b.OK(b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1, Count: 1}))
+	b.Sent()
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	err := b.Overtake(func(r faults.Request) bool { return r.Operation == "PutItem" && r.Index == 2 }, func() error {
+		return dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1)))
+	}, func() {
+		b.OK(b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "later")))
+	})
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.True(t, entity.IsAmbiguous(err))
-	got, err := b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, 2, got.Count, "planning again would have added twice")
-}
-
-func TestCancel_BeforeTheRequestNothingIsSent(t *testing.T) {
-	b := newBench(t, 0)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := b.plain.Create(ctx, Plain{ID: "a"})
-	require.ErrorIs(t, err, context.Canceled)
-	require.False(t, entity.IsAmbiguous(err))
-	_, err = b.plain.Get(ctx, Plain{ID: "a"})
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, b.db.Transact(ctx, b.plain.Op().Create(Plain{ID: "a"})), context.Canceled)
-	require.Empty(t, b.wire.Requests())
+	require.Equal(t, 2, entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())).Count, "planning again would have added twice")
 }
 
 func TestCancel_WhileTheRequestIsUnderWayIsAmbiguous(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
+	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
 	_, err := b.plain.Create(ctx, Plain{ID: "a"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.True(t, entity.IsAmbiguous(err))
-}
-
-func TestCancel_BetweenRepetitionsOfARefusalIsNotAmbiguous(t *testing.T) {
-	b := newBench(t, 1000)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Throttle })
-	_, err := b.plain.Create(ctx, Plain{ID: "a"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	var sdk *types.ProvisionedThroughputExceededException
-	require.True(t, errors.As(err, &sdk) || !entity.IsAmbiguous(err))
-	require.False(t, entity.IsAmbiguous(err))
 }
 
 // Every verb, every request of it, every fault: what was reported must be what is stored.
@@ -386,28 +294,23 @@ func TestFaults_AtEveryRequestOfEveryVerb(t *testing.T) {
 		after *Plain // nil: gone
 	}{
 		"create": {func(ctx context.Context, b *bench) error {
-			_, err := b.plain.Create(ctx, Plain{ID: "n", Name: "x"})
-			return err
+			return dbtest.ErrorOf(b.plain.Create(ctx, Plain{ID: "n", Name: "x"}))
 		}, &Plain{ID: "n", Name: "x"}},
 		"update": {func(ctx context.Context, b *bench) error {
-			_, err := b.plain.Update(ctx, before, entity.Set(&f.Name, "x"))
-			return err
+			return dbtest.ErrorOf(b.plain.Update(ctx, before, entity.Set(&f.Name, "x")))
 		}, &Plain{ID: "a", Team: "red", Rank: 1, Count: 1, Name: "x"}},
 		"add": {func(ctx context.Context, b *bench) error {
-			_, err := b.plain.Update(ctx, before, entity.Add(&f.Count, 1))
-			return err
+			return dbtest.ErrorOf(b.plain.Update(ctx, before, entity.Add(&f.Count, 1)))
 		}, &Plain{ID: "a", Team: "red", Rank: 1, Count: 2}},
 		"rewrite": {func(ctx context.Context, b *bench) error {
-			_, err := b.plain.Update(ctx, before, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1))
-			return err
+			return dbtest.ErrorOf(b.plain.Update(ctx, before, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1)))
 		}, &Plain{ID: "a", Team: "red", Rank: 2, Count: 2}},
 		"upsert": {func(ctx context.Context, b *bench) error {
-			_, _, err := b.plain.Upsert(ctx, Plain{ID: "a", Name: "x"})
-			return err
+			return dbtest.ErrorOf(b.plain.Upsert(ctx, Plain{ID: "a", Name: "x"}))
 		}, &Plain{ID: "a", Team: "red", Rank: 1, Count: 1, Name: "x"}},
 		"delete": {func(ctx context.Context, b *bench) error { return b.plain.Delete(ctx, before) }, nil},
 		"transact": {func(ctx context.Context, b *bench) error {
-			return b.db.Transact(ctx, b.plain.Op().Update(before, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1)), b.ver.Op().Create(Counted{ID: "v"}))
+			return b.DB.Transact(ctx, b.plain.Op().Update(before, entity.Set(&f.Rank, 2), entity.Add(&f.Count, 1)), b.ver.Op().Create(Counted{ID: "v"}))
 		}, &Plain{ID: "a", Team: "red", Rank: 2, Count: 2}},
 	}
 	for name, v := range verbs {
@@ -415,18 +318,14 @@ func TestFaults_AtEveryRequestOfEveryVerb(t *testing.T) {
 			b := newBench(t, 4)
 			for _, fault := range []faults.Fault{faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost} {
 				for i := 1; ; i++ {
-					_, err := b.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: rawKey("$app#v1#plain#n", "$app#v1#plain")})
-					require.NoError(t, err)
-					_, err = b.raw.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &b.table, Key: rawKey("$app#v1#counted#v", "$app#v1#counted")})
-					require.NoError(t, err)
+					b.drop(keys("pk", "$app#v1#plain#n", "sk", "$app#v1#plain"), keys("pk", "$app#v1#counted#v", "sk", "$app#v1#counted"))
 					_ = b.other.Delete(t.Context(), before)
-					_, err = b.other.Create(t.Context(), before)
-					require.NoError(t, err)
-					b.wire.Reset()
-					b.wire.Inject(faults.Nth(i, fault))
-					err = v.do(t.Context(), b)
-					b.wire.Inject(nil)
-					hit := len(b.wire.Requests()) >= i
+					b.OK(b.other.Create(t.Context(), before))
+					b.Sent()
+					b.Wire.Inject(faults.Nth(i, fault))
+					err := v.do(t.Context(), b)
+					b.Wire.Inject(nil)
+					hit := len(b.Wire.Requests()) >= i
 					key := before
 					if v.after != nil {
 						key = *v.after
@@ -456,8 +355,4 @@ func equalPlain(a, b Plain) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)
 	return string(x) == string(y)
-}
-
-func rawKey(pk, sk string) map[string]types.AttributeValue {
-	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
@@ -407,32 +408,37 @@ func TestWrites_EveryTypeComesBackAsItWas(t *testing.T) {
 	})
 }
 
-// What DynamoDB's numbers, or the field's format, do not hold is refused.
+// What DynamoDB's numbers, or the field's format, do not hold is refused, on every path and in conditions.
 func TestWrites_WhatCannotComeBackIsRefused(t *testing.T) {
 	t.Parallel()
-	l, s := open[Everything](t)
-	f := entity.Fields[Everything]()
 	fine := Everything{ID: "a", Number: "1", JSON: "1"}
-	_, err := s.Create(t.Context(), fine)
-	require.NoError(t, err)
-	l.sent()
-	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64} {
+	l, s := opened(t, fine)
+	f := entity.Fields[Everything]()
+	late := time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	whole := func(field string, spoil func(*Everything)) {
+		t.Helper()
 		bad := fine
-		bad.Float64 = x
-		_, err := s.Put(t.Context(), bad)
-		l.requireRefused(t, err, "EDD-9102", "Float64")
-		_, err = s.Update(t.Context(), fine, entity.Set(&f.Float64, x))
-		l.requireRefused(t, err, "EDD-9102", "Float64")
-		_, err = s.Update(t.Context(), fine, entity.Set(&f.FloatSet, []float64{1, x}))
-		l.requireRefused(t, err, "EDD-9102", "FloatSet")
-		_, err = s.Update(t.Context(), fine, entity.Set(&f.Any, any([]any{x})))
-		l.requireRefused(t, err, "EDD-9102", "Any")
+		spoil(&bad)
+		for _, err := range []error{dbtest.ErrorOf(s.Create(t.Context(), bad)), dbtest.ErrorOf(s.Put(t.Context(), bad)), dbtest.ErrorOf(s.Upsert(t.Context(), bad))} {
+			l.requireRefused(t, err, "EDD-9102", field)
+		}
 	}
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64} {
+		whole("Float64", func(e *Everything) { e.Float64 = x })
+		for field, change := range map[string]entity.UpdateOption{
+			"Float64": entity.Set(&f.Float64, x), "FloatSet": entity.Set(&f.FloatSet, []float64{1, x}), "Any": entity.Set(&f.Any, any([]any{x})),
+		} {
+			l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), fine, change)), "EDD-9102", field)
+		}
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), fine, entity.Set(&f.Int, 1), entity.If(entity.Gt(&f.Float64, x)))), "EDD-9102", "Float64")
+		l.requireRefused(t, dbtest.ErrorOf(s.Query(Everything{ID: "a"}, entity.Filter(entity.Lt(&f.Float64, x))).Collect(t.Context())), "EDD-9102", "Float64")
+	}
+	whole("Nano", func(e *Everything) { e.Nano = late })
+	whole("Inner", func(e *Everything) { e.Inner.At = late })
 	for field, change := range map[string]entity.UpdateOption{
-		"Number": entity.Set(&f.Number, ""), "JSON": entity.Set(&f.JSON, "1x"), "Nano": entity.Set(&f.Nano, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"Number": entity.Set(&f.Number, ""), "JSON": entity.Set(&f.JSON, "1x"), "Nano": entity.Set(&f.Nano, late), "Inner": entity.Set(&f.Inner.At, late),
 		"Map": entity.Set(&f.Map, map[string]int{"": 1}),
 	} {
-		_, err := s.Update(t.Context(), fine, change)
-		l.requireRefused(t, err, "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), fine, change)), "EDD-9102", field)
 	}
 }

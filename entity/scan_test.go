@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -28,7 +28,7 @@ func stock(t *testing.T, b *bench, n, size int) {
 		_, err = b.ver.Create(t.Context(), Counted{ID: fmt.Sprint(i), Name: strings.Repeat("x", size)})
 		require.NoError(t, err)
 	}
-	b.wire.Reset()
+	b.Sent()
 }
 
 func idsOf(items []Plain) []string {
@@ -44,73 +44,42 @@ func TestScan_YieldsTheEntitysItemsOnce(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 30, 60_000) // 3.6 MB: four pages
 	ctx := t.Context()
-	all, err := b.plain.Scan().Collect(ctx)
-	require.NoError(t, err)
+	all := entity.Must(b.plain.Scan().Collect(ctx))
 	require.Len(t, all, 30)
-	require.GreaterOrEqual(t, b.wire.Count("Scan"), 4)
+	require.GreaterOrEqual(t, b.Wire.Count("Scan"), 4)
 	require.Len(t, slices.Compact(idsOf(all)), 30)
 
-	parts, err := b.plain.Scan(entity.Segments(5)).Collect(ctx)
-	require.NoError(t, err)
+	parts := entity.Must(b.plain.Scan(entity.Segments(5)).Collect(ctx))
 	require.Equal(t, idsOf(all), idsOf(parts))
 
-	n, err := b.plain.Scan(entity.Filter(entity.Eq(&entity.Fields[Plain]().Rank, 2))).Count(ctx)
-	require.NoError(t, err)
+	n := entity.Must(b.plain.Scan(entity.Filter(entity.Eq(&entity.Fields[Plain]().Rank, 2))).Count(ctx))
 	require.Equal(t, 10, n)
-	n, err = b.plain.Scan(entity.Filter(entity.Eq(&entity.Fields[Plain]().ID, "0003"))).Count(ctx)
-	require.NoError(t, err)
+	n = entity.Must(b.plain.Scan(entity.Filter(entity.Eq(&entity.Fields[Plain]().ID, "0003"))).Count(ctx))
 	require.Equal(t, 1, n, "a scan can filter by any attribute")
 
-	var paged []Plain
-	for cursor := ""; ; {
-		page, err := b.plain.Scan(entity.Limit(7)).Page(ctx, cursor)
-		require.NoError(t, err)
-		require.LessOrEqual(t, len(page.Items), 7)
-		paged = append(paged, page.Items...)
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+	pages := dbtest.Pages(t, b.plain.Scan(entity.Limit(7)))
+	for _, page := range pages {
+		require.LessOrEqual(t, len(page), 7)
 	}
-	require.Equal(t, idsOf(all), idsOf(paged))
-	inIndex, err := entity.Must(b.plain.Index("byTeam")).Scan(entity.Segments(2)).Collect(ctx)
-	require.NoError(t, err)
+	require.Equal(t, idsOf(all), idsOf(slices.Concat(pages...)))
+	inIndex := entity.Must(entity.Must(b.plain.Index("byTeam")).Scan(entity.Segments(2)).Collect(ctx))
 	require.Equal(t, idsOf(all), idsOf(inIndex))
-}
-
-// mark labels the goroutine of a test, and so all that it starts.
-func mark(t *testing.T) {
-	before := t.Context()
-	pprof.SetGoroutineLabels(pprof.WithLabels(before, pprof.Labels("test", t.Name())))
-	t.Cleanup(func() { pprof.SetGoroutineLabels(before) })
-}
-
-// children returns the stacks of the library's goroutines that a marked test has started and that have not ended.
-func children(t *testing.T) (stacks []string) {
-	var profile bytes.Buffer
-	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&profile, 1))
-	for _, stack := range strings.Split(profile.String(), "\n\n") {
-		if strings.Contains(stack, t.Name()+`"}`) && strings.Contains(stack, "dynastrata/internal/") {
-			stacks = append(stacks, stack)
-		}
-	}
-	return stacks
 }
 
 func TestScan_SegmentsStopWhenTheLoopDoes(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 20, 60_000)
-	mark(t)
+	inside := marked(t)
 	for range b.plain.Scan(entity.Segments(8)).All(t.Context()) {
 		break
 	}
-	limited, err := b.plain.Scan(entity.Segments(8), entity.Limit(3)).Collect(t.Context())
-	require.NoError(t, err)
+	limited := entity.Must(b.plain.Scan(entity.Segments(8), entity.Limit(3)).Collect(t.Context()))
 	require.Len(t, limited, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
 	for _, err := range b.plain.Scan(entity.Segments(3)).All(ctx) {
 		if seen == 0 {
-			require.NotEmpty(t, children(t))
+			require.NotEmpty(t, inside())
 		}
 		if seen++; err != nil {
 			require.ErrorIs(t, err, context.Canceled)
@@ -119,40 +88,12 @@ func TestScan_SegmentsStopWhenTheLoopDoes(t *testing.T) {
 		cancel()
 	}
 	cancel()
-	b.wire.Inject(faults.Nth(2, faults.Hang))
+	b.Wire.Inject(faults.Nth(2, faults.Hang))
 	bounded, stop := context.WithTimeout(t.Context(), 200_000_000)
 	defer stop()
-	_, err = b.plain.Scan(entity.Segments(4)).Collect(bounded)
+	_, err := b.plain.Scan(entity.Segments(4)).Collect(bounded)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Eventually(t, func() bool { return len(children(t)) == 0 }, time.Minute, time.Millisecond)
-}
-
-func TestQuery_BoundsOnItsCost(t *testing.T) {
-	b := newBench(t, 0)
-	stock(t, b, 12, 10)
-	ctx, f := t.Context(), entity.Fields[Plain]()
-	red := Plain{Team: "red", Rank: 1}
-	byTeam := entity.Must(b.plain.Index("byTeam"))
-	never := entity.Filter(entity.Eq(&f.Name, "no such name"))
-
-	page, err := byTeam.Query(red, entity.MaxEvaluated(3), never).Page(ctx, "")
-	require.NoError(t, err)
-	require.Empty(t, page.Items)
-	require.NotEmpty(t, page.Next, "the rest is not lost: the cursor leads on")
-	require.Equal(t, 1, b.wire.Count("Query"))
-	rest, err := byTeam.Query(red, entity.MaxEvaluated(3), never).Page(ctx, page.Next)
-	require.NoError(t, err)
-	require.Empty(t, rest.Items)
-
-	b.wire.Reset()
-	some, err := byTeam.Query(red, entity.MaxEvaluated(3)).Collect(ctx)
-	require.NoError(t, err)
-	require.Len(t, some, 3)
-	b.wire.Reset()
-	page, err = b.plain.Scan(entity.MaxRequests(2), entity.Limit(1000), never).Page(ctx, "")
-	require.NoError(t, err)
-	require.Empty(t, page.Items)
-	require.LessOrEqual(t, b.wire.Count("Scan"), 2)
+	require.Eventually(t, func() bool { return len(inside()) == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
@@ -170,7 +111,7 @@ func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, name)
 	}
-	require.Empty(t, b.wire.Requests())
+	require.Empty(t, b.Wire.Requests())
 }
 
 func TestProject_FetchesOnlyTheSmallerStruct(t *testing.T) {
@@ -181,12 +122,11 @@ func TestProject_FetchesOnlyTheSmallerStruct(t *testing.T) {
 		ID   string `dynamodbav:"id"`
 		Rank *int   `dynamodbav:"rank"`
 	}
-	got, err := entity.Project[small](b.plain.Scan(entity.Limit(2))).Collect(ctx)
-	require.NoError(t, err)
+	got := entity.Must(entity.Project[small](b.plain.Scan(entity.Limit(2))).Collect(ctx))
 	require.Len(t, got, 2)
 	require.NotEmpty(t, got[0].ID)
 	require.NotZero(t, *got[0].Rank)
-	require.NotContains(t, string(b.wire.Requests()[0].Body), `"name"`, "the large attribute is not fetched")
+	require.NotContains(t, string(b.Wire.Requests()[0].Body), `"name"`, "the large attribute is not fetched")
 
 	q := entity.Project[small](entity.Must(b.plain.Index("byTeam")).Query(Plain{Team: "red", Rank: 1}, entity.Limit(1)))
 	first, err := q.Page(ctx, "")
@@ -218,10 +158,8 @@ func (endless) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Opti
 // TestSegments_ScanWhoseContextEndsNeverLooksWhole ends the context while every segment waits for its answer to be taken.
 func TestSegments_ScanWhoseContextEndsNeverLooksWhole(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(endless{}, entity.Config{Table: "t"})
-	require.NoError(t, err)
-	s, err := entity.New[Wide](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(endless{}, entity.Config{Table: "t"}))
+	s := entity.Must(entity.New[Wide](db))
 	for range 200 {
 		ctx, cancel := context.WithCancel(t.Context())
 		var last error
@@ -255,7 +193,7 @@ func marked(t *testing.T) (inside func() []string) {
 // The checks for leaks below must see what they are for.
 func TestSegments_GoroutinesThatReadCanBeSeen(t *testing.T) {
 	b := newBench(t, 0)
-	b.wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
+	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
 	inside := marked(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -320,7 +258,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	} {
 		var last entity.ScanProgress
 		reports = nil
-		o.sent()
+		o.Sent()
 		n, err := c.run(c.scan(append(c.opts, entity.OnPage(func(p entity.ScanProgress) {
 			grows(t, last, p)
 			last = p
@@ -329,7 +267,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 		require.Equal(t, c.found, n, name)
 		require.Equal(t, c.found, last.Found, name)
 		require.Equal(t, 64, last.Evaluated, name)
-		require.Equal(t, len(o.sent()), last.Pages, name)
+		require.Equal(t, len(o.Operations()), last.Pages, name)
 		require.Equal(t, [2]int{c.parts, c.parts}, [2]int{last.Segments, last.SegmentsDone}, name)
 		require.Len(t, reports, 1, name)
 		require.Positive(t, last.ReadUnits, name)
@@ -392,7 +330,7 @@ func TestSegments_ReadNoMoreThanOneAnswerAhead(t *testing.T) {
 	for _, err := range b.plain.Scan(entity.Segments(3)).All(t.Context()) {
 		require.NoError(t, err)
 		time.Sleep(50 * time.Millisecond) // longer than an answer takes; on a slow machine the test finds less
-		require.LessOrEqual(t, b.wire.Count("Scan"), 4, "three parts, and the answer that the loop is at")
+		require.LessOrEqual(t, b.Wire.Count("Scan"), 4, "three parts, and the answer that the loop is at")
 		break
 	}
 	require.Eventually(t, func() bool { return len(inside()) == 0 }, 2*time.Minute, time.Millisecond, "goroutines outlive the scan")
@@ -403,7 +341,7 @@ func TestSegments_AnErrorOfOneEndsAll(t *testing.T) {
 	b := newBench(t, 1)
 	stock(t, b, 10, 10)
 	inside := marked(t)
-	b.wire.Inject(func(r faults.Request) faults.Fault {
+	b.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Index == 0 {
 			return faults.Internal
 		}
@@ -428,10 +366,9 @@ func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 	stock(t, b, 30, 60_000)
 	seed := rand.Uint64()
 	t.Logf("faults of seed %d", seed)
-	b.wire.Inject(faults.Random(seed, 0.3, faults.Throttle, faults.Lost, faults.Internal, faults.Drop))
+	b.Wire.Inject(faults.Random(seed, 0.3, faults.Throttle, faults.Lost, faults.Internal, faults.Drop))
 	var last entity.ScanProgress
-	got, err := b.plain.Scan(entity.Segments(4), entity.OnPage(func(p entity.ScanProgress) { grows(t, last, p); last = p })).Collect(t.Context())
-	require.NoError(t, err)
+	got := entity.Must(b.plain.Scan(entity.Segments(4), entity.OnPage(func(p entity.ScanProgress) { grows(t, last, p); last = p })).Collect(t.Context()))
 	var want []string
 	for i := range 30 {
 		want = append(want, fmt.Sprintf("%04d", i))
@@ -443,8 +380,6 @@ func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 func TestOnPage_NeedsAFunction(t *testing.T) {
 	b := newBench(t, 0)
 	_, err := b.plain.Scan(entity.OnPage(nil)).Collect(t.Context())
-	var input *entity.InputError
-	require.ErrorAs(t, err, &input)
-	require.Equal(t, "EDD-9108", input.Code)
-	require.Empty(t, b.wire.Requests())
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	require.Empty(t, b.Wire.Requests())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Account has a secret wherever a value can be: in the key, in index keys, nested, as a number and as a time.
@@ -60,11 +61,9 @@ func requireSilent(t *testing.T, what, text string) {
 
 func TestSecret_IsNotInPlans(t *testing.T) {
 	t.Parallel()
-	s := declare[Account](t, paper(t))
-	byToken, err := s.Index("byToken")
-	require.NoError(t, err)
-	byMail, err := s.Index("byMail")
-	require.NoError(t, err)
+	s := dbtest.Declare[Account](t, paper(t))
+	byToken := entity.Must(s.Index("byToken"))
+	byMail := entity.Must(s.Index("byMail"))
 	f, key := entity.Fields[Account](), Account{Tenant: "t", SSN: hush}
 	card := entity.Set(&f.Card.Number, hush)
 	cond := entity.If(entity.Eq(&f.Token, hush), entity.Or(entity.Gt(&f.Pin, hushPin), entity.MapEntry(&f.Keys, "k").Eq(hush)), entity.Not(entity.In(&f.Born, hushBorn)))
@@ -111,25 +110,23 @@ func chain(err error) string {
 func TestSecret_IsNotInErrors(t *testing.T) {
 	t.Parallel()
 	l, s := open[Account](t)
-	byToken, err := s.Index("byToken")
-	require.NoError(t, err)
+	byToken := entity.Must(s.Index("byToken"))
 	f, key := entity.Fields[Account](), Account{Tenant: "t", SSN: hush}
-	_, err = s.Create(t.Context(), secretive())
-	require.NoError(t, err)
+	l.OK(s.Create(t.Context(), secretive()))
 	silent := func(what string, err error) {
 		t.Helper()
 		require.Error(t, err, what)
 		requireSilent(t, what, chain(err))
 	}
-	_, err = s.Create(t.Context(), secretive())
+	_, err := s.Create(t.Context(), secretive())
 	silent("exists", err)
 	silent("condition", s.Delete(t.Context(), key, entity.If(entity.Ne(&f.Token, hush))))
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Owner, hush+"!"))
 	silent("immutable", err)
 	_, err = s.Get(t.Context(), Account{Tenant: "t", SSN: hush + "!"})
 	silent("not found", err)
-	silent("transaction", l.db.Transact(t.Context(), s.Op().Create(secretive()), s.Op().CheckExists(Account{Tenant: "u", SSN: hush}, entity.Eq(&f.Token, hush))))
-	silent("same item", l.db.Transact(t.Context(), s.Op().Create(secretive()), s.Op().Delete(key)))
+	silent("transaction", l.DB.Transact(t.Context(), s.Op().Create(secretive()), s.Op().CheckExists(Account{Tenant: "u", SSN: hush}, entity.Eq(&f.Token, hush))))
+	silent("same item", l.DB.Transact(t.Context(), s.Op().Create(secretive()), s.Op().Delete(key)))
 	_, err = byToken.Query(Account{Token: hush + "!"}).First(t.Context())
 	silent("nothing found", err)
 	_, err = byToken.Query(Account{Token: hush}, entity.Limit(1)).Page(t.Context(), "x")
@@ -139,7 +136,7 @@ func TestSecret_IsNotInErrors(t *testing.T) {
 	wide.Pin = -hushPin
 	_, err = s.Create(t.Context(), wide)
 	silent("negative", err)
-	requireInput(t, err, "EDD-9102", "Pin")
+	dbtest.RequireInput(t, err, "EDD-9102", "Pin")
 	_, err = s.Update(t.Context(), key, entity.Set(&f.Pin, -hushPin))
 	silent("negative change", err)
 	_, err = s.Create(t.Context(), Account{Tenant: "t", SSN: hush + "\xff"})
@@ -165,17 +162,14 @@ func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, s := open[Account](t)
-			_, err := s.Create(t.Context(), secretive())
-			require.NoError(t, err)
+			l.OK(s.Create(t.Context(), secretive()))
 			value := str(av.text)
 			if av.text != hush {
 				value = num(av.text)
 			}
-			l.patch(t, keys("pk", "$app#v1#account#t#"+hush, "sk", "$app#v1#account"), av.attr, value)
-			_, err = s.Get(t.Context(), Account{Tenant: "t", SSN: hush})
-			var misfit *entity.DecodeError
-			require.ErrorAs(t, err, &misfit)
-			require.Equal(t, av.attr, misfit.Attr)
+			l.patch(keys("pk", "$app#v1#account#t#"+hush, "sk", "$app#v1#account"), av.attr, value)
+			_, err := s.Get(t.Context(), Account{Tenant: "t", SSN: hush})
+			requireMisfit(t, err, av.attr)
 			requireSilent(t, name, chain(err))
 			_, err = s.Update(t.Context(), Account{Tenant: "t", SSN: hush}, entity.Set(&entity.Fields[Account]().Mail, "other"))
 			require.Error(t, err)
@@ -194,8 +188,7 @@ func TestSecret_IsNotInReports(t *testing.T) {
 	_, err := entity.Open(nil, entity.Config{Table: "t", CursorKey: []byte(hush)})
 	requireSilent(t, "cursor key", chain(err))
 	cfg.CursorKey = []byte(hush + hush)
-	db, err := entity.Open(nil, cfg)
-	require.NoError(t, err)
-	_, err = declare[Account](t, db).Query(Account{Tenant: "t", SSN: hush}).Page(t.Context(), "x")
+	db := entity.Must(entity.Open(nil, cfg))
+	_, err = dbtest.Declare[Account](t, db).Query(Account{Tenant: "t", SSN: hush}).Page(t.Context(), "x")
 	requireSilent(t, "cursor", chain(err))
 }

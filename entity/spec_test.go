@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Sealed is keyed by a binary and a number, and has an index on each kind of attribute, one that holds keys only, and a
@@ -42,16 +43,15 @@ type Parked struct {
 
 func declareSpecs(t *testing.T, db *entity.DB) {
 	t.Helper()
-	declare[Report](t, db)
-	declare[Sealed](t, db)
-	declare[Parked](t, db)
-	declare[Report](t, db, entity.Named("Summary"))
+	dbtest.Declare[Report](t, db)
+	dbtest.Declare[Sealed](t, db)
+	dbtest.Declare[Parked](t, db)
+	dbtest.Declare[Report](t, db, entity.Named("Summary"))
 }
 
 func TestSpec_PrintsWhatTheDeclarationsNeed(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"sealed": "prod-sealed"}})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"sealed": "prod-sealed"}}))
 	require.Empty(t, db.Spec())
 	declareSpecs(t, db)
 	require.Equal(t, `table app
@@ -88,7 +88,7 @@ func TestSpec_IsAValueOfItsOwn(t *testing.T) {
 	_ = changed.String()
 	require.Equal(t, b.Spec(), a.Spec(), "what a caller does with one does not change the next")
 	before := a.Spec()
-	declare[LogEntry](t, a)
+	dbtest.Declare[LogEntry](t, a)
 	require.Len(t, before.Tables, 2)
 	require.Len(t, a.Spec().Tables, 3, "in order of first use")
 	require.Equal(t, []string{"Entry"}, a.Spec().Tables[2].Entities)
@@ -96,15 +96,14 @@ func TestSpec_IsAValueOfItsOwn(t *testing.T) {
 
 func TestSpec_NamesEveryLogicalNameOfATable(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"logs": "app"}})
-	require.NoError(t, err)
-	declare[Team](t, db)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"logs": "app"}}))
+	dbtest.Declare[Team](t, db)
 	type Line struct {
 		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
 
 		ID string `dynamodbav:"id"`
 	}
-	declare[Line](t, db)
+	dbtest.Declare[Line](t, db)
 	tables := db.Spec().Tables
 	require.Len(t, tables, 1)
 	require.Equal(t, []string{"", "logs"}, tables[0].Logical)
@@ -118,14 +117,14 @@ func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 	l := newLab(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"sealed": c.Table + "-sealed", "logs": c.Table + "-logs"}
 	})
-	declareSpecs(t, l.db)
-	declare[LogEntry](t, l.db)
-	l.create(t)
-	require.NoError(t, l.db.Verify(t.Context()))
-	spec := l.db.Spec()
+	declareSpecs(t, l.DB)
+	dbtest.Declare[LogEntry](t, l.DB)
+	l.CreateTables()
+	require.NoError(t, l.DB.Verify(t.Context()))
+	spec := l.DB.Spec()
 	require.Len(t, spec.Tables, 3)
 	for _, want := range spec.Tables {
-		got := l.described(t, want.Name)
+		got := l.described(want.Name)
 		require.Equal(t, keyed(want.Key), storedKey(got, got.KeySchema), want.Name)
 		require.Equal(t, want.Billing, got.BillingModeSummary.BillingMode)
 		attributes := map[string]bool{}
@@ -148,7 +147,7 @@ func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 			lean["lsi "+x.Name] = [][]string{keyed(x.Key), append([]string{string(x.Projection.Type)}, x.Projection.Include...)}
 		}
 		require.Equal(t, lean, made, want.Name)
-		ttl, err := l.raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &want.Name})
+		ttl, err := l.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &want.Name})
 		require.NoError(t, err)
 		require.Equal(t, want.TTL != "", ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled, want.Name)
 		if want.TTL != "" {

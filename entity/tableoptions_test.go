@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Followed is read from the table's stream; Unfollowed shares its table.
@@ -63,19 +64,15 @@ func TestStream_IsOneForATable(t *testing.T) {
 		ID string `dynamodbav:"id"`
 	}
 	db := paper(t)
-	declare[Unfollowed](t, db)
+	dbtest.Declare[Unfollowed](t, db)
 	require.Empty(t, db.Spec().Tables[0].Stream)
-	declare[Followed](t, db)
+	dbtest.Declare[Followed](t, db)
 	require.Equal(t, types.StreamViewTypeNewAndOldImages, db.Spec().Tables[0].Stream, "who does not read the stream does not mind")
 	_, err := entity.New[Other](db)
-	var mistake *entity.SchemaError
-	require.ErrorAs(t, err, &mistake)
-	require.Equal(t, "EDD-9067", mistake.Code)
+	require.Equal(t, "EDD-9067", dbtest.SchemaCode(err))
 	require.Len(t, db.Spec().Tables[0].Entities, 2)
 	_, err = entity.New[Wrong](paper(t))
-	require.ErrorAs(t, err, &mistake)
-	require.Equal(t, "EDD-9003", mistake.Code)
-	require.Contains(t, mistake.Problem, "new, old, both, keys")
+	require.Equal(t, "EDD-9003", dbtest.SchemaCode(err))
 }
 
 func TestStream_HasAWordForEachView(t *testing.T) {
@@ -96,9 +93,9 @@ func TestStream_HasAWordForEachView(t *testing.T) {
 		ID string `dynamodbav:"id"`
 	}
 	db := paper(t)
-	declare[New](t, db)
-	declare[Old](t, db)
-	declare[Keys](t, db)
+	dbtest.Declare[New](t, db)
+	dbtest.Declare[Old](t, db)
+	dbtest.Declare[Keys](t, db)
 	var views []types.StreamViewType
 	for _, table := range db.Spec().Tables {
 		views = append(views, table.Stream)
@@ -132,37 +129,34 @@ func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 			"spare-unused": {PointInTimeRecovery: true},
 		}
 	})
-	declare[Followed](t, l.db)
+	dbtest.Declare[Followed](t, l.DB)
 	type Line struct {
 		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
 
 		ID string `dynamodbav:"id"`
 	}
-	declare[Line](t, l.db)
+	dbtest.Declare[Line](t, l.DB)
 	want := map[string]string{
-		`TableOptions[""]`:             "EDD-9068 Indexes names gsi9, which is no global index of table " + l.table + "\n",
-		`TableOptions["logs"]`:         `EDD-9068 differs from TableOptions[""], and both names lead to table ` + l.table + "\n",
+		`TableOptions[""]`:             "EDD-9068 Indexes names gsi9, which is no global index of table " + l.Table + "\n",
+		`TableOptions["logs"]`:         `EDD-9068 differs from TableOptions[""], and both names lead to table ` + l.Table + "\n",
 		`TableOptions["typo"]`:         "EDD-9068 no entity that is declared names this table\n",
 		`TableOptions["spare-unused"]`: "EDD-9068 no entity that is declared names this table\n",
-		`TableOptions["` + l.table + `"]`: "EDD-9068 no entity that is declared names this table; " +
+		`TableOptions["` + l.Table + `"]`: "EDD-9068 no entity that is declared names this table; " +
 			`it is the physical name of the table that entities call ""` + "\n",
 	}
-	require.Equal(t, want, schemaErrors(t, l.db.Spec().Err()))
-	require.Equal(t, want, schemaErrors(t, l.db.CreateTables(t.Context())))
-	require.Equal(t, want, schemaErrors(t, l.db.Verify(t.Context())))
-	require.Empty(t, l.sent())
-	var mistake *entity.SchemaError
-	require.ErrorAs(t, l.db.Spec().Err(), &mistake)
-	require.Equal(t, "EDD-9068", mistake.Code)
+	require.Equal(t, want, schemaErrors(t, l.DB.Spec().Err()))
+	require.Equal(t, want, schemaErrors(t, l.DB.CreateTables(t.Context())))
+	require.Equal(t, want, schemaErrors(t, l.DB.Verify(t.Context())))
+	require.Empty(t, l.Operations())
+	require.Equal(t, "EDD-9068", dbtest.SchemaCode(l.DB.Spec().Err()))
 }
 
 func TestTableOptions_AreCopiedByOpen(t *testing.T) {
 	t.Parallel()
 	units := &entity.Throughput{Read: 1, Write: 2}
 	options := map[string]entity.TableOptions{"": {Provisioned: units, Indexes: map[string]entity.Throughput{"gsi1": {Read: 3, Write: 4}}}}
-	db, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: options})
-	require.NoError(t, err)
-	declare[Followed](t, db)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", TableOptions: options}))
+	dbtest.Declare[Followed](t, db)
 	units.Read, options[""].Indexes["gsi1"] = 0, entity.Throughput{}
 	options["typo"] = entity.TableOptions{}
 	spec := db.Spec()
@@ -190,7 +184,7 @@ func unprotect(t *testing.T, l *lab) {
 	t.Helper()
 	t.Cleanup(func() {
 		off := false
-		_, err := l.raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: &l.table, DeletionProtectionEnabled: &off})
+		_, err := l.Raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: &l.Table, DeletionProtectionEnabled: &off})
 		require.NoError(t, err)
 	})
 }
@@ -198,11 +192,11 @@ func unprotect(t *testing.T, l *lab) {
 func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, equipped)
-	declare[Followed](t, l.db)
+	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
-	l.create(t)
-	require.NoError(t, l.db.Verify(t.Context()))
-	got := l.described(t, l.table)
+	l.CreateTables()
+	require.NoError(t, l.DB.Verify(t.Context()))
+	got := l.described(l.Table)
 	require.True(t, *got.DeletionProtectionEnabled)
 	require.True(t, *got.StreamSpecification.StreamEnabled)
 	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)
@@ -244,9 +238,7 @@ func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
 	s.Tables[0].LSIs = wide(1, 1, 1, 1, 1, 1).Tables[0].GSIs
 	require.Contains(t, schemaErrors(t, s.Err())[""], "EDD-9070")
 	for code, spec := range map[string]entity.Spec{"EDD-9070": s, "EDD-9071": wide(21)} {
-		var mistake *entity.SchemaError
-		require.ErrorAs(t, spec.CheckNew(), &mistake)
-		require.Equal(t, code, mistake.Code)
+		require.Equal(t, code, dbtest.SchemaCode(spec.CheckNew()))
 	}
 }
 
@@ -288,9 +280,9 @@ type SecondHalf struct {
 func TestCreateTables_CountsWhatAnIndexCarriesForAllEntities(t *testing.T) {
 	t.Parallel()
 	db := served(t, "app")
-	declare[FirstHalf](t, db)
+	dbtest.Declare[FirstHalf](t, db)
 	require.NoError(t, db.Spec().Err())
-	declare[SecondHalf](t, db)
+	dbtest.Declare[SecondHalf](t, db)
 	require.Contains(t, schemaErrors(t, db.CreateTables(t.Context()))[""], "EDD-9071 index gsi1 would carry 21 attributes")
 	require.Contains(t, schemaErrors(t, db.Verify(t.Context()))[""], "EDD-9071")
 }
@@ -314,8 +306,7 @@ func (m mute) DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...fu
 // served is a database with a client that must not be asked.
 func served(t *testing.T, table string) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(mute{t: t}, entity.Config{Table: table, Tables: map[string]string{"logs": "x"}})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(mute{t: t}, entity.Config{Table: table, Tables: map[string]string{"logs": "x"}}))
 	return db
 }
 
@@ -344,12 +335,10 @@ func TestNew_RefusesTheSixthLocalIndexOfATable(t *testing.T) {
 		ID string `dynamodbav:"id"`
 	}
 	db := paper(t)
-	declare[Five](t, db)
-	declare[Same](t, db)
+	dbtest.Declare[Five](t, db)
+	dbtest.Declare[Same](t, db)
 	_, err := entity.New[Sixth](db)
-	var mistake *entity.SchemaError
-	require.ErrorAs(t, err, &mistake)
-	require.Equal(t, "EDD-9070", mistake.Code)
+	require.Equal(t, "EDD-9070", dbtest.SchemaCode(err))
 	require.Len(t, db.Spec().Tables[0].LSIs, 5)
 }
 
@@ -368,7 +357,7 @@ func TestSpec_DoesNotProjectKeys(t *testing.T) {
 		Note  string `dynamodbav:"note,omitempty"`
 	}
 	db := paper(t)
-	declare[Lean](t, db)
+	dbtest.Declare[Lean](t, db)
 	gsis := db.Spec().Tables[0].GSIs
 	require.Equal(t, entity.ProjectionSpec{Type: types.ProjectionTypeKeysOnly}, gsis[0].Projection)
 	require.Equal(t, entity.ProjectionSpec{Type: types.ProjectionTypeInclude, Include: []string{"note", "at"}}, gsis[1].Projection)
@@ -382,8 +371,8 @@ func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 		ID string `dynamodbav:"id"`
 	}
 	db := served(t, "arn:aws:dynamodb:eu-west-1:123456789012:table/app")
-	declare[Team](t, db)
-	declare[Line](t, db)
+	dbtest.Declare[Team](t, db)
+	dbtest.Declare[Line](t, db)
 	require.NoError(t, db.Spec().Err(), "such a table can be used and verified")
 	for _, err := range []error{db.CreateTables(t.Context()), db.Spec().CheckNew()} {
 		mistakes := schemaErrors(t, err)

@@ -1,15 +1,25 @@
 package entity_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -24,8 +34,8 @@ type crew struct {
 func newCrew(t *testing.T, configure ...func(*entity.Config)) *crew {
 	t.Helper()
 	l := newLab(t, configure...)
-	c := &crew{l, declare[Employee](t, l.db), declare[Team](t, l.db), declare[Profile](t, l.db)}
-	l.create(t)
+	c := &crew{l, dbtest.Declare[Employee](t, l.DB), dbtest.Declare[Team](t, l.DB), dbtest.Declare[Profile](t, l.DB)}
+	l.CreateTables()
 	return c
 }
 
@@ -33,30 +43,25 @@ func TestTransact_AppliesAllInOneRequestAtOneTime(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	e := entity.Fields[Employee]()
-	_, err := c.employees.Create(t.Context(), alice())
-	require.NoError(t, err)
-	_, err = c.teams.Create(t.Context(), Team{ID: "old"})
-	require.NoError(t, err)
-	_, err = c.teams.Create(t.Context(), Team{ID: "there"})
-	require.NoError(t, err)
-	c.sent()
-	at := c.clock.move(time.Minute)
+	c.OK(c.employees.Create(t.Context(), alice()))
+	c.OK(c.teams.Create(t.Context(), Team{ID: "old"}))
+	c.OK(c.teams.Create(t.Context(), Team{ID: "there"}))
+	c.Sent()
+	at := c.Clock.Move(time.Minute)
 
 	bob := alice()
 	bob.EmployeeID = "emp-bob"
 	create, update := c.employees.Op().Create(bob), c.employees.Op().Update(employeeKey("emp-alice"), entity.Add(&e.Salary, 5))
 	upsert, remove := c.profiles.Op().Upsert(Profile{ID: "p", Team: "red", Rank: 1}), c.teams.Op().Delete(Team{ID: "old"})
-	require.NoError(t, c.db.Transact(t.Context(), create, update, upsert, remove, c.teams.Op().CheckExists(Team{ID: "there"})))
-	require.Equal(t, []string{"TransactWriteItems"}, c.sent())
+	require.NoError(t, c.DB.Transact(t.Context(), create, update, upsert, remove, c.teams.Op().CheckExists(Team{ID: "there"})))
+	require.Equal(t, []string{"TransactWriteItems"}, c.Operations())
 
 	require.Equal(t, at, create.Result().CreatedAt)
 	require.EqualValues(t, 1, create.Result().Version)
-	made, err := c.employees.Get(t.Context(), employeeKey("emp-bob"))
-	require.NoError(t, err)
+	made := entity.Must(c.employees.Get(t.Context(), employeeKey("emp-bob")))
 	require.Equal(t, made, create.Result(), "a create determines the whole item")
 
-	changed, err := c.employees.Get(t.Context(), employeeKey("emp-alice"))
-	require.NoError(t, err)
+	changed := entity.Must(c.employees.Get(t.Context(), employeeKey("emp-alice")))
 	require.Equal(t, 105, changed.Salary)
 	require.EqualValues(t, 2, changed.Version)
 	require.Equal(t, at, changed.UpdatedAt)
@@ -64,33 +69,24 @@ func TestTransact_AppliesAllInOneRequestAtOneTime(t *testing.T) {
 
 	require.Equal(t, "red", upsert.Result().Team)
 	require.Zero(t, remove.Result())
-	_, err = c.teams.Get(t.Context(), Team{ID: "old"})
+	_, err := c.teams.Get(t.Context(), Team{ID: "old"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	all := c.everything(t)
-	require.Equal(t, `S"$app#v1#profile#red#0000000000000000001"`, all[`S"$app#v1#profile#p" S"$app#v1#profile"`]["gsi1pk"])
-	require.NotEqual(t, all[`S"$app#v1#employee#emp-bob" S"$app#v1#employee"`]["_w"], all[`S"$app#v1#employee#emp-alice" S"$app#v1#employee"`]["_w"], "each write has an id of its own")
-}
-
-func TestTransact_NothingToDoSendsNothing(t *testing.T) {
-	t.Parallel()
-	l, _ := open[Team](t)
-	require.NoError(t, l.db.Transact(t.Context()))
-	require.Empty(t, l.sent())
+	all := c.everything()
+	require.Equal(t, `S"$app#v1#profile#red#0000000000000000001"`, all["$app#v1#profile#p $app#v1#profile"]["gsi1pk"])
+	require.NotEqual(t, all["$app#v1#employee#emp-bob $app#v1#employee"]["_w"], all["$app#v1#employee#emp-alice $app#v1#employee"]["_w"], "each write has an id of its own")
 }
 
 func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	f := entity.Fields[Team]()
-	_, err := c.employees.Create(t.Context(), alice())
-	require.NoError(t, err)
-	_, err = c.teams.Create(t.Context(), Team{ID: "small", Size: 1})
-	require.NoError(t, err)
-	before := c.everything(t)
+	c.OK(c.employees.Create(t.Context(), alice()))
+	c.OK(c.teams.Create(t.Context(), Team{ID: "small", Size: 1}))
+	before := c.everything()
 	exists, fine := c.employees.Op().Create(alice()), c.teams.Op().Create(Team{ID: "new"})
 	missing, condition := c.teams.Op().Update(Team{ID: "none"}, entity.Set(&f.Size, 1)), c.teams.Op().CheckExists(Team{ID: "small"}, entity.Gt(&f.Size, 1))
-	err = c.db.Transact(t.Context(), exists, fine, missing, condition)
-	require.Equal(t, before, c.everything(t))
+	err := c.DB.Transact(t.Context(), exists, fine, missing, condition)
+	require.Equal(t, before, c.everything())
 
 	var failed *entity.TransactError
 	require.ErrorAs(t, err, &failed)
@@ -122,76 +118,35 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 	require.Equal(t, `pk="$app#v1#team#none" sk="$app#v1#team"`, e.Key)
 }
 
-func TestTransact_RequireWithSeveralConditions(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	f := entity.Fields[Team]()
-	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 5, Name: "A"})
-	require.NoError(t, err)
-	require.NoError(t, c.db.Transact(t.Context(), c.teams.Op().CheckExists(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Or(entity.Eq(&f.Name, "B"), entity.Eq(&f.Name, "A")))))
-	err = c.db.Transact(t.Context(), c.teams.Op().CheckExists(Team{ID: "a"}, entity.Gt(&f.Size, 4), entity.Eq(&f.Name, "B")))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	// A true Or must not let an absent item pass.
-	err = c.db.Transact(t.Context(), c.teams.Op().CheckExists(Team{ID: "b"}, entity.Or(entity.NotExists(&f.Size), entity.NotExists(&f.Name))))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.NotErrorIs(t, err, entity.ErrConditionFailed)
-}
-
-func TestTransact_OpsAreReusable(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	f := entity.Fields[Team]()
-	_, err := c.teams.Create(t.Context(), Team{ID: "a"})
-	require.NoError(t, err)
-	add := c.teams.Op().Update(Team{ID: "a"}, entity.Add(&f.Size, 2))
-	for range 2 {
-		require.NoError(t, c.db.Transact(t.Context(), add))
-		require.NoError(t, c.db.Transact(t.Context(), add, c.teams.Op().Upsert(Team{ID: "b"})))
-	}
-	got, err := c.teams.Get(t.Context(), Team{ID: "a"})
-	require.NoError(t, err)
-	require.Equal(t, 8, got.Size)
-}
-
 func TestTransact_TwoWritesOfOneItemAreRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	f := entity.Fields[Team]()
 	again := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1))
 	for _, first := range []entity.Op{c.teams.Op().Create(Team{ID: "a"}), again, c.teams.Op().Put(Team{ID: "a"}), c.teams.Op().Delete(Team{ID: "a"})} {
-		err := c.db.Transact(t.Context(), c.teams.Op().Create(Team{ID: "b"}), first, again)
-		requireInput(t, err, "EDD-9109", "")
+		err := c.DB.Transact(t.Context(), c.teams.Op().Create(Team{ID: "b"}), first, again)
+		dbtest.RequireInput(t, err, "EDD-9109", "")
 		var failed *entity.TransactError
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, 2, failed.Failed[0].Index)
-		require.Empty(t, c.sent())
+		require.Empty(t, c.Operations())
 	}
-	require.Empty(t, c.everything(t))
+	require.Empty(t, c.everything())
 }
 
 func TestTransact_NilOpAndOpOfAnotherDBAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	other := declare[Team](t, c.aside(t))
+	other := dbtest.Declare[Team](t, c.Open(c.Raw))
 	fine := c.teams.Op().Create(Team{ID: "a"})
 	var none entity.Op
 	var write entity.Write[Team]
 	for _, bad := range []entity.Op{none, write, other.Op().Create(Team{ID: "b"})} {
-		requireInput(t, c.db.Transact(t.Context(), fine, bad), "EDD-9114", "")
-		requireInput(t, c.db.Transact(t.Context(), bad), "EDD-9114", "")
-		require.Empty(t, c.sent())
+		dbtest.RequireInput(t, c.DB.Transact(t.Context(), fine, bad), "EDD-9114", "")
+		dbtest.RequireInput(t, c.DB.Transact(t.Context(), bad), "EDD-9114", "")
+		require.Empty(t, c.Operations())
 	}
-	require.Empty(t, c.everything(t))
-}
-
-func TestTransact_BadArgumentsOfAnOpAreItsFailure(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	fine, bad := c.teams.Op().Create(Team{ID: "a"}), c.teams.Op().Create(Team{})
-	err := c.db.Transact(t.Context(), fine, bad)
-	requireInput(t, entity.FailureOf(err, bad), "EDD-9101", "ID")
-	require.NoError(t, entity.FailureOf(err, fine))
-	require.Empty(t, c.sent())
+	require.Empty(t, c.everything())
 }
 
 func TestTransact_HundredActionsAreTheMost(t *testing.T) {
@@ -201,15 +156,15 @@ func TestTransact_HundredActionsAreTheMost(t *testing.T) {
 	for i := range 100 {
 		ops = append(ops, c.teams.Op().Create(Team{ID: fmt.Sprint(i)}))
 	}
-	require.NoError(t, c.db.Transact(t.Context(), ops...))
-	require.Equal(t, []string{"TransactWriteItems"}, c.sent())
-	require.Len(t, c.everything(t), 100)
+	require.NoError(t, c.DB.Transact(t.Context(), ops...))
+	require.Equal(t, []string{"TransactWriteItems"}, c.Operations())
+	require.Len(t, c.everything(), 100)
 	for i := range ops {
 		ops[i] = c.teams.Op().CheckExists(Team{ID: fmt.Sprint(i)})
 	}
 	ops = append(ops, c.profiles.Op().Update(Profile{ID: "p"}, entity.Set(&entity.Fields[Profile]().Team, "x"))) // would read first
-	requireInput(t, c.db.Transact(t.Context(), ops...), "EDD-9110", "")
-	require.Empty(t, c.sent())
+	dbtest.RequireInput(t, c.DB.Transact(t.Context(), ops...), "EDD-9110", "")
+	require.Empty(t, c.Operations())
 }
 
 func TestTransact_FourMegabytesAreTheMost(t *testing.T) {
@@ -225,18 +180,18 @@ func TestTransact_FourMegabytesAreTheMost(t *testing.T) {
 	}
 	for name, ops := range map[string][]entity.Op{"creates": creates, "upserts": upserts, "updates": updates} {
 		t.Run(name, func(t *testing.T) {
-			require.ErrorIs(t, c.db.Transact(t.Context(), ops...), entity.ErrTooLarge)
-			require.Empty(t, c.sent())
+			require.ErrorIs(t, c.DB.Transact(t.Context(), ops...), entity.ErrTooLarge)
+			require.Empty(t, c.Operations())
 		})
 	}
-	require.NoError(t, c.db.Transact(t.Context(), creates[:10]...))
+	require.NoError(t, c.DB.Transact(t.Context(), creates[:10]...))
 }
 
 func TestTransact_MissingTableIsErrNoTable(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	s := declare[Team](t, l.db)
-	err := l.db.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Create(Team{ID: "b"}))
+	s := dbtest.Declare[Team](t, l.DB)
+	err := l.DB.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Create(Team{ID: "b"}))
 	require.ErrorIs(t, err, entity.ErrNoTable)
 	var sdk *types.ResourceNotFoundException
 	require.ErrorAs(t, err, &sdk)
@@ -254,15 +209,14 @@ func TestTransactMerge_ACheckAndAWriteOfOneItemAreOneAction(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	f := entity.Fields[Team]()
-	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 1})
-	require.NoError(t, err)
-	c.sent()
+	c.OK(c.teams.Create(t.Context(), Team{ID: "a", Size: 1}))
+	c.Sent()
 	small := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Lt(&f.Size, 5))
 	grow := c.teams.Op().Update(Team{ID: "a"}, entity.Add(&f.Size, 4))
-	require.NoError(t, c.db.Transact(t.Context(), small, grow), "the conditions are about the item as it was before")
-	require.Equal(t, []string{"UpdateItem"}, c.sent(), "one action needs no transaction")
+	require.NoError(t, c.DB.Transact(t.Context(), small, grow), "the conditions are about the item as it was before")
+	require.Equal(t, []string{"UpdateItem"}, c.Operations(), "one action needs no transaction")
 
-	err = c.db.Transact(t.Context(), small, grow)
+	err := c.DB.Transact(t.Context(), small, grow)
 	require.ErrorIs(t, entity.FailureOf(err, small), entity.ErrConditionFailed)
 	require.NoError(t, entity.FailureOf(err, grow), "the update itself could have been made")
 	stored, ok := entity.StoredItem[Team](entity.FailureOf(err, small))
@@ -274,13 +228,12 @@ func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	f := entity.Fields[Team]()
-	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 7})
-	require.NoError(t, err)
+	c.OK(c.teams.Create(t.Context(), Team{ID: "a", Size: 7}))
 	holds := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Eq(&f.Size, 7))
 	fails := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1), entity.If(entity.Gt(&f.Size, 100)))
 	other := c.teams.Op().Create(Team{ID: "b"})
 	for _, ops := range [][]entity.Op{{holds, fails, other}, {fails, other, holds}} {
-		err = c.db.Transact(t.Context(), ops...)
+		err := c.DB.Transact(t.Context(), ops...)
 		require.ErrorIs(t, entity.FailureOf(err, fails), entity.ErrConditionFailed)
 		require.NoError(t, entity.FailureOf(err, holds))
 		require.NoError(t, entity.FailureOf(err, other))
@@ -288,7 +241,7 @@ func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
 
 	gone := c.teams.Op().CheckExists(Team{ID: "none"})
 	missing := c.teams.Op().Delete(Team{ID: "none"})
-	err = c.db.Transact(t.Context(), gone, missing, other)
+	err := c.DB.Transact(t.Context(), gone, missing, other)
 	require.ErrorIs(t, entity.FailureOf(err, gone), entity.ErrNotFound)
 	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
 	_, err = c.teams.Get(t.Context(), Team{ID: "b"})
@@ -299,14 +252,13 @@ func TestTransactMerge_ChecksOfOneItemAreOneCheck(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	f := entity.Fields[Team]()
-	_, err := c.teams.Create(t.Context(), Team{ID: "a", Size: 7})
-	require.NoError(t, err)
-	c.sent()
+	c.OK(c.teams.Create(t.Context(), Team{ID: "a", Size: 7}))
+	c.Sent()
 	low, high := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Gt(&f.Size, 1)), c.teams.Op().CheckExists(Team{ID: "a"}, entity.Lt(&f.Size, 9))
-	require.NoError(t, c.db.Transact(t.Context(), low, high, low))
-	require.Equal(t, []string{"TransactWriteItems"}, c.sent())
+	require.NoError(t, c.DB.Transact(t.Context(), low, high, low))
+	require.Equal(t, []string{"TransactWriteItems"}, c.Operations())
 	absent := c.teams.Op().CheckNotExists(Team{ID: "a"})
-	err = c.db.Transact(t.Context(), low, absent)
+	err := c.DB.Transact(t.Context(), low, absent)
 	require.ErrorIs(t, entity.FailureOf(err, absent), entity.ErrExists)
 	require.NoError(t, entity.FailureOf(err, low))
 }
@@ -319,65 +271,39 @@ func TestTransactMerge_CountsItemsAndNotOps(t *testing.T) {
 		team := Team{ID: fmt.Sprint(i)}
 		ops = append(ops, c.teams.Op().CheckNotExists(team), c.teams.Op().Create(team))
 	}
-	require.NoError(t, c.db.Transact(t.Context(), ops...))
-	require.Len(t, c.everything(t), 100)
-	c.sent()
-	requireInput(t, c.db.Transact(t.Context(), append(ops, c.teams.Op().CheckNotExists(Team{ID: "x"}))...), "EDD-9110", "")
-	require.Empty(t, c.sent())
-}
-
-// What an op planned from a read is guarded by is lost to another write: the whole transaction is planned again.
-func TestTransact_LostGuardIsPlannedAgain(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	p := entity.Fields[Profile]()
-	other := declare[Profile](t, c.aside(t))
-	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	arrived, release := c.wire.Hold(func(r faults.Request) bool { return r.Operation == "TransactWriteItems" })
-	defer release()
-	done := make(chan error, 1)
-	move := c.profiles.Op().Update(Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
-	go func() { done <- c.db.Transact(t.Context(), move, c.teams.Op().Create(Team{ID: "t"})) }()
-	awaitHeld(t, arrived, done)
-	_, err = other.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Rank, 5))
-	require.NoError(t, err)
-	release()
-	require.NoError(t, <-done)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems", "GetItem", "TransactWriteItems"}, c.sent())
-	it := c.everything(t)[`S"$app#v1#profile#a" S"$app#v1#profile"`]
-	require.Equal(t, `S"$app#v1#profile#blue#0000000000000000005"`, it["gsi1pk"])
-	require.Equal(t, 5, move.Result().Rank, "the result is the item as written")
+	require.NoError(t, c.DB.Transact(t.Context(), ops...))
+	require.Len(t, c.everything(), 100)
+	c.Sent()
+	dbtest.RequireInput(t, c.DB.Transact(t.Context(), append(ops, c.teams.Op().CheckNotExists(Team{ID: "x"}))...), "EDD-9110", "")
+	require.Empty(t, c.Operations())
 }
 
 func TestTransact_GuardLostMoreOftenThanMaxAttemptsIsErrConflict(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t, func(c *entity.Config) { c.MaxAttempts = 3 })
 	p := entity.Fields[Profile]()
-	other := declare[Profile](t, c.aside(t))
-	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	c.wire.Inject(func(r faults.Request) faults.Fault {
+	other := dbtest.Declare[Profile](t, c.Open(c.Raw))
+	c.OK(other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
+	c.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "TransactWriteItems" || r.Operation == "PutItem" {
-			_, err := other.Update(t.Context(), Profile{ID: "a"}, entity.Add(&p.Count, 1))
-			require.NoError(t, err)
+			c.OK(other.Update(t.Context(), Profile{ID: "a"}, entity.Add(&p.Count, 1)))
 		}
 		return faults.None
 	})
 	move := c.profiles.Op().Update(Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
-	err = c.db.Transact(t.Context(), c.teams.Op().Create(Team{ID: "t"}), move)
+	err := c.DB.Transact(t.Context(), c.teams.Op().Create(Team{ID: "t"}), move)
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.ErrorIs(t, entity.FailureOf(err, move), entity.ErrConflict)
 	require.NotErrorIs(t, err, entity.ErrConditionFailed)
-	require.Equal(t, 3, c.wire.Count("TransactWriteItems"))
+	require.Equal(t, 3, c.Wire.Count("TransactWriteItems"))
 
 	_, err = c.profiles.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
 	require.ErrorIs(t, err, entity.ErrConflict)
 	var sdk *types.ConditionalCheckFailedException
 	require.ErrorAs(t, err, &sdk)
-	require.Equal(t, 3, c.wire.Count("PutItem"))
-	got, err := other.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	require.Equal(t, 3, c.Wire.Count("PutItem"))
+	require.Equal(t, 6, c.Wire.Count("GetItem"), "each attempt reads again")
+	got := entity.Must(other.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
 	require.Equal(t, "red", got.Team)
 }
 
@@ -386,22 +312,19 @@ func TestTransact_AFailureForGoodEndsItAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
 	p := entity.Fields[Profile]()
-	other := declare[Profile](t, c.aside(t))
-	_, err := other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1})
-	require.NoError(t, err)
-	_, err = c.teams.Create(t.Context(), Team{ID: "t"})
-	require.NoError(t, err)
-	c.wire.Inject(func(r faults.Request) faults.Fault {
+	other := dbtest.Declare[Profile](t, c.Open(c.Raw))
+	c.OK(other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
+	c.OK(c.teams.Create(t.Context(), Team{ID: "t"}))
+	c.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "TransactWriteItems" {
-			_, err := other.Update(t.Context(), Profile{ID: "a"}, entity.Add(&p.Count, 1))
-			require.NoError(t, err)
+			c.OK(other.Update(t.Context(), Profile{ID: "a"}, entity.Add(&p.Count, 1)))
 		}
 		return faults.None
 	})
 	create := c.teams.Op().Create(Team{ID: "t"})
-	err = c.db.Transact(t.Context(), c.profiles.Op().Update(Profile{ID: "a"}, entity.Set(&p.Team, "blue")), create)
+	err := c.DB.Transact(t.Context(), c.profiles.Op().Update(Profile{ID: "a"}, entity.Set(&p.Team, "blue")), create)
 	require.ErrorIs(t, entity.FailureOf(err, create), entity.ErrExists)
-	require.Equal(t, 1, c.wire.Count("TransactWriteItems"))
+	require.Equal(t, 1, c.Wire.Count("TransactWriteItems"))
 }
 
 func TestTransact_ReadsOfSeveralOpsComeBeforeOneWrite(t *testing.T) {
@@ -411,14 +334,149 @@ func TestTransact_ReadsOfSeveralOpsComeBeforeOneWrite(t *testing.T) {
 	var ops []entity.Op
 	for i := range 3 {
 		id := fmt.Sprint(i)
-		_, err := c.profiles.Create(t.Context(), Profile{ID: id, Team: "red", Rank: 1})
-		require.NoError(t, err)
+		c.OK(c.profiles.Create(t.Context(), Profile{ID: id, Team: "red", Rank: 1}))
 		ops = append(ops, c.profiles.Op().Update(Profile{ID: id}, entity.Set(&p.Rank, 2)))
 	}
-	c.sent()
-	require.NoError(t, c.db.Transact(t.Context(), ops...))
-	require.Equal(t, []string{"GetItem", "GetItem", "GetItem", "TransactWriteItems"}, c.sent())
-	for _, it := range c.everything(t) {
+	c.Sent()
+	require.NoError(t, c.DB.Transact(t.Context(), ops...))
+	require.Equal(t, []string{"GetItem", "GetItem", "GetItem", "TransactWriteItems"}, c.Operations())
+	for _, it := range c.everything() {
 		require.Equal(t, `S"$app#v1#profile#red#0000000000000000002"`, it["gsi1pk"])
 	}
+}
+
+// reasonsFirst answers transactions with the given cancellation reasons, one list after the other, then sends them on.
+type reasonsFirst struct {
+	next faults.HTTPClient
+
+	mu     sync.Mutex
+	lists  [][]string
+	bodies []string
+}
+
+func (r *reasonsFirst) Do(req *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".TransactWriteItems") {
+		return r.next.Do(req)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	r.mu.Lock()
+	r.bodies = append(r.bodies, string(body))
+	if len(r.lists) == 0 {
+		r.mu.Unlock()
+		return r.next.Do(req)
+	}
+	codes := r.lists[0]
+	r.lists = r.lists[1:]
+	r.mu.Unlock()
+	list := make([]map[string]string, len(codes))
+	for i, code := range codes {
+		list[i] = map[string]string{"Code": code}
+	}
+	answer, err := json.Marshal(map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", "Message": "cancelled", "CancellationReasons": list})
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amz-Crc32": {strconv.FormatUint(uint64(crc32.ChecksumIEEE(answer)), 10)}}
+	return &http.Response{StatusCode: 400, Header: header, Body: io.NopCloser(bytes.NewReader(answer)), ContentLength: int64(len(answer)), Request: req}, err
+}
+
+// It does not matter which operation meets a conflict.
+func TestTransact_AConflictIsRetriedUnderTheSameToken(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	scripted := &reasonsFirst{next: l.Raw.Options().HTTPClient, lists: [][]string{
+		{"None", "TransactionConflict", "None"}, {"None", "None", "ThrottlingError"}, {"TransactionConflict", "None", "ProvisionedThroughputExceeded"},
+	}}
+	db := entity.Must(entity.Open(dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = scripted }), l.Config))
+	s := dbtest.Declare[Team](t, db)
+	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, db.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Create(Team{ID: "b"}), s.Op().Create(Team{ID: "c"})))
+	require.Len(t, l.everything(), 3)
+	require.Len(t, scripted.bodies, 4)
+	for _, body := range scripted.bodies {
+		require.JSONEq(t, scripted.bodies[0], body, "the token makes a repetition safe; another body would not be it")
+	}
+	require.Contains(t, scripted.bodies[0], "ClientRequestToken")
+
+	// What failed for good decides, whatever else is disturbed.
+	scripted.lists = [][]string{{"TransactionConflict", "ConditionalCheckFailed", "None"}}
+	ops := []entity.Op{s.Op().Put(Team{ID: "d"}), s.Op().Create(Team{ID: "e"}), s.Op().Put(Team{ID: "f"})}
+	err := db.Transact(t.Context(), ops...)
+	require.Error(t, entity.FailureOf(err, ops[1]))
+	require.NoError(t, entity.FailureOf(err, ops[0]))
+	require.Len(t, l.everything(), 3)
+}
+
+// Base and Audit are embedded, one in the other.
+type Audit struct {
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+func TestTransact_AnOperationThatCannotBeEncodedFailsIt(t *testing.T) {
+	t.Parallel()
+	l, s := open[Profile](t)
+	for field, v := range map[string]Profile{"Total": {ID: "bad", Total: math.NaN()}, "ID": {}} {
+		bad, good := s.Op().Put(v), s.Op().Put(Profile{ID: "good"})
+		err := l.DB.Transact(t.Context(), good, bad)
+		dbtest.RequireInput(t, entity.FailureOf(err, bad), map[string]string{"Total": "EDD-9102", "ID": "EDD-9101"}[field], field)
+		require.NoError(t, entity.FailureOf(err, good))
+	}
+	require.Empty(t, l.Sent())
+}
+
+func TestTransactGet_ReadsAllOrNone(t *testing.T) {
+	b := newBench(t, 0)
+	ctx := t.Context()
+	b.OK(b.other.Create(ctx, Plain{ID: "a", Count: 3}))
+	b.OK(b.ver.Create(ctx, Counted{ID: "v", Name: "n"}))
+	b.Sent()
+	b.Wire.Inject(faults.Nth(1, faults.Conflict))
+	p, v, gone := Plain{ID: "a"}, Counted{ID: "v"}, Plain{ID: "gone"}
+	require.NoError(t, b.DB.TransactGet(ctx, b.plain.Op().GetInto(&p), b.ver.Op().GetInto(&v)))
+	require.Equal(t, 3, p.Count)
+	require.Equal(t, "n", v.Name)
+	require.Equal(t, 2, b.Wire.Count("TransactGetItems"), "a conflict is waited out")
+
+	p = Plain{ID: "a"}
+	err := b.DB.TransactGet(ctx, b.plain.Op().GetInto(&p), b.plain.Op().GetInto(&gone))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	var te *entity.TransactError
+	require.ErrorAs(t, err, &te)
+	require.Len(t, te.Failed, 1)
+	require.Equal(t, 1, te.Failed[0].Index)
+	require.Equal(t, Plain{ID: "a"}, p, "nothing was filled in")
+	require.NoError(t, b.DB.TransactGet(ctx))
+}
+
+// A stored item that does not fit is found before any struct is filled in.
+func TestTransactGet_AnItemThatDoesNotFitLeavesEveryStructAsItWas(t *testing.T) {
+	t.Parallel()
+	l, s := open[Team](t)
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Create(Team{ID: "a", Size: 1}), s.Op().Create(Team{ID: "b"})))
+	l.patch(keys("pk", "$app#v1#team#b", "sk", "$app#v1#team"), "size", str("many"))
+	a, b := Team{ID: "a"}, Team{ID: "b"}
+	err := l.DB.TransactGet(t.Context(), s.Op().GetInto(&a), s.Op().GetInto(&b))
+	requireMisfit(t, err, "size")
+	require.Equal(t, []Team{{ID: "a"}, {ID: "b"}}, []Team{a, b})
+}
+
+func TestTransactGet_BadInputSendsNothing(t *testing.T) {
+	b := newBench(t, 0)
+	p, again := Plain{ID: "a"}, Plain{ID: "a"}
+	other := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	elsewhere := entity.Must(entity.New[Plain](other))
+	for name, loads := range map[string][]entity.GetOp{
+		"nil load":       {nil},
+		"nil pointer":    {b.plain.Op().GetInto(nil)},
+		"no key":         {b.plain.Op().GetInto(&Plain{})},
+		"twice":          {b.plain.Op().GetInto(&p), b.plain.Op().GetInto(&again)},
+		"another handle": {elsewhere.Op().GetInto(&p)},
+		"too many":       make([]entity.GetOp, 101),
+	} {
+		var input *entity.InputError
+		require.ErrorAs(t, b.DB.TransactGet(t.Context(), loads...), &input, name)
+	}
+	require.Empty(t, b.Wire.Requests())
 }

@@ -59,14 +59,6 @@ func TestValidate_AllFailuresOfAValueAreJoinedBeforeAnyRequest(t *testing.T) {
 		"the cause of a secret field may quote it and is not kept")
 }
 
-func TestValidate_OnlyWrittenValuesAreValidated(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	store := entity.Must(entity.New[Strict](db))
-	_, err := store.Create(t.Context(), Strict{ID: "long", Left: ""})
-	require.ErrorIs(t, err, entity.ErrNoClient, "valid: absent fields are no values")
-}
-
 func TestValidate_BySet(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
@@ -83,7 +75,9 @@ func TestValidate_BySet(t *testing.T) {
 		require.ErrorAs(t, err, &v, name)
 		require.ErrorIs(t, err, errShort, name)
 	}
-	_, err := store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, "long"))
+	_, err := store.Create(t.Context(), Strict{ID: "long"})
+	require.ErrorIs(t, err, entity.ErrNoClient, "absent fields are no values")
+	_, err = store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, "long"))
 	require.ErrorIs(t, err, entity.ErrNoClient)
 	_, err = store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, ""))
 	require.ErrorIs(t, err, entity.ErrNoClient, "an empty value is a removal")
@@ -256,6 +250,8 @@ func TestValidate_ReachesWhatChangesStore(t *testing.T) {
 		"a key that goes":       {entity.MapEntry(&f.Status, "x").Remove(), nil},
 		"a list in a map":       {entity.MapEntry(&f.Spots, "a").Set([]Spot{{City: "1"}}), []string{`Spots["a"][0].City`}},
 		"elements of a list":    {entity.ListAppend(&f.Codes, "x", "long", "y"), []string{"Codes", "Codes"}},
+		"inside elements":       {entity.ListAppend(&f.Lines, &Spot{City: "x"}), []string{"Lines.City"}},
+		"beside nil elements":   {entity.ListAppend(&f.Lines, &Spot{City: "Bern"}, nil, &Spot{City: "x"}), []string{"Lines.City"}},
 		"elements of a set":     {entity.AddToSet(&f.Set, "long", "x"), []string{"Set"}},
 		"elements that go":      {entity.DeleteFromSet(&f.Set, "x"), nil},
 		"text":                  {entity.Attr[Code]("spot.zip").Set("x"), []string{"Spot.Zip"}},
@@ -408,13 +404,4 @@ func TestValidate_OrderIsThatOfTheFieldsAndOfTheTextOfKeys(t *testing.T) {
 	}
 	require.Equal(t, "Codes[0]", first[0])
 	require.True(t, slices.IsSorted(first[1:]))
-}
-
-func TestValidate_AsksInsideAppendedElements(t *testing.T) {
-	t.Parallel()
-	store, f := nested(t), entity.Fields[Furnished]()
-	for _, added := range [][]*Spot{{{City: "x"}}, {nil, {City: "x"}}, {{City: "Bern"}, nil, {City: "x"}}} {
-		_, err := store.Update(t.Context(), Furnished{ID: "i"}, entity.ListAppend(&f.Lines, added...))
-		require.Equal(t, []string{"Lines.City"}, places(t, err))
-	}
 }

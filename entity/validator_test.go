@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -55,7 +56,7 @@ func ruled[T any](t *testing.T) (*entity.DB, *entity.Store[T], *rulebook) {
 	t.Helper()
 	book := &rulebook{}
 	db := entity.Must(entity.Open(silence{}, entity.Config{Table: "t", Validator: book}))
-	s := declare[T](t, db)
+	s := dbtest.Declare[T](t, db)
 	book.asked()
 	return db, s, book
 }
@@ -189,15 +190,14 @@ func TestValidator_IsAskedAboutTheResultOfModify(t *testing.T) {
 	t.Parallel()
 	book := &rulebook{}
 	l, s := open[Meter](t, func(c *entity.Config) { c.Validator = book })
-	_, err := s.Create(t.Context(), Meter{ID: "g"})
-	require.NoError(t, err)
-	l.sent()
+	l.OK(s.Create(t.Context(), Meter{ID: "g"}))
+	l.Sent()
 	book.asked()
 	book.refuse = always
-	_, err = s.Modify(t.Context(), Meter{ID: "g"}, func(g *Meter) error { g.Plain = 7; return nil })
+	_, err := s.Modify(t.Context(), Meter{ID: "g"}, func(g *Meter) error { g.Plain = 7; return nil })
 	require.ErrorIs(t, err, errRule)
 	require.Equal(t, []string{"Struct entity_test.Meter"}, book.asked())
-	require.Equal(t, []string{"GetItem"}, l.sent(), "nothing is written")
+	require.Equal(t, []string{"GetItem"}, l.Operations(), "nothing is written")
 }
 
 func TestValidator_ComesAfterTheValuesOwnMethods(t *testing.T) {
@@ -218,7 +218,7 @@ func (p *panicker) Struct(any) error { panic(errOther) }
 func TestValidator_APanicIsNotCaught(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(silence{}, entity.Config{Table: "t", Validator: &panicker{}}))
-	s := declare[Meter](t, db)
+	s := dbtest.Declare[Meter](t, db)
 	require.PanicsWithError(t, errOther.Error(), func() { _, _ = s.Create(t.Context(), Meter{ID: "g"}) })
 }
 
@@ -263,8 +263,7 @@ func TestValidator_ANilPointerIsAMistakeOfTheConfiguration(t *testing.T) {
 	_, err := entity.Open(silence{}, entity.Config{Table: "t", Validator: (*rulebook)(nil)})
 	var s *entity.SchemaError
 	require.ErrorAs(t, err, &s)
-	require.Equal(t, "EDD-9050", s.Code)
-	require.Equal(t, "Validator", s.Field)
+	require.Equal(t, []string{"EDD-9050", "Validator"}, []string{s.Code, s.Field})
 }
 
 // Weather is a series with rules for what is appended and for what is not.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // Gadget is an item of a table whose form other programs rely on: nothing may be in it that is not here.
@@ -45,26 +46,23 @@ func TestVerbatim_AnItemHasTheAttributesOfTheStructAndNoOther(t *testing.T) {
 	t.Parallel()
 	l, s := open[Gadget](t)
 	v, at := gadget(), "2024-05-06T07:08:09Z"
-	_, err := s.Create(t.Context(), v)
-	require.NoError(t, err)
+	l.OK(s.Create(t.Context(), v))
 	want := raw{
 		"hardware_id": `S"` + gadgetID + `"`, "confirmation_id": `S"550e8400-e29b-41d4-a716-446655440000"`, "sensors": "L[]", "features": "M{}",
 		"first_seen_at": `S"` + at + `"`, "last_seen_at": `S"` + at + `"`, "gsi1pk": `S"devices"`, "gsi1sk": `S"` + at + `"`,
 	}
-	require.Equal(t, want, l.stored(t, gadgetKey()), "what is optional is absent, and nil is neither NULL nor absent")
+	require.Equal(t, want, l.stored(gadgetKey()), "what is optional is absent, and nil is neither NULL nor absent")
 	v.Sensors, v.Features, v.Name, v.LastUsed, v.Booted, v.Ends = []string{"b", "a"}, map[string]bool{"led": false}, "dock 4", dawn.In(time.FixedZone("", -3600)), dawn, dawn
-	_, err = s.Put(t.Context(), v)
-	require.NoError(t, err)
+	l.OK(s.Put(t.Context(), v))
 	want["sensors"], want["features"], want["friendly_name"] = `L[S"b" S"a"]`, `M{led=false}`, `S"dock 4"`
 	want["last_used_at"], want["booted_ms"], want["ends"] = `S"`+at+`"`, "N1714979289123", "N1714979289"
-	require.Equal(t, want, l.stored(t, gadgetKey()), "lists keep their order and are no sets")
+	require.Equal(t, want, l.stored(gadgetKey()), "lists keep their order and are no sets")
 	v.LastSeen = dawn
-	_, err = s.Put(t.Context(), v)
+	_, err := s.Put(t.Context(), v)
 	var finer *entity.InputError
 	require.ErrorAs(t, err, &finer)
 	require.Equal(t, "LastSeen", finer.Field, "a key is not truncated")
-	got, err := s.Get(t.Context(), v)
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), v))
 	whole := dawn.Truncate(time.Second)
 	require.Equal(t, []time.Time{whole, whole, whole, dawn.Truncate(time.Millisecond), whole}, []time.Time{got.FirstSeen, got.LastSeen, got.LastUsed, got.Booted, got.Ends}, "in UTC")
 }
@@ -76,31 +74,29 @@ func TestVerbatim_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
 	full := gadget()
 	full.Sensors, full.Features = []string{"a"}, map[string]bool{"led": true}
 	for name, write := range map[string]func() error{
-		"put":    func() error { _, err := s.Put(t.Context(), gadget()); return err },
-		"upsert": func() error { _, _, err := s.Upsert(t.Context(), gadget()); return err },
-		"batch":  func() error { _, err := s.PutMany(t.Context(), []Gadget{gadget()}, entity.Unconditional()); return err },
+		"put":    func() error { return dbtest.ErrorOf(s.Put(t.Context(), gadget())) },
+		"upsert": func() error { return dbtest.ErrorOf(s.Upsert(t.Context(), gadget())) },
+		"batch": func() error {
+			return dbtest.ErrorOf(s.PutMany(t.Context(), []Gadget{gadget()}, entity.Unconditional()))
+		},
 		"update": func() error {
-			_, err := s.Update(t.Context(), full, entity.Set(&g.Sensors, nil), entity.Set(&g.Features, nil))
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), full, entity.Set(&g.Sensors, nil), entity.Set(&g.Features, nil)))
 		},
 		"modify": func() error {
-			_, err := s.Modify(t.Context(), full, func(g *Gadget) error { g.Sensors, g.Features = nil, nil; return nil })
-			return err
+			return dbtest.ErrorOf(s.Modify(t.Context(), full, func(g *Gadget) error { g.Sensors, g.Features = nil, nil; return nil }))
 		},
-		"transact": func() error { return l.db.Transact(t.Context(), s.Op().Put(gadget())) },
+		"transact": func() error { return l.DB.Transact(t.Context(), s.Op().Put(gadget())) },
 	} {
-		_, err := s.Put(t.Context(), full)
-		require.NoError(t, err)
-		require.Equal(t, `L[S"a"]`, l.stored(t, gadgetKey())["sensors"])
+		l.OK(s.Put(t.Context(), full))
+		require.Equal(t, `L[S"a"]`, l.stored(gadgetKey())["sensors"])
 		require.NoError(t, write(), name)
-		it := l.stored(t, gadgetKey())
+		it := l.stored(gadgetKey())
 		require.Equal(t, []string{"L[]", "M{}"}, []string{it["sensors"], it["features"]}, name)
 	}
 	updated, err := s.Update(t.Context(), full, entity.ListAppend(&g.Sensors, "x"), entity.MapEntry(&g.Features, "led").Set(true))
 	require.NoError(t, err, "there is a list to append to, and a map to set an entry in")
 	require.Equal(t, []string{"x"}, updated.Sensors)
-	got, err := s.Get(t.Context(), full, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), full, entity.Consistent()))
 	require.Equal(t, map[string]bool{"led": true}, got.Features)
 }
 
@@ -118,90 +114,61 @@ func TestVerbatim_TimesOfOtherProgramsAreReadAndWrittenInOneForm(t *testing.T) {
 	} {
 		it := keys("hardware_id", gadgetID, "gsi1pk", "devices", "first_seen_at", stored, "last_seen_at", stored, "gsi1sk", stored,
 			"confirmation_id", "550e8400-e29b-41d4-a716-446655440000")
-		_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.table, Item: it})
-		require.NoError(t, err)
-		got, err := s.Get(t.Context(), gadget(), entity.Consistent())
-		require.NoError(t, err)
+		l.OK(l.Raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.Table, Item: it}))
+		got := entity.Must(s.Get(t.Context(), gadget(), entity.Consistent()))
 		require.Equal(t, []time.Time{want, want}, []time.Time{got.FirstSeen, got.LastSeen}, stored)
 
-		_, err = s.Modify(t.Context(), got, func(g *Gadget) error { g.Name = "n"; return nil })
-		require.NoError(t, err)
-		after := l.stored(t, gadgetKey())
+		l.OK(s.Modify(t.Context(), got, func(g *Gadget) error { g.Name = "n"; return nil }))
+		after := l.stored(gadgetKey())
 		text := `S"2024-05-06T07:08:09Z"`
 		copied := text
 		if !want.Truncate(time.Second).Equal(want) {
 			copied = `S"` + stored + `"`
 		}
 		require.Equal(t, []string{`S"` + stored + `"`, copied}, []string{after["last_seen_at"], after["gsi1sk"]}, "what did not change stays as it is; its copy gets the form that has an order, if nothing is lost")
-		_, err = s.Modify(t.Context(), got, func(g *Gadget) error { g.LastSeen = g.LastSeen.Add(time.Nanosecond); return nil })
+		_, err := s.Modify(t.Context(), got, func(g *Gadget) error { g.LastSeen = g.LastSeen.Add(time.Nanosecond); return nil })
 		var finer *entity.InputError
 		require.ErrorAs(t, err, &finer, "a change must fit")
-		_, err = s.Update(t.Context(), got, entity.Set(&g.LastSeen, got.LastSeen.Truncate(time.Second)))
-		require.NoError(t, err)
-		after = l.stored(t, gadgetKey())
+		l.OK(s.Update(t.Context(), got, entity.Set(&g.LastSeen, got.LastSeen.Truncate(time.Second))))
+		after = l.stored(gadgetKey())
 		require.Equal(t, []string{text, text, `S"` + stored + `"`}, []string{after["last_seen_at"], after["gsi1sk"], after["first_seen_at"]})
 	}
-	_, err := l.raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.table, Item: keys("hardware_id", gadgetID, "last_seen_at", "yesterday")})
-	require.NoError(t, err)
-	_, err = s.Get(t.Context(), gadget(), entity.Consistent())
-	var misfit *entity.DecodeError
-	require.ErrorAs(t, err, &misfit)
-	require.Equal(t, "last_seen_at", misfit.Attr)
+	l.OK(l.Raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.Table, Item: keys("hardware_id", gadgetID, "last_seen_at", "yesterday")}))
+	_, err := s.Get(t.Context(), gadget(), entity.Consistent())
+	requireMisfit(t, err, "last_seen_at")
 }
 
-func TestVerbatim_CopyInAnIndexKeyFollowsEveryVerb(t *testing.T) {
+// That it follows Create, Put, Upsert, Modify and Touch is proved by TestVerbTable_OnDiskAfterEachVerb.
+func TestVerbatim_CopyInAnIndexKeyFollowsEveryWayToChangeIt(t *testing.T) {
 	t.Parallel()
 	l, s := open[Gadget](t)
-	g, n := entity.Fields[Gadget](), 0
-	moved := func() Gadget { // each write has a time of its own
-		n++
-		v := gadget()
-		v.LastSeen = v.LastSeen.Add(time.Duration(n) * time.Hour)
-		return v
-	}
-	token := entity.Token{ID: rand.Text(), At: dawn}
-	for _, verb := range []struct {
+	g, token := entity.Fields[Gadget](), entity.Token{ID: rand.Text(), At: dawn}
+	for i, verb := range []struct {
 		name  string
 		write func(Gadget) error
 	}{
-		{"Create", func(v Gadget) error { _, err := s.Create(t.Context(), v); return err }},
+		{"Create", func(v Gadget) error { return dbtest.ErrorOf(s.Create(t.Context(), v)) }},
 		{"Update", func(v Gadget) error {
-			_, err := s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen))
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen)))
 		}},
 		{"Update by text", func(v Gadget) error {
-			_, err := s.Update(t.Context(), v, entity.Attr[time.Time]("last_seen_at").Set(v.LastSeen))
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), v, entity.Attr[time.Time]("last_seen_at").Set(v.LastSeen)))
 		}},
 		{"Update exactly", func(v Gadget) error {
-			_, err := s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen), entity.Idempotent())
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), v, entity.Set(&g.LastSeen, v.LastSeen), entity.Idempotent()))
 		}},
-		{"Upsert", func(v Gadget) error { _, _, err := s.Upsert(t.Context(), v); return err }},
-		{"Put", func(v Gadget) error { _, err := s.Put(t.Context(), v); return err }},
 		{"PutMany", func(v Gadget) error {
-			_, err := s.PutMany(t.Context(), []Gadget{v}, entity.Unconditional())
-			return err
-		}},
-		{"Modify", func(v Gadget) error {
-			_, err := s.Modify(t.Context(), v, func(g *Gadget) error { g.LastSeen = v.LastSeen; return nil })
-			return err
-		}},
-		{"Touch", func(v Gadget) error {
-			l.clock.move(v.LastSeen.Sub(l.clock.now()))
-			done, err := s.Touch(t.Context(), v, &g.LastSeen, time.Second)
-			require.True(t, done)
-			return err
+			return dbtest.ErrorOf(s.PutMany(t.Context(), []Gadget{v}, entity.Unconditional()))
 		}},
 		{"Transact", func(v Gadget) error {
-			return l.db.Transact(t.Context(), s.Op().Update(v, entity.Set(&g.LastSeen, v.LastSeen)))
+			return l.DB.Transact(t.Context(), s.Op().Update(v, entity.Set(&g.LastSeen, v.LastSeen)))
 		}},
-		{"Transact, put", func(v Gadget) error { return l.db.Transact(t.Context(), s.Op().Put(v)) }},
-		{"TransactWithToken", func(v Gadget) error { return l.db.TransactWithToken(t.Context(), token, s.Op().Upsert(v)) }},
+		{"TransactWithToken", func(v Gadget) error { return l.DB.TransactWithToken(t.Context(), token, s.Op().Upsert(v)) }},
 	} {
-		v := moved()
+		v := gadget()
+		v.LastSeen = v.LastSeen.Add(time.Duration(i) * time.Hour) // each write has a time of its own
 		require.NoError(t, verb.write(v), verb.name)
-		it, want := l.stored(t, gadgetKey()), `S"`+v.LastSeen.UTC().Format("2006-01-02T15:04:05Z")+`"`
+		it, want := l.stored(gadgetKey()), `S"`+v.LastSeen.UTC().Format("2006-01-02T15:04:05Z")+`"`
 		require.Equal(t, []string{want, want, `S"devices"`}, []string{it["last_seen_at"], it["gsi1sk"], it["gsi1pk"]}, verb.name)
 	}
 }
@@ -240,17 +207,15 @@ func TestVerbatim_NaNAndInfinityAreRefusedOnEveryPath(t *testing.T) {
 		} {
 			v.HardwareID, v.Timestamp, v.BatchID = "h", 1, "b"
 			for verb, write := range map[string]func() error{
-				"create":   func() error { _, err := s.Create(t.Context(), v); return err },
-				"put":      func() error { _, err := s.Put(t.Context(), v); return err },
-				"upsert":   func() error { _, _, err := s.Upsert(t.Context(), v); return err },
-				"batch":    func() error { _, err := s.PutMany(t.Context(), []Reading13{key, v}); return err },
-				"transact": func() error { return l.db.Transact(t.Context(), s.Op().Create(v)) },
+				"create":   func() error { return dbtest.ErrorOf(s.Create(t.Context(), v)) },
+				"put":      func() error { return dbtest.ErrorOf(s.Put(t.Context(), v)) },
+				"upsert":   func() error { return dbtest.ErrorOf(s.Upsert(t.Context(), v)) },
+				"batch":    func() error { return dbtest.ErrorOf(s.PutMany(t.Context(), []Reading13{key, v})) },
+				"transact": func() error { return l.DB.Transact(t.Context(), s.Op().Create(v)) },
 			} {
 				err := write()
-				var bad *entity.InputError
-				require.ErrorAs(t, err, &bad, "%s %s", verb, field)
-				require.Equal(t, []string{"EDD-9102", field}, []string{bad.Code, bad.Field}, verb)
-				require.Empty(t, l.sent(), "%s %s", verb, field)
+				dbtest.RequireInput(t, err, "EDD-9102", field)
+				require.Empty(t, l.Operations(), "%s %s", verb, field)
 			}
 		}
 		for field, change := range map[string]entity.UpdateOption{
@@ -266,10 +231,9 @@ func TestVerbatim_NaNAndInfinityAreRefusedOnEveryPath(t *testing.T) {
 		_, err = s.Update(t.Context(), key, entity.DeleteFromSet(&f.Set, x))
 		l.requireRefused(t, err, "EDD-9102", "Set")
 	}
-	_, err := s.Create(t.Context(), key)
-	require.NoError(t, err)
-	require.Equal(t, "M{}", l.stored(t, keys("hardware_id", "h", "ts_batch", "0000000000001#b"))["sensors"])
-	_, err = s.Modify(t.Context(), key, func(s *Reading13) error { s.Sensors = map[string]float64{"t": math.NaN()}; return nil })
+	l.OK(s.Create(t.Context(), key))
+	require.Equal(t, "M{}", l.stored(keys("hardware_id", "h", "ts_batch", "0000000000001#b"))["sensors"])
+	_, err := s.Modify(t.Context(), key, func(s *Reading13) error { s.Sensors = map[string]float64{"t": math.NaN()}; return nil })
 	var bad *entity.InputError
 	require.ErrorAs(t, err, &bad)
 	require.Equal(t, "Sensors", bad.Field)
@@ -281,11 +245,10 @@ func TestVerbatim_APaddedKeyRefusesWhatWouldBreakItsOrder(t *testing.T) {
 	f := entity.Fields[Reading13]()
 	for at, text := range map[int64]string{1: "0000000000001#b", 1704067800000: "1704067800000#b", 9999999999999: "9999999999999#b"} {
 		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
-		_, err := s.Create(t.Context(), v)
-		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf("N%d", at), l.stored(t, keys("hardware_id", "h", "ts_batch", text))["timestamp_ms"])
+		l.OK(s.Create(t.Context(), v))
+		require.Equal(t, fmt.Sprintf("N%d", at), l.stored(keys("hardware_id", "h", "ts_batch", text))["timestamp_ms"])
 	}
-	l.sent()
+	l.Sent()
 	for _, at := range []int64{-1, math.MinInt64, 10000000000000, math.MaxInt64} {
 		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
 		_, err := s.Create(t.Context(), v)
@@ -307,7 +270,5 @@ func TestVerbatim_APaddedKeyRefusesWhatWouldBreakItsOrder(t *testing.T) {
 	_, err = s.Update(t.Context(), key, entity.Attr[string]("ts_batch").Set("x"))
 	l.requireRefused(t, err, "EDD-9105", "")
 	_, err = s.Modify(t.Context(), key, func(s *Reading13) error { s.Timestamp = 2; return nil })
-	var bad *entity.InputError
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9104", bad.Code)
+	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
 }

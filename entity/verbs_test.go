@@ -3,185 +3,22 @@ package entity_test
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
-
-// aliceIs is how errors name alice.
-const aliceIs = `pk="$app#v1#employee#emp-alice" sk="$app#v1#employee"`
 
 var aliceKey = keys("pk", "$app#v1#employee#emp-alice", "sk", "$app#v1#employee")
 
 // rename is a change that any employee can have.
 func rename(to string) entity.UpdateOption {
 	return entity.Set(&entity.Fields[Employee]().DisplayName, to)
-}
-
-// verb is a row of the verb table: what the verb does to an absent item and to a live one. nil is success.
-type verb struct {
-	name         string
-	alone        func(context.Context, *entity.Store[Employee]) error // nil: the verb exists in transactions only
-	op           func(entity.Ops[Employee]) entity.Op                 // nil: the verb is a read
-	request      string                                               // of the verb alone
-	absent, live error
-}
-
-func verbTable() []verb {
-	return []verb{
-		{
-			name: "Create", request: "PutItem", live: entity.ErrExists,
-			alone: func(ctx context.Context, s *entity.Store[Employee]) error {
-				_, err := s.Create(ctx, alice())
-				return err
-			},
-			op: func(o entity.Ops[Employee]) entity.Op { return o.Create(alice()) },
-		}, {
-			name: "Update", request: "UpdateItem", absent: entity.ErrNotFound,
-			alone: func(ctx context.Context, s *entity.Store[Employee]) error {
-				_, err := s.Update(ctx, employeeKey("emp-alice"), rename("Alice B"))
-				return err
-			},
-			op: func(o entity.Ops[Employee]) entity.Op { return o.Update(employeeKey("emp-alice"), rename("Alice B")) },
-		}, {
-			name: "Upsert", request: "UpdateItem",
-			alone: func(ctx context.Context, s *entity.Store[Employee]) error {
-				_, _, err := s.Upsert(ctx, alice())
-				return err
-			},
-			op: func(o entity.Ops[Employee]) entity.Op { return o.Upsert(alice()) },
-		}, {
-			name: "Delete", request: "DeleteItem", absent: entity.ErrNotFound,
-			alone: func(ctx context.Context, s *entity.Store[Employee]) error {
-				return s.Delete(ctx, employeeKey("emp-alice"))
-			},
-			op: func(o entity.Ops[Employee]) entity.Op { return o.Delete(employeeKey("emp-alice")) },
-		}, {
-			name: "Get", request: "GetItem", absent: entity.ErrNotFound,
-			alone: func(ctx context.Context, s *entity.Store[Employee]) error {
-				_, err := s.Get(ctx, employeeKey("emp-alice"))
-				return err
-			},
-		}, {
-			name: "CheckExists", absent: entity.ErrNotFound,
-			op: func(o entity.Ops[Employee]) entity.Op { return o.CheckExists(employeeKey("emp-alice")) },
-		},
-	}
-}
-
-// atStates runs f for each of the verbs on an absent and on a live item.
-func atStates(t *testing.T, verbs []verb, f func(t *testing.T, l *lab, s *entity.Store[Employee], v verb, want error)) {
-	l := newLab(t)
-	s := declare[Employee](t, l.db)
-	declare[Team](t, l.db)
-	l.create(t)
-	for _, v := range verbs {
-		for state, want := range map[string]error{"absent": v.absent, "live": v.live} {
-			t.Run(v.name+"/"+state, func(t *testing.T) {
-				l.drop(t, aliceKey, keys("pk", "$app#v1#team#beside", "sk", "$app#v1#team"))
-				require.Empty(t, l.everything(t))
-				if state == "live" {
-					_, err := s.Create(t.Context(), alice())
-					require.NoError(t, err)
-				}
-				l.clock.move(time.Minute)
-				l.wire.Reset()
-				f(t, l, s, v, want)
-			})
-		}
-	}
-}
-
-// requireClass checks that err is exactly the class want among those of the verb table, and says what failed on what.
-func requireClass(t *testing.T, err, want error, verb string) {
-	t.Helper()
-	if want == nil {
-		require.NoError(t, err)
-		return
-	}
-	for _, class := range []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed} {
-		if class == want {
-			require.ErrorIs(t, err, class)
-		} else {
-			require.NotErrorIs(t, err, class)
-		}
-	}
-	require.False(t, entity.IsAmbiguous(err), "a refused write was certainly not applied")
-	var e *entity.Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, verb, e.Verb)
-	require.Equal(t, "Employee", e.Entity)
-	require.Equal(t, aliceIs, e.Key)
-}
-
-func TestVerbTable_Alone(t *testing.T) {
-	t.Parallel()
-	verbs := slices.DeleteFunc(verbTable(), func(v verb) bool { return v.alone == nil })
-	atStates(t, verbs, func(t *testing.T, l *lab, s *entity.Store[Employee], v verb, want error) {
-		before := l.everything(t)
-		err := v.alone(t.Context(), s)
-		requireClass(t, err, want, v.name)
-		require.Equal(t, []string{v.request}, l.sent(), "one request, whatever the outcome")
-		if want == nil {
-			return
-		}
-		require.Equal(t, before, l.everything(t), "a refused write leaves no trace")
-		if v.op != nil {
-			var sdk *types.ConditionalCheckFailedException
-			require.ErrorAs(t, err, &sdk, "the SDK's error stays reachable")
-		}
-	})
-}
-
-func TestVerbTable_InTransaction(t *testing.T) {
-	t.Parallel()
-	verbs := slices.DeleteFunc(verbTable(), func(v verb) bool { return v.op == nil })
-	atStates(t, verbs, func(t *testing.T, l *lab, s *entity.Store[Employee], v verb, want error) {
-		before := l.everything(t)
-		beside := declare[Team](t, l.db).Op().Create(Team{ID: "beside"})
-		op := v.op(s.Op())
-		err := l.db.Transact(t.Context(), beside, op)
-		require.Equal(t, []string{"TransactWriteItems"}, l.sent())
-		requireClass(t, err, want, v.name)
-		requireClass(t, entity.FailureOf(err, op), want, v.name)
-		require.NoError(t, entity.FailureOf(err, beside), "only the op that failed is blamed")
-		if want == nil {
-			require.Contains(t, l.everything(t), `S"$app#v1#team#beside" S"$app#v1#team"`)
-			return
-		}
-		require.Equal(t, before, l.everything(t), "all or nothing")
-		var sdk *types.TransactionCanceledException
-		require.ErrorAs(t, err, &sdk)
-		var failed *entity.TransactError
-		require.ErrorAs(t, err, &failed)
-		require.Len(t, failed.Failed, 1)
-		require.Equal(t, 1, failed.Failed[0].Index)
-		require.Same(t, op, failed.Failed[0].Op)
-	})
-}
-
-func TestVerbTable_OneOpGivenToTransactGoesOutAsThePlainCall(t *testing.T) {
-	t.Parallel()
-	verbs := slices.DeleteFunc(verbTable(), func(v verb) bool { return v.op == nil })
-	atStates(t, verbs, func(t *testing.T, l *lab, s *entity.Store[Employee], v verb, want error) {
-		op := v.op(s.Op())
-		err := l.db.Transact(t.Context(), op)
-		requireClass(t, entity.FailureOf(err, op), want, v.name)
-		if want == nil {
-			require.NoError(t, err)
-		}
-		request := v.request
-		if v.name == "CheckExists" {
-			request = "TransactWriteItems" // a check has no plain call
-		}
-		require.Equal(t, []string{request}, l.sent())
-	})
 }
 
 // bill opens ShapePlain on a table whose reports are kept.
@@ -196,7 +33,7 @@ func bill(t *testing.T) (*lab, *entity.Store[ShapePlain], func() entity.Report) 
 		require.Len(t, reports, 1, "one report for each verb")
 		r := reports[0]
 		reports = nil
-		require.Len(t, l.sent(), r.Requests, "the report counts the requests that were sent")
+		require.Len(t, l.Operations(), r.Requests, "the report counts the requests that were sent")
 		return r
 	}
 }
@@ -214,105 +51,173 @@ func TestVerbTable_WriteAndReadUnitsOfEachVerb(t *testing.T) {
 		requests    int
 		write, read float64
 	}{
-		{"Create", func() error { _, err := s.Create(t.Context(), whole); return err }, 1, 3, 0},
-		{"Put", func() error { _, err := s.Put(t.Context(), whole); return err }, 1, 3, 0},
-		{"Upsert", func() error { _, _, err := s.Upsert(t.Context(), whole); return err }, 1, 3, 0},
-		{"Update", func() error { _, err := s.Update(t.Context(), key, entity.Set(&f.Title, "u")); return err }, 1, 3, 0},
+		{"Create", func() error { return dbtest.ErrorOf(s.Create(t.Context(), whole)) }, 1, 3, 0},
+		{"Put", func() error { return dbtest.ErrorOf(s.Put(t.Context(), whole)) }, 1, 3, 0},
+		{"Upsert", func() error { return dbtest.ErrorOf(s.Upsert(t.Context(), whole)) }, 1, 3, 0},
+		{"Update", func() error { return dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Title, "u"))) }, 1, 3, 0},
 		{"Modify", func() error {
-			_, err := s.Modify(t.Context(), key, func(v *ShapePlain) error { v.Count++; return nil })
-			return err
+			return dbtest.ErrorOf(s.Modify(t.Context(), key, func(v *ShapePlain) error { v.Count++; return nil }))
 		}, 2, 3, 1},
-		{"Touch", func() error { _, err := s.Touch(t.Context(), key, &f.SeenAt, time.Hour); return err }, 1, 3, 0},
-		{"Get", func() error { _, err := s.Get(t.Context(), key); return err }, 1, 0, 0.5},
-		{"Get", func() error { _, err := s.Get(t.Context(), key, entity.Consistent()); return err }, 1, 0, 1},
-		{"GetMany", func() error { _, err := s.GetMany(t.Context(), []ShapePlain{key}); return err }, 1, 0, 0.5},
-		{"Query", func() error { _, err := s.Query(key).Collect(t.Context()); return err }, 1, 0, 0.5},
-		{"Query", func() error { _, err := s.Query(key).Count(t.Context()); return err }, 1, 0, 0.5},
-		{"TransactGet", func() error { v := key; return l.db.TransactGet(t.Context(), s.Op().GetInto(&v)) }, 1, 0, 2},
+		{"Touch", func() error { return dbtest.ErrorOf(s.Touch(t.Context(), key, &f.SeenAt, time.Hour)) }, 1, 3, 0},
+		{"Get", func() error { return dbtest.ErrorOf(s.Get(t.Context(), key)) }, 1, 0, 0.5},
+		{"Get", func() error { return dbtest.ErrorOf(s.Get(t.Context(), key, entity.Consistent())) }, 1, 0, 1},
+		{"GetMany", func() error { return dbtest.ErrorOf(s.GetMany(t.Context(), []ShapePlain{key})) }, 1, 0, 0.5},
+		{"Query", func() error { return dbtest.ErrorOf(s.Query(key).Collect(t.Context())) }, 1, 0, 0.5},
+		{"Query", func() error { return dbtest.ErrorOf(s.Query(key).Count(t.Context())) }, 1, 0, 0.5},
+		{"TransactGet", func() error { v := key; return l.DB.TransactGet(t.Context(), s.Op().GetInto(&v)) }, 1, 0, 2},
 		{"Transact", func() error {
-			return l.db.Transact(t.Context(), s.Op().Update(key, entity.Set(&f.Title, "v")), s.Op().Create(ShapePlain{ID: "b"}))
+			return l.DB.Transact(t.Context(), s.Op().Update(key, entity.Set(&f.Title, "v")), s.Op().Create(ShapePlain{ID: "b"}))
 		}, 1, 2*3 + 2*1, 0},
-		{"Transact", func() error { return l.db.Transact(t.Context(), s.Op().Delete(ShapePlain{ID: "b"})) }, 1, 1, 0},
+		{"Transact", func() error { return l.DB.Transact(t.Context(), s.Op().Delete(ShapePlain{ID: "b"})) }, 1, 1, 0},
 		{"Update", func() error {
-			_, err := s.Update(t.Context(), key, entity.Add(&f.Count, 1), entity.Idempotent())
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), key, entity.Add(&f.Count, 1), entity.Idempotent()))
 		}, 2, 6, 1},
 		{"Delete", func() error { return s.Delete(t.Context(), key) }, 1, 3, 0},
 	} {
-		l.wire.Reset()
+		l.Sent()
 		require.NoError(t, c.run(), c.verb)
 		r := last()
-		require.Equal(t, c.verb, r.Verb)
+		name := "ShapePlain"
+		if strings.HasPrefix(c.verb, "Transact") {
+			name = "" // of several entities
+		}
+		require.Equal(t, []string{c.verb, name}, []string{r.Verb, r.Entity})
 		require.Equal(t, []float64{float64(c.requests), c.write, c.read}, []float64{float64(r.Requests), r.WriteUnits, r.ReadUnits}, c.verb)
 		require.NoError(t, r.Err)
 	}
 }
 
-// What cannot be done costs at most the one request that finds it out, once a refusal has shown that the client does not
-// hide items, and a mistake in the arguments costs none.
-func TestVerbTable_FailuresCostOneRequestAndMistakesNone(t *testing.T) {
+// What cannot be done costs the one request that finds it out, once a refusal has shown that the client does not hide items.
+func TestVerbTable_AFailureCostsOneRequestAndIsReported(t *testing.T) {
 	t.Parallel()
-	l, s, last := bill(t)
+	_, s, last := bill(t)
 	f := entity.Fields[ShapePlain]()
-	gone, none := ShapePlain{ID: "gone"}, ShapePlain{}
+	gone := ShapePlain{ID: "gone"}
 	for _, want := range []error{nil, entity.ErrExists} {
 		_, err := s.Create(t.Context(), ShapePlain{ID: "there"})
 		require.ErrorIs(t, err, want)
 		last()
 	}
 	for verb, run := range map[string]func(key ShapePlain) error{
-		"Update": func(k ShapePlain) error { _, err := s.Update(t.Context(), k, entity.Set(&f.Title, "u")); return err },
+		"Update": func(k ShapePlain) error { return dbtest.ErrorOf(s.Update(t.Context(), k, entity.Set(&f.Title, "u"))) },
 		"Modify": func(k ShapePlain) error {
-			_, err := s.Modify(t.Context(), k, func(*ShapePlain) error { return nil })
-			return err
+			return dbtest.ErrorOf(s.Modify(t.Context(), k, func(*ShapePlain) error { return nil }))
 		},
 		"Delete": func(k ShapePlain) error { return s.Delete(t.Context(), k) },
-		"Touch":  func(k ShapePlain) error { _, err := s.Touch(t.Context(), k, &f.SeenAt, 0); return err },
-		"Get":    func(k ShapePlain) error { _, err := s.Get(t.Context(), k); return err },
+		"Touch":  func(k ShapePlain) error { return dbtest.ErrorOf(s.Touch(t.Context(), k, &f.SeenAt, 0)) },
+		"Get":    func(k ShapePlain) error { return dbtest.ErrorOf(s.Get(t.Context(), k)) },
 	} {
 		require.ErrorIs(t, run(gone), entity.ErrNotFound, verb)
 		r := last()
 		require.Equal(t, []any{verb, 1}, []any{r.Verb, r.Requests})
 		require.ErrorIs(t, r.Err, entity.ErrNotFound)
-		requireInput(t, run(none), "EDD-9101", "ID")
-		r = last()
-		require.Equal(t, []any{verb, 0}, []any{r.Verb, r.Requests})
-		requireInput(t, r.Err, "EDD-9101", "ID")
 	}
-	_, err := s.GetMany(t.Context(), []ShapePlain{gone, none})
-	requireInput(t, err, "EDD-9101", "ID")
-	r := last()
-	require.Equal(t, []any{"GetMany", 0, err}, []any{r.Verb, r.Requests, r.Err})
-	err = l.db.TransactGet(t.Context(), s.Op().GetInto(&none))
-	requireInput(t, err, "EDD-9101", "ID")
-	r = last()
-	require.Equal(t, []any{"TransactGet", 0, err}, []any{r.Verb, r.Requests, r.Err})
+}
+
+func TestVerbTable_AClosedContextSendsNothing(t *testing.T) {
+	t.Parallel()
+	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, _ bool, _ error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		before := st.everything()
+		err := c.alone(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		require.False(t, entity.IsAmbiguous(err))
+		if c.op != nil {
+			require.ErrorIs(t, st.DB.Transact(ctx, c.op(), st.beside()), context.Canceled)
+		}
+		require.Empty(t, st.Sent())
+		require.Equal(t, before, st.everything())
+	})
+}
+
+func TestVerbTable_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
+	t.Parallel()
+	for name, shape := range shapes() {
+		st := shape.on(paper(t))
+		for _, c := range st.cells {
+			require.ErrorIs(t, c.alone(t.Context()), entity.ErrNoClient, "%s %s", name, c.verb)
+		}
+	}
+	db := paper(t)
+	s := dbtest.Declare[Profile](t, db)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}).Collect(t.Context())), entity.ErrNoClient)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}).First(t.Context())), entity.ErrNoClient)
+	require.ErrorIs(t, db.Transact(t.Context(), s.Op().Create(Profile{ID: "a"}), s.Op().CheckExists(Profile{ID: "b"})), entity.ErrNoClient)
+	require.ErrorIs(t, db.CreateTables(t.Context()), entity.ErrNoClient)
+	require.ErrorIs(t, db.Verify(t.Context()), entity.ErrNoClient)
 }
 
 // A Touch that is not due learns that from the request that would have written, and leaves the item unchanged.
 func TestVerbTable_TouchThatIsNotDueCostsOneRequest(t *testing.T) {
 	t.Parallel()
-	for name, open := range stages() {
+	for name, shape := range shapes() {
 		t.Run(name, func(t *testing.T) {
-			st := open(t)
-			st.seed(t)
+			st := shape.open(t)
+			st.set(true)
 			touch := st.cell("Touch")
 			require.NoError(t, touch.alone(t.Context()))
-			before := st.everything(t)
-			st.wire.Reset()
-			st.clock.move(30 * time.Second) // of the minute that the row asks for
+			before := st.everything()
+			st.Sent()
+			st.Clock.Move(30 * time.Second) // of the minute that the row asks for
 			require.NoError(t, touch.alone(t.Context()))
-			require.Equal(t, []string{"UpdateItem"}, st.sent())
-			require.Equal(t, before, st.everything(t))
+			require.Equal(t, []string{"UpdateItem"}, st.Operations())
+			require.Equal(t, before, st.everything())
 		})
 	}
+}
+
+// A condition of either kind decides on every route, in addition to what the verb itself demands.
+func TestVerbTable_IfOnEveryVerbAndRoute(t *testing.T) {
+	t.Parallel()
+	takesConditions := func(c cell) bool { return c.conds }
+	atEach(t, takesConditions, func(t *testing.T, st *stage, c cell, live bool, want error) {
+		f := st.facts
+		yes, no, where := entity.Eq(&f.Count, 3), entity.Eq(&f.Count, 999), func(longest int) entity.Cond {
+			return entity.Where(expression.Name("title").Size().LessThanEqual(expression.Value(longest)))
+		}
+		holds := [][]entity.Cond{{yes}, {entity.Or(no, yes)}, {yes, entity.Not(no)}, {where(3)}, {yes, where(3)}}
+		fails := [][]entity.Cond{{no}, {entity.Or(no, entity.NotExists(&f.Title))}, {yes, no}, {no, yes}, {entity.Or(yes, no), no}, {where(2)}, {yes, where(2)}}
+		switch {
+		case !live:
+			holds, fails = [][]entity.Cond{{entity.NotExists(&f.Title)}, {entity.Or(no, entity.NotExists(&f.Title))}}, [][]entity.Cond{{entity.Exists(&f.Title)}, {where(99)}}
+			if want != nil {
+				fails = nil // that it is absent comes first
+			}
+		case want != nil:
+			fails = nil
+		}
+		routes := map[string]func(...entity.Cond) error{"alone": func(conds ...entity.Cond) error { return c.alone(t.Context(), conds...) }}
+		if c.op != nil {
+			routes["in a transaction"] = func(conds ...entity.Cond) error { return st.DB.Transact(t.Context(), c.op(conds...), st.beside()) }
+		}
+		before := st.everything()
+		for name, run := range routes {
+			for _, conds := range fails {
+				err := run(conds...)
+				st.requireOnly(t, err, entity.ErrConditionFailed, c.verb)
+				require.LessOrEqual(t, len(st.Operations()), 2, "%s: it is not tried again", name)
+				require.Equal(t, before, st.everything(), name)
+				held, ok := st.held(err)
+				require.Equal(t, live, ok, "%s: the error carries the item that refused the condition", name)
+				require.Equal(t, live, held.Count == 3)
+			}
+			for _, conds := range holds {
+				st.requireOnly(t, run(conds...), want, c.verb)
+				if want == nil {
+					st.set(live)
+					before = st.everything()
+				}
+			}
+		}
+	})
 }
 
 // requireOnDisk checks that the item is exactly what the verb's row says: its facts, its version, the times, what is set
 // once, the index keys, and an attribute that the model does not know. before is nil when there was none.
 func requireOnDisk(t *testing.T, st *stage, c cell, before raw) {
 	t.Helper()
-	now, got := st.clock.now(), st.stored(t, st.at)
+	now, got := st.Clock.Now(), st.stored(st.at)
 	var want *Facts
 	var image raw
 	switch {
@@ -333,45 +238,42 @@ func requireOnDisk(t *testing.T, st *stage, c cell, before raw) {
 		return
 	}
 	if before != nil {
-		image["legacy"] = "N" + legacy
+		image["legacy"] = text(legacy)
 	}
 	require.Equal(t, image, without(got, "_w"))
 	if !st.hidden {
 		require.NotContains(t, got, "_w")
 		return
 	}
-	id := got["_w"]
-	require.True(t, st.ids.has(id[2:len(id)-1]), "the write id comes from Config.NewID")
+	prefix, _, _ := strings.Cut(st.Config.NewID(), "-")
+	require.Contains(t, got["_w"], prefix, "the write id comes from Config.NewID")
 	if before != nil && c.writes {
-		require.NotEqual(t, before["_w"], id, "each write has an id of its own")
+		require.NotEqual(t, before["_w"], got["_w"], "each write has an id of its own")
 	} else if before != nil {
-		require.Equal(t, before["_w"], id, "nothing was written")
+		require.Equal(t, before["_w"], got["_w"], "nothing was written")
 	}
 }
 
-func TestVerbTable_OnDiskAfterEachVerbAlone(t *testing.T) {
+// What a verb leaves is the same on both routes, to the byte.
+func TestVerbTable_OnDiskAfterEachVerb(t *testing.T) {
 	t.Parallel()
 	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, live bool, want error) {
 		if want != nil {
 			return // nothing changes: see TestVerbTable_EveryCellAlone
 		}
-		before := st.stored(t, st.at)
+		before := st.stored(st.at)
 		require.Equal(t, live, before != nil)
 		require.NoError(t, c.alone(t.Context()))
 		requireOnDisk(t, st, c, before)
-	})
-}
-
-// The other route leaves the same bytes.
-func TestVerbTable_OnDiskAfterEachVerbInATransaction(t *testing.T) {
-	t.Parallel()
-	atEach(t, asValue, func(t *testing.T, st *stage, c cell, live bool, want error) {
-		if want != nil {
+		if c.verb == "Upsert" {
+			require.Equal(t, !live, st.created)
+		}
+		if c.op == nil {
 			return
 		}
-		before := st.stored(t, st.at)
-		require.Equal(t, live, before != nil)
-		require.NoError(t, st.db.Transact(t.Context(), c.op(), st.beside()))
+		st.set(live)
+		before = st.stored(st.at)
+		require.NoError(t, st.DB.Transact(t.Context(), c.op(), st.beside()))
 		requireOnDisk(t, st, c, before)
 	})
 }
@@ -383,9 +285,9 @@ func TestVerbTable_ResultAfterATransactionIsWhatThePlanDetermines(t *testing.T) 
 	atEach(t, returns, func(t *testing.T, st *stage, c cell, live bool, want error) {
 		op := c.op()
 		require.Zero(t, c.result(op), "there is no result yet")
-		err := st.db.Transact(t.Context(), op, st.beside())
+		err := st.DB.Transact(t.Context(), op, st.beside())
 		if want != nil {
-			requireOnly(t, err, want, c.verb)
+			st.requireOnly(t, err, want, c.verb)
 			require.Zero(t, c.result(op), "nor after a failure")
 			return
 		}
@@ -395,7 +297,7 @@ func TestVerbTable_ResultAfterATransactionIsWhatThePlanDetermines(t *testing.T) 
 		case c.verb == "Create":
 			require.Equal(t, firstFacts, got)
 		case c.reads && live:
-			require.Equal(t, *c.after(&firstFacts, st.clock.now()), got, "the plan has read the item")
+			require.Equal(t, *c.after(&firstFacts, st.Clock.Now()), got, "the plan has read the item")
 		default:
 			require.Equal(t, secondFacts, got, "what is kept as stored is not known, and zero")
 		}
@@ -406,17 +308,13 @@ func TestVerbTable_ResultAfterATransactionIsWhatThePlanDetermines(t *testing.T) 
 func TestVerbTable_ChangesOfOwnedFieldsAreRefusedOnBothRoutes(t *testing.T) {
 	t.Parallel()
 	st := rolesShape().open(t)
-	st.seed(t)
-	st.wire.Reset()
+	st.set(true)
 	require.NotEmpty(t, st.owned)
 	for _, make := range st.owned {
 		for _, ops := range [][]entity.Op{{make()}, {st.beside(), make()}} {
-			err := st.db.Transact(t.Context(), ops...)
-			bad := entity.FailureOf(err, ops[len(ops)-1])
-			var in *entity.InputError
-			require.ErrorAs(t, bad, &in)
-			require.Equal(t, "EDD-9104", in.Code)
-			require.Empty(t, st.sent())
+			err := st.DB.Transact(t.Context(), ops...)
+			require.Equal(t, "EDD-9104", dbtest.InputCode(entity.FailureOf(err, ops[len(ops)-1])), "%s", ops[len(ops)-1])
+			require.Empty(t, st.Sent())
 		}
 	}
 }
@@ -424,11 +322,9 @@ func TestVerbTable_ChangesOfOwnedFieldsAreRefusedOnBothRoutes(t *testing.T) {
 // A value that immutable forbids is ErrConditionFailed naming the attribute, for each verb that can give one, on both routes.
 func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 	t.Parallel()
-	l, s := open[Employee](t)
+	l, s := opened(t, alice())
 	e := entity.Fields[Employee]()
-	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	before := l.everything(t)
+	before := l.everything()
 	moved := alice()
 	moved.TenantID = "t-other"
 	unknown := moved
@@ -445,14 +341,14 @@ func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, beside := range [][]entity.Op{nil, {s.Op().Create(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"})}} {
 				op := make()
-				err := l.db.Transact(t.Context(), append(beside, op)...)
+				err := l.DB.Transact(t.Context(), append(beside, op)...)
 				mine := entity.FailureOf(err, op)
 				require.ErrorIs(t, mine, entity.ErrConditionFailed)
 				var named *entity.ConditionError
 				require.ErrorAs(t, mine, &named)
 				require.Equal(t, "tenantId", named.Attr)
 			}
-			require.Equal(t, before, l.everything(t))
+			require.Equal(t, before, l.everything())
 		})
 	}
 }
@@ -488,15 +384,14 @@ func TestVerbTable_NoVerbWritesToTheCallersValue(t *testing.T) {
 	got, _, err = s.Upsert(t.Context(), v)
 	require.NoError(t, err)
 	spoil(got)
-	got, err = s.Get(t.Context(), v)
-	require.NoError(t, err)
+	got = entity.Must(s.Get(t.Context(), v))
 	spoil(got)
 	put, upsert := s.Op().Put(v), s.Op().Upsert(v)
-	require.NoError(t, l.db.Transact(t.Context(), put))
+	require.NoError(t, l.DB.Transact(t.Context(), put))
 	spoil(put.Result())
-	require.NoError(t, l.db.Transact(t.Context(), upsert))
+	require.NoError(t, l.DB.Transact(t.Context(), upsert))
 	spoil(upsert.Result())
-	require.NoError(t, l.db.Transact(t.Context(), put, s.Op().Create(Profile{ID: "b"})))
+	require.NoError(t, l.DB.Transact(t.Context(), put, s.Op().Create(Profile{ID: "b"})))
 	spoil(put.Result())
 	first := put.Result()
 	require.Equal(t, "spoilt", *first.Alias, "a result is one value, the caller's to change")
@@ -505,6 +400,6 @@ func TestVerbTable_NoVerbWritesToTheCallersValue(t *testing.T) {
 	later := s.Op().Put(v)
 	v.Labels["k"], v.Tags[0], *v.Alias = "later", "later", "later"
 	got = entity.Must(s.Get(t.Context(), v))
-	require.NoError(t, l.db.Transact(t.Context(), later))
+	require.NoError(t, l.DB.Transact(t.Context(), later))
 	require.Equal(t, got, entity.Must(s.Get(t.Context(), v, entity.Consistent())), "the op holds what it was given")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -80,6 +81,7 @@ type shape[T any] struct {
 
 // layout is the stored form of a shape.
 type layout struct {
+	entity  string
 	at      map[string]types.AttributeValue // of key
 	otherAt map[string]types.AttributeValue
 	fixed   raw             // attributes that no write changes
@@ -89,13 +91,20 @@ type layout struct {
 	reads   bool            // Update and Upsert must read first
 }
 
-// stages open every shape.
-func stages() map[string]func(*testing.T) *stage {
+// anyShape is a shape of any type: its verb table on a table of its own, or on a given database.
+type anyShape interface {
+	open(*testing.T) *stage
+	on(*entity.DB) *stage
+}
+
+// shapes are those for which the verb table holds.
+func shapes() map[string]anyShape {
 	none := func(Facts) raw { return nil }
 	plain := shape[ShapePlain]{
 		key: ShapePlain{ID: "a"}, other: ShapePlain{ID: "b"}, facts: func(v *ShapePlain) *Facts { return &v.Facts },
 		layout: layout{
-			at: keys("pk", "$app#v1#shapeplain#a", "sk", "$app#v1#shapeplain"), otherAt: keys("pk", "$app#v1#shapeplain#b", "sk", "$app#v1#shapeplain"),
+			entity: "ShapePlain",
+			at:     keys("pk", "$app#v1#shapeplain#a", "sk", "$app#v1#shapeplain"), otherAt: keys("pk", "$app#v1#shapeplain#b", "sk", "$app#v1#shapeplain"),
 			hidden: true, halves: none,
 			fixed: raw{"pk": `S"$app#v1#shapeplain#a"`, "sk": `S"$app#v1#shapeplain"`, "__edd_e__": `S"ShapePlain"`, "id": `S"a"`},
 		},
@@ -103,14 +112,16 @@ func stages() map[string]func(*testing.T) *stage {
 	partition := shape[ShapePartition]{
 		key: ShapePartition{ID: "a"}, other: ShapePartition{ID: "b"}, facts: func(v *ShapePartition) *Facts { return &v.Facts },
 		layout: layout{
-			at: keys("pk", "$app#v1#shapepartition#a"), otherAt: keys("pk", "$app#v1#shapepartition#b"), hidden: true, halves: none,
+			entity: "ShapePartition",
+			at:     keys("pk", "$app#v1#shapepartition#a"), otherAt: keys("pk", "$app#v1#shapepartition#b"), hidden: true, halves: none,
 			fixed: raw{"pk": `S"$app#v1#shapepartition#a"`, "__edd_e__": `S"ShapePartition"`, "id": `S"a"`},
 		},
 	}
 	half := shape[ShapeHalf]{
 		key: ShapeHalf{ID: "a"}, other: ShapeHalf{ID: "b"}, facts: func(v *ShapeHalf) *Facts { return &v.Facts },
 		layout: layout{
-			at: keys("pk", "$app#v1#shapehalf#a", "sk", "$app#v1#shapehalf"), otherAt: keys("pk", "$app#v1#shapehalf#b", "sk", "$app#v1#shapehalf"),
+			entity: "ShapeHalf",
+			at:     keys("pk", "$app#v1#shapehalf#a", "sk", "$app#v1#shapehalf"), otherAt: keys("pk", "$app#v1#shapehalf#b", "sk", "$app#v1#shapehalf"),
 			hidden: true, reads: true,
 			fixed: raw{
 				"pk": `S"$app#v1#shapehalf#a"`, "sk": `S"$app#v1#shapehalf"`, "__edd_e__": `S"ShapeHalf"`, "id": `S"a"`,
@@ -127,7 +138,8 @@ func stages() map[string]func(*testing.T) *stage {
 	verbatim := shape[ShapeVerbatim]{
 		key: ShapeVerbatim{ID: "a", Area: 7}, other: ShapeVerbatim{ID: "b", Area: 7}, facts: func(v *ShapeVerbatim) *Facts { return &v.Facts },
 		layout: layout{
-			at: keys("owner", "O#a", "place", "007"), otherAt: keys("owner", "O#b", "place", "007"),
+			entity: "ShapeVerbatim",
+			at:     keys("owner", "O#a", "place", "007"), otherAt: keys("owner", "O#b", "place", "007"),
 			fixed: raw{"owner": `S"O#a"`, "place": `S"007"`, "id": `S"a"`, "area": "N7", "gsi1pk": `S"rows"`},
 			halves: func(f Facts) raw {
 				if f.SeenAt.IsZero() {
@@ -140,13 +152,14 @@ func stages() map[string]func(*testing.T) *stage {
 	native := shape[ShapeNative]{
 		key: ShapeNative{ID: "a", Area: 7}, other: ShapeNative{ID: "b", Area: 7}, facts: func(v *ShapeNative) *Facts { return &v.Facts },
 		layout: layout{
-			at: map[string]types.AttributeValue{"id": str("a"), "area": num("7")}, otherAt: map[string]types.AttributeValue{"id": str("b"), "area": num("7")},
+			entity: "ShapeNative",
+			at:     map[string]types.AttributeValue{"id": str("a"), "area": num("7")}, otherAt: map[string]types.AttributeValue{"id": str("b"), "area": num("7")},
 			fixed: raw{"id": `S"a"`, "area": "N7"}, halves: none,
 		},
 	}
-	return map[string]func(*testing.T) *stage{
-		"roles": rolesShape().open, "plain": plain.open, "partition key only": partition.open,
-		"partly known half": half.open, "verbatim": verbatim.open, "native": native.open,
+	return map[string]anyShape{
+		"roles": rolesShape(), "plain": plain, "partition key only": partition,
+		"partly known half": half, "verbatim": verbatim, "native": native,
 	}
 }
 
@@ -158,9 +171,14 @@ func rolesShape() shape[ShapeRoles] {
 			v.Version, v.CreatedAt, v.UpdatedAt = 77, dawn.AddDate(-9, 0, 0), dawn.AddDate(9, 0, 0)
 		},
 		owned: func(p *ShapeRoles) []entity.UpdateOption {
-			return []entity.UpdateOption{entity.Set(&p.Version, 9), entity.Set(&p.CreatedAt, dawn), entity.Remove(&p.UpdatedAt), entity.Add(&p.Version, 1)}
+			return []entity.UpdateOption{
+				entity.Set(&p.Version, 9), entity.Add(&p.Version, 1), entity.Remove(&p.Version), entity.SetIfNotExists(&p.Version, 1),
+				entity.Set(&p.CreatedAt, dawn), entity.SetIfNotExists(&p.CreatedAt, dawn), entity.Remove(&p.CreatedAt),
+				entity.Remove(&p.UpdatedAt), entity.Attr[time.Time]("updatedAt").Set(dawn), entity.Set(&p.ID, "a"), entity.Remove(&p.Area),
+			}
 		},
 		layout: layout{
+			entity:  "ShapeRoles",
 			at:      keys("pk", "$app#v1#shaperoles#a", "sk", "$app#v1#shaperoles#0000000000000000007"),
 			otherAt: keys("pk", "$app#v1#shaperoles#b", "sk", "$app#v1#shaperoles#0000000000000000007"),
 			hidden:  true, roles: true,
@@ -199,39 +217,59 @@ func (st *layout) image(f Facts, version string, created, updated time.Time, fir
 type stage struct {
 	*lab
 	layout
-	cells  []cell
-	seed   func(*testing.T)   // makes the item live
-	beside func() entity.Op   // a write that always succeeds, of another item
-	owned  []func() entity.Op // updates of what the library owns
-	born   time.Time          // when the live item was made
+	cells   []cell
+	seed    func()                    // makes the item live
+	beside  func() entity.Op          // a write that always succeeds, of another item
+	owned   []func() entity.Op        // updates of what the library owns
+	held    func(error) (Facts, bool) // the stored item that an error carries
+	facts   *Facts                    // of the prototype
+	born    time.Time                 // when the live item was made
+	created bool                      // what the last Upsert said
 }
 
 // cell is a row of the verb table. Its error is nil for success.
 type cell struct {
 	verb         string
-	alone        func(context.Context) error
-	op           func() entity.Op                          // nil: the verb does not exist as a value
-	result       func(entity.Op) Facts                     // of op after its transaction
-	absent, live error                                     // on an item that is not there, and on one that is
-	request      string                                    // what is sent
-	reads        bool                                      // after a read, which is all that is sent when it finds nothing and absent says so
-	after        func(before *Facts, now time.Time) *Facts // what the item is then; nil for none
-	first        string                                    // what it gives for the attribute that is set once
-	keeps        bool                                      // version and updated_at stay
+	alone        func(context.Context, ...entity.Cond) error // under conditions, if the verb takes any
+	op           func(...entity.Cond) entity.Op              // nil: the verb does not exist as a value
+	result       func(entity.Op) Facts                       // of op after its transaction
+	absent, live error                                       // on an item that is not there, and on one that is
+	request      string                                      // what is sent
+	conds        bool                                        // it takes conditions
+	reads        bool                                        // after a read, which is all that is sent when it finds nothing and absent says so
+	after        func(before *Facts, now time.Time) *Facts   // what the item is then; nil for none
+	first        string                                      // what it gives for the attribute that is set once
+	keeps        bool                                        // version and updated_at stay
 	writes       bool
 }
 
 // The values that the verbs are tried with: first is created, second written over it.
 var (
-	firstFacts  = Facts{Title: "one", Note: "n", Count: 3}
+	firstFacts  = Facts{Title: "one", Note: "n", Count: 3, SeenAt: dawn.Truncate(time.Second)}
 	secondFacts = Facts{Title: "two"}
 )
+
+// onlyIf are options with an If for each of the conditions.
+func onlyIf[O any](conds []entity.Cond, opts ...O) []O {
+	for _, c := range conds {
+		opts = append(opts, any(entity.If(c)).(O))
+	}
+	return opts
+}
 
 // open makes a table for the shape and the rows of its verb table.
 func (sh shape[T]) open(t *testing.T) *stage {
 	t.Helper()
-	l, s := open[T](t)
-	p := entity.Fields[T]()
+	l := newLab(t)
+	st := sh.on(l.DB)
+	st.lab = l
+	l.CreateTables()
+	return st
+}
+
+// on returns the shape with its verb table on a database.
+func (sh shape[T]) on(db *entity.DB) *stage {
+	s, p := entity.Must(entity.New[T](db)), entity.Fields[T]()
 	value := func(f Facts, first string) T {
 		v := sh.key
 		*sh.facts(&v) = f
@@ -240,18 +278,23 @@ func (sh shape[T]) open(t *testing.T) *stage {
 		}
 		return v
 	}
-	st := &stage{lab: l, layout: sh.layout, beside: func() entity.Op { return s.Op().Put(sh.other) }}
-	st.seed = func(t *testing.T) {
-		t.Helper()
-		_, err := s.Create(t.Context(), value(firstFacts, "f1"))
-		require.NoError(t, err)
+	st := &stage{layout: sh.layout, facts: sh.facts(p), beside: func() entity.Op { return s.Op().Put(sh.other) }}
+	st.seed = func() {
+		st.T.Helper()
+		st.OK(s.Create(st.Ctx, value(firstFacts, "f1")))
+	}
+	st.held = func(err error) (Facts, bool) {
+		v, ok := entity.StoredItem[T](err)
+		return *sh.facts(&v), ok
 	}
 	if sh.owned != nil {
 		for _, c := range sh.owned(p) {
 			st.owned = append(st.owned, func() entity.Op { return s.Op().Update(sh.key, c) })
 		}
 	}
-	setTitle := func() entity.UpdateOption { return entity.Set(&sh.facts(p).Title, secondFacts.Title) }
+	setTitle := func(conds []entity.Cond) []entity.UpdateOption {
+		return onlyIf(conds, entity.Set(&st.facts.Title, secondFacts.Title))
+	}
 	result := func(op entity.Op) Facts {
 		v := op.(entity.Write[T]).Result()
 		return *sh.facts(&v)
@@ -263,19 +306,32 @@ func (sh shape[T]) open(t *testing.T) *stage {
 	}
 	st.cells = []cell{
 		{
-			verb: "Create", live: entity.ErrExists, request: "PutItem", writes: true, first: "f1", result: result,
-			alone: func(ctx context.Context) error { _, err := s.Create(ctx, value(firstFacts, "f1")); return err },
-			op:    func() entity.Op { return s.Op().Create(value(firstFacts, "f1")) },
+			verb: "Create", live: entity.ErrExists, request: "PutItem", writes: true, conds: true, first: "f1", result: result,
+			alone: func(ctx context.Context, conds ...entity.Cond) error {
+				return dbtest.ErrorOf(s.Create(ctx, value(firstFacts, "f1"), onlyIf[entity.CreateOption](conds)...))
+			},
+			op: func(conds ...entity.Cond) entity.Op {
+				return s.Op().Create(value(firstFacts, "f1"), onlyIf[entity.CreateOption](conds)...)
+			},
 			after: func(*Facts, time.Time) *Facts { return &firstFacts },
 		}, {
-			verb: "Put", request: "UpdateItem", writes: true, first: "f2", result: result,
-			alone: func(ctx context.Context) error { _, err := s.Put(ctx, value(secondFacts, "f2")); return err },
-			op:    func() entity.Op { return s.Op().Put(value(secondFacts, "f2")) },
+			verb: "Put", request: "UpdateItem", writes: true, conds: true, first: "f2", result: result,
+			alone: func(ctx context.Context, conds ...entity.Cond) error {
+				return dbtest.ErrorOf(s.Put(ctx, value(secondFacts, "f2"), onlyIf[entity.WriteOption](conds)...))
+			},
+			op: func(conds ...entity.Cond) entity.Op {
+				return s.Op().Put(value(secondFacts, "f2"), onlyIf[entity.WriteOption](conds)...)
+			},
 			after: func(*Facts, time.Time) *Facts { return &secondFacts },
 		}, {
-			verb: "Upsert", request: "UpdateItem", writes: true, first: "f2", reads: sh.reads, result: result,
-			alone: func(ctx context.Context) error { _, _, err := s.Upsert(ctx, value(secondFacts, "f2")); return err },
-			op:    func() entity.Op { return s.Op().Upsert(value(secondFacts, "f2")) },
+			verb: "Upsert", request: "UpdateItem", writes: true, conds: true, first: "f2", reads: sh.reads, result: result,
+			alone: func(ctx context.Context, conds ...entity.Cond) (err error) {
+				_, st.created, err = s.Upsert(ctx, value(secondFacts, "f2"), onlyIf[entity.UpdateOption](conds)...)
+				return err
+			},
+			op: func(conds ...entity.Cond) entity.Op {
+				return s.Op().Upsert(value(secondFacts, "f2"), onlyIf[entity.UpdateOption](conds)...)
+			},
 			after: func(before *Facts, now time.Time) *Facts {
 				if before == nil {
 					return &secondFacts
@@ -283,25 +339,30 @@ func (sh shape[T]) open(t *testing.T) *stage {
 				return retitled(before, now)
 			},
 		}, {
-			verb: "Update", absent: entity.ErrNotFound, request: "UpdateItem", writes: true, reads: sh.reads, result: result, after: retitled,
-			alone: func(ctx context.Context) error { _, err := s.Update(ctx, sh.key, setTitle()); return err },
-			op:    func() entity.Op { return s.Op().Update(sh.key, setTitle()) },
+			verb: "Update", absent: entity.ErrNotFound, request: "UpdateItem", writes: true, conds: true, reads: sh.reads, result: result, after: retitled,
+			alone: func(ctx context.Context, conds ...entity.Cond) error {
+				return dbtest.ErrorOf(s.Update(ctx, sh.key, setTitle(conds)...))
+			},
+			op: func(conds ...entity.Cond) entity.Op { return s.Op().Update(sh.key, setTitle(conds)...) },
 		}, {
-			verb: "Modify", absent: entity.ErrNotFound, request: "PutItem", writes: true, reads: true, after: retitled,
-			alone: func(ctx context.Context) error {
-				_, err := s.Modify(ctx, sh.key, func(v *T) error { sh.facts(v).Title = secondFacts.Title; return nil })
-				return err
+			verb: "Modify", absent: entity.ErrNotFound, request: "PutItem", writes: true, conds: true, reads: true, after: retitled,
+			alone: func(ctx context.Context, conds ...entity.Cond) error {
+				retitle := func(v *T) error { sh.facts(v).Title = secondFacts.Title; return nil }
+				return dbtest.ErrorOf(s.Modify(ctx, sh.key, retitle, onlyIf[entity.WriteOption](conds)...))
 			},
 		}, {
-			verb: "Delete", absent: entity.ErrNotFound, request: "DeleteItem", writes: true,
-			alone: func(ctx context.Context) error { return s.Delete(ctx, sh.key) },
-			op:    func() entity.Op { return s.Op().Delete(sh.key) },
+			verb: "Delete", absent: entity.ErrNotFound, request: "DeleteItem", writes: true, conds: true,
+			alone: func(ctx context.Context, conds ...entity.Cond) error {
+				return s.Delete(ctx, sh.key, onlyIf[entity.WriteOption](conds)...)
+			},
+			op: func(conds ...entity.Cond) entity.Op {
+				return s.Op().Delete(sh.key, onlyIf[entity.WriteOption](conds)...)
+			},
 			after: func(*Facts, time.Time) *Facts { return nil },
 		}, {
 			verb: "Touch", absent: entity.ErrNotFound, request: "UpdateItem", writes: true, keeps: true,
-			alone: func(ctx context.Context) error {
-				_, err := s.Touch(ctx, sh.key, &sh.facts(p).SeenAt, time.Minute)
-				return err
+			alone: func(ctx context.Context, _ ...entity.Cond) error {
+				return dbtest.ErrorOf(s.Touch(ctx, sh.key, &st.facts.SeenAt, time.Minute))
 			},
 			after: func(before *Facts, now time.Time) *Facts {
 				f := *before
@@ -310,21 +371,28 @@ func (sh shape[T]) open(t *testing.T) *stage {
 			},
 		}, {
 			verb: "Get", absent: entity.ErrNotFound, request: "GetItem", keeps: true, after: same,
-			alone: func(ctx context.Context) error { _, err := s.Get(ctx, sh.key); return err },
+			alone: func(ctx context.Context, _ ...entity.Cond) error { return dbtest.ErrorOf(s.Get(ctx, sh.key)) },
 		}, {
 			verb: "GetMany", request: "BatchGetItem", keeps: true, after: same,
-			alone: func(ctx context.Context) error { _, err := s.GetMany(ctx, []T{sh.key}); return err },
+			alone: func(ctx context.Context, _ ...entity.Cond) error { return dbtest.ErrorOf(s.GetMany(ctx, []T{sh.key})) },
 		}, {
 			verb: "GetInto", absent: entity.ErrNotFound, request: "TransactGetItems", keeps: true, after: same,
-			alone: func(ctx context.Context) error { v := sh.key; return l.db.TransactGet(ctx, s.Op().GetInto(&v)) },
+			alone: func(ctx context.Context, _ ...entity.Cond) error {
+				v := sh.key
+				return db.TransactGet(ctx, s.Op().GetInto(&v))
+			},
 		}, {
-			verb: "CheckExists", absent: entity.ErrNotFound, request: "TransactWriteItems", keeps: true, after: same,
-			alone: func(ctx context.Context) error { return l.db.Transact(ctx, s.Op().CheckExists(sh.key)) },
-			op:    func() entity.Op { return s.Op().CheckExists(sh.key) },
+			verb: "CheckExists", absent: entity.ErrNotFound, request: "TransactWriteItems", conds: true, keeps: true, after: same,
+			alone: func(ctx context.Context, conds ...entity.Cond) error {
+				return db.Transact(ctx, s.Op().CheckExists(sh.key, conds...))
+			},
+			op: func(conds ...entity.Cond) entity.Op { return s.Op().CheckExists(sh.key, conds...) },
 		}, {
 			verb: "CheckNotExists", live: entity.ErrExists, request: "TransactWriteItems", keeps: true, after: same,
-			alone: func(ctx context.Context) error { return l.db.Transact(ctx, s.Op().CheckNotExists(sh.key)) },
-			op:    func() entity.Op { return s.Op().CheckNotExists(sh.key) },
+			alone: func(ctx context.Context, _ ...entity.Cond) error {
+				return db.Transact(ctx, s.Op().CheckNotExists(sh.key))
+			},
+			op: func(...entity.Cond) entity.Op { return s.Op().CheckNotExists(sh.key) },
 		},
 	}
 	return st
@@ -334,19 +402,27 @@ func same(before *Facts, _ time.Time) *Facts { return before }
 
 // cell is the verb's row.
 func (st *stage) cell(verb string) cell {
-	for _, c := range st.cells {
-		if c.verb == verb {
-			return c
-		}
+	return st.cells[slices.IndexFunc(st.cells, func(c cell) bool { return c.verb == verb })]
+}
+
+// set makes the item live or absent, an hour ago, and forgets the requests.
+func (st *stage) set(live bool) {
+	st.T.Helper()
+	st.drop(st.at, st.otherAt)
+	if live {
+		st.seed()
+		st.patch(st.at, "legacy", legacy)
 	}
-	panic("no such verb: " + verb)
+	st.born = st.Clock.Now()
+	st.Clock.Move(time.Hour)
+	st.Sent()
 }
 
 // classes are the errors that the verb table distinguishes.
 var classes = []error{entity.ErrExists, entity.ErrNotFound, entity.ErrConflict, entity.ErrConditionFailed, entity.ErrMultipleItems, entity.ErrTooLarge, entity.ErrReadBack}
 
-// requireOnly checks that err is of the class want and of no other; nil is success.
-func requireOnly(t *testing.T, err, want error, verb string) {
+// requireOnly checks that err is of the class want and of no other, and says what failed on what; nil is success.
+func (st *stage) requireOnly(t *testing.T, err, want error, verb string) {
 	t.Helper()
 	if want == nil {
 		require.NoError(t, err)
@@ -362,7 +438,10 @@ func requireOnly(t *testing.T, err, want error, verb string) {
 	require.False(t, entity.IsAmbiguous(err), "what was refused was certainly not applied")
 	var e *entity.Error
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, verb, e.Verb)
+	require.Equal(t, []string{verb, st.entity}, []string{e.Verb, e.Entity})
+	if st.roles {
+		require.Equal(t, `pk="$app#v1#shaperoles#a" sk="$app#v1#shaperoles#0000000000000000007"`, e.Key)
+	}
 }
 
 // costs are the requests of the cell: the read that its plan needs, and what it sends unless the read has decided.
@@ -381,28 +460,21 @@ func (c cell) costs(want error) []string {
 // atEach runs f for every cell of the verb table that pick chooses: each shape, each verb, on an absent and a live item.
 // The live one has an attribute that the model does not know, and is an hour old.
 func atEach(t *testing.T, pick func(cell) bool, f func(t *testing.T, st *stage, c cell, live bool, want error)) {
-	all := stages()
+	all := shapes()
 	if !testsize.Long() { // shapes that together have every trait
-		all = map[string]func(*testing.T) *stage{"roles": all["roles"], "verbatim": all["verbatim"], "partly known half": all["partly known half"]}
+		all = map[string]anyShape{"roles": all["roles"], "verbatim": all["verbatim"], "partly known half": all["partly known half"]}
 	}
-	for name, open := range all {
+	for name, shape := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			st := open(t)
+			st := shape.open(t)
 			for _, c := range st.cells {
 				if !pick(c) {
 					continue
 				}
 				for state, want := range map[string]error{"absent": c.absent, "live": c.live} {
 					t.Run(c.verb+"/"+state, func(t *testing.T) {
-						st.drop(t, st.at, st.otherAt)
-						if state == "live" {
-							st.seed(t)
-							st.patch(t, st.at, "legacy", num(legacy))
-						}
-						st.born = st.clock.now()
-						st.clock.move(time.Hour)
-						st.wire.Reset()
+						st.set(state == "live")
 						f(t, st, c, state == "live", want)
 					})
 				}
@@ -411,8 +483,11 @@ func atEach(t *testing.T, pick func(cell) bool, f func(t *testing.T, st *stage, 
 	}
 }
 
-// legacy is a number that no float holds.
-const legacy = "12345678901234567890123456789012345678"
+// legacy holds numbers that no float holds.
+var legacy = document(map[string]av{
+	"n": num("12345678901234567890123456789012345678"), "l": &types.AttributeValueMemberL{Value: []av{num("-0.00012345678901234567890123456789012345678")}},
+	"ns": &types.AttributeValueMemberNS{Value: []string{"123456789012345678901234567890", "0.1234567890123456789012345678901"}},
+})
 
 func everyCell(cell) bool { return true }
 func asValue(c cell) bool { return c.op != nil }
@@ -421,11 +496,17 @@ func asValue(c cell) bool { return c.op != nil }
 func TestVerbTable_EveryCellAlone(t *testing.T) {
 	t.Parallel()
 	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		before := st.everything(t)
-		requireOnly(t, c.alone(t.Context()), want, c.verb)
-		require.Equal(t, c.costs(want), st.sent())
-		if want != nil {
-			require.Equal(t, before, st.everything(t), "a refused write leaves no trace")
+		before := st.everything()
+		err := c.alone(t.Context())
+		st.requireOnly(t, err, want, c.verb)
+		require.Equal(t, c.costs(want), st.Operations())
+		if want == nil {
+			return
+		}
+		require.Equal(t, before, st.everything(), "a refused write leaves no trace")
+		if c.writes && !c.reads {
+			var sdk *types.ConditionalCheckFailedException
+			require.ErrorAs(t, err, &sdk, "the SDK's error stays reachable")
 		}
 	})
 }
@@ -434,9 +515,9 @@ func TestVerbTable_EveryCellAlone(t *testing.T) {
 func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 	t.Parallel()
 	atEach(t, asValue, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		before := st.everything(t)
+		before := st.everything()
 		op, beside := c.op(), st.beside()
-		err := st.db.Transact(t.Context(), beside, op)
+		err := st.DB.Transact(t.Context(), beside, op)
 		cost := []string{"TransactWriteItems"}
 		if c.reads {
 			cost = []string{"GetItem", "TransactWriteItems"}
@@ -444,19 +525,24 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 		if c.reads && want != nil {
 			cost = []string{"GetItem"} // the read has decided
 		}
-		require.Equal(t, cost, st.sent())
-		requireOnly(t, err, want, c.verb)
+		require.Equal(t, cost, st.Operations())
+		st.requireOnly(t, err, want, c.verb)
 		if want == nil {
+			require.NotNil(t, st.stored(st.otherAt))
 			return
 		}
-		require.Equal(t, before, st.everything(t), "all or nothing")
+		require.Equal(t, before, st.everything(), "all or nothing")
 		var failed *entity.TransactError
 		require.ErrorAs(t, err, &failed)
 		require.Len(t, failed.Failed, 1)
 		require.Equal(t, 1, failed.Failed[0].Index)
 		require.Same(t, op, failed.Failed[0].Op)
-		requireOnly(t, entity.FailureOf(err, op), want, c.verb)
+		st.requireOnly(t, entity.FailureOf(err, op), want, c.verb)
 		require.NoError(t, entity.FailureOf(err, beside))
+		if !c.reads {
+			var sdk *types.TransactionCanceledException
+			require.ErrorAs(t, err, &sdk)
+		}
 	})
 }
 
@@ -465,10 +551,10 @@ func TestVerbTable_OneOpInATransactionCostsWhatItCostsAlone(t *testing.T) {
 	t.Parallel()
 	atEach(t, asValue, func(t *testing.T, st *stage, c cell, _ bool, want error) {
 		op := c.op()
-		err := st.db.Transact(t.Context(), op)
-		requireOnly(t, err, want, c.verb)
-		requireOnly(t, entity.FailureOf(err, op), want, c.verb)
-		require.Equal(t, c.costs(want), st.sent())
+		err := st.DB.Transact(t.Context(), op)
+		st.requireOnly(t, err, want, c.verb)
+		st.requireOnly(t, entity.FailureOf(err, op), want, c.verb)
+		require.Equal(t, c.costs(want), st.Operations())
 	})
 }
 
@@ -480,10 +566,10 @@ func TestVerbTable_EveryCellUnderOneThrottledRequestCostsOneMore(t *testing.T) {
 		pick = func(c cell) bool { return slices.Contains([]string{"Create", "Update", "Get"}, c.verb) }
 	}
 	atEach(t, pick, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		st.wire.Inject(faults.Nth(1, faults.Throttle))
-		defer st.wire.Inject(nil)
-		requireOnly(t, c.alone(t.Context()), want, c.verb)
+		st.Wire.Inject(faults.Nth(1, faults.Throttle))
+		defer st.Wire.Inject(nil)
+		st.requireOnly(t, c.alone(t.Context()), want, c.verb)
 		cost := c.costs(want)
-		require.Equal(t, append([]string{cost[0]}, cost...), st.sent())
+		require.Equal(t, append([]string{cost[0]}, cost...), st.Operations())
 	})
 }

@@ -4,61 +4,32 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
-
-func TestVerify_AcceptsWhatCreateTablesMade(t *testing.T) {
-	b := newBench(t, 0)
-	require.NoError(t, b.db.Verify(t.Context()))
-}
-
-func TestVerify_NamesEachDifferenceOfEachTable(t *testing.T) {
-	b := newBench(t, 0)
-	ctx := t.Context()
-	bare := b.table + "-bare"
-	_, err := b.raw.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &bare})
-	require.NoError(t, err)
-	name := "gsi1"
-	_, err = b.raw.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &b.table, GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{
-		Delete: &types.DeleteGlobalSecondaryIndexAction{IndexName: &name},
-	}}})
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		out, err := b.raw.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &b.table})
-		return err == nil && len(out.Table.GlobalSecondaryIndexes) == 0
-	}, 5*time.Minute, 100*time.Millisecond)
-	err = b.db.Verify(ctx)
-	require.ErrorIs(t, err, entity.ErrNoTable)
-	var differs *entity.SchemaError
-	require.ErrorAs(t, err, &differs)
-	require.Contains(t, differs.Problem, "gsi1")
-	quiet := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	require.ErrorIs(t, quiet.Verify(ctx), entity.ErrNoClient)
-}
 
 // The bare table has none of what the declarations of the second program need, and another table is missing.
 func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	t.Parallel()
 	l, _ := open[Unfollowed](t)
-	l.cfg.Tables = map[string]string{"logs": l.table + "-logs"}
-	equipped(&l.cfg)
-	l.cfg.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
-	db := l.aside(t)
-	declare[Followed](t, db)
-	declare[Pass](t, db)
-	declare[LogEntry](t, db)
-	before := l.described(t, l.table)
+	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
+	equipped(&l.Config)
+	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
+	db := l.Open(l.Raw)
+	dbtest.Declare[Followed](t, db)
+	dbtest.Declare[Pass](t, db)
+	dbtest.Declare[LogEntry](t, db)
+	before := l.described(l.Table)
 	err := db.Verify(t.Context())
 	var found *entity.VerifyError
 	require.ErrorAs(t, err, &found)
 	require.Len(t, found.Tables, 2)
-	require.Equal(t, l.table, found.Tables[0].Table)
+	require.Equal(t, l.Table, found.Tables[0].Table)
 	require.Equal(t, []entity.Drift{
 		{Kind: entity.MissingIndex, Index: "gsi1", Need: "the global index gsi1: gsi1pk (S) HASH"},
 		{Kind: entity.MissingIndex, Index: "gsi2", Need: "the global index gsi2: gsi2pk (S) HASH"},
@@ -68,7 +39,7 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 		{Kind: entity.DifferentDeletion, Need: "on", Has: "off"},
 		{Kind: entity.DifferentBilling, Need: "PROVISIONED", Has: "PAY_PER_REQUEST"},
 	}, found.Tables[0].Differences)
-	require.Equal(t, `EDD-9049 table `+l.table+` differs from the declarations:
+	require.Equal(t, `EDD-9049 table `+l.Table+` differs from the declarations:
   index: needs the global index gsi1: gsi1pk (S) HASH, has none
   index: needs the global index gsi2: gsi2pk (S) HASH, has none
   stream: needs NEW_AND_OLD_IMAGES, has none
@@ -76,24 +47,22 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
   point-in-time recovery: needs on, has a database without it
   deletion protection: needs on, has off
   billing: needs PROVISIONED, has PAY_PER_REQUEST`, found.Tables[0].Error())
-	require.Equal(t, l.table+"-logs", found.Tables[1].Table)
+	require.Equal(t, l.Table+"-logs", found.Tables[1].Table)
 	require.ErrorIs(t, found.Tables[1], entity.ErrNoTable)
 	require.ErrorIs(t, err, entity.ErrNoTable)
-	var mistake *entity.SchemaError
-	require.ErrorAs(t, err, &mistake)
-	require.Equal(t, "EDD-9049", mistake.Code)
-	require.Equal(t, before, l.described(t, l.table), "nothing is changed")
+	require.Equal(t, "EDD-9049", dbtest.SchemaCode(err))
+	require.Equal(t, before, l.described(l.Table), "nothing is changed")
 }
 
 func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, equipped)
-	declare[Followed](t, l.db)
+	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
-	l.create(t)
-	l.cfg.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
-	db := l.aside(t)
-	declare[Followed](t, db)
+	l.CreateTables()
+	l.Config.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
+	db := l.Open(l.Raw)
+	dbtest.Declare[Followed](t, db)
 	var found *entity.VerifyError
 	require.ErrorAs(t, db.Verify(t.Context()), &found)
 	require.Equal(t, []entity.Drift{
@@ -103,9 +72,9 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	}, found.Tables[0].Differences)
 	require.Contains(t, found.Error(), "throughput of gsi2: needs 3 read, 9 write units, has 5 read, 6 write units")
 	require.NoError(t, db.CreateTables(t.Context()), "a running program does not stop for what only costs")
-	l.cfg.TableOptions = nil
-	plain := l.aside(t)
-	declare[Followed](t, plain)
+	l.Config.TableOptions = nil
+	plain := l.Open(l.Raw)
+	dbtest.Declare[Followed](t, plain)
 	require.NoError(t, plain.Verify(t.Context()), "what nobody asked for does not matter")
 }
 
@@ -117,19 +86,19 @@ func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 
 		ID string `dynamodbav:"id"`
 	}
-	db := l.aside(t)
-	declare[Reader](t, db)
+	db := l.Open(l.Raw)
+	dbtest.Declare[Reader](t, db)
 	err := db.CreateTables(t.Context())
 	var differs *entity.TableError
 	require.ErrorAs(t, err, &differs)
 	require.Equal(t, []entity.Drift{{Kind: entity.DifferentStream, Need: "OLD_IMAGE"}}, differs.Differences)
-	require.Nil(t, l.described(t, l.table).StreamSpecification)
+	require.Nil(t, l.described(l.Table).StreamSpecification)
 
 	rich := newLab(t)
-	declare[Followed](t, rich.db)
-	rich.create(t)
-	db = rich.aside(t)
-	declare[Reader](t, db)
+	dbtest.Declare[Followed](t, rich.DB)
+	rich.CreateTables()
+	db = rich.Open(rich.Raw)
+	dbtest.Declare[Reader](t, db)
 	require.NoError(t, db.CreateTables(t.Context()), "both images have the old one")
 	require.NoError(t, db.Verify(t.Context()))
 }
@@ -166,14 +135,13 @@ func (v *vault) UpdateContinuousBackups(_ context.Context, in *dynamodb.UpdateCo
 func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.cfg.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
-	safe := &vault{Client: l.raw, on: map[string]bool{}, early: 2}
-	db, err := entity.Open(safe, l.cfg)
-	require.NoError(t, err)
-	declare[Team](t, db)
+	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
+	safe := &vault{Client: l.Raw, on: map[string]bool{}, early: 2}
+	db := entity.Must(entity.Open(safe, l.Config))
+	dbtest.Declare[Team](t, db)
 	require.NoError(t, db.CreateTables(t.Context()))
 	require.Equal(t, []string{"Describe", "Update", "Describe", "Update", "Describe", "Update"}, safe.asked)
-	require.Equal(t, map[string]bool{l.table: true}, safe.on)
+	require.Equal(t, map[string]bool{l.Table: true}, safe.on)
 	safe.asked = nil
 	require.NoError(t, db.CreateTables(t.Context()))
 	require.NoError(t, db.Verify(t.Context()))
@@ -184,7 +152,7 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	require.ErrorAs(t, db.Verify(t.Context()), &found)
 	require.Equal(t, []entity.Drift{{Kind: entity.DifferentRecovery, Need: "on", Has: "off"}}, found.Tables[0].Differences)
 	require.NoError(t, db.CreateTables(t.Context()))
-	require.True(t, safe.on[l.table], "a table that is there gets it too")
+	require.True(t, safe.on[l.Table], "a table that is there gets it too")
 
 	clear(safe.on)
 	safe.early = 1 << 30
@@ -193,10 +161,9 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	require.ErrorIs(t, db.CreateTables(ctx), context.DeadlineExceeded)
 
 	safe.asked = nil
-	l.cfg.TableOptions = nil
-	plain, err := entity.Open(safe, l.cfg)
-	require.NoError(t, err)
-	declare[Team](t, plain)
+	l.Config.TableOptions = nil
+	plain := entity.Must(entity.Open(safe, l.Config))
+	dbtest.Declare[Team](t, plain)
 	require.NoError(t, plain.CreateTables(t.Context()))
 	require.NoError(t, plain.Verify(t.Context()))
 	require.Empty(t, safe.asked, "a program that does not need it does not need the permission either")
@@ -208,21 +175,17 @@ type narrow struct{ entity.Client }
 func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.cfg.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
-	client := dynamodb.New(l.raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.wire })
-	db, err := entity.Open(narrow{client}, l.cfg)
-	require.NoError(t, err)
-	declare[Team](t, db)
+	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
+	client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.Wire })
+	db := entity.Must(entity.Open(narrow{client}, l.Config))
+	dbtest.Declare[Team](t, db)
 	for _, err := range []error{db.CreateTables(t.Context()), db.Verify(t.Context())} {
-		var mistake *entity.SchemaError
-		require.ErrorAs(t, err, &mistake)
-		require.Equal(t, "EDD-9069", mistake.Code)
+		require.Equal(t, "EDD-9069", dbtest.SchemaCode(err))
 	}
-	require.Empty(t, l.sent())
-	l.cfg.TableOptions = nil
-	db, err = entity.Open(narrow{client}, l.cfg)
-	require.NoError(t, err)
-	declare[Team](t, db)
+	require.Empty(t, l.Operations())
+	l.Config.TableOptions = nil
+	db = entity.Must(entity.Open(narrow{client}, l.Config))
+	dbtest.Declare[Team](t, db)
 	require.NoError(t, db.CreateTables(t.Context()))
 }
 
@@ -232,13 +195,13 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 		c.Tables = map[string]string{"logs": c.Table + "-logs"}
 		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	})
-	declare[Pass](t, l.db)
-	declare[LogEntry](t, l.db)
-	err := l.db.CreateTables(t.Context())
+	dbtest.Declare[Pass](t, l.DB)
+	dbtest.Declare[LogEntry](t, l.DB)
+	err := l.DB.CreateTables(t.Context())
 	require.ErrorIs(t, err, entity.ErrNoRecovery)
 	var which *entity.TableError
 	require.True(t, errors.As(err, &which))
-	require.Equal(t, l.table, which.Table)
+	require.Equal(t, l.Table, which.Table)
 	require.Equal(t, types.TimeToLiveStatusEnabled, timeToLive(t, l).TimeToLiveStatus)
-	require.Equal(t, types.TableStatusActive, l.described(t, l.table+"-logs").TableStatus)
+	require.Equal(t, types.TableStatusActive, l.described(l.Table+"-logs").TableStatus)
 }

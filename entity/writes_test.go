@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -10,85 +9,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
-// Elsewhere create replaces an item in silence, and an upsert ignores its conditions.
-func TestWrites_CreateNeverReplacesAndUpsertKeepsItsConditions(t *testing.T) {
+// The SDK's error stays reachable with its request id, and the stored item with it.
+func TestErrors_WrapTheSDKErrorAndTheStoredItem(t *testing.T) {
 	t.Parallel()
-	l, s := open[Employee](t)
-	e := entity.Fields[Employee]()
-	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	before := l.everything(t)
-	l.clock.move(time.Hour)
-	_, err = s.Create(t.Context(), alice())
-	require.ErrorIs(t, err, entity.ErrExists)
-	_, _, err = s.Upsert(t.Context(), alice(), entity.If(entity.NotExists(&e.EmployeeID)))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	_, err = s.Put(t.Context(), alice(), entity.If(entity.NotExists(&e.EmployeeID)))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.Equal(t, before, l.everything(t))
-}
-
-// Other libraries report any failed condition of a create as "exists already", and the SDK's error is dropped with its request
-// id and the stored item.
-func TestErrors_ClassFollowsTheFactAndTheSDKErrorIsWrapped(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t)
-	e := entity.Fields[Employee]()
-	_, err := s.Create(t.Context(), alice(), entity.If(entity.Eq(&e.Salary, 1)))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.NotErrorIs(t, err, entity.ErrExists)
-	_, ok := entity.StoredItem[Employee](err)
-	require.False(t, ok, "there is no stored item")
-	_, err = s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	_, alone := s.Create(t.Context(), alice())
-	joined := l.db.Transact(t.Context(), s.Op().Create(alice()), s.Op().Put(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"}))
-	for name, err := range map[string]error{"alone": alone, "in a transaction": joined} {
-		require.ErrorIs(t, err, entity.ErrExists, name)
+	l, s := opened(t, alice())
+	lone := dbtest.ErrorOf(s.Create(t.Context(), alice()))
+	joined := l.DB.Transact(t.Context(), s.Op().Create(alice()), s.Op().Put(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"}))
+	for name, err := range map[string]error{"alone": lone, "in a transaction": joined} {
 		var response *awshttp.ResponseError
 		require.ErrorAs(t, err, &response, name)
 		require.NotEmpty(t, response.ServiceRequestID(), name)
 		held, ok := entity.StoredItem[Employee](err)
 		require.True(t, ok, name)
 		require.Equal(t, "Alice", held.DisplayName)
+		_, ok = entity.StoredItem[Team](err)
+		require.False(t, ok, "it fits its own type only")
 	}
-	var plain *types.ConditionalCheckFailedException
-	require.ErrorAs(t, alone, &plain)
-	var cancelled *types.TransactionCanceledException
-	require.ErrorAs(t, joined, &cancelled)
-}
-
-// Elsewhere an or-condition becomes an and in one of two calls.
-func TestCondition_OrMeansOrInEveryCall(t *testing.T) {
-	t.Parallel()
-	l, s := open[Team](t)
-	f, key := entity.Fields[Team](), Team{ID: "a"}
-	holds := entity.If(entity.Or(entity.Eq(&f.Size, 1), entity.Eq(&f.Size, 99)))
-	fails := entity.If(entity.Or(entity.Eq(&f.Size, 98), entity.Eq(&f.Size, 99)))
-	op := func(name string, o entity.WriteOption) entity.Op {
-		switch name {
-		case "Update":
-			return s.Op().Update(key, entity.Set(&f.Quota, 2), o)
-		case "Put":
-			return s.Op().Put(Team{ID: "a", Size: 1}, o)
-		case "Upsert":
-			return s.Op().Upsert(Team{ID: "a", Size: 1}, o)
-		}
-		return s.Op().Delete(key, o)
-	}
-	for _, verb := range []string{"Update", "Put", "Upsert", "Delete"} {
-		for _, beside := range [][]entity.Op{nil, {s.Op().Put(Team{ID: "b"})}} {
-			_, err := s.Put(t.Context(), Team{ID: "a", Size: 1})
-			require.NoError(t, err)
-			require.ErrorIs(t, l.db.Transact(t.Context(), append(beside, op(verb, fails))...), entity.ErrConditionFailed, verb)
-			require.NoError(t, l.db.Transact(t.Context(), append(beside, op(verb, holds))...), verb)
-		}
+	require.NoError(t, entity.FailureOf(lone, s.Op().Create(alice())), "the error of a lone verb is no transaction's")
+	_, ok := entity.StoredItem[Employee](nil)
+	require.False(t, ok)
+	require.NoError(t, entity.FailureOf(nil, nil))
+	require.False(t, entity.IsAmbiguous(nil))
+	for _, err := range []error{dbtest.ErrorOf(entity.New[*Profile](l.DB)), dbtest.ErrorOf(entity.New[any](l.DB)), dbtest.ErrorOf(entity.New[func()](l.DB))} {
+		var bad *entity.SchemaError
+		require.ErrorAs(t, err, &bad, "what is no struct")
 	}
 }
 
-// Elsewhere the item that an update returns has no times, and the struct that was given is not what is stored.
 func TestWrites_ReturnTheStoredItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
@@ -98,7 +49,7 @@ func TestWrites_ReturnTheStoredItem(t *testing.T) {
 		require.Equal(t, entity.Must(s.Get(t.Context(), employeeKey("emp-alice"), entity.Consistent())), got)
 		require.False(t, got.CreatedAt.IsZero())
 		require.False(t, got.UpdatedAt.IsZero())
-		l.clock.move(time.Minute)
+		l.Clock.Move(time.Minute)
 	}
 	check(s.Create(t.Context(), alice()))
 	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("B")))
@@ -111,26 +62,25 @@ func TestWrites_ReturnTheStoredItem(t *testing.T) {
 	check(s.Modify(t.Context(), employeeKey("emp-alice"), func(*Employee) error { return nil }))
 }
 
-// Elsewhere an update of a key that is not there makes a ghost item.
+// An update of nothing makes nothing, whatever it changes, on every route and under conditions that nothing meets.
 func TestUpdate_NoChangeCreatesAnItem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "ghost"}
 	for i, c := range []entity.UpdateOption{
 		entity.Set(&p.Note, "x"), entity.Remove(&p.Note), entity.Add(&p.Count, 1), entity.ListAppend(&p.Log, "x"), entity.AddToSet(&p.Tags, "x"),
-		entity.DeleteFromSet(&p.Tags, "x"), entity.SetIfNotExists(&p.Note, "x"), entity.MapEntry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"),
+		entity.DeleteFromSet(&p.Tags, "x"), entity.SetIfNotExists(&p.Note, "x"), entity.MapEntry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"), entity.Remove(&p.Team),
 	} {
-		op := func() entity.Op { return s.Op().Update(key, c) }
-		_, alone := s.Update(t.Context(), key, c)
-		_, exactly := s.Update(t.Context(), key, c, entity.Idempotent())
-		for _, err := range []error{alone, exactly, l.db.Transact(t.Context(), op(), s.Op().Put(Profile{ID: "b"}))} {
-			require.ErrorIs(t, err, entity.ErrNotFound, fmt.Sprint(i))
+		for _, err := range []error{
+			dbtest.ErrorOf(s.Update(t.Context(), key, c)), dbtest.ErrorOf(s.Update(t.Context(), key, c, entity.Idempotent())),
+			l.DB.Transact(t.Context(), s.Op().Update(key, c), s.Op().Put(Profile{ID: "b"})),
+		} {
+			require.ErrorIs(t, err, entity.ErrNotFound, "change %d", i)
+			require.NotErrorIs(t, err, entity.ErrConditionFailed, "change %d", i)
 		}
 	}
-	due, err := s.Touch(t.Context(), key, &p.SeenAt, 0)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.False(t, due)
-	require.Empty(t, l.everything(t))
+	require.Empty(t, l.everything())
+	l.OK(s.Create(t.Context(), key))
 }
 
 // Versions of every integer type.
@@ -144,7 +94,6 @@ type (
 	}
 )
 
-// Elsewhere a version that is not signed panics.
 func TestVersion_CanBeAnyIntegerThatIsWideEnough(t *testing.T) {
 	t.Parallel()
 	t.Run("int", versionsOf[int])
@@ -171,122 +120,210 @@ func versionsOf[V int | int32 | int64 | uint | uint32 | uint64 | versionNumber](
 	got, err = s.Modify(t.Context(), key, func(v *versionOf[V]) error { v.Name = "y"; return nil })
 	require.NoError(t, err)
 	require.EqualValues(t, 4, got.Version)
-	require.NoError(t, l.db.Transact(t.Context(), s.Op().Upsert(key), s.Op().Create(versionOf[V]{ID: "b"})))
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Upsert(key), s.Op().Create(versionOf[V]{ID: "b"})))
 	require.EqualValues(t, 5, entity.Must(s.Get(t.Context(), key, entity.Consistent())).Version)
 	require.NoError(t, s.Delete(t.Context(), key, entity.If(entity.Eq(&f.Version, 5))))
 }
 
-// Elsewhere nil values, nil pointers and nil functions panic.
-func TestWrites_NothingThatIsNilPanics(t *testing.T) {
+func TestCreate_StoresExactlyTheDocumentedItem(t *testing.T) {
+	t.Parallel()
+	l, _ := opened(t, alice())
+	it := l.stored(aliceKey)
+	delete(it, "_w")
+	require.Equal(t, raw{
+		"pk": `S"$app#v1#employee#emp-alice"`, "sk": `S"$app#v1#employee"`, "__edd_e__": `S"Employee"`,
+		"gsi1pk": `S"$app#v1#employee#t-acme"`, "gsi1sk": `S"$app#v1#employee#Engineering#emp-alice"`,
+		"employeeId": `S"emp-alice"`, "tenantId": `S"t-acme"`, "department": `S"Engineering"`, "displayName": `S"Alice"`,
+		"salary": `N100`, "version": `N1`,
+		"createdAt": `S"2024-05-06T07:08:09.123456789Z"`, "updatedAt": `S"2024-05-06T07:08:09.123456789Z"`,
+	}, it, "seenAt, hiredBy and nickname are omitempty and absent; there is no _pv for payload 1")
+}
+
+// Clocked has one time in each format.
+type Clocked struct {
+	_ entity.Key `name:"Clocked" pk:"$#{id}"`
+
+	ID     string    `dynamodbav:"id"`
+	Nanos  time.Time `dynamodbav:"nanos" entity:"time=ns"`
+	Micros time.Time `dynamodbav:"micros" entity:"time=us"`
+	Millis time.Time `dynamodbav:"millis" entity:"time=ms"`
+	Secs   time.Time `dynamodbav:"secs" entity:"time=s"`
+	Unix   time.Time `dynamodbav:"unix" entity:"time=unix"`
+	UnixMS time.Time `dynamodbav:"unixms" entity:"time=unixms"`
+	Tagged time.Time `dynamodbav:"tagged,unixtime"`
+	Inner  struct {
+		At    time.Time `dynamodbav:"at"`
+		Never time.Time `dynamodbav:"never,omitempty"`
+	} `dynamodbav:"inner"`
+	Never   time.Time  `dynamodbav:"never,omitempty"`
+	Maybe   *time.Time `dynamodbav:"maybe"`
+	Created time.Time  `dynamodbav:"created" entity:"created_at,time=unix"`
+	Updated time.Time  `dynamodbav:"updated" entity:"updated_at,time=us"`
+}
+
+func TestCreate_TimesHaveAFixedWidthInUTC(t *testing.T) {
+	t.Parallel()
+	l, s := open[Clocked](t, func(c *entity.Config) {
+		c.Clock = func() time.Time { return dawn.In(time.FixedZone("", -5*3600)) }
+	})
+	at := time.Date(2024, 1, 2, 5, 4, 5, 120000000, time.FixedZone("", 2*3600)) // trailing zeros must stay
+	v := Clocked{ID: "a", Nanos: at, Micros: at, Millis: at, Secs: at, Unix: at, UnixMS: at, Tagged: at}
+	v.Inner.At = at
+	got, err := s.Create(t.Context(), v)
+	require.NoError(t, err)
+	it := l.everything()[`$app#v1#clocked#a`]
+	delete(it, "_w")
+	require.Equal(t, raw{
+		"pk": `S"$app#v1#clocked#a"`, "__edd_e__": `S"Clocked"`, "id": `S"a"`,
+		"nanos": `S"2024-01-02T03:04:05.120000000Z"`, "micros": `S"2024-01-02T03:04:05.120000Z"`,
+		"millis": `S"2024-01-02T03:04:05.120Z"`, "secs": `S"2024-01-02T03:04:05Z"`,
+		"unix": "N1704164645", "unixms": "N1704164645120", "tagged": "N1704164645",
+		"inner": `M{at=S"2024-01-02T03:04:05.120000000Z"}`, "maybe": "NULL",
+		"created": "N1714979289", "updated": `S"2024-05-06T07:08:09.123456Z"`,
+	}, it)
+	require.Equal(t, time.UTC, got.Nanos.Location())
+	require.True(t, got.Nanos.Equal(at))
+	require.Equal(t, dawn.Truncate(time.Second), got.Created)
+	require.Equal(t, dawn.Truncate(time.Microsecond), got.Updated)
+	again := entity.Must(s.Get(t.Context(), Clocked{ID: "a"}))
+	require.Equal(t, got, again)
+}
+
+func TestConfig_TimePrecisionIsTheDefaultFormat(t *testing.T) {
+	t.Parallel()
+	l, s := open[Employee](t, func(c *entity.Config) { c.TimePrecision = time.Millisecond })
+	got, err := s.Create(t.Context(), alice())
+	require.NoError(t, err)
+	require.Equal(t, `S"2024-05-06T07:08:09.123Z"`, l.stored(aliceKey)["createdAt"])
+	require.Equal(t, dawn.Truncate(time.Millisecond), got.CreatedAt)
+}
+
+// A plan that has read the item never lets its time go back.
+func TestUpdate_AfterAReadUpdatedAtIsLaterThanTheStoredOne(t *testing.T) {
+	t.Parallel()
+	for precision, unit := range map[time.Duration]time.Duration{0: 1, time.Millisecond: time.Millisecond} {
+		l, s := open[Employee](t, func(c *entity.Config) { c.TimePrecision = precision })
+		e := entity.Fields[Employee]()
+		made, err := s.Create(t.Context(), alice())
+		require.NoError(t, err)
+		l.Clock.Move(-time.Hour)
+		got, err := s.Update(t.Context(), employeeKey("emp-alice"), entity.Remove(&e.Department))
+		require.NoError(t, err)
+		require.Equal(t, made.UpdatedAt.Add(unit), got.UpdatedAt)
+		require.Equal(t, made.CreatedAt, got.CreatedAt)
+	}
+}
+
+// Numbers are decimals on every route.
+func TestUpdate_AfterAReadBigNumbersKeepEveryDigit(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	_, err := s.Create(t.Context(), key)
-	require.NoError(t, err)
-	l.sent()
-	var in *entity.InputError
-	var bad *entity.SchemaError
-	_, err = entity.New[*Profile](l.db)
-	require.ErrorAs(t, err, &bad)
-	_, err = entity.New[any](l.db)
-	require.ErrorAs(t, err, &bad)
-	_, err = entity.New[func()](l.db)
-	require.ErrorAs(t, err, &bad)
-	_, err = s.Update(t.Context(), key, entity.Set[string](nil, "x"))
-	require.ErrorAs(t, err, &in)
-	_, err = s.Update(t.Context(), key, entity.Attr[string]("").Set("x"))
-	require.ErrorAs(t, err, &in)
-	_, err = s.Update(t.Context(), key, entity.Path[string]{}.Set("x"))
-	require.ErrorAs(t, err, &in)
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Note, "x"), entity.If(entity.Cond{}))
-	require.ErrorAs(t, err, &in)
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Note, "x"), entity.If(entity.Not(entity.Cond{})))
-	require.ErrorAs(t, err, &in)
-	_, err = s.Query(key, entity.Filter(entity.And())).Collect(t.Context())
-	require.ErrorAs(t, err, &in)
-	_, err = s.Touch(t.Context(), key, nil, 0)
-	require.ErrorAs(t, err, &in)
-	_, err = s.Modify(t.Context(), key, nil)
-	require.ErrorAs(t, err, &in)
-	require.ErrorAs(t, l.db.Transact(t.Context(), nil, s.Op().Put(key)), &in)
-	require.ErrorAs(t, l.db.TransactGet(t.Context(), nil), &in)
-	require.ErrorAs(t, l.db.TransactGet(t.Context(), s.Op().GetInto(nil)), &in)
-	require.ErrorAs(t, l.db.TransactWithToken(t.Context(), entity.Token{}, s.Op().Put(key)), &in)
-	require.NoError(t, l.db.Transact(t.Context()))
-	require.NoError(t, entity.FailureOf(nil, nil))
-	require.False(t, entity.IsAmbiguous(nil))
-	_, ok := entity.StoredItem[Profile](nil)
-	require.False(t, ok)
-	require.Empty(t, l.sent())
-	many, err := s.GetMany(t.Context(), nil)
-	require.NoError(t, err)
-	require.Empty(t, many)
-
-	// Fields that are nil are values.
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Work, nil), entity.Set(&p.Labels, nil), entity.Set(&p.Lines, nil), entity.Set(&p.Alias, nil), entity.Set(&p.Active, nil))
-	require.NoError(t, err)
-	_, err = s.Put(t.Context(), Profile{ID: "a"})
-	require.NoError(t, err)
+	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
+	l.OK(s.Create(t.Context(), Profile{ID: "a", Team: "t", Rank: 1}))
+	const big = "123456789012345678901234567890"
+	l.patch(at, "unknown", num(big))
+	l.patch(at, "deep", &types.AttributeValueMemberL{Value: []types.AttributeValue{num("0." + big)}})
+	l.patch(at, "total", num(big+".25"))
+	l.OK(s.Update(t.Context(), key, entity.Set(&p.Team, "u"), entity.Add(&p.Total, 0.5)))
+	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations()[1:])
+	it := l.stored(at)
+	require.Equal(t, "N"+big, it["unknown"])
+	require.Equal(t, "L[N0."+big+"]", it["deep"])
+	require.Equal(t, "N"+big+".75", it["total"])
 }
 
-func TestDelete_RemovesTheItemAndNothingElse(t *testing.T) {
+func TestUpsert_ValuesThatAreGivenReplaceStoredOnesEvenWhenZero(t *testing.T) {
+	t.Parallel()
+	_, s := opened(t, Team{ID: "a", Name: "A", Size: 3, Quota: 4})
+	got, _, err := s.Upsert(t.Context(), Team{ID: "a"})
+	require.NoError(t, err)
+	require.Equal(t, Team{ID: "a", Name: "A", Size: 3, Quota: 0}, got, "quota is not omitempty: its zero is a value")
+}
+
+func TestUpsert_MissingCreatedAtIsSetOnce(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t)
-	_, err := s.Create(t.Context(), alice())
+	l.PutItem(keys("pk", "$app#v1#employee#emp-alice", "sk", "$app#v1#employee", "employeeId", "emp-alice", "__edd_e__", "Employee"))
+	at := l.Clock.Move(time.Minute)
+	got, created, err := s.Upsert(t.Context(), alice())
 	require.NoError(t, err)
-	bob := alice()
-	bob.EmployeeID = "emp-bob"
-	_, err = s.Create(t.Context(), bob)
+	require.False(t, created, "the item was there")
+	require.Equal(t, at, got.CreatedAt)
+	require.EqualValues(t, 1, got.Version, "no version counts as 0")
+	l.Clock.Move(time.Minute)
+	got, _, err = s.Upsert(t.Context(), alice())
 	require.NoError(t, err)
-	l.sent()
-	require.NoError(t, s.Delete(t.Context(), employeeKey("emp-alice")))
-	require.Equal(t, []string{"DeleteItem"}, l.sent())
-	require.Len(t, l.everything(t), 1)
-	_, err = s.Get(t.Context(), employeeKey("emp-alice"))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.ErrorIs(t, s.Delete(t.Context(), employeeKey("emp-alice")), entity.ErrNotFound)
-	got, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	require.EqualValues(t, 1, got.Version, "a new life begins at 1")
+	require.Equal(t, at, got.CreatedAt)
 }
 
-func TestDelete_ErrorsCarryTheItemThatRefused(t *testing.T) {
+func TestUpsert_PartlyKnownIndexKeyReadsFirst(t *testing.T) {
 	t.Parallel()
-	_, s := open[Employee](t)
-	e := entity.Fields[Employee]()
-	_, err := s.Create(t.Context(), alice())
+	l, s := open[Profile](t)
+	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
+	_, created, err := s.Upsert(t.Context(), Profile{ID: "a", Team: "red"})
 	require.NoError(t, err)
-	err = s.Delete(t.Context(), employeeKey("emp-alice"), entity.If(entity.Eq(&e.DisplayName, "Bob")))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	held, ok := entity.StoredItem[Employee](err)
-	require.True(t, ok)
-	require.Equal(t, "Alice", held.DisplayName)
-	err = s.Delete(t.Context(), employeeKey("emp-nobody"))
-	_, ok = entity.StoredItem[Employee](err)
-	require.False(t, ok, "there is no item to carry")
+	require.True(t, created)
+	require.LessOrEqual(t, len(l.Operations()), 2)
+	require.NotContains(t, l.stored(at), "gsi1pk", "rank is absent, and so is the half")
+	require.Contains(t, l.stored(at), "gsi1sk", "the other half does not depend on it")
+
+	_, created, err = s.Upsert(t.Context(), Profile{ID: "a", Rank: 7})
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations())
+	require.Equal(t, `S"$app#v1#profile#red#0000000000000000007"`, l.stored(at)["gsi1pk"])
+
+	got, _, err := s.Upsert(t.Context(), Profile{ID: "a", Team: "blue", Rank: 8, Note: "n"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"UpdateItem"}, l.Operations(), "both parts are given")
+	require.Equal(t, `S"$app#v1#profile#blue#0000000000000000008"`, l.stored(at)["gsi1pk"])
+	require.Equal(t, "n", got.Note)
+
+	l.OK(s.Upsert(t.Context(), Profile{ID: "a", Note: "m"}))
+	require.Equal(t, []string{"UpdateItem"}, l.Operations(), "neither part is given")
+	require.Equal(t, `S"$app#v1#profile#blue#0000000000000000008"`, l.stored(at)["gsi1pk"])
 }
 
-// Every condition counts, wherever it is.
-func TestDelete_AllConditionsMustHold(t *testing.T) {
+func TestUpsert_AfterAReadKeepsWhatCameInBetween(t *testing.T) {
 	t.Parallel()
-	l, s := open[Employee](t)
-	e := entity.Fields[Employee]()
-	_, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	yes, no := entity.Eq(&e.Salary, 100), entity.Eq(&e.Salary, 1)
-	for _, opts := range [][]entity.WriteOption{{entity.If(yes, no)}, {entity.If(yes), entity.If(no)}, {entity.If(no), entity.If(yes)}, {entity.If(entity.Or(yes, no), no)}} {
-		require.ErrorIs(t, s.Delete(t.Context(), employeeKey("emp-alice"), opts...), entity.ErrConditionFailed)
+	for name, before := range map[string][]Profile{"over live": {{ID: "a", Team: "red", Rank: 1}}, "over nothing": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, s := opened(t, before...)
+			other, created := dbtest.Declare[Profile](t, l.Open(l.Raw)), true
+			require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("PutItem")), func() (err error) {
+				_, created, err = s.Upsert(t.Context(), Profile{ID: "a", Rank: 9})
+				return err
+			}, func() {
+				l.OK(other.Upsert(t.Context(), Profile{ID: "a", Team: "blue", Rank: 2, Note: "between"}))
+			}))
+			require.False(t, created)
+			it := l.stored(profileKey)
+			require.Equal(t, `S"between"`, it["note"])
+			require.Equal(t, profileHalf("blue", "9"), it["gsi1pk"])
+		})
 	}
-	require.Len(t, l.everything(t), 1)
-	require.NoError(t, s.Delete(t.Context(), employeeKey("emp-alice"), entity.If(yes), entity.If(entity.Or(no, yes))))
 }
 
-// A condition that holds for nothing as well does not let an absent item pass.
-func TestDelete_OrConditionDoesNotReplaceTheGuard(t *testing.T) {
+type remark struct {
+	_         entity.Key `name:"Remark" pk:"$#{id}" sk:"$"`
+	ID        string     `dynamodbav:"id"`
+	Text      string     `dynamodbav:"text,omitempty"`
+	CreatedAt time.Time  `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+func TestUpsert_LostAnswerDoesNotUndoAnotherWrite(t *testing.T) {
 	t.Parallel()
-	_, s := open[Employee](t)
-	e := entity.Fields[Employee]()
-	err := s.Delete(t.Context(), employeeKey("emp-nobody"), entity.If(entity.Or(entity.NotExists(&e.Salary), entity.NotExists(&e.Version))))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.NotErrorIs(t, err, entity.ErrConditionFailed)
+	l, s := open[remark](t)
+	beside, f := dbtest.Declare[remark](t, l.Open(l.Raw)), entity.Fields[remark]()
+	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	sent := 0
+	err := l.Overtake(func(faults.Request) bool { sent++; return sent == 2 }, func() error {
+		return dbtest.ErrorOf(s.Upsert(t.Context(), remark{ID: "r", Text: "mine"}))
+	}, func() {
+		l.OK(beside.Update(t.Context(), remark{ID: "r"}, entity.Set(&f.Text, "theirs"))) // the first attempt was applied
+	})
+	require.True(t, entity.IsAmbiguous(err))
+	require.Equal(t, "theirs", entity.Must(s.Get(t.Context(), remark{ID: "r"}, entity.Consistent())).Text)
 }

@@ -76,8 +76,7 @@ type LedgerEntry struct {
 
 func declare[T any](t *testing.T, db *entity.DB, opts ...entity.StoreOption) {
 	t.Helper()
-	_, err := entity.New[T](db, opts...)
-	require.NoError(t, err)
+	entity.Must(entity.New[T](db, opts...))
 }
 
 func declareAll(t *testing.T, db *entity.DB) {
@@ -102,8 +101,7 @@ func config(prefix string) entity.Config {
 
 func specOf(t *testing.T, prefix string) entity.Spec {
 	t.Helper()
-	db, err := entity.Open(nil, config(prefix))
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, config(prefix)))
 	declareAll(t, db)
 	return db.Spec()
 }
@@ -113,13 +111,10 @@ func TestTexts_AreWrittenAsTheirToolsReadThem(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "prod-")
 	for file, write := range map[string]func(entity.Spec) ([]byte, error){"cloudformation.json": iac.CloudFormation, "terraform.tf.json": iac.Terraform} {
-		got, err := write(spec)
-		require.NoError(t, err)
-		again, err := write(spec)
-		require.NoError(t, err)
+		got := entity.Must(write(spec))
+		again := entity.Must(write(spec))
 		require.Equal(t, string(got), string(again))
-		want, err := os.ReadFile(filepath.Join("testdata", file))
-		require.NoError(t, err)
+		want := entity.Must(os.ReadFile(filepath.Join("testdata", file)))
 		require.Equal(t, string(want), string(got), file)
 	}
 }
@@ -145,11 +140,9 @@ func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 	sealed := cfg.TableOptions["sealed"]
 	sealed.PointInTimeRecovery = false // no local database has it
 	cfg.TableOptions["sealed"] = sealed
-	db, err := entity.Open(dynamodb.New(raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), cfg)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(dynamodb.New(raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), cfg))
 	declareAll(t, db)
-	text, err := iac.CloudFormation(db.Spec())
-	require.NoError(t, err)
+	text := entity.Must(iac.CloudFormation(db.Spec()))
 	var made stack
 	require.NoError(t, json.Unmarshal(text, &made))
 	require.Len(t, made.Resources, 3)
@@ -163,12 +156,10 @@ func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 		_, err := raw.CreateTable(t.Context(), &in)
 		require.NoError(t, err, id)
 		t.Cleanup(func() { // before the tables are deleted
-			_, err := raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: in.TableName, DeletionProtectionEnabled: aws.Bool(false)})
-			require.NoError(t, err)
+			entity.Must(raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: in.TableName, DeletionProtectionEnabled: aws.Bool(false)}))
 		})
 		if ttl := r.Properties.TimeToLiveSpecification; ttl != nil {
-			_, err = raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl})
-			require.NoError(t, err)
+			entity.Must(raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl}))
 		}
 	}
 	require.NoError(t, db.Verify(t.Context()))
@@ -193,16 +184,14 @@ func TestTexts_NamesAreValidAndApart(t *testing.T) {
 			s.Tables = append(s.Tables, entity.TableSpec{Name: "tab", Logical: []string{name}, Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}})
 		}
 		var stack struct{ Resources map[string]any }
-		text, err := iac.CloudFormation(s)
-		require.NoError(t, err)
+		text := entity.Must(iac.CloudFormation(s))
 		require.NoError(t, json.Unmarshal(text, &stack))
 		var config struct {
 			Resource struct {
 				Tables map[string]any `json:"aws_dynamodb_table"`
 			}
 		}
-		text, err = iac.Terraform(s)
-		require.NoError(t, err)
+		text = entity.Must(iac.Terraform(s))
 		require.NoError(t, json.Unmarshal(text, &config))
 		require.Len(t, stack.Resources, len(names))
 		require.Len(t, config.Resource.Tables, len(names))
@@ -231,20 +220,17 @@ func TestTerraform_NamesAreNoTemplates(t *testing.T) {
 	s := entity.Spec{Tables: []entity.TableSpec{{Name: "tab", TTL: "${ttl}", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "%{if}<&", Type: "S"}}},
 		GSIs: []entity.IndexSpec{{Name: "x", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "$${a}", Type: "S"}}}, Projection: entity.ProjectionSpec{Type: "INCLUDE", Include: []string{"${b}"}}}},
 	}}}
-	text, err := iac.Terraform(s)
-	require.NoError(t, err)
+	text := entity.Must(iac.Terraform(s))
 	for _, want := range []string{`"attribute_name": "$${ttl}"`, `"hash_key": "%%{if}<&"`, `"$$${a}"`, `"$${b}"`} {
 		require.Contains(t, string(text), want)
 	}
-	text, err = iac.CloudFormation(s)
-	require.NoError(t, err)
+	text = entity.Must(iac.CloudFormation(s))
 	require.Contains(t, string(text), `"AttributeName": "${ttl}"`)
 }
 
 func TestTexts_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}}))
 	declare[LedgerEntry](t, db)
 	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "tab"}}}, {Tables: []entity.TableSpec{ledger(t), ledger(t)}}} {
 		_, err := iac.CloudFormation(s)
@@ -252,16 +238,14 @@ func TestTexts_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
 		_, err = iac.Terraform(s)
 		require.Error(t, err)
 	}
-	empty, err := iac.CloudFormation(entity.Spec{})
-	require.NoError(t, err)
+	empty := entity.Must(iac.CloudFormation(entity.Spec{}))
 	require.JSONEq(t, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{}}`, string(empty))
 }
 
 // ledger is a table that is valid alone.
 func ledger(t *testing.T) entity.TableSpec {
 	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	declare[LedgerEntry](t, db)
 	return db.Spec().Tables[0]
 }

@@ -38,8 +38,7 @@ func TestDeclarations(t *testing.T) {
 		case beside:
 			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
 		case limited:
-			d, err := time.ParseDuration(after)
-			require.NoError(t, err)
+			d := entity.Must(time.ParseDuration(after))
 			o.After = &d
 		case where == "never":
 			o.NoExpiry = true

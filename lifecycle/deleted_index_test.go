@@ -51,15 +51,13 @@ func letters(t *testing.T) (h *lab, s *entity.Store[Letter], deleted *lifecycle.
 	deleted = entity.Must(lifecycle.Of(s))
 	trash = entity.Must(deleted.Index("trash"))
 	rooms = entity.Must(deleted.Index("roomTrash"))
-	_, err := packets.Create(t.Context(), Packet{ID: "p", Tenant: "t"})
-	require.NoError(t, err)
+	entity.Must(packets.Create(t.Context(), Packet{ID: "p", Tenant: "t"}))
 	for n := range 12 {
 		l := Letter{Room: fmt.Sprint("r", n%2), ID: fmt.Sprint("l", n), Tenant: "t", Title: fmt.Sprint("title ", n)}
 		if n > 7 {
 			l.Tenant = "other"
 		}
-		_, err := s.Create(t.Context(), l)
-		require.NoError(t, err)
+		entity.Must(s.Create(t.Context(), l))
 		if n%4 != 3 {
 			h.Clock.Move(-time.Second) // of different items, the later delete may have the earlier time
 			require.NoError(t, s.Delete(t.Context(), l))
@@ -93,8 +91,7 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 	require.Equal(t, []string{"Query", "Query"}, h.Operations())
 	var got []string
 	for after, n := "", 0; n == 0 || after != ""; n++ {
-		page, err := trash.Query(tenant, entity.Desc(), entity.Limit(4)).Page(ctx, after)
-		require.NoError(t, err)
+		page := entity.Must(trash.Query(tenant, entity.Desc(), entity.Limit(4)).Page(ctx, after))
 		for _, c := range page.Items {
 			got = append(got, c.Item.ID)
 		}
@@ -102,20 +99,17 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 		require.Less(t, n, 5)
 	}
 	require.Equal(t, newest, got)
-	third, err := deleted.Get(ctx, Letter{Room: "r0", ID: "l4"})
-	require.NoError(t, err)
+	third := entity.Must(deleted.Get(ctx, Letter{Room: "r0", ID: "l4"}))
 	require.Equal(t, oldest[2:], ids(t, trash.Query(tenant, entity.Ge(&f.DeletedAt, third.DeletedAt))))
 	require.Len(t, ids(t, trash.Query(Letter{Tenant: "other"})), 3)
 	require.Len(t, ids(t, trash.Scan()), 9)
 	require.Equal(t, []string{"l10", "l8", "l6", "l4", "l2", "l0"}, ids(t, rooms.Query(Letter{Room: "r0"}, entity.Consistent())))
 
-	back, err := deleted.Restore(ctx, Letter{Room: "r0", ID: "l4"})
-	require.NoError(t, err)
+	back := entity.Must(deleted.Restore(ctx, Letter{Room: "r0", ID: "l4"}))
 	require.Equal(t, "title 4", back.Title)
 	require.NoError(t, s.Purge(ctx, Letter{Room: "r1", ID: "l1"}))
 	require.Equal(t, []string{"l6", "l5", "l2", "l0"}, ids(t, trash.Query(tenant)))
-	_, err = s.Update(ctx, Letter{Room: "r0", ID: "l4"}, entity.Set(&f.Tenant, "other"))
-	require.NoError(t, err)
+	entity.Must(s.Update(ctx, Letter{Room: "r0", ID: "l4"}, entity.Set(&f.Tenant, "other")))
 	h.Clock.Move(time.Hour)
 	require.NoError(t, s.Delete(ctx, Letter{Room: "r0", ID: "l4"}))
 	require.Equal(t, "l4", ids(t, trash.Query(Letter{Tenant: "other"}, entity.Desc()))[0])
@@ -129,8 +123,7 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	t.Parallel()
 	h, s, deleted, _, _ := letters(t)
-	_, err := deleted.Restore(t.Context(), Letter{Room: "r0", ID: "l0"})
-	require.NoError(t, err)
+	entity.Must(deleted.Restore(t.Context(), Letter{Room: "r0", ID: "l0"}))
 	n := map[string]int{}
 	for _, it := range h.Items() {
 		if it["__edd_e__"].(*types.AttributeValueMemberS).Value != "Letter" {
@@ -150,8 +143,7 @@ func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 	require.Equal(t, 8, n["d"])
 	require.Positive(t, n["v"])
 	byTenant := entity.Must(s.Index("byTenant"))
-	live, err := byTenant.Query(Letter{Tenant: "t"}).Count(t.Context())
-	require.NoError(t, err)
+	live := entity.Must(byTenant.Query(Letter{Tenant: "t"}).Count(t.Context()))
 	require.Equal(t, 3, live)
 }
 
@@ -169,18 +161,14 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 	}
 	h, s := open[memo](t)
 	f := entity.Fields[memo]()
-	_, err := s.Create(t.Context(), memo{ID: "m", Tenant: "t", Folder: "f"})
-	require.NoError(t, err)
-	_, err = s.Update(t.Context(), memo{ID: "m"}, entity.Set(&f.Folder, "g"), entity.Set(&f.Tenant, "u"))
-	require.NoError(t, err)
-	_, err = s.Put(t.Context(), memo{ID: "m", Tenant: "u", Folder: "h"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), memo{ID: "m", Tenant: "t", Folder: "f"}))
+	entity.Must(s.Update(t.Context(), memo{ID: "m"}, entity.Set(&f.Folder, "g"), entity.Set(&f.Tenant, "u")))
+	entity.Must(s.Put(t.Context(), memo{ID: "m", Tenant: "u", Folder: "h"}))
 	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem"}, h.Operations())
 	require.NoError(t, s.Delete(t.Context(), memo{ID: "m"}))
 	deleted := entity.Must(lifecycle.Of(s))
 	trash := entity.Must(deleted.Index("trash"))
-	got, err := trash.Query(memo{Tenant: "u", Folder: "h"}).One(t.Context())
-	require.NoError(t, err)
+	got := entity.Must(trash.Query(memo{Tenant: "u", Folder: "h"}).One(t.Context()))
 	require.Equal(t, "m", got.Item.ID)
 }
 

@@ -41,8 +41,7 @@ func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Dele
 		for _, folder := range []string{"a", "a!", "b"} {
 			for n := range 4 {
 				d := Doc{Tenant: tenant, Folder: folder, ID: fmt.Sprint(n), Title: folder + fmt.Sprint(n)}
-				_, err := s.Create(ctx, d)
-				require.NoError(t, err)
+				entity.Must(s.Create(ctx, d))
 				if n%2 == 1 {
 					h.Clock.Move(time.Second)
 					require.NoError(t, s.Delete(ctx, d))
@@ -54,8 +53,7 @@ func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Dele
 		}
 	}
 	pages := entity.Must(entity.New[Page](h.DB))
-	_, err := pages.Create(ctx, Page{ID: "t"})
-	require.NoError(t, err)
+	entity.Must(pages.Create(ctx, Page{ID: "t"}))
 	require.NoError(t, pages.Delete(ctx, Page{ID: "t"}))
 	// What something else has put there: an item of another entity in the partition, and one without anything.
 	for _, it := range h.Items() {
@@ -72,8 +70,7 @@ func drawer(t *testing.T) (h *lab, s *entity.Store[Doc], deleted *lifecycle.Dele
 
 func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
 	t.Helper()
-	all, err := q.Collect(t.Context())
-	require.NoError(t, err)
+	all := entity.Must(q.Collect(t.Context()))
 	var names []string
 	for _, c := range all {
 		require.False(t, c.DeletedAt.IsZero())
@@ -88,8 +85,7 @@ func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
 func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (names []string) {
 	t.Helper()
 	for after, n := "", 0; n == 0 || after != ""; n++ {
-		page, err := q.Page(t.Context(), after)
-		require.NoError(t, err)
+		page := entity.Must(q.Page(t.Context(), after))
 		require.LessOrEqual(t, len(page.Items), most)
 		for _, c := range page.Items {
 			names = append(names, c.Item.Title)
@@ -121,15 +117,12 @@ func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 	require.Equal(t, []string{"a1", "a3", "a!1", "a!3"}, titles(t, deleted.Query(tenant, entity.Lt(&f.Folder, "b"))))
 	require.Equal(t, []string{"b3"}, titles(t, deleted.Query(Doc{Tenant: "t", Folder: "b"}, entity.Ge(&f.ID, "2"))))
 	require.Equal(t, []string{"b1"}, titles(t, deleted.Query(tenant, entity.Filter(entity.Eq(&f.Title, "b1")))))
-	newest, err := deleted.Get(t.Context(), Doc{Tenant: "t", Folder: "b", ID: "3"})
-	require.NoError(t, err)
+	newest := entity.Must(deleted.Get(t.Context(), Doc{Tenant: "t", Folder: "b", ID: "3"}))
 	require.Equal(t, []string{"b3"}, titles(t, deleted.Query(tenant, entity.Filter(entity.Ge(&f.DeletedAt, newest.DeletedAt)))))
-	n, err := deleted.Query(tenant).Count(t.Context())
-	require.NoError(t, err)
+	n := entity.Must(deleted.Query(tenant).Count(t.Context()))
 	require.Equal(t, 6, n)
 
-	_, err = deleted.Restore(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "1"})
-	require.NoError(t, err)
+	entity.Must(deleted.Restore(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "1"}))
 	require.Equal(t, order[1:], titles(t, deleted.Query(tenant)))
 	require.NoError(t, s.Purge(t.Context(), Doc{Tenant: "t", Folder: "a", ID: "3"}))
 	require.Equal(t, order[2:], titles(t, deleted.Query(tenant)))
@@ -139,12 +132,10 @@ func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 func TestDeletedQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
 	_, _, deleted, gone := drawer(t)
-	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
-	require.NoError(t, err)
+	page := entity.Must(deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), ""))
 	require.Len(t, page.Items, len(gone))
 	require.Empty(t, page.Next)
-	page, err = deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), "")
-	require.NoError(t, err)
+	page = entity.Must(deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), ""))
 	require.Len(t, page.Items, len(gone)-1)
 	require.NotEmpty(t, page.Next)
 }
@@ -169,25 +160,11 @@ func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 	t.Parallel()
 	h, _, deleted, gone := drawer(t)
 	h.Clock.Move(31 * day)
-	for _, q := range []func(...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]]{
-		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
-			var opts []entity.QueryOption
-			for _, x := range o {
-				opts = append(opts, x)
-			}
-			return deleted.Query(Doc{Tenant: "t"}, opts...)
-		},
-		func(o ...entity.ReadOption) entity.Query[lifecycle.DeletedItem[Doc]] {
-			opts := []entity.ScanOption{entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t"))}
-			for _, x := range o {
-				opts = append(opts, x)
-			}
-			return deleted.Scan(opts...)
-		},
-	} {
-		require.Empty(t, titles(t, q()))
-		require.Len(t, titles(t, q(entity.IncludeExpired())), len(gone))
-	}
+	tenant, ofTenant := Doc{Tenant: "t"}, entity.Filter(entity.Eq(&entity.Fields[Doc]().Tenant, "t"))
+	require.Empty(t, titles(t, deleted.Query(tenant)))
+	require.Empty(t, titles(t, deleted.Scan(ofTenant)))
+	require.Len(t, titles(t, deleted.Query(tenant, entity.IncludeExpired())), len(gone))
+	require.Len(t, titles(t, deleted.Scan(ofTenant, entity.IncludeExpired())), len(gone))
 }
 
 // An item whose key has no parts of its own in the sort key is alone in its partition.
@@ -196,12 +173,10 @@ func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 	h, s := open[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
 	for _, text := range []string{"1", "2", "3"} {
-		_, err := s.Create(t.Context(), Page{ID: "p", Text: text})
-		require.NoError(t, err)
+		entity.Must(s.Create(t.Context(), Page{ID: "p", Text: text}))
 		require.NoError(t, s.Delete(t.Context(), Page{ID: "p"}))
 	}
-	_, err := s.Create(t.Context(), Page{ID: "p"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Page{ID: "p"}))
 	h.Operations()
 	var got []string
 	for c, err := range deleted.Query(Page{ID: "p"}).All(t.Context()) {
@@ -212,11 +187,9 @@ func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 
 	// One request evaluates more than a page of what a filter lets through: the rest is on the next page.
 	q := deleted.Query(Page{ID: "p"}, entity.Limit(2), entity.Filter(entity.Exists(&entity.Fields[Page]().Text)))
-	first, err := q.Page(t.Context(), "")
-	require.NoError(t, err)
+	first := entity.Must(q.Page(t.Context(), ""))
 	require.Len(t, first.Items, 2)
-	second, err := q.Page(t.Context(), first.Next)
-	require.NoError(t, err)
+	second := entity.Must(q.Page(t.Context(), first.Next))
 	require.Len(t, second.Items, 1)
 	require.Equal(t, "3", second.Items[0].Item.Text)
 	require.Empty(t, second.Next)
@@ -238,10 +211,9 @@ func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 		require.ErrorAs(t, err, &mistake, name)
 	}
 	require.Empty(t, h.Operations())
-	page, err := deleted.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), "")
-	require.NoError(t, err)
+	page := entity.Must(deleted.Query(Doc{Tenant: "t"}, entity.Limit(1)).Page(t.Context(), ""))
 	require.NotEmpty(t, page.Next)
-	_, err = deleted.Query(Doc{Tenant: "t2"}, entity.Limit(1)).Page(t.Context(), page.Next)
+	_, err := deleted.Query(Doc{Tenant: "t2"}, entity.Limit(1)).Page(t.Context(), page.Next)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
 	require.NotContains(t, deleted.Query(Doc{Tenant: "hush"}).String(), "hush")
 }
@@ -265,12 +237,10 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 	h.CreateTables()
 	deleted := entity.Must(lifecycle.Of(s))
 	for _, id := range []string{"1", "2", "3"} {
-		_, err := s.Create(t.Context(), paper{Tenant: "T", ID: id})
-		require.NoError(t, err)
+		entity.Must(s.Create(t.Context(), paper{Tenant: "T", ID: id}))
 		require.NoError(t, s.Delete(t.Context(), paper{Tenant: "T", ID: id}))
 	}
-	_, err := deleted.Restore(t.Context(), paper{Tenant: "T", ID: "2"})
-	require.NoError(t, err)
+	entity.Must(deleted.Restore(t.Context(), paper{Tenant: "T", ID: "2"}))
 	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[paper]]{"query": deleted.Query(paper{Tenant: "T"}), "scan": deleted.Scan()} {
 		all, err := q.Collect(t.Context())
 		require.NoError(t, err, name)
@@ -279,8 +249,7 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 			ids = append(ids, c.Item.ID)
 		}
 		require.ElementsMatch(t, []string{"1", "3"}, ids, name)
-		n, err := q.Count(t.Context())
-		require.NoError(t, err)
+		n := entity.Must(q.Count(t.Context()))
 		require.Equal(t, 2, n)
 	}
 }
@@ -299,27 +268,26 @@ func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
 	t.Parallel()
 	h, s := open[Note](t)
 	deleted := entity.Must(lifecycle.Of(s))
-	_, err := s.Create(t.Context(), Note{ID: "n", Text: "old"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Note{ID: "n", Text: "old"}))
 	require.NoError(t, s.Delete(t.Context(), Note{ID: "n"}))
 	require.Equal(t, strconv.FormatInt(hour0.Unix()+90, 10), h.end(t, "_ttl"))
-	out, err := h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table})
-	require.NoError(t, err)
+	out := entity.Must(h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table}))
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
 
 	h.Clock.Move(89 * time.Second)
-	_, err = deleted.Get(t.Context(), Note{ID: "n"})
-	require.NoError(t, err)
+	entity.Must(deleted.Get(t.Context(), Note{ID: "n"}))
 	h.Clock.Move(time.Second)
-	_, err = deleted.Get(t.Context(), Note{ID: "n"})
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	n, err := deleted.List(Note{ID: "n"}).Count(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, n)
-	_, err = deleted.Restore(t.Context(), Note{ID: "n"})
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	for name, call := range map[string]func() error{
+		"Get":     func() error { return second(deleted.Get(t.Context(), Note{ID: "n"})) },
+		"List":    func() error { return second(deleted.List(Note{ID: "n"}).First(t.Context())) },
+		"Restore": func() error { return second(deleted.Restore(t.Context(), Note{ID: "n"})) },
+		"Update": func() error {
+			return second(s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new")))
+		},
+	} {
+		err := call()
+		require.ErrorIs(t, err, entity.ErrNotFound, name)
+		require.NotErrorIs(t, err, entity.ErrDeleted, name)
+	}
 	require.Len(t, h.Items(), 1, "DynamoDB has not removed the copy")
-	_, err = s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new"))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.NotErrorIs(t, err, entity.ErrDeleted)
 }

@@ -1,6 +1,8 @@
 package lifecycle_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,38 +29,37 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 	h, store := lower[Cased](t)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
-	_, err := store.Create(ctx, Cased{ID: "C-1", Name: "x"})
-	require.NoError(t, err)
-	_, err = store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y"))
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	require.ErrorIs(t, store.Delete(ctx, other), entity.ErrKeyCase)
+	refused := func(calls map[string]func() error) {
+		t.Helper()
+		for name, call := range calls {
+			require.ErrorIs(t, call(), entity.ErrKeyCase, name)
+		}
+	}
+	past := map[string]func() error{
+		"history.Get":  func() error { return second(history.Get(ctx, other, 1)) },
+		"history.List": func() error { return second(history.List(other).Collect(ctx)) },
+	}
+	entity.Must(store.Create(ctx, Cased{ID: "C-1", Name: "x"}))
+	refused(map[string]func() error{
+		"Update": func() error { return second(store.Update(ctx, other, entity.Set(&entity.Fields[Cased]().Name, "y"))) },
+		"Delete": func() error { return store.Delete(ctx, other) },
+	})
 	require.NoError(t, store.Delete(ctx, own))
-	_, err = deleted.Restore(ctx, other)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = deleted.Get(ctx, other)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = history.Get(ctx, other, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	_, err = history.List(other).Collect(ctx)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	require.ErrorIs(t, store.Purge(ctx, other), entity.ErrKeyCase)
-	got, err := deleted.Restore(ctx, own)
-	require.NoError(t, err)
-	require.Equal(t, "C-1", got.ID)
-	require.EqualValues(t, 3, got.Version)
-	_, err = history.Get(ctx, other, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
+	refused(past)
+	refused(map[string]func() error{
+		"Restore":     func() error { return second(deleted.Restore(ctx, other)) },
+		"deleted.Get": func() error { return second(deleted.Get(ctx, other)) },
+		"Purge":       func() error { return store.Purge(ctx, other) },
+	})
+	got := entity.Must(deleted.Restore(ctx, own))
+	require.Equal(t, Cased{ID: "C-1", Name: "x", Version: 3}, got)
+	refused(past)
 	require.NoError(t, store.Delete(ctx, own))
-	copied, err := deleted.Get(ctx, own)
-	require.NoError(t, err)
+	copied := entity.Must(deleted.Get(ctx, own))
 	h.RemoveItem(h.Key("$app#v1#cased#c-1", "$app#v1#cased#deleted#"+copied.DeletedAt.Format("2006-01-02T15:04:05.000000000Z")))
-	_, err = history.Get(ctx, other, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase, "of which there are snapshots alone")
-	_, err = history.List(other).Collect(ctx)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
+	refused(past) // of snapshots alone
 	require.NoError(t, store.Purge(ctx, own))
-	_, err = store.Create(ctx, other)
-	require.NoError(t, err)
+	entity.Must(store.Create(ctx, other))
 }
 
 // Reserved has lower-case keys, and copies that keep their value.
@@ -114,9 +115,8 @@ func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes
 func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
 	t.Parallel()
 	_, s := lower[Cased](t)
-	_, err := s.Create(t.Context(), Cased{ID: "C-1", Name: "x"})
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), Cased{ID: "c-1"})
+	entity.Must(s.Create(t.Context(), Cased{ID: "C-1", Name: "x"}))
+	_, err := s.Create(t.Context(), Cased{ID: "c-1"})
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.NotErrorIs(t, err, entity.ErrDeleted)
@@ -127,49 +127,37 @@ func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
 
 func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 	t.Parallel()
-	t.Run("history and soft delete", func(t *testing.T) {
-		t.Parallel()
-		h, s := lower[Cased](t)
-		ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
-		_, err := s.Create(ctx, own)
-		require.NoError(t, err)
-		require.NoError(t, s.Delete(ctx, own))
-		refusedBirths(t, h, s, other, entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted)
-		got, err := entity.Must(versioned.Of(s)).List(own).Collect(ctx)
-		require.NoError(t, err)
-		require.Len(t, got, 2)
-		_, err = entity.Must(lifecycle.Of(s)).Restore(ctx, own)
-		require.NoError(t, err)
-	})
+	deleted := []error{entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted}
+	restore := func(ctx context.Context, s *entity.Store[Cased]) error {
+		require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(Cased{ID: "C-1"}).Collect(ctx)), 2)
+		return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Cased{ID: "C-1"}))
+	}
+	t.Run("history and soft delete", func(t *testing.T) { t.Parallel(); ended(t, Cased{ID: "C-1"}, Cased{ID: "c-1"}, restore, deleted...) })
 	t.Run("reserving soft delete", func(t *testing.T) {
 		t.Parallel()
-		h, s := lower[Reserved](t)
-		ctx, own := t.Context(), Reserved{ID: "C-1", Email: "x"}
-		_, err := s.Create(ctx, own)
-		require.NoError(t, err)
-		require.NoError(t, s.Delete(ctx, own))
-		refusedBirths(t, h, s, Reserved{ID: "c-1"}, entity.ErrKeyCase, entity.ErrExists, entity.ErrDeleted)
-		_, err = entity.Must(lifecycle.Of(s)).Restore(ctx, own)
-		require.NoError(t, err)
+		ended(t, Reserved{ID: "C-1", Email: "x"}, Reserved{ID: "c-1"}, func(ctx context.Context, s *entity.Store[Reserved]) error {
+			return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Reserved{ID: "C-1"}))
+		}, deleted...)
 	})
 	t.Run("history", func(t *testing.T) {
 		t.Parallel()
-		h, s := lower[Chronicle](t)
-		ctx, own := t.Context(), Chronicle{ID: "C-1"}
-		_, err := s.Create(ctx, own)
-		require.NoError(t, err)
-		require.NoError(t, s.Delete(ctx, own))
-		refusedBirths(t, h, s, Chronicle{ID: "c-1"}, entity.ErrKeyCase)
-		_, err = s.Create(ctx, own)
-		require.NoError(t, err)
-		got, err := entity.Must(versioned.Of(s)).List(own).Collect(ctx)
-		require.NoError(t, err)
-		require.Len(t, got, 2)
-		require.NoError(t, s.Delete(ctx, own))
-		require.NoError(t, s.Purge(ctx, own))
-		_, err = s.Create(ctx, Chronicle{ID: "c-1"})
-		require.NoError(t, err)
+		own, other := Chronicle{ID: "C-1"}, Chronicle{ID: "c-1"}
+		ended(t, own, other, func(ctx context.Context, s *entity.Store[Chronicle]) error {
+			entity.Must(s.Create(ctx, own))
+			require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(own).Collect(ctx)), 2)
+			return errors.Join(s.Delete(ctx, own), s.Purge(ctx, own), second(s.Create(ctx, other)))
+		}, entity.ErrKeyCase)
 	})
+}
+
+// ended creates and deletes an item. One of another spelling must be refused with all classes, and leave no trace.
+func ended[T any](t *testing.T, own, other T, then func(context.Context, *entity.Store[T]) error, classes ...error) {
+	t.Helper()
+	h, s := lower[T](t)
+	entity.Must(s.Create(t.Context(), own))
+	require.NoError(t, s.Delete(t.Context(), own))
+	refusedBirths(t, h, s, other, classes...)
+	require.NoError(t, then(t.Context(), s))
 }
 
 // CasedPage has lower-case keys, and lives that begin without a look at earlier ones.
@@ -187,22 +175,18 @@ func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 	deleted := entity.Must(lifecycle.Of(s))
 	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
 	for _, v := range []CasedPage{upper, low, low} {
-		_, err := s.Create(ctx, v)
-		require.NoError(t, err)
+		entity.Must(s.Create(ctx, v))
 		require.NoError(t, s.Delete(ctx, v))
 	}
 	for v, n := range map[CasedPage]int{upper: 1, low: 2} {
-		list, err := deleted.List(v).Collect(ctx)
-		require.NoError(t, err)
+		list := entity.Must(deleted.List(v).Collect(ctx))
 		require.Len(t, list, n)
-		got, err := deleted.Get(ctx, v)
-		require.NoError(t, err)
+		got := entity.Must(deleted.Get(ctx, v))
 		require.Equal(t, v.ID, got.Item.ID)
 	}
-	got, err := deleted.Restore(ctx, upper)
-	require.NoError(t, err)
+	got := entity.Must(deleted.Restore(ctx, upper))
 	require.Equal(t, "C-1", got.ID)
-	_, err = deleted.Get(ctx, upper)
+	_, err := deleted.Get(ctx, upper)
 	require.ErrorIs(t, err, entity.ErrKeyCase, "there are copies of another spelling alone")
 	_, err = deleted.Restore(ctx, low)
 	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item exists, in another case")
@@ -222,12 +206,10 @@ func TestKeyCase_PurgeTakesWhatHasSharedTheKey(t *testing.T) {
 			t.Parallel()
 			h, s := lower[Chronicle](t)
 			ctx := t.Context()
-			_, err := s.Create(ctx, Chronicle{ID: "C-1"})
-			require.NoError(t, err)
+			entity.Must(s.Create(ctx, Chronicle{ID: "C-1"}))
 			require.NoError(t, s.Delete(ctx, Chronicle{ID: "C-1"}))
 			plain := dbtest.Declare[Forgetful](t, h.Open(h.Raw))
-			_, err = plain.Create(ctx, Forgetful{ID: "c-1"})
-			require.NoError(t, err)
+			entity.Must(plain.Create(ctx, Forgetful{ID: "c-1"}))
 			require.NoError(t, s.Delete(ctx, Chronicle{ID: "c-1"}))
 			require.Greater(t, len(h.Items()), 3)
 			require.NoError(t, s.Purge(ctx, Chronicle{ID: spelling}))

@@ -55,6 +55,37 @@ func (h *lab) ends(t *testing.T, attr string, base time.Time, d time.Duration) {
 	require.Equal(t, strconv.FormatInt(base.Unix()+int64(d/time.Second), 10), h.end(t, attr))
 }
 
+// change is a write to the only item of a table, the requests that it takes, and the end that it leaves.
+type change struct {
+	what     string
+	write    func() error
+	requests []string  // nil: any
+	end      time.Time // zero: the item has none
+}
+
+// run makes changes one after the other. The end is that in attr.
+func (h *lab) run(t *testing.T, attr string, changes []change) {
+	t.Helper()
+	for _, c := range changes {
+		h.Operations()
+		require.NoError(t, c.write(), c.what)
+		if requests := h.Operations(); c.requests != nil {
+			require.Equal(t, c.requests, requests, c.what)
+		}
+		want := ""
+		if !c.end.IsZero() {
+			want = strconv.FormatInt(c.end.Unix(), 10)
+		}
+		require.Equal(t, want, h.end(t, attr), c.what)
+	}
+}
+
+// second is the error of a verb that returns an item too.
+func second[T any](_ T, err error) error { return err }
+
+// third is the error of an upsert.
+func third[T any](_ T, _ bool, err error) error { return err }
+
 // beside opens another store of T on the lab's table, whose requests no test holds.
 func beside[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()

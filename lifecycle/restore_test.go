@@ -28,12 +28,11 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 			t.Parallel()
 			h, s := open[Page](t)
 			deleted := entity.Must(lifecycle.Of(s))
-			others, theirs := beside[Page](t, h)
+			others, copies := beside[Page](t, h)
 			ctx, key := t.Context(), Page{ID: "p"}
-			_, err := others.Create(ctx, Page{ID: "p", Text: "x"})
-			require.NoError(t, err)
+			entity.Must(others.Create(ctx, Page{ID: "p", Text: "x"}))
 			remove := func() { h.Clock.Move(time.Second); require.NoError(t, others.Delete(ctx, key)) }
-			restore := func() { h.Clock.Move(time.Second); _, err := theirs.Restore(ctx, key); require.NoError(t, err) }
+			restore := func() { h.Clock.Move(time.Second); entity.Must(copies.Restore(ctx, key)) }
 			moves := []func(){nil, remove, restore, remove}
 			if start {
 				remove()
@@ -60,7 +59,7 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, []string{"Query", "Query", "Query"}, h.Operations())
 	others, _ := beside[Page](t, h)
-	create := func() { _, err := others.Create(t.Context(), Page{ID: "p"}); require.NoError(t, err) }
+	create := func() { entity.Must(others.Create(t.Context(), Page{ID: "p"})) }
 	_, err = between(t, h.Wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 }
@@ -74,8 +73,7 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 	var want []string
 	for n, back := range []time.Duration{0, time.Hour, -time.Minute, 24 * time.Hour} {
 		text := string(rune('a' + n))
-		_, err := s.Create(ctx, Page{ID: "p", Text: text})
-		require.NoError(t, err)
+		entity.Must(s.Create(ctx, Page{ID: "p", Text: text}))
 		h.Clock.Move(-back)
 		h.Operations()
 		require.NoError(t, s.Delete(ctx, key))
@@ -84,21 +82,18 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 		} else {
 			require.Equal(t, []string{"Query", "Query", "TransactWriteItems"}, h.Operations())
 		}
-		newest, err := deleted.Get(ctx, key)
-		require.NoError(t, err)
+		newest := entity.Must(deleted.Get(ctx, key))
 		require.Equal(t, text, newest.Item.Text)
 		want = append([]string{text}, want...)
 	}
-	copies, err := deleted.List(key).Collect(ctx)
-	require.NoError(t, err)
+	copies := entity.Must(deleted.List(key).Collect(ctx))
 	var got []string
 	for i, c := range copies {
 		got = append(got, c.Item.Text)
 		require.True(t, i == 0 || c.DeletedAt.Before(copies[i-1].DeletedAt))
 	}
 	require.Equal(t, want, got)
-	restored, err := deleted.Restore(ctx, key)
-	require.NoError(t, err)
+	restored := entity.Must(deleted.Restore(ctx, key))
 	require.Equal(t, "d", restored.Text)
 }
 
@@ -108,12 +103,10 @@ func TestDelete_ManyTimesWithinOneUnitOfTheClock(t *testing.T) {
 	h, s := open[Account](t)
 	deleted := entity.Must(lifecycle.Of(s))
 	for range 13 {
-		_, err := s.Create(t.Context(), Account{ID: "a"})
-		require.NoError(t, err)
+		entity.Must(s.Create(t.Context(), Account{ID: "a"}))
 		require.NoError(t, s.Delete(t.Context(), Account{ID: "a"}))
 	}
-	n, err := deleted.List(Account{ID: "a"}).Count(t.Context())
-	require.NoError(t, err)
+	n := entity.Must(deleted.List(Account{ID: "a"}).Count(t.Context()))
 	require.Equal(t, 13, n)
 	require.Equal(t, hour0, h.Clock.Now())
 }
@@ -124,20 +117,16 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	h, s := open[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
 	ctx, key := t.Context(), Page{ID: "p"}
-	_, err := s.Create(ctx, Page{ID: "p", Text: "first"})
-	require.NoError(t, err)
+	entity.Must(s.Create(ctx, Page{ID: "p", Text: "first"}))
 	require.NoError(t, s.Delete(ctx, key))
-	_, err = s.Create(ctx, Page{ID: "p", Text: "second"})
-	require.NoError(t, err)
+	entity.Must(s.Create(ctx, Page{ID: "p", Text: "second"}))
 	var held entity.Image
-	_, err = s.Get(ctx, key, entity.KeepImage(&held))
-	require.NoError(t, err)
+	entity.Must(s.Get(ctx, key, entity.KeepImage(&held)))
 	h.Clock.Move(-time.Hour)
 	h.Operations()
 	require.NoError(t, s.Delete(ctx, key, entity.FromImage(&held)))
 	require.Equal(t, []string{"Query", "TransactWriteItems"}, h.Operations())
-	newest, err := deleted.Get(ctx, key)
-	require.NoError(t, err)
+	newest := entity.Must(deleted.Get(ctx, key))
 	require.Equal(t, "second", newest.Item.Text)
 }
 
@@ -146,21 +135,16 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 	t.Helper()
 	h, s = open[Reserved](t)
-	others, theirs := beside[Reserved](t, h)
+	others, copies := beside[Reserved](t, h)
 	ctx := t.Context()
-	_, err := others.Create(ctx, Reserved{ID: "r", Email: "x"})
-	require.NoError(t, err)
+	entity.Must(others.Create(ctx, Reserved{ID: "r", Email: "x"}))
 	require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
-	first, err := theirs.Get(ctx, Reserved{ID: "r"})
-	require.NoError(t, err)
+	first := entity.Must(copies.Get(ctx, Reserved{ID: "r"}))
 	return h, s, func() {
-		_, err := theirs.Restore(ctx, Reserved{ID: "r"})
-		require.NoError(t, err)
-		_, err = others.Update(ctx, Reserved{ID: "r"}, entity.Set(&entity.Fields[Reserved]().Email, "y"))
-		require.NoError(t, err)
+		entity.Must(copies.Restore(ctx, Reserved{ID: "r"}))
+		entity.Must(others.Update(ctx, Reserved{ID: "r"}, entity.Set(&entity.Fields[Reserved]().Email, "y")))
 		require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
-		second, err := theirs.Get(ctx, Reserved{ID: "r"})
-		require.NoError(t, err)
+		second := entity.Must(copies.Get(ctx, Reserved{ID: "r"}))
 		require.Equal(t, first.DeletedAt, second.DeletedAt)
 	}
 }
@@ -194,8 +178,7 @@ func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
 			h, s, move := lived(t)
 			deleted := entity.Must(lifecycle.Of(s))
 			beforeWrite(h.Wire, move)
-			got, err := restore(t.Context(), deleted)
-			require.NoError(t, err)
+			got := entity.Must(restore(t.Context(), deleted))
 			require.Equal(t, "y", got.Email)
 			require.Len(t, h.Items(), 2, "the item and its sentinel")
 		})

@@ -31,11 +31,9 @@ var token = Token{User: "u", ID: "t"}
 func lapsed(t *testing.T) (*lab, *entity.Store[Token]) {
 	t.Helper()
 	h, s := open[Token](t)
-	_, err := s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Token{User: "u", ID: "t", Scope: "all", Uses: 7}))
 	h.Clock.Move(time.Hour)
-	_, err = s.Create(t.Context(), Token{User: "u", ID: "live", Scope: "all"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Token{User: "u", ID: "live", Scope: "all"}))
 	h.Operations()
 	return h, s
 }
@@ -45,15 +43,12 @@ func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
 	h, s := lapsed(t)
 	_, err := s.Get(t.Context(), token)
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	got, err := s.Get(t.Context(), token, entity.IncludeExpired())
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), token, entity.IncludeExpired()))
 	require.Equal(t, 7, got.Uses)
-	many, err := s.GetMany(t.Context(), []Token{token, {User: "u", ID: "live"}})
-	require.NoError(t, err)
+	many := entity.Must(s.GetMany(t.Context(), []Token{token, {User: "u", ID: "live"}}))
 	require.Nil(t, many[0])
 	require.NotNil(t, many[1])
-	many, err = s.GetMany(t.Context(), []Token{token}, entity.IncludeExpired())
-	require.NoError(t, err)
+	many = entity.Must(s.GetMany(t.Context(), []Token{token}, entity.IncludeExpired()))
 	require.NotNil(t, many[0])
 	into := token
 	load := s.Op().GetInto(&into)
@@ -124,8 +119,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			got, err := s.Get(t.Context(), token)
-			require.NoError(t, err)
+			got := entity.Must(s.Get(t.Context(), token))
 			require.Equal(t, Token{User: "u", ID: "t", Uses: 1, Version: 1}, got, "a new life keeps nothing of the old one")
 		})
 	}
@@ -134,8 +128,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
 	t.Parallel()
 	h, _ := open[Token](t)
-	out, err := h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table})
-	require.NoError(t, err)
+	out := entity.Must(h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table}))
 	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
 	require.Equal(t, "ends", *out.TimeToLiveDescription.AttributeName)
 	require.NoError(t, h.DB.Verify(t.Context()))
@@ -150,11 +143,9 @@ func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 		_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
 		return err
 	}, func() {
-		_, err := dbtest.Declare[Token](t, h.Open(h.Raw)).Create(t.Context(), Token{User: "u", ID: "t", Uses: 2})
-		require.NoError(t, err)
+		entity.Must(dbtest.Declare[Token](t, h.Open(h.Raw)).Create(t.Context(), Token{User: "u", ID: "t", Uses: 2}))
 	}))
-	got, err := s.Get(t.Context(), token, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), token, entity.Consistent()))
 	require.Equal(t, 1, got.Uses)
 	require.EqualValues(t, 2, got.Version, "it is the second write of the new life")
 }

@@ -1,6 +1,8 @@
 package lifecycle_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,160 +63,92 @@ type Trial struct {
 func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
 	t.Parallel()
 	h, s := open[Reading](t)
-	r := Reading{Device: "d", Taken: hour0.UnixMilli(), ID: "r", Celsius: 20}
-	f := entity.Fields[Reading]()
+	ctx, f, r := t.Context(), entity.Fields[Reading](), Reading{Device: "d", Taken: hour0.UnixMilli(), ID: "r", Celsius: 20}
 	h.Clock.Move(day) // the clock does not matter
-	_, err := s.Create(t.Context(), r)
-	require.NoError(t, err)
-	h.ends(t, "expiration_time", hour0, 30*day)
-	_, err = s.Update(t.Context(), r, entity.Set(&f.Celsius, 21))
-	require.NoError(t, err)
-	_, err = s.Put(t.Context(), r)
-	require.NoError(t, err)
-	_, _, err = s.Upsert(t.Context(), r)
-	require.NoError(t, err)
-	_, _, err = s.Upsert(t.Context(), r, entity.Idempotent())
-	require.NoError(t, err)
-	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "GetItem", "TransactWriteItems"}, h.Operations())
-	h.ends(t, "expiration_time", hour0, 30*day)
-	require.NoError(t, s.Delete(t.Context(), r))
-
-	_, created, err := s.Upsert(t.Context(), r)
-	require.NoError(t, err)
-	require.True(t, created)
-	h.ends(t, "expiration_time", hour0, 30*day)
+	end := hour0.Add(30 * day)
+	h.run(t, "expiration_time", []change{
+		{"Create", func() error { return second(s.Create(ctx, r)) }, put, end},
+		{"Update", func() error { return second(s.Update(ctx, r, entity.Set(&f.Celsius, 21))) }, update, end},
+		{"Put", func() error { return second(s.Put(ctx, r)) }, update, end},
+		{"Upsert", func() error { return third(s.Upsert(ctx, r)) }, update, end},
+		{"Upsert that can be repeated", func() error { return third(s.Upsert(ctx, r, entity.Idempotent())) }, []string{"GetItem", "TransactWriteItems"}, end},
+		{"Upsert after a delete", func() error { return errors.Join(s.Delete(ctx, r), third(s.Upsert(ctx, r))) }, nil, end},
+	})
 }
 
 func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 	t.Parallel()
 	h, s := open[Lease](t)
-	f, seen := entity.Fields[Lease](), hour0
-	key := Lease{ID: "l"}
-	step := func(requests ...string) {
-		t.Helper()
-		require.Equal(t, requests, h.Operations())
-		if seen.IsZero() {
-			require.Empty(t, h.end(t, "ends"), "nothing to count from")
-			return
-		}
-		h.ends(t, "ends", seen, time.Hour)
-		require.Contains(t, h.Items()[0], "gsi1sk", "the index follows")
-	}
-	next := func() time.Time { seen = seen.Add(time.Minute); return seen }
-	_, err := s.Create(t.Context(), Lease{ID: "l", Seen: next(), Note: "n"})
-	require.NoError(t, err)
-	step("PutItem")
-	got, err := s.Update(t.Context(), key, entity.Set(&f.Seen, next()))
-	require.NoError(t, err)
-	require.Equal(t, seen.Unix()+3600, got.Ends)
-	step("UpdateItem")
-	_, err = s.Update(t.Context(), key, entity.Set(&f.Note, "m"))
-	require.NoError(t, err)
-	step("UpdateItem")
-	_, _, err = s.Upsert(t.Context(), Lease{ID: "l", Seen: next()})
-	require.NoError(t, err)
-	step("UpdateItem")
-	_, _, err = s.Upsert(t.Context(), Lease{ID: "l", Note: "left alone"})
-	require.NoError(t, err)
-	step("UpdateItem")
-	_, err = s.Put(t.Context(), Lease{ID: "l", Seen: next()})
-	require.NoError(t, err)
-	step("UpdateItem")
-	_, err = s.Modify(t.Context(), key, func(l *Lease) error { l.Seen = next(); return nil })
-	require.NoError(t, err)
-	step("GetItem", "PutItem")
-	seen = h.Clock.Move(10 * time.Minute)
-	due, err := s.Touch(t.Context(), key, &f.Seen, time.Minute)
-	require.NoError(t, err)
-	require.True(t, due)
-	step("UpdateItem")
-	require.NoError(t, h.DB.Transact(t.Context(), s.Op().Update(key, entity.Set(&f.Seen, next()))))
-	step("UpdateItem")
-
-	mine := seen.Add(day)
-	got, err = s.Update(t.Context(), key, entity.Set(&f.Seen, next()), entity.Set(&f.Ends, mine.Unix()))
-	require.NoError(t, err)
-	require.Equal(t, mine.Unix(), got.Ends, "what the caller gives wins")
-	_, err = s.Update(t.Context(), key, entity.Set(&f.Note, "stays"))
-	require.NoError(t, err)
-	h.ends(t, "ends", mine, 0)
-	h.Operations()
-	_, err = s.Update(t.Context(), key, entity.Set(&f.Seen, next()))
-	require.NoError(t, err)
-	step("UpdateItem")
-	seen = time.Time{}
-	_, err = s.Update(t.Context(), key, entity.Remove(&f.Seen))
-	require.NoError(t, err)
-	step("GetItem", "PutItem") // the index key, which is removed too, is composed from the stored item
-	_, err = s.Update(t.Context(), key, entity.Set(&f.Seen, hour0), entity.Remove(&f.Ends))
-	require.NoError(t, err)
-	require.Empty(t, h.end(t, "ends"), "taken away on purpose")
-	h.Operations()
-	_, err = s.Put(t.Context(), key)
-	require.NoError(t, err)
-	step("UpdateItem")
+	ctx, f, key := t.Context(), entity.Fields[Lease](), Lease{ID: "l"}
+	minute := func(n int) time.Time { return hour0.Add(time.Duration(n) * time.Minute) }
+	end := func(n int) time.Time { return minute(n).Add(time.Hour) }
+	seen := func(n int) entity.UpdateOption { return entity.Set(&f.Seen, minute(n)) }
+	own := hour0.Add(day)
+	h.run(t, "ends", []change{
+		{"Create", func() error { return second(s.Create(ctx, Lease{ID: "l", Seen: minute(1), Note: "n"})) }, put, end(1)},
+		{"Update of the time", func() error {
+			got, err := s.Update(ctx, key, seen(2))
+			require.Equal(t, end(2).Unix(), got.Ends)
+			return err
+		}, update, end(2)},
+		{"Update of another field", func() error { return second(s.Update(ctx, key, entity.Set(&f.Note, "m"))) }, update, end(2)},
+		{"Upsert with the time", func() error { return third(s.Upsert(ctx, Lease{ID: "l", Seen: minute(3)})) }, update, end(3)},
+		{"Upsert without it", func() error { return third(s.Upsert(ctx, Lease{ID: "l", Note: "left alone"})) }, update, end(3)},
+		{"Put", func() error { return second(s.Put(ctx, Lease{ID: "l", Seen: minute(4)})) }, update, end(4)},
+		{"Modify", func() error {
+			return second(s.Modify(ctx, key, func(l *Lease) error { l.Seen = minute(5); return nil }))
+		}, getPut, end(5)},
+		{"Touch", func() error { h.Clock.Set(minute(15), 0); return second(s.Touch(ctx, key, &f.Seen, time.Minute)) }, update, end(15)},
+		{"Transact", func() error { return h.DB.Transact(ctx, s.Op().Update(key, seen(16))) }, update, end(16)},
+	})
+	require.Contains(t, h.Items()[0], "gsi1sk", "the index follows")
+	h.run(t, "ends", []change{
+		{"an end that the caller gives", func() error { return second(s.Update(ctx, key, seen(17), entity.Set(&f.Ends, own.Unix()))) }, nil, own},
+		{"another field, which keeps it", func() error { return second(s.Update(ctx, key, entity.Set(&f.Note, "stays"))) }, nil, own},
+		{"the time, which replaces it", func() error { return second(s.Update(ctx, key, seen(18))) }, update, end(18)},
+		// The index key, which is removed too, is composed from the stored item.
+		{"no time any more", func() error { return second(s.Update(ctx, key, entity.Remove(&f.Seen))) }, getPut, time.Time{}},
+		{"an end removed on purpose", func() error { return second(s.Update(ctx, key, seen(0), entity.Remove(&f.Ends))) }, nil, time.Time{}},
+		{"Put without a time", func() error { return second(s.Put(ctx, key)) }, update, time.Time{}},
+	})
 }
 
 func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 	t.Parallel()
 	h, s := open[Counter](t)
-	f, at := entity.Fields[Counter](), uint64(hour0.Unix())
-	_, err := s.Create(t.Context(), Counter{ID: "c"})
-	require.NoError(t, err)
-	require.Empty(t, h.end(t, "ends"))
-	h.Operations()
-	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.SetIfNotExists(&f.Once, &at))
-	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "PutItem"}, h.Operations())
-	h.ends(t, "ends", hour0, time.Hour)
-	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.Add(f.Once, 60))
-	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "PutItem"}, h.Operations())
-	h.ends(t, "ends", hour0, time.Hour+time.Minute)
-	zero := uint64(0)
-	_, err = s.Update(t.Context(), Counter{ID: "c"}, entity.Set(&f.Once, &zero))
-	require.NoError(t, err)
-	require.Empty(t, h.end(t, "ends"), "zero is no time")
+	ctx, f, key := t.Context(), entity.Fields[Counter](), Counter{ID: "c"}
+	at, zero := uint64(hour0.Unix()), uint64(0)
+	h.run(t, "ends", []change{
+		{"Create", func() error { return second(s.Create(ctx, key)) }, nil, time.Time{}},
+		{"once", func() error { return second(s.Update(ctx, key, entity.SetIfNotExists(&f.Once, &at))) }, getPut, hour0.Add(time.Hour)},
+		{"add", func() error { return second(s.Update(ctx, key, entity.Add(f.Once, 60))) }, getPut, hour0.Add(time.Hour + time.Minute)},
+		{"zero is no time", func() error { return second(s.Update(ctx, key, entity.Set(&f.Once, &zero))) }, nil, time.Time{}},
+	})
 }
 
 func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
 	t.Parallel()
 	h, cache := open[Cache](t)
-	c := entity.Fields[Cache]()
-	_, err := cache.Create(t.Context(), Cache{ID: "c"})
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, time.Minute)
-	for _, write := range []func() error{
+	ctx, c, key := t.Context(), entity.Fields[Cache](), Cache{ID: "c"}
+	for n, write := range []func() error{
+		func() error { return second(cache.Create(ctx, key)) },
+		func() error { return second(cache.Update(ctx, key, entity.Set(&c.Note, "a"))) },
+		func() error { return third(cache.Upsert(ctx, key)) },
+		func() error { return second(cache.Put(ctx, key)) },
 		func() error {
-			_, err := cache.Update(t.Context(), Cache{ID: "c"}, entity.Set(&c.Note, "a"))
-			return err
-		},
-		func() error { _, _, err := cache.Upsert(t.Context(), Cache{ID: "c"}); return err },
-		func() error { _, err := cache.Put(t.Context(), Cache{ID: "c"}); return err },
-		func() error {
-			_, err := cache.Modify(t.Context(), Cache{ID: "c"}, func(c *Cache) error { c.Note = "b"; return nil })
-			return err
+			return second(cache.Modify(ctx, key, func(c *Cache) error { c.Note = "b"; return nil }))
 		},
 	} {
 		now := h.Clock.Move(30 * time.Second)
-		require.NoError(t, write())
-		h.ends(t, "ends", now, time.Minute)
+		h.run(t, "ends", []change{{fmt.Sprint("write ", n), write, nil, now.Add(time.Minute)}})
 	}
-	h.Operations()
 
 	h, trial := open[Trial](t)
-	f := entity.Fields[Trial]()
-	_, _, err = trial.Upsert(t.Context(), Trial{ID: "t"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "PutItem"}, h.Operations(), "whether created_at changes can only be read")
-	h.Clock.Move(day)
-	_, _, err = trial.Upsert(t.Context(), Trial{ID: "t", Note: "a"})
-	require.NoError(t, err)
-	_, err = trial.Put(t.Context(), Trial{ID: "t", Note: "b"})
-	require.NoError(t, err)
-	h.Operations()
-	_, err = trial.Update(t.Context(), Trial{ID: "t"}, entity.Set(&f.Note, "c"))
-	require.NoError(t, err)
-	require.Equal(t, []string{"UpdateItem"}, h.Operations())
-	h.ends(t, "ends", hour0, 7*day)
+	f, end := entity.Fields[Trial](), hour0.Add(7*day)
+	h.run(t, "ends", []change{
+		{"whether created_at changes can only be read", func() error { return third(trial.Upsert(ctx, Trial{ID: "t"})) }, getPut, end},
+		{"Upsert", func() error { h.Clock.Move(day); return third(trial.Upsert(ctx, Trial{ID: "t", Note: "a"})) }, nil, end},
+		{"Put", func() error { return second(trial.Put(ctx, Trial{ID: "t", Note: "b"})) }, nil, end},
+		{"Update", func() error { return second(trial.Update(ctx, Trial{ID: "t"}, entity.Set(&f.Note, "c"))) }, update, end},
+	})
 }

@@ -1,12 +1,14 @@
 package lifecycle_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
@@ -38,47 +40,35 @@ type Ticket struct {
 	Ends time.Time     `dynamodbav:"ends,omitempty" entity:"time=unix"`
 }
 
+var (
+	put, update = []string{"PutItem"}, []string{"UpdateItem"}
+	getPut      = []string{"GetItem", "PutItem"}
+)
+
 func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
 	t.Parallel()
-	for name, begin := range map[string]func(*testing.T, *entity.DB, *entity.Store[Marker]) error{
-		"Create": func(t *testing.T, _ *entity.DB, s *entity.Store[Marker]) error {
-			_, err := s.Create(t.Context(), Marker{ID: "m"})
-			return err
-		},
-		"Upsert": func(t *testing.T, _ *entity.DB, s *entity.Store[Marker]) error {
-			_, created, err := s.Upsert(t.Context(), Marker{ID: "m"})
-			require.True(t, created)
-			return err
-		},
-		"Put": func(t *testing.T, _ *entity.DB, s *entity.Store[Marker]) error {
-			_, err := s.Put(t.Context(), Marker{ID: "m"})
-			return err
-		},
+	m, key := entity.Fields[Marker](), Marker{ID: "m"}
+	for name, begin := range map[string]func(context.Context, *entity.Store[Marker]) error{
+		"Create": func(ctx context.Context, s *entity.Store[Marker]) error { return second(s.Create(ctx, key)) },
+		"Upsert": func(ctx context.Context, s *entity.Store[Marker]) error { return third(s.Upsert(ctx, key)) },
+		"Put":    func(ctx context.Context, s *entity.Store[Marker]) error { return second(s.Put(ctx, key)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, s := open[Marker](t)
-			m := entity.Fields[Marker]()
-			require.NoError(t, begin(t, h.DB, s))
+			ctx, first := t.Context(), hour0.Add(30*day)
+			require.NoError(t, begin(ctx, s))
 			require.Len(t, h.Operations(), 1)
-			h.ends(t, "ends", hour0, 30*day)
-
 			h.Clock.Move(day)
-			_, err := s.Update(t.Context(), Marker{ID: "m"}, entity.Set(&m.Note, "updated"))
-			require.NoError(t, err)
-			_, created, err := s.Upsert(t.Context(), Marker{ID: "m", Note: "merged"})
-			require.NoError(t, err)
-			require.False(t, created)
-			_, err = s.Modify(t.Context(), Marker{ID: "m"}, func(m *Marker) error { m.Note = "modified"; return nil })
-			require.NoError(t, err)
-			require.Equal(t, []string{"UpdateItem", "UpdateItem", "GetItem", "PutItem"}, h.Operations())
-			h.ends(t, "ends", hour0, 30*day)
-
-			got, err := s.Put(t.Context(), Marker{ID: "m", Note: "put"})
-			require.NoError(t, err)
-			require.Equal(t, []string{"UpdateItem"}, h.Operations())
-			require.EqualValues(t, 5, got.Version)
-			h.ends(t, "ends", hour0.Add(day), 30*day)
+			h.run(t, "ends", []change{
+				{"Update", func() error { return second(s.Update(ctx, key, entity.Set(&m.Note, "updated"))) }, update, first},
+				{"Upsert", func() error { return third(s.Upsert(ctx, Marker{ID: "m", Note: "merged"})) }, update, first},
+				{"Modify", func() error {
+					return second(s.Modify(ctx, key, func(m *Marker) error { m.Note = "modified"; return nil }))
+				}, getPut, first},
+				{"Put", func() error { return second(s.Put(ctx, Marker{ID: "m", Note: "put"})) }, update, first.Add(day)},
+			})
+			require.EqualValues(t, 5, entity.Must(s.Get(ctx, key)).Version, "one life")
 		})
 	}
 }
@@ -90,14 +80,11 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 			t.Parallel()
 			h, s := open[Ticket](t)
 			k := entity.Fields[Ticket]()
-			_, err := s.Create(t.Context(), Ticket{ID: "t"})
-			require.NoError(t, err)
-			_, err = s.Update(t.Context(), Ticket{ID: "t"}, entity.Remove(&k.Ends))
-			require.NoError(t, err)
+			entity.Must(s.Create(t.Context(), Ticket{ID: "t"}))
+			entity.Must(s.Update(t.Context(), Ticket{ID: "t"}, entity.Remove(&k.Ends)))
 			require.Empty(t, h.end(t, "ends"), "without it the item lives forever")
 			h.Clock.Move(1000 * day)
-			_, err = s.Get(t.Context(), Ticket{ID: "t"})
-			require.NoError(t, err)
+			entity.Must(s.Get(t.Context(), Ticket{ID: "t"}))
 
 			now := h.Clock.Now()
 			got, _, err := s.Upsert(t.Context(), Ticket{ID: "t", Note: "merged"}, opts...)
@@ -114,78 +101,55 @@ func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
 func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	t.Parallel()
 	h, s := open[Session](t)
-	f, mine := entity.Fields[Session](), hour0.Add(7*day).Unix()
-	_, err := s.Create(t.Context(), Session{ID: "s", Ends: mine})
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day)
-	require.Contains(t, h.Items()[0], "gsi1sk")
-
-	_, err = s.Put(t.Context(), Session{ID: "s"})
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, day)
-	_, err = s.Put(t.Context(), Session{ID: "s", Ends: mine})
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day)
-
-	_, _, err = s.Upsert(t.Context(), Session{ID: "s", Note: "zero is no end"})
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day)
-	_, _, err = s.Upsert(t.Context(), Session{ID: "s", Ends: mine + 60})
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day+time.Minute)
-
-	got, err := s.Update(t.Context(), Session{ID: "s"}, entity.Set(&f.Ends, mine))
-	require.NoError(t, err)
-	require.Equal(t, mine, got.Ends)
-	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.Add(&f.Ends, 60))
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day+time.Minute)
-	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = mine; return nil })
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day)
+	ctx, f, key := t.Context(), entity.Fields[Session](), Session{ID: "s"}
+	none, own, later := time.Time{}, hour0.Add(7*day), hour0.Add(7*day+time.Minute)
+	given := Session{ID: "s", Ends: own.Unix()}
+	modify := func(end int64) func() error {
+		return func() error {
+			return second(s.Modify(ctx, key, func(s *Session) error { s.Ends = end; return nil }))
+		}
+	}
+	h.run(t, "ends", []change{
+		{"Create", func() error { return second(s.Create(ctx, given)) }, nil, own},
+		{"Put without one", func() error { return second(s.Put(ctx, key)) }, nil, hour0.Add(day)},
+		{"Put", func() error { return second(s.Put(ctx, given)) }, nil, own},
+		{"Upsert of zero", func() error { return third(s.Upsert(ctx, Session{ID: "s", Note: "zero is no end"})) }, nil, own},
+		{"Upsert", func() error { return third(s.Upsert(ctx, Session{ID: "s", Ends: later.Unix()})) }, nil, later},
+		{"Update", func() error { return second(s.Update(ctx, key, entity.Set(&f.Ends, own.Unix()))) }, nil, own},
+		{"Update that adds", func() error { return second(s.Update(ctx, key, entity.Add(&f.Ends, 60))) }, nil, later},
+		{"Modify", modify(own.Unix()), nil, own},
+	})
 	byEnd := entity.Must(s.Index("byEnd"))
-	one, err := byEnd.Query(Session{}, entity.Between(&f.Ends, mine, mine)).One(t.Context())
+	one, err := byEnd.Query(Session{}, entity.Between(&f.Ends, own.Unix(), own.Unix())).One(ctx)
 	require.NoError(t, err, "the index follows the end")
-	require.Equal(t, "s", one.ID)
-
-	got, err = s.Update(t.Context(), Session{ID: "s"}, entity.Set(&f.Ends, 0))
-	require.NoError(t, err)
-	require.Zero(t, got.Ends)
-	require.Empty(t, h.end(t, "ends"), "zero seconds would be the year 1970")
+	require.Equal(t, given.Ends, one.Ends)
+	h.run(t, "ends", []change{
+		{"Update to zero seconds, which would be the year 1970", func() error { return second(s.Update(ctx, key, entity.Set(&f.Ends, 0))) }, nil, none},
+		{"Modify after that", modify(own.Unix()), nil, own},
+		{"Modify to zero", modify(0), nil, none},
+	})
 	require.NotContains(t, h.Items()[0], "gsi1sk")
-	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = mine; return nil })
-	require.NoError(t, err)
-	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(s *Session) error { s.Ends = 0; return nil })
-	require.NoError(t, err)
-	require.Empty(t, h.end(t, "ends"))
-	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.SetIfNotExists(&f.Ends, mine))
-	require.NoError(t, err)
-	h.ends(t, "ends", hour0, 7*day)
-	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.SetIfNotExists(&f.Ends, 0))
-	var bad *entity.InputError
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9102", bad.Code)
+	h.run(t, "ends", []change{{"Update once", func() error { return second(s.Update(ctx, key, entity.SetIfNotExists(&f.Ends, own.Unix()))) }, nil, own}})
+	_, err = s.Update(ctx, key, entity.SetIfNotExists(&f.Ends, 0))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
 }
 
 func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 	t.Parallel()
 	h, s := open[Marker](t, lifecycle.After(90*time.Second))
-	_, err := s.Create(t.Context(), Marker{ID: "m"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Marker{ID: "m"}))
 	h.ends(t, "ends", hour0, 90*time.Second)
 
 	same := entity.Must(entity.New[Marker](h.DB))
 	require.Same(t, s, same)
 	same = entity.Must(entity.New[Marker](h.DB, lifecycle.After(90*time.Second)))
 	require.Same(t, s, same)
-	_, err = entity.New[Marker](h.DB, lifecycle.After(time.Hour))
-	var bad *entity.InputError
-	require.ErrorAs(t, err, &bad, "two stores of one entity cannot have two times to live")
-	require.Equal(t, "EDD-9108", bad.Code)
+	_, err := entity.New[Marker](h.DB, lifecycle.After(time.Hour))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
 }
 
-// The item of a transaction has the same end as the item of a call.
-func TestTTL_HoldsInTransactions(t *testing.T) {
+// The item of a transaction or a batch has the same end as the item of a call.
+func TestTTL_HoldsInTransactionsAndBatches(t *testing.T) {
 	t.Parallel()
 	h, s := open[Marker](t)
 	m := entity.Fields[Marker]()
@@ -206,14 +170,9 @@ func TestTTL_HoldsInTransactions(t *testing.T) {
 		require.NotEqual(t, want, it["ends"])
 	}
 	require.EqualValues(t, 1, up.Result().Version, "a new life")
-}
 
-func TestTTL_BatchesGiveAnEnd(t *testing.T) {
-	t.Parallel()
-	h, s := open[Ticket](t)
-	left, err := s.PutMany(t.Context(), []Ticket{{ID: "t"}})
-	require.NoError(t, err)
-	require.Empty(t, left)
+	h, tickets := open[Ticket](t)
+	require.Empty(t, entity.Must(tickets.PutMany(t.Context(), []Ticket{{ID: "t"}})))
 	h.ends(t, "ends", hour0, time.Hour)
 }
 
@@ -221,37 +180,21 @@ func TestTTL_BatchesGiveAnEnd(t *testing.T) {
 func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 	t.Parallel()
 	h, s := open[Session](t, lifecycle.NoExpiry())
-	f := entity.Fields[Session]()
-	end := hour0.Add(time.Hour).Unix()
-	has := func(what string, want int64) {
-		t.Helper()
-		got, err := s.Get(t.Context(), Session{ID: "s"}, entity.Consistent())
-		require.NoError(t, err, what)
-		require.Equal(t, want, got.Ends, what)
-		_, stored := h.Items()[0]["ends"]
-		require.Equal(t, want != 0, stored, what)
-	}
-	_, err := s.Create(t.Context(), Session{ID: "s"})
-	require.NoError(t, err)
-	has("Create", 0)
-	_, _, err = s.Upsert(t.Context(), Session{ID: "s"})
-	require.NoError(t, err)
-	has("Upsert", 0)
-	_, err = s.Update(t.Context(), Session{ID: "s"}, entity.Set(&f.Ends, end))
-	require.NoError(t, err)
-	has("Update with an end", end)
-	_, _, err = s.Upsert(t.Context(), Session{ID: "s"})
-	require.NoError(t, err)
-	has("Upsert over an end", end)
-	_, err = s.Modify(t.Context(), Session{ID: "s"}, func(v *Session) error { v.Note = "kept"; return nil })
-	require.NoError(t, err)
-	has("Modify over an end", end)
-	_, err = s.Put(t.Context(), Session{ID: "s"})
-	require.NoError(t, err)
-	has("Put, which replaces", 0)
-	_, err = s.Put(t.Context(), Session{ID: "s", Ends: end})
-	require.NoError(t, err)
-	has("Put with an end", end)
+	ctx, f, key := t.Context(), entity.Fields[Session](), Session{ID: "s"}
+	none, end := time.Time{}, hour0.Add(time.Hour)
+	given := Session{ID: "s", Ends: end.Unix()}
+	h.run(t, "ends", []change{
+		{"Create", func() error { return second(s.Create(ctx, key)) }, nil, none},
+		{"Upsert", func() error { return third(s.Upsert(ctx, key)) }, nil, none},
+		{"Update with an end", func() error { return second(s.Update(ctx, key, entity.Set(&f.Ends, given.Ends))) }, nil, end},
+		{"Upsert over an end", func() error { return third(s.Upsert(ctx, key)) }, nil, end},
+		{"Modify over an end", func() error {
+			return second(s.Modify(ctx, key, func(v *Session) error { v.Note = "kept"; return nil }))
+		}, nil, end},
+		{"Put, which replaces", func() error { return second(s.Put(ctx, key)) }, nil, none},
+		{"Put with an end", func() error { return second(s.Put(ctx, given)) }, nil, end},
+	})
+	require.Equal(t, given, entity.Must(s.Get(ctx, key)))
 	require.Equal(t, "ends", h.DB.Spec().Tables[0].TTL)
 }
 
@@ -259,35 +202,24 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 func TestNoExpiry_FollowsNoAttribute(t *testing.T) {
 	t.Parallel()
 	h, s := open[Cache](t, lifecycle.NoExpiry())
-	f := entity.Fields[Cache]()
-	_, err := s.Create(t.Context(), Cache{ID: "c"})
-	require.NoError(t, err)
-	h.Clock.Move(time.Hour)
-	_, err = s.Update(t.Context(), Cache{ID: "c"}, entity.Set(&f.Note, "later"))
-	require.NoError(t, err)
-	h.Clock.Move(time.Hour)
-	_, err = s.Put(t.Context(), Cache{ID: "c"})
-	require.NoError(t, err)
-	require.NotContains(t, h.Items()[0], "ends")
+	ctx, f, key := t.Context(), entity.Fields[Cache](), Cache{ID: "c"}
+	h.run(t, "ends", []change{
+		{"Create", func() error { return second(s.Create(ctx, key)) }, nil, time.Time{}},
+		{"Update", func() error {
+			h.Clock.Move(time.Hour)
+			return second(s.Update(ctx, key, entity.Set(&f.Note, "later")))
+		}, nil, time.Time{}},
+		{"Put", func() error { return second(s.Put(ctx, key)) }, nil, time.Time{}},
+	})
 	h.Clock.Move(1000 * time.Hour)
-	_, err = s.Get(t.Context(), Cache{ID: "c"})
-	require.NoError(t, err)
+	entity.Must(s.Get(ctx, key))
 
 	_ = entity.Must(entity.New[Cache](h.DB, lifecycle.NoExpiry()))
-	_, err = entity.New[Cache](h.DB, lifecycle.After(time.Minute))
+	_, err := entity.New[Cache](h.DB, lifecycle.After(time.Minute))
 	require.Equal(t, "EDD-9108", codeOf(err))
 	_ = entity.Must(entity.New[Session](h.DB))
 	_, err = entity.New[Session](h.DB, lifecycle.NoExpiry())
 	require.Equal(t, "EDD-9108", codeOf(err))
-}
-
-// Parcel expires by a count of seconds that a caller may give.
-type Parcel struct {
-	_    entity.Key    `name:"Parcel" pk:"$#{id}" sk:"$"`
-	_    lifecycle.TTL `attr:"ends" after:"1d"`
-	ID   string        `dynamodbav:"id"`
-	Ends int64         `dynamodbav:"ends,omitempty"`
-	Note string        `dynamodbav:"note,omitempty"`
 }
 
 // Mislabelled says that it counts seconds.
@@ -298,55 +230,37 @@ type Mislabelled struct {
 	Seen int64         `dynamodbav:"seen,omitempty" entity:"time=unix"`
 }
 
-// requireUnit checks that nothing was sent because of the unit.
-func requireUnit(t *testing.T, h *lab, field, verb string, err error) {
-	t.Helper()
-	var bad *entity.InputError
-	require.ErrorAs(t, err, &bad, verb)
-	require.Equal(t, "EDD-9118", bad.Code, verb)
-	require.Equal(t, field, bad.Field, verb)
-	require.Empty(t, h.Operations(), verb)
-}
-
 func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
 	t.Parallel()
-	h, s := open[Parcel](t)
-	p, ms := entity.Fields[Parcel](), hour0.UnixMilli()
-	v := Parcel{ID: "p", Ends: ms}
-	_, err := s.Create(t.Context(), v)
-	requireUnit(t, h, "Ends", "create", err)
-	_, err = s.Put(t.Context(), v)
-	requireUnit(t, h, "Ends", "put", err)
-	_, _, err = s.Upsert(t.Context(), v)
-	requireUnit(t, h, "Ends", "upsert", err)
-	_, err = s.PutMany(t.Context(), []Parcel{v}, entity.Unconditional())
-	requireUnit(t, h, "Ends", "batch", err)
-	_, err = s.Update(t.Context(), v, entity.Set(&p.Ends, ms))
-	requireUnit(t, h, "Ends", "update", err)
-	_, err = s.Update(t.Context(), v, entity.SetIfNotExists(&p.Ends, -ms))
-	requireUnit(t, h, "Ends", "update once", err)
-	requireUnit(t, h, "Ends", "transact", h.DB.Transact(t.Context(), s.Op().Create(v)))
+	h, s := open[Session](t)
+	mislabelled := dbtest.Declare[Mislabelled](t, h.DB)
+	ctx, f, m, ms := t.Context(), entity.Fields[Session](), entity.Fields[Mislabelled](), hour0.UnixMilli()
+	v := Session{ID: "s", Ends: ms}
+	for _, c := range []struct {
+		what, field string
+		write       func() error
+	}{
+		{"create", "Ends", func() error { return second(s.Create(ctx, v)) }},
+		{"put", "Ends", func() error { return second(s.Put(ctx, v)) }},
+		{"upsert", "Ends", func() error { return third(s.Upsert(ctx, v)) }},
+		{"batch", "Ends", func() error { return second(s.PutMany(ctx, []Session{v}, entity.Unconditional())) }},
+		{"update", "Ends", func() error { return second(s.Update(ctx, v, entity.Set(&f.Ends, ms))) }},
+		{"update once", "Ends", func() error { return second(s.Update(ctx, v, entity.SetIfNotExists(&f.Ends, -ms))) }},
+		{"transact", "Ends", func() error { return h.DB.Transact(ctx, s.Op().Create(v)) }},
+		{"create, by from", "Seen", func() error { return second(mislabelled.Create(ctx, Mislabelled{ID: "m", Seen: ms})) }},
+		{"update, by from", "Seen", func() error {
+			return second(mislabelled.Update(ctx, Mislabelled{ID: "m"}, entity.Set(&m.Seen, ms)))
+		}},
+	} {
+		dbtest.RequireInput(t, c.write(), "EDD-9118", c.field)
+		require.Empty(t, h.Operations(), c.what)
+	}
+	entity.Must(mislabelled.Create(ctx, Mislabelled{ID: "m", Seen: hour0.Add(time.Hour).Unix()}))
 
 	v.Ends = 99_999_999_999
-	_, err = s.Create(t.Context(), v)
+	_, err := s.Create(ctx, v)
 	require.NoError(t, err, "the last count of seconds")
-	_, err = s.Modify(t.Context(), v, func(p *Parcel) error { p.Ends = 100_000_000_000; return nil })
-	var bad *entity.InputError
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "EDD-9118", bad.Code)
-	got, err := s.Get(t.Context(), v)
-	require.NoError(t, err)
-	require.Equal(t, v.Ends, got.Ends)
-}
-
-func TestTTL_FromOfAnotherUnitThanItsTagSays(t *testing.T) {
-	t.Parallel()
-	h, s := open[Mislabelled](t)
-	m, ms := entity.Fields[Mislabelled](), hour0.UnixMilli()
-	_, err := s.Create(t.Context(), Mislabelled{ID: "m", Seen: ms})
-	requireUnit(t, h, "Seen", "create", err)
-	_, err = s.Update(t.Context(), Mislabelled{ID: "m"}, entity.Set(&m.Seen, ms))
-	requireUnit(t, h, "Seen", "update", err)
-	_, err = s.Create(t.Context(), Mislabelled{ID: "m", Seen: hour0.Add(time.Hour).Unix()})
-	require.NoError(t, err)
+	_, err = s.Modify(ctx, v, func(s *Session) error { s.Ends = 100_000_000_000; return nil })
+	require.Equal(t, "EDD-9118", dbtest.InputCode(err))
+	require.Equal(t, v.Ends, entity.Must(s.Get(ctx, v)).Ends)
 }

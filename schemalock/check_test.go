@@ -44,10 +44,8 @@ func checked(db *entity.DB, path string) (r *report) {
 
 func declared[T any](t *testing.T) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	_, err = entity.New[T](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	entity.Must(entity.New[T](db))
 	return db
 }
 
@@ -86,11 +84,9 @@ func TestCheck_ComparesWithTheFile(t *testing.T) {
 	t.Setenv(schemalock.UpdateVariable, "1")
 	r := checked(declared[user](t), path)
 	require.Equal(t, &report{logs: []string{"schema lock: wrote " + path}}, r)
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := entity.Must(os.ReadFile(path))
 	require.Equal(t, schemalock.Of(declared[user](t)).String(), string(text))
-	entries, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
+	entries := entity.Must(os.ReadDir(filepath.Dir(path)))
 	require.Len(t, entries, 1, "nothing beside the file")
 
 	t.Setenv(schemalock.UpdateVariable, "")
@@ -109,8 +105,7 @@ func TestCheck_ComparesWithTheFile(t *testing.T) {
 	require.Contains(t, r.errors[0], "breaking: User: attribute email: S optional → N int64 optional: ")
 	require.Contains(t, r.errors[0], "DYNASTRATA_UPDATE_LOCK=1 go test")
 	require.NotContains(t, r.errors[0], "phone")
-	after, err := os.ReadFile(path)
-	require.NoError(t, err)
+	after := entity.Must(os.ReadFile(path))
 	require.Equal(t, text, after, "a check writes nothing")
 	require.Empty(t, r.fatals)
 }
@@ -186,8 +181,7 @@ func TestCompare_FollowsAnEntityToItsTable(t *testing.T) {
 	require.True(t, changes[0].Breaking)
 
 	both := declared[user](t)
-	_, err := entity.New[moved](both)
-	require.NoError(t, err)
+	entity.Must(entity.New[moved](both))
 	changes = schemalock.Compare(schemalock.Of(both), schemalock.Of(declared[moved](t)))
 	require.Len(t, changes, 1)
 	require.Equal(t, schemalock.Change{Breaking: true, Entity: "User", Old: "declared", Why: changes[0].Why}, changes[0])
@@ -209,12 +203,10 @@ type sum struct {
 // A read model is rebuilt when it changes, so the lock does not change.
 func TestOf_LeavesReadModelsOut(t *testing.T) {
 	t.Parallel()
-	db, err := entity.Open(nil, entity.Config{Table: "app"})
-	require.NoError(t, err)
-	samples, err := timeseries.New[sample](db)
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	samples := entity.Must(timeseries.New[sample](db))
 	before := schemalock.Of(db)
-	_, err = timeline.New(db, timeline.Projection[string, sum]{
+	_, err := timeline.New(db, timeline.Projection[string, sum]{
 		Name: "sums", Version: 1, Source: timeline.Series(samples), Start: func() sum { return sum{} },
 		Handlers: []timeline.Handler[string, sum]{timeline.On("sample.appended", func(s sample) string { return s.Device },
 			func(s *sum, e timeline.Event[sample]) error { s.Total += e.Payload.Value; return nil })},

@@ -207,28 +207,6 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 	})
 }
 
-func TestSeries_EventsAreDecodedAsTheHistoryDecodesThem(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	s := entity.Must(timeseries.New[Reading](l.DB))
-	l.create()
-	at := time.Date(2100, 1, 1, 0, 0, 0, 5e6, time.UTC)
-	_, _, err := s.Upsert(l.Ctx, Reading{Device: "d", Channel: "c", Account: "enriched"})
-	require.NoError(t, err)
-	l.next()
-	// An event is sparse: one field was not reported, and it has neither enrichment nor created_at.
-	_, err = s.Append(l.Ctx, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)})
-	require.NoError(t, err)
-	changes, others := changesOf(t, s, l.next())
-	require.Zero(t, others)
-	history := entity.Must(s.History(Reading{Device: "d", Channel: "c"}).Collect(l.Ctx))
-	require.Equal(t, history[0], *only(t, changes, stream.Appended).New)
-	require.Equal(t, Reading{Device: "d", Channel: "c", At: at, Door: ptr(false)}, history[0])
-	current := entity.Must(s.Get(l.Ctx, Reading{Device: "d", Channel: "c"}))
-	require.Equal(t, current, *only(t, changes, stream.Updated).New)
-	require.Equal(t, "enriched", current.Account)
-}
-
 func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 	t.Parallel()
 	for view, want := range map[types.StreamViewType][]string{

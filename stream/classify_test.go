@@ -1,7 +1,6 @@
 package stream_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +33,8 @@ func TestClassify_ByKeyAlone(t *testing.T) {
 		"$app#v1#readings#c":                         "",
 		"$app#v1#reading.unit#c":                     "",
 		"$app#v11#reading#c":                         "",
+		"$app#v2#reading#c":                          "",
+		"$other#v1#reading#c":                        "", // other namespaces
 		"$app#v1#Reading#c":                          "",
 		"":                                           "",
 		"x$app#v1#reading#c":                         "",
@@ -128,59 +129,56 @@ func TestOf_ErrorsHideSecretKeys(t *testing.T) {
 	require.Contains(t, err.Error(), "Card")
 }
 
-func TestClassify_IgnoresUnknownSatellites(t *testing.T) {
-	t.Parallel()
-	s := entity.Must(entity.New[Person](offline(t)))
-	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x#1")})
-	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": dbtest.S("Person"), "_k": dbtest.S("x"), "id": dbtest.S("p")}
-	_, ok, err := stream.Of(s, r)
-	require.NoError(t, err)
-	require.False(t, ok)
-	r.Old["__edd_e__"] = dbtest.S("Somebody")
-	delete(r.Old, "_k")
-	_, ok, err = stream.Of(s, r)
-	require.NoError(t, err)
-	require.False(t, ok, "reads compare the name too")
+// person is an item stored in the partition of a person, with more attributes; "" removes one.
+func person(sk string, more map[string]string) attributes {
+	it := attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person" + sk), "__edd_e__": dbtest.S("Person"), "id": dbtest.S("p")}
+	for name, text := range more {
+		if it[name] = dbtest.S(text); text == "" {
+			delete(it, name)
+		}
+	}
+	return it
 }
 
-func TestClassify_SatellitesChangedByOtherPrograms(t *testing.T) {
+func TestClassify_ByMarks(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Person](offline(t)))
-	image := func(k, at string) attributes {
-		return attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x"), "__edd_e__": dbtest.S("Person"), "_k": dbtest.S(k), "id": dbtest.S("p"), "deletedAt": dbtest.S(at)}
-	}
-	for k, want := range map[string]stream.Kind{"d": stream.CopyChanged, "v": stream.SnapshotChanged, "e": stream.EventChanged} {
-		r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x")})
-		r.Operation, r.Old, r.New = "MODIFY", image(k, "2026-01-01T00:00:00Z"), image(k, "2027-01-01T00:00:00Z")
-		c, ok, err := stream.Of(s, r)
-		require.NoError(t, err)
-		require.True(t, ok)
-		require.Equal(t, want, c.Kind)
-		require.Equal(t, k == "d", c.DeletedAt.Year() == 2027, "of the new image of a copy")
-		_, isCurrent, err := c.Current()
-		require.NoError(t, err)
-		require.False(t, isCurrent)
+	type marks = map[string]string
+	of := func(kind, at string) attributes { return person("#x", marks{"_k": kind, "deletedAt": at}) }
+	const before, after = "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"
+	for name, c := range map[string]struct {
+		old, now attributes
+		want     stream.Kind // "": it is no item of the entity
+	}{
+		"an unknown related item":                   {person("#x#1", marks{"_k": "x"}), nil, ""},
+		"an item of another entity":                 {person("#x#1", marks{"__edd_e__": "Somebody"}), nil, ""},
+		"an item":                                   {person("", nil), nil, stream.CurrentRemoved},
+		"an item that is marked no more":            {person("", nil), person("", marks{"__edd_e__": ""}), stream.Deleted}, // which makes no copy
+		"a copy that another program has changed":   {of("d", before), of("d", after), stream.CopyChanged},
+		"a snapshot that another program changed":   {of("v", before), of("v", after), stream.SnapshotChanged},
+		"an event that another program has changed": {of("e", before), of("e", after), stream.EventChanged},
+	} {
+		r := keysOnly(attributes{"pk": c.old["pk"], "sk": c.old["sk"]})
+		if r.Old, r.New = c.old, c.now; c.now != nil {
+			r.Operation = "MODIFY"
+		}
+		got, ok, err := stream.Of(s, r)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want != "", ok, name)
+		require.Equal(t, c.want, got.Kind, name)
+		require.Equal(t, c.want == stream.CopyChanged, got.DeletedAt.Year() == 2027, "%s: only a copy has the time, that of the new image", name)
+		if c.old["_k"] != nil && ok {
+			_, isCurrent, err := got.Current()
+			require.NoError(t, err, name)
+			require.False(t, isCurrent, name)
+		}
 	}
 	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x")})
-	r.Operation, r.New = "INSERT", image("d", "yesterday")
+	r.Operation, r.New = "INSERT", of("d", "yesterday")
 	_, _, err := stream.Of(s, r)
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
 	require.Equal(t, "deletedAt", misfit.Attr)
-}
-
-func TestClassify_UnmarkedItemIsDeletedNotRemoved(t *testing.T) {
-	t.Parallel()
-	s := entity.Must(entity.New[Person](offline(t)))
-	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person")})
-	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": dbtest.S("Person"), "id": dbtest.S("p")}
-	c, _, err := stream.Of(s, r)
-	require.NoError(t, err)
-	require.Equal(t, stream.CurrentRemoved, c.Kind)
-	r.Operation, r.New = "MODIFY", attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "id": dbtest.S("p")}
-	c, _, err = stream.Of(s, r)
-	require.NoError(t, err)
-	require.Equal(t, stream.Deleted, c.Kind, "no copy is made by a change of what the item says of itself")
 }
 
 // garage puts Car, Bike and Lamp into the lab's table.
@@ -253,56 +251,6 @@ func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
 	bike, _ := changesOf(t, bikes, records)
 	require.Equal(t, []stream.Kind{stream.Created}, kinds(bike))
 	require.Nil(t, bike[0].Old)
-}
-
-func TestClassify_SeparatesNamespaces(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	one := store[Team](l)
-	l.create()
-	var others []*entity.Store[Team]
-	for _, ns := range []entity.Namespace{{Name: "app", Version: 2}, {Name: "app", Version: 11}, {Name: "other", Version: 1}} {
-		others = append(others, dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) { c.Namespace = ns })))
-	}
-	entity.Must(one.Create(l.Ctx, Team{ID: "t"}))
-	for _, s := range others {
-		entity.Must(s.Create(l.Ctx, Team{ID: "t"}))
-	}
-	records := l.next()
-	require.Len(t, records, 4)
-	for i, s := range append([]*entity.Store[Team]{one}, others...) {
-		changes, passed := changesOf(t, s, records)
-		require.Equal(t, []stream.Kind{stream.Created}, kinds(changes))
-		require.Equal(t, records[i].EventID, changes[0].Record.EventID)
-		require.Equal(t, 3, passed)
-	}
-}
-
-func TestClassify_IgnoresStreamsOfOtherTables(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	s := store[Team](l)
-	l.create()
-	entity.Must(s.Create(l.Ctx, Team{ID: "t"}))
-	r := l.next()[0]
-	other := dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) { c.Table = l.Table + "-other" }))
-	_, ok, err := stream.Of(other, r)
-	require.NoError(t, err)
-	require.False(t, ok)
-	byARN := dbtest.Declare[Team](t, l.Open(l.Raw, func(c *entity.Config) {
-		c.Table = strings.Replace(r.SourceARN[:strings.Index(r.SourceARN, "/stream/")], "ddblocal", "eu-west-1", 1)
-	}))
-	_, ok, err = stream.Of(byARN, r)
-	require.NoError(t, err)
-	require.True(t, ok, "a table can be configured as an ARN")
-	r.SourceARN = ""
-	_, ok, err = stream.Of(other, r)
-	require.NoError(t, err)
-	require.True(t, ok, "a record that does not name its table is judged by its content")
-	r.SourceARN = "arn:aws:sqs:eu-west-1:1:queue"
-	_, _, err = stream.Of(s, r)
-	var bad *stream.RecordError
-	require.ErrorAs(t, err, &bad)
 }
 
 func TestClassify_ComparesTableARNs(t *testing.T) {

@@ -104,8 +104,7 @@ func TestExpiry_SatellitesHaveTheirOwnKinds(t *testing.T) {
 	require.False(t, isCurrent, "the expiry of a copy does not affect the current item")
 
 	l.read = 0
-	_, err = readings.Append(l.Ctx, Reading{Device: "d", Channel: "c", At: l.Clock.Now().Truncate(time.Second), Door: ptr(true)})
-	require.NoError(t, err)
+	entity.Must(readings.Append(l.Ctx, Reading{Device: "d", Channel: "c", At: l.Clock.Now().Truncate(time.Second), Door: ptr(true)}))
 	events, _ := await(t, l, readings, map[stream.Kind]int{stream.EventExpired: 1})
 	require.Equal(t, ptr(true), only(t, events, stream.EventExpired).Old.Door)
 	require.Equal(t, []stream.Kind{stream.Appended, stream.Created, stream.EventExpired}, kinds(events))

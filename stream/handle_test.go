@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -39,148 +40,132 @@ func batch(t testing.TB, list ...string) stream.Event {
 	return parse(t, `{"Records":[`+strings.Join(records, ",")+`]}`)
 }
 
-// log notes what a route is called with.
-func log(to *[]string, fail func(stream.Change[Thing]) error) func(context.Context, stream.Change[Thing]) error {
-	return func(_ context.Context, c stream.Change[Thing]) error {
-		v, err := c.Item()
-		*to = append(*to, string(c.Kind)+" "+v.ID)
-		return errors.Join(err, fail(c))
-	}
-}
-
-func always(stream.Change[Thing]) error { return nil }
-
 var errBoom = errors.New("boom")
 
-func boom(id string) func(stream.Change[Thing]) error {
-	return func(c stream.Change[Thing]) error {
-		if c.New != nil && c.New.ID == id {
+// calls notes what routes are called with.
+type calls []string
+
+// on returns a route that notes changes behind a name, and fails at the thing with the id failing.
+func (n *calls) on(s *entity.Store[Thing], name, failing string, kinds ...stream.Kind) stream.Route {
+	return stream.On(s, func(_ context.Context, c stream.Change[Thing]) error {
+		v, err := c.Item()
+		*n = append(*n, name+string(c.Kind)+" "+v.ID)
+		if v.ID == failing {
 			return errBoom
 		}
-		return nil
+		return err
+	}, kinds...)
+}
+
+func (n *calls) unrouted(fails error) stream.Route {
+	return stream.OnUnrouted(func(_ context.Context, r stream.Record) error {
+		*n = append(*n, "unrouted "+r.EventID)
+		return fails
+	})
+}
+
+func (n *calls) undecodable(fails error) stream.Route {
+	return stream.OnUndecodable(func(_ context.Context, r stream.Record, err error) error {
+		if err != nil {
+			*n = append(*n, "aside "+r.EventID)
+		}
+		return fails
+	})
+}
+
+// ignore does nothing with a change.
+func ignore(context.Context, stream.Change[Thing]) error { return nil }
+
+func TestHandle_Batches(t *testing.T) {
+	t.Parallel()
+	type (
+		store  = *entity.Store[Thing]
+		routes = []stream.Route
+	)
+	plain := func(n *calls, s store) routes { return routes{n.on(s, "", "")} }
+	failing := func(n *calls, s store) routes { return routes{n.on(s, "", "2")} }
+	for name, c := range map[string]struct {
+		batch    []string
+		routes   func(*calls, store) routes
+		calls    calls
+		response stream.Response // its numbers
+		failure  any             // of the second record: an error, or a pointer for one of a type; nil if none failed
+	}{
+		"each record in order":                        {[]string{"+1", "?9", "-1", "+2"}, plain, calls{"created 1", "deleted 1", "created 2"}, stream.Response{Handled: 3, Ignored: 1}, nil},
+		"what follows a failure must not overtake it": {[]string{"+1", "+2", "+3"}, failing, calls{"created 1", "created 2"}, stream.Response{Handled: 1}, errBoom},
+		"every route of a store in order": {
+			[]string{"+1", "+2"}, func(n *calls, s store) routes {
+				return routes{n.on(s, "", ""), n.on(s, "second ", "2"), n.on(s, "third ", "")}
+			},
+			calls{"created 1", "second created 1", "third created 1", "created 2", "second created 2"}, stream.Response{Handled: 1}, errBoom,
+		},
+		"the kinds that a route asked for; what a store knows is not unrouted": {
+			[]string{"+1", "-1", "?2", "+3"}, func(n *calls, s store) routes {
+				return routes{n.on(s, "", "", stream.Deleted, stream.Expired), n.unrouted(nil)}
+			},
+			calls{"deleted 1", "unrouted e2"}, stream.Response{Handled: 1, Ignored: 3}, nil,
+		},
+		"other kinds are not decoded": {
+			[]string{"!1", "-2"}, func(n *calls, s store) routes { return routes{n.on(s, "", "", stream.Deleted)} },
+			calls{"deleted 2"}, stream.Response{Handled: 1, Ignored: 1}, nil,
+		},
+		"an item that cannot be decoded": {[]string{"+1", "!2", "+3"}, plain, calls{"created 1"}, stream.Response{Handled: 1}, new(*entity.DecodeError)},
+		"a record that cannot be read":   {[]string{"+1", "x2", "+3"}, plain, calls{"created 1"}, stream.Response{Handled: 1}, new(*stream.RecordError)},
+		"undecodable ones are put aside: once for each route, a malformed record once": {
+			[]string{"+1", "!2", "x3", "+4"}, func(n *calls, s store) routes {
+				return routes{n.on(s, "", ""), stream.On(s, ignore), n.undecodable(nil)}
+			},
+			calls{"created 1", "aside e1", "aside e1", "aside e2", "created 4"}, stream.Response{Handled: 2, Skipped: 2}, nil,
+		},
+		"an undecodable one that cannot be put aside": {
+			[]string{"+1", "!2", "+4"}, func(n *calls, s store) routes { return routes{n.on(s, "", ""), n.undecodable(errBoom)} },
+			calls{"created 1", "aside e1"}, stream.Response{Handled: 1}, errBoom,
+		},
+		"what a function fails with does not make a record undecodable": {
+			[]string{"+1", "+2"}, func(n *calls, s store) routes { return routes{n.on(s, "", "2"), n.undecodable(nil)} },
+			calls{"created 1", "created 2"}, stream.Response{Handled: 1}, errBoom,
+		},
+		"an unrouted record whose function fails": {
+			[]string{"+1", "?2"}, func(n *calls, s store) routes { return routes{stream.On(s, ignore), n.unrouted(errBoom)} },
+			calls{"unrouted e1"}, stream.Response{Handled: 1}, errBoom,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got calls
+			resp, err := stream.Handle(t.Context(), batch(t, c.batch...), c.routes(&got, things(t))...)
+			require.NoError(t, err, "an error would make Lambda repeat the first record too")
+			require.Equal(t, c.calls, got)
+			require.Equal(t, []int{c.response.Handled, c.response.Ignored, c.response.Skipped}, []int{resp.Handled, resp.Ignored, resp.Skipped})
+			report := `{"batchItemFailures":[{"itemIdentifier":"101"}]}`
+			switch want := c.failure.(type) {
+			case nil:
+				require.NoError(t, resp.Err())
+				report = `{"batchItemFailures":[]}`
+			case error:
+				require.ErrorIs(t, resp.Err(), want)
+			default:
+				require.ErrorAs(t, resp.Err(), want)
+			}
+			if c.failure != nil {
+				require.Equal(t, "e1", resp.Failure.Record.EventID)
+			}
+			require.JSONEq(t, report, string(entity.Must(json.Marshal(resp))))
+		})
 	}
-}
-
-func TestHandle_GivesEachRecordInOrderAndReportsNothing(t *testing.T) {
-	t.Parallel()
-	var got []string
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?9", "-1", "+2"), stream.On(things(t), log(&got, always)))
-	require.NoError(t, err)
-	require.Equal(t, []string{"created 1", "deleted 1", "created 2"}, got)
-	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 3, Ignored: 1}, resp)
-	require.NoError(t, resp.Err())
-	text, err := json.Marshal(resp)
-	require.NoError(t, err)
-	require.JSONEq(t, `{"batchItemFailures":[]}`, string(text))
-}
-
-func TestHandle_StopsAtTheFirstFailureAndReportsItAlone(t *testing.T) {
-	t.Parallel()
-	var got []string
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "+2", "+3"), stream.On(things(t), log(&got, boom("2"))))
-	require.NoError(t, err, "an error would make Lambda repeat the first record too")
-	require.Equal(t, []string{"created 1", "created 2"}, got, "what follows must not overtake the failed one")
-	text, err := json.Marshal(resp)
-	require.NoError(t, err)
-	require.JSONEq(t, `{"batchItemFailures":[{"itemIdentifier":"101"}]}`, string(text))
-	require.ErrorIs(t, resp.Err(), errBoom)
-	require.Equal(t, "e1", resp.Failure.Record.EventID)
-	require.Equal(t, 1, resp.Handled)
-}
-
-func TestHandle_CallsEveryRouteOfAStoreInOrder(t *testing.T) {
-	t.Parallel()
-	s := things(t)
-	var got []string
-	second := func(c stream.Change[Thing]) error { got = append(got, "second"); return boom("2")(c) }
-	third := func(stream.Change[Thing]) error { got = append(got, "third"); return nil }
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, always)), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return second(c) }), stream.On(s, func(_ context.Context, c stream.Change[Thing]) error { return third(c) }))
-	require.NoError(t, err)
-	require.Equal(t, []string{"created 1", "second", "third", "created 2", "second"}, got)
-	require.Equal(t, 1, resp.Handled)
-	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
-}
-
-func TestHandle_GivesARouteTheKindsThatItAskedFor(t *testing.T) {
-	t.Parallel()
-	var got []string
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "-1", "?2", "+3"), stream.On(things(t), log(&got, always), stream.Deleted, stream.Expired), stream.OnUnrouted(func(_ context.Context, r stream.Record) error {
-		got = append(got, "unrouted "+r.EventID)
-		return nil
-	}))
-	require.NoError(t, err)
-	require.Equal(t, []string{"deleted 1", "unrouted e2"}, got, "a record that a store knows is not unrouted")
-	require.Equal(t, 1, resp.Handled)
-	require.Equal(t, 3, resp.Ignored)
-}
-
-func TestHandle_DoesNotDecodeUnwantedKinds(t *testing.T) {
-	t.Parallel()
-	var got []string
-	resp, err := stream.Handle(t.Context(), batch(t, "!1", "-2"), stream.On(things(t), log(&got, always), stream.Deleted))
-	require.NoError(t, err)
-	require.Equal(t, []string{"deleted 2"}, got)
-	require.Nil(t, resp.Failure)
-}
-
-func TestHandle_ARecordThatCannotBeDecodedFails(t *testing.T) {
-	t.Parallel()
-	var misfit *entity.DecodeError
-	var bad *stream.RecordError
-	for poison, as := range map[string]any{"!2": &misfit, "x2": &bad} {
-		var got []string
-		resp, err := stream.Handle(t.Context(), batch(t, "+1", poison, "+3"), stream.On(things(t), log(&got, always)))
-		require.NoError(t, err)
-		require.Equal(t, []string{"created 1"}, got)
-		require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
-		require.ErrorAs(t, resp.Err(), as)
-	}
-}
-
-func TestHandle_OnUndecodableSkipsRecords(t *testing.T) {
-	t.Parallel()
-	s := things(t)
-	var got, aside []string
-	put := func(_ context.Context, r stream.Record, err error) error {
-		require.Error(t, err)
-		aside = append(aside, r.EventID)
-		return nil
-	}
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "!2", "x3", "+4"), stream.On(s, log(&got, always)), stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUndecodable(put))
-	require.NoError(t, err)
-	require.Equal(t, []string{"created 1", "created 4"}, got)
-	require.Equal(t, []string{"e1", "e1", "e2"}, aside, "once for each route that cannot classify it, once for a malformed record")
-	require.Equal(t, stream.Response{BatchItemFailures: []stream.BatchItemFailure{}, Handled: 2, Skipped: 2}, resp)
-
-	resp, err = stream.Handle(t.Context(), batch(t, "+1", "!2", "+4"), stream.On(s, log(&got, always)), stream.OnUndecodable(func(context.Context, stream.Record, error) error { return errBoom }))
-	require.NoError(t, err)
-	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures, "it could not be put aside")
-	require.ErrorIs(t, resp.Err(), errBoom)
-
-	resp, err = stream.Handle(t.Context(), batch(t, "+1", "+2"), stream.On(s, log(&got, boom("2"))), stream.OnUndecodable(put))
-	require.NoError(t, err)
-	require.ErrorIs(t, resp.Err(), errBoom, "what a function fails with is no poison")
-}
-
-func TestHandle_UnroutedCanFail(t *testing.T) {
-	t.Parallel()
-	resp, err := stream.Handle(t.Context(), batch(t, "+1", "?2"), stream.On(things(t), func(context.Context, stream.Change[Thing]) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return errBoom }))
-	require.NoError(t, err)
-	require.Equal(t, []stream.BatchItemFailure{{"101"}}, resp.BatchItemFailures)
 }
 
 func TestHandle_ReportsTheFirstRecordAfterCancel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	var got []string
-	resp, err := stream.Handle(ctx, batch(t, "+1", "+2", "+3"), stream.On(things(t), log(&got, func(c stream.Change[Thing]) error {
+	resp, err := stream.Handle(ctx, batch(t, "+1", "+2", "+3"), stream.On(things(t), func(_ context.Context, c stream.Change[Thing]) error {
 		if c.New.ID == "2" {
 			cancel()
 		}
 		return nil
-	})))
+	}))
 	require.NoError(t, err)
-	require.Equal(t, []string{"created 1", "created 2"}, got)
+	require.Equal(t, 2, resp.Handled)
 	require.Equal(t, []stream.BatchItemFailure{{"102"}}, resp.BatchItemFailures, "the second was done all the same")
 	require.ErrorIs(t, resp.Err(), context.Canceled)
 }
@@ -196,7 +181,7 @@ func TestHandle_AFailedRecordWithoutSequenceNumberFailsTheBatch(t *testing.T) {
 	t.Parallel()
 	e := batch(t, "+1", "+2")
 	e.Records[1].SequenceNumber = ""
-	resp, err := stream.Handle(t.Context(), e, stream.On(things(t), func(context.Context, stream.Change[Thing]) error { return nil }))
+	resp, err := stream.Handle(t.Context(), e, stream.On(things(t), ignore))
 	var bad *stream.RecordError
 	require.ErrorAs(t, err, &bad)
 	require.Equal(t, "e1", bad.EventID)
@@ -214,14 +199,12 @@ func TestHandle_MistakesInRoutesAreFoundBeforeAnyRecord(t *testing.T) {
 		"no function":       {on, stream.On[Thing](s, nil)},
 		"nothing unrouted":  {on, stream.OnUnrouted(nil)},
 		"nothing aside":     {on, stream.OnUndecodable(nil)},
-		"an unknown kind":   {on, stream.On(s, func(context.Context, stream.Change[Thing]) error { return nil }, "exploded")},
+		"an unknown kind":   {on, stream.On(s, ignore, "exploded")},
 		"not of this world": {on, {}},
 		"twice":             {on, stream.OnUnrouted(func(context.Context, stream.Record) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return nil })},
 	} {
 		resp, err := stream.Handle(t.Context(), batch(t, "+1"), routes...)
-		var mistake *entity.InputError
-		require.ErrorAs(t, err, &mistake, name)
-		require.Equal(t, "EDD-9123", mistake.Code, name)
+		require.Equal(t, "EDD-9123", dbtest.InputCode(err), name)
 		require.Nil(t, resp.Failure, name)
 	}
 	require.False(t, called)

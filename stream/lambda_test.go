@@ -310,8 +310,7 @@ func TestLambda_ARecordOfTheSDKAndItsJSONAreTheSameRecord(t *testing.T) {
 	for _, r := range all {
 		list = append(list, asLambda(l.arn, r))
 	}
-	text, err := json.Marshal(map[string]any{"Records": list})
-	require.NoError(t, err)
+	text := entity.Must(json.Marshal(map[string]any{"Records": list}))
 	e := parse(t, string(text))
 	records := l.next()
 	require.Equal(t, records, e.Records)
@@ -335,8 +334,7 @@ func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 	})
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
-	got, err := s.Get(l.Ctx, Thing{ID: "old"})
-	require.NoError(t, err)
+	got := entity.Must(s.Get(l.Ctx, Thing{ID: "old"}))
 	require.Equal(t, got, *only(t, changes, stream.Created).New)
 	require.False(t, got.At.IsZero())
 }

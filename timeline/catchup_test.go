@@ -19,28 +19,6 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-func TestCatchUp_AppliesNewEventsAndRefoldsLateGroups(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	sites, devices := view(l, l.sites()), view(l, l.devices())
-	l.append("d-1", "north", 5)
-	rebuild(l, sites)
-	rebuild(l, devices)
-	l.append("d-1", "north", 6, 2)
-	l.append("d-2", "south", 1)
-	for _, v := range []*timeline.View[string, totals]{sites, devices} {
-		meta, err := v.CatchUp(l.Ctx)
-		require.NoError(t, err)
-		assert.EqualValues(t, 2, meta.Rows)
-		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-		again, err := v.CatchUp(l.Ctx)
-		require.NoError(t, err)
-		assert.True(t, again.Through.After(meta.Through))
-		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-	}
-	assert.Equal(t, []int{20, 50, 60}, rows(l, sites)["north"].State.Order)
-}
-
 func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
@@ -67,8 +45,7 @@ func TestCatchUp_AfterACrashAtAnyRequestEqualsARebuild(t *testing.T) {
 				l.Clock.Move(time.Duration(1+20*(n%2)) * time.Minute) // the lease ends, and sometimes no write is in flight any more
 				l.connect()
 				v = view(l, l.sites())
-				meta, err := v.CatchUp(l.Ctx)
-				require.NoError(t, err)
+				meta := catchUp(l, v)
 				want := rows(l, v, timeline.AsOf(at(1000)))
 				require.Equal(t, want, rows(l, v), "ended at request %d", n)
 				require.EqualValues(t, len(want), meta.Rows, "ended at request %d", n)
@@ -123,8 +100,7 @@ func TestCatchUp_DuringAppendsLosesNone(t *testing.T) {
 	close(done)
 	builders.Wait()
 	for _, v := range []*timeline.View[string, totals]{sites, devices} {
-		_, err := v.CatchUp(l.Ctx)
-		require.NoError(t, err)
+		catchUp(l, v)
 		got := rows(l, v)
 		total := 0
 		for _, r := range got {
@@ -153,14 +129,10 @@ func guests(t *testing.T, l *lab) (*entity.Store[guest], *timeline.View[string, 
 	t.Helper()
 	store := entity.Must(entity.New[guest](l.DB))
 	past := entity.Must(versioned.Of(store))
-	f := timeline.Projection[string, journal]{Name: "guests", Version: 1, Source: timeline.Versions(past)}
-	for _, what := range []string{"created", "updated", "deleted"} {
-		f.Handlers = append(f.Handlers, timeline.On("guest."+what, func(g guest) string { return g.House }, func(j *journal, e timeline.Event[guest]) error {
-			j.Lines = append(j.Lines, fmt.Sprint(e.Payload.ID, " ", e.Name, " ", e.Version, " ", e.Payload.Seen.Format(time.RFC3339Nano)))
-			return nil
-		}))
+	line := func(e timeline.Event[guest]) string {
+		return fmt.Sprint(e.Payload.ID, " ", e.Name, " ", e.Version, " ", e.Payload.Seen.Format(time.RFC3339Nano))
 	}
-	return store, view(l, f)
+	return store, view(l, journals("guests", timeline.Versions(past), "guest", func(g guest) string { return g.House }, line, "created", "updated", "deleted"))
 }
 
 func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
@@ -176,8 +148,7 @@ func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
 	}
 	equal := func(why string) {
 		t.Helper()
-		_, err := v.CatchUp(l.Ctx)
-		require.NoError(t, err)
+		catchUp(l, v)
 		caughtUp := rows(l, v)
 		require.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), caughtUp, why)
 		rebuild(l, v)
@@ -206,63 +177,35 @@ func TestCatchUp_OfTouchedStatesEqualsARebuild(t *testing.T) {
 }
 
 func TestCatchUp_WithoutNewEventsWritesNoRow(t *testing.T) {
-	t.Parallel()
-	for _, within := range []bool{false, true} {
-		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			var evs []reading
-			for i := range 300 { // all of them accepted within minutes
-				evs = append(evs, reading{Device: "d-1", Site: "north", At: at(float64(i)), Value: i})
-			}
-			l.load(evs)
-			projection := l.sites()
-			if within {
-				projection = l.devices()
-				l.Clock.Move(time.Hour) // nothing came since
-			}
-			v := view(l, projection)
-			rebuild(l, v)
-			idle := func() {
-				t.Helper()
-				l.Wire.Reset()
-				_, err := v.CatchUp(l.Ctx, timeline.Segments(1))
-				require.NoError(t, err)
-				assert.Equal(t, 1, l.Wire.Count("Scan"))
-				assert.Zero(t, l.rowWrites())
-			}
-			idle()
-			l.append("d-1", "north", 1.5, 400) // one of them late
-			_, err := v.CatchUp(l.Ctx)
+	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
+		var evs []reading
+		for i := range 300 { // all of them accepted within minutes
+			evs = append(evs, reading{Device: "d-1", Site: "north", At: at(float64(i)), Value: i})
+		}
+		l.load(evs)
+		if t.Name() == "TestCatchUp_WithoutNewEventsWritesNoRow/partition" {
+			l.Clock.Move(time.Hour) // nothing came since
+		}
+		v := view(l, projection)
+		rebuild(l, v)
+		idle := func() {
+			t.Helper()
+			l.Wire.Reset()
+			before := metaOf(l, v)
+			meta, err := v.CatchUp(l.Ctx, timeline.Segments(1))
 			require.NoError(t, err)
-			assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
-			for range 2 {
-				idle()
-			}
-		})
-	}
-}
-
-func TestCatchUp_OfAFeedWithoutAcceptTimesWritesNoRow(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	events := []event{happened("a", -3, "s"), happened("b", -2, "s")}
-	for i := range events {
-		events[i].AcceptedAt = time.Time{}
-	}
-	v := view(l, fromFeed("feed", fed(&events)))
-	rebuild(l, v)
-	l.Wire.Reset()
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
-	assert.Zero(t, l.rowWrites())
-	late := happened("c", -4, "s")
-	late.AcceptedAt = time.Time{}
-	events = append(events, late)
-	_, err = v.CatchUp(l.Ctx)
-	require.NoError(t, err)
-	assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
-	assert.Equal(t, 3, rows(l, v)["s"].State.Count)
+			assert.True(t, meta.Through.After(before.Through))
+			assert.Equal(t, 1, l.Wire.Count("Scan"))
+			assert.Zero(t, l.rowWrites())
+		}
+		idle()
+		l.append("d-1", "north", 1.5, 400) // one of them late
+		catchUp(l, v)
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v))
+		for range 2 {
+			idle()
+		}
+	})
 }
 
 func TestCatchUp_AfterABuilderWithAClockAheadLosesNone(t *testing.T) {
@@ -274,29 +217,11 @@ func TestCatchUp_AfterABuilderWithAClockAheadLosesNone(t *testing.T) {
 	l.Clock.Move(5 * time.Minute)
 	l.append("d-2", "north", 2)
 	l.Clock.Move(25 * time.Minute)
-	before, err := right.Meta(l.Ctx)
-	require.NoError(t, err)
-	meta, err := right.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	before := metaOf(l, right)
+	meta := catchUp(l, right)
 	assert.False(t, meta.Through.Before(before.Through), "what rows account for never shrinks")
 	l.Clock.Move(30 * time.Minute)
 	l.append("d-3", "north", 3)
-	_, err = right.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, right)
 	assert.Equal(t, []int{10, 20, 30}, rows(l, right)["north"].State.Order)
-}
-
-func TestCatchUp_CountsUngroupedEvents(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.SkipUngrouped = true }))
-	l.append("d-1", "north", 1)
-	assert.True(t, rebuild(l, v).HistoryComplete)
-	l.append("d-1", "", 2)
-	for range 2 {
-		meta, err := v.CatchUp(l.Ctx)
-		require.NoError(t, err)
-		assert.False(t, meta.HistoryComplete)
-		assert.EqualValues(t, 1, meta.Counters.Ungrouped)
-	}
 }

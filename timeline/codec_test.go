@@ -68,10 +68,8 @@ func orderOfTexts(t *rapid.T) {
 			b.Number, b.Small, b.Big, b.Yes = a.Number, a.Small, a.Big, a.Yes
 		}
 	}
-	textA, err := timeline.GroupText(a)
-	require.NoError(t, err)
-	textB, err := timeline.GroupText(b)
-	require.NoError(t, err)
+	textA := entity.Must(timeline.GroupText(a))
+	textB := entity.Must(timeline.GroupText(b))
 	require.Equal(t, a.order(b), strings.Compare(textA, textB), "%+v is %q, %+v is %q", a, textA, b, textB)
 }
 
@@ -165,9 +163,7 @@ func TestRebuild_RejectsStatesThatStorageChanges(t *testing.T) {
 				require.NoError(t, past)
 				return
 			}
-			var wrong *timeline.EventError
-			require.ErrorAs(t, err, &wrong)
-			assert.Equal(t, timeline.Storing, wrong.Stage)
+			wrong := failedAt(t, err, timeline.Storing, err)
 			assert.Equal(t, "by", wrong.View)
 			assert.Equal(t, `"north"`, wrong.Group)
 			assert.Equal(t, "reading.appended", wrong.Event)
@@ -214,14 +210,12 @@ func TestRebuild_ErrorsHideSecretsInGroupKeys(t *testing.T) {
 			},
 			func(s *notes, _ timeline.Event[stay]) error { s.Round = 1.5; return nil })},
 	})
-	_, err := series.Append(l.Ctx, stay{House: "inn", At: at(-1), Email: "ada@hidden.example"})
-	require.NoError(t, err)
-	_, err = v.Rebuild(l.Ctx)
+	entity.Must(series.Append(l.Ctx, stay{House: "inn", At: at(-1), Email: "ada@hidden.example"}))
+	_, err := v.Rebuild(l.Ctx)
 	var wrong *timeline.EventError
 	require.ErrorAs(t, err, &wrong)
 	assert.Equal(t, `House="inn" Domain=(hidden)`, wrong.Group)
 	assert.NotContains(t, strings.ToLower(err.Error()), "hidden.example")
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	assert.NotContains(t, strings.ToLower(meta.Failure.Message), "hidden.example")
 }

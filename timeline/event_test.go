@@ -61,8 +61,7 @@ func secondStep(old temp2) (temp3, error) {
 func put[T any](l *lab, ev T) {
 	l.T.Helper()
 	series := entity.Must(timeseries.New[T](l.connect().DB))
-	_, err := series.Append(l.Ctx, ev, timeseries.WithoutCurrent())
-	require.NoError(l.T, err)
+	entity.Must(series.Append(l.Ctx, ev, timeseries.WithoutCurrent()))
 }
 
 // temps is a projection of the current version by a field that earlier ones lacked.
@@ -70,11 +69,8 @@ func temps(l *lab, opts ...timeline.SourceOption) (timeline.Projection[string, j
 	l.T.Helper()
 	series := entity.Must(timeseries.New[temp3](l.connect().DB))
 	source := timeline.Series(series, opts...)
-	return timeline.Projection[string, journal]{Name: "temps", Version: 1, Source: source,
-		Handlers: []timeline.Handler[string, journal]{timeline.On("temp.appended", func(v temp3) string { return v.Room }, func(j *journal, e timeline.Event[temp3]) error {
-			j.Lines = append(j.Lines, fmt.Sprint(e.PayloadVersion, " ", e.Payload.Celsius))
-			return nil
-		})}}, listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
+	line := func(e timeline.Event[temp3]) string { return fmt.Sprint(e.PayloadVersion, " ", e.Payload.Celsius) }
+	return journals("temps", source, "temp", func(v temp3) string { return v.Room }, line, "appended"), listing(l, timeline.Log{Name: "temps", Source: source, Oldest: true})
 }
 
 func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
@@ -88,13 +84,11 @@ func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
 	v := view(l, projection)
 	want := []string{"1 10", "2 20", "3 30"}
 	assert.Equal(t, want, rows(l, v, timeline.AsOf(at(9)))["hall"].State.Lines, "as of a moment")
-	p, err := log.Page(l.Ctx, 1, 10)
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10))
 	require.Len(t, p.Rows, 3)
 	assert.Equal(t, temp3{ID: "t", At: at(1), Room: "hall", Celsius: 10}, p.Rows[0].Payload, "a log too")
 	assert.Equal(t, 1, p.Rows[0].PayloadVersion, "the stored version")
-	p, err = log.Page(l.Ctx, 1, 10, timeline.ForKey(temp3{ID: "t"}))
-	require.NoError(t, err)
+	p = entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(temp3{ID: "t"})))
 	assert.Len(t, p.Rows, 3)
 	assert.ElementsMatch(t, before, l.Items(), "stored items do not change")
 	meta := rebuild(l, v)
@@ -104,8 +98,7 @@ func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
 	l.Clock.Move(time.Hour)
 	put(l, temp1{ID: "t", At: at(4), V: "104"})
 	*l = own
-	_, err = v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	assert.Equal(t, append(want, "1 40"), rows(l, v)["hall"].State.Lines, "a catch-up")
 }
 
@@ -143,10 +136,7 @@ func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 			store(l)
 			projection, log := temps(l, timeline.Upgrade(2, secondStep))
 			_, err := view(l, projection).Rebuild(l.Ctx)
-			var wrong *timeline.EventError
-			require.ErrorAs(t, err, &wrong)
-			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
-			assert.Equal(t, timeline.Decoding, wrong.Stage)
+			failedAt(t, err, timeline.Decoding, timeline.ErrPayloadVersion)
 			_, err = log.Page(l.Ctx, 1, 1)
 			require.ErrorIs(t, err, timeline.ErrPayloadVersion)
 		})
@@ -155,9 +145,7 @@ func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 	put(l, temp1{ID: "t", At: at(1), V: "warm"})
 	projection, _ := temps(l, timeline.Upgrade(1, firstStep), timeline.Upgrade(2, secondStep))
 	_, err := view(l, projection).Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, timeline.Upgrading, wrong.Stage)
+	wrong := failedAt(t, err, timeline.Upgrading, err)
 	assert.Equal(t, 1, wrong.Payload)
 	assert.ErrorIs(t, err, strconv.ErrSyntax)
 	assert.False(t, errors.Is(err, timeline.ErrPayloadVersion))
@@ -187,24 +175,19 @@ func TestUpgrade_AppliesToBefore(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	old := entity.Must(entity.New[page1](l.DB))
-	_, err := old.Create(l.Ctx, page1{ID: "p", Title: "one"})
-	require.NoError(t, err)
+	entity.Must(old.Create(l.Ctx, page1{ID: "p", Title: "one"}))
 	today := entity.Must(entity.New[page2](l.connect().DB))
-	_, err = today.Put(l.Ctx, page2{ID: "p", Head: "two"})
-	require.NoError(t, err)
+	entity.Must(today.Put(l.Ctx, page2{ID: "p", Head: "two"}))
 	past := entity.Must(versioned.Of(today))
 	source := timeline.Versions(past, timeline.Upgrade(1, func(p page1) (page2, error) {
 		return page2{ID: p.ID, Head: p.Title, Version: p.Version, Changed: p.Changed}, nil
 	}))
-	handler := func(j *journal, e timeline.Event[page2]) error {
+	line := func(e timeline.Event[page2]) string {
 		if e.Before != nil {
-			j.Lines = append(j.Lines, e.Before.Head)
+			return e.Before.Head + " " + e.Payload.Head
 		}
-		j.Lines = append(j.Lines, e.Payload.Head)
-		return nil
+		return e.Payload.Head
 	}
-	byID := func(p page2) string { return p.ID }
-	v := view(l, timeline.Projection[string, journal]{Name: "pages", Version: 1, Source: source, Handlers: []timeline.Handler[string, journal]{
-		timeline.On("page.created", byID, handler), timeline.On("page.updated", byID, handler)}})
-	assert.Equal(t, []string{"one", "one", "two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
+	v := view(l, journals("pages", source, "page", func(p page2) string { return p.ID }, line, "created", "updated"))
+	assert.Equal(t, []string{"one", "one two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
 }

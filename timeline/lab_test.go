@@ -173,6 +173,56 @@ func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeli
 	return m
 }
 
+// eachRoute runs f for a view by site, whose events are sorted, and one by device, whose partitions are read one by one.
+func eachRoute(t *testing.T, f func(*testing.T, *lab, timeline.Projection[string, totals])) {
+	t.Parallel()
+	t.Run("sorted", func(t *testing.T) { t.Parallel(); l := newLab(t); f(t, l, l.sites()) })
+	t.Run("partition", func(t *testing.T) { t.Parallel(); l := newLab(t); f(t, l, l.devices()) })
+}
+
+// journal is a list of what happened, as rows report it.
+type journal struct {
+	Lines []string `dynamodbav:"lines"`
+}
+
+// journals returns a projection that notes a line for each event in its group. Events are those of an entity, in lower case.
+func journals[P any](name string, source timeline.Source, entity string, group func(P) string, line func(timeline.Event[P]) string, events ...string) timeline.Projection[string, journal] {
+	f := timeline.Projection[string, journal]{Name: name, Version: 1, Source: source}
+	for _, event := range events {
+		f.Handlers = append(f.Handlers, timeline.On(entity+"."+event, group, func(j *journal, e timeline.Event[P]) error {
+			j.Lines = append(j.Lines, line(e))
+			return nil
+		}))
+	}
+	return f
+}
+
+// failedAt requires that err is about an event, at a stage, and of a class.
+func failedAt(t testing.TB, err error, stage timeline.Stage, class error) *timeline.EventError {
+	t.Helper()
+	var wrong *timeline.EventError
+	require.ErrorAs(t, err, &wrong)
+	require.ErrorIs(t, err, class)
+	require.Equal(t, stage, wrong.Stage)
+	return wrong
+}
+
+// catchUp brings a view up to date and fails the test on an error.
+func catchUp[K comparable, S any](l *lab, v *timeline.View[K, S]) timeline.Meta {
+	l.T.Helper()
+	m, err := v.CatchUp(l.Ctx)
+	require.NoError(l.T, err)
+	return m
+}
+
+// metaOf returns the metadata of a view.
+func metaOf[K comparable, S any](l *lab, v *timeline.View[K, S]) timeline.Meta {
+	l.T.Helper()
+	m, err := v.Meta(l.Ctx)
+	require.NoError(l.T, err)
+	return m
+}
+
 // offline returns a lab without a database.
 func offline(t *testing.T) *lab {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -33,8 +34,7 @@ func TestLog_ListsEvents(t *testing.T) {
 	l.append("d-1", "north", 3, 1)
 	l.append("d-2", "south", 2)
 	newest := listing(l, timeline.Log{Name: "log", Source: timeline.Series(l.readings)})
-	p, err := newest.Page(l.Ctx, 0, 0)
-	require.NoError(t, err)
+	p := entity.Must(newest.Page(l.Ctx, 0, 0))
 	assert.Equal(t, []int{30, 20, 10}, values(p), "newest first")
 	assert.Equal(t, timeline.Complete, p.Meta.RebuildStatus)
 	assert.Equal(t, 1.0, *p.Meta.RebuildProgress)
@@ -49,18 +49,14 @@ func TestLog_ListsEvents(t *testing.T) {
 	assert.False(t, first.AcceptedAt.IsZero())
 	assert.Equal(t, "north", first.Payload.(reading).Site)
 	l.append("d-2", "south", 5)
-	p, err = newest.Page(l.Ctx, 1, 2)
-	require.NoError(t, err)
+	p = entity.Must(newest.Page(l.Ctx, 1, 2))
 	assert.Equal(t, []int{50, 30}, values(p), "always up to date")
 	assert.EqualValues(t, 2, p.Pages)
-	p, err = newest.Page(l.Ctx, 3, 2)
-	require.NoError(t, err)
+	p = entity.Must(newest.Page(l.Ctx, 3, 2))
 	assert.Empty(t, p.Rows)
 	for _, bad := range [][2]int{{-1, 1}, {1, -1}, {1, 101}} {
-		_, err = newest.Page(l.Ctx, bad[0], bad[1])
-		var input *entity.InputError
-		require.ErrorAs(t, err, &input)
-		assert.Equal(t, "EDD-9133", input.Code)
+		_, err := newest.Page(l.Ctx, bad[0], bad[1])
+		assert.Equal(t, "EDD-9133", dbtest.InputCode(err))
 	}
 }
 
@@ -95,8 +91,7 @@ func TestLog_FiltersByEventTimeAndKey(t *testing.T) {
 	readings := listing(l, timeline.Log{Name: "readings", Source: timeline.Series(l.readings), Oldest: true})
 	list := func(opts ...timeline.LogOption) []int {
 		t.Helper()
-		p, err := readings.Page(l.Ctx, 1, 10, opts...)
-		require.NoError(t, err)
+		p := entity.Must(readings.Page(l.Ctx, 1, 10, opts...))
 		return values(p)
 	}
 	assert.Equal(t, []int{100, 150, 200}, list(timeline.AsOf(at(20))))
@@ -117,8 +112,7 @@ func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 		var got []int
 		cursor := ""
 		for i := range 10 {
-			p, err := log.After(l.Ctx, cursor, 2)
-			require.NoError(t, err)
+			p := entity.Must(log.After(l.Ctx, cursor, 2))
 			got = append(got, values(p)...)
 			assert.EqualValues(t, -1, p.Total)
 			if cursor = p.Next; cursor == "" {
@@ -135,9 +129,8 @@ func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 			want = []int{10, 20, 30, 40, 50}
 		}
 		assert.Equal(t, want, got, "oldest first: %v", oldest)
-		p, err := log.After(l.Ctx, "", 1)
-		require.NoError(t, err)
-		_, err = listing(l, timeline.Log{Name: "log", Source: log.Source, Oldest: !oldest}).After(l.Ctx, p.Next, 1)
+		p := entity.Must(log.After(l.Ctx, "", 1))
+		_, err := listing(l, timeline.Log{Name: "log", Source: log.Source, Oldest: !oldest}).After(l.Ctx, p.Next, 1)
 		assert.ErrorIs(t, err, entity.ErrInvalidCursor, "a cursor of the other direction")
 		_, err = listing(l, timeline.Log{Name: "other", Source: log.Source, Oldest: oldest}).After(l.Ctx, p.Next, 1)
 		assert.ErrorIs(t, err, entity.ErrInvalidCursor)

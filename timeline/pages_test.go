@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -39,18 +38,15 @@ func TestPage_ReturnsEveryRowOnceInOrder(t *testing.T) {
 		page, size, rows int
 		pages            int64
 	}{{0, 0, 20, 13}, {1, 1, 1, 257}, {13, 20, 17, 13}, {14, 20, 0, 13}, {math.MaxInt, 1000, 0, 1}, {math.MaxInt/20 + 2, 20, 0, 13}, {2, 257, 0, 1}} {
-		p, err := v.Page(l.Ctx, c.page, c.size)
-		require.NoError(t, err)
+		p := entity.Must(v.Page(l.Ctx, c.page, c.size))
 		assert.Len(t, p.Rows, c.rows, "page %d of %d", c.page, c.size)
 		assert.Equal(t, c.pages, p.Pages, "page %d of %d", c.page, c.size)
 		assert.EqualValues(t, n, p.Total)
 	}
-	p, err := v.Page(l.Ctx, 3, 20)
-	require.NoError(t, err)
-	next, err := v.After(l.Ctx, p.Next, 20)
-	require.NoError(t, err)
+	p := entity.Must(v.Page(l.Ctx, 3, 20))
+	next := entity.Must(v.After(l.Ctx, p.Next, 20))
 	assert.Equal(t, 60-n/2, next.Rows[0].Key, "a cursor goes on behind a page by number")
-	_, err = v.After(l.Ctx, "x", 20)
+	_, err := v.After(l.Ctx, "x", 20)
 	assert.ErrorIs(t, err, entity.ErrInvalidCursor)
 	_, err = v.After(l.Ctx, p.Next, 20, past)
 	assert.ErrorIs(t, err, entity.ErrInvalidCursor, "a cursor of stored rows")
@@ -64,8 +60,7 @@ func TestPage_OmitsExpiredRows(t *testing.T) {
 	const n = 257
 	v := crowd(l, n, 5*time.Hour) // row i ends i+43 minutes after noon
 	l.Wire.Reset()
-	_, err := v.Page(l.Ctx, 1, 20)
-	require.NoError(t, err)
+	entity.Must(v.Page(l.Ctx, 1, 20))
 	assert.Len(t, l.Wire.Requests(), 3)
 	l.Clock.Move(175 * time.Minute)
 	var want []int
@@ -81,24 +76,20 @@ func TestPage_OmitsExpiredRows(t *testing.T) {
 			require.Equal(t, want, pageWalk(l, v, size), "by number, %d a page", size)
 			require.Equal(t, want, cursorWalk(l, v, size), "by cursor, %d a page", size)
 		}
-		p, err := v.Page(l.Ctx, 2, 20)
-		require.NoError(t, err)
+		p := entity.Must(v.Page(l.Ctx, 2, 20))
 		assert.Len(t, p.Rows, 20)
 		assert.EqualValues(t, len(want), p.Total)
 		assert.EqualValues(t, (len(want)+19)/20, p.Pages)
-		p, err = v.After(l.Ctx, p.Next, 1)
-		require.NoError(t, err)
+		p = entity.Must(v.After(l.Ctx, p.Next, 1))
 		assert.Equal(t, want[40], p.Rows[0].Key)
-		p, err = v.Page(l.Ctx, 1, 20, timeline.AsOf(at(1e6)))
-		require.NoError(t, err)
+		p = entity.Must(v.Page(l.Ctx, 1, 20, timeline.AsOf(at(1e6))))
 		assert.EqualValues(t, len(want), p.Total, "as a replay counts them")
 		if !removed {
 			l.removeExpired()
 		}
 	}
 	l.Clock.Move(5 * time.Hour)
-	p, err := v.Page(l.Ctx, 1, 20)
-	require.NoError(t, err)
+	p := entity.Must(v.Page(l.Ctx, 1, 20))
 	assert.Zero(t, p.Total)
 	assert.EqualValues(t, 1, p.Pages)
 	assert.Empty(t, p.Rows)
@@ -115,44 +106,20 @@ func TestPage_CountsRowsWithExtendedExpiry(t *testing.T) {
 	rebuild(l, v)
 	total := func() int64 {
 		t.Helper()
-		p, err := v.Page(l.Ctx, 1, 10)
-		require.NoError(t, err)
+		p := entity.Must(v.Page(l.Ctx, 1, 10))
 		assert.Len(t, p.Rows, int(p.Total))
 		return p.Total
 	}
 	assert.EqualValues(t, 2, total())
 	l.Clock.Move(30 * time.Minute)
 	l.append("d-1", "north", 29)
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	l.Clock.Move(40 * time.Minute)
 	assert.EqualValues(t, 1, total())
-	_, err = v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	assert.EqualValues(t, 1, total())
 	l.Clock.Move(time.Hour)
 	assert.Zero(t, total())
-}
-
-func TestAfter_CursorsKeepTheirGeneration(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	for i := range 4 {
-		l.append(fmt.Sprint("d-", i), fmt.Sprint("s-", i), 1)
-	}
-	v := view(l, l.sites())
-	rebuild(l, v)
-	first, err := v.After(l.Ctx, "", 2)
-	require.NoError(t, err)
-	l.append("d-9", "s-2", 2)
-	rebuild(l, v)
-	second, err := v.After(l.Ctx, first.Next, 2)
-	require.NoError(t, err)
-	require.Len(t, second.Rows, 2)
-	assert.Equal(t, 1, second.Rows[0].State.Count, "the rows of before")
-	assert.Empty(t, second.Next)
-	assert.Equal(t, first.Meta.Generation, second.Meta.Generation)
-	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
 }
 
 func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
@@ -162,9 +129,7 @@ func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 	for _, opts := range [][]timeline.RowsOption{nil, {timeline.AsOf(noon)}} {
 		for _, bad := range [][2]int{{1, 11}, {1, -1}, {-1, 1}} {
 			_, err := v.Page(l.Ctx, bad[0], bad[1], opts...)
-			var input *entity.InputError
-			require.ErrorAs(t, err, &input)
-			assert.Equal(t, "EDD-9133", input.Code)
+			assert.Equal(t, "EDD-9133", dbtest.InputCode(err))
 		}
 	}
 }
@@ -178,8 +143,7 @@ func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timelin
 	}
 	v := view(l, l.sites())
 	rebuild(l, v)
-	first, err := v.After(l.Ctx, "", 2)
-	require.NoError(t, err)
+	first := entity.Must(v.After(l.Ctx, "", 2))
 	require.NotEmpty(t, first.Next)
 	l.append("d-9", "s-9", 2)
 	rebuild(l, v)
@@ -193,8 +157,7 @@ func TestAfter_RejectsCursorsOfAnotherDefinition(t *testing.T) {
 	rebuild(l, v)
 	_, err := v.After(l.Ctx, first.Next, 2)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	p, err := v.After(l.Ctx, first.Next, 2, timeline.AllowStale())
-	require.NoError(t, err)
+	p := entity.Must(v.After(l.Ctx, first.Next, 2, timeline.AllowStale()))
 	assert.Len(t, p.Rows, 2)
 	assert.Equal(t, timeline.Stale, p.Meta.RebuildStatus)
 	assert.False(t, p.Authoritative())
@@ -206,19 +169,23 @@ func TestAfter_RejectsCursorsOfAnotherDefinition(t *testing.T) {
 	assert.True(t, p.Authoritative())
 }
 
-func TestAfter_MetaDescribesTheRowsRead(t *testing.T) {
+func TestAfter_ListsAndDescribesTheRowsThatItBeganWith(t *testing.T) {
 	t.Parallel()
 	l, v, first := pinned(t, 4)
-	now, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
-	p, err := v.After(l.Ctx, first.Next, 2)
-	require.NoError(t, err)
+	l.append("d-9", "s-2", 3)
+	rebuild(l, v)
+	now := metaOf(l, v)
+	p := entity.Must(v.After(l.Ctx, first.Next, 2))
+	require.Len(t, p.Rows, 2)
+	assert.Equal(t, 1, p.Rows[0].State.Count, "the rows of before")
+	assert.Empty(t, p.Next)
 	assert.Equal(t, first.Meta.Generation, p.Meta.Generation)
 	assert.EqualValues(t, 4, p.Meta.Rows)
 	assert.Equal(t, first.Meta.Through, p.Meta.Through)
 	assert.Equal(t, first.Meta.Counters, p.Meta.Counters)
 	assert.True(t, p.Meta.Through.Before(now.Through))
 	assert.EqualValues(t, 5, now.Rows)
+	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
 }
 
 func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
@@ -248,8 +215,7 @@ func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
 	}
 	require.NotEmpty(t, half, "it has written rows")
 	rebuild(l, v)
-	cursor, err := timeline.CursorAfter(v, half, "s-1")
-	require.NoError(t, err)
+	cursor := entity.Must(timeline.CursorAfter(v, half, "s-1"))
 	_, err = v.After(l.Ctx, cursor, 2)
 	require.ErrorIs(t, err, entity.ErrInvalidCursor)
 	_, err = v.After(l.Ctx, cursor, 2, timeline.AllowStale())
@@ -286,54 +252,35 @@ func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {
 	}
 }
 
-func TestAfter_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
+func TestAfterAndAll_FailWhenRowsAreRemovedDuringTheRead(t *testing.T) {
 	t.Parallel()
-	l, v, first := pinned(t, 4)
-	l.Clock.Move(20 * time.Minute)
-	err := l.Overtake(dbtest.Is("Query"), func() error {
-		_, err := v.After(l.Ctx, first.Next, 2)
-		return err
-	}, func() {
-		other := newTransport(l)
-		require.NoError(t, view(other, other.sites()).Sweep(l.Ctx))
-	})
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-}
-
-func TestAll_FailsWhenRowsAreRemovedDuringTheRead(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1)
-	v := view(l, l.sites())
-	rebuild(l, v)
-	arrived, release := l.Wire.Hold(func(r faults.Request) bool { return r.Operation == "Query" })
-	defer release()
-	type result struct {
-		rows int
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		var r result
-		for _, err := range v.All(l.Ctx) {
-			if err != nil {
-				r.err = err
-			} else {
-				r.rows++
+	for name, read := range map[string]func(*lab, *timeline.View[string, totals], string) error{
+		"After": func(l *lab, v *timeline.View[string, totals], cursor string) error {
+			_, err := v.After(l.Ctx, cursor, 2)
+			return err
+		},
+		"All": func(l *lab, v *timeline.View[string, totals], _ string) (failed error) {
+			for r, err := range v.All(l.Ctx) {
+				if failed = err; err == nil {
+					return fmt.Errorf("there is a row %v", r)
+				}
 			}
-		}
-		done <- r
-	}()
-	<-arrived
-	other := newTransport(l)
-	again := view(other, other.sites())
-	rebuild(other, again)
-	l.Clock.Move(20 * time.Minute)
-	require.NoError(t, again.Sweep(l.Ctx))
-	release()
-	r := <-done
-	require.ErrorIs(t, r.err, entity.ErrInvalidCursor)
-	assert.Zero(t, r.rows)
+			return failed
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, v, first := pinned(t, 4)
+			err := l.Overtake(dbtest.Is("Query"), func() error { return read(l, v, first.Next) }, func() {
+				other := newTransport(l)
+				again := view(other, other.sites())
+				rebuild(other, again)
+				l.Clock.Move(20 * time.Minute)
+				require.NoError(t, again.Sweep(l.Ctx))
+			})
+			require.ErrorIs(t, err, entity.ErrInvalidCursor)
+		})
+	}
 }
 
 func TestAll_ContinuesWithReplacedRows(t *testing.T) {
@@ -351,24 +298,4 @@ func TestAll_ContinuesWithReplacedRows(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 2, n)
-}
-
-func TestRebuild_RowsExpireWithTheirRetention(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1, 2)
-	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
-	rebuild(l, v)
-	want := l.Clock.Now().Add(time.Hour).Truncate(time.Second) // the events happened after they were accepted
-	found := false
-	for _, it := range l.Items() {
-		if _, row := it["state"]; row {
-			found = true
-			require.Equal(t, &types.AttributeValueMemberN{Value: fmt.Sprint(want.Unix())}, it["_ttl"])
-		}
-	}
-	require.True(t, found)
-	assert.Equal(t, want.Unix(), rows(l, v)["north"].ExpiresAt.Unix())
-	l.Clock.Move(time.Hour)
-	assert.Empty(t, rows(l, v), "it is gone at once, whenever DynamoDB removes it")
 }

@@ -23,40 +23,32 @@ import (
 )
 
 func TestRebuild_FoldsEventsInTimeOrder(t *testing.T) {
-	t.Parallel()
-	for name, projection := range map[string]func(*lab) timeline.Projection[string, totals]{
-		"sorted":    func(l *lab) timeline.Projection[string, totals] { return l.sites() },
-		"partition": func(l *lab) timeline.Projection[string, totals] { return l.devices() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			v := view(l, projection(l))
-			l.Clock.Move(10 * time.Minute)
-			l.append("d-1", "d-1", 5, 1, 3) // two come late
-			l.append("d-2", "d-2", 2)
-			meta := rebuild(l, v)
-			assert.Equal(t, timeline.Complete, meta.RebuildStatus)
-			assert.True(t, meta.HistoryComplete)
-			assert.EqualValues(t, 2, meta.Rows)
-			assert.EqualValues(t, 4, meta.Counters.Folded)
-			got := rows(l, v)
-			require.Len(t, got, 2)
-			assert.Equal(t, []int{10, 30, 50}, got["d-1"].State.Order)
-			assert.Equal(t, at(5), *got["d-1"].State.Last)
-			assert.EqualValues(t, 3, got["d-1"].Events)
-			assert.Equal(t, at(1), got["d-1"].First)
-			assert.Equal(t, 20, got["d-2"].State.Sum)
-			assert.Equal(t, got, rows(l, v, timeline.AsOf(at(10))), "a replay gives what rows hold")
-			past := rows(l, v, timeline.AsOf(at(3)))
-			assert.Equal(t, []int{10, 30}, past["d-1"].State.Order, "as of a moment, which counts")
-			assert.Equal(t, 20, past["d-2"].State.Sum)
-			row, meta, err := v.Get(l.Ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(1)))
-			require.NoError(t, err)
-			assert.Equal(t, []int{10}, row.State.Order)
-			assert.True(t, meta.HistoryComplete)
-		})
-	}
+	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
+		v := view(l, projection)
+		l.Clock.Move(10 * time.Minute)
+		l.append("d-1", "d-1", 5, 1, 3) // two come late
+		l.append("d-2", "d-2", 2)
+		meta := rebuild(l, v)
+		assert.Equal(t, timeline.Complete, meta.RebuildStatus)
+		assert.True(t, meta.HistoryComplete)
+		assert.EqualValues(t, 2, meta.Rows)
+		assert.EqualValues(t, 4, meta.Counters.Folded)
+		got := rows(l, v)
+		require.Len(t, got, 2)
+		assert.Equal(t, []int{10, 30, 50}, got["d-1"].State.Order)
+		assert.Equal(t, at(5), *got["d-1"].State.Last)
+		assert.EqualValues(t, 3, got["d-1"].Events)
+		assert.Equal(t, at(1), got["d-1"].First)
+		assert.Equal(t, 20, got["d-2"].State.Sum)
+		assert.Equal(t, got, rows(l, v, timeline.AsOf(at(10))), "a replay gives what rows hold")
+		past := rows(l, v, timeline.AsOf(at(3)))
+		assert.Equal(t, []int{10, 30}, past["d-1"].State.Order, "as of a moment, which counts")
+		assert.Equal(t, 20, past["d-2"].State.Sum)
+		row, meta, err := v.Get(l.Ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(1)))
+		require.NoError(t, err)
+		assert.Equal(t, []int{10}, row.State.Order)
+		assert.True(t, meta.HistoryComplete)
+	})
 }
 
 // TestResume_AfterACrashAtAnyRequestEqualsOneBuild ends a program before, and right after, each request of a build, and lets another one go on.
@@ -97,8 +89,7 @@ func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 					l.append("x", "x", float64(n))
 					l.connect()
 					v = view(l, projection(l, name))
-					before, err := v.Meta(l.Ctx)
-					require.NoError(t, err)
+					before := metaOf(l, v)
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
 					got := rows(l, v)
 					accepted := n                                                                                // events of the group x
@@ -132,8 +123,7 @@ func TestRebuild_WithoutTheLeaseWritesNothing(t *testing.T) {
 		rebuild(l, v)
 	}), timeline.ErrLeaseLost)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
 	assert.EqualValues(t, 2, meta.Rows)
 }
@@ -258,8 +248,7 @@ func TestResume_DropsBuildsThatFailedAtAnEvent(t *testing.T) {
 				wrong := view(l.connect(), l.broken(failing))
 				_, err := wrong.Rebuild(l.Ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
 				require.ErrorIs(t, err, poison)
-				meta, err := wrong.Meta(l.Ctx)
-				require.NoError(t, err)
+				meta := metaOf(l, wrong)
 				require.Equal(t, timeline.Failed, meta.RebuildStatus)
 				mended = view(l.connect(once), l.devices())
 				require.NoError(t, between(l, mended))
@@ -288,8 +277,7 @@ func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
 				var wrong *timeline.EventError
 				require.ErrorAs(t, err, &wrong)
 				require.NotErrorIs(t, err, timeline.ErrBuilding, "the lease was given up")
-				meta, err := v.Meta(l.Ctx)
-				require.NoError(t, err)
+				meta := metaOf(l, v)
 				require.NotNil(t, meta.Failure)
 				assert.True(t, utf8.ValidString(meta.Failure.Message))
 				assert.LessOrEqual(t, len(meta.Failure.Message), 1000)
@@ -300,38 +288,28 @@ func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
 }
 
 func TestRebuild_ReleasesTheLeaseWhenAHandlerPanics(t *testing.T) {
-	t.Parallel()
-	for _, within := range []bool{false, true} {
-		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			for i := range 7 {
-				l.append(fmt.Sprintf("d-%d", i), "s", 1)
+	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
+		for i := range 7 {
+			l.append(fmt.Sprintf("d-%d", i), "s", 1)
+		}
+		good := projection.Handlers[0]
+		projection.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			if s.Count = 1000; e.Payload.Device == "d-3" {
+				panic("no")
 			}
-			projection := l.sites()
-			if within {
-				projection = l.devices()
-			}
-			good := projection.Handlers[0]
-			projection.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
-				if s.Count = 1000; e.Payload.Device == "d-3" {
-					panic("no")
-				}
-				return nil
-			})}
-			v := view(l, projection)
-			for range 2 {
-				require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.Ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
-				m, err := v.Meta(l.Ctx)
-				require.NoError(t, err)
-				assert.Equal(t, timeline.Failed, m.RebuildStatus)
-			}
-			projection.Handlers[0] = good
-			v = view(l.connect(), projection)
-			rebuild(l, v, timeline.Resume())
-			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "no row of the handler that panicked is left")
-		})
-	}
+			return nil
+		})}
+		v := view(l, projection)
+		for range 2 {
+			require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.Ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
+			m := metaOf(l, v)
+			assert.Equal(t, timeline.Failed, m.RebuildStatus)
+		}
+		projection.Handlers[0] = good
+		v = view(l.connect(), projection)
+		rebuild(l, v, timeline.Resume())
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "no row of the handler that panicked is left")
+	})
 }
 
 // A builder owns what it writes: one request that fails, whatever became of it, ends neither a build nor a catch-up.
@@ -407,8 +385,7 @@ func TestResume_SkipsFinishedPartitions(t *testing.T) {
 		for id, row := range rows(l, v) {
 			assert.Equal(t, n+1, row.State, "%s of %s has the states that there were when the build began", id, name)
 		}
-		_, err = v.CatchUp(l.Ctx)
-		require.NoError(t, err)
+		catchUp(l, v)
 		for id, row := range rows(l, v) {
 			assert.Equal(t, n+2, row.State, "%s of %s", id, name)
 		}
@@ -417,45 +394,34 @@ func TestResume_SkipsFinishedPartitions(t *testing.T) {
 
 // TestResume_KeepsEventsServedMeanwhile brings the served rows up while a build that was cut off waits.
 func TestResume_KeepsEventsServedMeanwhile(t *testing.T) {
-	t.Parallel()
-	for _, within := range []bool{false, true} {
-		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			projection := l.sites()
-			if within {
-				projection = l.devices()
+	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
+		v := view(l, projection)
+		for i := range 5 {
+			l.append(fmt.Sprintf("d-%d", i), "north", 10)
+		}
+		rebuild(l, v)
+		ctx, cancel := context.WithCancel(l.Ctx)
+		defer cancel()
+		var notes atomic.Int64
+		_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
+			if notes.Add(1) == 3 {
+				cancel()
 			}
-			v := view(l, projection)
-			for i := range 5 {
-				l.append(fmt.Sprintf("d-%d", i), "north", 10)
-			}
-			rebuild(l, v)
-			ctx, cancel := context.WithCancel(l.Ctx)
-			defer cancel()
-			var notes atomic.Int64
-			_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.CheckpointEvery(1), timeline.OnProgress(func(timeline.Meta) {
-				if notes.Add(1) == 3 {
-					cancel()
-				}
-			}))
-			require.ErrorIs(t, err, context.Canceled)
-			for i := range 7 {
-				l.append(fmt.Sprintf("d-%d", i), "south", 5, 20) // late ones, new ones, and new groups
-			}
-			before, err := v.CatchUp(l.Ctx)
-			require.NoError(t, err)
-			served := rows(l, v)
-			l.append("d-0", "north", 30)
-			meta := rebuild(l, v, timeline.Segments(1), timeline.Resume())
-			assert.Equal(t, served, rows(l, v))
-			assert.Equal(t, before.Through, meta.Through)
-			assert.Equal(t, before.Rows, meta.Rows)
-			_, err = v.CatchUp(l.Ctx)
-			require.NoError(t, err)
-			assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-		})
-	}
+		}))
+		require.ErrorIs(t, err, context.Canceled)
+		for i := range 7 {
+			l.append(fmt.Sprintf("d-%d", i), "south", 5, 20) // late ones, new ones, and new groups
+		}
+		before := catchUp(l, v)
+		served := rows(l, v)
+		l.append("d-0", "north", 30)
+		meta := rebuild(l, v, timeline.Segments(1), timeline.Resume())
+		assert.Equal(t, served, rows(l, v))
+		assert.Equal(t, before.Through, meta.Through)
+		assert.Equal(t, before.Rows, meta.Rows)
+		catchUp(l, v)
+		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
+	})
 }
 
 func TestRebuild_ByAClockBehindKeepsServedEvents(t *testing.T) {
@@ -490,8 +456,7 @@ func TestRebuild_LateRenewalDoesNotUndoTheSwap(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, saves, 3)
 	assert.Equal(t, want, rows(l, v))
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	assert.Equal(t, timeline.Complete, meta.RebuildStatus)
 	require.Equal(t, 2, want["north"].State.Count)
 }

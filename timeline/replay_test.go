@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -65,40 +66,22 @@ func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	l.append("d-1", "north", 2)
 	v := view(l, by(l, empty, sum))
 	_, err := v.Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, timeline.ErrGroupKeyMissing)
-	assert.Equal(t, timeline.Grouping, wrong.Stage)
+	failedAt(t, err, timeline.Grouping, timeline.ErrGroupKeyMissing)
 	assert.ErrorContains(t, err, "Site")
 	skip := by(l, empty, sum)
 	skip.Name, skip.SkipUngrouped = "skip", true
 	passing := view(l, skip)
 	meta := rebuild(l, passing)
-	assert.EqualValues(t, 1, meta.Counters.Ungrouped)
 	assert.EqualValues(t, 1, meta.Counters.Folded)
-	assert.False(t, meta.HistoryComplete)
+	for _, meta := range []timeline.Meta{meta, catchUp(l, passing), catchUp(l, passing)} {
+		assert.EqualValues(t, 1, meta.Counters.Ungrouped)
+		assert.False(t, meta.HistoryComplete)
+	}
 	_, err = passing.Page(l.Ctx, 1, 1, timeline.AsOf(at(10)), timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
 	p, err := passing.Page(l.Ctx, 1, 1, timeline.AsOf(at(1)))
 	require.NoError(t, err)
 	assert.True(t, p.Authoritative(), "the event without a group had not happened")
-}
-
-func TestFold_DescendingFoldsNewestFirst(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Descending = true }))
-	l.append("d-1", "north", 1, 3)
-	l.append("d-2", "north", 2)
-	rebuild(l, v)
-	assert.Equal(t, []int{30, 20, 10}, rows(l, v)["north"].State.Order)
-	l.append("d-2", "north", 4)
-	l.append("d-3", "south", 1)
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
-	assert.Equal(t, []int{40, 30, 20, 10}, rows(l, v)["north"].State.Order)
-	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
-	assert.Equal(t, at(4), rows(l, v)["north"].Last)
 }
 
 func TestFold_OrdersEventsOfOneTimeByKey(t *testing.T) {
@@ -144,51 +127,39 @@ func TestFold_GroupsDoNotShareTheirStart(t *testing.T) {
 }
 
 func TestFold_HandlerErrorStopsTheBuildAndIsStored(t *testing.T) {
-	t.Parallel()
-	for _, within := range []bool{false, true} {
-		t.Run(fmt.Sprint("within ", within), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			projection := l.sites()
-			if within {
-				projection = l.devices()
+	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
+		poison := errors.New("poison")
+		projection.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+			if e.Payload.Value == 30 {
+				return poison
 			}
-			poison := errors.New("poison")
-			projection.Handlers[0] = timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
-				if e.Payload.Value == 30 {
-					return poison
-				}
-				return sum(s, e)
-			})
-			v := view(l, projection)
-			l.append("d-1", "north", 1, 2)
-			rebuild(l, v)
-			served := rows(l, v)
-			l.append("d-2", "north", 3)
-			for what, run := range map[string]func() error{
-				"rebuild": func() error { _, err := v.Rebuild(l.Ctx); return err },
-				"catchup": func() error { _, err := v.CatchUp(l.Ctx); return err },
-			} {
-				err := run()
-				require.ErrorIs(t, err, poison, what)
-				var wrong *timeline.EventError
-				require.ErrorAs(t, err, &wrong)
-				assert.Equal(t, timeline.Handling, wrong.Stage)
-				meta, err := v.Meta(l.Ctx)
-				require.NoError(t, err)
-				assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
-				require.NotNil(t, meta.Failure)
-				assert.Equal(t, timeline.Handling, meta.Failure.Stage)
-				assert.Equal(t, "reading.appended", meta.Failure.Event)
-				assert.Equal(t, wrong.Source, meta.Failure.Source)
-				assert.Contains(t, meta.Failure.Key, "d-2")
-				assert.Equal(t, 1, meta.Failure.Payload)
-				assert.Contains(t, meta.Failure.Message, "poison")
-				assert.False(t, meta.Failure.At.IsZero())
-				assert.Equal(t, served, rows(l, v), "%s: the rows of before are served", what)
-			}
+			return sum(s, e)
 		})
-	}
+		v := view(l, projection)
+		l.append("d-1", "north", 1, 2)
+		rebuild(l, v)
+		served := rows(l, v)
+		l.append("d-2", "north", 3)
+		for what, run := range map[string]func() error{
+			"rebuild": func() error { _, err := v.Rebuild(l.Ctx); return err },
+			"catchup": func() error { _, err := v.CatchUp(l.Ctx); return err },
+		} {
+			err := run()
+			require.ErrorIs(t, err, poison, what)
+			wrong := failedAt(t, err, timeline.Handling, err)
+			meta := metaOf(l, v)
+			assert.Equal(t, timeline.Failed, meta.RebuildStatus, what)
+			require.NotNil(t, meta.Failure)
+			assert.Equal(t, timeline.Handling, meta.Failure.Stage)
+			assert.Equal(t, "reading.appended", meta.Failure.Event)
+			assert.Equal(t, wrong.Source, meta.Failure.Source)
+			assert.Contains(t, meta.Failure.Key, "d-2")
+			assert.Equal(t, 1, meta.Failure.Payload)
+			assert.Contains(t, meta.Failure.Message, "poison")
+			assert.False(t, meta.Failure.At.IsZero())
+			assert.Equal(t, served, rows(l, v), "%s: the rows of before are served", what)
+		}
+	})
 }
 
 func TestEnsure_CreatesTheGroup(t *testing.T) {
@@ -291,24 +262,26 @@ func TestRows_ExpireWithTheirRetention(t *testing.T) {
 	assert.Equal(t, at(89), got["new"].ExpiresAt)
 	l.Clock.Move(15 * time.Minute)
 	l.append("d-2", "ahead", 44)
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	assert.Equal(t, at(104), rows(l, v)["ahead"].ExpiresAt, "a row lives on while events come in, whatever an earlier one said")
 	l.Clock.Move(30 * time.Minute)
 	assert.ElementsMatch(t, []string{"ahead", "new"}, slices.Collect(maps.Keys(rows(l, v))))
-	_, _, err = v.Get(l.Ctx, "old")
+	_, _, err := v.Get(l.Ctx, "old")
 	assert.ErrorIs(t, err, entity.ErrNotFound)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v))
 	_, ok := rows(l, v, timeline.AsOf(at(50)))["old"]
 	assert.True(t, ok, "it was there then")
+	var ends []string // when DynamoDB removes rows
 	for _, it := range l.Items() {
 		if it["state"] != nil {
-			assert.Contains(t, it, "_ttl", "DynamoDB removes them")
+			ends = append(ends, dbtest.Text(it["_ttl"]))
 		}
 	}
+	for _, end := range []time.Time{at(60).Truncate(time.Minute), at(89), at(104)} {
+		assert.Contains(t, ends, fmt.Sprint(end.Unix()))
+	}
 	l.append("d-1", "old", 2)
-	_, err = v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v), "an event for a row that has ended")
 }
 
@@ -338,6 +311,22 @@ func modelled(events []event, descending bool) map[string][]int {
 		want[e.Payload.Site] = append(want[e.Payload.Site], e.Payload.Value)
 	}
 	return want
+}
+
+// span returns when the first and the last event of a site happened.
+func span(events []event, site string) (first, last time.Time) {
+	for _, e := range events {
+		if e.Payload.Site != site {
+			continue
+		}
+		if first.IsZero() || e.At.Before(first) {
+			first = e.At
+		}
+		if e.At.After(last) {
+			last = e.At
+		}
+	}
+	return first, last
 }
 
 // TestRows_DoNotDependOnDeliveryOrder builds rows of the first events, and catches up with the others bit by bit, each bit
@@ -379,6 +368,8 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 			orders := map[string][]int{}
 			for k, r := range got {
 				orders[k] = r.State.Order
+				first, last := span(known, k)
+				require.Equal(rt, []time.Time{first, last}, []time.Time{r.First, r.Last}, "whatever the order")
 			}
 			require.Equal(rt, modelled(known, projection.Descending), orders)
 			require.EqualValues(rt, len(got), meta.Rows)
@@ -411,14 +402,10 @@ func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
 		require.NoError(rt, err)
 		past, err := versioned.Of(store)
 		require.NoError(rt, err)
-		projection := timeline.Projection[string, journal]{Name: "drafts", Version: 1, Source: timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))}
-		for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-			projection.Handlers = append(projection.Handlers, timeline.On("draft."+what, func(d draft) string { return d.ID }, func(j *journal, e timeline.Event[draft]) error {
-				j.Lines = append(j.Lines, fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text))
-				return nil
-			}))
-		}
-		v := view(l, projection)
+		source := timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))
+		v := view(l, journals("drafts", source, "draft", func(d draft) string { return d.ID }, func(e timeline.Event[draft]) string {
+			return fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text)
+		}, ofVersions...))
 		lives := map[string]*life{}
 		type moment struct {
 			at   time.Time

@@ -21,11 +21,6 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// journal is a list of what happened, as rows and logs report it in the tests.
-type journal struct {
-	Lines []string `dynamodbav:"lines"`
-}
-
 // sample is an item of a table of its own, written once.
 type sample struct {
 	_ entity.Key `name:"Sample" table:"samples" pk:"device" sk:"batch=batch#{number:03}"`
@@ -44,9 +39,8 @@ func (l *lab) samples() *entity.Store[sample] {
 
 func bySample(s sample) string { return s.Device }
 
-func noteSample(j *journal, e timeline.Event[sample]) error {
-	j.Lines = append(j.Lines, fmt.Sprintf("%d at %s", e.Payload.Number, e.At.Format("15:04")))
-	return nil
+func noteSample(e timeline.Event[sample]) string {
+	return fmt.Sprintf("%d at %s", e.Payload.Number, e.At.Format("15:04"))
 }
 
 func TestItems_OfVerbatimEntities(t *testing.T) {
@@ -56,8 +50,7 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 	f := entity.Fields[sample]()
 	items := func(opts ...timeline.SourceOption) timeline.Source { return timeline.Items(store, &f.Taken, opts...) }
 	projection := func(name string, s timeline.Source) timeline.Projection[string, journal] {
-		return timeline.Projection[string, journal]{Name: name, Version: 1, Source: s,
-			Handlers: []timeline.Handler[string, journal]{timeline.On("sample.stored", bySample, noteSample)}}
+		return journals(name, s, "sample", bySample, noteSample, "stored")
 	}
 	plain := view(l, projection("plain", items()))
 	accepted := view(l, projection("accepted", items(timeline.AcceptedAt(&f.Stored))))
@@ -65,8 +58,7 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 	require.NoError(t, l.DB.CreateTables(l.Ctx))
 	put := func(device string, number int, minute float64) {
 		t.Helper()
-		_, err := store.Create(l.Ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.Clock.Now().UnixMilli()})
-		require.NoError(t, err)
+		entity.Must(store.Create(l.Ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.Clock.Now().UnixMilli()}))
 	}
 	l.Clock.Move(time.Hour)
 	put("d", 1, 30)
@@ -92,14 +84,12 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 	_, err = plain.Page(l.Ctx, 1, 1, timeline.AsKnownAt(before))
 	require.ErrorIs(t, err, timeline.ErrNoAcceptTime)
 	for _, v := range []*timeline.View[string, journal]{accepted, within} {
-		_, err := v.CatchUp(l.Ctx)
-		require.NoError(t, err)
+		catchUp(l, v)
 		assert.Equal(t, []string{"2 at 12:10", "3 at 12:20", "1 at 12:30"}, rows(l, v)["d"].State.Lines)
 		assert.Len(t, rows(l, v, timeline.AsKnownAt(before))["d"].State.Lines, 2)
 	}
 	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: items()}))
-	p, err := log.Page(l.Ctx, 1, 10, timeline.ForKey(sample{Device: "d", Number: 1}))
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(sample{Device: "d", Number: 1})))
 	assert.Len(t, p.Rows, 1, "one item")
 }
 
@@ -128,12 +118,10 @@ func TestSource_ReadsOnlyItsEntity(t *testing.T) {
 		*l = own
 	}
 	others := entity.Must(timeseries.New[neighbour](l.DB))
-	_, err := others.Append(l.Ctx, neighbour{Device: "d-1", Site: "north", At: at(4)})
+	entity.Must(others.Append(l.Ctx, neighbour{Device: "d-1", Site: "north", At: at(4)}))
+	_, err := l.readings.Append(l.Ctx, reading{Device: "d-1", Site: "north", At: at(5), Value: 50}) // with a current item
 	require.NoError(t, err)
-	_, err = l.readings.Append(l.Ctx, reading{Device: "d-1", Site: "north", At: at(5), Value: 50}) // with a current item
-	require.NoError(t, err)
-	_, err = l.messages.Create(l.Ctx, message{ID: "d-1", User: "u"})
-	require.NoError(t, err)
+	entity.Must(l.messages.Create(l.Ctx, message{ID: "d-1", User: "u"}))
 	rebuild(l, v)
 	meta := rebuild(l, v) // with rows of another generation
 	assert.EqualValues(t, 3, meta.Counters.Scanned)
@@ -144,24 +132,14 @@ func TestSource_ReadsOnlyItsEntity(t *testing.T) {
 func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	projection := timeline.Projection[string, journal]{
-		Name: "both", Version: 1, Source: timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings)),
-		Handlers: []timeline.Handler[string, journal]{
-			timeline.On("reading.appended", bySite, func(j *journal, e timeline.Event[reading]) error {
-				j.Lines = append(j.Lines, fmt.Sprint("reading ", e.Payload.Value))
-				return nil
-			}),
-			timeline.On("message.created", func(m message) string { return m.User }, func(j *journal, e timeline.Event[message]) error {
-				j.Lines = append(j.Lines, e.Payload.Text)
-				return nil
-			}),
-		},
-	}
+	both := timeline.Merge(timeline.Versions(l.past), timeline.Series(l.readings))
+	projection := journals("both", both, "reading", bySite, func(e timeline.Event[reading]) string { return fmt.Sprint("reading ", e.Payload.Value) }, "appended")
+	messages := journals("both", both, "message", func(m message) string { return m.User }, func(e timeline.Event[message]) string { return e.Payload.Text }, "created")
+	projection.Handlers = append(projection.Handlers, messages.Handlers...)
 	v := view(l, projection)
 	l.append("d-1", "u-1", 10, 30)
 	l.Clock.Move(20 * time.Minute)
-	_, err := l.messages.Create(l.Ctx, message{ID: "m-1", User: "u-1", Text: "hello"})
-	require.NoError(t, err)
+	entity.Must(l.messages.Create(l.Ctx, message{ID: "m-1", User: "u-1", Text: "hello"}))
 	rebuild(l, v)
 	assert.Equal(t, []string{"reading 100", "hello", "reading 300"}, rows(l, v)["u-1"].State.Lines)
 	turned := projection
@@ -169,15 +147,13 @@ func TestMerge_OrdersEventsOfAllSources(t *testing.T) {
 	slices.Reverse(turned.Handlers)
 	assert.Equal(t, v.Fingerprint(), view(l.connect(), turned).Fingerprint(), "the order of sources and handlers does not count")
 	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "both", Source: projection.Source, Oldest: true}))
-	p, err := log.Page(l.Ctx, 1, 10)
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10))
 	var names []string
 	for _, e := range p.Rows {
 		names = append(names, e.Name)
 	}
 	assert.Equal(t, []string{"reading.appended", "message.created", "reading.appended"}, names)
-	p, err = log.Page(l.Ctx, 1, 10, timeline.ForKey(message{ID: "m-1"}))
-	require.NoError(t, err)
+	p = entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(message{ID: "m-1"})))
 	assert.Len(t, p.Rows, 1, "the other source is left out")
 }
 
@@ -211,7 +187,14 @@ func TestFeed_CountsRepeatedEventsOnce(t *testing.T) {
 	l := newLab(t)
 	events := []event{happened("b", -2, "s"), happened("a", -2, "s"), happened("a", -3, "s"), happened("b", -2, "s")}
 	v := view(l, fromFeed("feed", fed(&events)))
-	meta := rebuild(l, v)
+	notes := 0
+	meta := rebuild(l, v, timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildStatus == timeline.InProgress {
+			notes++
+			assert.Nil(t, m.RebuildProgress, "nothing says how many events there are")
+		}
+	}))
+	assert.Positive(t, notes)
 	assert.EqualValues(t, 1, meta.Counters.Duplicates)
 	assert.EqualValues(t, 3, meta.Counters.Folded)
 	assert.Equal(t, []int{-3, -2, -2}, rows(l, v)["s"].State.Order)
@@ -219,10 +202,7 @@ func TestFeed_CountsRepeatedEventsOnce(t *testing.T) {
 	conflict.Payload.Value = 7
 	events = append(events, conflict)
 	_, err := v.Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, timeline.ErrDuplicate)
-	assert.Equal(t, timeline.History, wrong.Stage)
+	wrong := failedAt(t, err, timeline.History, timeline.ErrDuplicate)
 	assert.Equal(t, "a", wrong.Key)
 	assert.Equal(t, "feed", wrong.View)
 }
@@ -264,8 +244,7 @@ func TestFeed_CatchesUpByAcceptTime(t *testing.T) {
 	late := happened("c", -15, "s")
 	late.AcceptedAt = at(30)
 	events = append(events, late, happened("d", 31, "s"), happened("e", 32, "other"))
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	assert.Equal(t, []int{-20, -15, -10, 31}, rows(l, v)["s"].State.Order)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v))
 	assert.Equal(t, []int{-20, -10}, rows(l, v, timeline.AsKnownAt(at(0)))["s"].State.Order)
@@ -273,10 +252,11 @@ func TestFeed_CatchesUpByAcceptTime(t *testing.T) {
 	timeless.AcceptedAt = time.Time{}
 	events = append(events, timeless)
 	for range 2 {
-		_, err = v.CatchUp(l.Ctx)
-		require.NoError(t, err)
+		l.Wire.Reset()
+		catchUp(l, v)
 		assert.Equal(t, []int{-20, -15, -10, -1, 31}, rows(l, v)["s"].State.Order)
 	}
+	assert.Zero(t, l.rowWrites(), "the second time there was nothing new")
 	assert.Equal(t, []int{-20, -10, -1}, rows(l, v, timeline.AsKnownAt(at(0)))["s"].State.Order, "it counts as known from the beginning")
 }
 
@@ -306,22 +286,18 @@ func TestClassify_NamesEventsByTheirContent(t *testing.T) {
 	assert.Equal(t, []int{30, 40}, rows(l, v)["north"].State.Order)
 	assert.True(t, v.DependsOn("high"))
 	assert.False(t, v.DependsOn("low", "reading.appended"))
-	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "levels", Source: levels, Oldest: true})
-	require.NoError(t, err)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "levels", Source: levels, Oldest: true}))
 	var names []string
 	for e, err := range log.All(l.Ctx) {
 		require.NoError(t, err)
 		names = append(names, e.Name)
 	}
 	assert.Equal(t, []string{"low", "high", "high"}, names, "an event without a name is left out of logs too")
-	_, err = view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) {
+	_, err := view(l.connect(), l.sites(func(f *timeline.Projection[string, totals]) {
 		f.Source = source(func(timeline.Event[reading]) string { return "middle" })
 		f.Handlers = []timeline.Handler[string, totals]{timeline.On("high", bySite, sum)}
 	})).Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	require.ErrorIs(t, err, timeline.ErrUnknownEvent)
-	assert.Equal(t, timeline.Naming, wrong.Stage)
+	failedAt(t, err, timeline.Naming, timeline.ErrUnknownEvent)
 }
 
 func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
@@ -333,9 +309,7 @@ func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
 		f.Handlers[0] = timeline.On("reading.appended", bySite, sum) // PartitionKey says that the group is the device
 	}))
 	_, err := v.Rebuild(l.Ctx)
-	var wrong *timeline.EventError
-	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, timeline.Grouping, wrong.Stage)
+	failedAt(t, err, timeline.Grouping, err)
 	assert.ErrorContains(t, err, "outside the partition")
 	row, _, err := v.Get(l.Ctx, "d-1", timeline.FullReplay(), timeline.AsOf(at(10)))
 	require.NoError(t, err, "its own partition has none")
@@ -361,8 +335,7 @@ func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
 	kinds := []string{"heat", "heater", "heat#v", "heat%", "heat!", "hea", "heat$"}
 	for i, kind := range kinds {
 		for _, device := range []string{"d", "dd"} {
-			_, err := series.Append(l.Ctx, sensor{Device: device, Kind: kind, At: at(float64(i)), Value: i})
-			require.NoError(t, err)
+			entity.Must(series.Append(l.Ctx, sensor{Device: device, Kind: kind, At: at(float64(i)), Value: i}))
 		}
 	}
 	v := view(l, timeline.Projection[group, totals]{
@@ -382,12 +355,10 @@ func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{i}, row.State.Order, kind)
 		assert.EqualValues(t, 1, meta.Counters.Scanned, "%s: no other item is read", kind)
-		p, err := log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind}))
-		require.NoError(t, err)
+		p := entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind})))
 		assert.Len(t, p.Rows, 1, kind)
 	}
-	p, err := log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d"}))
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d"})))
 	assert.Len(t, p.Rows, 7, "the whole partition")
 }
 
@@ -429,8 +400,7 @@ func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 			assert.EqualValues(t, len(pages), meta.Rows)
 			var order []string
 			for number := range 3 {
-				p, err := v.Page(l.Ctx, number+1, 0)
-				require.NoError(t, err)
+				p := entity.Must(v.Page(l.Ctx, number+1, 0))
 				for _, row := range p.Rows {
 					assert.Equal(t, 1, row.State, row.Key)
 					order = append(order, row.Key)
@@ -463,8 +433,7 @@ func TestFeed_UsesTempDir(t *testing.T) {
 	projection := fromFeed("feed", feed)
 	projection.TempDir = filepath.Join(t.TempDir(), "missing")
 	v := view(l, projection)
-	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir})
-	require.NoError(t, err)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir}))
 
 	refused := func(what string, err error) {
 		t.Helper()
@@ -473,7 +442,7 @@ func TestFeed_UsesTempDir(t *testing.T) {
 			assert.Equal(t, projection.TempDir, filepath.Dir(there.Path), what)
 		}
 	}
-	_, err = log.Page(l.Ctx, 1, 10)
+	_, err := log.Page(l.Ctx, 1, 10)
 	refused("a log", err)
 	_, err = v.Rebuild(l.Ctx)
 	refused("a build", err)

@@ -23,8 +23,7 @@ func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
 	}
 	v := view(l, l.devices())
 	rebuild(l, v)
-	first, err := v.After(l.Ctx, "", 10)
-	require.NoError(t, err)
+	first := entity.Must(v.After(l.Ctx, "", 10))
 	rebuild(l, v)
 	second, err := v.After(l.Ctx, first.Next, 10)
 	require.NoError(t, err, "the listing goes on with its own rows")
@@ -75,44 +74,37 @@ func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {
 	})
 }
 
-func TestSweep_ReleasesTheLeaseOnFailure(t *testing.T) {
+func TestSweep_ReleasesTheLeaseWhenItFails(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, once)
-	l.append("d-1", "north", 1, 2)
-	v := view(l, l.sites())
-	rebuild(l, v)
-	rebuild(l, v)
-	l.Clock.Move(20 * time.Minute)
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if removal(r) {
-			return faults.Drop
-		}
-		return faults.None
-	})
-	require.ErrorIs(t, v.Sweep(l.Ctx), faults.ErrInjected)
-	l.Wire.Inject(nil)
-	meta, err := v.Rebuild(l.Ctx)
-	require.NoError(t, err, "the lease was released")
-	assert.Nil(t, meta.Failure, "what could not be removed is no fault of the rows")
-}
-
-func TestSweep_ReleasesTheLeaseOnCancel(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, once)
-	l.append("d-1", "north", 1, 2)
-	v := view(l, l.sites())
-	rebuild(l, v)
-	rebuild(l, v)
-	l.Clock.Move(20 * time.Minute)
-	ctx, cancel := context.WithCancel(l.Ctx)
-	arrived, release := l.Wire.Hold(removal)
-	defer release()
-	done := make(chan error, 1)
-	go func() { done <- v.Sweep(ctx) }()
-	<-arrived
-	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
-	release()
-	_, err := v.Rebuild(l.Ctx)
-	require.NoError(t, err, "the lease was released")
+	for name, c := range map[string]struct {
+		sweep func(*lab, *timeline.View[string, totals]) error
+		want  error
+	}{
+		"by a fault": {func(l *lab, v *timeline.View[string, totals]) error {
+			l.Wire.Inject(func(r faults.Request) faults.Fault {
+				if removal(r) {
+					return faults.Drop
+				}
+				return faults.None
+			})
+			defer l.Wire.Inject(nil)
+			return v.Sweep(l.Ctx)
+		}, faults.ErrInjected},
+		"by its context": {func(l *lab, v *timeline.View[string, totals]) error {
+			ctx, cancel := context.WithCancel(l.Ctx)
+			return l.Overtake(removal, func() error { return v.Sweep(ctx) }, cancel)
+		}, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, once)
+			l.append("d-1", "north", 1, 2)
+			v := view(l, l.sites())
+			rebuild(l, v)
+			rebuild(l, v)
+			l.Clock.Move(20 * time.Minute)
+			require.ErrorIs(t, c.sweep(l, v), c.want)
+			assert.Nil(t, rebuild(l, v).Failure, "what could not be removed is no fault of the rows")
+		})
+	}
 }

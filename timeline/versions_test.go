@@ -23,22 +23,20 @@ import (
 )
 
 // noteMessage records an event with the texts before and after it.
-func noteMessage(j *journal, e timeline.Event[message]) error {
+func noteMessage(e timeline.Event[message]) string {
 	before := "-"
 	if e.Before != nil {
 		before = e.Before.Text
 	}
-	j.Lines = append(j.Lines, fmt.Sprintf("%s %d %s>%s", e.Name[len("message."):], e.Version, before, e.Payload.Text))
-	return nil
+	return fmt.Sprintf("%s %d %s>%s", e.Name[len("message."):], e.Version, before, e.Payload.Text)
 }
+
+// ofVersions are the events of a versioned entity.
+var ofVersions = []string{"created", "updated", "deleted", "restored", "baseline"}
 
 // histories returns a projection that records what happened to each message.
 func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) timeline.Projection[string, journal] {
-	byID := func(m message) string { return m.ID }
-	f := timeline.Projection[string, journal]{Name: "histories", Version: 1, Source: timeline.Versions(l.past)}
-	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-		f.Handlers = append(f.Handlers, timeline.On("message."+what, byID, noteMessage))
-	}
+	f := journals("histories", timeline.Versions(l.past), "message", func(m message) string { return m.ID }, noteMessage, ofVersions...)
 	for _, c := range change {
 		c(&f)
 	}
@@ -47,14 +45,12 @@ func (l *lab) histories(change ...func(*timeline.Projection[string, journal])) t
 
 func (l *lab) create(id, text string) {
 	l.T.Helper()
-	_, err := l.messages.Create(l.Ctx, message{ID: id, User: "u", Text: text})
-	require.NoError(l.T, err)
+	entity.Must(l.messages.Create(l.Ctx, message{ID: id, User: "u", Text: text}))
 }
 
 func (l *lab) update(id, text string) {
 	l.T.Helper()
-	_, err := l.messages.Update(l.Ctx, message{ID: id}, entity.Set(&entity.Fields[message]().Text, text))
-	require.NoError(l.T, err)
+	entity.Must(l.messages.Update(l.Ctx, message{ID: id}, entity.Set(&entity.Fields[message]().Text, text)))
 }
 
 func (l *lab) remove(id string) {
@@ -64,8 +60,7 @@ func (l *lab) remove(id string) {
 
 func (l *lab) restore(id string) {
 	l.T.Helper()
-	_, err := l.bin.Restore(l.Ctx, message{ID: id})
-	require.NoError(l.T, err)
+	entity.Must(l.bin.Restore(l.Ctx, message{ID: id}))
 }
 
 func TestVersions_ReportEveryChange(t *testing.T) {
@@ -102,8 +97,7 @@ func TestVersions_ReportEveryChange(t *testing.T) {
 	}
 	l.update("ab", "z")
 	require.NoError(t, l.bin.Purge(l.Ctx, message{ID: "a"}))
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	assert.Equal(t, []string{"created 1 ->x", "updated 2 x>z"}, rows(l, v)["ab"].State.Lines)
 	assert.Contains(t, rows(l, v), "a", "a purge is no event")
 	rebuild(l, v)
@@ -121,19 +115,16 @@ type leaf struct {
 	Changed time.Time        `dynamodbav:"changed" entity:"updated_at"`
 }
 
-func noteLeaf(j *journal, e timeline.Event[leaf]) error {
-	j.Lines = append(j.Lines, fmt.Sprintf("%s %s %s", e.Name[len("leaf."):], e.Payload.ID, e.Payload.Colour))
-	return nil
+func noteLeaf(e timeline.Event[leaf]) string {
+	return fmt.Sprintf("%s %s %s", e.Name[len("leaf."):], e.Payload.ID, e.Payload.Colour)
 }
 
 // leaves returns a projection of leaves by their tree.
 func leaves(t *testing.T, l *lab) (*entity.Store[leaf], *timeline.View[string, journal]) {
 	t.Helper()
 	store := entity.Must(entity.New[leaf](l.DB))
-	f := timeline.Projection[string, journal]{Name: "leaves", Version: 1, Retention: 24 * time.Hour, Source: pastOf(t, store)}
-	for _, what := range []string{"created", "updated", "deleted", "restored", "baseline"} {
-		f.Handlers = append(f.Handlers, timeline.On("leaf."+what, func(v leaf) string { return v.Tree }, noteLeaf))
-	}
+	f := journals("leaves", pastOf(t, store), "leaf", func(v leaf) string { return v.Tree }, noteLeaf, ofVersions...)
+	f.Retention = day
 	return store, view(l, f)
 }
 
@@ -143,21 +134,6 @@ func pastOf(t *testing.T, store *entity.Store[leaf]) timeline.Source {
 	return timeline.Versions(past, timeline.PartitionKey(func(tree string) leaf { return leaf{Tree: tree} }))
 }
 
-func TestVersions_RecreationAfterAHardDelete(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	store, v := leaves(t, l)
-	key := leaf{Tree: "oak", ID: "1", Colour: "green"}
-	_, err := store.Create(l.Ctx, key)
-	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.Ctx, key))
-	key.Colour = "red"
-	_, err = store.Create(l.Ctx, key)
-	require.NoError(t, err)
-	rebuild(l, v)
-	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, rows(l, v)["oak"].State.Lines)
-}
-
 func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -165,12 +141,10 @@ func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	f := entity.Fields[leaf]()
 	paint := func(tree, id, colour string) {
 		t.Helper()
-		_, err := store.Update(l.Ctx, leaf{Tree: tree, ID: id}, entity.Set(&f.Colour, colour))
-		require.NoError(t, err)
+		entity.Must(store.Update(l.Ctx, leaf{Tree: tree, ID: id}, entity.Set(&f.Colour, colour)))
 	}
 	for _, tree := range []string{"oak", "elm"} {
-		_, err := store.Create(l.Ctx, leaf{Tree: tree, ID: "1", Colour: "green"})
-		require.NoError(t, err)
+		entity.Must(store.Create(l.Ctx, leaf{Tree: tree, ID: "1", Colour: "green"}))
 	}
 	paint("oak", "1", "yellow") // replaces the first state, which is kept for a day from now
 	meta := rebuild(l, v)
@@ -179,20 +153,18 @@ func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	assert.Equal(t, noon.Add(-24*time.Hour).Truncate(time.Hour), meta.HistoryFloor.Truncate(time.Hour))
 	l.Clock.Move(20 * time.Hour)
 	paint("oak", "1", "red")
-	_, err := v.CatchUp(l.Ctx)
-	require.NoError(t, err)
+	catchUp(l, v)
 	l.Clock.Move(5 * time.Hour)
 	drifted := rows(l, v)
 	assert.Equal(t, []string{"created 1 green", "updated 1 yellow", "updated 1 red"}, drifted["oak"].State.Lines, "the stored row keeps what it was built from")
-	meta, err = v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta = metaOf(l, v)
 	assert.True(t, drifted["oak"].First.Before(meta.HistoryFloor), "which callers can see")
 
 	meta = rebuild(l, v)
 	assert.Equal(t, []string{"baseline 1 yellow", "updated 1 red"}, rows(l, v)["oak"].State.Lines)
 	assert.False(t, meta.HistoryComplete)
 	assert.EqualValues(t, 1, meta.Counters.Baselines)
-	_, err = v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
+	_, err := v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	assert.ErrorIs(t, err, timeline.ErrIncomplete)
 	_, elm, err := v.Get(l.Ctx, "elm", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
 	assert.ErrorIs(t, err, entity.ErrNotFound, "its row ended a day after its last event")
@@ -205,8 +177,7 @@ func TestVersions_ExpiredStatesBecomeABaseline(t *testing.T) {
 	assert.False(t, oak.NoGapSeen)
 
 	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "leaves", Source: pastOf(t, store), Oldest: true}))
-	p, err := log.Page(l.Ctx, 1, 10)
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10))
 	assert.Len(t, p.Rows, 3)
 	assert.Equal(t, "leaf.created", p.Rows[0].Name)
 	assert.False(t, p.Authoritative(), "a log reports expired states too")
@@ -233,17 +204,13 @@ func TestVersions_RecreationIsCreatedNotRestored(t *testing.T) {
 	past := entity.Must(versioned.Of(store))
 	bin := entity.Must(lifecycle.Of(store))
 	key := draft{ID: "1"}
-	_, err := store.Create(l.Ctx, draft{ID: "1", Text: "a"})
-	require.NoError(t, err)
+	entity.Must(store.Create(l.Ctx, draft{ID: "1", Text: "a"}))
 	require.NoError(t, store.Delete(l.Ctx, key))
-	_, err = bin.Restore(l.Ctx, key)
-	require.NoError(t, err)
+	entity.Must(bin.Restore(l.Ctx, key))
 	require.NoError(t, store.Delete(l.Ctx, key))
 	l.Clock.Move(2 * time.Hour)
-	_, err = store.Create(l.Ctx, draft{ID: "1", Text: "b"})
-	require.NoError(t, err)
-	log, err := timeline.NewLog(l.DB, timeline.Log{Name: "drafts", Source: timeline.Versions(past), Oldest: true})
-	require.NoError(t, err)
+	entity.Must(store.Create(l.Ctx, draft{ID: "1", Text: "b"}))
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "drafts", Source: timeline.Versions(past), Oldest: true}))
 	var got []string
 	for e, err := range log.All(l.Ctx) {
 		require.NoError(t, err)
@@ -286,15 +253,12 @@ func TestVersions_ReportADeleteWhenEarlierStatesExpired(t *testing.T) {
 	l := newLab(t)
 	store := entity.Must(entity.New[line](l.DB))
 	past := entity.Must(versioned.Of(store))
-	_, err := store.Create(l.Ctx, line{ID: "gone"})
-	require.NoError(t, err)
+	entity.Must(store.Create(l.Ctx, line{ID: "gone"}))
 	require.NoError(t, store.Delete(l.Ctx, line{ID: "gone"}))
-	_, err = store.Create(l.Ctx, line{ID: "kept"})
-	require.NoError(t, err)
+	entity.Must(store.Create(l.Ctx, line{ID: "kept"}))
 	l.Clock.Move(2 * time.Hour)
 	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "lines", Source: timeline.Versions(past), Oldest: true}))
-	p, err := log.Page(l.Ctx, 1, 10)
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10))
 	var got []string
 	for _, e := range p.Rows {
 		got = append(got, fmt.Sprintf("%s %d %s %v", e.Name, e.Version, e.Payload.(line).ID, e.Before == nil))
@@ -313,21 +277,18 @@ func TestVersions_KeepTheirOrderDespiteClockSkew(t *testing.T) {
 	ahead.connect(func(c *entity.Config) { c.Clock = clock.Now })
 	fast, _ := leaves(t, &ahead)
 	key := leaf{Tree: "oak", ID: "1", Colour: "green"}
-	_, err := store.Create(l.Ctx, key)
-	require.NoError(t, err)
+	entity.Must(store.Create(l.Ctx, key))
 	require.NoError(t, fast.Delete(l.Ctx, key), "a minute ahead")
 	l.Clock.Move(30 * time.Second)
 	key.Colour = "red"
-	_, err = store.Create(l.Ctx, key)
-	require.NoError(t, err)
+	entity.Must(store.Create(l.Ctx, key))
 
 	l.Clock.Move(time.Hour)
 	rebuild(l, v)
 	row := rows(l, v)["oak"]
 	assert.Equal(t, []string{"created 1 green", "deleted 1 green", "created 1 red"}, row.State.Lines)
 	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "leaves", Source: pastOf(t, store)}))
-	p, err := log.Page(l.Ctx, 1, 10)
-	require.NoError(t, err)
+	p := entity.Must(log.Page(l.Ctx, 1, 10))
 	require.Len(t, p.Rows, 3)
 	again, gone := p.Rows[0], p.Rows[1]
 	assert.EqualValues(t, 3, again.Version)
@@ -429,10 +390,10 @@ func TestVersions_HoldNoSnapshots(t *testing.T) {
 	for v := range int64(n - 1) {
 		items = append(items, x.snapshot(v+1))
 	}
-	most, told := 0, 0
-	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { told++ }, func(n int) { most = max(most, n) })
+	most, emitted := 0, 0
+	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { emitted++ }, func(n int) { most = max(most, n) })
 	require.NoError(t, err)
-	assert.Equal(t, n, told)
+	assert.Equal(t, n, emitted)
 	assert.Equal(t, 2, most, "the current item and the copy")
 }
 

@@ -17,23 +17,20 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 func TestMeta_StatusThroughTheLifeOfAView(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	v := view(l, l.devices())
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	zero := 0.0
 	assert.Equal(t, timeline.Meta{RebuildStatus: timeline.Pending, RebuildProgress: &zero}, meta)
-	p, err := v.Page(l.Ctx, 1, 10)
-	require.NoError(t, err)
+	p := entity.Must(v.Page(l.Ctx, 1, 10))
 	assert.Empty(t, p.Rows)
 	assert.False(t, p.Authoritative())
 	assert.EqualValues(t, 1, p.Pages)
-	_, err = v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
+	_, err := v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 	_, _, err = v.Get(l.Ctx, "d", timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
@@ -44,8 +41,7 @@ func TestMeta_StatusThroughTheLifeOfAView(t *testing.T) {
 	assert.True(t, meta.HistoryComplete)
 	assert.Zero(t, meta.Rows)
 	assert.Equal(t, 1.0, *meta.RebuildProgress)
-	p, err = v.Page(l.Ctx, 1, 10, timeline.RequireComplete())
-	require.NoError(t, err)
+	p = entity.Must(v.Page(l.Ctx, 1, 10, timeline.RequireComplete()))
 	assert.Equal(t, meta, p.Meta)
 	assert.Empty(t, p.Rows)
 	for range v.All(l.Ctx) {
@@ -87,14 +83,12 @@ func TestMeta_JSONNames(t *testing.T) {
 	l := newLab(t)
 	v := view(l, l.sites())
 	names := func(m timeline.Meta) map[string]any {
-		text, err := json.Marshal(m)
-		require.NoError(t, err)
+		text := entity.Must(json.Marshal(m))
 		var got map[string]any
 		require.NoError(t, json.Unmarshal(text, &got))
 		return got
 	}
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	got := names(meta)
 	assert.Equal(t, "pending", got["rebuild_status"])
 	assert.Equal(t, 0.0, got["rebuild_progress"])
@@ -106,8 +100,7 @@ func TestMeta_JSONNames(t *testing.T) {
 	assert.Equal(t, true, got["history_complete"])
 	assert.Equal(t, true, got["no_gap_seen"])
 	assert.Contains(t, got, "rebuild_started_at")
-	p, err := v.Page(l.Ctx, 1, 1, timeline.AsOf(noon))
-	require.NoError(t, err)
+	p := entity.Must(v.Page(l.Ctx, 1, 1, timeline.AsOf(noon)))
 	assert.Equal(t, "2101-04-22T12:00:00Z", names(p.Meta)["as_of_applied"])
 	got = names(timeline.Meta{RebuildStatus: timeline.InProgress})
 	assert.Equal(t, "in_progress", got["rebuild_status"])
@@ -135,20 +128,6 @@ func TestReads_CostTheDocumentedRequests(t *testing.T) {
 	assert.Equal(t, 2, requests(func() error { _, err := v.After(l.Ctx, "", 5); return err }), "a page by cursor")
 }
 
-func TestMeta_ProgressIsUnknownWithoutItemCounts(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	events := []event{happened("a", -1, "s")}
-	told := 0
-	rebuild(l, view(l, fromFeed("feed", fed(&events))), timeline.OnProgress(func(m timeline.Meta) {
-		if m.RebuildStatus == timeline.InProgress {
-			told++
-			assert.Nil(t, m.RebuildProgress)
-		}
-	}))
-	assert.Positive(t, told)
-}
-
 // pulse is a series with events that live for ten days.
 type pulse struct {
 	_  entity.Key        `name:"Pulse" pk:"$#{id}" sk:"$"`
@@ -168,8 +147,7 @@ func pulses(t *testing.T, l *lab, version int) (*timeline.View[string, totals], 
 	})
 	return v, func(id string) {
 		t.Helper()
-		_, err := series.Append(l.Ctx, pulse{ID: id, At: l.Clock.Now(), N: new(int)})
-		require.NoError(t, err)
+		entity.Must(series.Append(l.Ctx, pulse{ID: id, At: l.Clock.Now(), N: new(int)}))
 	}
 }
 
@@ -199,8 +177,7 @@ func TestNoGapSeen_EndsWhenEventsMayHaveExpiredUnread(t *testing.T) {
 	for _, opt := range []timeline.RowsOption{past, timeline.AsKnownAt(start.Add(5 * day))} {
 		_, _, err = v.Get(l.Ctx, "busy", timeline.FullReplay(), opt, timeline.RequireComplete())
 		require.ErrorIs(t, err, timeline.ErrIncomplete)
-		p, err := v.Page(l.Ctx, 1, 10, opt)
-		require.NoError(t, err)
+		p := entity.Must(v.Page(l.Ctx, 1, 10, opt))
 		assert.False(t, p.Authoritative())
 		assert.False(t, p.Meta.NoGapSeen)
 	}
@@ -222,10 +199,9 @@ func TestNoGapSeen_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
 		if i%2 == 0 {
 			build = v.Rebuild
 		}
-		meta, err := build(l.Ctx)
-		require.NoError(t, err)
+		meta := entity.Must(build(l.Ctx))
 		assert.Equal(t, i < 9, meta.NoGapSeen, "after %d days", i+1)
-		_, meta, err = v.Get(l.Ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
+		_, meta, err := v.Get(l.Ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
 		require.NoError(t, err)
 		assert.Equal(t, i < 9, meta.NoGapSeen, "as of now, after %d days", i+1)
 	}
@@ -261,42 +237,23 @@ func TestNoGapSeen_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
 	assert.False(t, rebuild(l, v).NoGapSeen, "its sources may differ")
 }
 
-// fleeting is a versioned entity with past states that live for a day.
-type fleeting struct {
-	_ entity.Key       `name:"Fleeting" pk:"$#{id}" sk:"$"`
-	_ versioned.Retain `ttl:"1d"`
-
-	ID      string    `dynamodbav:"id"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
-}
-
 // TestHistoryComplete_IsFalseWhereStatesExpire has an item that was deleted for good, and of which nothing is left.
 func TestHistoryComplete_IsFalseWhereStatesExpire(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	store := entity.Must(entity.New[fleeting](l.DB))
-	past := entity.Must(versioned.Of(store))
-	f := timeline.Projection[string, int]{Name: "fleeting", Version: 1, Source: timeline.Versions(past), Retention: day}
-	for _, what := range []string{"created", "deleted", "baseline"} {
-		f.Handlers = append(f.Handlers, timeline.On("fleeting."+what, func(x fleeting) string { return x.ID }, func(n *int, _ timeline.Event[fleeting]) error { *n++; return nil }))
-	}
-	v := view(l, f)
-	_, err := store.Create(l.Ctx, fleeting{ID: "a"})
-	require.NoError(t, err)
-	require.NoError(t, store.Delete(l.Ctx, fleeting{ID: "a"}))
+	store, v := leaves(t, l)
+	entity.Must(store.Create(l.Ctx, leaf{Tree: "oak", ID: "1"}))
+	require.NoError(t, store.Delete(l.Ctx, leaf{Tree: "oak", ID: "1"}))
 	l.Clock.Move(2 * day)
 	meta := rebuild(l, v)
 	require.Zero(t, meta.Counters.Baselines, "nothing shows that it was there")
 	assert.False(t, meta.HistoryComplete)
-	p, err := v.Page(l.Ctx, 1, 1, timeline.AsOf(l.Clock.Now()))
-	require.NoError(t, err)
+	p := entity.Must(v.Page(l.Ctx, 1, 1, timeline.AsOf(l.Clock.Now())))
 	assert.False(t, p.Authoritative())
-	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: f.Source}))
-	entries, err := log.Page(l.Ctx, 1, 1)
-	require.NoError(t, err)
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: pastOf(t, store)}))
+	entries := entity.Must(log.Page(l.Ctx, 1, 1))
 	assert.False(t, entries.Authoritative())
-	_, err = log.Page(l.Ctx, 1, 1, timeline.RequireComplete())
+	_, err := log.Page(l.Ctx, 1, 1, timeline.RequireComplete())
 	require.ErrorIs(t, err, timeline.ErrIncomplete)
 }
 
@@ -314,8 +271,7 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 			l.update("a", "3")
 			for _, it := range l.Items() {
 				if strings.HasSuffix(dbtest.Text(it["sk"]), c.gone) {
-					_, err := l.Raw.DeleteItem(l.Ctx, &dynamodb.DeleteItemInput{TableName: &l.Table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}})
-					require.NoError(t, err)
+					entity.Must(l.Raw.DeleteItem(l.Ctx, &dynamodb.DeleteItemInput{TableName: &l.Table, Key: map[string]types.AttributeValue{"pk": it["pk"], "sk": it["sk"]}}))
 				}
 			}
 			for name, change := range map[string]func(*timeline.Projection[string, journal]){
@@ -326,8 +282,7 @@ func TestHistoryComplete_IsFalseWhereAStateIsMissing(t *testing.T) {
 				meta := rebuild(l, v)
 				assert.Equal(t, c.complete, meta.HistoryComplete, name)
 				assert.Equal(t, c.complete, meta.NoGapSeen, name)
-				p, err := v.Page(l.Ctx, 1, 1, timeline.AsOf(noon))
-				require.NoError(t, err)
+				p := entity.Must(v.Page(l.Ctx, 1, 1, timeline.AsOf(noon)))
 				assert.Equal(t, c.complete, p.Authoritative(), "%s, before the gap", name)
 			}
 		})
@@ -343,11 +298,10 @@ func TestHistoryFloor_ExcludesTheCurrentSecond(t *testing.T) {
 		Handlers: []timeline.Handler[string, totals]{timeline.Ensure[short, string, totals]("short.appended", func(s short) string { return s.ID })},
 	})
 	happened := noon.Add(800 * time.Millisecond)
-	_, err := series.Append(l.Ctx, short{ID: "s", At: happened})
-	require.NoError(t, err)
+	entity.Must(series.Append(l.Ctx, short{ID: "s", At: happened}))
 	l.Clock.Move(24*time.Hour + 500*time.Millisecond) // the event was stored less than a day ago and has expired
 	require.Empty(t, rows(l, v, timeline.AsOf(l.Clock.Now())))
-	_, _, err = v.Get(l.Ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
+	_, _, err := v.Get(l.Ctx, "s", timeline.FullReplay(), timeline.AsOf(happened))
 	var gap *timeline.HistoryExpiredError
 	require.ErrorAs(t, err, &gap)
 	assert.Equal(t, noon.Add(time.Second), gap.Floor)
@@ -362,8 +316,7 @@ func TestMeta_DistinguishesInterruptedFromRunningBuilds(t *testing.T) {
 	v := view(l, l.sites())
 	status := func() timeline.Status {
 		t.Helper()
-		m, err := v.Meta(l.Ctx)
-		require.NoError(t, err)
+		m := metaOf(l, v)
 		return m.RebuildStatus
 	}
 	rebuilding := func() error { _, err := v.Rebuild(l.Ctx); return err }
@@ -374,12 +327,19 @@ func TestMeta_DistinguishesInterruptedFromRunningBuilds(t *testing.T) {
 	})
 
 	ctx, cancel := context.WithCancel(l.Ctx)
-	_, err := v.Rebuild(ctx, timeline.OnProgress(func(timeline.Meta) { cancel() }))
+	defer cancel()
+	_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.OnProgress(func(m timeline.Meta) {
+		if m.RebuildProgress != nil && *m.RebuildProgress > 0 {
+			cancel()
+		}
+	}))
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, timeline.Interrupted, status(), "it gave its lease up")
+	if progress := metaOf(l, v).RebuildProgress; assert.NotNil(t, progress) {
+		assert.Equal(t, 0.99, *progress)
+	}
 	var while []timeline.Status
-	_, err = v.CatchUp(l.Ctx, timeline.OnProgress(func(m timeline.Meta) { while = append(while, m.RebuildStatus) }))
-	require.NoError(t, err)
+	entity.Must(v.CatchUp(l.Ctx, timeline.OnProgress(func(m timeline.Meta) { while = append(while, m.RebuildStatus) })))
 	require.NotEmpty(t, while)
 	assert.NotContains(t, while, timeline.InProgress, "the lease is that of a catch-up")
 	rebuild(l, v, timeline.Resume(), timeline.OnProgress(func(m timeline.Meta) {
@@ -409,31 +369,10 @@ func TestMeta_ReportsProgressOfASortingBuild(t *testing.T) {
 		done <- err
 	}()
 	<-arrived
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
+	meta := metaOf(l, v)
 	assert.Equal(t, timeline.InProgress, meta.RebuildStatus)
 	require.NotNil(t, meta.RebuildProgress)
 	assert.Equal(t, 0.99, *meta.RebuildProgress, "everything was read, and rows are not there yet")
 	release()
 	require.NoError(t, <-done)
-}
-
-func TestMeta_KeepsProgressOfAnInterruptedBuild(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1, 2)
-	v := view(l, l.sites())
-	ctx, cancel := context.WithCancel(l.Ctx)
-	defer cancel()
-	_, err := v.Rebuild(ctx, timeline.Segments(1), timeline.OnProgress(func(m timeline.Meta) {
-		if m.RebuildProgress != nil && *m.RebuildProgress > 0 {
-			cancel()
-		}
-	}))
-	require.ErrorIs(t, err, context.Canceled)
-	meta, err := v.Meta(l.Ctx)
-	require.NoError(t, err)
-	assert.Equal(t, timeline.Interrupted, meta.RebuildStatus)
-	require.NotNil(t, meta.RebuildProgress)
-	assert.Equal(t, 0.99, *meta.RebuildProgress)
 }

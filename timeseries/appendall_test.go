@@ -1,10 +1,11 @@
 package timeseries_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -34,6 +35,9 @@ func TestAppendAll_AppliesALargeShuffledBatchOfSeveralSeries(t *testing.T) {
 
 func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 	t.Parallel()
+	empty := open[Meter](t)
+	require.Empty(t, empty.appendAll(nil))
+	require.Empty(t, empty.Wire.Requests())
 	for n, transactions := range map[int]int{1: 1, 99: 1, 100: 2, 198: 2, 199: 3} {
 		w := open[Meter](t)
 		w.appendAll(shuffled(readings("m-1", 1, n)))
@@ -64,103 +68,135 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 	require.True(t, strings.HasPrefix(*w.current(device).Location, "t"))
 }
 
-func TestAppendAll_NothingToDoSendsNothing(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	rs, err := w.AppendAll(w.Ctx, nil)
-	require.NoError(t, err)
-	require.Empty(t, rs)
-	require.Empty(t, w.Wire.Requests())
+// batch is a call of AppendAll on a series in which the events of seed are stored.
+type batch[T any] struct {
+	seed, events []T
+	opts         []timeseries.AppendOption
+	reasons      []timeseries.Reason // "": applied
+	history      []T                 // afterwards; its last event is the current item
+	requests     []string
 }
 
-func TestAppendAll_WithoutCurrentSavesTheRead(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	rs := w.appendAll(readings("m-1", 1, 3), timeseries.WithoutCurrent())
-	require.Equal(t, []string{transact}, w.operations())
-	require.True(t, rs[2].Applied)
-	require.Zero(t, rs[2].Current)
-}
-
-func TestAppendAll_AgainIsAllDuplicatesAndChangesNothing(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	var evs []Telemetry
-	for i := range 150 {
-		evs = append(evs, tick(i, i))
+func (b batch[T]) run(t *testing.T, key T, time func(T) int64) {
+	t.Helper()
+	w := open[T](t)
+	w.seed(b.seed...)
+	rs := w.appendAll(b.events, b.opts...)
+	require.Equal(t, b.reasons, reasons(rs))
+	require.Equal(t, b.requests, w.operations())
+	history := w.history(key)
+	require.Equal(t, b.history, history)
+	require.Equal(t, time(history[len(history)-1]), time(w.current(key)))
+	for i, r := range rs {
+		require.Equal(t, r.Reason == "", r.Applied)
+		require.Equal(t, r.Reason == timeseries.Duplicate || r.Reason == timeseries.Collision, r.Existing != nil, "%d", i)
+		if r.Existing != nil {
+			require.Equal(t, time(b.events[i]), time(*r.Existing))
+			require.Contains(t, history, *r.Existing)
+			require.Equal(t, r.Reason == timeseries.Duplicate, assert.ObjectsAreEqual(b.events[i], *r.Existing))
+		}
+		if r.Reason != timeseries.ConditionFailed {
+			require.GreaterOrEqual(t, time(r.Current), time(b.events[i]), "current is at or after the event")
+		}
 	}
-	evs = shuffled(evs)
-	w.appendAll(evs)
-	before := w.partition(devicePK)
-	w.Wire.Reset()
-	for i, r := range w.appendAll(evs) {
-		require.Equal(t, timeseries.Duplicate, r.Reason)
-		require.Equal(t, evs[i].Timestamp, r.Existing.Timestamp)
-		require.Equal(t, at(149), r.Current.Timestamp)
-	}
-	require.Equal(t, []string{transact, transact}, w.operations(), "the failures contain the current item")
-	require.Equal(t, before, w.partition(devicePK))
 }
 
-func TestAppendAll_FoldsOnlyWhatEventsReport(t *testing.T) {
+func TestAppendAll_OutcomesWhereLateEventsAreDropped(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 0))
-	a, b, c := bare(1), bare(2), bare(3)
+	const older, duplicate, collision = timeseries.Older, timeseries.Duplicate, timeseries.Collision
+	read := []string{transact, getItem}
+	enriched := entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID))
+	for name, b := range map[string]batch[Telemetry]{
+		"the first of equal keys counts": {
+			events:  []Telemetry{tick(2, 2), tick(1, 1), tick(1, 1), tick(1, 7), tick(2, 2), tick(1, 7)},
+			reasons: []timeseries.Reason{"", "", duplicate, collision, duplicate, collision},
+			history: []Telemetry{tick(1, 1), tick(2, 2)}, requests: read,
+		},
+		"stored events drop out, and the rest is applied": {
+			seed:    []Telemetry{tick(1, 1), tick(3, 3)},
+			events:  []Telemetry{tick(4, 4), tick(3, 3), tick(2, 2), tick(1, 9), tick(5, 5)},
+			reasons: []timeseries.Reason{"", duplicate, older, collision, ""},
+			history: []Telemetry{tick(1, 1), tick(3, 3), tick(4, 4), tick(5, 5)}, requests: []string{transact, transact, getItem},
+		},
+		"all are stored: the failures contain the current item": {
+			seed:    []Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)},
+			events:  []Telemetry{tick(2, 2), tick(3, 3), tick(1, 1)},
+			reasons: []timeseries.Reason{duplicate, duplicate, duplicate},
+			history: []Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)}, requests: []string{transact},
+		},
+		"all are older, also equal ones": {
+			seed:    []Telemetry{tick(100, 1)},
+			events:  []Telemetry{tick(3, 3), tick(1, 1), tick(3, 3), tick(3, 4), tick(2, 2)},
+			reasons: []timeseries.Reason{older, older, older, older, older},
+			history: []Telemetry{tick(100, 1)}, requests: []string{transact},
+		},
+		"a condition hides neither older events nor duplicates": {
+			seed:    []Telemetry{tick(5, 5)},
+			events:  []Telemetry{tick(6, 6), tick(4, 4), tick(5, 5)},
+			opts:    []timeseries.AppendOption{enriched},
+			reasons: []timeseries.Reason{timeseries.ConditionFailed, older, duplicate},
+			history: []Telemetry{tick(5, 5)}, requests: []string{transact, transact},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b.run(t, device, func(ev Telemetry) int64 { return ev.Timestamp.Unix() })
+		})
+	}
+}
+
+func TestAppendAll_OutcomesWhereLateEventsAreRecorded(t *testing.T) {
+	t.Parallel()
+	const late, duplicate, collision = timeseries.LateRecorded, timeseries.Duplicate, timeseries.Collision
+	many := readings("m-1", 1, 150)
+	for name, b := range map[string]batch[Meter]{
+		"refused, then newer ones, then late ones, then the read": {
+			seed: []Meter{reading(10, 100), reading(20, 200)},
+			events: []Meter{
+				reading(21, 210), reading(5, 50), reading(10, 100), reading(10, 101), reading(15, 150), reading(5, 50), reading(5, 51), reading(22, 220),
+			},
+			reasons:  []timeseries.Reason{"", late, duplicate, collision, late, duplicate, collision, ""},
+			history:  []Meter{reading(5, 50), reading(10, 100), reading(15, 150), reading(20, 200), reading(21, 210), reading(22, 220)},
+			requests: []string{transact, transact, transact, getItem},
+		},
+		"many, in chunks: two are refused, two recorded": {
+			seed: []Meter{reading(1000, 1)}, events: shuffled(many), reasons: slices.Repeat([]timeseries.Reason{late}, len(many)),
+			history: append(slices.Clone(many), reading(1000, 1)), requests: []string{transact, transact, transact, transact},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); b.run(t, reading(0, 0), func(ev Meter) int64 { return ev.Seq }) })
+	}
+}
+
+func TestAppendAll_OneAtATimeGivesTheSameTable(t *testing.T) {
+	t.Parallel()
+	a, b, c := bare(2), bare(3), bare(4)
 	a.GPIO, b.Location, c.Alert = ptr(11), ptr("cabinet-B"), ptr(false)
-	cur := w.appendAll([]Telemetry{c, a, b})[0].Current
-	require.Equal(t, at(3), cur.Timestamp)
-	require.Equal(t, 11, *cur.GPIO)
-	require.Equal(t, "cabinet-B", *cur.Location)
-	require.False(t, *cur.Alert)
-	require.Equal(t, []Telemetry{tick(0, 0), a, b, c}, w.history(device))
-}
-
-func TestAppendAll_AnAppendOneAtATimeGivesTheSameTable(t *testing.T) {
-	t.Parallel()
-	evs := []Telemetry{tick(1, 1), bare(2), tick(3, 4), bare(5)}
+	evs := []Telemetry{tick(1, 1), a, b, c, bare(5)}
 	one, all := open[Telemetry](t), open[Telemetry](t)
 	one.seed(evs...)
 	all.appendAll(shuffled(evs))
-	a, b := one.partition(devicePK), all.partition(devicePK)
-	for _, items := range []map[string]map[string]string{a, b} {
+	first, second := one.partition(devicePK), all.partition(devicePK)
+	for _, items := range []map[string]map[string]string{first, second} {
 		for _, it := range items {
 			require.NotEmpty(t, it["_w"])
 			delete(it, "_w")
 		}
 	}
-	require.Equal(t, a, b)
+	require.Equal(t, first, second)
+	require.Equal(t, evs, all.history(device))
 }
 
-func TestAppendAll_AllEventsOfATransactionShareItsWriteIDAndClock(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.appendAll([]Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)})
-	ids := map[string]bool{}
-	for _, it := range w.partition(devicePK) {
-		ids[it["_w"]] = true
-	}
-	require.Len(t, ids, 1)
-}
-
-func TestAppendAll_CreatedAtIsThatOfTheFirstChunk(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.appendAll([]Telemetry{tick(1, 1)})
-	w.Clock.Move(time.Hour)
-	rs := w.appendAll([]Telemetry{tick(2, 1)})
-	require.Equal(t, w.Clock.Now().Add(-time.Hour), rs[0].Current.CreatedAt)
-	for sk, it := range w.partition(devicePK) {
-		require.Equal(t, sk == deviceSK, it["createdAt"] != "", sk)
-	}
-}
-
-func TestAppendAll_ConditionIsCheckedForEachSeries(t *testing.T) {
+func TestAppendAll_SeriesDoNotAffectEachOther(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	f := entity.Fields[Meter]()
+	of := func(meter string, seq int64) Meter { return Meter{MeterID: meter, Seq: seq} }
+	for _, r := range w.appendAll([]Meter{of("a", 1), of("b", 1), of("a#", 1)}) {
+		require.True(t, r.Applied, "equal keys of different series")
+	}
 	w.seed(Meter{MeterID: "m-1", Seq: 1, Value: 1}, Meter{MeterID: "m-2", Seq: 1, Value: 2})
-	rs := w.appendAll([]Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-1", Seq: 3}, {MeterID: "m-3", Seq: 1}}, entity.If(entity.Eq(&f.Value, 2)))
+	rs := w.appendAll([]Meter{of("m-1", 2), of("m-2", 2), of("m-1", 3), of("m-3", 1)}, entity.If(entity.Eq(&f.Value, 2)))
 	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, "", timeseries.ConditionFailed, timeseries.ConditionFailed}, reasons(rs))
 	require.Equal(t, 1, rs[0].Current.Value)
 	require.True(t, rs[1].Applied)
@@ -168,125 +204,16 @@ func TestAppendAll_ConditionIsCheckedForEachSeries(t *testing.T) {
 	require.Equal(t, []Meter{{MeterID: "m-1", Seq: 1, Value: 1}}, w.history(Meter{MeterID: "m-1"}))
 }
 
-func TestAppendAll_ConditionDoesNotHideOlderEventsAndDuplicates(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(5, 5))
-	rs := w.appendAll([]Telemetry{tick(6, 6), tick(4, 4), tick(5, 5)}, entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))
-	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, timeseries.Older, timeseries.Duplicate}, reasons(rs))
-	require.Equal(t, at(5), rs[0].Current.Timestamp)
-	require.Len(t, w.history(device), 1)
-}
-
-func TestAppendAll_TheFirstOfEqualKeysInABatchCounts(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	rs := w.appendAll([]Telemetry{tick(2, 2), tick(1, 1), tick(1, 1), tick(1, 7), tick(2, 2), tick(1, 7)})
-	require.Equal(t, []timeseries.Reason{"", "", timeseries.Duplicate, timeseries.Collision, timeseries.Duplicate, timeseries.Collision}, reasons(rs))
-	require.True(t, rs[0].Applied)
-	require.True(t, rs[1].Applied)
-	for _, i := range []int{2, 3, 5} {
-		require.False(t, rs[i].Applied)
-		require.Equal(t, 1, *rs[i].Existing.GPIO)
-		require.Equal(t, at(2), rs[i].Current.Timestamp)
-	}
-	require.Equal(t, []Telemetry{tick(1, 1), tick(2, 2)}, w.history(device))
-}
-
-func TestAppendAll_EqualKeysOfDifferentSeriesAreNoDuplicates(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	for _, r := range w.appendAll([]Meter{{MeterID: "a", Seq: 1}, {MeterID: "b", Seq: 1}, {MeterID: "a#", Seq: 1}}) {
-		require.True(t, r.Applied)
-	}
-}
-
-func TestAppendAll_StoredEventsDropOutAndTheRestIsApplied(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(1, 1), tick(3, 3))
-	rs := w.appendAll([]Telemetry{tick(4, 4), tick(3, 3), tick(2, 2), tick(1, 9), tick(5, 5)})
-	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Older, timeseries.Collision, ""}, reasons(rs))
-	require.Equal(t, 1, *rs[3].Existing.GPIO)
-	require.Equal(t, at(5), rs[4].Current.Timestamp)
-	require.Equal(t, []Telemetry{tick(1, 1), tick(3, 3), tick(4, 4), tick(5, 5)}, w.history(device))
-	require.Equal(t, []string{transact, transact, getItem}, w.operations())
-}
-
-func TestAppendAll_AllOlderIsOneRequestAndWritesNothing(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(100, 1))
-	before := w.partition(devicePK)
-	rs := w.appendAll([]Telemetry{tick(3, 3), tick(1, 1), tick(2, 2)})
-	for _, r := range rs {
-		require.Equal(t, timeseries.Older, r.Reason)
-		require.Equal(t, at(100), r.Current.Timestamp)
-		require.Nil(t, r.Existing)
-	}
-	require.Equal(t, []string{transact}, w.operations())
-	require.Equal(t, before, w.partition(devicePK))
-}
-
-func TestAppendAll_ADuplicateOfAnOlderEventInTheBatchIsOlderToo(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(100, 1))
-	rs := w.appendAll([]Telemetry{tick(3, 3), tick(3, 3), tick(3, 4)})
-	require.Equal(t, []timeseries.Reason{timeseries.Older, timeseries.Older, timeseries.Older}, reasons(rs))
-}
-
-func TestAppendAll_LateEventsAreRecordedWhereTheDeclarationSaysSo(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(10, 100), reading(20, 200))
-	rs := w.appendAll([]Meter{
-		reading(21, 210), reading(5, 50), reading(10, 100), reading(10, 101), reading(15, 150), reading(5, 50), reading(5, 51), reading(22, 220),
-	})
-	require.Equal(t, []timeseries.Reason{
-		"", timeseries.LateRecorded, timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, timeseries.Duplicate, timeseries.Collision, "",
-	}, reasons(rs))
-	require.Equal(t, reading(5, 50), *rs[5].Existing)
-	require.Equal(t, reading(5, 50), *rs[6].Existing)
-	require.Equal(t, reading(100, 0).MeterID, rs[1].Current.MeterID)
-	require.GreaterOrEqual(t, rs[1].Current.Seq, int64(20))
-	require.Equal(t, []Meter{
-		reading(5, 50), reading(10, 100), reading(15, 150), reading(20, 200), reading(21, 210), reading(22, 220),
-	}, w.history(reading(0, 0)))
-	require.Equal(t, reading(22, 220), w.current(reading(0, 0)))
-	require.Equal(t, []string{transact, transact, transact, getItem}, w.operations(), "refused, newer ones, late ones, current")
-	require.Equal(t, []string{"ConditionCheck", "Put", "Put"}, w.kinds(2))
-}
-
-func TestAppendAll_ManyLateEventsAreRecordedInChunks(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(1000, 1))
-	for _, r := range w.appendAll(shuffled(readings("m-1", 1, 150))) {
-		require.Equal(t, timeseries.LateRecorded, r.Reason)
-		require.Equal(t, int64(1000), r.Current.Seq)
-	}
-	require.Equal(t, 4, w.Wire.Count(transact), "two were refused, two recorded")
-	require.Len(t, w.history(reading(0, 0)), 151)
-	require.Equal(t, reading(1000, 1), w.current(reading(0, 0)))
-}
-
 func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
-	arrived, release := w.Wire.Hold(dbtest.First(dbtest.Is(transact)))
-	defer release()
-	overtaken := make(chan error, 1)
-	other := declare[Meter](t, w.Open(w.Client))
-	go func() {
-		<-arrived
-		_, err := other.Append(w.Ctx, reading(50, 7), timeseries.WithoutCurrent())
-		release()
-		overtaken <- err
-	}()
-	rs := w.appendAll([]Meter{reading(60, 60), reading(40, 40), reading(50, 8)})
-	require.NoError(t, <-overtaken)
+	var rs []timeseries.Result[Meter]
+	send := func() (err error) {
+		rs, err = w.AppendAll(w.Ctx, []Meter{reading(60, 60), reading(40, 40), reading(50, 8)})
+		return err
+	}
+	require.NoError(t, w.Overtake(dbtest.First(dbtest.Is(transact)), send, func() { w.append(reading(50, 7), timeseries.WithoutCurrent()) }))
 	require.Equal(t, []timeseries.Reason{"", timeseries.LateRecorded, timeseries.Collision}, reasons(rs))
 	require.Equal(t, []Meter{reading(1, 1), reading(40, 40), reading(50, 7), reading(60, 60)}, w.history(reading(0, 0)))
 	require.Equal(t, reading(60, 60), w.current(reading(0, 0)))
@@ -323,6 +250,15 @@ func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 	require.Equal(t, evs, w.history(device))
 }
 
+func TestAppendAll_DuplicatesOfAnUndecidedEventAreUndecidedToo(t *testing.T) {
+	t.Parallel()
+	w := open[Meter](t, dbtest.Attempts(1))
+	w.Wire.Inject(from(1, faults.Throttle, transact))
+	rs, err := w.AppendAll(w.Ctx, []Meter{reading(1, 1), reading(1, 1), reading(1, 2)})
+	require.Error(t, err)
+	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
+}
+
 func TestAppendAll_OneSeriesThatFailsDoesNotStopTheOthers(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
@@ -334,15 +270,6 @@ func TestAppendAll_OneSeriesThatFailsDoesNotStopTheOthers(t *testing.T) {
 	require.True(t, rs[0].Applied)
 	require.Zero(t, rs[1])
 	require.True(t, rs[2].Applied)
-}
-
-func TestAppendAll_OneBadEventStopsTheBatchBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	rs, err := w.AppendAll(w.Ctx, []Meter{reading(1, 1), reading(2, 2), reading(-3, 3)})
-	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
-	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
-	require.Empty(t, w.Wire.Requests())
 }
 
 // A caller that repeats what is undecided must not lose what was late: it was not dropped, but not recorded yet either.
@@ -373,38 +300,4 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 			require.Len(t, w.history(reading(0, 0)), 150)
 		})
 	}
-}
-
-func TestAppendAll_LateEventsOfAPurgedItemAreNotLost(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(50, 500))
-	arrived, release := w.Wire.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
-	defer release()
-	go func() {
-		defer release()
-		<-arrived
-		w.RemoveItem(w.Key("$app#v1#meter#m-1", "$app#v1#meter"))
-	}()
-	rs := w.appendAll([]Meter{reading(10, 100), reading(20, 200)})
-	require.True(t, rs[0].Applied || rs[0].Reason == timeseries.LateRecorded, "%v", rs[0].Reason)
-	require.True(t, rs[1].Applied || rs[1].Reason == timeseries.LateRecorded, "%v", rs[1].Reason)
-	require.Len(t, w.history(reading(0, 0)), 3)
-}
-
-func TestAppendAll_DuplicatesOfAnUndecidedEventAreUndecidedToo(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t, dbtest.Attempts(1))
-	w.Wire.Inject(from(1, faults.Throttle, transact))
-	rs, err := w.AppendAll(w.Ctx, []Meter{reading(1, 1), reading(1, 1), reading(1, 2)})
-	require.Error(t, err)
-	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
-}
-
-func TestAppendAll_AnEventEqualToACollidedOneIsADuplicate(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	rs := w.appendAll([]Telemetry{tick(5, 6), tick(5, 5), tick(5, 5), tick(5, 7)})
-	require.Equal(t, []timeseries.Reason{timeseries.Collision, timeseries.Duplicate, timeseries.Duplicate, timeseries.Collision}, reasons(rs))
-	require.Equal(t, at(5), w.current(device).Timestamp, "current was brought up to the stored event")
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,24 +21,42 @@ import (
 
 func TestConcurrent_OneOfManyEqualAppendsIsApplied(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t, dbtest.Attempts(40))
-	results, errs := make([]timeseries.Result[Telemetry], 16), make([]error, 16)
+	t.Run("one event, late ones are dropped", func(t *testing.T) {
+		t.Parallel()
+		equalAppends(open[Telemetry](t, dbtest.Attempts(40)), 1, 16, tick)
+	})
+	t.Run("several, late ones are recorded", func(t *testing.T) {
+		t.Parallel()
+		equalAppends(open[Pulse](t, sharedTable, dbtest.Attempts(40)), 6, 3, pulse)
+	})
+}
+
+// equalAppends sends some events several times each, all at once.
+func equalAppends[T any](w *lab[T], events, senders int, event func(at, level int) T) {
+	accepted := make([]atomic.Int64, events)
 	var wg sync.WaitGroup
-	for i := range results {
-		wg.Go(func() { results[i], errs[i] = w.Append(w.Ctx, tick(0, 1)) })
+	for range senders {
+		for i := range events {
+			wg.Go(func() {
+				r, err := w.Append(w.Ctx, event(i+1, i+1))
+				switch {
+				case err != nil:
+					w.T.Error(err)
+				case r.Applied || r.Reason == timeseries.LateRecorded:
+					accepted[i].Add(1)
+				case r.Reason != timeseries.Duplicate:
+					w.T.Error(r.Reason)
+				}
+			})
+		}
 	}
 	wg.Wait()
-	applied := 0
-	for i, r := range results {
-		require.NoError(t, errs[i])
-		if r.Applied {
-			applied++
-			continue
-		}
-		require.Equal(t, timeseries.Duplicate, r.Reason)
+	for i := range accepted {
+		require.EqualValues(w.T, 1, accepted[i].Load(), "event %d", i+1)
 	}
-	require.Equal(t, 1, applied)
-	require.Len(t, w.history(device), 1)
+	require.Len(w.T, w.history(event(0, 0)), events)
+	cur := w.current(event(0, 0))
+	require.Equal(w.T, w.append(event(events, events)).Current, cur)
 }
 
 func TestConcurrent_EqualBatchesAreAppliedOnce(t *testing.T) {
@@ -68,23 +87,14 @@ func TestConcurrent_EqualBatchesAreAppliedOnce(t *testing.T) {
 	require.Equal(t, evs[149], w.current(reading(0, 0)))
 }
 
-// The older event arrives first at the service, but its sender hears of it last.
+// The older event arrives first at the service, but its sender gets the answer last.
 func TestConcurrent_OlderIsDecidedByTheServiceAndNotByAClock(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
-	arrived, release := w.Wire.Hold(dbtest.First(dbtest.Is(transact)))
-	defer release()
-	overtook := make(chan error, 1)
-	other := declare[Telemetry](t, w.Open(w.Client))
-	go func() {
-		<-arrived
-		_, err := other.Append(w.Ctx, tick(2, 2), timeseries.WithoutCurrent())
-		release()
-		overtook <- err
-	}()
-	r := w.append(tick(1, 1))
-	require.NoError(t, <-overtook)
+	var r timeseries.Result[Telemetry]
+	send := func() (err error) { r, err = w.Append(w.Ctx, tick(1, 1)); return err }
+	require.NoError(t, w.Overtake(dbtest.First(dbtest.Is(transact)), send, func() { w.append(tick(2, 2), timeseries.WithoutCurrent()) }))
 	require.Equal(t, timeseries.Older, r.Reason)
 	require.Equal(t, at(2), r.Current.Timestamp)
 }
@@ -92,21 +102,22 @@ func TestConcurrent_OlderIsDecidedByTheServiceAndNotByAClock(t *testing.T) {
 // An item is taken away between the check and the put of an event that is being repaired.
 func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 	t.Parallel()
-	for name, send := range map[string]func(w *lab[Telemetry]) timeseries.Result[Telemetry]{
-		"one":  func(w *lab[Telemetry]) timeseries.Result[Telemetry] { return w.append(tick(5, 5)) },
-		"bulk": func(w *lab[Telemetry]) timeseries.Result[Telemetry] { return w.appendAll([]Telemetry{tick(5, 5)})[0] },
+	for name, send := range map[string]func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error){
+		"one": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) { return w.Append(w.Ctx, tick(5, 5)) },
+		"bulk": func(w *lab[Telemetry]) (timeseries.Result[Telemetry], error) {
+			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
+			return rs[0], err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := lag(t)
-			arrived, release := w.Wire.Hold(func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 })
-			defer release()
-			go func() {
-				defer release()
-				<-arrived
+			var r timeseries.Result[Telemetry]
+			repair := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
+			require.NoError(t, w.Overtake(repair, func() (err error) { r, err = send(w); return err }, func() {
 				w.RemoveItem(w.Key(devicePK, eventSK("2026-04-22T10:05:00.000000000Z")))
-			}()
-			require.True(t, send(w).Applied)
+			}))
+			require.True(t, r.Applied)
 			require.Equal(t, at(5), w.current(device).Timestamp)
 			require.Len(t, w.history(device), 2)
 		})
@@ -115,31 +126,45 @@ func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 
 func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t, dbtest.Attempts(40))
-	w.seed(tick(0, 0))
-	f := entity.Fields[Telemetry]()
+	t.Run("Telemetry", func(t *testing.T) {
+		t.Parallel()
+		w := open[Telemetry](t, dbtest.Attempts(60))
+		account := &entity.Fields[Telemetry]().AccountID
+		enrichWhileAppending(w, tick, account)
+		want, cur := tick(15, 15), w.current(device)
+		want.AccountID, want.CreatedAt = "e", cur.CreatedAt
+		require.Equal(t, want, cur)
+		require.Equal(t, "S $app#v1#telemetry#e", w.partition(devicePK)[deviceSK]["gsi1pk"])
+	})
+	t.Run("shared table", func(t *testing.T) { // the removal reads, and is guarded by what it read
+		t.Parallel()
+		w := open[Pulse](t, sharedTable, dbtest.Attempts(60))
+		enrichWhileAppending(w, pulse, &entity.Fields[Pulse]().AccountID)
+		require.Equal(t, 15, *w.current(pulse(0, 0)).Level)
+		require.Equal(t, "e", w.current(pulse(0, 0)).AccountID)
+	})
+}
+
+// enrichWhileAppending appends 15 events while the account is set and removed; it is "e" in the end.
+func enrichWhileAppending[T any](w *lab[T], event func(at, level int) T, account *string) {
+	w.seed(event(0, 0))
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := 1; i <= 15; i++ {
-			if _, err := w.Append(w.Ctx, tick(i, i), timeseries.WithoutCurrent()); err != nil {
+			if _, err := w.Append(w.Ctx, event(i, i), timeseries.WithoutCurrent()); err != nil {
 				w.T.Error(err)
 			}
 		}
 	})
 	wg.Go(func() {
-		for _, account := range []string{"a", "b", "c", "d", "e"} {
-			if _, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, account)); err != nil {
+		for _, change := range []entity.UpdateOption{entity.Set(account, "a"), entity.Remove(account), entity.Set(account, "b"), entity.Remove(account), entity.Set(account, "e")} {
+			if _, err := w.Update(w.Ctx, event(0, 0), change); err != nil {
 				w.T.Error(err)
 			}
 		}
 	})
 	wg.Wait()
-	want := tick(15, 15)
-	cur := w.current(device)
-	want.AccountID, want.CreatedAt = "e", cur.CreatedAt
-	require.Equal(t, want, cur)
-	require.Equal(t, "S $app#v1#telemetry#e", w.partition(devicePK)[deviceSK]["gsi1pk"])
-	require.Len(t, w.history(device), 16)
+	require.Len(w.T, w.history(event(0, 0)), 16)
 }
 
 const stormSeries = 8
@@ -380,7 +405,7 @@ func (s *storm[T]) watch(ctx context.Context, series int) {
 
 // check compares a series after the storm with the results that the senders got.
 func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
-	told := newModel(s.as.record)
+	known := newModel(s.as.record)
 	var applied []fact
 	outcomes := map[timeseries.Reason]int{}
 	for _, r := range s.reports {
@@ -390,10 +415,10 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 		outcomes[r.reason]++
 		switch {
 		case r.reason == "" || r.reason == timeseries.LateRecorded, r.reason == timeseries.Duplicate && r.unsure:
-			if _, twice := told.history[r.fact.at]; twice && !r.unsure {
+			if _, twice := known.history[r.fact.at]; twice && !r.unsure {
 				s.T.Errorf("series %d: two events were accepted at %d", series, r.fact.at)
 			}
-			told.history[r.fact.at] = r.fact
+			known.history[r.fact.at] = r.fact
 			if r.reason != timeseries.LateRecorded {
 				applied = append(applied, r.fact)
 			}
@@ -406,13 +431,13 @@ func (s *storm[T]) check(series int, enrich func(*T, string), last string) {
 	for _, ev := range s.history(s.as.event(id, fact{})) {
 		stored = append(stored, s.as.fact(ev))
 	}
-	require.Equal(s.T, told.events(), stored, "series %d: the history is exactly what was accepted", series)
+	require.Equal(s.T, known.events(), stored, "series %d: the history is exactly what was accepted", series)
 
 	for _, r := range s.reports {
 		if r.series != series {
 			continue
 		}
-		accepted, ok := told.history[r.fact.at]
+		accepted, ok := known.history[r.fact.at]
 		switch r.reason {
 		case timeseries.Older:
 			require.False(s.T, s.as.record, "late events are recorded")

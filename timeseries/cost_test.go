@@ -18,57 +18,6 @@ const (
 	getItem  = "GetItem"
 )
 
-func TestCost_OneRequestForEveryOutcomeButAppliedAndRecorded(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(5, 1))
-	never := entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "nobody"))
-	for _, c := range []struct {
-		reason timeseries.Reason
-		ev     Telemetry
-		opts   []timeseries.AppendOption
-		want   []string
-	}{
-		{timeseries.Older, tick(4, 1), nil, []string{transact}},
-		{timeseries.Duplicate, tick(5, 1), nil, []string{transact}},
-		{timeseries.Collision, tick(5, 2), nil, []string{transact}},
-		{timeseries.ConditionFailed, tick(6, 1), []timeseries.AppendOption{never}, []string{transact}},
-		{"", tick(7, 1), nil, []string{transact, getItem}},
-		{"", tick(8, 1), []timeseries.AppendOption{timeseries.WithoutCurrent()}, []string{transact}},
-	} {
-		w.Wire.Reset()
-		r := w.append(c.ev, c.opts...)
-		require.Equal(t, c.reason, r.Reason)
-		require.Equal(t, c.want, w.operations(), "%q", c.reason)
-	}
-}
-
-func TestCost_RecordedTakesASecondTransaction(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(10, 1))
-	require.Equal(t, timeseries.LateRecorded, w.append(reading(4, 1)).Reason)
-	require.Equal(t, []string{transact, transact}, w.operations())
-}
-
-func TestCost_WithoutCurrentLeavesCurrentZeroOnlyWhereItTookARead(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	applied := w.append(tick(5, 1), timeseries.WithoutCurrent())
-	require.True(t, applied.Applied)
-	require.Zero(t, applied.Current)
-	older := w.append(tick(4, 1), timeseries.WithoutCurrent())
-	require.Equal(t, timeseries.Older, older.Reason)
-	require.Equal(t, at(5), older.Current.Timestamp)
-}
-
-func TestCost_TheFollowUpReadIsConsistent(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.append(tick(0, 1))
-	require.Equal(t, true, body(t, w.Wire.Requests()[1].Body)["ConsistentRead"])
-}
-
 func TestCost_NothingIsSentForBadInput(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
@@ -86,21 +35,14 @@ func TestCost_NothingIsSentForBadInput(t *testing.T) {
 		r, err := w.Append(w.Ctx, c.ev, c.opts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Zero(t, r, name)
+		var e *entity.Error
+		require.ErrorAs(t, err, &e, name)
+		require.Equal(t, []string{"Append", "Telemetry"}, []string{e.Verb, e.Entity}, name)
 		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Equal(t, make([]timeseries.Result[Telemetry], 2), rs, name)
 	}
 	require.Empty(t, w.Wire.Requests())
-}
-
-func TestCost_ErrorsNameVerbEntityAndKey(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	_, err := w.Append(w.Ctx, tick(0, 1), entity.If(entity.And()))
-	var e *entity.Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, "Append", e.Verb)
-	require.Equal(t, "Telemetry", e.Entity)
 }
 
 func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
@@ -111,10 +53,8 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	})
 	w.append(tick(5, 1))
 	w.append(tick(4, 1))
-	_, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)})
-	require.NoError(t, err)
-	_, err = w.At(w.Ctx, device, at(6))
-	require.NoError(t, err)
+	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)}))
+	entity.Must(w.At(w.Ctx, device, at(6)))
 
 	require.Len(t, reports, 4)
 	for i, want := range []entity.Report{
@@ -127,17 +67,6 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	}
 	require.Positive(t, reports[0].WriteUnits)
 	require.Positive(t, reports[0].ReadUnits)
-}
-
-func TestCost_ActionsOfAppendAndOfRecording(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.append(reading(10, 1), timeseries.WithoutCurrent())
-	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	w.Wire.Reset()
-	w.append(reading(4, 1))
-	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	require.Equal(t, []string{"ConditionCheck", "Put"}, w.kinds(1))
 }
 
 func TestReadBack_ThatFailsIsAppliedAndAnError(t *testing.T) {
@@ -177,37 +106,20 @@ func TestReadBack_IsRepeatedLikeAnyRead(t *testing.T) {
 	require.Equal(t, 1, w.Wire.Count(transact))
 }
 
-func TestReadBack_WithoutACurrentItemAnyMoreIsAnErrorToo(t *testing.T) {
+func TestReadBack_ReturnsTheItemAsItIsByThen(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	arrived, release := w.Wire.Hold(dbtest.Is(getItem))
-	defer release()
-	go func() {
-		defer release()
-		<-arrived
-		w.RemoveItem(w.Key(devicePK, deviceSK))
-	}()
-	r, err := w.Append(w.Ctx, tick(0, 1))
+	var r timeseries.Result[Telemetry]
+	send := func() (err error) { r, err = w.Append(w.Ctx, tick(0, 1)); return err }
+	require.NoError(t, w.Overtake(dbtest.First(dbtest.Is(getItem)), send, func() { w.append(tick(9, 9), timeseries.WithoutCurrent()) }))
+	require.True(t, r.Applied)
+	require.Equal(t, at(9), r.Current.Timestamp, "at or after the event")
+
+	send = func() (err error) { r, err = w.Append(w.Ctx, tick(10, 1)); return err }
+	err := w.Overtake(dbtest.Is(getItem), send, func() { w.RemoveItem(w.Key(devicePK, deviceSK)) })
 	require.ErrorIs(t, err, entity.ErrReadBack)
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.True(t, r.Applied)
-}
-
-func TestReadBack_ShowsWhatOvertookTheEvent(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	arrived, release := w.Wire.Hold(dbtest.Is(getItem))
-	defer release()
-	go func() {
-		<-arrived
-		if _, err := w.Append(w.Ctx, tick(9, 9), timeseries.WithoutCurrent()); err != nil {
-			w.T.Error(err)
-		}
-		release()
-	}()
-	r := w.append(tick(0, 1))
-	require.True(t, r.Applied)
-	require.Equal(t, at(9), r.Current.Timestamp, "at or after the event")
 }
 
 func TestReadBack_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -311,31 +310,10 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 		require.Equal(t, timeseries.Duplicate, rs[0].Reason, "%v", disturbed)
 		require.Equal(t, 3, c.calls)
 	}
-}
-
-func TestFaults_ReasonsThatNeverGoAwayAreFinal(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "AccessDenied"} {
-		series, c := w.scripted([]string{code, "None"}, []string{code, "None"})
-		r, err := series.Append(w.Ctx, tick(1, 1))
-		var cancelled *types.TransactionCanceledException
-		require.ErrorAs(t, err, &cancelled, "the SDK's error is reachable")
-		require.False(t, entity.IsAmbiguous(err))
-		require.Zero(t, r)
-		require.Equal(t, 1, c.calls)
-	}
-}
-
-func TestFaults_ThatLastEndInConflictAndNotInOlder(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(5, 1))
 	beside := []string{"ConditionalCheckFailed", "TransactionConflict"}
 	series, c := w.scripted(beside, beside, beside, beside)
-	r, err := series.Append(w.Ctx, tick(4, 1))
-	require.ErrorIs(t, err, entity.ErrConflict)
+	r, err := series.Append(w.Ctx, tick(-1, 1))
+	require.ErrorIs(t, err, entity.ErrConflict, "what lasts is no older event")
 	require.Zero(t, r)
 	require.Equal(t, 4, c.calls)
 }

@@ -11,41 +11,20 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestFields_NilPointerKeepsTheCurrentValue(t *testing.T) {
+func TestFields_NilPointerKeepsTheCurrentValueAndPointerToZeroIsAReport(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	r := w.append(bare(1))
-	require.True(t, r.Applied)
-	require.Equal(t, 1, *r.Current.GPIO)
-	require.Equal(t, "cabinet-A", *r.Current.Location)
-	require.False(t, *r.Current.Alert)
-	require.Equal(t, bare(1), w.history(device)[1])
+	require.Equal(t, []any{1, "cabinet-A", false}, []any{*r.Current.GPIO, *r.Current.Location, *r.Current.Alert})
 	for _, name := range []string{"gpio", "location", "alert"} {
 		require.NotContains(t, w.partition(devicePK)[eventSK("2026-04-22T10:01:00.000000000Z")], name)
 	}
-}
-
-func TestFields_PointerToZeroIsAReport(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 2))
-	ev := bare(1)
-	ev.GPIO, ev.Alert, ev.Location = ptr(0), ptr(false), ptr("")
-	r := w.append(ev)
-	require.Equal(t, 0, *r.Current.GPIO)
-	require.False(t, *r.Current.Alert)
-	require.Empty(t, *r.Current.Location)
-	require.Equal(t, ev, w.history(device)[1])
-}
-
-func TestFields_ReadingZeroAndNotReadingDiffer(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(bare(0))
-	ev := bare(0)
-	ev.Alert = ptr(false)
-	require.Equal(t, timeseries.Collision, w.append(ev).Reason)
+	zero := bare(2)
+	zero.GPIO, zero.Alert, zero.Location = ptr(0), ptr(false), ptr("")
+	r = w.append(zero)
+	require.Equal(t, []any{0, "", false}, []any{*r.Current.GPIO, *r.Current.Location, *r.Current.Alert})
+	require.Equal(t, []Telemetry{tick(0, 1), bare(1), zero}, w.history(device))
 }
 
 // Station has an append field of every kind.

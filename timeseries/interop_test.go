@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -64,10 +63,8 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	w := open[Pulse](t, sharedTable)
 	f := entity.Fields[Pulse]()
 	find := func(name string, partition Pulse) int {
-		x, err := w.look.Index(name)
-		require.NoError(t, err)
-		found, err := x.Query(partition).Collect(t.Context())
-		require.NoError(t, err)
+		x := entity.Must(w.look.Index(name))
+		found := entity.Must(x.Query(partition).Collect(t.Context()))
 		return len(found)
 	}
 	_, created, err := w.Upsert(w.Ctx, Pulse{Channel: "C-1", DeviceID: "D-7", Site: "Ulm"})
@@ -78,8 +75,7 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.True(t, w.append(pulse(1, 5)).Applied)
 	require.Equal(t, 1, find("bySite", Pulse{Site: "ulm"}), "the append wrote the other key")
 	w.Wire.Reset()
-	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn"))
-	require.NoError(t, err)
+	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "A"), entity.Set(&f.Site, "Bonn")))
 	require.Equal(t, []string{"UpdateItem"}, w.operations(), "a key that appends write needs no read")
 	require.Equal(t, 1, find("bySite", Pulse{Site: "bonn"}))
 	require.Equal(t, 1, find("byAccount", Pulse{AccountID: "a"}))
@@ -90,8 +86,7 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.Equal(t, 1, find("byState", Pulse{State: red.State}))
 	require.True(t, w.append(pulse(3, 7)).Applied)
 	require.Equal(t, 1, find("byState", Pulse{State: red.State}), "not reported is not changed")
-	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site))
-	require.NoError(t, err)
+	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID), entity.Remove(&f.Site)))
 	require.Equal(t, 0, find("byAccount", Pulse{AccountID: "a"}))
 	require.Equal(t, 0, find("bySite", Pulse{Site: "bonn"}))
 	cur := w.partition(pulsePK)[pulseSK]
@@ -99,8 +94,7 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	require.Equal(t, "S $app#v1#pulse#at_2100-12-31t12:03:00.000z", cur["gsi3sk"], "appends keep this one alone")
 	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Köln"))
 	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
-	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel"))
-	require.NoError(t, err)
+	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel")))
 	require.Equal(t, 1, find("bySite", Pulse{Site: "kiel"}))
 }
 
@@ -114,22 +108,16 @@ func TestInterop_OutcomesAreDecidedByContent(t *testing.T) {
 	require.Equal(t, timeseries.Duplicate, w.append(pulse(3, 4)).Reason)
 	require.Equal(t, timeseries.ConditionFailed, w.append(pulse(12, 4), entity.If(entity.Eq(&entity.Fields[Pulse]().AccountID, "x"))).Reason)
 	got := w.appendAll([]Pulse{pulse(20, 1), pulse(5, 1), pulse(9, 7), pulse(4, 4), pulse(21, 2)})
-	reasons := make([]timeseries.Reason, len(got))
-	for i, r := range got {
-		reasons[i] = r.Reason
-	}
-	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, ""}, reasons)
+	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, ""}, reasons(got))
 	history := w.history(pulse(0, 0))
 	levels := make([]int, len(history))
 	for i, ev := range history {
 		levels[i] = *ev.Level
 	}
 	require.Equal(t, []int{4, 4, 1, 2, 1, 2}, levels)
-	n, err := w.History(pulse(0, 0)).Count(w.Ctx)
-	require.NoError(t, err)
+	n := entity.Must(w.History(pulse(0, 0)).Count(w.Ctx))
 	require.Equal(t, 6, n)
-	all, err := w.Query(pulseKey("C-1")).Collect(w.Ctx)
-	require.NoError(t, err)
+	all := entity.Must(w.Query(pulseKey("C-1")).Collect(w.Ctx))
 	require.Len(t, all, 1, "events are not current items")
 	require.Equal(t, 2, *all[0].Level)
 }
@@ -152,67 +140,6 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 			require.Equal(t, 2, *w.current(pulse(0, 0)).Level)
 		})
 	}
-}
-
-func TestInterop_OneOfManyEqualAppendsIsApplied(t *testing.T) {
-	t.Parallel()
-	w := open[Pulse](t, sharedTable, dbtest.Attempts(40))
-	const events, senders = 6, 3
-	var mu sync.Mutex
-	applied := map[int]int{}
-	var wg sync.WaitGroup
-	for range senders {
-		for minute := 1; minute <= events; minute++ {
-			wg.Go(func() {
-				r, err := w.Append(w.Ctx, pulse(minute, minute))
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case err != nil:
-					w.T.Error(err)
-				case r.Applied || r.Reason == timeseries.LateRecorded:
-					applied[minute]++
-				case r.Reason != timeseries.Duplicate:
-					w.T.Error(r.Reason)
-				}
-			})
-		}
-	}
-	wg.Wait()
-	for minute := 1; minute <= events; minute++ {
-		require.Equal(t, 1, applied[minute], "event %d", minute)
-	}
-	require.Len(t, w.history(pulse(0, 0)), events)
-	require.Equal(t, events, *w.current(pulse(0, 0)).Level)
-}
-
-func TestInterop_AppendsAndEnrichmentThatReadsBothSurvive(t *testing.T) {
-	t.Parallel()
-	w := open[Pulse](t, sharedTable, dbtest.Attempts(60))
-	w.seed(pulse(0, 0))
-	f := entity.Fields[Pulse]()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for i := 1; i <= 12; i++ {
-			if _, err := w.Append(w.Ctx, pulse(i, i), timeseries.WithoutCurrent()); err != nil {
-				w.T.Error(err)
-			}
-		}
-	})
-	wg.Go(func() {
-		for range 3 {
-			if _, err := w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.AccountID, "a")); err != nil {
-				w.T.Error(err)
-			}
-			if _, err := w.Update(w.Ctx, pulse(0, 0), entity.Remove(&f.AccountID)); err != nil { // reads, and is guarded by the image
-				w.T.Error(err)
-			}
-		}
-	})
-	wg.Wait()
-	require.Equal(t, 12, *w.current(pulse(0, 0)).Level)
-	require.Empty(t, w.current(pulse(0, 0)).AccountID)
-	require.Len(t, w.history(pulse(0, 0)), 13)
 }
 
 func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
@@ -238,17 +165,16 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 				require.ErrorIs(t, err, entity.ErrKeyCase, what)
 				require.Equal(t, before, w.partition(pulsePK), what)
 			}
-			key := pulseKey("c-1")
-			_, err := w.History(key).Collect(w.Ctx)
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.History(key).Count(w.Ctx)
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.At(w.Ctx, key, time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			_, err = w.Get(w.Ctx, key)
-			require.ErrorIs(t, err, entity.ErrKeyCase)
-			got, err := w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC))
-			require.NoError(t, err)
+			key, evening := pulseKey("c-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)
+			for what, read := range map[string]func() error{
+				"Collect": func() error { _, err := w.History(key).Collect(w.Ctx); return err },
+				"Count":   func() error { _, err := w.History(key).Count(w.Ctx); return err },
+				"At":      func() error { _, err := w.At(w.Ctx, key, evening); return err },
+				"Get":     func() error { _, err := w.Get(w.Ctx, key); return err },
+			} {
+				require.ErrorIs(t, read(), entity.ErrKeyCase, what)
+			}
+			got := entity.Must(w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)))
 			require.Equal(t, 1, *got.Level)
 		})
 	}

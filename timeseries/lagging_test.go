@@ -40,65 +40,65 @@ func TestLagging_ADuplicateBringsTheCurrentItemUp(t *testing.T) {
 	require.Equal(t, at(5), w.current(device).Timestamp)
 }
 
-func TestLagging_ADuplicateWithoutACurrentItemMakesOne(t *testing.T) {
+func TestLagging_Outcomes(t *testing.T) {
 	t.Parallel()
-	w := lag(t)
-	w.RemoveItem(w.Key(devicePK, deviceSK))
-	r := w.append(tick(5, 5))
-	require.Equal(t, timeseries.Duplicate, r.Reason)
-	require.Equal(t, at(5), w.current(device).Timestamp)
-}
-
-func TestLagging_TheConditionOfTheCallerHoldsThereToo(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	r := w.append(tick(5, 5), entity.If(entity.Eq(&entity.Fields[Telemetry]().GPIO, ptr(9))))
-	require.Equal(t, timeseries.Duplicate, r.Reason)
-	require.Equal(t, at(0), w.current(device).Timestamp)
-}
-
-func TestLagging_ACollisionChangesNothing(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	before := w.partition(devicePK)
-	r := w.append(tick(5, 6))
-	require.Equal(t, timeseries.Collision, r.Reason)
-	require.Equal(t, 5, *r.Existing.GPIO)
-	require.Equal(t, at(0), r.Current.Timestamp)
-	require.Equal(t, before, w.partition(devicePK))
-}
-
-func TestLagging_ACollisionWithoutACurrentItemIsAnOutcomeToo(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	w.RemoveItem(w.Key(devicePK, deviceSK))
-	r, err := w.Append(w.Ctx, tick(5, 6))
-	require.Equal(t, timeseries.Collision, r.Reason)
-	require.Equal(t, 5, *r.Existing.GPIO)
-	require.Zero(t, r.Current)
-	require.NoError(t, err, "there is no current item to be read")
-
-	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 6)})
-	require.Equal(t, timeseries.Collision, rs[0].Reason)
-	require.NoError(t, err)
-}
-
-func TestLagging_InAppendAll(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(6, 6), tick(5, 5), tick(3, 3), tick(0, 1)})
-	require.NoError(t, err)
-	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, "", timeseries.Duplicate}, reasons(rs))
-	require.Equal(t, at(6), w.current(device).Timestamp)
-	require.Len(t, w.history(device), 4)
-}
-
-func TestLagging_InAppendAllOfStoredEventsOnly(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(5, 5)})
-	require.NoError(t, err)
-	require.Equal(t, timeseries.Duplicate, rs[0].Reason)
-	require.Equal(t, at(5), rs[0].Current.Timestamp)
-	require.Equal(t, at(5), w.current(device).Timestamp)
+	const duplicate, collision = timeseries.Duplicate, timeseries.Collision
+	for name, c := range map[string]struct {
+		events  []Telemetry // appended by Append, several by AppendAll
+		without bool        // there is no current item
+		opts    []timeseries.AppendOption
+		reasons []timeseries.Reason
+		current int // minute of the current item afterwards; -1: there is none
+		history int
+	}{
+		"duplicate without a current item": {events: []Telemetry{tick(5, 5)}, without: true, reasons: []timeseries.Reason{duplicate}, current: 5, history: 2},
+		"duplicate, condition fails": {
+			events: []Telemetry{tick(5, 5)}, opts: []timeseries.AppendOption{entity.If(entity.Eq(&entity.Fields[Telemetry]().GPIO, ptr(9)))},
+			reasons: []timeseries.Reason{duplicate}, current: 0, history: 2,
+		},
+		"collision":                        {events: []Telemetry{tick(5, 6)}, reasons: []timeseries.Reason{collision}, current: 0, history: 2},
+		"collision without a current item": {events: []Telemetry{tick(5, 6)}, without: true, reasons: []timeseries.Reason{collision}, current: -1, history: 2},
+		"several": {
+			events:  []Telemetry{tick(6, 6), tick(5, 5), tick(3, 3), tick(0, 1)},
+			reasons: []timeseries.Reason{"", duplicate, "", duplicate}, current: 6, history: 4,
+		},
+		"equal to an event, after one that collided with it": {
+			events:  []Telemetry{tick(5, 6), tick(5, 5), tick(5, 5), tick(5, 7)},
+			reasons: []timeseries.Reason{collision, duplicate, duplicate, collision}, current: 5, history: 2,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			send := map[string]func(*lab[Telemetry]) []timeseries.Result[Telemetry]{
+				"AppendAll": func(w *lab[Telemetry]) []timeseries.Result[Telemetry] { return w.appendAll(c.events, c.opts...) },
+			}
+			if len(c.events) == 1 {
+				send["Append"] = func(w *lab[Telemetry]) []timeseries.Result[Telemetry] {
+					return []timeseries.Result[Telemetry]{w.append(c.events[0], c.opts...)}
+				}
+			}
+			for way, send := range send {
+				w := lag(t)
+				if c.without {
+					w.RemoveItem(w.Key(devicePK, deviceSK))
+				}
+				before := w.partition(devicePK)
+				rs := send(w)
+				require.Equal(t, c.reasons, reasons(rs), way)
+				require.Len(t, w.history(device), c.history, way)
+				if c.current < 0 {
+					require.Zero(t, rs[0].Current, way)
+				} else {
+					require.Equal(t, at(c.current), w.current(device).Timestamp, way)
+					require.Equal(t, at(c.current), rs[0].Current.Timestamp, way)
+				}
+				if c.current <= 0 {
+					require.Equal(t, before, w.partition(devicePK), "%s: nothing is written", way)
+				}
+				if c.reasons[0] != "" {
+					require.Equal(t, 5, *rs[0].Existing.GPIO, way)
+				}
+			}
+		})
+	}
 }

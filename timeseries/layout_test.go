@@ -3,6 +3,7 @@ package timeseries_test
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,67 +46,25 @@ func TestLayout_CurrentAndEventByteForByte(t *testing.T) {
 	}, w.partition(devicePK))
 }
 
-func TestLayout_TTLIsInWholeSecondsAndOnlyOnEvents(t *testing.T) {
+func TestLayout_TTLInWholeSecondsIsOnlyOnEventsAndCreatedAtOnlyOnCurrent(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	w.Clock.Move(13 * time.Millisecond) // over the end of the second: …987 ms + 13 ms
-	w.seed(tick(1, 2))
+	w.appendAll([]Telemetry{tick(1, 2)})
 
 	first := time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC).Add(7 * 24 * time.Hour).Unix()
 	items := w.partition(devicePK)
 	require.Equal(t, fmt.Sprintf("N %d", first), items[eventSK("2026-04-22T10:00:00.000000000Z")]["_ttl"])
 	require.Equal(t, fmt.Sprintf("N %d", first+1), items[eventSK("2026-04-22T10:01:00.000000000Z")]["_ttl"])
 	require.NotContains(t, items[deviceSK], "_ttl")
-}
-
-func TestLayout_WithoutTTLEventsStayForEver(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(1, 1))
-	for _, it := range w.Items() {
-		require.NotContains(t, it, "_ttl")
+	for sk, it := range items {
+		if sk == deviceSK {
+			require.Equal(t, "S 2101-01-01T00:00:00.987654321Z", it["createdAt"], "that of the first append")
+		} else {
+			require.NotContains(t, it, "createdAt")
+		}
 	}
-}
-
-func TestLayout_CreatedAtIsThatOfTheFirstAppendAndOnlyOnCurrent(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	w.Clock.Move(time.Hour)
-	w.seed(tick(1, 2))
-
-	items := w.partition(devicePK)
-	require.Equal(t, "S 2101-01-01T00:00:00.987654321Z", items[deviceSK]["createdAt"])
-	require.NotContains(t, items[eventSK("2026-04-22T10:00:00.000000000Z")], "createdAt")
-	require.NotContains(t, items[eventSK("2026-04-22T10:01:00.000000000Z")], "createdAt")
-}
-
-func TestLayout_EventsHaveNoIndexKeysAndNoEnrichment(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	enriched := device
-	enriched.AccountID, enriched.Diagnostics = "acct-1", "fine"
-	_, _, err := w.Upsert(w.Ctx, enriched)
-	require.NoError(t, err)
-	w.seed(tick(0, 1))
-
-	event := w.partition(devicePK)[eventSK("2026-04-22T10:00:00.000000000Z")]
-	for _, name := range []string{"gsi1pk", "gsi1sk", "accountId", "diagnostics"} {
-		require.NotContains(t, event, name)
-	}
-}
-
-func TestLayout_CurrentItemAndEventShareTheWriteID(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	first := w.partition(devicePK)[deviceSK]["_w"]
-	w.seed(tick(1, 2))
-	items := w.partition(devicePK)
-	require.Equal(t, first, items[eventSK("2026-04-22T10:00:00.000000000Z")]["_w"])
-	require.Equal(t, items[deviceSK]["_w"], items[eventSK("2026-04-22T10:01:00.000000000Z")]["_w"])
-	require.NotEqual(t, first, items[deviceSK]["_w"])
 }
 
 // Scale has a payload version, names of its own for keys, and a partition key that is the attribute itself.
@@ -143,8 +102,7 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 		},
 	}, got)
 
-	_, err := w.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me"))
-	require.NoError(t, err)
+	entity.Must(w.Update(w.Ctx, Scale{ScaleID: "s#1"}, entity.Set(&entity.Fields[Scale]().Owner, "me")))
 	require.Equal(t, 12, w.current(Scale{ScaleID: "s#1"}).Grams)
 	require.Len(t, w.history(Scale{ScaleID: "s#1"}), 1)
 }
@@ -172,12 +130,14 @@ func TestKeys_StreamsOfOnePartitionHaveDifferentKeys(t *testing.T) {
 	require.Equal(t, []Channel{state("diagnostics", 0, "ok")}, w.history(Channel{Channel: "c-1", Stream: "diagnostics"}))
 	require.Equal(t, timeseries.Older, w.append(state("status", -1, "x")).Reason)
 	require.True(t, w.append(state("diagnostics", 1, "x")).Applied, "each stream has its own clock")
+	_, err := w.At(w.Ctx, Channel{Channel: "c-1", Stream: "other"}, at(5))
+	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
 // Names that would meet if a stream's range were a careless prefix.
 var neighbours = []string{"s", "s#e", "s#e#2026", "s$", "s!", "e", "s0", "S", "s ", "%23", "#"}
 
-func TestKeys_HistoryNeverShowsAnotherStreamOrTheCurrentItem(t *testing.T) {
+func TestKeys_HistoryHasTheEventsOfItsStreamAndQueryTheCurrentItems(t *testing.T) {
 	t.Parallel()
 	w := open[Channel](t)
 	for i, stream := range neighbours {
@@ -199,47 +159,19 @@ func TestKeys_HistoryNeverShowsAnotherStreamOrTheCurrentItem(t *testing.T) {
 			"lt":      {[]entity.QueryOption{entity.Lt(&f.Timestamp, at(i+1))}, []Channel{first}},
 		} {
 			require.Equal(t, c.want, w.history(key, c.opts...), "%q %s", stream, name)
-			n, err := w.History(key, c.opts...).Count(w.Ctx)
-			require.NoError(t, err)
+			n := entity.Must(w.History(key, c.opts...).Count(w.Ctx))
 			require.Len(t, c.want, n, "%q %s", stream, name)
 		}
 		require.Equal(t, second, w.current(key))
 	}
-}
-
-func TestKeys_QueryShowsCurrentItemsOnly(t *testing.T) {
-	t.Parallel()
-	w := open[Channel](t)
-	want := map[string]Channel{}
-	for i, stream := range neighbours {
-		w.seed(state(stream, i, stream), state(stream, i+1, stream))
-		want[stream] = state(stream, i+1, stream)
+	q := w.Query(Channel{Channel: "c-1"}, entity.Consistent())
+	current := entity.Must(q.Collect(w.Ctx))
+	require.Len(t, current, len(neighbours))
+	for _, c := range current {
+		i := slices.Index(neighbours, c.Stream)
+		require.Equal(t, state(c.Stream, i+1, c.Stream), c, "a query reads no events")
 	}
-	got, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Collect(w.Ctx)
-	require.NoError(t, err)
-	require.Len(t, got, len(want))
-	for _, c := range got {
-		require.Equal(t, want[c.Stream], c)
-	}
-	n, err := w.Query(Channel{Channel: "c-1"}, entity.Consistent()).Count(w.Ctx)
-	require.NoError(t, err)
-	require.Equal(t, len(want), n)
-}
-
-func TestKeys_TuplesWithSeparatorsDoNotCollide(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	pairs := [][2]string{{"a#b", "c"}, {"a", "b#c"}, {"a%23b", "c"}, {"a", "b%23c"}, {"A", "b#c"}, {"a", "b"}, {"a#", "b"}, {"a", "#b"}}
-	for i, p := range pairs {
-		require.True(t, w.append(Telemetry{Channel: p[0], DeviceID: p[1], Timestamp: at(0), GPIO: ptr(i)}).Applied, "%v", p)
-	}
-	for i, p := range pairs {
-		key := Telemetry{Channel: p[0], DeviceID: p[1]}
-		require.Equal(t, i, *w.current(key).GPIO)
-		events := w.history(key)
-		require.Len(t, events, 1)
-		require.Equal(t, i, *events[0].GPIO)
-	}
+	require.Equal(t, len(neighbours), entity.Must(q.Count(w.Ctx)))
 }
 
 // Shelf has key parts of every type.

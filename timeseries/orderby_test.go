@@ -134,63 +134,6 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 	require.Empty(t, w.Wire.Requests())
 }
 
-func TestOrderBy_UnixTimesBefore1970HaveNoOrderAndAreAnError(t *testing.T) {
-	t.Parallel()
-	w := open[unixClock](t)
-	_, err := w.Append(w.Ctx, unixClock{ID: "x", At: time.Unix(-1, 0)})
-	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
-	require.Empty(t, w.Wire.Requests())
-}
-
-func TestOrderBy_TheFirstSecondOf1970IsATimeAndNotAForgottenOne(t *testing.T) {
-	t.Parallel()
-	w := open[unixClock](t)
-	r, err := w.Append(w.Ctx, unixClock{ID: "x", At: time.Unix(0, 0)})
-	require.NoError(t, err)
-	require.True(t, r.Applied)
-}
-
-func TestOrderBy_YearZeroAnd9999AreTimes(t *testing.T) {
-	t.Parallel()
-	w := open[nanoClock](t)
-	first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
-	w.seed(nanoClock{sample: sample{"x", first, 1}}, nanoClock{sample: sample{"x", last, 2}})
-	require.Len(t, w.history(nanoClock{sample: sample{ID: "x"}}), 2)
-}
-
-func TestOrderBy_IntegersAreOrderedAsNumbers(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	for _, seq := range []int64{2, 10, 999, 1000, math.MaxInt64} {
-		require.True(t, w.append(reading(seq, int(seq%97))).Applied, "%d", seq)
-	}
-	require.Equal(t, timeseries.LateRecorded, w.append(reading(9, 9)).Reason)
-	var seqs []int64
-	for _, ev := range w.history(reading(0, 0)) {
-		seqs = append(seqs, ev.Seq)
-	}
-	require.Equal(t, []int64{2, 9, 10, 999, 1000, math.MaxInt64}, seqs)
-	require.Equal(t, int64(math.MaxInt64), w.current(reading(0, 0)).Seq, "no digit is lost")
-}
-
-func TestOrderBy_UnsignedIntegersUpToTheirGreatest(t *testing.T) {
-	t.Parallel()
-	w := open[Station](t)
-	w.seed(Station{ID: "s", N: 9}, Station{ID: "s", N: math.MaxInt64 + 1}, Station{ID: "s", N: math.MaxUint64})
-	require.Equal(t, timeseries.Older, w.append(Station{ID: "s", N: math.MaxUint64 - 1}).Reason)
-	require.Equal(t, uint64(math.MaxInt64+1), w.history(Station{ID: "s"})[1].N)
-}
-
-func TestOrderBy_NegativeIntegersAreAnErrorAndZeroIsAForgottenOne(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	_, err := w.Append(w.Ctx, reading(-1, 1))
-	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
-	_, err = w.Append(w.Ctx, reading(0, 1))
-	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
-	require.Empty(t, w.Wire.Requests())
-}
-
 // Round counts from zero.
 type Round struct {
 	_  entity.Key        `name:"Round" pk:"$#{id}" sk:"$"`
@@ -200,13 +143,51 @@ type Round struct {
 	V  string            `dynamodbav:"v" entity:"append"`
 }
 
-func TestOrderBy_ZeroIsAValueWhereTheFieldSaysSo(t *testing.T) {
+func TestOrderBy_ExtremesOfEveryType(t *testing.T) {
 	t.Parallel()
-	w := open[Round](t)
-	w.seed(Round{ID: "r", N: 0, V: "first"})
-	require.Equal(t, timeseries.Duplicate, w.append(Round{ID: "r", N: 0, V: "first"}).Reason)
-	require.True(t, w.append(Round{ID: "r", N: 1}).Applied)
-	require.Equal(t, "first", w.history(Round{ID: "r"})[0].V)
+	nano := func(at time.Time) nanoClock { return nanoClock{sample: sample{ID: "x", At: at}} }
+	unix := func(seconds int64) unixClock { return unixClock{ID: "x", At: time.Unix(seconds, 0).UTC()} }
+	count := func(n uint64) Station { return Station{ID: "s", N: n} }
+	t.Run("times", func(t *testing.T) {
+		t.Parallel()
+		first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+		inOrder(t, []nanoClock{nano(first), nano(last)}, nil)
+	})
+	t.Run("Unix times", func(t *testing.T) {
+		t.Parallel()
+		inOrder(t, []unixClock{unix(0), unix(1)}, map[string][]unixClock{"EDD-9102": {unix(-1)}})
+	})
+	t.Run("integers", func(t *testing.T) {
+		t.Parallel()
+		inOrder(t, []Meter{reading(2, 0), reading(10, 0), reading(999, 0), reading(1000, 0), reading(math.MaxInt64, 0)},
+			map[string][]Meter{"EDD-9102": {reading(-1, 1)}, "EDD-9101": {reading(0, 1)}}) // zero is a forgotten one
+	})
+	t.Run("unsigned integers", func(t *testing.T) {
+		t.Parallel()
+		inOrder(t, []Station{count(9), count(math.MaxInt64 + 1), count(math.MaxUint64 - 1), count(math.MaxUint64)}, nil)
+	})
+	t.Run("zero where the field allows it", func(t *testing.T) {
+		t.Parallel()
+		inOrder(t, []Round{{ID: "r", N: 0, V: "first"}, {ID: "r", N: 1}}, nil)
+	})
+}
+
+// inOrder appends events in the order of their clocks, and then the last but one again. The others are refused with their codes.
+func inOrder[T any](t *testing.T, evs []T, refused map[string][]T) {
+	w := open[T](t)
+	w.seed(evs...)
+	require.Equal(t, evs, w.history(evs[0]))
+	r := w.append(evs[len(evs)-2])
+	require.Equal(t, timeseries.Duplicate, r.Reason)
+	require.Equal(t, evs[len(evs)-1], r.Current, "no digit is lost")
+	w.Wire.Reset()
+	for code, evs := range refused {
+		for _, ev := range evs {
+			_, err := w.Append(w.Ctx, ev)
+			require.Equal(t, code, dbtest.InputCode(err))
+		}
+	}
+	require.Empty(t, w.Wire.Requests())
 }
 
 func TestOrderBy_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {

@@ -110,8 +110,7 @@ func golden(t *testing.T, name, got string) {
 		require.NoError(t, os.WriteFile(path, []byte(got+"\n"), 0o644))
 		return
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
+	want := entity.Must(os.ReadFile(path))
 	require.Equal(t, string(want), got+"\n", "%s; -update writes it again", path)
 }
 

@@ -20,74 +20,76 @@ func TestEnrichment_SurvivesAppends(t *testing.T) {
 	w := open[Telemetry](t)
 	f := entity.Fields[Telemetry]()
 	w.seed(tick(0, 1))
-	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "acct-1"), entity.Set(&f.Diagnostics, "fine"))
-	require.NoError(t, err)
+	w.ChangeItem(devicePK, deviceSK, item{"future": dbtest.S("kept")})
+	entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, "acct-1"), entity.Set(&f.Diagnostics, "fine")))
 	ev := tick(1, 2)
 	ev.Diagnostics = "a device cannot say this"
 	r := w.append(ev)
 	require.Equal(t, "acct-1", r.Current.AccountID)
 	require.Equal(t, "fine", r.Current.Diagnostics)
-	_, err = w.AppendAll(w.Ctx, []Telemetry{tick(2, 2), tick(3, 3)})
-	require.NoError(t, err)
+	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(2, 2), tick(3, 3)}))
 	cur := w.current(device)
 	require.Equal(t, "acct-1", cur.AccountID)
 	require.Equal(t, "fine", cur.Diagnostics)
 	require.Equal(t, at(3), cur.Timestamp)
-}
-
-func TestEnrichment_AttributesUnknownToTheStructSurviveAppends(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	w.ChangeItem(devicePK, deviceSK, item{"future": dbtest.S("kept")})
-	w.seed(tick(1, 2))
-	require.Equal(t, "S kept", w.partition(devicePK)[deviceSK]["future"])
+	require.Equal(t, "S kept", w.partition(devicePK)[deviceSK]["future"], "an attribute that the struct does not know")
 }
 
 func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t)
-	enriched := device
-	enriched.AccountID = "acct-1"
-	got, created, err := w.Upsert(w.Ctx, enriched)
-	require.NoError(t, err)
-	require.True(t, created)
-	require.Equal(t, "acct-1", got.AccountID)
-	require.True(t, got.Timestamp.IsZero())
-	require.NotContains(t, w.partition(devicePK)[deviceSK], "timestamp")
-	require.Empty(t, w.history(device))
+	for name, send := range map[string]func(*lab[Telemetry]) timeseries.Result[Telemetry]{
+		"one": func(w *lab[Telemetry]) timeseries.Result[Telemetry] { return w.append(tick(0, 1)) },
+		"bulk": func(w *lab[Telemetry]) timeseries.Result[Telemetry] {
+			return w.appendAll([]Telemetry{tick(1, 1), tick(0, 1)})[0]
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open[Telemetry](t)
+			enriched := device
+			enriched.AccountID = "acct-1"
+			got, created, err := w.Upsert(w.Ctx, enriched)
+			require.NoError(t, err)
+			require.True(t, created)
+			require.Equal(t, "acct-1", got.AccountID)
+			require.True(t, got.Timestamp.IsZero())
+			require.NotContains(t, w.partition(devicePK)[deviceSK], "timestamp")
+			require.Empty(t, w.history(device))
+			r := w.append(tick(0, 1), entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "acct-2")))
+			require.Equal(t, timeseries.ConditionFailed, r.Reason, "a condition holds for an item without events too")
+			require.Equal(t, "acct-1", r.Current.AccountID)
 
-	w.Clock.Move(time.Hour)
-	r := w.append(tick(0, 1))
-	require.True(t, r.Applied)
-	require.Equal(t, "acct-1", r.Current.AccountID)
-	require.Equal(t, got.CreatedAt, r.Current.CreatedAt, "created_at is the first write's")
+			w.Clock.Move(time.Hour)
+			r = send(w)
+			require.True(t, r.Applied)
+			require.Equal(t, "acct-1", r.Current.AccountID)
+			require.Equal(t, got.CreatedAt, r.Current.CreatedAt, "created_at is the first write's")
+		})
+	}
 }
 
-func TestEnrichment_ByUpsertBeforeTheFirstBulkAppendToo(t *testing.T) {
+func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
-	enriched := device
-	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.Ctx, enriched)
-	require.NoError(t, err)
-	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(0, 1)})
-	require.NoError(t, err)
-	require.True(t, rs[0].Applied)
-	require.True(t, rs[1].Applied)
-	require.Equal(t, "acct-1", rs[0].Current.AccountID)
-}
+	v := tick(9, 9)
+	v.AccountID = "acct-1"
+	op := w.Op().Upsert(v)
+	require.NoError(t, w.DB.Transact(w.Ctx, op))
+	require.Equal(t, "acct-1", op.Result().AccountID)
+	require.Nil(t, op.Result().GPIO)
+	require.NotContains(t, w.partition(devicePK)[deviceSK], "gpio")
 
-func TestEnrichment_ConditionOnAnItemWithoutEventsIsRefused(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	enriched := device
-	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.Ctx, enriched)
+	w.seed(tick(5, 1))
+	v.AccountID = "acct-2"
+	got, created, err := w.Upsert(w.Ctx, v)
 	require.NoError(t, err)
-	r := w.append(tick(0, 1), entity.If(entity.Eq(&entity.Fields[Telemetry]().AccountID, "acct-2")))
-	require.Equal(t, timeseries.ConditionFailed, r.Reason)
-	require.Equal(t, "acct-1", r.Current.AccountID)
+	require.False(t, created)
+	want := tick(5, 1)
+	want.AccountID, want.CreatedAt = "acct-2", got.CreatedAt
+	require.Equal(t, want, got)
+	require.Equal(t, want, w.current(device))
+	require.Len(t, w.history(device), 1, "an upsert makes no event")
+	require.True(t, w.append(tick(6, 2)).Applied, "the clock did not move")
 }
 
 func TestEnrichment_ByUpdateNeedsAnItemAndLeavesNoPhantom(t *testing.T) {
@@ -126,48 +128,6 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 	require.Empty(t, w.Wire.Requests())
 }
 
-func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(5, 1))
-	v := tick(9, 9)
-	v.AccountID = "acct-1"
-	got, created, err := w.Upsert(w.Ctx, v)
-	require.NoError(t, err)
-	require.False(t, created)
-	want := tick(5, 1)
-	want.AccountID, want.CreatedAt = "acct-1", got.CreatedAt
-	require.Equal(t, want, got)
-	require.Equal(t, want, w.current(device))
-	require.Len(t, w.history(device), 1, "an upsert makes no event")
-	require.True(t, w.append(tick(6, 2)).Applied, "the clock did not move")
-}
-
-func TestEnrichment_UpsertInATransactionLeavesEventFieldsOut(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	v := tick(9, 9)
-	v.AccountID = "acct-1"
-	op := w.Op().Upsert(v)
-	require.NoError(t, w.DB.Transact(w.Ctx, op))
-	require.Equal(t, "acct-1", op.Result().AccountID)
-	require.Nil(t, op.Result().GPIO)
-	it := w.partition(devicePK)[deviceSK]
-	require.NotContains(t, it, "timestamp")
-	require.NotContains(t, it, "gpio")
-}
-
-func TestEnrichment_ConditionsOfAnUpdateMayReadWhatAppendWrites(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	f := entity.Fields[Telemetry]()
-	w.seed(tick(5, 1))
-	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(4))))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	_, err = w.Update(w.Ctx, device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(&f.Timestamp, at(5))))
-	require.NoError(t, err)
-}
-
 func TestSeries_HasNoVerbThatCouldBreakItsHistory(t *testing.T) {
 	t.Parallel()
 	for _, handle := range []reflect.Type{reflect.TypeFor[*timeseries.Series[Telemetry]](), reflect.TypeFor[timeseries.Ops[Telemetry]]()} {
@@ -188,7 +148,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	}
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex
-	deletes, told := 0, 0
+	deletes, reported := 0, 0
 	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		mu.Lock()
 		defer mu.Unlock()
@@ -200,12 +160,12 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 		}
 		return faults.None
 	})
-	err := w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { told = n }))
+	err := w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { reported = n }))
 	w.Wire.Inject(nil)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
 	assert.Less(t, deletes, events, "it does not try all the others")
-	assert.Equal(t, events, left+told-1, "the reported count is that of the removed items: the current item, and events")
+	assert.Equal(t, events, left+reported-1, "the reported count is that of the removed items: the current item, and events")
 	require.NoError(t, w.Purge(w.Ctx, key))
 	assert.Empty(t, w.history(key))
 }

@@ -1,6 +1,7 @@
 package timeseries_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,8 +29,7 @@ func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {
 func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
-	_, err := accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"})
-	require.NoError(t, err)
+	entity.Must(accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"}))
 	w.Wire.Reset()
 
 	create := accounts.Op().Create(Account{AccountID: "b"})
@@ -49,92 +49,66 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	require.Len(t, w.history(device), 1)
 }
 
-func TestTransact_NotAppliedIsAnErrorWithTheWinnerAndNothingIsWritten(t *testing.T) {
+func TestTransact_AnAppendThatIsNotAppliedStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	w.seed(tick(5, 1))
 	before := w.partition(devicePK)
-	for _, c := range []struct {
-		reason timeseries.Reason
-		op     entity.Write[timeseries.Result[Telemetry]]
-	}{
-		{timeseries.Older, w.Op().Append(tick(4, 1))},
-		{timeseries.Duplicate, w.Op().Append(tick(5, 1))},
-		{timeseries.Collision, w.Op().Append(tick(5, 2))},
-		{timeseries.ConditionFailed, w.Op().Append(tick(6, 2), entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID)))},
-	} {
-		w.Wire.Reset()
-		create := accounts.Op().Create(Account{AccountID: "b"})
-		err := w.DB.Transact(w.Ctx, create, c.op)
-		var stale *timeseries.NotAppliedError
-		require.ErrorAs(t, err, &stale)
-		require.Equal(t, c.reason, stale.Reason)
-		require.ErrorAs(t, entity.FailureOf(err, c.op), &stale)
-		require.NoError(t, entity.FailureOf(err, create), "the others did not fail")
-		winner, ok := entity.StoredItem[Telemetry](err)
-		require.True(t, ok)
-		require.Equal(t, tick(5, 1).Timestamp, winner.Timestamp)
-		require.Equal(t, 1, *winner.GPIO)
-		require.Zero(t, c.op.Result())
-		require.Equal(t, []string{transact}, w.operations())
-		require.Equal(t, before, w.partition(devicePK))
-		_, err = accounts.Get(w.Ctx, Account{AccountID: "b"})
-		require.ErrorIs(t, err, entity.ErrNotFound)
-	}
-}
-
-func TestTransact_RecordingOfLateEventsDoesNotApply(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(10, 1))
-	op := w.Op().Append(reading(4, 4))
-	err := w.DB.Transact(w.Ctx, op)
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, err, &stale)
-	require.Equal(t, timeseries.Older, stale.Reason)
-	winner, ok := entity.StoredItem[Meter](entity.FailureOf(err, op))
-	require.True(t, ok)
-	require.Equal(t, reading(10, 1), winner)
-	require.Len(t, w.history(reading(0, 0)), 1)
+	op := w.Op().Append(tick(5, 2))
+	create := accounts.Op().Create(Account{AccountID: "b"})
+	err := w.DB.Transact(w.Ctx, create, op)
+	var not *timeseries.NotAppliedError
+	require.ErrorAs(t, err, &not)
+	require.Equal(t, timeseries.Collision, not.Reason)
+	require.NoError(t, entity.FailureOf(err, create), "the others did not fail")
+	require.Zero(t, op.Result())
 	require.Equal(t, []string{transact}, w.operations())
-}
-
-func TestTransact_FailuresOfOthersAreNotTheAppends(t *testing.T) {
-	t.Parallel()
-	w, accounts := withAccounts(t)
-	tick := w.Op().Append(tick(0, 1))
-	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	err := w.DB.Transact(w.Ctx, tick, missing)
+	require.Equal(t, before, w.partition(devicePK))
+	_, err = accounts.Get(w.Ctx, Account{AccountID: "b"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
-	require.NoError(t, entity.FailureOf(err, tick))
-	require.Empty(t, w.partition(devicePK))
-	require.Zero(t, tick.Result())
 }
 
-func TestTransact_BothFailuresAreReported(t *testing.T) {
+func TestTransact_EachOpHasItsOwnFailure(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
 	w.seed(tick(5, 1))
-	late := w.Op().Append(tick(4, 1))
 	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	err := w.DB.Transact(w.Ctx, missing, late)
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, entity.FailureOf(err, late), &stale)
-	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
+	for at, fails := range map[int]bool{6: false, 4: true} {
+		op := w.Op().Append(tick(at, 1))
+		err := w.DB.Transact(w.Ctx, missing, op)
+		require.ErrorIs(t, err, entity.ErrNotFound)
+		require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
+		var not *timeseries.NotAppliedError
+		require.Equal(t, fails, errors.As(entity.FailureOf(err, op), &not))
+		require.Zero(t, op.Result())
+	}
+	require.Len(t, w.history(device), 1)
 }
 
 func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
-	a, b := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 1}), w.Op().Append(Meter{MeterID: "b", Seq: 1, Value: 2})
+	of := func(meter string, seq int64, value int) entity.Write[timeseries.Result[Meter]] {
+		return w.Op().Append(Meter{MeterID: meter, Seq: seq, Value: value})
+	}
+	a, b := of("a", 5, 1), of("b", 5, 2)
 	require.NoError(t, w.DB.Transact(w.Ctx, a, b))
 	require.Equal(t, 1, a.Result().Current.Value)
 	require.Equal(t, 2, b.Result().Current.Value)
-	late, fine := w.Op().Append(Meter{MeterID: "a", Seq: 1, Value: 9}), w.Op().Append(Meter{MeterID: "b", Seq: 2, Value: 3})
-	err := w.DB.Transact(w.Ctx, fine, late)
-	require.Error(t, entity.FailureOf(err, late))
-	require.NoError(t, entity.FailureOf(err, fine))
+	for late, reason := range map[entity.Write[timeseries.Result[Meter]]]timeseries.Reason{
+		a: timeseries.Duplicate, of("a", 5, 9): timeseries.Collision, of("a", 4, 4): timeseries.Older, // which is not recorded here
+	} {
+		w.Wire.Reset()
+		fine := of("b", 6, 3)
+		err := w.DB.Transact(w.Ctx, fine, late)
+		var not *timeseries.NotAppliedError
+		require.ErrorAs(t, entity.FailureOf(err, late), &not)
+		require.Equal(t, reason, not.Reason)
+		require.NoError(t, entity.FailureOf(err, fine))
+		require.Equal(t, []string{transact}, w.operations())
+	}
+	require.True(t, a.Result().Applied, "the last successful run's")
+	require.Len(t, w.history(Meter{MeterID: "a"}), 1)
 	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
 }
 
@@ -165,17 +139,6 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 	require.NoError(t, w.DB.Transact(w.Ctx, ops[:50]...))
 }
 
-func TestTransact_AnAppendCanBeRunAgainAndThenIsADuplicate(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	op := w.Op().Append(tick(0, 1))
-	require.NoError(t, w.DB.Transact(w.Ctx, op))
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, w.DB.Transact(w.Ctx, op), &stale)
-	require.Equal(t, timeseries.Duplicate, stale.Reason)
-	require.True(t, op.Result().Applied, "the last successful run's")
-}
-
 func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 	t.Parallel()
 	w, accounts := withAccounts(t)
@@ -185,7 +148,9 @@ func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
 		w.Op().Update(device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(f.GPIO, 1))),
 		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
 	require.Equal(t, "a", w.current(device).AccountID)
-	err := w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
+	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "b"), entity.If(entity.Eq(&f.Timestamp, at(4))))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	err = w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
 }
@@ -212,13 +177,12 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 	}
 	require.NoError(t, w.DB.Transact(w.Ctx, at(2, 20), at(1, 10), at(3, 30)))
 	require.Len(t, w.Wire.Requests(), 1)
-	current, err := w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	current := entity.Must(w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent()))
 	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, current)
 	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
 
 	stale, fresh := at(3, 31), at(4, 40)
-	err = w.DB.Transact(w.Ctx, fresh, stale)
+	err := w.DB.Transact(w.Ctx, fresh, stale)
 	var late *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, stale), &late)
 	require.Equal(t, timeseries.Collision, late.Reason)
@@ -230,12 +194,11 @@ func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
 	f := entity.Fields[Meter]()
-	_, err := w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10})
-	require.NoError(t, err)
+	entity.Must(w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10}))
 	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
 	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
 	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
-	err = w.DB.Transact(w.Ctx, fine, refused, checked)
+	err := w.DB.Transact(w.Ctx, fine, refused, checked)
 	var stale *timeseries.NotAppliedError
 	require.ErrorAs(t, entity.FailureOf(err, refused), &stale)
 	require.Equal(t, timeseries.ConditionFailed, stale.Reason)

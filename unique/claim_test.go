@@ -1,7 +1,6 @@
 package unique_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -61,18 +60,15 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 			t.Parallel()
 			b := newLab(t)
 			s, l := prepare[Seat](t, b, "code")
-			_, err := s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"})
-			require.NoError(t, err)
+			entity.Must(s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"}))
 			var taken *unique.ViolationError
-			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
+			_, err := s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
 			require.ErrorAs(t, err, &taken)
 			require.Equal(t, unique.Owner{PK: "$app#v1#seat#r", SK: "$app#v1#seat#a"}, taken.Owner)
 			b.Clock.Move(time.Hour)
-			_, err = s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
-			require.NoError(t, err)
+			entity.Must(s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"}))
 			require.NoError(t, write(t, b, s))
-			got, err := l.Find(t.Context(), Seat{Code: "1"})
-			require.NoError(t, err)
+			got := entity.Must(l.Find(t.Context(), Seat{Code: "1"}))
 			require.Equal(t, "b", got.ID)
 		})
 	}
@@ -84,70 +80,44 @@ func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
 	b := newLab(t)
 	s, l := prepare[StoredSeat](t, b, "code")
 	deleted := entity.Must(lifecycle.Of(s))
-	_, err := s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"}))
 	require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
-	_, err = s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"})
-	require.NoError(t, err)
-	_, err = deleted.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
+	entity.Must(s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"}))
+	_, err := deleted.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
 	var taken *unique.ViolationError
 	require.ErrorAs(t, err, &taken)
 	require.Equal(t, "$app#v1#seat#b", taken.Owner.SK)
-	got, err := l.Find(t.Context(), StoredSeat{Code: "1"})
-	require.NoError(t, err)
+	got := entity.Must(l.Find(t.Context(), StoredSeat{Code: "1"}))
 	require.Equal(t, "b", got.ID)
-	_, err = deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"})
-	require.NoError(t, err)
-}
-
-type member struct {
-	_     entity.Key        `name:"Member" pk:"$#{id}" sk:"$"`
-	_     unique.Constraint `name:"email" fields:"email"`
-	ID    string            `dynamodbav:"id"`
-	Email string            `dynamodbav:"email"`
+	entity.Must(deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 }
 
 func TestBatch_IsRefusedBecauseItCouldNotClaimValues(t *testing.T) {
 	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	s := entity.Must(entity.New[member](db))
-	var refused *entity.InputError
-	_, err := s.PutMany(t.Context(), []member{{ID: "a", Email: "a@x"}}, entity.Unconditional())
-	require.True(t, errors.As(err, &refused))
-	require.Equal(t, "EDD-9117", refused.Code)
-	_, err = s.DeleteMany(t.Context(), []member{{ID: "a"}}, entity.Unconditional())
-	require.True(t, errors.As(err, &refused))
-	require.Equal(t, "EDD-9117", refused.Code)
-}
-
-// Cased has a unique value under lower-case keys.
-type Cased struct {
-	_     entity.Key        `name:"Cased" pk:"$#{id}" sk:"$"`
-	_     unique.Constraint `name:"email" fields:"email"`
-	ID    string            `dynamodbav:"id"`
-	Email string            `dynamodbav:"email"`
+	s := entity.Must(entity.New[Person](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
+	_, err := s.PutMany(t.Context(), []Person{{ID: "a", Email: "a@x"}}, entity.Unconditional())
+	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
+	_, err = s.DeleteMany(t.Context(), []Person{{ID: "a"}}, entity.Unconditional())
+	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
 }
 
 func TestKeyCase_UnderLowerCaseValuesThatDifferInCaseAreOne(t *testing.T) {
 	t.Parallel()
-	_, store := dbtest.OpenStore[Cased](t, func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "Shop", Casing: entity.LowerCase} })
+	_, store := dbtest.OpenStore[Person](t, func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "Shop", Casing: entity.LowerCase} })
 	mail := entity.Must(unique.Of(store, "email"))
 	ctx := t.Context()
-	_, err := store.Create(ctx, Cased{ID: "1", Email: "Ann Lee@x"})
-	require.NoError(t, err)
+	entity.Must(store.Create(ctx, Person{ID: "1", Email: "Ann Lee@x"}))
 	var violation *unique.ViolationError
-	_, err = store.Create(ctx, Cased{ID: "2", Email: "ann lee@X"})
+	_, err := store.Create(ctx, Person{ID: "2", Email: "ann lee@X"})
 	require.ErrorAs(t, err, &violation)
-	require.Equal(t, unique.Owner{PK: "$shop#v1#cased#1", SK: "$shop#v1#cased"}, violation.Owner)
-	got, err := mail.Find(ctx, Cased{Email: "ANN LEE@x"})
-	require.NoError(t, err)
-	require.Equal(t, Cased{ID: "1", Email: "Ann Lee@x"}, got)
-	got, err = store.Update(ctx, Cased{ID: "1"}, entity.Set(&entity.Fields[Cased]().Email, "ann lee@x"))
+	require.Equal(t, unique.Owner{PK: "$shop#v1#person#1", SK: "$shop#v1#person"}, violation.Owner)
+	got := entity.Must(mail.Find(ctx, Person{Email: "ANN LEE@x"}))
+	require.Equal(t, Person{ID: "1", Email: "Ann Lee@x"}, got)
+	got, err = store.Update(ctx, Person{ID: "1"}, entity.Set(&entity.Fields[Person]().Email, "ann lee@x"))
 	require.NoError(t, err, "its own value in another case")
 	require.Equal(t, "ann lee@x", got.Email)
-	require.NoError(t, store.Delete(ctx, Cased{ID: "1"}))
-	_, err = store.Create(ctx, Cased{ID: "2", Email: "ANN LEE@X"})
-	require.NoError(t, err)
+	require.NoError(t, store.Delete(ctx, Person{ID: "1"}))
+	entity.Must(store.Create(ctx, Person{ID: "2", Email: "ANN LEE@X"}))
 }
 
 // ledger has a key as it is, and so no write ids.
@@ -167,14 +137,12 @@ func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
 	key := ledger{ID: "l", Part: "p"}
 	old, young := key, key
 	old.Email, young.Email, young.Note = "old@x", "new@x", "young"
-	_, err := s.Create(t.Context(), old)
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), old))
 	rounds := 0
 	got, err := s.Modify(t.Context(), key, func(l *ledger) error {
 		if rounds++; rounds == 1 {
 			require.NoError(t, s.Delete(t.Context(), key))
-			_, err := s.Create(t.Context(), young)
-			require.NoError(t, err)
+			entity.Must(s.Create(t.Context(), young))
 		}
 		l.Note += "!"
 		return nil
@@ -183,8 +151,7 @@ func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
 	require.Equal(t, 2, rounds)
 	require.Equal(t, "new@x", got.Email)
 	require.Equal(t, "young!", got.Note)
-	found, err := entity.Must(unique.Of(s, "email")).Find(t.Context(), ledger{Email: "new@x"})
-	require.NoError(t, err)
+	found := entity.Must(entity.Must(unique.Of(s, "email")).Find(t.Context(), ledger{Email: "new@x"}))
 	require.Equal(t, got, found)
 }
 
@@ -226,16 +193,13 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 			s, l := prepare[Gadget](t, b, "serial")
 			require.NoError(t, b.DB.Verify(t.Context()), "the index has the attributes that distinguish items")
 			for _, g := range []Gadget{{PK: "p", SK: "1", Serial: "s1", Maker: "m"}, {PK: "p", SK: "2", Serial: "s2", Maker: "m"}} {
-				_, err := s.Create(t.Context(), g)
-				require.NoError(t, err)
+				entity.Must(s.Create(t.Context(), g))
 			}
 			rows := 4
 			if mixed {
-				_, err := ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "l", Code: "c"})
-				require.NoError(t, err)
+				entity.Must(ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "l", Code: "c"}))
 				require.NoError(t, ledgers.Delete(t.Context(), Ledger{Owner: "p", ID: "l"}))
-				_, err = ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "k", Code: "c"})
-				require.NoError(t, err)
+				entity.Must(ledgers.Create(t.Context(), Ledger{Owner: "p", ID: "k", Code: "c"}))
 				rows = len(b.Items())
 				require.Greater(t, rows, 8)
 			}
@@ -261,17 +225,14 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 				if it["__edd_e__"] == nil {
 					continue
 				}
-				n, err := turned.Query(Gadget{SK: dbtest.Text(it["sk"])}).Count(t.Context())
-				require.NoError(t, err)
+				n := entity.Must(turned.Query(Gadget{SK: dbtest.Text(it["sk"])}).Count(t.Context()))
 				require.Zero(t, n, "a sentinel's partition of the index")
 			}
 			require.Len(t, b.Items(), rows)
-			r, err := l.Verify(t.Context())
-			require.NoError(t, err)
+			r := entity.Must(l.Verify(t.Context()))
 			require.Equal(t, unique.Report{Items: 2, Sentinels: 2}, r)
 			if mixed {
-				all, err := ledgers.Scan().Collect(t.Context())
-				require.NoError(t, err)
+				all := entity.Must(ledgers.Scan().Collect(t.Context()))
 				require.Len(t, all, 1)
 			}
 		})

@@ -20,10 +20,8 @@ func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), 
 	db := b.Open(b.Through(wire))
 	s := entity.Must(entity.New[Person](db))
 	ctx, f := t.Context(), entity.Fields[Person]()
-	_, err := s.Create(ctx, Person{ID: "p", Email: "x"})
-	require.NoError(t, err)
-	_, err = s.Create(ctx, Person{ID: "q"})
-	require.NoError(t, err)
+	entity.Must(s.Create(ctx, Person{ID: "p", Email: "x"}))
+	entity.Must(s.Create(ctx, Person{ID: "q"}))
 	has, hasNot := "p", "q"
 	swap = func() {
 		require.NoError(t, db.Transact(ctx,
@@ -40,44 +38,36 @@ func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), 
 // A value that always has an owner is never not found.
 func TestFind_OfAValueThatChangesHands(t *testing.T) {
 	t.Parallel()
-	t.Run("always to the item that is not looked at", func(t *testing.T) {
-		t.Parallel()
-		b, find, swap := swapping(t, 4)
-		n := 0
-		b.Wire.Inject(func(faults.Request) faults.Fault {
-			if n++; n == 2 || n >= 4 {
-				swap()
+	get, both := "GetItem", "TransactGetItems"
+	for name, c := range map[string]struct {
+		attempts int
+		swaps    func(request int) bool // whether the value changes hands before a request
+		err      error
+		requests []string
+	}{
+		"always to the item that is not looked at": {4, func(n int) bool { return n == 2 || n >= 4 }, entity.ErrConflict, []string{get, get, both, both, both, both}},
+		"twice": {0, func(n int) bool { return n == 2 || n == 4 }, nil, []string{get, get, both, both, both}},
+		"not":   {0, func(int) bool { return false }, nil, []string{get, get}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, find, swap := swapping(t, c.attempts)
+			n := 0
+			b.Wire.Inject(func(faults.Request) faults.Fault {
+				if n++; c.swaps(n) {
+					swap()
+				}
+				return faults.None
+			})
+			got, err := find()
+			require.ErrorIs(t, err, c.err)
+			require.NotErrorIs(t, err, entity.ErrNotFound)
+			if err == nil {
+				require.Equal(t, Person{ID: "p", Email: "x"}, got)
 			}
-			return faults.None
+			require.Equal(t, c.requests, b.Operations())
 		})
-		_, err := find()
-		require.ErrorIs(t, err, entity.ErrConflict)
-		require.NotErrorIs(t, err, entity.ErrNotFound)
-		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.Operations())
-	})
-	t.Run("twice", func(t *testing.T) {
-		t.Parallel()
-		b, find, swap := swapping(t, 0)
-		n := 0
-		b.Wire.Inject(func(faults.Request) faults.Fault {
-			if n++; n == 2 || n == 4 {
-				swap()
-			}
-			return faults.None
-		})
-		got, err := find()
-		require.NoError(t, err)
-		require.Equal(t, Person{ID: "p", Email: "x"}, got)
-		require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems", "TransactGetItems", "TransactGetItems"}, b.Operations())
-	})
-	t.Run("not", func(t *testing.T) {
-		t.Parallel()
-		b, find, _ := swapping(t, 0)
-		got, err := find()
-		require.NoError(t, err)
-		require.Equal(t, "p", got.ID)
-		require.Equal(t, []string{"GetItem", "GetItem"}, b.Operations())
-	})
+	}
 }
 
 // Without a sentinel Find needs one read; with a sentinel whose owner does not have the value, it reads both once more.

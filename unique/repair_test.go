@@ -89,10 +89,8 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 			t.Parallel()
 			b := newLab(t)
 			s, l := prepare[Person](t, b, "email")
-			_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
-			require.NoError(t, err)
-			_, err = s.Create(t.Context(), Person{ID: "q"})
-			require.NoError(t, err)
+			entity.Must(s.Create(t.Context(), Person{ID: "p", Email: "x"}))
+			entity.Must(s.Create(t.Context(), Person{ID: "q"}))
 			c.damage(t, b)
 			beside := entity.Must(entity.New[Person](b.Open(b.Raw)))
 
@@ -101,10 +99,9 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 				return err
 			}, func() { require.NoError(t, c.write(t.Context(), beside)) }))
 
-			_, err = l.Repair(t.Context()) // what the write could not know of
+			_, err := l.Repair(t.Context()) // what the write could not know of
 			require.NoError(t, err)
-			r, err := l.Verify(t.Context())
-			require.NoError(t, err)
+			r := entity.Must(l.Verify(t.Context()))
 			require.Empty(t, r.Findings)
 			b.bijective("email")
 		})
@@ -157,8 +154,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 			running = false
 		default:
 		}
-		done, err := l.Repair(t.Context())
-		require.NoError(t, err)
+		done := entity.Must(l.Repair(t.Context()))
 		require.Empty(t, done.Fixed, "the library keeps both in step; run %d found damage in correct data", runs)
 		require.Empty(t, done.Remaining)
 	}
@@ -197,8 +193,7 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 				broken.Inject(func(faults.Request) faults.Fault { return faults.None })
 			}
 		}
-		r, err := l.Verify(t.Context())
-		require.NoError(t, err)
+		r := entity.Must(l.Verify(t.Context()))
 		if len(r.Findings) == 0 {
 			break
 		}
@@ -225,8 +220,7 @@ func TestRepair_DoesNotTakeAValueFromAnItemThatClaimsItMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
-	_, err := s.Create(t.Context(), Person{ID: "p", Email: "x"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Person{ID: "p", Email: "x"}))
 	b.RemoveItem(b.sentinel("x"))
 	done := between(t, b, l, func(s *entity.Store[Person]) {
 		_, err := s.Create(t.Context(), Person{ID: "q", Email: "x"})
@@ -241,18 +235,15 @@ func TestRepair_LeavesAValueThatADeletedCopyHasReservedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newLab(t)
 	s, l := prepare[Member](t, b, "handle")
-	_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), Member{ID: "m", Handle: "x"}))
 	b.RemoveItem(b.item("m")) // without a copy
 	done := between(t, b, l, func(s *entity.Store[Member]) {
-		_, err := s.Create(t.Context(), Member{ID: "m", Handle: "x"})
-		require.NoError(t, err)
+		entity.Must(s.Create(t.Context(), Member{ID: "m", Handle: "x"}))
 		require.NoError(t, s.Delete(t.Context(), Member{ID: "m"}))
 	})
 	require.Empty(t, done.Fixed)
 	require.NotNil(t, b.sentinel("x"))
-	r, err := l.Verify(t.Context())
-	require.NoError(t, err)
+	r := entity.Must(l.Verify(t.Context()))
 	require.Equal(t, unique.Report{Items: 1, Sentinels: 1}, r)
 }
 
@@ -269,8 +260,7 @@ func TestRepair_LeavesASentinelThatItsItemHasMadeTrueMeanwhile(t *testing.T) {
 	b := newLab(t, shared)
 	s, l := prepare[account](t, b, "email")
 	beside := dbtest.Declare[account](t, b.Open(b.Raw))
-	_, err := s.Create(t.Context(), account{ID: "p", Email: "x"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), account{ID: "p", Email: "x"}))
 	it := b.item("p")
 	it["email"] = dbtest.S("y")
 	b.PutItem(it) // by something that knows of no sentinels
@@ -278,19 +268,15 @@ func TestRepair_LeavesASentinelThatItsItemHasMadeTrueMeanwhile(t *testing.T) {
 	b.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "TransactWriteItems" {
 			if n++; n == 1 {
-				_, err := beside.Update(t.Context(), account{ID: "p"}, entity.Set(&entity.Fields[account]().Email, "x"))
-				require.NoError(t, err)
+				entity.Must(beside.Update(t.Context(), account{ID: "p"}, entity.Set(&entity.Fields[account]().Email, "x")))
 			}
 		}
 		return faults.None
 	})
-	_, err = l.Repair(t.Context())
-	require.NoError(t, err)
+	entity.Must(l.Repair(t.Context()))
 	require.Positive(t, n)
-	found, err := l.Find(t.Context(), account{Email: "x"})
-	require.NoError(t, err)
+	found := entity.Must(l.Find(t.Context(), account{Email: "x"}))
 	require.Equal(t, "p", found.ID)
-	r, err := l.Verify(t.Context())
-	require.NoError(t, err)
+	r := entity.Must(l.Verify(t.Context()))
 	require.Empty(t, r.Findings)
 }

@@ -34,19 +34,16 @@ func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 	b, s := pages(t)
 	h := entity.Must(versioned.Of(s))
 	f := entity.Fields[page]()
-	_, err := s.Create(t.Context(), page{ID: "p"})
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), page{ID: "p"}))
 	var written []time.Time
 	for i := range 3 {
-		v, err := s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, fmt.Sprint(i)))
-		require.NoError(t, err)
+		v := entity.Must(s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, fmt.Sprint(i))))
 		written = append(written, v.UpdatedAt)
 	}
 	b.RemoveItem(b.Key("$app#v1#page#p", "$app#v1#page#v#0000002"))
-	_, err = h.At(t.Context(), page{ID: "p"}, written[0])
+	_, err := h.At(t.Context(), page{ID: "p"}, written[0])
 	require.ErrorIs(t, err, versioned.ErrVersionExpired)
-	got, err := h.At(t.Context(), page{ID: "p"}, written[1])
-	require.NoError(t, err)
+	got := entity.Must(h.At(t.Context(), page{ID: "p"}, written[1]))
 	require.EqualValues(t, 3, got.Number)
 	_, err = h.At(t.Context(), page{ID: "p"}, dbtest.Start)
 	require.ErrorIs(t, err, entity.ErrNotFound)
@@ -55,8 +52,7 @@ func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 func TestGet_OfAnItemWhoseKeyDiffersInCaseIsRefused(t *testing.T) {
 	t.Parallel()
 	_, s := pages(t, func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase })
-	_, err := s.Create(t.Context(), page{ID: "C-1"})
-	require.NoError(t, err)
-	_, err = entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)
+	entity.Must(s.Create(t.Context(), page{ID: "C-1"}))
+	_, err := entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 }

@@ -55,11 +55,10 @@ func TestLock_OfTwoReadersOfOneVersionOneWins(t *testing.T) {
 	_, s := dbtest.OpenStore[account](t)
 	ctx := t.Context()
 	for verb, write := range writes(s) {
-		first, err := s.Create(ctx, account{ID: verb, Balance: 1})
-		require.NoError(t, err)
+		first := entity.Must(s.Create(ctx, account{ID: verb, Balance: 1}))
 		second := first
 		first.Balance, second.Balance = 10, 20
-		_, err = s.Put(ctx, first)
+		_, err := s.Put(ctx, first)
 		require.NoError(t, err, verb)
 
 		err = write(ctx, second)
@@ -68,8 +67,7 @@ func TestLock_OfTwoReadersOfOneVersionOneWins(t *testing.T) {
 		require.ErrorIs(t, err, entity.ErrConflict)
 		require.Equal(t, versioned.ConflictError{Expected: 1, Actual: 2}, *conflict)
 		require.False(t, entity.IsAmbiguous(err))
-		got, err := s.Get(ctx, account{ID: verb}, entity.Consistent())
-		require.NoError(t, err)
+		got := entity.Must(s.Get(ctx, account{ID: verb}, entity.Consistent()))
 		require.Equal(t, account{ID: verb, Balance: 10, Version: 2}, got, verb)
 		require.NoError(t, write(ctx, got), verb)
 	}
@@ -85,33 +83,21 @@ func TestLock_AnItemThatWasReadAndIsGoneIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-func TestLock_Version0ExpectsNothing(t *testing.T) {
+func TestLock_Version0AndAnyVersionExpectNothingAndExpectDecidesOverTheStruct(t *testing.T) {
 	t.Parallel()
-	_, s := dbtest.OpenStore[account](t)
-	for verb, write := range writes(s) {
-		_, err := s.Create(t.Context(), account{ID: verb})
-		require.NoError(t, err)
-		require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5}), verb)
-	}
-}
-
-func TestLock_AnyVersionExpectsNothing(t *testing.T) {
-	t.Parallel()
-	_, s := dbtest.OpenStore[account](t)
-	for verb, write := range writes(s, versioned.AnyVersion()) {
-		_, err := s.Create(t.Context(), account{ID: verb})
-		require.NoError(t, err)
-		require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5, Version: 77}), verb)
-	}
-}
-
-func TestLock_ExpectDecidesOverTheGivenStruct(t *testing.T) {
-	t.Parallel()
-	_, s := dbtest.OpenStore[account](t)
-	for verb, write := range writes(s, versioned.Expect(1)) {
-		_, err := s.Create(t.Context(), account{ID: verb})
-		require.NoError(t, err)
-		require.NoError(t, write(t.Context(), account{ID: verb, Version: 77}), verb)
+	for name, c := range map[string]struct {
+		version uint32 // in the given struct; it is 1
+		opts    []entity.WriteOption
+	}{
+		"version 0":  {0, nil},
+		"AnyVersion": {77, []entity.WriteOption{versioned.AnyVersion()}},
+		"Expect":     {77, []entity.WriteOption{versioned.Expect(1)}},
+	} {
+		_, s := dbtest.OpenStore[account](t)
+		for verb, write := range writes(s, c.opts...) {
+			entity.Must(s.Create(t.Context(), account{ID: verb}))
+			require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5, Version: c.version}), "%s, %s", verb, name)
+		}
 	}
 }
 
@@ -119,12 +105,10 @@ func TestLock_HoldsInATransaction(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[account](t)
 	ctx := t.Context()
-	a, err := s.Create(ctx, account{ID: "a"})
-	require.NoError(t, err)
-	_, err = s.Put(ctx, a)
-	require.NoError(t, err)
+	a := entity.Must(s.Create(ctx, account{ID: "a"}))
+	entity.Must(s.Put(ctx, a))
 	op := s.Op().Put(a)
-	err = b.DB.Transact(ctx, op, s.Op().Create(account{ID: "b"}))
+	err := b.DB.Transact(ctx, op, s.Op().Create(account{ID: "b"}))
 	var conflict *versioned.ConflictError
 	require.ErrorAs(t, entity.FailureOf(err, op), &conflict)
 	_, err = s.Get(ctx, account{ID: "b"})
@@ -134,10 +118,8 @@ func TestLock_HoldsInATransaction(t *testing.T) {
 func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) {
 	t.Parallel()
 	_, s := dbtest.OpenStore[account](t)
-	_, err := s.Create(t.Context(), account{ID: "a", Balance: 1})
-	require.NoError(t, err)
-	got, err := s.Modify(t.Context(), account{ID: "a", Version: 9}, func(a *account) error { a.Balance++; return nil })
-	require.NoError(t, err)
+	entity.Must(s.Create(t.Context(), account{ID: "a", Balance: 1}))
+	got := entity.Must(s.Modify(t.Context(), account{ID: "a", Version: 9}, func(a *account) error { a.Balance++; return nil }))
 	require.Equal(t, account{ID: "a", Balance: 2, Version: 2}, got)
 }
 
@@ -146,28 +128,23 @@ func TestLock_WithRetain(t *testing.T) {
 	_, s := dbtest.OpenStore[keptAccount](t)
 	h := entity.Must(versioned.Of(s))
 	ctx := t.Context()
-	first, err := s.Create(ctx, keptAccount{ID: "a", Balance: 1})
-	require.NoError(t, err)
-	_, err = s.Put(ctx, first)
-	require.NoError(t, err)
+	first := entity.Must(s.Create(ctx, keptAccount{ID: "a", Balance: 1}))
+	entity.Must(s.Put(ctx, first))
 	var conflict *versioned.ConflictError
-	_, err = s.Put(ctx, first)
+	_, err := s.Put(ctx, first)
 	require.ErrorAs(t, err, &conflict)
 	_, err = h.Revert(ctx, first, 1)
 	require.ErrorAs(t, err, &conflict)
-	_, err = h.Revert(ctx, first, 1, versioned.AnyVersion())
-	require.NoError(t, err)
+	entity.Must(h.Revert(ctx, first, 1, versioned.AnyVersion()))
 	require.ErrorAs(t, s.Delete(ctx, first), &conflict)
 }
 
 func TestLock_RetainAloneExpectsNothing(t *testing.T) {
 	t.Parallel()
 	_, s := dbtest.OpenStore[kept](t)
-	v, err := s.Create(t.Context(), kept{ID: "a"})
-	require.NoError(t, err)
+	v := entity.Must(s.Create(t.Context(), kept{ID: "a"}))
 	for range 2 {
-		_, err = s.Put(t.Context(), v)
-		require.NoError(t, err)
+		entity.Must(s.Put(t.Context(), v))
 	}
 }
 

@@ -47,8 +47,7 @@ type state struct {
 
 func states(t *testing.T, h *versioned.History[kept], id string) []state {
 	t.Helper()
-	list, err := h.List(kept{ID: id}, versioned.WithCurrent()).Collect(t.Context())
-	require.NoError(t, err)
+	list := entity.Must(h.List(kept{ID: id}, versioned.WithCurrent()).Collect(t.Context()))
 	var all []state
 	for _, v := range list {
 		all = append(all, state{v.Number, v.Item.Text, v.Deleted})
@@ -68,26 +67,21 @@ func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	ctx := t.Context()
 
 	// An item from before the history, two changes of it, and a new one in its place: again without a version.
-	_, err := plain.Create(ctx, unkept{ID: "d", Text: "a"})
-	require.NoError(t, err)
+	entity.Must(plain.Create(ctx, unkept{ID: "d", Text: "a"}))
 	for _, text := range []string{"b", "c"} {
-		_, err = docs.Update(ctx, kept{ID: "d"}, entity.Set(&f.Text, text))
-		require.NoError(t, err)
+		entity.Must(docs.Update(ctx, kept{ID: "d"}, entity.Set(&f.Text, text)))
 	}
 	require.NoError(t, plain.Delete(ctx, unkept{ID: "d"}))
-	_, err = plain.Create(ctx, unkept{ID: "d", Text: "new"})
-	require.NoError(t, err)
+	entity.Must(plain.Create(ctx, unkept{ID: "d", Text: "new"}))
 
-	updated, err := docs.Update(ctx, kept{ID: "d"}, entity.Set(&f.Text, "newer"), versioned.Expect(0))
-	require.NoError(t, err)
+	updated := entity.Must(docs.Update(ctx, kept{ID: "d"}, entity.Set(&f.Text, "newer"), versioned.Expect(0)))
 	require.Equal(t, kept{ID: "d", Text: "newer", Version: 3}, updated)
 	require.Equal(t, []state{{0, "a", false}, {1, "b", false}, {2, "new", false}, {3, "newer", false}}, states(t, history, "d"))
 
 	// The same with a version of its own that is behind: by a write of several ops, and by a delete.
 	again := func(text string) {
 		require.NoError(t, counted.Delete(ctx, countedOnly{ID: "d"}))
-		_, err := counted.Create(ctx, countedOnly{ID: "d", Text: text})
-		require.NoError(t, err)
+		entity.Must(counted.Create(ctx, countedOnly{ID: "d", Text: text}))
 	}
 	again("third")
 	op := docs.Op().Update(kept{ID: "d"}, entity.Set(&f.Text, "changed"))
@@ -95,8 +89,7 @@ func TestRetain_AnItemRecreatedWithoutHistoryCountsOn(t *testing.T) {
 	require.Equal(t, int64(4), op.Result().Version)
 	again("fourth")
 	require.NoError(t, docs.Delete(ctx, kept{ID: "d"}))
-	restored, err := deleted.Restore(ctx, kept{ID: "d"})
-	require.NoError(t, err)
+	restored := entity.Must(deleted.Restore(ctx, kept{ID: "d"}))
 	require.Equal(t, kept{ID: "d", Text: "fourth", Version: 6}, restored)
 	require.Equal(t, []state{
 		{0, "a", false}, {1, "b", false}, {2, "new", false}, {3, "third", false}, {4, "fourth", false}, {5, "fourth", true}, {6, "fourth", false},

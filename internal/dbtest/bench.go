@@ -155,6 +155,32 @@ func (b *Bench) Overtake(match func(faults.Request) bool, slow func() error, fas
 	return <-done
 }
 
+// OK requires that a call succeeded. It takes all results of the call, the last of which is its error.
+func (b *Bench) OK(results ...any) {
+	b.T.Helper()
+	require.NoError(b.T, ErrorOf(results...))
+}
+
+// ErrorOf returns the last of the results of a call, its error.
+func ErrorOf(results ...any) error {
+	err, _ := results[len(results)-1].(error)
+	return err
+}
+
+// Pages returns what a query gives page by page, each page from the cursor of the one before.
+func Pages[T any](t testing.TB, q entity.Query[T]) (pages [][]T) {
+	t.Helper()
+	for cursor := ""; ; {
+		page, err := q.Page(t.Context(), cursor)
+		require.NoError(t, err)
+		pages = append(pages, page.Items)
+		if cursor = page.Next; cursor == "" {
+			return pages
+		}
+		require.Less(t, len(pages), 1000, "the pages have no end")
+	}
+}
+
 // Attempts limits how often a DB sends a request.
 func Attempts(n int) func(*entity.Config) { return func(c *entity.Config) { c.MaxAttempts = n } }
 
@@ -193,6 +219,15 @@ func counted() func() string {
 // InputCode returns the code of the *entity.InputError in err, or "" if err has no such error.
 func InputCode(err error) string {
 	var mistake *entity.InputError
+	if errors.As(err, &mistake) {
+		return mistake.Code
+	}
+	return ""
+}
+
+// SchemaCode returns the code of the *entity.SchemaError in err, or "" if err has no such error.
+func SchemaCode(err error) string {
+	var mistake *entity.SchemaError
 	if errors.As(err, &mistake) {
 		return mistake.Code
 	}

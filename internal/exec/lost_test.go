@@ -3,18 +3,16 @@ package exec_test
 import (
 	"context"
 	"crypto/rand"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -49,42 +47,39 @@ type Kept struct {
 
 // shop has the entities twice on one table: for the program under test, and for everyone else.
 type shop struct {
-	t       *testing.T
-	wire    *faults.Transport
-	db      *entity.DB
+	*dbtest.Bench
+	stores
+	others stores
+	f      *Order
+}
+
+type stores struct {
 	orders  *entity.Store[Order]
 	counted *entity.Store[Counted]
 	kept    *entity.Store[Kept]
-	others  struct {
-		orders  *entity.Store[Order]
-		counted *entity.Store[Counted]
-		kept    *entity.Store[Kept]
-	}
-	f *Order
+}
+
+func storesOn(db *entity.DB) stores {
+	return stores{entity.Must(entity.New[Order](db)), entity.Must(entity.New[Counted](db)), entity.Must(entity.New[Kept](db))}
 }
 
 var noon = time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)
 
+// newShop opens a shop, whose clock stands still: with a fixed clock, equal times prove nothing.
 func newShop(t *testing.T, wrap func(entity.Client) entity.Client, change ...func(*entity.Config)) *shop {
 	t.Helper()
 	t.Parallel()
-	s := &shop{t: t, wire: faults.New(nil), f: entity.Fields[Order]()}
-	client, table := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = s.wire })
-	// With a fixed clock, equal times prove nothing.
-	cfg := entity.Config{Table: table, Clock: func() time.Time { return noon }}
-	quiet := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient = &http.Client{} })
-	all := entity.Must(entity.Open(quiet, cfg))
-	s.others.orders, s.others.counted, s.others.kept = entity.Must(entity.New[Order](all)), entity.Must(entity.New[Counted](all)), entity.Must(entity.New[Kept](all))
+	s := &shop{Bench: dbtest.Open(t), f: entity.Fields[Order]()}
+	s.Clock.Set(noon, 0)
+	all := s.Open(s.Raw)
+	s.others = storesOn(all)
 	require.NoError(t, all.CreateTables(t.Context()))
-	for _, f := range change {
-		f(&cfg)
-	}
-	var ours entity.Client = client
+	var client entity.Client = s.Client
 	if wrap != nil {
-		ours = wrap(client)
+		client = wrap(s.Client)
 	}
-	s.db = entity.Must(entity.Open(ours, cfg))
-	s.orders, s.counted, s.kept = entity.Must(entity.New[Order](s.db)), entity.Must(entity.New[Counted](s.db)), entity.Must(entity.New[Kept](s.db))
+	s.DB = s.Open(client, change...)
+	s.stores = storesOn(s.DB)
 	return s
 }
 
@@ -92,7 +87,7 @@ func newShop(t *testing.T, wrap func(entity.Client) entity.Client, change ...fun
 func (s *shop) between(n int, operation string, others func()) {
 	var once sync.Once
 	seen := 0
-	_, release := s.wire.Hold(func(r faults.Request) bool {
+	_, release := s.Wire.Hold(func(r faults.Request) bool {
 		if r.Operation == operation {
 			if seen++; seen == n {
 				once.Do(others)
@@ -100,20 +95,19 @@ func (s *shop) between(n int, operation string, others func()) {
 		}
 		return false
 	})
-	s.t.Cleanup(release)
+	s.T.Cleanup(release)
 }
 
 func (s *shop) create(v Order) {
-	s.t.Helper()
-	_, err := s.others.orders.Create(s.t.Context(), v)
-	require.NoError(s.t, err)
+	s.T.Helper()
+	entity.Must(s.others.orders.Create(s.Ctx, v))
 }
 
 func (s *shop) stored(id string) (Order, bool) {
-	s.t.Helper()
-	v, err := s.others.orders.Get(s.t.Context(), Order{ID: id}, entity.Consistent())
+	s.T.Helper()
+	v, err := s.others.orders.Get(s.Ctx, Order{ID: id}, entity.Consistent())
 	if err != nil {
-		require.ErrorIs(s.t, err, entity.ErrNotFound)
+		require.ErrorIs(s.T, err, entity.ErrNotFound)
 	}
 	return v, err == nil
 }
@@ -121,7 +115,7 @@ func (s *shop) stored(id string) (Order, bool) {
 func (s *shop) sent(operations ...string) int {
 	n := 0
 	for _, op := range operations {
-		n += s.wire.Count(op)
+		n += s.Wire.Count(op)
 	}
 	return n
 }
@@ -154,10 +148,9 @@ func TestLost_ABlindWriteIsNotSentAgainOverTheWritesOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, nil)
 			s.create(Order{ID: "o", Status: "open", Note: "n"})
-			s.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+			s.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 			ship := func() {
-				_, err := s.others.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Status, "shipped"), entity.If(entity.Eq(&s.f.Status, "paid")))
-				require.NoError(t, err)
+				entity.Must(s.others.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Status, "shipped"), entity.If(entity.Eq(&s.f.Status, "paid"))))
 			}
 			s.between(1, "GetItem", ship)
 			s.between(2, "UpdateItem", ship)
@@ -178,7 +171,7 @@ func TestLost_ABlindWriteIsProvenByAReadOfItsWriteID(t *testing.T) {
 			t.Run(name+"/"+fault.String(), func(t *testing.T) {
 				s := newShop(t, nil, func(c *entity.Config) { c.MaxAttempts = 1 })
 				s.create(Order{ID: "o", Status: "open", Note: "n", Count: 1})
-				s.wire.Inject(faults.Nth(1, fault, "UpdateItem"))
+				s.Wire.Inject(faults.Nth(1, fault, "UpdateItem"))
 				require.NoError(t, s.blind()[name](t.Context(), s.orders))
 				got, _ := s.stored("o")
 				require.Equal(t, "paid", got.Status)
@@ -211,12 +204,11 @@ func TestLost_WhatMayStillArriveIsNotSaidToBeRefused(t *testing.T) {
 			if name != "Create" {
 				s.create(Order{ID: "o", Status: "open"})
 			}
-			s.wire.Inject(faults.Nth(1, faults.Late, "UpdateItem", "PutItem"))
+			s.Wire.Inject(faults.Nth(1, faults.Late, "UpdateItem", "PutItem"))
 			err := write(t.Context(), s.orders)
 			require.True(t, entity.IsAmbiguous(err), "%v", err)
 			before, _ := s.stored("o")
-			n, err := s.wire.Deliver()
-			require.NoError(t, err)
+			n := entity.Must(s.Wire.Deliver())
 			require.Equal(t, 1, n)
 			after, there := s.stored("o")
 			require.True(t, there)
@@ -227,7 +219,7 @@ func TestLost_WhatMayStillArriveIsNotSaidToBeRefused(t *testing.T) {
 
 func TestLost_ACreateIsNotSentAgainAfterADelete(t *testing.T) {
 	s := newShop(t, nil)
-	s.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
 	remove := func() { require.NoError(t, s.others.orders.Delete(t.Context(), Order{ID: "o"})) }
 	s.between(1, "GetItem", remove)
 	s.between(2, "PutItem", remove)
@@ -240,7 +232,7 @@ func TestLost_ACreateIsNotSentAgainAfterADelete(t *testing.T) {
 func TestLost_AProofThatCannotBeReadLeavesBothCauses(t *testing.T) {
 	s := newShop(t, nil, func(c *entity.Config) { c.MaxAttempts = 2 })
 	s.create(Order{ID: "o"})
-	s.wire.Inject(func(r faults.Request) faults.Fault {
+	s.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "GetItem" {
 			return faults.Throttle
 		}
@@ -259,7 +251,7 @@ func TestLost_ACancelledContextReadsNoMore(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o"})
 	ctx, cancel := context.WithCancel(t.Context())
-	s.wire.Inject(func(faults.Request) faults.Fault { cancel(); return faults.Lost })
+	s.Wire.Inject(func(faults.Request) faults.Fault { cancel(); return faults.Lost })
 	_, err := s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
 	require.True(t, entity.IsAmbiguous(err))
 	require.ErrorIs(t, err, context.Canceled)
@@ -272,12 +264,10 @@ func TestLost_ARewriteIsSentAgainUnderWhatWasRead(t *testing.T) {
 		t.Run(fault.String(), func(t *testing.T) {
 			s := newShop(t, nil)
 			s.create(Order{ID: "o", Count: 1})
-			s.wire.Inject(faults.Nth(1, fault, "PutItem"))
-			got, err := s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil })
-			require.NoError(t, err)
+			s.Wire.Inject(faults.Nth(1, fault, "PutItem"))
+			got := entity.Must(s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }))
 			require.Equal(t, 2, got.Count)
-			_, err = s.wire.Deliver()
-			require.NoError(t, err)
+			entity.Must(s.Wire.Deliver())
 			got, _ = s.stored("o")
 			require.Equal(t, 2, got.Count)
 		})
@@ -288,15 +278,14 @@ func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o", Count: 1, Status: "open"})
 	count := func(o *Order) error { o.Count++; return nil }
-	s.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
 	_, err := s.orders.Modify(t.Context(), Order{ID: "o"}, count, entity.If(entity.Eq(&s.f.Status, "paid")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.False(t, entity.IsAmbiguous(err), "neither attempt could have been applied")
 
-	s.wire.Inject(faults.Nth(1, faults.Drop, "PutItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Drop, "PutItem"))
 	s.between(2, "PutItem", func() {
-		_, err := s.others.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
-		require.NoError(t, err)
+		entity.Must(s.others.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n")))
 	})
 	_, err = s.orders.Modify(t.Context(), Order{ID: "o"}, count)
 	require.ErrorIs(t, err, entity.ErrConflict)
@@ -305,43 +294,31 @@ func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 
 func TestTwice_ARequestThatIsDeliveredTwiceIsASuccess(t *testing.T) {
 	s := newShop(t, nil)
-	s.wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
 	_, err := s.orders.Create(t.Context(), Order{ID: "o", Status: "open"})
 	require.NoError(t, err, "the second delivery met the first")
-	s.wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
-	got, err := s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil })
-	require.NoError(t, err)
+	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
+	got := entity.Must(s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }))
 	require.Equal(t, 1, got.Count)
-	s.wire.Inject(faults.Nth(1, faults.Twice, "UpdateItem"))
-	got, err = s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Status, "paid"), entity.If(entity.Eq(&s.f.Status, "open")))
-	require.NoError(t, err)
+	s.Wire.Inject(faults.Nth(1, faults.Twice, "UpdateItem"))
+	got = entity.Must(s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Status, "paid"), entity.If(entity.Eq(&s.f.Status, "open"))))
 	require.Equal(t, "paid", got.Status)
-	s.wire.Inject(faults.Nth(1, faults.Twice, "UpdateItem"))
-	due, err := s.orders.Touch(t.Context(), Order{ID: "o"}, &s.f.Seen, time.Hour)
-	require.NoError(t, err)
+	s.Wire.Inject(faults.Nth(1, faults.Twice, "UpdateItem"))
+	due := entity.Must(s.orders.Touch(t.Context(), Order{ID: "o"}, &s.f.Seen, time.Hour))
 	require.True(t, due)
 	stored, _ := s.stored("o")
 	require.Equal(t, 1, stored.Count)
-	require.Zero(t, strings.Count(strings.Join(s.operations(), " "), "GetItem")-1, "Modify reads, and nothing else does")
+	require.Zero(t, strings.Count(strings.Join(dbtest.Operations(s.Wire.Requests()), " "), "GetItem")-1, "Modify reads, and nothing else does")
 
-	s.wire.Inject(faults.Nth(1, faults.Twice, "TransactWriteItems"))
-	kept, err := s.kept.Create(t.Context(), Kept{ID: "k"})
-	require.NoError(t, err)
+	s.Wire.Inject(faults.Nth(1, faults.Twice, "TransactWriteItems"))
+	kept := entity.Must(s.kept.Create(t.Context(), Kept{ID: "k"}))
 	require.EqualValues(t, 1, kept.Version)
-}
-
-func (s *shop) operations() []string {
-	var names []string
-	for _, r := range s.wire.Requests() {
-		names = append(names, r.Operation)
-	}
-	return names
 }
 
 func TestLost_AnUpsertDoesNotTakeAnEqualClockReadingForItsOwn(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o", Status: "paid"}) // at the upsert's clock reading
-	s.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	_, _, err := s.orders.Upsert(t.Context(), Order{ID: "o", Status: "paid"})
 	require.True(t, entity.IsAmbiguous(err), "who created the item is unknown")
 }
@@ -349,7 +326,7 @@ func TestLost_AnUpsertDoesNotTakeAnEqualClockReadingForItsOwn(t *testing.T) {
 func TestLost_AnUpsertIsProvenToHaveMergedByWhatItDidNotWrite(t *testing.T) {
 	s := newShop(t, nil)
 	s.create(Order{ID: "o", Status: "open", Note: "n"})
-	s.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	got, created, err := s.orders.Upsert(t.Context(), Order{ID: "o", Status: "paid"})
 	require.NoError(t, err)
 	require.False(t, created)
@@ -360,7 +337,7 @@ func TestLost_AnUpsertIsProvenToHaveMergedByWhatItDidNotWrite(t *testing.T) {
 func TestLost_AnUpsertOfAVersionedItemKnowsWhetherItCreated(t *testing.T) {
 	s := newShop(t, nil)
 	for version, want := range []bool{true, false} {
-		s.wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+		s.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 		got, created, err := s.counted.Upsert(t.Context(), Counted{ID: "c", Name: "x"})
 		require.NoError(t, err)
 		require.Equal(t, want, created)
@@ -373,21 +350,20 @@ func TestLostTransaction_ARefusalAfterALostAttemptIsAmbiguous(t *testing.T) {
 	for _, name := range []string{"Transact", "TransactWithToken"} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, nil)
-			s.wire.Inject(faults.Nth(1, faults.Late, "TransactWriteItems"))
+			s.Wire.Inject(faults.Nth(1, faults.Late, "TransactWriteItems"))
 			s.between(2, "TransactWriteItems", func() { s.create(Order{ID: "o", Note: "theirs"}) })
 			one, two := s.orders.Op().Create(Order{ID: "o", Note: "ours"}), s.counted.Op().Create(Counted{ID: "c"})
 			var err error
 			if name == "Transact" {
-				err = s.db.Transact(t.Context(), one, two)
+				err = s.DB.Transact(t.Context(), one, two)
 			} else {
-				err = s.db.TransactWithToken(t.Context(), entity.Token{ID: rand.Text(), At: noon}, one, two)
+				err = s.DB.TransactWithToken(t.Context(), entity.Token{ID: rand.Text(), At: noon}, one, two)
 			}
 			require.ErrorIs(t, err, entity.ErrExists)
 			require.True(t, entity.IsAmbiguous(err), "%v", err)
 			require.True(t, entity.IsAmbiguous(entity.FailureOf(err, one)))
 			require.NoError(t, s.others.orders.Delete(t.Context(), Order{ID: "o"}))
-			_, err = s.wire.Deliver()
-			require.NoError(t, err)
+			entity.Must(s.Wire.Deliver())
 			got, _ := s.stored("o")
 			require.Equal(t, "ours", got.Note, "the first attempt was applied after all")
 		})
@@ -400,20 +376,16 @@ func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 		t.Run(fault.String(), func(t *testing.T) {
 			s := newShop(t, nil)
 			f := entity.Fields[Kept]()
-			_, err := s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"})
-			require.NoError(t, err)
-			s.wire.Inject(faults.Nth(1, fault, "TransactWriteItems"))
+			entity.Must(s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"}))
+			s.Wire.Inject(faults.Nth(1, fault, "TransactWriteItems"))
 			s.between(2, "TransactWriteItems", func() {
-				_, err := s.others.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "2"))
-				require.NoError(t, err)
+				entity.Must(s.others.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "2")))
 			})
 			got, err := s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"))
 			require.NoError(t, err, "the first attempt can never pass")
 			require.EqualValues(t, 3, got.Version)
-			_, err = s.wire.Deliver()
-			require.NoError(t, err)
-			all, err := entity.Must(versioned.Of(s.others.kept)).List(Kept{ID: "k"}, versioned.WithCurrent()).Collect(t.Context())
-			require.NoError(t, err)
+			entity.Must(s.Wire.Deliver())
+			all := entity.Must(entity.Must(versioned.Of(s.others.kept)).List(Kept{ID: "k"}, versioned.WithCurrent()).Collect(t.Context()))
 			require.Len(t, all, 3)
 		})
 	}
@@ -422,18 +394,17 @@ func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 func TestLostTransaction_TheCallersConditionOnAReadItemIsCertain(t *testing.T) {
 	s := newShop(t, nil)
 	f := entity.Fields[Kept]()
-	_, err := s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"})
-	require.NoError(t, err)
-	s.wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
-	_, err = s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"), entity.If(entity.Eq(&f.Name, "2")))
+	entity.Must(s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"}))
+	s.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+	_, err := s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"), entity.If(entity.Eq(&f.Name, "2")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.False(t, entity.IsAmbiguous(err))
 }
 
 func TestLostTransaction_ACheckThatWritesNothingIsNeverAmbiguous(t *testing.T) {
 	s := newShop(t, nil, func(c *entity.Config) { c.MaxAttempts = 2 })
-	s.wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
-	err := s.db.Transact(t.Context(), s.orders.Op().CheckNotExists(Order{ID: "o"}), s.counted.Op().CheckNotExists(Counted{ID: "c"}))
+	s.Wire.Inject(func(faults.Request) faults.Fault { return faults.Lost })
+	err := s.DB.Transact(t.Context(), s.orders.Op().CheckNotExists(Order{ID: "o"}), s.counted.Op().CheckNotExists(Counted{ID: "c"}))
 	require.ErrorIs(t, err, faults.ErrInjected)
 	require.False(t, entity.IsAmbiguous(err))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -16,8 +17,7 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	s := newShop(t, nil)
 	ctx, f, k := t.Context(), s.f, entity.Fields[Kept]()
 	s.create(Order{ID: "o", Status: "open", Note: "private"})
-	_, err := s.others.kept.Create(ctx, Kept{ID: "k", Name: "private"})
-	require.NoError(t, err)
+	entity.Must(s.others.kept.Create(ctx, Kept{ID: "k", Name: "private"}))
 	wrong := entity.If(entity.Eq(&f.Status, "paid"), entity.Eq(&f.Note, "private"), entity.Gt(&f.Count, 7))
 	check := func(err error, text string) {
 		t.Helper()
@@ -26,7 +26,7 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 		require.NotContains(t, err.Error(), "private")
 		require.NotContains(t, err.Error(), "paid")
 	}
-	_, err = s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Count, 1), wrong)
+	_, err := s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Count, 1), wrong)
 	check(err, "status = ? AND count > ?")
 	_, err = s.orders.Modify(ctx, Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }, wrong)
 	check(err, "status = ? AND count > ?")
@@ -36,7 +36,7 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 	require.NoError(t, s.others.orders.Delete(ctx, Order{ID: "o"}))
 	_, _, err = s.orders.Upsert(ctx, Order{ID: "o"}, wrong)
 	check(err, "status = ? AND note = ? AND count > ?")
-	err = s.db.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Kept{ID: "k"}, entity.Eq(&k.Name, "paid")))
+	err = s.DB.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Kept{ID: "k"}, entity.Eq(&k.Name, "paid")))
 	check(err, "name = ?")
 }
 
@@ -49,10 +49,9 @@ type Sealed struct {
 
 func TestCondition_OfASecretHidesWhatIsInside(t *testing.T) {
 	s := newShop(t, nil)
-	sealed, f := entity.Must(entity.New[Sealed](s.db)), entity.Fields[Sealed]()
-	_, err := sealed.Create(t.Context(), Sealed{ID: "s", Secret: map[string]string{"alice": "1"}})
-	require.NoError(t, err)
-	_, err = sealed.Put(t.Context(), Sealed{ID: "s", Secret: map[string]string{}}, entity.If(entity.MapEntry(&f.Secret, "alice").Eq("2")))
+	sealed, f := entity.Must(entity.New[Sealed](s.DB)), entity.Fields[Sealed]()
+	entity.Must(sealed.Create(t.Context(), Sealed{ID: "s", Secret: map[string]string{"alice": "1"}}))
+	_, err := sealed.Put(t.Context(), Sealed{ID: "s", Secret: map[string]string{}}, entity.If(entity.MapEntry(&f.Secret, "alice").Eq("2")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.ErrorContains(t, err, "condition failed: secret.<hidden> = ?")
 	require.NotContains(t, err.Error(), "alice")
@@ -100,8 +99,7 @@ func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) 
 	s := newShop(t, hide)
 	ctx, f, k := t.Context(), s.f, entity.Fields[Kept]()
 	s.create(Order{ID: "o", Status: "open"})
-	_, err := s.others.kept.Create(ctx, Kept{ID: "k", Name: "1"})
-	require.NoError(t, err)
+	entity.Must(s.others.kept.Create(ctx, Kept{ID: "k", Name: "1"}))
 	before, _ := s.stored("o")
 	never := entity.If(entity.Eq(&f.Status, "paid"))
 	for name, write := range map[string]func() error{
@@ -121,7 +119,7 @@ func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) 
 			return err
 		},
 		"several": func() error {
-			return s.db.Transact(ctx, s.counted.Op().Create(Counted{ID: "c"}), s.orders.Op().CheckExists(Order{ID: "o"}, entity.Eq(&f.Status, "paid")))
+			return s.DB.Transact(ctx, s.counted.Op().Create(Counted{ID: "c"}), s.orders.Op().CheckExists(Order{ID: "o"}, entity.Eq(&f.Status, "paid")))
 		},
 	} {
 		err := write()
@@ -167,12 +165,11 @@ func TestHidden_WhatIsAbsentIsStillNotFound(t *testing.T) {
 
 func TestHidden_OnesOwnWriteIsStillProven(t *testing.T) {
 	s := newShop(t, hide)
-	s.wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
+	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
 	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
 	require.NoError(t, err, "the item that refused the second delivery is this write's")
-	s.wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	got, err := s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil })
-	require.NoError(t, err)
+	s.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
+	got := entity.Must(s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }))
 	require.Equal(t, 1, got.Count)
 }
 
@@ -184,7 +181,7 @@ func TestHidden_AnItemThatCameAfterTheRefusalIsNotHidden(t *testing.T) {
 	got, there := s.stored("o")
 	require.True(t, there)
 	require.Equal(t, "open", got.Status)
-	require.Equal(t, []string{"UpdateItem", "GetItem", "DeleteItem"}, s.operations())
+	require.Equal(t, []string{"UpdateItem", "GetItem", "DeleteItem"}, dbtest.Operations(s.Wire.Requests()))
 }
 
 func TestHidden_TheLookCostsNothingOnceAnItemWasSeen(t *testing.T) {
@@ -194,11 +191,11 @@ func TestHidden_TheLookCostsNothingOnceAnItemWasSeen(t *testing.T) {
 		return err
 	}
 	require.ErrorIs(t, missing(), entity.ErrNotFound)
-	require.Equal(t, []string{"UpdateItem", "GetItem"}, s.operations())
+	require.Equal(t, []string{"UpdateItem", "GetItem"}, dbtest.Operations(s.Wire.Requests()))
 	s.create(Order{ID: "o"})
-	s.wire.Reset()
+	s.Wire.Reset()
 	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.ErrorIs(t, missing(), entity.ErrNotFound)
-	require.Equal(t, []string{"PutItem", "UpdateItem"}, s.operations())
+	require.Equal(t, []string{"PutItem", "UpdateItem"}, dbtest.Operations(s.Wire.Requests()))
 }

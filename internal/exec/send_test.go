@@ -69,66 +69,55 @@ func stepOf(n int, whole bool) body {
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"
 
-func TestReasons_AFailedConditionOnTheDecidingActionIsFinal(t *testing.T) {
-	s := &script{errs: []error{cancelled(failed, conflict)}}
-	got, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.NoError(t, err)
-	require.True(t, got.failures[0].Failed())
-	require.Len(t, s.tokens, 1)
-}
-
-func TestReasons_AFailedSecondaryActionBesideAConflictIsRepeated(t *testing.T) {
-	s := &script{errs: []error{cancelled(none, failed, conflict), cancelled(conflict, failed, none), cancelled(none, failed, throttle)}}
-	got, err := runner(s).send(t.Context(), stepOf(3, false), delivery{})
-	require.NoError(t, err)
-	require.Nil(t, got.failures)
-	require.Len(t, s.tokens, 4)
-	require.Equal(t, s.tokens[0], s.tokens[3], "the same body keeps its token")
-}
-
-func TestReasons_AStepThatNeedsAllAnswersWaitsForThem(t *testing.T) {
-	s := &script{errs: []error{cancelled(failed, conflict), cancelled(failed, failed)}}
-	got, err := runner(s).send(t.Context(), stepOf(2, true), delivery{})
-	require.NoError(t, err)
-	require.Len(t, got.failures, 2)
-	require.Len(t, s.tokens, 2)
-}
-
-func TestReasons_OtherReasonsAreFinal(t *testing.T) {
-	for _, code := range []string{"ValidationError", "ItemCollectionSizeLimitExceeded", "SomethingNew"} {
-		s := &script{errs: []error{cancelled(conflict, code)}}
-		_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-		var sdk *types.TransactionCanceledException
-		require.ErrorAs(t, err, &sdk)
-		require.Len(t, s.tokens, 1, code)
+func TestSend_Transactions(t *testing.T) {
+	cut, busy, other := &smithyhttp.RequestSendError{Err: errors.New("cut")}, &types.TransactionInProgressException{}, &types.ReplicatedWriteConflictException{}
+	denied := &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}
+	var sdk *types.TransactionCanceledException
+	var ambiguous *plan.Ambiguous
+	for name, c := range map[string]struct {
+		answers  []error // before the first success
+		actions  int
+		whole    bool // the step needs all answers
+		requests int
+		failures []bool // whether each action's condition failed; nil: success
+		is       error
+		as       any
+	}{
+		"a failed condition of the deciding action is final": {answers: []error{cancelled(failed, conflict)}, actions: 2, requests: 1, failures: []bool{true, false}},
+		"a failed secondary action beside a conflict":        {answers: []error{cancelled(none, failed, conflict), cancelled(conflict, failed, none), cancelled(none, failed, throttle)}, actions: 3, requests: 4},
+		"a step that needs all answers waits for them":       {answers: []error{cancelled(failed, conflict), cancelled(failed, failed)}, actions: 2, whole: true, requests: 2, failures: []bool{true, true}},
+		"an invalid action is final":                         {answers: []error{cancelled(conflict, "ValidationError")}, actions: 2, requests: 1, as: &sdk},
+		"too large a collection is final":                    {answers: []error{cancelled(conflict, "ItemCollectionSizeLimitExceeded")}, actions: 2, requests: 1, as: &sdk},
+		"an unknown reason is final":                         {answers: []error{cancelled(conflict, "SomethingNew")}, actions: 2, requests: 1, as: &sdk},
+		"reasons that do not fit the request are no success": {answers: []error{cancelled(failed)}, actions: 2, requests: 1, as: new(error)},
+		"a transaction in progress is repeated":              {answers: []error{busy, busy}, actions: 2, requests: 3},
+		"an unknown outcome, and then a final one":           {answers: []error{cut, denied}, actions: 2, requests: 2, as: &ambiguous},
+		"a reused token":                                     {answers: []error{&types.IdempotentParameterMismatchException{}}, actions: 2, requests: 1, is: ErrTokenReused},
+		"a conflict with another Region is repeated":         {answers: []error{other}, actions: 2, requests: 2},
+		"a conflict with another Region that lasts":          {answers: []error{other, other, other, other, other}, actions: 2, requests: 5, is: entitytype.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &script{errs: c.answers}
+			got, err := runner(s).send(t.Context(), stepOf(c.actions, c.whole), delivery{})
+			switch {
+			case c.is != nil:
+				require.ErrorIs(t, err, c.is)
+			case c.as != nil:
+				require.ErrorAs(t, err, c.as)
+			default:
+				require.NoError(t, err)
+			}
+			var failures []bool
+			for _, f := range got.failures {
+				failures = append(failures, f.Failed())
+			}
+			require.Equal(t, c.failures, failures)
+			require.Len(t, s.tokens, c.requests)
+			for _, token := range s.tokens {
+				require.Equal(t, s.tokens[0], token, "the same body keeps its token")
+			}
+		})
 	}
-}
-
-func TestReasons_ThatDoNotFitTheRequestAreNoSuccess(t *testing.T) {
-	s := &script{errs: []error{cancelled(failed)}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.Error(t, err)
-}
-
-func TestTransaction_InProgressIsRepeatedUnderItsToken(t *testing.T) {
-	s := &script{errs: []error{&types.TransactionInProgressException{}, &types.TransactionInProgressException{}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.NoError(t, err)
-	require.Len(t, s.tokens, 3)
-	require.Equal(t, s.tokens[0], s.tokens[2])
-}
-
-func TestTransaction_UnknownThenFinalIsAmbiguous(t *testing.T) {
-	s := &script{errs: []error{&smithyhttp.RequestSendError{Err: errors.New("cut")}, &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	var a *plan.Ambiguous
-	require.ErrorAs(t, err, &a)
-}
-
-func TestTransaction_AReusedTokenHasAClass(t *testing.T) {
-	s := &script{errs: []error{&types.IdempotentParameterMismatchException{}}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.ErrorIs(t, err, ErrTokenReused)
 }
 
 func TestClassify(t *testing.T) {
@@ -191,17 +180,6 @@ func TestClassify_KnowsEveryThrottleOfTheSDK(t *testing.T) {
 		}
 		require.Equal(t, want, classify(t.Context(), &smithy.GenericAPIError{Code: code}), code)
 	}
-}
-
-func TestTransaction_AConflictWithAnotherRegionIsRepeated(t *testing.T) {
-	other := &types.ReplicatedWriteConflictException{}
-	s := &script{errs: []error{other}}
-	_, err := runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.NoError(t, err)
-	s = &script{errs: []error{other, other, other, other, other}}
-	_, err = runner(s).send(t.Context(), stepOf(2, false), delivery{})
-	require.ErrorIs(t, err, entitytype.ErrConflict)
-	require.Len(t, s.tokens, 5)
 }
 
 func TestNoTable_IsNamed(t *testing.T) {

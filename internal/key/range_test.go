@@ -47,6 +47,25 @@ func bound(op key.Op, vs ...key.Value) *key.Bound {
 
 func vals(vs ...key.Value) []key.Value { return vs }
 
+// ranged is the range of a bound on the part after lead.
+type ranged struct {
+	tmpl  *key.Template
+	lead  []key.Value
+	bound *key.Bound
+	want  key.Range
+}
+
+func requireRanges(t *testing.T, tests map[string]ranged) {
+	t.Helper()
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := test.tmpl.Range(test.lead, test.bound)
+			require.NoError(t, err)
+			assert.Equal(t, test.want, got)
+		})
+	}
+}
+
 func TestRangeEscaped(t *testing.T) {
 	const p = "$app#v1#x"
 	name := &key.Field{Attr: "name"}
@@ -59,12 +78,7 @@ func TestRangeEscaped(t *testing.T) {
 	two := template(name, "lit_", name)
 	half := noon.Add(time.Second / 2)
 
-	tests := map[string]struct {
-		tmpl  *key.Template
-		lead  []key.Value
-		bound *key.Bound
-		want  key.Range
-	}{
+	requireRanges(t, map[string]ranged{
 		// the number of given parts
 		"no parts":          {template(), nil, nil, key.Range{Op: key.Equal, Lo: p}},
 		"constant":          {template("c", nil), nil, nil, key.Range{Op: key.Equal, Lo: p + "#c"}},
@@ -135,14 +149,7 @@ func TestRangeEscaped(t *testing.T) {
 		"before 1970":   {template(unix), nil, bound(key.Gt, at(time.Unix(0, -1))), key.Range{Op: key.Prefix, Lo: p + "#"}},
 		"at 1970":       {template(unix), nil, bound(key.Ge, at(time.Unix(0, -1))), key.Range{Op: key.Span, Lo: p + "#0000000000", Hi: p + "$"}},
 		"wide unix":     {template(unix), nil, bound(key.Le, at(time.Unix(1e10, 0))), key.Range{Op: key.Prefix, Lo: p + "#"}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := test.tmpl.Range(test.lead, test.bound)
-			require.NoError(t, err)
-			assert.Equal(t, test.want, got)
-		})
-	}
+	})
 }
 
 func TestRangeVerbatim(t *testing.T) {
@@ -154,12 +161,7 @@ func TestRangeVerbatim(t *testing.T) {
 	const t0 = "1776852000000"
 	when := integer(1776852000000)
 
-	tests := map[string]struct {
-		tmpl  *key.Template
-		lead  []key.Value
-		bound *key.Bound
-		want  key.Range
-	}{
+	requireRanges(t, map[string]ranged{
 		"nothing":      {bare, nil, nil, key.Range{Op: key.Whole}},
 		"with literal": {pair, nil, nil, key.Range{Op: key.Prefix, Lo: "P_"}},
 		"ge":           {bare, nil, bound(key.Ge, str("a")), key.Range{Op: key.AtLeast, Lo: "a"}},
@@ -192,14 +194,7 @@ func TestRangeVerbatim(t *testing.T) {
 			key.Range{Op: key.Span, Lo: "\ud7ffa", Hi: "\ue000"}},
 		"successor of two runes": {&key.Template{Segments: segments("a\U0010ffff", name)}, nil, bound(key.Ge, str("a")),
 			key.Range{Op: key.Span, Lo: "a\U0010ffffa", Hi: "b"}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := test.tmpl.Range(test.lead, test.bound)
-			require.NoError(t, err)
-			assert.Equal(t, test.want, got)
-		})
-	}
+	})
 }
 
 func TestRangeErrors(t *testing.T) {
@@ -247,12 +242,7 @@ func TestRangeOfLongText(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("a", n) }
 	one := &key.Template{Prefix: "$", Escaped: true, Segments: segments(&key.Field{Attr: "a"})}                            // $#…
 	two := &key.Template{Prefix: "$", Escaped: true, Segments: segments(&key.Field{Attr: "a"}, "", &key.Field{Attr: "b"})} // $#…#…
-	tests := map[string]struct {
-		tmpl  *key.Template
-		lead  []key.Value
-		bound *key.Bound
-		want  key.Range
-	}{
+	requireRanges(t, map[string]ranged{
 		"equal fits":       {one, vals(str(long(1022))), nil, key.Range{Op: key.Equal, Lo: "$#" + long(1022)}},
 		"equal too long":   {one, vals(str(long(1023))), nil, key.Range{Op: key.Empty}},
 		"prefix fits":      {two, vals(str(long(1020))), nil, key.Range{Op: key.Prefix, Lo: "$#" + long(1020) + "#"}},
@@ -271,14 +261,7 @@ func TestRangeOfLongText(t *testing.T) {
 		"both are cut": {one, nil, bound(key.Between, str(long(1022)+"a"), str(long(1022)+"b")),
 			key.Range{Op: key.Span, Lo: "$#" + long(1022), Hi: "$#" + long(1022), Filter: true}},
 		"reversed beyond the cut": {one, nil, bound(key.Between, str(long(1022)+"b"), str(long(1022)+"a")), key.Range{Op: key.Empty}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := test.tmpl.Range(test.lead, test.bound)
-			require.NoError(t, err)
-			assert.Equal(t, test.want, got)
-		})
-	}
+	})
 }
 
 // A literal that is not UTF-8 cannot come from a tag, but must not panic.

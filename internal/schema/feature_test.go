@@ -41,8 +41,7 @@ func TestFeature_ReachesItsOwnPackageThroughTheSchema(t *testing.T) {
 		ID   string     `dynamodbav:"id"`
 		Used int        `dynamodbav:"used"`
 	}
-	store, err := entity.New[metered](open(t))
-	require.NoError(t, err)
+	store := entity.Must(entity.New[metered](open(t)))
 	s := core.Of(store).Schema
 	q, ok := schema.Feature[*quotaPlan](s)
 	require.True(t, ok)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/declaretest"
@@ -18,8 +17,7 @@ import (
 
 func open(t *testing.T) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "t"})
-	require.NoError(t, err)
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
 	return db
 }
 

@@ -31,8 +31,7 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 	}
 	o := options
 	o.Profile, o.Namespace = schema.NewProfile(true, false), "MyApp"
-	s, err := schema.Build(reflect.TypeFor[item](), o)
-	require.NoError(t, err)
+	s := entity.Must(schema.Build(reflect.TypeFor[item](), o))
 	require.Equal(t, "$myapp#v1#item", s.Prefix)
 	require.Equal(t, "id_", s.PK.Template.Segments[0].Literal)
 	for _, f := range append(s.PK.Template.Fields(), s.SK.Template.Fields()...) {
@@ -43,8 +42,7 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 	require.False(t, s.Indexes[0].PK.Template.Fields()[0].Lower)
 	require.Equal(t, []*schema.Attr{s.Attr("id")}, s.FoldedParts(), "only strings can differ in case")
 	o.Profile = schema.Profile{}
-	s, err = schema.Build(reflect.TypeFor[item](), o)
-	require.NoError(t, err)
+	s = entity.Must(schema.Build(reflect.TypeFor[item](), o))
 	require.Equal(t, "$MyApp#v1#item", s.Prefix)
 	require.Empty(t, s.FoldedParts())
 }
@@ -79,8 +77,7 @@ func TestInterop_SeparatesTheEntityNameFromHiddenAttributes(t *testing.T) {
 		o              schema.Options
 		dollar, hidden bool
 	}{{options, true, true}, {sharedOptions(), true, false}} {
-		s, err := schema.Build(reflect.TypeFor[dollar](), c.o)
-		require.NoError(t, err)
+		s := entity.Must(schema.Build(reflect.TypeFor[dollar](), c.o))
 		require.Equal(t, c.dollar, s.Templated)
 		require.Equal(t, c.hidden, s.HasMetadata)
 	}

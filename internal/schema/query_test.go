@@ -39,8 +39,7 @@ func requireGoodQuery(t *testing.T, q entity.Query[order]) {
 
 func TestQuery_SortKeyPartsAreFixedFromTheLeft(t *testing.T) {
 	t.Parallel()
-	store, err := entity.New[order](open(t))
-	require.NoError(t, err)
+	store := entity.Must(entity.New[order](open(t)))
 	o := entity.Fields[order]()
 
 	requireBadQuery(t, "EDD-9004", "Month", store.Query(order{Shop: "s", Month: 5}))
@@ -55,8 +54,7 @@ func TestQuery_SortKeyPartsAreFixedFromTheLeft(t *testing.T) {
 
 func TestQuery_ConditionOutsideTheKeyBelongsInFilter(t *testing.T) {
 	t.Parallel()
-	store, err := entity.New[order](open(t))
-	require.NoError(t, err)
+	store := entity.Must(entity.New[order](open(t)))
 	o := entity.Fields[order]()
 
 	requireBadQuery(t, "EDD-9006", "Amount", store.Query(order{Shop: "s"}, entity.Gt(&o.Amount, 5)))

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/dynastrata/dynastrata/internal/schema"
 	"math/big"
 	"net/netip"
 	"reflect"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/dynastrata/dynastrata/internal/schema"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"

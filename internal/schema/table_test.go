@@ -43,13 +43,10 @@ func TestTable_NameIsFreeOnAnotherTable(t *testing.T) {
 		_  entity.Key `name:"Device" table:"same" pk:"$#{id}" sk:"$"`
 		ID string     `dynamodbav:"id"`
 	}
-	db, err := entity.Open(nil, entity.Config{Table: "t", Tables: map[string]string{"same": "t"}})
-	require.NoError(t, err)
-	_, err = entity.New[device](db)
-	require.NoError(t, err)
-	_, err = entity.New[elsewhere](db)
-	require.NoError(t, err)
-	_, err = entity.New[alias](db) // logical names that lead to one physical table
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t", Tables: map[string]string{"same": "t"}}))
+	entity.Must(entity.New[device](db))
+	entity.Must(entity.New[elsewhere](db))
+	_, err := entity.New[alias](db) // logical names that lead to one physical table
 	checkMistakes[alias](t, err, mistake{"EDD-9031", ""})
 }
 
@@ -66,8 +63,7 @@ func TestTable_HasOneTTLAttribute(t *testing.T) {
 	build := func(typ reflect.Type, ttl string) *schema.Schema {
 		o := options
 		o.TTL = ttl
-		s, err := schema.Build(typ, o)
-		require.NoError(t, err)
+		s := entity.Must(schema.Build(typ, o))
 		return s
 	}
 	table := &schema.Table{Name: "t"}
@@ -89,9 +85,8 @@ func TestTable_MistakesAreReportedTogetherAndChangeNothing(t *testing.T) {
 		ID string     `dynamodbav:"id"`
 	}
 	db := open(t)
-	_, err := entity.New[device](db)
-	require.NoError(t, err)
-	_, err = entity.New[wrong](db)
+	entity.Must(entity.New[device](db))
+	_, err := entity.New[wrong](db)
 	checkMistakes[wrong](t, err, mistake{"EDD-9031", ""}, mistake{"EDD-9049", ""}, mistake{"EDD-9033", ""})
 	_, err = entity.New[right](db)
 	require.NoError(t, err, "the refused verbatim entity is not on the table")
@@ -107,12 +102,10 @@ type gauge[V any] struct {
 func TestTable_GenericStructIsNamedPerInstance(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	ints, err := entity.New[gauge[int]](db)
-	require.NoError(t, err)
-	_, err = entity.New[gauge[string]](db)
+	ints := entity.Must(entity.New[gauge[int]](db))
+	_, err := entity.New[gauge[string]](db)
 	checkMistakes[gauge[string]](t, err, mistake{"EDD-9031", ""})
-	texts, err := entity.New[gauge[string]](db, entity.Named("TextGauge"))
-	require.NoError(t, err)
+	texts := entity.Must(entity.New[gauge[string]](db, entity.Named("TextGauge")))
 	require.Equal(t, "$app#v1#gauge", core.Of(ints).Schema.Prefix)
 	require.Equal(t, "$app#v1#textgauge", core.Of(texts).Schema.Prefix)
 
@@ -124,21 +117,16 @@ func TestTable_GenericStructIsNamedPerInstance(t *testing.T) {
 func TestTable_NewTwiceGivesTheSameStore(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	first, err := entity.New[device](db)
-	require.NoError(t, err)
-	second, err := entity.New[device](db)
-	require.NoError(t, err)
+	first := entity.Must(entity.New[device](db))
+	second := entity.Must(entity.New[device](db))
 	require.Same(t, first, second)
 
-	named, err := entity.New[device](db, entity.Named("Spare"))
-	require.NoError(t, err)
+	named := entity.Must(entity.New[device](db, entity.Named("Spare")))
 	require.NotSame(t, first, named)
-	again, err := entity.New[device](db, entity.Named("Spare"))
-	require.NoError(t, err)
+	again := entity.Must(entity.New[device](db, entity.Named("Spare")))
 	require.Same(t, named, again)
 
-	other, err := entity.New[device](open(t))
-	require.NoError(t, err)
+	other := entity.Must(entity.New[device](open(t)))
 	require.NotSame(t, first, other)
 }
 
@@ -148,14 +136,12 @@ func TestTable_EveryEntityHasOne(t *testing.T) {
 		_  entity.Key `name:"Placed" table:"somewhere" pk:"$#{id}" sk:"$"`
 		ID string     `dynamodbav:"id"`
 	}
-	db, err := entity.Open(nil, entity.Config{})
-	require.NoError(t, err)
-	_, err = entity.New[device](db)
+	db := entity.Must(entity.Open(nil, entity.Config{}))
+	_, err := entity.New[device](db)
 	found := mistakes(err)
 	require.Len(t, found, 1)
 	require.Equal(t, mistake{"EDD-9050", "Table"}, mistake{found[0].Code, found[0].Field})
-	_, err = entity.New[placed](db)
-	require.NoError(t, err)
+	entity.Must(entity.New[placed](db))
 }
 
 func TestDeclaration_IndexIsFoundByItsDeclaredName(t *testing.T) {
@@ -166,12 +152,10 @@ func TestDeclaration_IndexIsFoundByItsDeclaredName(t *testing.T) {
 		ID string     `dynamodbav:"id"`
 		A  string     `dynamodbav:"a"`
 	}
-	store, err := entity.New[device](open(t))
-	require.NoError(t, err)
-	_, err = store.Index("byA")
-	require.NoError(t, err)
+	store := entity.Must(entity.New[device](open(t)))
+	entity.Must(store.Index("byA"))
 	for _, name := range []string{"gsi1", "ByA", ""} {
-		_, err = store.Index(name)
+		_, err := store.Index(name)
 		checkMistakes[device](t, err, mistake{"EDD-9051", ""})
 	}
 }
@@ -189,8 +173,7 @@ func TestSeriesDeclaration_HasAHandleOfItsOwn(t *testing.T) {
 	checkMistakes[reading](t, err, mistake{"EDD-9047", ""})
 	_, err = timeseries.New[reading](db)
 	require.NoError(t, err, "a refused declaration leaves nothing behind")
-	_, err = timeseries.New[reading](db)
-	require.NoError(t, err)
+	entity.Must(timeseries.New[reading](db))
 	_, err = entity.New[reading](db)
 	checkMistakes[reading](t, err, mistake{"EDD-9047", ""})
 }

@@ -37,11 +37,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestDurationErrors(t *testing.T) {
-	tests := []struct {
-		text string
-		pos  int
-		part string
-	}{
+	requireMistakes(t, tag.Duration, []mistake{
 		{"", 0, "empty duration"},
 		{"90", 2, "expected a unit"},
 		{"d", 0, "whole number"},
@@ -61,14 +57,7 @@ func TestDurationErrors(t *testing.T) {
 		{"99999999999999999999d", 0, "too long"},
 		{"9223372036854775808s", 0, "too long"},
 		{"1d９h", 2, "whole number"},
-	}
-	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got, err := tag.Duration(test.text)
-			requireProblem(t, err, test.pos, test.part)
-			assert.Zero(t, got)
-		})
-	}
+	})
 }
 
 func FuzzDuration(f *testing.F) {

@@ -41,11 +41,7 @@ func TestParseAttribute(t *testing.T) {
 }
 
 func TestParseAttributeErrors(t *testing.T) {
-	tests := []struct {
-		text string
-		pos  int
-		part string
-	}{
+	requireMistakes(t, tag.ParseAttribute, []mistake{
 		{"-,omitempty", 1, "takes no options"},
 		{"-,", 1, "takes no options"},
 		{"a,", 2, "empty option"},
@@ -58,14 +54,7 @@ func TestParseAttributeErrors(t *testing.T) {
 		{"a, omitempty", 2, `did you mean "omitempty"?`},
 		{"a,unixtime,Omitempty", 11, `did you mean "omitempty"?`},
 		{"a,banana", 2, `unknown option "banana"`},
-	}
-	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got, err := tag.ParseAttribute(test.text)
-			requireProblem(t, err, test.pos, test.part)
-			assert.Zero(t, got)
-		})
-	}
+	})
 }
 
 func TestParseField(t *testing.T) {
@@ -96,11 +85,7 @@ func TestParseField(t *testing.T) {
 }
 
 func TestParseFieldErrors(t *testing.T) {
-	tests := []struct {
-		text string
-		pos  int
-		part string
-	}{
+	requireMistakes(t, tag.ParseField, []mistake{
 		{"", 0, "empty role"},
 		{"append,", 7, "empty role"},
 		{",append", 0, "empty role"},
@@ -116,14 +101,7 @@ func TestParseFieldErrors(t *testing.T) {
 		{"time=ms,time=ms", 8, "time is given twice"},
 		{"time=ms,append,time=s", 15, "time is given twice"},
 		{"version=1", 0, `did you mean "version"?`},
-	}
-	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got, err := tag.ParseField(test.text)
-			requireProblem(t, err, test.pos, test.part)
-			assert.Zero(t, got)
-		})
-	}
+	})
 	t.Run("nothing near", func(t *testing.T) {
 		_, err := tag.ParseField("banana")
 		requireProblem(t, err, 0, "unknown role")

@@ -56,11 +56,7 @@ func TestParseKey(t *testing.T) {
 }
 
 func TestParseKeyErrors(t *testing.T) {
-	tests := []struct {
-		text string
-		pos  int
-		part string
-	}{
+	requireMistakes(t, tag.ParseKey, []mistake{
 		{"", 0, "empty key"},
 		// prefixed
 		{"$a", 1, `only "#" may follow "$"`},
@@ -118,14 +114,7 @@ func TestParseKeyErrors(t *testing.T) {
 		{"a+a", 2, "a is given twice"},
 		{"a+b+c+d+e", 8, "at most 4"},
 		{"#{a}", 1, `begins with "$"`},
-	}
-	for _, test := range tests {
-		t.Run(test.text, func(t *testing.T) {
-			got, err := tag.ParseKey(test.text)
-			requireProblem(t, err, test.pos, test.part)
-			assert.Zero(t, got)
-		})
-	}
+	})
 }
 
 func FuzzParseKey(f *testing.F) {

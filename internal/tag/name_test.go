@@ -14,11 +14,7 @@ func TestName(t *testing.T) {
 	for _, text := range []string{"a", "Z", "Telemetry", "by_account-2", "a9"} {
 		t.Run(text, func(t *testing.T) { require.NoError(t, tag.Name(text)) })
 	}
-	tests := []struct {
-		text string
-		pos  int
-		part string
-	}{
+	requireMistakes(t, func(text string) (any, error) { return nil, tag.Name(text) }, []mistake{
 		{"", 0, "empty"},
 		{"_a", 0, "begins with a letter"},
 		{"9a", 0, "begins with a letter"},
@@ -27,12 +23,7 @@ func TestName(t *testing.T) {
 		{"ab#", 2, "only letters"},
 		{"a b", 1, "only letters"},
 		{"née", 1, "only letters"},
-	}
-	for _, test := range tests {
-		t.Run("bad "+test.text, func(t *testing.T) {
-			requireProblem(t, tag.Name(test.text), test.pos, test.part)
-		})
-	}
+	})
 }
 
 func TestNearest(t *testing.T) {

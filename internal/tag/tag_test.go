@@ -19,6 +19,25 @@ func requireProblem(t *testing.T, err error, pos int, part string) {
 	assert.Contains(t, problem.Problem, part)
 }
 
+// mistake is a text that is refused, with the position and a part of the problem.
+type mistake struct {
+	text string
+	pos  int
+	part string
+}
+
+// requireMistakes requires that parse refuses texts and returns nothing for them.
+func requireMistakes[T any](t *testing.T, parse func(string) (T, error), mistakes []mistake) {
+	t.Helper()
+	for _, m := range mistakes {
+		t.Run(m.text, func(t *testing.T) {
+			got, err := parse(m.text)
+			requireProblem(t, err, m.pos, m.part)
+			assert.Zero(t, got)
+		})
+	}
+}
+
 func TestErrorText(t *testing.T) {
 	err := &tag.Error{Pos: 3, Problem: "empty segment"}
 	assert.Equal(t, "empty segment (at byte 3)", err.Error())
@@ -48,37 +67,26 @@ func TestPairs(t *testing.T) {
 }
 
 func TestPairsErrors(t *testing.T) {
-	tests := map[string]struct {
-		text string
-		pos  int
-		part string
-	}{
-		"bare word":           {`append`, 6, "after \"append\""},
-		"space before colon":  {`a :"1"`, 1, "expected a colon"},
-		"space after colon":   {`a: "1"`, 2, "double quotes"},
-		"single quotes":       {`a:'1'`, 2, "double quotes"},
-		"no value":            {`a:`, 2, "double quotes"},
-		"no key":              {`:"1"`, 0, "expected key"},
-		"no closing quote":    {`a:"1`, 2, "closing quote of a"},
-		"escaped last quote":  {`a:"1\"`, 2, "closing quote of a"},
-		"ends in a backslash": {`a:"1\`, 2, "closing quote of a"},
-		"bad escape":          {`a:"\q"`, 2, "not a Go string"},
-		"line break in value": {"a:\"1\n2\"", 2, "not a Go string"},
-		"line break":          {"a:\"1\"\nb:\"2\"", 5, "a space must follow"},
-		"comma":               {`a:"1",b:"2"`, 5, "a space must follow"},
-		"no space":            {`a:"1"b:"2"`, 5, "a space must follow"},
-		"twice":               {`a:"1" b:"2" a:"1"`, 12, "a is given twice"},
-		"text behind":         {`a:"1" rest`, 10, "after \"rest\""},
-		"tab":                 {"\ta:\"1\"", 0, "expected key"},
-		"delete character":    {"\x7f:\"1\"", 0, "expected key"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, err := tag.Pairs(test.text)
-			requireProblem(t, err, test.pos, test.part)
-			assert.Nil(t, got)
-		})
-	}
+	requireMistakes(t, tag.Pairs, []mistake{
+		{`append`, 6, "after \"append\""},
+		{`a :"1"`, 1, "expected a colon"},
+		{`a: "1"`, 2, "double quotes"},
+		{`a:'1'`, 2, "double quotes"},
+		{`a:`, 2, "double quotes"},
+		{`:"1"`, 0, "expected key"},
+		{`a:"1`, 2, "closing quote of a"},
+		{`a:"1\"`, 2, "closing quote of a"},
+		{`a:"1\`, 2, "closing quote of a"},
+		{`a:"\q"`, 2, "not a Go string"},
+		{"a:\"1\n2\"", 2, "not a Go string"},
+		{"a:\"1\"\nb:\"2\"", 5, "a space must follow"},
+		{`a:"1",b:"2"`, 5, "a space must follow"},
+		{`a:"1"b:"2"`, 5, "a space must follow"},
+		{`a:"1" b:"2" a:"1"`, 12, "a is given twice"},
+		{`a:"1" rest`, 10, "after \"rest\""},
+		{"\ta:\"1\"", 0, "expected key"},
+		{"\x7f:\"1\"", 0, "expected key"},
+	})
 }
 
 func FuzzPairs(f *testing.F) {

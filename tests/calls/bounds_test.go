@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -21,8 +22,7 @@ func TestBounds_BeyondWhatDynamoDBCountsAreMistakes(t *testing.T) {
 	above := large
 	above++ // negative where int has 32 bits
 	verify := func(o unique.VerifyOption) error {
-		_, err := entity.Must(unique.Of(s, "email")).Verify(t.Context(), o)
-		return err
+		return dbtest.ErrorOf(entity.Must(unique.Of(s, "email")).Verify(t.Context(), o))
 	}
 	for name, option := range map[string]func(int) entity.ScanOption{
 		"Limit":        func(n int) entity.ScanOption { return entity.Limit(n) },

@@ -62,18 +62,15 @@ func TestTransactWithToken_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
-	_, err := quiet.Create(ctx, Stamped{ID: "a", Count: 1})
-	require.NoError(t, err)
+	l.OK(quiet.Create(ctx, Stamped{ID: "a", Count: 1}))
 	id, up, add := newToken(), s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 10)), s.Op().Create(Stamped{ID: "b"})
 	l.Wire.Inject(faults.Nth(1, faults.Lost))
 	for range 3 {
 		require.NoError(t, l.DB.TransactWithToken(ctx, id, up, add))
 	}
-	a, err := quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	a := entity.Must(quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent()))
 	require.Equal(t, 11, a.Count)
-	b, err := quiet.Get(ctx, Stamped{ID: "b"}, entity.Consistent())
-	require.NoError(t, err)
+	b := entity.Must(quiet.Get(ctx, Stamped{ID: "b"}, entity.Consistent()))
 	require.Equal(t, b, add.Result(), "the times are those of the call that was applied")
 	require.Equal(t, a, up.Result())
 	require.Equal(t, 4, l.Wire.Count("TransactWriteItems"))
@@ -95,8 +92,7 @@ func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 	l := open(t, ticks, dbtest.Attempts(40))
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
-	_, err := quiet.Create(ctx, Stamped{ID: "a"})
-	require.NoError(t, err)
+	l.OK(quiet.Create(ctx, Stamped{ID: "a"}))
 	for round := range 20 {
 		id, errs := newToken(), make([]error, 6)
 		var all sync.WaitGroup
@@ -109,8 +105,7 @@ func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 		for _, err := range errs {
 			require.NoError(t, err, "round %d", round)
 		}
-		a, err := quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent())
-		require.NoError(t, err)
+		a := entity.Must(quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent()))
 		require.Equal(t, round+1, a.Count)
 	}
 }
@@ -120,21 +115,19 @@ func TestTransactWithToken_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
 	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
-	_, err := quiet.Create(ctx, Stamped{ID: "a"})
-	require.NoError(t, err)
+	l.OK(quiet.Create(ctx, Stamped{ID: "a"}))
 	id := newToken()
 	add := func(n int, more ...entity.Op) error {
 		return l.DB.TransactWithToken(ctx, id, append(more, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, n)))...)
 	}
 	require.NoError(t, add(10))
-	err = add(20)
+	err := add(20)
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.False(t, entity.IsAmbiguous(err), "the item shows which ops were applied")
 	err = add(10, s.Op().Create(Stamped{ID: "b"}))
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.True(t, entity.IsAmbiguous(err), "the ops are about other items")
-	a, err := quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	a := entity.Must(quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent()))
 	require.Equal(t, 10, a.Count)
 }
 
@@ -144,23 +137,20 @@ func TestTransactWithToken_WhatOthersHaveOverwrittenIsAmbiguous(t *testing.T) {
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	for _, id := range []string{"a", "b"} {
-		_, err := quiet.Create(ctx, Stamped{ID: id})
-		require.NoError(t, err)
+		l.OK(quiet.Create(ctx, Stamped{ID: id}))
 	}
 	id := newToken()
 	call := func() error {
 		return l.DB.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)), s.Op().Update(Stamped{ID: "b"}, entity.Add(&f.Count, 1)))
 	}
 	require.NoError(t, call())
-	_, err := quiet.Update(ctx, Stamped{ID: "a"}, entity.Add(&f.Count, 100))
-	require.NoError(t, err)
+	l.OK(quiet.Update(ctx, Stamped{ID: "a"}, entity.Add(&f.Count, 100)))
 	require.NoError(t, call(), "one item is enough")
 	require.NoError(t, quiet.Delete(ctx, Stamped{ID: "b"}))
-	err = call()
+	err := call()
 	require.ErrorIs(t, err, entity.ErrTokenReused)
 	require.True(t, entity.IsAmbiguous(err))
-	a, err := quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent())
-	require.NoError(t, err)
+	a := entity.Must(quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent()))
 	require.Equal(t, 101, a.Count)
 }
 
@@ -246,9 +236,8 @@ func TestTransactWithToken_ARefusedCallCanBeRepeated(t *testing.T) {
 	l := open(t, ticks)
 	s, quiet := store[Stamped](l)
 	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
-	_, err := quiet.Create(t.Context(), Stamped{ID: "a"})
-	require.NoError(t, err)
-	err = l.DB.TransactWithToken(t.Context(), id, op)
+	l.OK(quiet.Create(t.Context(), Stamped{ID: "a"}))
+	err := l.DB.TransactWithToken(t.Context(), id, op)
 	require.ErrorIs(t, err, entity.ErrExists)
 	require.False(t, entity.IsAmbiguous(err))
 	require.NoError(t, quiet.Delete(t.Context(), Stamped{ID: "a"}))

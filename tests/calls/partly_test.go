@@ -87,16 +87,14 @@ func TestPurge_CutOffMidwayIsAmbiguous(t *testing.T) {
 		for k := 1; !ended; k++ {
 			require.Less(t, k, 100)
 			id := fmt.Sprintf("%d-%d", i, k)
-			_, err := quiet.Create(t.Context(), Kept{ID: id, Email: id})
-			require.NoError(t, err)
+			l.OK(quiet.Create(t.Context(), Kept{ID: id, Email: id}))
 			require.NoError(t, quiet.Delete(t.Context(), Kept{ID: id}))
-			_, err = bin.Restore(t.Context(), Kept{ID: id})
-			require.NoError(t, err)
+			l.OK(bin.Restore(t.Context(), Kept{ID: id}))
 			pk := "$app#v1#kept#" + id
 			before := l.stored(pk)
 
 			ctx, done := c.off(l, k)
-			err = s.Purge(ctx, Kept{ID: id})
+			err := s.Purge(ctx, Kept{ID: id})
 			sent := len(l.Wire.Requests())
 			done()
 			if ended = sent < k; ended {
@@ -139,16 +137,14 @@ func TestBatch_CutOffMidwayIsAmbiguous(t *testing.T) {
 			require.GreaterOrEqual(t, count()+len(left), len(put), "what is not named was written")
 			honest(t, c, k, err, count() > 0)
 
-			_, err = quiet.PutMany(t.Context(), put)
-			require.NoError(t, err)
+			l.OK(quiet.PutMany(t.Context(), put))
 			ctx, done = c.off(l, k)
 			_, err = s.DeleteMany(ctx, put)
 			done()
 			require.Error(t, err)
 			honest(t, c, k, err, count() < len(put))
 
-			_, err = quiet.DeleteMany(t.Context(), put)
-			require.NoError(t, err)
+			l.OK(quiet.DeleteMany(t.Context(), put))
 			ops := make([]entity.BatchOp, len(put))
 			for n, v := range put {
 				ops[n] = s.Op().BatchPut(v)

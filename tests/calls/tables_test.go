@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
@@ -109,9 +110,7 @@ func TestCreateTables_TimeToLiveEnabledOnAnotherAttribute(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	err := mortals(t, &meanwhile{Client: client, attr: "expires"}, table).CreateTables(t.Context())
-	var differs *entity.SchemaError
-	require.ErrorAs(t, err, &differs)
-	require.Equal(t, "EDD-9041", differs.Code)
+	require.Equal(t, "EDD-9041", dbtest.SchemaCode(err))
 }
 
 func TestCreateTables_ATableThatIsNotSeenYet(t *testing.T) {

@@ -110,8 +110,7 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 	for d := range 3 {
 		for slot := range 2 {
 			v := reading{Box: "x", Day: day(d), Slot: slot, Heat: float64(d) + 0.5*float64(slot), Word: words[d]}
-			_, err := s.Create(t.Context(), v)
-			require.NoError(t, err)
+			b.OK(s.Create(t.Context(), v))
 			all = append(all, v)
 		}
 	}
@@ -143,9 +142,7 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 		"equality after an end": {entity.Gt(&f.Day, day(0)), entity.Eq(&f.Day, day(1))},
 	} {
 		_, err := s.Query(reading{Box: "x"}, opts...).Collect(t.Context())
-		var input *entity.InputError
-		require.ErrorAs(t, err, &input, name)
-		require.Equal(t, "EDD-9004", input.Code, name)
+		require.Equal(t, "EDD-9004", dbtest.InputCode(err), name)
 	}
 }
 
@@ -158,8 +155,7 @@ func TestHistory_ARangeHasTwoEnds(t *testing.T) {
 	for n := range 5 {
 		all = append(all, event{ID: "x", N: n, V: n})
 	}
-	_, err := s.AppendAll(t.Context(), all)
-	require.NoError(t, err)
+	b.OK(s.AppendAll(t.Context(), all))
 	history := func(opts ...entity.QueryOption) entity.Query[event] { return s.History(event{ID: "x"}, opts...) }
 	f := entity.Fields[event]()
 	ranges(t, b, history, all, &f.N, func(v event) int { return v.N }, cmp.Compare[int], 0, 1, 3, 4, 9)

@@ -100,8 +100,7 @@ func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	s := declare[task](b)
-	_, err := s.Create(t.Context(), aTask(b))
-	require.NoError(t, err)
+	b.OK(s.Create(t.Context(), aTask(b)))
 	byOwner := entity.Must(s.Index("byOwner"))
 	for want, list := range wheres(b) {
 		for _, built := range list {
@@ -132,8 +131,7 @@ func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
 	t.Parallel()
 	b := open(t)
 	s, f := declare[task](b), entity.Fields[task]()
-	_, err := s.Create(t.Context(), aTask(b))
-	require.NoError(t, err)
+	b.OK(s.Create(t.Context(), aTask(b)))
 	small, cheap := entity.Where(name("tags").Size().LessThan(value(10))), entity.Where(name("spent").LessThan(name("budget")))
 	for want, list := range map[bool][]entity.Cond{
 		true: {
@@ -152,13 +150,10 @@ func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
 			}
 		}
 	}
-	_, err = s.Put(t.Context(), aTask(b), entity.If(cheap))
-	require.NoError(t, err)
-	_, _, err = s.Upsert(t.Context(), aTask(b), entity.If(cheap, small))
-	require.NoError(t, err)
-	_, err = s.Modify(t.Context(), task{ID: "t"}, func(v *task) error { v.Title = "modified"; return nil }, entity.If(cheap))
-	require.NoError(t, err)
-	err = s.Delete(t.Context(), task{ID: "t"}, entity.If(entity.Not(cheap)))
+	b.OK(s.Put(t.Context(), aTask(b), entity.If(cheap)))
+	b.OK(s.Upsert(t.Context(), aTask(b), entity.If(cheap, small)))
+	b.OK(s.Modify(t.Context(), task{ID: "t"}, func(v *task) error { v.Title = "modified"; return nil }, entity.If(cheap)))
+	err := s.Delete(t.Context(), task{ID: "t"}, entity.If(entity.Not(cheap)))
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	require.ErrorContains(t, err, "NOT (spent < budget)")
 	require.NoError(t, s.Delete(t.Context(), task{ID: "t"}, entity.If(cheap)))
@@ -280,10 +275,8 @@ func TestWhere_InMemory(t *testing.T) {
 	b := open(t)
 	s, f := declare[task](b), entity.Fields[task]()
 	series := declareSeries(t, b)
-	_, err := s.Create(t.Context(), aTask(b))
-	require.NoError(t, err)
-	_, err = series.Append(t.Context(), meter{ID: "m", N: 1, V: 1})
-	require.NoError(t, err)
+	b.OK(s.Create(t.Context(), aTask(b)))
+	b.OK(series.Append(t.Context(), meter{ID: "m", N: 1, V: 1}))
 	byOwner, h := entity.Must(s.Index("byOwner")), entity.Must(versioned.Of(s))
 	b.Sent()
 	known := entity.Where(expression.And(name("title").Contains("it"), name("spent").Between(value(1), value(70)), value(100).Equal(name("budget")), name("tags").AttributeType("SS")))
@@ -301,7 +294,7 @@ func TestWhere_InMemory(t *testing.T) {
 		require.Empty(t, b.Sent())
 	}
 	high := entity.Where(name("v").LessThan(name("w")))
-	err = b.DB.Transact(t.Context(), series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	err := b.DB.Transact(t.Context(), series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
 	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
 	err = b.DB.TransactWithToken(t.Context(), entity.Token{ID: "x"}, series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
 	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")

@@ -25,8 +25,7 @@ func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
 		t.Helper()
 		require.Equal(t, requests, b.Operations())
 		require.Equal(t, was, old)
-		read, err := b.Get(ctx, page{ID: "x"}, entity.Consistent())
-		require.NoError(t, err)
+		read := entity.Must(b.Get(ctx, page{ID: "x"}, entity.Consistent()))
 		require.Equal(t, read, is, "what is computed is what is stored")
 		b.Operations()
 		return is
@@ -62,8 +61,7 @@ func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
 	err = b.Delete(ctx, page{ID: "x"}, entity.Returning(&old))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, last, old, "a write that failed gives nothing")
-	_, err = b.Put(ctx, page{ID: "x"}, entity.Returning(&old))
-	require.NoError(t, err)
+	b.OK(b.Put(ctx, page{ID: "x"}, entity.Returning(&old)))
 	require.Equal(t, page{}, old)
 }
 
@@ -129,11 +127,10 @@ func TestReturning_IsRefusedWhereThereIsNothingToReturn(t *testing.T) {
 
 func TestReturning_SaysThatTheOldItemIsLostWithTheAnswer(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
-	_, err := b.Create(t.Context(), page{ID: "x", Title: "1"})
-	require.NoError(t, err)
+	b.OK(b.Create(t.Context(), page{ID: "x", Title: "1"}))
 	b.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem", "DeleteItem"))
 	old := page{Title: "untouched"}
-	_, err = b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Title, "2"), entity.Returning(&old))
+	_, err := b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Title, "2"), entity.Returning(&old))
 	require.True(t, errors.Is(err, entity.ErrReadBack) || entity.IsAmbiguous(err), "%v", err)
 	require.Equal(t, page{Title: "untouched"}, old)
 	require.Equal(t, dbtest.S("2"), b.stored(t)["title"])

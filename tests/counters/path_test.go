@@ -90,8 +90,7 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 
 func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
-	_, err := b.Create(t.Context(), nested())
-	require.NoError(t, err)
+	b.OK(b.Create(t.Context(), nested()))
 	d := entity.MapEntry(&p.Devices, "d.1")
 	name, port, sum := entity.Inside[string](d, "name"), entity.Inside[int](d, "ports[1]"), entity.MapEntry(&p.By, "c.h")
 	for what, c := range map[string]entity.Cond{

@@ -33,13 +33,12 @@ func TestUpsert_BeginsCountersWithTheirChangesInOneRequest(t *testing.T) {
 	require.False(t, created)
 	want := page{ID: "x", Title: "two", Hits: 6, Log: []string{"seen", "read", "seen", "read"}, First: "one", Tags: []string{"a"}, Ends: ends, Made: b.Clock.Now()}
 	require.Equal(t, want, got)
-	read, err := b.Get(t.Context(), page{ID: "x"}, entity.Consistent())
-	require.NoError(t, err)
+	read := entity.Must(b.Get(t.Context(), page{ID: "x"}, entity.Consistent()))
 	require.Equal(t, want, read)
 
 	b.Clock.Move(2 * time.Hour)
 	b.Operations()
-	got, created, err = b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Set(&p.Ends, time.Time{}))
+	got, created, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Set(&p.Ends, time.Time{}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"UpdateItem", "PutItem"}, b.Operations())
 	require.True(t, created)
@@ -61,8 +60,7 @@ func TestUpsert_CountsExactlyWhateverComesTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	got, err := b.Get(t.Context(), page{ID: "x"}, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(b.Get(t.Context(), page{ID: "x"}, entity.Consistent()))
 	require.Equal(t, n, got.Hits)
 	require.Len(t, got.Log, n)
 	require.EqualValues(t, 1, created.Load())
@@ -81,18 +79,16 @@ func TestUpsert_PlannedFromTheStoredItemMakesTheSameChanges(t *testing.T) {
 	got, created = play(rank{ID: "x"}, 7, entity.Idempotent())
 	require.False(t, created)
 	require.Equal(t, rank{ID: "x", Board: "b", Nick: "n", Score: 12, Log: []string{"+5", "+7"}, Version: 2}, got)
-	found, err := entity.Must(b.Index("byScore")).Query(rank{Board: "b"}).Collect(t.Context())
-	require.NoError(t, err)
+	found := entity.Must(entity.Must(b.Index("byScore")).Query(rank{Board: "b"}).Collect(t.Context()))
 	require.Equal(t, []rank{got}, found, "the index key follows the counter")
-	_, _, err = b.Upsert(t.Context(), rank{ID: "y"}, entity.Set(&r.Nick, "n"))
+	_, _, err := b.Upsert(t.Context(), rank{ID: "y"}, entity.Set(&r.Nick, "n"))
 	var taken *unique.ViolationError
 	require.ErrorAs(t, err, &taken, "a change claims a unique value as a value does")
 }
 
 func TestUpsert_CountsFromNullAsFromNothing(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
-	_, err := b.Create(t.Context(), page{ID: "x"})
-	require.NoError(t, err)
+	b.OK(b.Create(t.Context(), page{ID: "x"}))
 	b.ChangeItem("$app#v1#page#x", "$app#v1#page", map[string]av{"hits": &types.AttributeValueMemberNULL{Value: true}, "log": &types.AttributeValueMemberNULL{Value: true}})
 	got, created, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 2), entity.ListPrepend(&p.Log, "a"))
 	require.NoError(t, err)
@@ -127,8 +123,7 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 	require.Equal(t, "By", parent.Attr)
 	require.Nil(t, b.stored(t))
 
-	_, err = b.Create(t.Context(), x)
-	require.NoError(t, err)
+	b.OK(b.Create(t.Context(), x))
 	got, created, err := b.Upsert(t.Context(), page{ID: "x"}, entity.MapEntry(&p.By, "ch").Add(1), entity.MapEntry(&p.By, "it").Add(5))
 	require.NoError(t, err)
 	require.False(t, created)

@@ -70,8 +70,7 @@ func TestDigits_BigintsOfASharedTable(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, got.Applied)
 	read := func(opts ...entity.QueryOption) (found []int64) {
-		all, err := beats.History(Beat{ID: "x"}, opts...).Collect(t.Context())
-		require.NoError(t, err)
+		all := entity.Must(beats.History(Beat{ID: "x"}, opts...).Collect(t.Context()))
 		for _, b := range all {
 			found = append(found, b.At)
 		}
@@ -96,10 +95,8 @@ func TestDigits_BigintsOfASharedTable(t *testing.T) {
 	}
 
 	shelves, rows := dbtest.Declare[Shelf](t, l.Open(l.Client)), dbtest.Declare[Row](t, l.Open(l.Client))
-	_, err = shelves.Create(t.Context(), Shelf{ID: "s", At: times[2]})
-	require.NoError(t, err)
-	found, err := shelves.Query(Shelf{ID: "s"}).Collect(t.Context())
-	require.NoError(t, err)
+	l.OK(shelves.Create(t.Context(), Shelf{ID: "s", At: times[2]}))
+	found := entity.Must(shelves.Query(Shelf{ID: "s"}).Collect(t.Context()))
 	require.Equal(t, []Shelf{{ID: "s", At: times[2]}}, found)
 	_, err = rows.Query(Row{ID: "s"}).Collect(t.Context())
 	var misfit *entity.DecodeError

@@ -49,11 +49,10 @@ func jobs() []Job {
 // Items of an index that carries keys alone have the values of their key parts.
 func TestProject_KeyPartsComeBack(t *testing.T) {
 	t.Parallel()
-	_, s := dbtest.OpenStore[Job](t)
+	l, s := dbtest.OpenStore[Job](t)
 	all := jobs()
 	for _, j := range all {
-		_, err := s.Create(t.Context(), j)
-		require.NoError(t, err)
+		l.OK(s.Create(t.Context(), j))
 	}
 	byState, byOwner, byTeam := entity.Must(s.Index("byState")), entity.Must(s.Index("byOwner")), entity.Must(s.Index("byTeam"))
 	team := all[0].Team
@@ -82,8 +81,7 @@ func TestProject_KeyPartsComeBack(t *testing.T) {
 		require.NoError(t, err, "the key that came back is that of the item")
 		require.Equal(t, all[0], full)
 	}
-	scanned, err := byState.Scan().Collect(t.Context())
-	require.NoError(t, err)
+	scanned := entity.Must(byState.Scan().Collect(t.Context()))
 	require.Len(t, scanned, 2)
 	require.NotEmpty(t, scanned[0].Tenant)
 
@@ -94,8 +92,7 @@ func TestProject_KeyPartsComeBack(t *testing.T) {
 	slims, err := entity.Project[slim](byState.Query(Job{State: "open/½"})).Collect(t.Context())
 	require.NoError(t, err, "what the index does not carry is not asked for")
 	require.Equal(t, []slim{{"a#b % $", 0}, {"a", 12}}, slims)
-	slims, err = entity.Project[slim](s.Query(Job{Tenant: "a", ID: 1})).Collect(t.Context())
-	require.NoError(t, err)
+	slims = entity.Must(entity.Project[slim](s.Query(Job{Tenant: "a", ID: 1})).Collect(t.Context()))
 	require.Equal(t, []slim{{"a", 12}}, slims)
 }
 
@@ -121,17 +118,14 @@ func TestKey_OfAnotherProgramFillsItsFields(t *testing.T) {
 	}
 	put("Bern/03000", dbtest.Item{"gsi1pk": dbtest.S("K#left behind")})
 	want := Place{Country: "CH", City: "Bern", Zip: 3000, People: 5}
-	got, err := s.Get(t.Context(), Place{Country: "CH", City: "Bern", Zip: 3000})
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), Place{Country: "CH", City: "Bern", Zip: 3000}))
 	require.Equal(t, want, got, "the primary key is read back, an index key that may be stale is not")
-	all, err := s.Query(Place{Country: "CH"}).Collect(t.Context())
-	require.NoError(t, err)
+	all := entity.Must(s.Query(Place{Country: "CH"}).Collect(t.Context()))
 	require.Equal(t, []Place{want}, all)
-	_, err = s.Update(t.Context(), want, entity.Set(&entity.Fields[Place]().People, 6))
-	require.NoError(t, err)
+	l.OK(s.Update(t.Context(), want, entity.Set(&entity.Fields[Place]().People, 6)))
 
 	put("Chur", nil)
-	_, err = s.Query(Place{Country: "CH"}).Collect(t.Context())
+	_, err := s.Query(Place{Country: "CH"}).Collect(t.Context())
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit, "no field is filled with what the key does not say")
 	require.Equal(t, "city", misfit.Attr)

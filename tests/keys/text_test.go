@@ -85,8 +85,7 @@ func TestText_IsStoredAndReadBack(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, h.Addr, made.Addr)
 	require.Zero(t, h.Amount.Cmp(made.Amount))
-	got, err := s.Get(t.Context(), Host{ID: h.ID, Addr: h.Addr})
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), Host{ID: h.ID, Addr: h.Addr}))
 	require.Equal(t, made, got)
 	out := l.Item("$app#v1#host#0100000000000000-0000000000000000", "$app#v1#host#10.0.0.1")
 	for name, want := range map[string]types.AttributeValue{
@@ -109,25 +108,20 @@ func TestText_IsStoredAndReadBack(t *testing.T) {
 	found, err := peers.Find(t.Context(), Host{Peer: h.Peer})
 	require.NoError(t, err)
 	require.Equal(t, h.ID, found.ID)
-	old, err := entity.Must(versioned.Of(s)).Get(t.Context(), key, 1)
-	require.NoError(t, err)
+	old := entity.Must(entity.Must(versioned.Of(s)).Get(t.Context(), key, 1))
 	require.Equal(t, Rank{1}, old.Item.Rank)
 
 	for i := byte(2); i < 5; i++ {
 		h := host(i)
 		h.Owner = UID{0xff}
-		_, err := s.Create(t.Context(), h)
-		require.NoError(t, err)
+		l.OK(s.Create(t.Context(), h))
 	}
 	byRank := entity.Must(s.Index("byRank"))
-	list, err := byRank.Query(Host{Owner: UID{0xff}}, entity.Between(&f.Rank, Rank{3}, Rank{8})).Collect(t.Context())
-	require.NoError(t, err)
+	list := entity.Must(byRank.Query(Host{Owner: UID{0xff}}, entity.Between(&f.Rank, Rank{3}, Rank{8})).Collect(t.Context()))
 	require.Equal(t, []Host{{ID: UID{3}, Addr: h.Addr, Owner: UID{0xff}, Rank: Rank{3}}, {ID: UID{4}, Addr: h.Addr, Owner: UID{0xff}, Rank: Rank{4}}, {ID: UID{1}, Addr: h.Addr, Owner: UID{0xff}, Rank: Rank{7}}}, list, "in the order of their text, read back from keys")
-	list, err = entity.Must(s.Index("byAddr")).Query(Host{Addr: h.Addr}, entity.Ge(&f.Rank, Rank{4}), entity.Filter(entity.Ne(&f.Amount, big.NewInt(-1)))).Collect(t.Context())
-	require.NoError(t, err)
+	list = entity.Must(entity.Must(s.Index("byAddr")).Query(Host{Addr: h.Addr}, entity.Ge(&f.Rank, Rank{4}), entity.Filter(entity.Ne(&f.Amount, big.NewInt(-1)))).Collect(t.Context()))
 	require.Len(t, list, 1)
-	list, err = s.Query(Host{ID: UID{3}}, entity.Eq(&f.Addr, h.Addr)).Collect(t.Context())
-	require.NoError(t, err)
+	list = entity.Must(s.Query(Host{ID: UID{3}}, entity.Eq(&f.Addr, h.Addr)).Collect(t.Context()))
 	require.Len(t, list, 1)
 }
 
@@ -141,19 +135,15 @@ func TestText_AsNativeKey(t *testing.T) {
 		Addr netip.Addr `dynamodbav:"addr"`
 		Rank Rank       `dynamodbav:"rank,omitempty" entity:"text=ordered"`
 	}
-	_, s := dbtest.OpenStore[Peer](t)
+	l, s := dbtest.OpenStore[Peer](t)
 	want := Peer{ID: UID{1}, Addr: netip.MustParseAddr("::1"), Rank: Rank{2}}
-	_, err := s.Create(t.Context(), want)
-	require.NoError(t, err)
-	_, err = s.Create(t.Context(), Peer{ID: UID{2}, Addr: want.Addr})
-	require.NoError(t, err)
-	got, err := s.Get(t.Context(), Peer{ID: want.ID, Addr: want.Addr})
-	require.NoError(t, err)
+	l.OK(s.Create(t.Context(), want))
+	l.OK(s.Create(t.Context(), Peer{ID: UID{2}, Addr: want.Addr}))
+	got := entity.Must(s.Get(t.Context(), Peer{ID: want.ID, Addr: want.Addr}))
 	require.Equal(t, want, got)
-	found, err := entity.Must(s.Index("byRank")).Query(Peer{Addr: want.Addr}, entity.Gt(&entity.Fields[Peer]().Rank, Rank{0})).Collect(t.Context())
-	require.NoError(t, err)
+	found := entity.Must(entity.Must(s.Index("byRank")).Query(Peer{Addr: want.Addr}, entity.Gt(&entity.Fields[Peer]().Rank, Rank{0})).Collect(t.Context()))
 	require.Equal(t, []Peer{want}, found)
-	_, err = s.Query(Peer{ID: UID{1}}, entity.Lt(&entity.Fields[Peer]().Addr, want.Addr)).Collect(t.Context())
+	_, err := s.Query(Peer{ID: UID{1}}, entity.Lt(&entity.Fields[Peer]().Addr, want.Addr)).Collect(t.Context())
 	dbtest.RequireInput(t, err, "EDD-9156", "Addr")
 }
 
@@ -238,16 +228,14 @@ func TestText_RoundTrip(t *testing.T) {
 		}
 		made, err := s.Put(t.Context(), v)
 		require.NoError(t, err)
-		got, err := s.Get(t.Context(), Item{ID: v.ID, Rank: v.Rank})
-		require.NoError(t, err)
+		got := entity.Must(s.Get(t.Context(), Item{ID: v.ID, Rank: v.Rank}))
 		require.Equal(t, made, got)
 		require.Equal(t, []any{v.ID, v.Rank}, []any{got.ID, got.Rank})
 		if v.Base != nil {
 			require.Equal(t, before, *v.Base, "the caller's struct is never changed")
 			require.Equal(t, *v.Base, *got.Base)
 		}
-		list, err := s.Query(Item{ID: v.ID}, entity.Eq(&entity.Fields[Item]().Rank, v.Rank)).Collect(t.Context())
-		require.NoError(t, err)
+		list := entity.Must(s.Query(Item{ID: v.ID}, entity.Eq(&entity.Fields[Item]().Rank, v.Rank)).Collect(t.Context()))
 		require.Equal(t, []Item{got}, list)
 	})
 }
@@ -268,8 +256,7 @@ func TestText_JSONNumberIsANumber(t *testing.T) {
 	found, err := s.Query(Row{ID: "a"}, entity.Ge(&entity.Fields[Row]().At, "9.0"), entity.Limit(2)).Page(t.Context(), "")
 	require.NoError(t, err)
 	require.Equal(t, []Row{{ID: "a", At: "9"}, {ID: "a", At: "10"}}, found.Items)
-	got, err := s.Get(t.Context(), Row{ID: "a", At: "-1.5"})
-	require.NoError(t, err)
+	got := entity.Must(s.Get(t.Context(), Row{ID: "a", At: "-1.5"}))
 	require.Equal(t, json.Number("-1.5"), got.At)
 	_, err = s.Get(t.Context(), Row{ID: "a", At: "0"})
 	dbtest.RequireInput(t, err, "EDD-9101", "At")
