@@ -20,9 +20,9 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// Crate has fields of many kinds.
-type Crate struct {
-	_ entity.Key `name:"Crate" pk:"$#{depot}" sk:"$#{id}"`
+// Shipment has fields of many kinds.
+type Shipment struct {
+	_ entity.Key `name:"Shipment" pk:"$#{depot}" sk:"$#{id}"`
 
 	Depot    string         `dynamodbav:"depot"`
 	ID       string         `dynamodbav:"id"`
@@ -39,18 +39,18 @@ type Crate struct {
 	} `dynamodbav:"contents"`
 }
 
-// crateJSON is a stored crate.
-func crateJSON(i int) string {
+// shipmentJSON is a stored shipment.
+func shipmentJSON(i int) string {
 	id := fmt.Sprintf("p-%04d", i)
-	return `{"pk":{"S":"$app#v1#crate#north"},"sk":{"S":"$app#v1#crate#` + id + `"},"__edd_e__":{"S":"Crate"},"depot":{"S":"north"},"id":{"S":"` + id + `"},` +
+	return `{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#` + id + `"},"__edd_e__":{"S":"Shipment"},"depot":{"S":"north"},"id":{"S":"` + id + `"},` +
 		`"sent":{"S":"2026-04-22T11:59:30.000000000Z"},"weight":{"N":"12.5"},"count":{"N":"3"},"tags":{"SS":["a","b\n"]},"note":{"S":"leave it"},"label":{"B":"aGVsbG8="},` +
 		`"any":{"M":{"n":{"N":"1"},"l":{"L":[{"BOOL":true},{"NULL":true}]}}},"fragile":{"BOOL":true},"contents":{"L":[{"M":{"name":{"S":"cup"}}}]}}`
 }
 
-func cratesJSON(n int) string {
+func shipmentsJSON(n int) string {
 	all := make([]string, n)
 	for i := range all {
-		all[i] = crateJSON(i)
+		all[i] = shipmentJSON(i)
 	}
 	return fmt.Sprintf(`{"Items":[%s],"Count":%d,"ScannedCount":%d}`, strings.Join(all, ","), n, n)
 }
@@ -68,20 +68,20 @@ func (a *answers) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
 }
 
-var crateAnswers = map[string]string{
-	"GetItem": `{"Item":` + crateJSON(1) + `}`, "Query": cratesJSON(3), "Scan": cratesJSON(4), "UpdateItem": `{"Attributes":` + crateJSON(1) + `}`,
-	"BatchGetItem":     `{"Responses":{"app":[` + crateJSON(1) + `,` + crateJSON(0) + `]},"UnprocessedKeys":{}}`,
-	"TransactGetItems": `{"Responses":[{"Item":` + crateJSON(1) + `}]}`,
+var shipmentAnswers = map[string]string{
+	"GetItem": `{"Item":` + shipmentJSON(1) + `}`, "Query": shipmentsJSON(3), "Scan": shipmentsJSON(4), "UpdateItem": `{"Attributes":` + shipmentJSON(1) + `}`,
+	"BatchGetItem":     `{"Responses":{"app":[` + shipmentJSON(1) + `,` + shipmentJSON(0) + `]},"UnprocessedKeys":{}}`,
+	"TransactGetItems": `{"Responses":[{"Item":` + shipmentJSON(1) + `}]}`,
 }
 
 func cannedClient(a *answers, opts ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: a, Credentials: aws.AnonymousCredentials{}}, opts...)
 }
 
-func crates(t testing.TB, client entity.Client, codec entity.Codec) (*entity.DB, *entity.Store[Crate]) {
+func shipments(t testing.TB, client entity.Client, codec entity.Codec) (*entity.DB, *entity.Store[Shipment]) {
 	db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MaxAttempts: 3})
 	require.NoError(t, err)
-	s, err := entity.New[Crate](db)
+	s, err := entity.New[Shipment](db)
 	require.NoError(t, err)
 	return db, s
 }
@@ -89,29 +89,29 @@ func crates(t testing.TB, client entity.Client, codec entity.Codec) (*entity.DB,
 // reads calls every verb that returns items, and returns what each gave.
 func reads(t testing.TB, client entity.Client, codec entity.Codec) map[string]any {
 	ctx := t.Context()
-	db, s := crates(t, client, codec)
-	key := Crate{Depot: "north", ID: "p-0001"}
+	db, s := shipments(t, client, codec)
+	key := Shipment{Depot: "north", ID: "p-0001"}
 	results := map[string]any{}
 	put := func(verb string, v any, err error) { results[verb], results[verb+" error"] = v, fmt.Sprint(err) }
 	one, err := s.Get(ctx, key)
 	put("Get", one, err)
-	all, err := s.Query(Crate{Depot: "north"}).Collect(ctx)
+	all, err := s.Query(Shipment{Depot: "north"}).Collect(ctx)
 	put("Query", all, err)
-	first, err := s.Query(Crate{Depot: "north"}).First(ctx)
+	first, err := s.Query(Shipment{Depot: "north"}).First(ctx)
 	put("First", first, err)
-	page, err := s.Query(Crate{Depot: "north"}, entity.Limit(2)).Page(ctx, "")
+	page, err := s.Query(Shipment{Depot: "north"}, entity.Limit(2)).Page(ctx, "")
 	put("Page", page, err)
 	scanned, err := s.Scan().Collect(ctx)
 	put("Scan", scanned, err)
-	many, err := s.GetMany(ctx, []Crate{key, {Depot: "north", ID: "p-0000"}})
+	many, err := s.GetMany(ctx, []Shipment{key, {Depot: "north", ID: "p-0000"}})
 	put("GetMany", many, err)
-	var got Crate
+	var got Shipment
 	err = db.TransactGet(ctx, s.Op().GetInto(&got))
 	put("TransactGet without a key", got, err)
 	got = key
 	err = db.TransactGet(ctx, s.Op().GetInto(&got))
 	put("TransactGet", got, err)
-	updated, err := s.Update(ctx, key, entity.Set(&entity.Fields[Crate]().Count, 3))
+	updated, err := s.Update(ctx, key, entity.Set(&entity.Fields[Shipment]().Count, 3))
 	put("Update", updated, err)
 	return results
 }
@@ -156,15 +156,15 @@ func (c withoutOptions) Query(ctx context.Context, in *dynamodb.QueryInput, _ ..
 func TestCodec_BothGiveTheSame(t *testing.T) {
 	t.Parallel()
 	var seen outputs
-	want := reads(t, cannedClient(&answers{bodies: crateAnswers}, seen.option), entity.SDKCodec)
+	want := reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.SDKCodec)
 	assert.Equal(t, 1+3+3+3+4+2+1+1, seen.items, "a middleware sees the items")
 	require.Len(t, want["Query"], 3)
-	require.Equal(t, "cup", want["Get"].(Crate).Contents[0].Name)
+	require.Equal(t, "cup", want["Get"].(Shipment).Contents[0].Name)
 
 	seen = outputs{}
-	assert.Equal(t, want, reads(t, cannedClient(&answers{bodies: crateAnswers}, seen.option), entity.OwnCodec))
+	assert.Equal(t, want, reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.OwnCodec))
 	assert.Zero(t, seen.items)
-	assert.Equal(t, want, reads(t, withoutOptions{cannedClient(&answers{bodies: crateAnswers})}, entity.OwnCodec))
+	assert.Equal(t, want, reads(t, withoutOptions{cannedClient(&answers{bodies: shipmentAnswers})}, entity.OwnCodec))
 }
 
 // What a middleware puts into the output counts.
@@ -187,15 +187,15 @@ func TestCodec_AMiddlewareCanReplaceItems(t *testing.T) {
 			return out, md, err
 		},
 	} {
-		client := cannedClient(&answers{bodies: crateAnswers}, func(o *dynamodb.Options) {
+		client := cannedClient(&answers{bodies: shipmentAnswers}, func(o *dynamodb.Options) {
 			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("cache", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 					return replace(next, ctx, in)
 				}), middleware.After)
 			})
 		})
-		_, s := crates(t, client, entity.OwnCodec)
-		got, err := s.Get(t.Context(), Crate{Depot: "north", ID: "p-0001"})
+		_, s := shipments(t, client, entity.OwnCodec)
+		got, err := s.Get(t.Context(), Shipment{Depot: "north", ID: "p-0001"})
 		require.NoError(t, err, name)
 		assert.Equal(t, "cached", got.Depot, name)
 	}
@@ -218,8 +218,8 @@ func TestCodec_ErrorsAreTheSame(t *testing.T) {
 		var texts []string
 		for _, codec := range []entity.Codec{entity.SDKCodec, entity.OwnCodec} {
 			a := &answers{bodies: map[string]string{"Query": c.body}}
-			_, s := crates(t, cannedClient(a), codec)
-			all, err := s.Query(Crate{Depot: "north"}).Collect(t.Context())
+			_, s := shipments(t, cannedClient(a), codec)
+			all, err := s.Query(Shipment{Depot: "north"}).Collect(t.Context())
 			assert.Empty(t, all, name)
 			assert.Equal(t, c.requests, a.requests, "%s: %v", name, err)
 			var misfit *entity.DecodeError
@@ -234,7 +234,7 @@ func TestCodec_ErrorsAreTheSame(t *testing.T) {
 // Allocations do not grow with the items.
 func TestCodec_AllocationsAreFewerThanItems(t *testing.T) {
 	type Plain struct {
-		_ entity.Key `name:"Crate" pk:"$#{Depot}" sk:"$#{ID}"`
+		_ entity.Key `name:"Shipment" pk:"$#{Depot}" sk:"$#{ID}"`
 
 		Depot, ID, Note string
 		Sent            time.Time
@@ -244,7 +244,7 @@ func TestCodec_AllocationsAreFewerThanItems(t *testing.T) {
 	for operation, c := range map[string]struct{ items, most int }{"Query": {100, 450}, "Scan": {1000, 900}} {
 		var b strings.Builder
 		for i := range c.items {
-			fmt.Fprintf(&b, `,{"pk":{"S":"$app#v1#crate#north"},"sk":{"S":"$app#v1#crate#%d"},"Depot":{"S":"north"},"ID":{"S":"%d"},"Note":{"S":"leave it with the neighbour"},`+
+			fmt.Fprintf(&b, `,{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#%d"},"Depot":{"S":"north"},"ID":{"S":"%d"},"Note":{"S":"leave it with the neighbour"},`+
 				`"Sent":{"S":"2026-04-22T11:59:30.000000000Z"},"tags":{"SS":["a","b"]},"Count":{"N":"3"}}`, i, i)
 		}
 		a := &answers{bodies: map[string]string{operation: `{"Items":[` + b.String()[1:] + fmt.Sprintf(`],"Count":%d}`, c.items)}}
