@@ -241,7 +241,7 @@ func TestCodec_AllocationsAreFewerThanItems(t *testing.T) {
 		Tags            []string `dynamodbav:"tags,stringset"`
 		Count           int
 	}
-	for operation, c := range map[string]struct{ items, most int }{"Query": {100, 450}, "Scan": {1000, 900}} {
+	for operation, c := range map[string]struct{ items, most int }{"Query": {100, 330}, "Scan": {1000, 450}} {
 		var b strings.Builder
 		for i := range c.items {
 			fmt.Fprintf(&b, `,{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#%d"},"Depot":{"S":"north"},"ID":{"S":"%d"},"Note":{"S":"leave it with the neighbour"},`+
