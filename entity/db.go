@@ -88,7 +88,21 @@ type Config struct {
 	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
 	OldCursorKeys [][]byte                      // keys of cursors that are still accepted after CursorKey was replaced
 	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
+
+	// Codec chooses what decodes items. The default, OwnCodec, decodes DynamoDB's JSON straight into structs, and leaves
+	// Items, Item and Attributes of the SDK's outputs empty. SDKCodec is for clients with a middleware that reads them: the
+	// SDK decodes every answer, and its attributevalue every item. Results and errors are the same.
+	Codec Codec
 }
+
+// Codec is a way to decode items.
+type Codec int
+
+// The codecs.
+const (
+	OwnCodec Codec = iota // compiled from the struct
+	SDKCodec              // the SDK's
+)
 
 // leastCursorKey is the least length of a cursor key, in bytes.
 const leastCursorKey = 16
@@ -163,6 +177,9 @@ func check(c Config) (key.TimeFormat, error) {
 	if v := reflect.ValueOf(c.Validator); v.Kind() == reflect.Pointer && v.IsNil() {
 		bad("Validator", "must not be a nil %T", c.Validator)
 	}
+	if c.Codec != OwnCodec && c.Codec != SDKCodec {
+		bad("Codec", "must be OwnCodec or SDKCodec")
+	}
 	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
 		bad("Namespace.Casing", "must be PreserveCase or LowerCase")
 	}
@@ -230,7 +247,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 	db := &DB{
 		declared: core.NewDeclared(),
 		config:   cfg, format: format, cursors: cursors,
-		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe},
+		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, SDKCodec: cfg.Codec == SDKCodec},
 		stores: map[storeKey]core.Holder{},
 	}
 	return db, nil
@@ -257,6 +274,7 @@ func (db *DB) options(name string) schema.Options {
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
 		Profile: schema.NewProfile(db.config.Namespace.Casing == LowerCase, db.config.Interop), Validator: db.config.Validator,
+		SDKCodec: db.config.Codec == SDKCodec,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Query is one intended read of a partition, made by [Store.Query], [Index.Query] and the histories of other packages.
@@ -258,11 +259,11 @@ type failing struct{ err error }
 
 func (r failing) String() string { return r.err.Error() }
 
-func (r failing) Each(context.Context, func(item.Item) (bool, error)) error { return r.err }
+func (r failing) Each(context.Context, func(wire.Item) (bool, error)) error { return r.err }
 
-func (r failing) Few(context.Context, int, func([]item.Item) error) error { return r.err }
+func (r failing) Few(context.Context, int, func([]wire.Item) error) error { return r.err }
 
-func (r failing) Page(context.Context, string, func([]item.Item, string) error) error { return r.err }
+func (r failing) Page(context.Context, string, func([]wire.Item, string) error) error { return r.err }
 
 func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
@@ -286,7 +287,7 @@ func Project[S, T any](q Query[T]) Query[S] {
 		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}
 	p.Project = projection.Names
-	return core.NewQuery[S](core.Planned(c, &p), func(it item.Item, into any) error {
-		return c.DecodeBy(&projection.Codec, it, into)
+	return core.NewQuery[S](core.Planned(c, &p), func(it wire.Item, into any) error {
+		return c.ReadBy(&projection.Codec, it, into)
 	})
 }

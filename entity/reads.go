@@ -3,7 +3,9 @@ package entity
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
@@ -12,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 func itemID(table string, key item.Item) string { return table + " " + layout.KeyID(key) }
@@ -26,7 +29,7 @@ type loading struct {
 	key    exec.Key
 	parts  item.Item // key parts as given
 	err    error
-	decode func(item.Item) (fill func(), err error) // nil of GetMany
+	decode func(wire.Item) (fill func(), err error) // nil of GetMany
 }
 
 func (l loading) load() loading { return l }
@@ -34,20 +37,19 @@ func (l loading) load() loading { return l }
 // id is equal for loads of the same item.
 func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
 
-// fits returns the item, or nil if it is absent or has expired. An item whose key differs in case from the given one is
+// fits returns the item, or none if it is missing or has expired. An item whose key differs in case from the given one is
 // an error.
-func (l loading) fits(it item.Item) (item.Item, error) {
-	s := l.c.Schema
-	if it == nil || s.Expires && !l.spec.Expired && layout.Expired(s, it, l.c.Runner.Clock()) {
-		return nil, nil
+func (l loading) fits(it wire.Item) (wire.Item, error) {
+	if it = unexpired(l.c, it, l.spec); it.Missing() {
+		return it, nil
 	}
-	return it, layout.SameCase(s, l.parts, it)
+	return it, sameCase(l.c.Schema, l.parts, it)
 }
 
 // kept passes the item to the destination of [KeepImage].
-func (l loading) kept(it item.Item) {
+func (l loading) kept(it wire.Item) {
 	if l.spec.Keep != nil {
-		l.spec.Keep(it, l.c.Table)
+		l.spec.Keep(it.Map(), l.c.Table)
 	}
 }
 
@@ -65,33 +67,54 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
 	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
-	l.decode = func(it item.Item) (func(), error) {
+	l.decode = func(it wire.Item) (func(), error) {
 		v := new(T)
-		return func() { *dst = *v }, c.Decode(it, v)
+		return func() { *dst = *v }, c.ReadBy(&c.Schema.Codec, it, v)
 	}
 	return l
 }
 
-// readAll reads the items of loads, each once, and returns them by their ids.
-func readAll(ctx context.Context, r *exec.Runner, loads []loading) (map[string]item.Item, error) {
-	got, names := map[string]item.Item{}, map[string]item.Item{}
+// readItems is the items of loads, each once. A missing one is the zero Item.
+type readItems struct {
+	items []wire.Item
+	at    []int // of each load the index of its item
+}
+
+// of returns the item of load i.
+func (r readItems) of(i int) wire.Item { return r.items[r.at[i]] }
+
+// readAll reads the items of loads, each once. The caller releases them.
+func readAll(ctx context.Context, r *exec.Runner, loads []loading) (readItems, error) {
+	got := readItems{at: make([]int, len(loads))}
+	places, names := make(map[string]int, len(loads)), map[string][]string{} // by identity; the key attributes of each table
+	var id []byte
+	identify := func(table string, it wire.Item) {
+		id = item.AppendKey(append(append(id[:0], table...), 0), it, names[table])
+	}
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		var keys []exec.Key
-		for _, l := range loads {
-			if _, asked := got[l.id()]; !asked && l.spec.Strong == strong {
-				got[l.id()] = nil
-				keys, names[l.key.Table] = append(keys, l.key), l.key.Key
+		for i, l := range loads {
+			if names[l.key.Table] == nil {
+				names[l.key.Table] = slices.Sorted(maps.Keys(l.key.Key))
 			}
+			identify(l.key.Table, wire.Of(l.key.Key))
+			at, asked := places[string(id)]
+			if !asked && l.spec.Strong == strong {
+				at = len(got.items)
+				places[string(id)] = at
+				got.items, keys = append(got.items, wire.Item{}), append(keys, l.key)
+			}
+			got.at[i] = at
 		}
-		err := r.GetMany(ctx, keys, strong, func(table string, it item.Item) {
-			key := item.Item{}
-			for name := range names[table] {
-				key[name] = it[name]
+		err := r.FindMany(ctx, keys, strong, func(table string, it wire.Item) {
+			identify(table, it)
+			if at, ok := places[string(id)]; ok {
+				got.items[at] = it
 			}
-			got[itemID(table, key)] = it
 		})
 		if err != nil {
-			return nil, err
+			wire.ReleaseAll(got.items)
+			return readItems{}, err
 		}
 	}
 	return got, nil
@@ -111,22 +134,23 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 		if err != nil {
 			return err
 		}
-		decoded := map[string]any{}
+		defer wire.ReleaseAll(got.items)
+		decoded := make([]any, len(got.items))
 		for i, l := range loads {
-			it, err := l.fits(got[l.id()])
+			it, err := l.fits(got.of(i))
 			if err != nil {
 				return err
 			}
-			if it == nil {
+			if it.Missing() {
 				continue
 			}
-			v := decoded[l.id()]
+			v := decoded[got.at[i]]
 			if v == nil {
 				v = fresh()
-				if err := c.Decode(it, v); err != nil {
+				if err := c.ReadBy(&c.Schema.Codec, it, v); err != nil {
 					return err
 				}
-				decoded[l.id()] = v
+				decoded[got.at[i]] = v
 			}
 			found(i, v)
 		}
@@ -177,14 +201,15 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}
+	defer wire.ReleaseAll(got.items)
 	found, fills := make([]bool, len(loads)), []func(){}
 	for i, l := range loads {
-		it, err := l.fits(got[l.id()])
+		it, err := l.fits(got.of(i))
 		if err != nil {
 			return nil, loadFailed(i, l, err)
 		}
 		fills = append(fills, func() { l.kept(it) })
-		if found[i] = it != nil; !found[i] {
+		if found[i] = !it.Missing(); !found[i] {
 			continue
 		}
 		fill, err := l.decode(it)
@@ -253,15 +278,16 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	if len(te.Failed) > 0 {
 		return te
 	}
-	items, err := db.runner.TransactGet(ctx, keys)
+	items, err := db.runner.FindTogether(ctx, keys)
 	if err != nil {
 		return &Error{Verb: "TransactGet", Err: err}
 	}
+	defer wire.ReleaseAll(items)
 	for i, it := range items {
 		switch it, err := parts[i].fits(it); {
 		case err != nil:
 			fail(i, err)
-		case it == nil:
+		case it.Missing():
 			fail(i, ErrNotFound)
 		}
 	}

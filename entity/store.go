@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 type handle = core.Handle
@@ -214,6 +215,26 @@ func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts it
 	return bind.Key(c.Schema, v)
 }
 
+// unexpired returns it, or no item if it has expired for a read with the options spec.
+func unexpired(c *core.Core, it wire.Item, spec opt.Get) wire.Item {
+	if c.Schema.Expires && !spec.Expired && layout.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
+		return wire.Item{}
+	}
+	return it
+}
+
+// sameCase returns an error if the key of an item differs in case from parts.
+func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
+	var names []string
+	for _, a := range s.FoldedParts() {
+		names = append(names, a.Name)
+	}
+	if names == nil {
+		return nil
+	}
+	return layout.SameCase(s, parts, it.Pick(names...))
+}
+
 // get reads the item with the key parts of v into the value that into points to.
 func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into any) error {
 	primary, parts, err := primaryKey(c, v, spec.Read)
@@ -221,23 +242,22 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
 	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
-		it, err := c.Runner.Get(ctx, c.Table, primary, spec.Strong)
+		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}
-		if it != nil && c.Schema.Expires && !spec.Expired && layout.Expired(c.Schema, it, c.Runner.Clock()) {
-			it = nil
-		}
+		defer stored.Release()
+		it := unexpired(c, stored, spec)
 		if spec.Keep != nil {
-			spec.Keep(it, c.Table)
+			spec.Keep(it.Map(), c.Table)
 		}
-		if it == nil {
+		if it.Missing() {
 			return ErrNotFound
 		}
-		if err := layout.SameCase(c.Schema, parts, it); err != nil {
+		if err := sameCase(c.Schema, parts, it); err != nil {
 			return err
 		}
-		return c.Decode(it, into)
+		return c.ReadBy(&c.Schema.Codec, it, into)
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 type handle = core.Handle
@@ -245,10 +246,10 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 // copyQuery makes a query of deleted copies from its plan.
 func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := c.Schema.CodecOf(p.Index)
-	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it item.Item, into any) (err error) {
+	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
-		if err = c.DecodeBy(codec, it, &deleted.Item); err == nil {
-			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it)
+		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
+			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it.Map())
 		}
 		return err
 	})

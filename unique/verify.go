@@ -120,7 +120,7 @@ func (v *verification) run(ctx context.Context, spec opt.Verify) error {
 		if err != nil {
 			return err
 		}
-		if items = append(items, it); len(items) == batch {
+		if items = append(items, it.Map()); len(items) == batch {
 			if err := v.compare(ctx, items); err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 type handle = core.Handle
@@ -51,9 +52,9 @@ type Version[T any] struct {
 }
 
 // decode returns a function that fills a *Version[T] from a stored state.
-func decode[T any](c *core.Core) func(it item.Item, into any) error {
-	return func(it item.Item, into any) error {
-		v := into.(*Version[T])
+func decode[T any](c *core.Core) func(it wire.Item, into any) error {
+	return func(stored wire.Item, into any) error {
+		v, it := into.(*Version[T]), stored.Map()
 		v.Number, v.Deleted = layout.StoredVersion(c.Schema, it), layout.IsDeletedState(c.Schema, it)
 		v.ValidFrom, _ = validFrom(c.Schema, it)
 		return c.Decode(it, &v.Item)
@@ -66,7 +67,7 @@ func decode[T any](c *core.Core) func(it item.Item, into any) error {
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
 	c := core.Of(h)
-	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(it, &v) })
+	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(wire.Of(it), &v) })
 	return v, err
 }
 
@@ -93,7 +94,7 @@ func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
 	c := core.Of(h)
-	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(it, &found) })
+	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(wire.Of(it), &found) })
 	return found, err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // WithCurrent makes [History.List] include the current state.
@@ -169,14 +170,14 @@ func (l *list) run(ctx context.Context, f func(context.Context) error) error {
 }
 
 // Each calls f for each version until f returns false, up to the limit.
-func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error {
+func (l *list) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		n := 0
 		for it, err := range l.states(ctx, l.low, l.high) {
 			if err != nil {
 				return err
 			}
-			if more, err := f(it); err != nil || !more {
+			if more, err := f(wire.Of(it)); err != nil || !more {
 				return err
 			}
 			if n++; n == l.limit {
@@ -188,7 +189,7 @@ func (l *list) Each(ctx context.Context, f func(item.Item) (bool, error)) error 
 }
 
 // Few passes at most n versions to f.
-func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error {
+func (l *list) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		var got []item.Item
 		if l.limit > 0 {
@@ -205,7 +206,7 @@ func (l *list) Few(ctx context.Context, n int, f func([]item.Item) error) error 
 		if len(got) == 0 {
 			return entity.ErrNotFound
 		}
-		return f(got)
+		return f(wire.OfAll(got))
 	})
 }
 
@@ -215,7 +216,7 @@ func (l *list) ForCollection() core.CollectionQuery { return core.CollectionQuer
 
 // Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {
-	err = l.Each(ctx, func(item.Item) (bool, error) {
+	err = l.Each(ctx, func(wire.Item) (bool, error) {
 		n++
 		return true, nil
 	})
@@ -223,7 +224,7 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 }
 
 // Page passes the versions after a cursor to f, up to the limit, with the cursor of the next page.
-func (l *list) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
+func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, string) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		low, high, err := l.rangeAfter(after)
 		if err == nil {
@@ -246,7 +247,7 @@ func (l *list) Page(ctx context.Context, after string, f func([]item.Item, strin
 			}
 			items = append(items, it)
 		}
-		return f(items, next)
+		return f(wire.OfAll(items), next)
 	})
 }
 

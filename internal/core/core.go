@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Core is one entity type on one database.
@@ -62,13 +63,25 @@ func (c *Core) Wrap(verb, key string, err error) error {
 }
 
 // Decode decodes an item into the value that into points to. On an error it sets that value to zero.
-func (c *Core) Decode(it item.Item, into any) error { return c.DecodeBy(&c.Schema.Codec, it, into) }
+func (c *Core) Decode(it item.Item, into any) error {
+	return c.DecodeBy(&c.Schema.Codec, it, into)
+}
 
-// DecodeBy is [Core.Decode] with the codec of a smaller struct.
+// DecodeBy is [Core.Decode] with the codec of another struct.
 func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
-	v := reflect.ValueOf(into)
-	if err := codec.Decode(it, v); err != nil {
-		v.Elem().SetZero()
+	return c.decoded(codec.Decode(it, reflect.ValueOf(into)), into)
+}
+
+// ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
+// that value to zero.
+func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
+	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
+}
+
+// decoded returns the error of decoding into a value.
+func (c *Core) decoded(err error, into any) error {
+	if err != nil {
+		reflect.ValueOf(into).Elem().SetZero()
 		return DecodeError(c, err)
 	}
 	return nil

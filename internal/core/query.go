@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Sealed is embedded by public interfaces that only this module implements.
@@ -22,15 +23,15 @@ func (Seal) sealed() {}
 // Page is a part of a query's result.
 type Page[T any] = entitytype.Page[T]
 
-// Reading is a query that returns undecoded items. Its errors name the verb and the entity.
+// Reading is a query that returns undecoded items, which can be used until f returns. Its errors name the verb and the entity.
 type Reading interface {
 	fmt.Stringer
 	// Each calls f for every item, up to the query's limit, until f returns false or an error.
-	Each(ctx context.Context, f func(item.Item) (more bool, err error)) error
+	Each(ctx context.Context, f func(wire.Item) (more bool, err error)) error
 	// Few reads at most n items and passes them to f. It returns plan.ErrNotFound if there are none.
-	Few(ctx context.Context, n int, f func([]item.Item) error) error
+	Few(ctx context.Context, n int, f func([]wire.Item) error) error
 	// Page reads one page and passes its items and the next cursor to f.
-	Page(ctx context.Context, after string, f func(items []item.Item, next string) error) error
+	Page(ctx context.Context, after string, f func(items []wire.Item, next string) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
 	// ForCollection returns the query for entity.DB.GetCollection. Its Plan is nil if the query cannot be part of a
@@ -42,15 +43,15 @@ type Reading interface {
 // a typed query passes, a pointer to a value or to a slice.
 type decoding struct {
 	Reading
-	decode func(it item.Item, into any) error
+	decode func(it wire.Item, into any) error
 }
 
 func (d decoding) first(ctx context.Context, into any) error {
-	return d.Few(ctx, 1, func(items []item.Item) error { return d.decode(items[0], into) })
+	return d.Few(ctx, 1, func(items []wire.Item) error { return d.decode(items[0], into) })
 }
 
 func (d decoding) one(ctx context.Context, into any) error {
-	return d.Few(ctx, 2, func(items []item.Item) error {
+	return d.Few(ctx, 2, func(items []wire.Item) error {
 		if len(items) > 1 {
 			return entitytype.ErrMultipleItems
 		}
@@ -60,7 +61,7 @@ func (d decoding) one(ctx context.Context, into any) error {
 
 func (d decoding) collect(ctx context.Context, into any) error {
 	all := reflect.ValueOf(into).Elem()
-	err := d.Each(ctx, func(it item.Item) (bool, error) { return true, d.add(all, it) })
+	err := d.Each(ctx, func(it wire.Item) (bool, error) { return true, d.add(all, it) })
 	if err != nil {
 		all.SetZero()
 	}
@@ -68,9 +69,11 @@ func (d decoding) collect(ctx context.Context, into any) error {
 }
 
 // add decodes an item and appends it to a slice.
-func (d decoding) add(all reflect.Value, it item.Item) error {
+func (d decoding) add(all reflect.Value, it wire.Item) error {
 	n := all.Len()
-	all.Grow(1)
+	if n == all.Cap() {
+		all.Grow(it.Together())
+	}
 	all.SetLen(n + 1)
 	at := all.Index(n)
 	at.SetZero()
@@ -79,7 +82,7 @@ func (d decoding) add(all reflect.Value, it item.Item) error {
 
 func (d decoding) page(ctx context.Context, after string, into any) (next string, err error) {
 	all := reflect.ValueOf(into).Elem()
-	err = d.Page(ctx, after, func(items []item.Item, cursor string) error {
+	err = d.Page(ctx, after, func(items []wire.Item, cursor string) error {
 		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
 		next = cursor
 		for i, it := range items {
@@ -100,7 +103,7 @@ type Query[T any] struct {
 }
 
 // NewQuery returns a query of r. decode decodes an item into its second argument, a *T.
-func NewQuery[T any](r Reading, decode func(it item.Item, into any) error) *Query[T] {
+func NewQuery[T any](r Reading, decode func(it wire.Item, into any) error) *Query[T] {
 	return &Query[T]{d: decoding{r, decode}}
 }
 
@@ -110,7 +113,7 @@ func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] { return &Query[T]{d:
 // itemsOf returns the reading of c's plan p that decodes items of the entity.
 func itemsOf(c *Core, p *query.Plan) decoding {
 	codec := c.Schema.CodecOf(p.Index)
-	return decoding{Planned(c, p), func(it item.Item, into any) error { return c.DecodeBy(codec, it, into) }}
+	return decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
 // Reading returns what q reads from.
@@ -123,7 +126,7 @@ func (q *Query[T]) String() string { return q.d.String() }
 func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		stopped := false
-		err := q.d.Each(ctx, func(it item.Item) (bool, error) {
+		err := q.d.Each(ctx, func(it wire.Item) (bool, error) {
 			var v T
 			if err := q.d.decode(it, &v); err != nil {
 				return false, err
@@ -185,7 +188,7 @@ func (r planned) run(ctx context.Context, f func(context.Context) error) error {
 	return r.p.Measure(ctx, func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
 }
 
-func (r planned) Each(ctx context.Context, f func(item.Item) (bool, error)) error {
+func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
 	return r.run(ctx, func(ctx context.Context) error {
 		for it, err := range r.p.All(ctx) {
 			if err != nil {
@@ -199,7 +202,7 @@ func (r planned) Each(ctx context.Context, f func(item.Item) (bool, error)) erro
 	})
 }
 
-func (r planned) Few(ctx context.Context, n int, f func([]item.Item) error) error {
+func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
 		items, err := r.p.Head(ctx, n)
 		switch {
@@ -208,16 +211,18 @@ func (r planned) Few(ctx context.Context, n int, f func([]item.Item) error) erro
 		case len(items) == 0:
 			return entitytype.ErrNotFound
 		}
+		defer wire.ReleaseAll(items)
 		return f(items)
 	})
 }
 
-func (r planned) Page(ctx context.Context, after string, f func([]item.Item, string) error) error {
+func (r planned) Page(ctx context.Context, after string, f func([]wire.Item, string) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
 		page, err := r.p.Page(ctx, after, r.p.Limit)
 		if err != nil {
 			return err
 		}
+		defer wire.ReleaseAll(page.Items)
 		return f(page.Items, page.Next)
 	})
 }
@@ -268,7 +273,7 @@ func (d decoding) into(dst any) CollectionPart {
 	}
 	p.Collect = func() (func(item.Item) error, func()) {
 		group := reflect.New(to.Type().Elem()).Elem()
-		return func(it item.Item) error { return d.add(group, it) }, func() { to.Elem().Set(group) }
+		return func(it item.Item) error { return d.add(group, wire.Of(it)) }, func() { to.Elem().Set(group) }
 	}
 	return p
 }

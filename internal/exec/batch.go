@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -13,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // mostKeys is the most keys that BatchGetItem takes.
@@ -21,9 +23,14 @@ const mostKeys = 100
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
 
-// GetMany reads the items with the given keys and calls found for each; absent items are left out. Keys must differ and can
-// be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed.
+// GetMany is FindMany for items as attribute values.
 func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
+	return r.FindMany(ctx, keys, consistent, func(table string, it wire.Item) { found(table, it.Map()) })
+}
+
+// FindMany reads the items with the given keys and calls found for each; absent items are left out. Keys must differ and can
+// be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed.
+func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it wire.Item)) error {
 	for chunk := range slices.Chunk(keys, mostKeys) {
 		if err := r.getChunk(ctx, byTable(chunk, consistent), consistent, found); err != nil {
 			return err
@@ -48,11 +55,13 @@ func byTable(keys []Key, consistent bool) asked {
 
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
-func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func(string, item.Item)) error {
+func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func(string, wire.Item)) error {
 	for idle := 0; ; {
 		var out *dynamodb.BatchGetItemOutput
+		var reading *reading
 		err := r.read(ctx, slices.Collect(maps.Keys(wanted)), func() (err error) {
-			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, once)
+			reading = r.reading()
+			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, reading.options)
 			return err
 		})
 		if err != nil {
@@ -61,12 +70,12 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		for i := range out.ConsumedCapacity {
 			meterOf(ctx).reads(&out.ConsumedCapacity[i])
 		}
-		for _, table := range slices.Sorted(maps.Keys(out.Responses)) {
-			if _, ok := wanted[table]; !ok && len(out.Responses[table]) > 0 {
+		for _, t := range reading.tables(out) {
+			if _, ok := wanted[t.name]; !ok && len(t.items) > 0 {
 				return errOtherTable
 			}
-			for _, it := range out.Responses[table] {
-				found(table, it)
+			for _, it := range t.items {
+				found(t.name, it)
 			}
 		}
 		rest, left := asked{}, 0
@@ -89,6 +98,27 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			return err
 		}
 	}
+}
+
+// tableItems is the items of one table in an answer.
+type tableItems struct {
+	name  string
+	items []wire.Item
+}
+
+// tables returns the items of an answer by table, in the order of their names.
+func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
+	if page := a.call.Page(out); page != nil && out.Responses == nil {
+		for _, t := range page.Tables() {
+			all = append(all, tableItems{t.Name, t.Items()})
+		}
+	} else {
+		for name, items := range out.Responses {
+			all = append(all, tableItems{name, wire.OfAll(items)})
+		}
+	}
+	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
+	return all
 }
 
 func count(wanted asked) (n int) {

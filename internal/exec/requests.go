@@ -51,31 +51,34 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 		return nil, nil
 	case plan.Update:
 		update := text(e.Update(a.Changes))
+		reading := r.reading()
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts)
+		}, opts, reading.options)
 		if err != nil {
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		if len(out.Attributes) == 0 {
+		image := reading.item(out, out.Attributes).Detach()
+		if len(image) == 0 {
 			return nil, nil // an item always has attributes; some emulators return an empty map for a new one
 		}
-		return out.Attributes, nil
+		return image, nil
 	default:
+		reading := r.reading()
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts)
+		}, opts, reading.options)
 		if err != nil {
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return out.Attributes, nil
+		return reading.item(out, out.Attributes).Detach(), nil
 	}
 }
 
@@ -120,59 +123,6 @@ func transactItem(a *plan.Action) types.TransactWriteItem {
 		TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
 		ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
 	}}
-}
-
-// Get reads one item, or nil if absent.
-func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
-	var found item.Item
-	err := r.read(ctx, []string{table}, func() error {
-		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
-		out, err := r.Client.GetItem(ctx, in, once)
-		if err != nil {
-			return err
-		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		if found = out.Item; len(found) == 0 {
-			found = nil
-		}
-		return nil
-	})
-	return found, err
-}
-
-// Query reads one page. If the index is missing, it makes another request and returns an *IndexError.
-func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
-	var page *dynamodb.QueryOutput
-	in.ReturnConsumedCapacity = r.capacity()
-	err := r.read(ctx, []string{*in.TableName}, func() error {
-		out, err := r.Client.Query(ctx, in, once)
-		if err != nil {
-			return err
-		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		page = out
-		return nil
-	})
-	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
-}
-
-// Scan reads one page of a table or index. The caller may set which consumed capacity to return. If the index is missing,
-// the error is as for Query.
-func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
-	var page *dynamodb.ScanOutput
-	if in.ReturnConsumedCapacity == "" {
-		in.ReturnConsumedCapacity = r.capacity()
-	}
-	err := r.read(ctx, []string{*in.TableName}, func() error {
-		out, err := r.Client.Scan(ctx, in, once)
-		if err != nil {
-			return err
-		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		page = out
-		return nil
-	})
-	return page, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
 // DescribeTable returns the description of a table.
@@ -227,30 +177,4 @@ func (r *Runner) indexError(ctx context.Context, table string, index *string, er
 		}
 	}
 	return no
-}
-
-// TransactGet reads the items at one instant, in the order of keys; nil if absent.
-func (r *Runner) TransactGet(ctx context.Context, keys []Key) ([]item.Item, error) {
-	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
-	tables := make([]string, len(keys))
-	for i := range keys {
-		tables[i] = keys[i].Table
-		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
-	}
-	var items []item.Item
-	err := r.read(ctx, tables, func() error {
-		out, err := r.Client.TransactGetItems(ctx, in, once)
-		if err != nil {
-			return err
-		}
-		for i := range out.ConsumedCapacity {
-			meterOf(ctx).reads(&out.ConsumedCapacity[i])
-		}
-		items = make([]item.Item, len(out.Responses))
-		for i, response := range out.Responses {
-			items[i] = response.Item
-		}
-		return nil
-	})
-	return items, err
 }

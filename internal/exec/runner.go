@@ -92,6 +92,7 @@ type Runner struct {
 	NewID       func() string
 	Observe     func(context.Context, Report) // may be nil
 	Pause       func(ctx context.Context, attempt int) error
+	SDKCodec    bool          // the SDK reads the items of answers
 	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
 	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items

@@ -32,6 +32,8 @@ type Codec struct {
 	Stored  []StoredField
 	Parts   []KeyPart
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
+
+	compiled *compiled // see Compile; nil: attributevalue decodes
 }
 
 // StoredField is an attribute whose encoded value is replaced by what As returns.
@@ -94,9 +96,8 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	return av, nil
 }
 
-// Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a
-// *[FieldError].
-func (c *Codec) Decode(it Item, dst reflect.Value) error {
+// decodeMap is Decode by attributevalue.
+func (c *Codec) decodeMap(it Item, dst reflect.Value) error {
 	it, err := c.withParts(it)
 	if err != nil {
 		return err
@@ -187,6 +188,10 @@ func setTime(fv reflect.Value, t time.Time) {
 		}
 		fv = fv.Elem()
 	}
+	if at, ok := fv.Addr().Interface().(*time.Time); ok {
+		*at = t
+		return
+	}
 	fv.Set(reflect.ValueOf(t).Convert(fv.Type()))
 }
 
@@ -211,7 +216,7 @@ func (c *Codec) withParts(it Item) (Item, error) {
 		if _, ok := it[p.Attr]; ok {
 			continue
 		}
-		av, err := p.read(it)
+		av, err := p.read(func(name string) types.AttributeValue { return it[name] })
 		switch {
 		case err != nil:
 			return nil, err
@@ -226,9 +231,9 @@ func (c *Codec) withParts(it Item) (Item, error) {
 }
 
 // read returns the part from the item's keys, or nil if they are absent.
-func (p *KeyPart) read(it Item) (types.AttributeValue, error) {
+func (p *KeyPart) read(get func(name string) types.AttributeValue) (types.AttributeValue, error) {
 	for _, k := range p.Keys {
-		s, ok := it[k.Attr].(*types.AttributeValueMemberS)
+		s, ok := get(k.Attr).(*types.AttributeValueMemberS)
 		if !ok {
 			continue
 		}

@@ -26,7 +26,7 @@ type (
 	flag     bool
 	callable string
 	upper    string
-	inner    struct {
+	part     struct {
 		Name  string   `dynamodbav:"name,omitempty"`
 		Count *int     `dynamodbav:"count"`
 		Tags  []string `dynamodbav:"tags,stringset"`
@@ -37,7 +37,7 @@ type (
 	}
 	around struct {
 		Embedded
-		*inner
+		*part
 		Own string `dynamodbav:"own"`
 	}
 )
@@ -71,7 +71,7 @@ var encodable = []reflect.Type{
 	reflect.TypeFor[map[int]string](), reflect.TypeFor[map[string][]byte](), reflect.TypeFor[map[string]upper](), reflect.TypeFor[map[string]any](),
 	reflect.TypeFor[time.Time](), reflect.TypeFor[*time.Time](), reflect.TypeFor[[]time.Time](), reflect.TypeFor[json.Number](),
 	reflect.TypeFor[attributevalue.Number](), reflect.TypeFor[[]json.Number](), reflect.TypeFor[*json.Number](), reflect.TypeFor[any](),
-	reflect.TypeFor[inner](), reflect.TypeFor[*inner](), reflect.TypeFor[[]inner](), reflect.TypeFor[map[string]inner](), reflect.TypeFor[around](),
+	reflect.TypeFor[part](), reflect.TypeFor[*part](), reflect.TypeFor[[]part](), reflect.TypeFor[map[string]part](), reflect.TypeFor[around](),
 }
 
 var encodableOptions = []string{

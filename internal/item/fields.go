@@ -25,6 +25,7 @@ type field struct {
 	attr      string
 	typ       reflect.Type
 	floatText bool // a float that the option string stores as text, which can no longer be checked
+	asNumber  bool // the option string: a number that is stored as text
 	unixTime  bool // a time that the option unixtime stores as a number
 	time      bool // a time, or a pointer to one
 	form      form // how it is encoded
@@ -107,6 +108,7 @@ func (f *facts) add(sf reflect.StructField, index []int, name string, options []
 	isFloat := bare.Kind() == reflect.Float64 || bare.Kind() == reflect.Float32
 	found := field{
 		index: index, attr: name, typ: sf.Type,
+		asNumber:  slices.Contains(options, "string"),
 		floatText: isFloat && slices.Contains(options, "string"),
 		unixTime:  isTime(bare) && sf.IsExported() && slices.Contains(options, "unixtime"),
 		time:      isTime(bare),

@@ -132,16 +132,26 @@ func (f TimeFormat) Parse(text string) (time.Time, error) {
 		if err != nil {
 			return time.Time{}, errInteger
 		}
-		if f == Unix {
-			t = time.Unix(n, 0).UTC()
-		} else {
-			t = time.UnixMilli(n).UTC()
-		}
+		t = f.number(n)
 	}
 	if !yearFits(t) {
 		return time.Time{}, errYear
 	}
 	return t, nil
+}
+
+// number returns the time of a stored number.
+func (f TimeFormat) number(n int64) time.Time {
+	if f == Unix {
+		return time.Unix(n, 0).UTC()
+	}
+	return time.UnixMilli(n).UTC()
+}
+
+// Time returns the time of a number under a number format, and whether it is in the years that can be stored.
+func (f TimeFormat) Time(n int64) (time.Time, bool) {
+	t := f.number(n)
+	return t, yearFits(t)
 }
 
 // yearFits reports whether t has a four-digit year. t is in UTC.

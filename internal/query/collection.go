@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Collection reads several queries of one partition in one pass.
@@ -268,8 +269,10 @@ func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
 }
 
 // page passes the items of one answer to the parts.
-func (in *collectionRun) page(items []item.Item, filters []expr.Cond) error {
-	for _, it := range items {
+func (in *collectionRun) page(items []wire.Item, filters []expr.Cond) error {
+	defer wire.ReleaseAll(items)
+	for _, stored := range items {
+		it := stored.Map()
 		for i, p := range in.parts {
 			if in.done[i] {
 				continue

@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // maxEvaluated limits the items that one request evaluates while only some of them are wanted.
@@ -20,9 +21,9 @@ const maxEvaluated = 1000
 // maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
-// Page is a part of a query's result. Next is the cursor of the next page, "" after the last.
+// Page is a part of a query's result. Next is the cursor of the next page, "" after the last. The caller releases the items.
 type Page struct {
-	Items []item.Item
+	Items []wire.Item
 	Next  string
 }
 
@@ -64,7 +65,7 @@ type segment struct{ number, of int32 }
 
 // fetched is the answer to one request.
 type fetched struct {
-	items     []item.Item
+	items     []wire.Item
 	count     int // items that passed the filter
 	evaluated int // items that were read and charged
 	last      item.Item
@@ -182,15 +183,19 @@ func (p *Plan) own(got fetched) (fetched, error) {
 	if p.Own == nil {
 		return got, nil
 	}
-	var items []item.Item
+	var items []wire.Item
 	for _, it := range got.items {
-		ours, err := p.Own(it)
+		ours, err := p.Own(it.Map())
 		if err != nil {
+			wire.ReleaseAll(got.items)
 			return fetched{}, err
 		}
 		if ours {
 			items = append(items, it)
 		}
+	}
+	if len(items) == 0 {
+		wire.ReleaseAll(got.items)
 	}
 	got.items, got.count = items, len(items)
 	return got, nil
@@ -216,11 +221,11 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	if p.Scanned != nil {
 		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	}
-	out, err := p.Runner.Scan(ctx, in)
+	out, items, err := p.Runner.ScanItems(ctx, in)
 	if err != nil {
 		return fetched{}, err
 	}
-	got := fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
+	got := fetched{items: items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
 	if c := out.ConsumedCapacity; c != nil && c.CapacityUnits != nil {
 		got.units = *c.CapacityUnits
 	}
@@ -250,28 +255,33 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	if p.Strong {
 		in.ConsistentRead = &p.Strong
 	}
-	out, err := p.Runner.Query(ctx, in)
+	out, items, err := p.Runner.QueryItems(ctx, in)
 	if err != nil {
 		return fetched{}, err
 	}
-	return p.own(fetched{items: out.Items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
+	return p.own(fetched{items: items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
 }
 
 // page reads from start. last is the start of the next page, nil at the end.
-func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []item.Item, last item.Item, err error) {
+func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []wire.Item, last item.Item, err error) {
 	ask := p.firstAsk(limit)
 	for {
 		got, err := p.fetch(ctx, start, b.cap(ask), false, nil)
 		if err != nil {
+			wire.ReleaseAll(items)
 			return nil, nil, err
 		}
 		b.charge(got)
-		items = append(items, got.items...)
+		if items == nil {
+			items = got.items
+		} else {
+			items = append(items, got.items...)
+		}
 		start = got.last
 		switch {
 		case limit > 0 && len(items) > limit:
 			items = items[:limit]
-			return items, p.positionOf(items[limit-1]), nil
+			return items, p.positionOf(items[limit-1].Map()), nil
 		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, b.spent:
 			return items, start, nil
 		}
@@ -308,8 +318,8 @@ func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) 
 	return page, err
 }
 
-// Head reads the first n items.
-func (p *Plan) Head(ctx context.Context, n int) ([]item.Item, error) {
+// Head reads the first n items. The caller releases them.
+func (p *Plan) Head(ctx context.Context, n int) ([]wire.Item, error) {
 	if p.Err != nil || p.Nothing {
 		return nil, p.Err
 	}
@@ -319,7 +329,7 @@ func (p *Plan) Head(ctx context.Context, n int) ([]item.Item, error) {
 
 // allSegments scans the segments concurrently and yields items in no particular order. A segment with an answer waits
 // until it is taken, so at most one answer of each is held.
-func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) bool) {
+func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
 	type answer struct {
 		fetched
@@ -358,7 +368,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 			running--
 		case a := <-answers:
 			if a.err != nil {
-				yield(nil, a.err)
+				yield(wire.Item{}, a.err)
 				return
 			}
 			track.add(a.fetched)
@@ -371,22 +381,23 @@ func (p *Plan) allSegments(ctx context.Context, yield func(item.Item, error) boo
 					return
 				}
 			}
+			wire.ReleaseAll(a.items)
 		case <-ctx.Done():
-			yield(nil, ctx.Err())
+			yield(wire.Item{}, ctx.Err())
 			return
 		}
 	}
 	if finished < p.Segments { // segments stopped because ctx ended, before the loop saw it
-		yield(nil, ctx.Err())
+		yield(wire.Item{}, ctx.Err())
 	}
 }
 
-// All yields every item, at most Limit of them. It stops at the first error.
-func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
-	return func(yield func(item.Item, error) bool) {
+// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
+func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] {
+	return func(yield func(wire.Item, error) bool) {
 		if p.Err != nil || p.Nothing {
 			if p.Err != nil {
-				yield(nil, p.Err)
+				yield(wire.Item{}, p.Err)
 			}
 			return
 		}
@@ -399,7 +410,7 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 		for {
 			items, last, err := p.page(ctx, start, left, b)
 			if err != nil {
-				yield(nil, err)
+				yield(wire.Item{}, err)
 				return
 			}
 			for _, it := range items {
@@ -407,6 +418,7 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[item.Item, error] {
 					return
 				}
 			}
+			wire.ReleaseAll(items)
 			if start = last; start == nil || b.spent || p.Limit > 0 && len(items) >= left {
 				return
 			}

@@ -194,6 +194,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	}
 	b.codec()
 	b.parts()
+	b.s.compileCodecs()
 	b.s.mapAddresses()
 	for _, x := range b.s.Indexes {
 		x.keys = slices.Clip(x.Keys())
@@ -264,6 +265,9 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 		if x == nil || s.Carries(x, a.Name) || !known {
 			subset.Names = append(subset.Names, a.Name)
 		}
+	}
+	if !s.Options.SDKCodec {
+		subset.Codec.Compile()
 	}
 	return subset, nil
 }

@@ -57,6 +57,7 @@ type Options struct {
 	After            *time.Duration // replaces the declared time to live; nil keeps it
 	Derived          bool           // items are made from others; the schema lock leaves them out
 	Validator        Validator      // checks values by their `validate` tags; nil for no checks
+	SDKCodec         bool           // attributevalue decodes items
 	NoExpiry         bool           // items do not expire unless the caller sets the time
 }
 
@@ -163,6 +164,19 @@ func (s *Schema) UpdatedByAppends(k *KeyDef) bool {
 		written = written || a.Append || a.Clock
 	}
 	return written
+}
+
+// compileCodecs makes the codecs decode by compiled decoders.
+func (s *Schema) compileCodecs() {
+	if s.Options.SDKCodec {
+		return
+	}
+	s.Codec.Compile()
+	for _, x := range s.Indexes {
+		if x.codec != nil {
+			x.codec.Compile()
+		}
+	}
 }
 
 // CodecOf returns the codec of items that are read through x, or from the table if x is nil.

@@ -1,0 +1,268 @@
+package entity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+// Shipment has fields of many kinds.
+type Shipment struct {
+	_ entity.Key `name:"Shipment" pk:"$#{depot}" sk:"$#{id}"`
+
+	Depot    string         `dynamodbav:"depot"`
+	ID       string         `dynamodbav:"id"`
+	Sent     time.Time      `dynamodbav:"sent"`
+	Weight   float64        `dynamodbav:"weight"`
+	Count    int            `dynamodbav:"count"`
+	Tags     []string       `dynamodbav:"tags,stringset,omitempty"`
+	Note     *string        `dynamodbav:"note,omitempty"`
+	Label    []byte         `dynamodbav:"label"`
+	Any      map[string]any `dynamodbav:"any"`
+	Fragile  bool           `dynamodbav:"fragile"`
+	Contents []struct {
+		Name string `dynamodbav:"name"`
+	} `dynamodbav:"contents"`
+}
+
+// shipmentJSON is a stored shipment.
+func shipmentJSON(i int) string {
+	id := fmt.Sprintf("p-%04d", i)
+	return `{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#` + id + `"},"__edd_e__":{"S":"Shipment"},"depot":{"S":"north"},"id":{"S":"` + id + `"},` +
+		`"sent":{"S":"2026-04-22T11:59:30.000000000Z"},"weight":{"N":"12.5"},"count":{"N":"3"},"tags":{"SS":["a","b\n"]},"note":{"S":"leave it"},"label":{"B":"aGVsbG8="},` +
+		`"any":{"M":{"n":{"N":"1"},"l":{"L":[{"BOOL":true},{"NULL":true}]}}},"fragile":{"BOOL":true},"contents":{"L":[{"M":{"name":{"S":"cup"}}}]}}`
+}
+
+func shipmentsJSON(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = shipmentJSON(i)
+	}
+	return fmt.Sprintf(`{"Items":[%s],"Count":%d,"ScannedCount":%d}`, strings.Join(all, ","), n, n)
+}
+
+// answers is an HTTP client that answers by operation, and counts requests.
+type answers struct {
+	bodies   map[string]string
+	requests int
+}
+
+func (a *answers) Do(r *http.Request) (*http.Response, error) {
+	a.requests++
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	body := a.bodies[operation]
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+}
+
+var shipmentAnswers = map[string]string{
+	"GetItem": `{"Item":` + shipmentJSON(1) + `}`, "Query": shipmentsJSON(3), "Scan": shipmentsJSON(4), "UpdateItem": `{"Attributes":` + shipmentJSON(1) + `}`,
+	"BatchGetItem":     `{"Responses":{"app":[` + shipmentJSON(1) + `,` + shipmentJSON(0) + `]},"UnprocessedKeys":{}}`,
+	"TransactGetItems": `{"Responses":[{"Item":` + shipmentJSON(1) + `}]}`,
+}
+
+func cannedClient(a *answers, opts ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: a, Credentials: aws.AnonymousCredentials{}}, opts...)
+}
+
+func shipments(t testing.TB, client entity.Client, codec entity.Codec) (*entity.DB, *entity.Store[Shipment]) {
+	db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MaxAttempts: 3})
+	require.NoError(t, err)
+	s, err := entity.New[Shipment](db)
+	require.NoError(t, err)
+	return db, s
+}
+
+// reads calls every verb that returns items, and returns what each gave.
+func reads(t testing.TB, client entity.Client, codec entity.Codec) map[string]any {
+	ctx := t.Context()
+	db, s := shipments(t, client, codec)
+	key := Shipment{Depot: "north", ID: "p-0001"}
+	results := map[string]any{}
+	put := func(verb string, v any, err error) { results[verb], results[verb+" error"] = v, fmt.Sprint(err) }
+	one, err := s.Get(ctx, key)
+	put("Get", one, err)
+	all, err := s.Query(Shipment{Depot: "north"}).Collect(ctx)
+	put("Query", all, err)
+	first, err := s.Query(Shipment{Depot: "north"}).First(ctx)
+	put("First", first, err)
+	page, err := s.Query(Shipment{Depot: "north"}, entity.Limit(2)).Page(ctx, "")
+	put("Page", page, err)
+	scanned, err := s.Scan().Collect(ctx)
+	put("Scan", scanned, err)
+	many, err := s.GetMany(ctx, []Shipment{key, {Depot: "north", ID: "p-0000"}})
+	put("GetMany", many, err)
+	var got Shipment
+	err = db.TransactGet(ctx, s.Op().GetInto(&got))
+	put("TransactGet without a key", got, err)
+	got = key
+	err = db.TransactGet(ctx, s.Op().GetInto(&got))
+	put("TransactGet", got, err)
+	updated, err := s.Update(ctx, key, entity.Set(&entity.Fields[Shipment]().Count, 3))
+	put("Update", updated, err)
+	return results
+}
+
+// outputs is a middleware that counts the items in the SDK's outputs.
+type outputs struct{ items int }
+
+func (o *outputs) option(opts *dynamodb.Options) {
+	opts.APIOptions = append(opts.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("outputs", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, md, err := next.HandleInitialize(ctx, in)
+			switch v := out.Result.(type) {
+			case *dynamodb.GetItemOutput:
+				o.items += min(len(v.Item), 1)
+			case *dynamodb.QueryOutput:
+				o.items += len(v.Items)
+			case *dynamodb.ScanOutput:
+				o.items += len(v.Items)
+			case *dynamodb.UpdateItemOutput:
+				o.items += min(len(v.Attributes), 1)
+			case *dynamodb.BatchGetItemOutput:
+				o.items += len(v.Responses["app"])
+			case *dynamodb.TransactGetItemsOutput:
+				o.items += len(v.Responses)
+			}
+			return out, md, err
+		}), middleware.After)
+	})
+}
+
+// withoutOptions is a client that ignores the options of calls.
+type withoutOptions struct{ entity.Client }
+
+func (c withoutOptions) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return c.Client.GetItem(ctx, in)
+}
+
+func (c withoutOptions) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return c.Client.Query(ctx, in)
+}
+
+func TestCodec_BothGiveTheSame(t *testing.T) {
+	t.Parallel()
+	var seen outputs
+	want := reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.SDKCodec)
+	assert.Equal(t, 1+3+3+3+4+2+1+1, seen.items, "a middleware sees the items")
+	require.Len(t, want["Query"], 3)
+	require.Equal(t, "cup", want["Get"].(Shipment).Contents[0].Name)
+
+	seen = outputs{}
+	assert.Equal(t, want, reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.OwnCodec))
+	assert.Zero(t, seen.items)
+	assert.Equal(t, want, reads(t, withoutOptions{cannedClient(&answers{bodies: shipmentAnswers})}, entity.OwnCodec))
+}
+
+// What a middleware puts into the output counts.
+func TestCodec_AMiddlewareCanReplaceItems(t *testing.T) {
+	t.Parallel()
+	cached := map[string]types.AttributeValue{"depot": &types.AttributeValueMemberS{Value: "cached"}}
+	for name, replace := range map[string]func(next middleware.InitializeHandler, ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error){
+		"instead": func(middleware.InitializeHandler, context.Context, middleware.InitializeInput) (out middleware.InitializeOutput, md middleware.Metadata, err error) {
+			out.Result = &dynamodb.GetItemOutput{Item: cached}
+			return out, md, nil
+		},
+		"after the answer": func(next middleware.InitializeHandler, ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, md, err := next.HandleInitialize(ctx, in)
+			out.Result.(*dynamodb.GetItemOutput).Item = cached
+			return out, md, err
+		},
+		"in another output": func(next middleware.InitializeHandler, ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, md, err := next.HandleInitialize(ctx, in)
+			out.Result = &dynamodb.GetItemOutput{Item: cached}
+			return out, md, err
+		},
+	} {
+		client := cannedClient(&answers{bodies: shipmentAnswers}, func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("cache", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					return replace(next, ctx, in)
+				}), middleware.After)
+			})
+		})
+		_, s := shipments(t, client, entity.OwnCodec)
+		got, err := s.Get(t.Context(), Shipment{Depot: "north", ID: "p-0001"})
+		require.NoError(t, err, name)
+		assert.Equal(t, "cached", got.Depot, name)
+	}
+}
+
+// An answer that cannot be read is asked for again; an item that does not fit is not.
+func TestCodec_ErrorsAreTheSame(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body     string
+		requests int
+	}{
+		"cut":       {`{"Items":[{"pk"`, 3},
+		"malformed": {`{"Items":[{"depot":{"S":1}}]}`, 3},
+		"empty":     {"", 1},
+		"misfit":    {`{"Items":[{"depot":{"S":"a"},"count":{"S":"three"}}],"Count":1}`, 1},
+		"time":      {`{"Items":[{"sent":{"S":"yesterday"}}],"Count":1}`, 1},
+		"overflow":  {`{"Items":[{"count":{"N":"1e400"}}],"Count":1}`, 1},
+	} {
+		var texts []string
+		for _, codec := range []entity.Codec{entity.SDKCodec, entity.OwnCodec} {
+			a := &answers{bodies: map[string]string{"Query": c.body}}
+			_, s := shipments(t, cannedClient(a), codec)
+			all, err := s.Query(Shipment{Depot: "north"}).Collect(t.Context())
+			assert.Empty(t, all, name)
+			assert.Equal(t, c.requests, a.requests, "%s: %v", name, err)
+			var misfit *entity.DecodeError
+			texts = append(texts, fmt.Sprint(errors.As(err, &misfit), err))
+		}
+		assert.Equal(t, texts[0], texts[1], name)
+	}
+	_, err := entity.Open(nil, entity.Config{Table: "app", Codec: 7})
+	assert.ErrorContains(t, err, "Codec")
+}
+
+// Allocations do not grow with the items.
+func TestCodec_AllocationsAreFewerThanItems(t *testing.T) {
+	type Plain struct {
+		_ entity.Key `name:"Shipment" pk:"$#{Depot}" sk:"$#{ID}"`
+
+		Depot, ID, Note string
+		Sent            time.Time
+		Tags            []string `dynamodbav:"tags,stringset"`
+		Count           int
+	}
+	for operation, c := range map[string]struct{ items, most int }{"Query": {100, 330}, "Scan": {1000, 450}} {
+		var b strings.Builder
+		for i := range c.items {
+			fmt.Fprintf(&b, `,{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#%d"},"Depot":{"S":"north"},"ID":{"S":"%d"},"Note":{"S":"leave it with the neighbour"},`+
+				`"Sent":{"S":"2026-04-22T11:59:30.000000000Z"},"tags":{"SS":["a","b"]},"Count":{"N":"3"}}`, i, i)
+		}
+		a := &answers{bodies: map[string]string{operation: `{"Items":[` + b.String()[1:] + fmt.Sprintf(`],"Count":%d}`, c.items)}}
+		db, err := entity.Open(cannedClient(a), entity.Config{Table: "app"})
+		require.NoError(t, err)
+		s, err := entity.New[Plain](db)
+		require.NoError(t, err)
+		query := s.Query(Plain{Depot: "north"})
+		if operation == "Scan" {
+			query = s.Scan()
+		}
+		allocs := testing.AllocsPerRun(20, func() {
+			all, err := query.Collect(context.Background())
+			if err != nil || len(all) != c.items {
+				t.Fatal(len(all), err)
+			}
+		})
+		t.Logf("%s of %d items: %v allocations", operation, c.items, allocs)
+		assert.LessOrEqual(t, allocs, float64(c.most))
+	}
+}

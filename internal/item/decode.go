@@ -1,0 +1,336 @@
+package item
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// A compiled decoder sets the fields of a struct from the values of an item, and does what attributevalue would do, but
+// for one thing: where a value is not what the field expects, it gives up. The item is then decoded by attributevalue,
+// which finds the error or knows better. So a decoder needs no errors, and only covers what it does exactly.
+
+// decoder sets dst, which is zero, from a stored value. It returns false if it gives up.
+type decoder func(v wire.Value, dst reflect.Value) bool
+
+// compiled is a codec and its layout, which is made for the first item.
+type compiled struct {
+	codec  Codec
+	once   sync.Once
+	typ    reflect.Type  // of the codec's struct
+	layout *structLayout // nil if the type is left to attributevalue
+}
+
+// Compile makes Read and Decode use a compiled decoder. It is called when the codec is complete.
+func (c *Codec) Compile() { c.compiled = &compiled{codec: *c} }
+
+// layoutOf returns the layout for t, or nil.
+func (k *compiled) layoutOf(t reflect.Type) *structLayout {
+	if k == nil {
+		return nil
+	}
+	k.once.Do(func() { k.typ, k.layout = t, k.codec.layoutFor(t) })
+	if k.typ != t {
+		return nil
+	}
+	return k.layout
+}
+
+// Compiled reports whether items are decoded into t by a compiled decoder.
+func (c *Codec) Compiled(t reflect.Type) bool { return c.compiled.layoutOf(t) != nil }
+
+// Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode].
+func (c *Codec) Read(it wire.Item, dst reflect.Value) error {
+	if l := c.compiled.layoutOf(dst.Type().Elem()); l != nil {
+		if l.decode(it, dst.Elem()) {
+			return nil
+		}
+		dst.Elem().SetZero()
+	}
+	return c.decodeMap(it.Map(), dst)
+}
+
+// Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a
+// *[FieldError].
+func (c *Codec) Decode(it Item, dst reflect.Value) error {
+	if c.compiled != nil && dst.Elem().IsZero() {
+		return c.Read(wire.Of(it), dst)
+	}
+	return c.decodeMap(it, dst)
+}
+
+// mostFields is the most fields that a layout can have.
+const mostFields = 256
+
+// structLayout is a struct type compiled.
+type structLayout struct {
+	fields []attribute
+	byName map[string]int
+	parts  []KeyPart
+	of     []int // of each part its field
+	usual  atomic.Pointer[order]
+	learnt atomic.Int32 // how often usual was set
+}
+
+// mostOrders is how often a layout learns the usual order: items whose order varies do not have one.
+const mostOrders = 16
+
+// order is the order in which an item had its attributes, with the field of each, -1 for none. Most items of an entity have
+// the same, so that fields are usually found without a lookup by name.
+type order struct {
+	names  []string
+	fields []int
+	after  []int // of each field the position after it
+}
+
+// learn makes the order of entries the usual one.
+func (l *structLayout) learn(entries wire.Elements) {
+	if l.learnt.Load() >= mostOrders {
+		return
+	}
+	l.learnt.Add(1)
+	o := &order{after: make([]int, len(l.fields))}
+	for entries.Next() {
+		name := string(entries.Value.Name())
+		i, ok := l.byName[name]
+		if ok {
+			o.after[i] = len(o.names) + 1
+		} else {
+			i = -1
+		}
+		o.names, o.fields = append(o.names, name), append(o.fields, i)
+	}
+	l.usual.Store(o)
+}
+
+// attribute is a field and how to decode it.
+type attribute struct {
+	name     string
+	index    []int
+	decode   decoder
+	keepNull bool // NULL is as if the attribute were absent
+}
+
+// seen is a set of fields.
+type seen [mostFields / 64]uint64
+
+// add reports whether i is new.
+func (s *seen) add(i int) bool {
+	bit := uint64(1) << (i % 64)
+	isNew := s[i/64]&bit == 0
+	s[i/64] |= bit
+	return isNew
+}
+
+func (s *seen) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+
+// set decodes v into the field of dst.
+func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
+	if a.keepNull && v.Kind() == wire.NULL {
+		return true
+	}
+	if len(a.index) == 1 {
+		return a.decode(v, dst.Field(a.index[0]))
+	}
+	return a.decode(v, allocate(dst, a.index))
+}
+
+// decode decodes an item.
+func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
+	var done seen
+	if m := it.Stored(); m != nil {
+		for i := range l.fields {
+			av, ok := m[l.fields[i].name]
+			if ok && (av == nil || !done.add(i) || !l.fields[i].set(wire.ValueOf(av), dst)) {
+				return false
+			}
+		}
+	} else if !l.values(it.Values(), dst, &done) {
+		return false
+	}
+	for i := range l.parts {
+		at := l.of[i]
+		if at < 0 || done.has(at) {
+			continue
+		}
+		av, err := l.parts[i].read(it.Get)
+		if err != nil || av != nil && !l.fields[at].set(wire.ValueOf(av), dst) {
+			return false
+		}
+	}
+	return true
+}
+
+// values decodes the entries of a map of a page. An attribute that comes twice makes it give up.
+func (l *structLayout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
+	usual, at, all, misses := l.usual.Load(), 0, entries, 0
+	if usual == nil {
+		usual = &order{}
+	}
+	for entries.Next() {
+		name := entries.Value.Name()
+		var i int
+		if at < len(usual.names) && usual.names[at] == string(name) {
+			i = usual.fields[at]
+			at++
+		} else {
+			misses++
+			var ok bool
+			if i, ok = l.byName[string(name)]; !ok {
+				i = -1
+			} else if usual.after != nil {
+				at = usual.after[i]
+			}
+		}
+		if i >= 0 && (!done.add(i) || !l.fields[i].set(entries.Value, dst)) {
+			return false
+		}
+	}
+	if misses > 2 && misses > len(usual.names)/2 {
+		l.learn(all)
+	}
+	return true
+}
+
+// layoutFor compiles struct type t with the formats and keys of the codec. It returns nil for a type that is left to
+// attributevalue.
+func (c *Codec) layoutFor(t reflect.Type) *structLayout {
+	compiling.Lock()
+	defer compiling.Unlock()
+	l := layoutOf(t, func(f field) (a attribute, ok bool) {
+		for i := range c.Times {
+			if c.Times[i].Attr == f.attr {
+				return attribute{index: c.Times[i].Index, decode: timeDecoder(c.Times[i].Format, f.typ), keepNull: true}, true
+			}
+		}
+		if text := c.textField(f.attr); text != nil {
+			return attribute{index: text.Index, decode: text.read}, true
+		}
+		return attribute{}, false
+	})
+	if l == nil {
+		return nil
+	}
+	l.parts = c.Parts
+	for _, p := range c.Parts {
+		at, ok := l.byName[p.Attr]
+		if !ok {
+			at = -1
+		}
+		l.of = append(l.of, at)
+	}
+	return l
+}
+
+// read is decode for a stored value.
+func (f *TextField) read(v wire.Value, dst reflect.Value) bool {
+	switch v.Kind() {
+	case wire.S:
+		return f.decode(v.Text(), dst) == nil
+	case wire.NULL:
+		return true
+	}
+	return false
+}
+
+// layoutOf compiles struct type t; special decides about fields with formats of their own.
+func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *structLayout {
+	facts := factsOf(t)
+	if facts.opaque || len(facts.attrs) > mostFields || !sameFields(t, map[reflect.Type]bool{}) {
+		return nil
+	}
+	depths := map[string]int{}
+	for _, f := range facts.fields {
+		if depths[f.attr] == len(f.index) { // attributevalue has rules about which one counts
+			return nil
+		}
+		depths[f.attr] = len(f.index)
+	}
+	l := &structLayout{byName: map[string]int{}}
+	for _, f := range facts.fields {
+		if !slices.Equal(facts.attrs[f.attr].index, f.index) { // hidden by an outer field
+			continue
+		}
+		a, ok := special(f)
+		if !ok {
+			a = attribute{index: f.index, decode: compile(f.typ, options{asNumber: f.asNumber, unixTime: f.unixTime})}
+		}
+		if a.decode == nil {
+			return nil
+		}
+		a.name = f.attr
+		l.byName[a.name] = len(l.fields)
+		l.fields = append(l.fields, a)
+	}
+	return l
+}
+
+// sameFields reports whether the library and attributevalue agree about the fields of t without further rules.
+func sameFields(t reflect.Type, inside map[reflect.Type]bool) bool {
+	if inside[t] { // embedded twice
+		return false
+	}
+	inside[t] = true
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if name, _ := avTag(f); !f.Anonymous || name == "-" {
+			continue
+		}
+		inner := Flattened(f)
+		pointer := f.Type.Kind() == reflect.Pointer
+		switch {
+		case inner == nil && (f.PkgPath != "" || isTime(indirect(f.Type))):
+			return false
+		case inner == nil:
+			continue
+		case pointer && (f.PkgPath != "" || f.Type.Elem().Kind() == reflect.Pointer):
+			return false
+		case !sameFields(inner, inside):
+			return false
+		}
+	}
+	return true
+}
+
+// nested are the layouts of structs inside others: their fields have no formats of their own. compiling guards the map, and
+// with it all of a compilation: types can contain each other.
+var (
+	compiling sync.Mutex
+	nested    = map[reflect.Type]*inner{}
+)
+
+// inner is the layout of a struct inside others, nil if it is left to attributevalue.
+type inner struct {
+	layout *structLayout
+	done   bool // whether it has been compiled; a type inside itself is not yet
+}
+
+// structDecoder returns the decoder of struct type t.
+func structDecoder(t reflect.Type) decoder {
+	in, known := nested[t]
+	if !known {
+		in = &inner{}
+		nested[t] = in
+		in.layout = layoutOf(t, func(field) (attribute, bool) { return attribute{}, false })
+		in.done = true
+	}
+	if in.done && in.layout == nil {
+		return nil
+	}
+	return func(v wire.Value, dst reflect.Value) bool {
+		if v.Kind() != wire.M {
+			return v.Kind() == wire.NULL
+		}
+		if in.layout == nil {
+			return false
+		}
+		if !v.FromPage() {
+			return in.layout.decode(v.Item(), dst)
+		}
+		var done seen
+		return in.layout.values(v.Elements(), dst, &done)
+	}
+}

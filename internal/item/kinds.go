@@ -1,0 +1,377 @@
+package item
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// options are those of a field's tag that change how it is decoded. They hold through pointers, not for elements.
+type options struct {
+	asNumber bool // the option string: a number that is stored as text
+	unixTime bool
+}
+
+// compile returns the decoder of type t, or nil if it is left to attributevalue.
+func compile(t reflect.Type, o options) decoder {
+	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) {
+		return nil
+	}
+	if isTime(t) {
+		return nestedTimeDecoder(t, o)
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return decodeString
+	case reflect.Bool:
+		return decodeBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return o.number(decodeInt)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return o.number(decodeUint)
+	case reflect.Float32, reflect.Float64:
+		return o.number(decodeFloat)
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return decodeAny
+		}
+	case reflect.Pointer:
+		return pointerDecoder(t, compile(t.Elem(), o))
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return decodeBytes
+		}
+		return sliceDecoder(t, compile(t.Elem(), options{}))
+	case reflect.Map:
+		if ownText(t.Key()) {
+			return mapDecoder(t, compile(t.Elem(), options{}))
+		}
+	case reflect.Struct:
+		return structDecoder(t)
+	}
+	return nil
+}
+
+func decodeString(v wire.Value, dst reflect.Value) bool {
+	switch v.Kind() {
+	case wire.S, wire.N:
+		dst.SetString(v.Text())
+		return true
+	}
+	return v.Kind() == wire.NULL
+}
+
+func decodeBool(v wire.Value, dst reflect.Value) bool {
+	if v.Kind() == wire.BOOL {
+		dst.SetBool(v.Bool())
+		return true
+	}
+	return v.Kind() == wire.NULL
+}
+
+// number returns the decoder of a number that set sets.
+func (o options) number(set func(v wire.Value, dst reflect.Value) bool) decoder {
+	asText := o.asNumber
+	return func(v wire.Value, dst reflect.Value) bool {
+		switch k := v.Kind(); {
+		case k == wire.N, k == wire.S && asText:
+			return set(v, dst)
+		default:
+			return k == wire.NULL
+		}
+	}
+}
+
+func decodeInt(v wire.Value, dst reflect.Value) bool {
+	n, ok := v.Int()
+	if !ok || dst.OverflowInt(n) {
+		return false
+	}
+	dst.SetInt(n)
+	return true
+}
+
+func decodeUint(v wire.Value, dst reflect.Value) bool {
+	n, ok := v.Uint()
+	if !ok || dst.OverflowUint(n) {
+		return false
+	}
+	dst.SetUint(n)
+	return true
+}
+
+func decodeFloat(v wire.Value, dst reflect.Value) bool {
+	n, ok := v.Float(dst.Type().Bits())
+	if !ok {
+		return false
+	}
+	dst.SetFloat(n)
+	return true
+}
+
+func decodeBytes(v wire.Value, dst reflect.Value) bool {
+	if v.Kind() == wire.B {
+		dst.SetBytes(v.Binary())
+		return true
+	}
+	return v.Kind() == wire.NULL
+}
+
+// decodeAny makes what attributevalue makes for an interface: numbers become float64.
+func decodeAny(v wire.Value, dst reflect.Value) bool {
+	x, ok := anyOf(v)
+	if ok && x != nil {
+		dst.Set(reflect.ValueOf(x))
+	}
+	return ok
+}
+
+func anyOf(v wire.Value) (x any, ok bool) {
+	switch v.Kind() {
+	case wire.NULL:
+		return nil, true
+	case wire.S:
+		return v.Text(), true
+	case wire.N:
+		n, ok := v.Float(64)
+		return n, ok
+	case wire.B:
+		return v.Binary(), true
+	case wire.BOOL:
+		return v.Bool(), true
+	case wire.L:
+		return anyList(v, anyOf)
+	case wire.SS:
+		return anyList(v, func(e wire.Value) (string, bool) { return e.Text(), true })
+	case wire.NS:
+		return anyList(v, func(e wire.Value) (float64, bool) { return e.Float(64) })
+	case wire.BS:
+		return anyList(v, func(e wire.Value) ([]byte, bool) { return e.Binary(), true })
+	case wire.M:
+		if !v.FromPage() {
+			return anyMap(v)
+		}
+		m := make(map[string]any, v.Len())
+		for all := v.Elements(); all.Next(); {
+			if m[all.Value.NameText()], ok = anyOf(all.Value); !ok {
+				return nil, false
+			}
+		}
+		return m, true
+	}
+	return nil, false
+}
+
+func anyMap(v wire.Value) (any, bool) {
+	m := make(map[string]any, v.Len())
+	for name, av := range v.Item().Stored() {
+		var ok bool
+		if m[name], ok = anyOf(wire.ValueOf(av)); !ok {
+			return nil, false
+		}
+	}
+	return m, true
+}
+
+func anyList[E any](v wire.Value, of func(wire.Value) (E, bool)) (any, bool) {
+	list := make([]E, 0, v.Len())
+	for all := v.Elements(); all.Next(); {
+		x, ok := of(all.Value)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, x)
+	}
+	return list, true
+}
+
+func pointerDecoder(t reflect.Type, elem decoder) decoder {
+	if elem == nil {
+		return nil
+	}
+	to := t.Elem()
+	slice := reflect.SliceOf(to)
+	return func(v wire.Value, dst reflect.Value) bool {
+		if v.Kind() == wire.NULL {
+			return true
+		}
+		p := v.New(to, slice)
+		if p.Type() != t { // a pointer type with a name
+			p = p.Convert(t)
+		}
+		dst.Set(p)
+		return elem(v, p.Elem())
+	}
+}
+
+func sliceDecoder(t reflect.Type, elem decoder) decoder {
+	if elem == nil {
+		return nil
+	}
+	empty, texts := reflect.MakeSlice(t, 0, 0), t == reflect.TypeFor[[]string]()
+	return func(v wire.Value, dst reflect.Value) bool {
+		switch v.Kind() {
+		case wire.NULL:
+			return true
+		case wire.L, wire.SS, wire.NS, wire.BS:
+		default:
+			return false
+		}
+		switch n := v.Len(); {
+		case n == 0:
+			dst.Set(empty)
+		case texts:
+			*dst.Addr().Interface().(*[]string) = v.Texts(n)
+		default: // without an allocation for the slice's header, as Set(MakeSlice) has
+			dst.Grow(n)
+			dst.SetLen(n)
+			dst.SetCap(n)
+		}
+		i := 0
+		for all := v.Elements(); all.Next(); i++ {
+			if !elem(all.Value, dst.Index(i)) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func mapDecoder(t reflect.Type, elem decoder) decoder {
+	if elem == nil {
+		return nil
+	}
+	return func(v wire.Value, dst reflect.Value) bool {
+		if v.Kind() != wire.M {
+			return v.Kind() == wire.NULL
+		}
+		dst.Set(reflect.MakeMapWithSize(t, v.Len()))
+		name, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+		put := func(text string, e wire.Value) bool {
+			name.SetString(text)
+			value.SetZero()
+			if !elem(e, value) {
+				return false
+			}
+			dst.SetMapIndex(name, value)
+			return true
+		}
+		if !v.FromPage() {
+			for text, av := range v.Item().Stored() {
+				if !put(text, wire.ValueOf(av)) {
+					return false
+				}
+			}
+			return true
+		}
+		for all := v.Elements(); all.Next(); {
+			if !put(all.Value.NameText(), all.Value) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// timeDecoder returns the decoder of a top-level time, of which t is the field's type.
+func timeDecoder(format key.TimeFormat, t reflect.Type) decoder {
+	want := wire.S
+	if !format.Text() {
+		want = wire.N
+	}
+	return func(v wire.Value, dst reflect.Value) bool {
+		if v.Kind() != want {
+			return false
+		}
+		at, ok := readTime(format, v)
+		if ok {
+			setTime(dst, at)
+		}
+		return ok
+	}
+}
+
+// nestedTimeDecoder returns the decoder of a time without a format of its own: RFC 3339 or seconds.
+func nestedTimeDecoder(t reflect.Type, o options) decoder {
+	if o.asNumber {
+		return nil
+	}
+	return func(v wire.Value, dst reflect.Value) bool {
+		format := key.Nano
+		switch v.Kind() {
+		case wire.NULL:
+			return true
+		case wire.S:
+		case wire.N:
+			format = key.Unix
+		default:
+			return false
+		}
+		at, ok := readTime(format, v)
+		if ok {
+			setTime(dst, at)
+		}
+		return ok
+	}
+}
+
+// readTime is format.Parse for the text of v, without an allocation in the usual case.
+func readTime(format key.TimeFormat, v wire.Value) (time.Time, bool) {
+	if format.Text() && v.FromPage() {
+		if t, ok := utcTime(v.Bytes()); ok {
+			return t, true
+		}
+	}
+	if !format.Text() {
+		if n, ok := v.Int(); ok {
+			return format.Time(n)
+		}
+	}
+	t, err := format.Parse(v.Text())
+	return t, err == nil
+}
+
+// utcTime reads an RFC 3339 time in UTC as the library writes it, such as 2026-04-22T11:59:30.000000000Z.
+func utcTime(b []byte) (t time.Time, ok bool) {
+	n := len(b)
+	if n < len("2006-01-02T15:04:05Z") || n > len("2006-01-02T15:04:05.000000000Z") || n == len("2006-01-02T15:04:05.Z") ||
+		b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[n-1] != 'Z' {
+		return t, false
+	}
+	year, ok1 := decimal(b[0:4])
+	month, ok2 := decimal(b[5:7])
+	day, ok3 := decimal(b[8:10])
+	hour, ok4 := decimal(b[11:13])
+	minute, ok5 := decimal(b[14:16])
+	second, ok6 := decimal(b[17:19])
+	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) || month < 1 || month > 12 || day < 1 || day > 28 && day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
+		return t, false
+	}
+	nanos := 0
+	if n > len("2006-01-02T15:04:05Z") {
+		fraction := b[20 : n-1]
+		if nanos, ok = decimal(fraction); !ok || b[19] != '.' {
+			return t, false
+		}
+		for range 9 - len(fraction) {
+			nanos *= 10
+		}
+	}
+	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), true
+}
+
+func decimal(b []byte) (n int, ok bool) {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+func daysIn(year, month int) int {
+	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"io"
+	"sync"
+)
+
+// memory is what a page uses: it is kept for the next answer.
+type memory struct {
+	body  []byte
+	nodes []node
+	rows  []int32
+}
+
+// bytesPerNode is about how long a value and its name are in a body.
+const bytesPerNode = 24
+
+// A body larger than maxKept is left to the garbage collector. DynamoDB's answers have up to 1 MB of items, which is more
+// in JSON.
+const maxKept = 4 << 20
+
+var unused = sync.Pool{New: func() any { return new(memory) }}
+
+// read returns a page with the content of r, which is read to its end, where its checksum is verified. size is the expected
+// length, 0 or less if it is unknown.
+func read(r io.Reader, size int64) (*Page, error) {
+	m := unused.Get().(*memory)
+	page := &Page{memory: m}
+	body := m.body[:0]
+	if want := max(min(size, maxKept)+1, 1<<10); want > int64(cap(body)) {
+		body = make([]byte, 0, want)
+	}
+	for {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			m.body = body
+			page.Release()
+			return nil, err
+		}
+	}
+	m.body = body
+	if want := len(body) / bytesPerNode; want > cap(m.nodes) {
+		m.nodes = make([]node, 0, want)
+	}
+	page.body, page.nodes, page.rows = body, m.nodes[:0], m.rows[:0]
+	return page, nil
+}
+
+// Release ends the use of the page. Its items panic from then on. It may be called twice.
+func (p *Page) Release() {
+	m := p.memory
+	if m == nil {
+		return
+	}
+	if p.nodes != nil {
+		m.nodes, m.rows = p.nodes, p.rows
+	}
+	p.body, p.nodes, p.rows, p.tables, p.memory, p.shared = nil, nil, nil, nil, nil, shared{}
+	if cap(m.body) <= maxKept {
+		unused.Put(m)
+	}
+}
