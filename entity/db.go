@@ -89,13 +89,14 @@ type Config struct {
 	OldCursorKeys [][]byte                      // keys of cursors that are still accepted after CursorKey was replaced
 	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
 
-	// Codec chooses what decodes items. The default, OwnCodec, decodes DynamoDB's JSON straight into structs, and leaves
-	// Items, Item and Attributes of the SDK's outputs empty. SDKCodec is for clients with a middleware that reads them: the
-	// SDK decodes every answer, and its attributevalue every item. Results and errors are the same.
+	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into
+	// structs, leaves Items, Item and Attributes of the SDK's outputs empty, and writes the JSON of requests. SDKCodec is for
+	// clients with a middleware that reads them: the SDK decodes every answer and writes every request, and its attributevalue
+	// decodes every item. Results and errors are the same.
 	Codec Codec
 }
 
-// Codec is a way to decode items.
+// Codec is a way to decode items and to write requests.
 type Codec int
 
 // The codecs.

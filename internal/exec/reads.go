@@ -19,6 +19,13 @@ type reading struct {
 
 func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec} }
 
+// codec is an option of a request whose answer has no items.
+func (r *Runner) codec(o *dynamodb.Options) {
+	if !r.SDKCodec {
+		wire.Requests(o)
+	}
+}
+
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	once(o)

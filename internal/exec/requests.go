@@ -43,7 +43,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts)
+		}, opts, r.codec)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	for i := range actions {
 		in.TransactItems = append(in.TransactItems, transactItem(&actions[i]))
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, opts)
+	out, err := r.Client.TransactWriteItems(ctx, in, opts, r.codec)
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// Call reads the items of the answer to one call of the SDK's client. Everything else of the answer is read by the SDK,
+// Call writes the request of one call of the SDK's client, and reads the items of its answer. Everything else of the answer is read by the SDK,
 // and so is the whole answer where anything is unusual:
 //
 //   - an error, or an operation without items
@@ -29,16 +28,16 @@ type Call struct {
 // A newer SDK that changes the protocol fails to compile here, or TestCall_AgreesWithTheSDK.
 var _ smithyhttp.ClientProtocol = (*protocol)(nil)
 
-// protocol is the SDK's protocol for a call, but for the items of answers.
+// protocol is the SDK's protocol for a call, but for the bodies of requests and the items of answers.
 type protocol struct {
-	*awsjson.Protocol
+	requests
 	call *Call
 }
 
 // Options is an option of the call.
 func (c *Call) Options(o *dynamodb.Options) {
-	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok && sdk.ID().Name == "awsJson1_0" {
-		c.own = protocol{sdk, c}
+	if own, ok := requestsOf(o); ok {
+		c.own = protocol{own, c}
 		o.Protocol = &c.own
 	}
 }

@@ -1,0 +1,274 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+)
+
+// requests is the SDK's protocol, except for the bodies of requests.
+type requests struct{ *awsjson.Protocol }
+
+var _ smithyhttp.ClientProtocol = requests{}
+
+// Requests is an option of a call whose answer has no items: the request is written as Call writes it, and the SDK reads the
+// answer.
+func Requests(o *dynamodb.Options) {
+	if own, ok := requestsOf(o); ok {
+		o.Protocol = own
+	}
+}
+
+// requestsOf returns the protocol for the options of a call. ok is false if theirs is not the SDK's own.
+func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
+	sdk, ok := o.Protocol.(*awsjson.Protocol)
+	return requests{sdk}, ok && sdk.ID().Name == "awsJson1_0"
+}
+
+var targetPrefix = schemas.DynamoDB_20120810.ID().Name + "."
+
+// SerializeRequest implements smithyhttp.ClientProtocol.
+func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	body := bodyOf(in)
+	if body == nil {
+		return p.Protocol.SerializeRequest(ctx, op, in, req)
+	}
+	sent, err := req.SetStream(bytes.NewReader(body)) // copies the headers
+	if err != nil {
+		return err
+	}
+	*req = *sent
+	req.Method = http.MethodPost
+	if req.URL.Path == "" {
+		req.URL.Path = "/"
+	}
+	req.Header.Set("X-Amz-Target", targetPrefix+op.ID().Name)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	return nil
+}
+
+// bodyOf returns the body of a request, or nil if it is left to the SDK: another operation, a member of the old API without
+// expressions, or a value that the SDK does not know either.
+func bodyOf(in smithy.Serializable) []byte {
+	w := writers.Get().(*writer)
+	w.b = append(w.b, '{')
+	written := w.input(in)
+	w.close()
+	written = written && !w.unknown
+	if body := w.finish(); written {
+		return body
+	}
+	return nil
+}
+
+// input writes the members of an input. It returns false if it cannot.
+func (w *writer) input(in smithy.Serializable) bool {
+	switch in := in.(type) {
+	case *dynamodb.PutItemInput:
+		if in.ConditionalOperator != "" || in.Expected != nil {
+			return false
+		}
+		w.expressions(in.TableName, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		w.item("Item", in.Item)
+		w.returns(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
+		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+	case *dynamodb.UpdateItemInput:
+		if in.ConditionalOperator != "" || in.Expected != nil || in.AttributeUpdates != nil {
+			return false
+		}
+		w.expressions(in.TableName, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		w.item("Key", in.Key)
+		w.text("UpdateExpression", in.UpdateExpression)
+		w.returns(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
+		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+	case *dynamodb.DeleteItemInput:
+		if in.ConditionalOperator != "" || in.Expected != nil {
+			return false
+		}
+		w.expressions(in.TableName, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		w.item("Key", in.Key)
+		w.returns(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
+		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+	case *dynamodb.GetItemInput:
+		if in.AttributesToGet != nil {
+			return false
+		}
+		w.expressions(in.TableName, nil, in.ExpressionAttributeNames, nil)
+		w.item("Key", in.Key)
+		w.text("ProjectionExpression", in.ProjectionExpression)
+		w.flag("ConsistentRead", in.ConsistentRead)
+		w.costs(in.ReturnConsumedCapacity, "")
+	case *dynamodb.QueryInput:
+		if in.AttributesToGet != nil || in.ConditionalOperator != "" || in.KeyConditions != nil || in.QueryFilter != nil {
+			return false
+		}
+		w.expressions(in.TableName, nil, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		w.text("KeyConditionExpression", in.KeyConditionExpression)
+		w.flag("ScanIndexForward", in.ScanIndexForward)
+		w.page(in.IndexName, in.FilterExpression, in.ProjectionExpression, in.ExclusiveStartKey, in.Limit, in.ConsistentRead, in.Select)
+		w.costs(in.ReturnConsumedCapacity, "")
+	case *dynamodb.ScanInput:
+		if in.AttributesToGet != nil || in.ConditionalOperator != "" || in.ScanFilter != nil {
+			return false
+		}
+		w.expressions(in.TableName, nil, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+		w.number("Segment", in.Segment)
+		w.number("TotalSegments", in.TotalSegments)
+		w.page(in.IndexName, in.FilterExpression, in.ProjectionExpression, in.ExclusiveStartKey, in.Limit, in.ConsistentRead, in.Select)
+		w.costs(in.ReturnConsumedCapacity, "")
+	case *dynamodb.BatchGetItemInput:
+		for _, keys := range in.RequestItems {
+			if keys.AttributesToGet != nil {
+				return false
+			}
+		}
+		if in.RequestItems != nil {
+			w.name("RequestItems")
+			object(w, in.RequestItems, (*writer).keys)
+		}
+		w.costs(in.ReturnConsumedCapacity, "")
+	case *dynamodb.BatchWriteItemInput:
+		if in.RequestItems != nil {
+			w.name("RequestItems")
+			object(w, in.RequestItems, (*writer).writes)
+		}
+		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+	case *dynamodb.TransactGetItemsInput:
+		if in.TransactItems != nil {
+			w.begin("TransactItems")
+			for i := range in.TransactItems {
+				w.get(&in.TransactItems[i])
+			}
+			w.end()
+		}
+		w.costs(in.ReturnConsumedCapacity, "")
+	case *dynamodb.TransactWriteItemsInput:
+		if in.TransactItems != nil {
+			w.begin("TransactItems")
+			for i := range in.TransactItems {
+				w.action(&in.TransactItems[i])
+			}
+			w.end()
+		}
+		w.text("ClientRequestToken", in.ClientRequestToken)
+		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+	default:
+		return false
+	}
+	return true
+}
+
+func (w *writer) expressions(table, condition *string, names map[string]string, values map[string]types.AttributeValue) {
+	w.text("TableName", table)
+	w.text("ConditionExpression", condition)
+	w.texts("ExpressionAttributeNames", names)
+	w.item("ExpressionAttributeValues", values)
+}
+
+func (w *writer) returns(values types.ReturnValue, onFailure types.ReturnValuesOnConditionCheckFailure) {
+	choice(w, "ReturnValues", values)
+	choice(w, "ReturnValuesOnConditionCheckFailure", onFailure)
+}
+
+func (w *writer) costs(capacity types.ReturnConsumedCapacity, collections types.ReturnItemCollectionMetrics) {
+	choice(w, "ReturnConsumedCapacity", capacity)
+	choice(w, "ReturnItemCollectionMetrics", collections)
+}
+
+func (w *writer) page(index, filter, projection *string, start map[string]types.AttributeValue, limit *int32, consistent *bool, what types.Select) {
+	w.text("IndexName", index)
+	w.text("FilterExpression", filter)
+	w.text("ProjectionExpression", projection)
+	w.item("ExclusiveStartKey", start)
+	w.number("Limit", limit)
+	w.flag("ConsistentRead", consistent)
+	choice(w, "Select", what)
+}
+
+// keys writes the keys of one table.
+func (w *writer) keys(k types.KeysAndAttributes) {
+	w.b = append(w.b, '{')
+	w.flag("ConsistentRead", k.ConsistentRead)
+	w.texts("ExpressionAttributeNames", k.ExpressionAttributeNames)
+	w.text("ProjectionExpression", k.ProjectionExpression)
+	if k.Keys != nil {
+		w.name("Keys")
+		array(w, k.Keys, func(w *writer, key map[string]types.AttributeValue) { object(w, key, (*writer).value) })
+	}
+	w.close()
+}
+
+// writes writes the writes to one table.
+func (w *writer) writes(all []types.WriteRequest) {
+	w.b = append(w.b, '[')
+	for i := range all {
+		w.element()
+		if put := all[i].PutRequest; put != nil {
+			w.open("PutRequest")
+			w.item("Item", put.Item)
+			w.close()
+		}
+		if del := all[i].DeleteRequest; del != nil {
+			w.open("DeleteRequest")
+			w.item("Key", del.Key)
+			w.close()
+		}
+		w.close()
+	}
+	w.end()
+}
+
+// get writes one read of a transaction.
+func (w *writer) get(it *types.TransactGetItem) {
+	w.element()
+	if g := it.Get; g != nil {
+		w.open("Get")
+		w.expressions(g.TableName, nil, g.ExpressionAttributeNames, nil)
+		w.item("Key", g.Key)
+		w.text("ProjectionExpression", g.ProjectionExpression)
+		w.close()
+	}
+	w.close()
+}
+
+// action writes one action of a transaction.
+func (w *writer) action(it *types.TransactWriteItem) {
+	w.element()
+	if a := it.Put; a != nil {
+		w.open("Put")
+		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
+		w.item("Item", a.Item)
+		w.returns("", a.ReturnValuesOnConditionCheckFailure)
+		w.close()
+	}
+	if a := it.Update; a != nil {
+		w.open("Update")
+		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
+		w.item("Key", a.Key)
+		w.text("UpdateExpression", a.UpdateExpression)
+		w.returns("", a.ReturnValuesOnConditionCheckFailure)
+		w.close()
+	}
+	if a := it.Delete; a != nil {
+		w.open("Delete")
+		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
+		w.item("Key", a.Key)
+		w.returns("", a.ReturnValuesOnConditionCheckFailure)
+		w.close()
+	}
+	if a := it.ConditionCheck; a != nil {
+		w.open("ConditionCheck")
+		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
+		w.item("Key", a.Key)
+		w.returns("", a.ReturnValuesOnConditionCheckFailure)
+		w.close()
+	}
+	w.close()
+}

@@ -1,0 +1,226 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// writer writes JSON. Maps are written in the order of their names.
+type writer struct {
+	b       []byte
+	unknown bool // a value was not written, because it is nil or of a type that is not DynamoDB's
+}
+
+// mostKept is how much memory a writer keeps for its next use. More is left to the garbage collector.
+const mostKept = 256 << 10
+
+var writers = sync.Pool{New: func() any { return new(writer) }}
+
+// finish returns what was written, in memory of its own, and w to the pool.
+func (w *writer) finish() []byte {
+	body := bytes.Clone(w.b)
+	if cap(w.b) <= mostKept {
+		*w = writer{b: w.b[:0]}
+		writers.Put(w)
+	}
+	return body
+}
+
+// next writes the comma before another member or element.
+func (w *writer) next() {
+	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
+		w.b = append(w.b, ',')
+	}
+}
+
+// name writes the name of a member, which needs no escape.
+func (w *writer) name(name string) {
+	w.next()
+	w.b = append(w.b, '"')
+	w.b = append(w.b, name...)
+	w.b = append(w.b, '"', ':')
+}
+
+// open begins a member that is an object.
+func (w *writer) open(name string) {
+	w.name(name)
+	w.b = append(w.b, '{')
+}
+
+func (w *writer) close() { w.b = append(w.b, '}') }
+
+// begin begins a member that is an array.
+func (w *writer) begin(name string) {
+	w.name(name)
+	w.b = append(w.b, '[')
+}
+
+// element begins an element that is an object.
+func (w *writer) element() {
+	w.next()
+	w.b = append(w.b, '{')
+}
+
+func (w *writer) end() { w.b = append(w.b, ']') }
+
+func (w *writer) text(name string, s *string) {
+	if s != nil {
+		w.name(name)
+		w.b = appendText(w.b, *s)
+	}
+}
+
+// choice writes a member with one of several values, unless it is empty.
+func choice[S ~string](w *writer, name string, s S) {
+	if s != "" {
+		w.name(name)
+		w.b = appendText(w.b, string(s))
+	}
+}
+
+func (w *writer) flag(name string, v *bool) {
+	if v != nil {
+		w.name(name)
+		w.b = strconv.AppendBool(w.b, *v)
+	}
+}
+
+func (w *writer) number(name string, n *int32) {
+	if n != nil {
+		w.name(name)
+		w.b = strconv.AppendInt(w.b, int64(*n), 10)
+	}
+}
+
+func (w *writer) texts(name string, m map[string]string) {
+	if m != nil {
+		w.name(name)
+		object(w, m, func(w *writer, s string) { w.b = appendText(w.b, s) })
+	}
+}
+
+func (w *writer) item(name string, m map[string]types.AttributeValue) {
+	if m != nil {
+		w.name(name)
+		object(w, m, (*writer).value)
+	}
+}
+
+// object writes a map.
+func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
+	type member struct {
+		name  string
+		value V
+	}
+	var room [16]member // on the stack
+	var at [16]int
+	members, order := room[:0], at[:0]
+	for name, v := range m {
+		members, order = append(members, member{name, v}), append(order, len(order))
+	}
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(members[x].name, members[y].name) })
+	w.b = append(w.b, '{')
+	for _, i := range order {
+		w.next()
+		w.b = append(appendText(w.b, members[i].name), ':')
+		value(w, members[i].value)
+	}
+	w.b = append(w.b, '}')
+}
+
+// array writes a list.
+func array[V any](w *writer, list []V, value func(*writer, V)) {
+	w.b = append(w.b, '[')
+	for _, v := range list {
+		w.next()
+		value(w, v)
+	}
+	w.b = append(w.b, ']')
+}
+
+func (w *writer) value(v types.AttributeValue) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		w.b = appendText(append(w.b, `{"S":`...), v.Value)
+	case *types.AttributeValueMemberN:
+		w.b = appendText(append(w.b, `{"N":`...), v.Value)
+	case *types.AttributeValueMemberB:
+		w.b = appendBinary(append(w.b, `{"B":`...), v.Value)
+	case *types.AttributeValueMemberBOOL:
+		w.b = strconv.AppendBool(append(w.b, `{"BOOL":`...), v.Value)
+	case *types.AttributeValueMemberNULL:
+		w.b = strconv.AppendBool(append(w.b, `{"NULL":`...), v.Value)
+	case *types.AttributeValueMemberM:
+		w.b = append(w.b, `{"M":`...)
+		object(w, v.Value, (*writer).value)
+	case *types.AttributeValueMemberL:
+		w.b = append(w.b, `{"L":`...)
+		array(w, v.Value, (*writer).value)
+	case *types.AttributeValueMemberSS:
+		w.b = append(w.b, `{"SS":`...)
+		array(w, v.Value, func(w *writer, s string) { w.b = appendText(w.b, s) })
+	case *types.AttributeValueMemberNS:
+		w.b = append(w.b, `{"NS":`...)
+		array(w, v.Value, func(w *writer, s string) { w.b = appendText(w.b, s) })
+	case *types.AttributeValueMemberBS:
+		w.b = append(w.b, `{"BS":`...)
+		array(w, v.Value, func(w *writer, p []byte) { w.b = appendBinary(w.b, p) })
+	default:
+		w.unknown = true
+		return
+	}
+	w.close()
+}
+
+// appendBinary appends p in base 64, or null.
+func appendBinary(b, p []byte) []byte {
+	if p == nil {
+		return append(b, "null"...)
+	}
+	return append(base64.StdEncoding.AppendEncode(append(b, '"'), p), '"')
+}
+
+// escaped are the bytes that do not stand for themselves in a string, and those of characters beyond ASCII.
+var escaped = func() (set [256]bool) {
+	for c := range set {
+		set[c] = c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf
+	}
+	return set
+}()
+
+// appendText appends s as a string. Bytes that are not UTF-8 become U+FFFD.
+func appendText(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0 // of what is not yet written
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !escaped[c] {
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			if r, n := utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
+				i += n - 1
+				continue
+			}
+		}
+		b = append(b, s[start:i]...)
+		switch {
+		case c >= utf8.RuneSelf:
+			b = append(b, "\ufffd"...)
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+		start = i + 1
+	}
+	return append(append(b, s[start:]...), '"')
+}
