@@ -176,7 +176,7 @@ func TestRequests_AgreeWithTheSDK(t *testing.T) {
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 2))
 	var c Call
 	written := 0
-	n := testsize.Pick(3000, 300_000)
+	n := testsize.Pick(2000, 100_000)
 	for range n {
 		op := inputs[r.IntN(len(inputs))]
 		in := op.in()
