@@ -48,7 +48,12 @@ type asked = map[string]types.KeysAndAttributes
 func byTable(keys []Key, consistent bool) asked {
 	wanted := asked{}
 	for _, k := range keys {
-		wanted[k.Table] = types.KeysAndAttributes{Keys: append(wanted[k.Table].Keys, k.Key), ConsistentRead: &consistent}
+		of, ok := wanted[k.Table]
+		if !ok {
+			of = types.KeysAndAttributes{Keys: make([]item.Item, 0, len(keys)), ConsistentRead: &consistent}
+		}
+		of.Keys = append(of.Keys, k.Key)
+		wanted[k.Table] = of
 	}
 	return wanted
 }
