@@ -79,12 +79,13 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 type identities struct {
 	numbers map[string]int      // by identity
 	names   map[string][]string // the key attributes of each table
-	texts   strings.Builder     // of all identities: one string for each would be an allocation
+	texts   strings.Builder     // all identities: one string for each would be an allocation
 	id      []byte
+	room    int // how many items may come
 }
 
-func newIdentities(n int) identities {
-	return identities{numbers: make(map[string]int, n), names: make(map[string][]string, 1)}
+func newIdentities(room int) identities {
+	return identities{numbers: make(map[string]int, room), names: make(map[string][]string, 1), room: room}
 }
 
 // number returns the number of the item with a primary key. first reports whether it is new.
@@ -97,6 +98,9 @@ func (x *identities) number(table string, key item.Item) (n int, first bool) {
 		return n, false
 	}
 	at := x.texts.Len()
+	if at == 0 {
+		x.texts.Grow(x.room * len(x.id)) // most identities are of about the same length
+	}
 	x.texts.Write(x.id)
 	n = len(x.numbers)
 	x.numbers[x.texts.String()[at:]] = n
