@@ -19,7 +19,10 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
+// hidden is a state that cannot be stored: its field is not exported.
 type hidden struct{ count int }
+
+var _ = hidden{count: 1}
 
 func TestNew_RejectsASecondDefinitionOfAName(t *testing.T) {
 	t.Parallel()

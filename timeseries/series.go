@@ -10,9 +10,8 @@ import (
 )
 
 type (
-	handle    = core.Handle
-	forAppend = opt.ForAppend
-	forStore  = opt.ForStore
+	handle   = core.Handle
+	forStore = opt.ForStore
 )
 
 // Series appends to and reads the time series of type T. It is safe for concurrent use.

@@ -173,7 +173,6 @@ type (
 	ForScan     struct{ Do func(*Scan) }
 	ForList     struct{ Do func(*List) }
 	ForGuard    struct{ Do func(*Guard) }
-	ForAppend   struct{ Do func(*Append) }
 	ForCreate   struct{ Do func(*Create) }
 	ForRestore  struct{ Do func(*Restore) }
 	ForWrite    struct{ Do func(*Write) }
@@ -216,8 +215,6 @@ func (o ForGuard) create(s *Create)   { apply(o.Do, &s.Guard, s) }
 func (o ForGuard) restore(s *Restore) { apply(o.Do, &s.Guard, s) }
 func (o ForGuard) write(s *Write)     { apply(o.Do, &s.Guard, s) }
 func (o ForGuard) update(s *Update)   { apply(o.Do, &s.Guard, s) }
-
-func (o ForAppend) append(s *Append) { apply(o.Do, s, s) }
 
 func (o ForCreate) create(s *Create)   { apply(o.Do, s, s) }
 func (o ForCreate) restore(s *Restore) { apply(o.Do, &s.Create, s) }
