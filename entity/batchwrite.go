@@ -33,11 +33,11 @@ type BatchOp interface {
 
 // batchOp is a write without conditions.
 type batchOp struct {
-	c     *core.Core
-	verb  string
-	key   item.Item
-	build func(plan.Input) (item.Item, error) // nil: the item is deleted
-	err   error
+	c    *core.Core
+	verb string
+	key  item.Item
+	base item.Item // what the item is made of; nil: the item is deleted
+	err  error
 }
 
 func (o *batchOp) batched() *batchOp { return o }
@@ -45,8 +45,8 @@ func (o *batchOp) batched() *batchOp { return o }
 // write returns the request that the op makes at the time of in.
 func (o *batchOp) write(in plan.Input) (w exec.BatchWrite, err error) {
 	w = exec.BatchWrite{Table: o.c.Table, Key: o.key}
-	if err = o.err; err == nil && o.build != nil {
-		w.Put, err = o.build(in)
+	if err = o.err; err == nil && o.base != nil {
+		w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), in)
 	}
 	return w, err
 }
@@ -65,8 +65,8 @@ func (o *batchOp) String() string {
 }
 
 func batchPut(c *core.Core, verb string, v reflect.Value) *batchOp {
-	key, build, err := plan.NewBatchPut(c.Schema, verb, c.Table, v)
-	return &batchOp{c: c, verb: verb, key: key, build: build, err: err}
+	key, base, err := plan.NewBatchPut(c.Schema, v)
+	return &batchOp{c: c, verb: verb, key: key, base: base, err: err}
 }
 
 func batchDelete(c *core.Core, verb string, v reflect.Value) *batchOp {
@@ -75,9 +75,10 @@ func batchDelete(c *core.Core, verb string, v reflect.Value) *batchOp {
 }
 
 // firstPlaces returns the numbers from 0 to n-1.
-func firstPlaces(n int) (places []int) {
-	for i := range n {
-		places = append(places, i)
+func firstPlaces(n int) []int {
+	places := make([]int, n)
+	for i := range places {
+		places[i] = i
 	}
 	return places
 }
@@ -86,17 +87,20 @@ func firstPlaces(n int) (places []int) {
 type outgoing struct {
 	writes []exec.BatchWrite
 	from   []int // position of each write among the caller's values
-	at     map[string]int
+	known  identities
+}
+
+func newOutgoing(n int) *outgoing {
+	return &outgoing{writes: make([]exec.BatchWrite, 0, n), from: make([]int, 0, n), known: newIdentities(n)}
 }
 
 func (o *outgoing) add(i int, w exec.BatchWrite) {
-	id := itemID(w.Table, w.Key)
-	if at, taken := o.at[id]; taken {
-		o.writes[at], o.from[at] = w, i
+	at, first := o.known.number(w.Table, w.Key)
+	if first {
+		o.writes, o.from = append(o.writes, w), append(o.from, i)
 		return
 	}
-	o.at[id] = len(o.writes)
-	o.writes, o.from = append(o.writes, w), append(o.from, i)
+	o.writes[at], o.from[at] = w, i
 }
 
 // places returns the positions, among the caller's values, of the given writes, in order.
@@ -109,8 +113,6 @@ func (o *outgoing) places(writes []int) []int {
 	return places
 }
 
-func newOutgoing() *outgoing { return &outgoing{at: map[string]int{}} }
-
 // among returns the values at places.
 func among[V any](vs []V, places []int) (picked []V) {
 	for _, i := range places {
@@ -119,12 +121,15 @@ func among[V any](vs []V, places []int) (picked []V) {
 	return picked
 }
 
+// batched returns the write of op i at the time of in.
+type batched func(i int, in plan.Input) (exec.BatchWrite, error)
+
 // writeAll prepares all n ops before it sends any; wrong adds to an error which op it is about. left has the positions
 // of the ops that were not, or perhaps not, written, in order.
-func writeAll(ctx context.Context, r *exec.Runner, n int, op func(int) *batchOp, wrong func(int, error) error) (left []int, err error) {
-	out, now := newOutgoing(), r.Clock().UTC()
+func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
+	out, now := newOutgoing(n), r.Clock().UTC()
 	for i := range n {
-		w, err := op(i).write(plan.Input{Now: now, WriteID: r.NewID()})
+		w, err := op(i, plan.Input{Now: now, WriteID: r.NewID()})
 		if err != nil {
 			return firstPlaces(n), wrong(i, err)
 		}
@@ -136,7 +141,7 @@ func writeAll(ctx context.Context, r *exec.Runner, n int, op func(int) *batchOp,
 
 // writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in
 // order.
-func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Batch, op func(int) *batchOp) (left []int, err error) {
+func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Batch, op batched) (left []int, err error) {
 	left = firstPlaces(n)
 	err = c.Measure(ctx, verb, "", func(ctx context.Context) error {
 		if err := plan.CheckBatch(c.Schema, spec); err != nil {
@@ -158,7 +163,13 @@ func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.B
 // *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(i int) *batchOp { return batchPut(c, "PutMany", reflect.ValueOf(vs[i])) })
+	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(i int, in plan.Input) (w exec.BatchWrite, err error) {
+		w.Table = c.Table
+		if w.Key, w.Put, err = plan.NewBatchPut(c.Schema, reflect.ValueOf(&vs[i]).Elem()); err == nil {
+			w.Put, err = plan.BatchItem(c.Schema, w.Key, w.Put, in)
+		}
+		return w, err
+	})
 	return among(vs, left), err
 }
 
@@ -166,7 +177,11 @@ func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (un
 // Batches, unwritten and errors are as in [Store.PutMany].
 func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(i int) *batchOp { return batchDelete(c, "DeleteMany", reflect.ValueOf(keys[i])) })
+	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(i int, _ plan.Input) (w exec.BatchWrite, err error) {
+		w.Table = c.Table
+		w.Key, _, err = bind.Key(c.Schema, reflect.ValueOf(&keys[i]).Elem())
+		return w, err
+	})
 	return among(keys, left), err
 }
 
@@ -213,7 +228,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
 	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
-		left, err := writeAll(ctx, db.runner, len(ops), func(i int) *batchOp { return ops[i].batched() }, func(i int, err error) error {
+		left, err := writeAll(ctx, db.runner, len(ops), func(i int, in plan.Input) (exec.BatchWrite, error) { return ops[i].batched().write(in) }, func(i int, err error) error {
 			b := ops[i].batched()
 			return fmt.Errorf("op %d: %w", i, b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err))
 		})

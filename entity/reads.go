@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
@@ -66,12 +67,51 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	if dst == nil {
 		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
-	l := newLoading(c, reflect.ValueOf(*dst), opt.Gets(opts))
+	l := newLoading(c, reflect.ValueOf(dst).Elem(), opt.Gets(opts))
 	l.decode = func(it wire.Item) (func(), error) {
 		v := new(T)
 		return func() { *dst = *v }, c.ReadBy(&c.Schema.Codec, it, v)
 	}
 	return l
+}
+
+// identities numbers items from 0, each once.
+type identities struct {
+	numbers map[string]int      // by identity
+	names   map[string][]string // the key attributes of each table
+	texts   strings.Builder     // all identities: one string for each would be an allocation
+	id      []byte
+	room    int // how many items may come
+}
+
+func newIdentities(room int) identities {
+	return identities{numbers: make(map[string]int, room), names: make(map[string][]string, 1), room: room}
+}
+
+// number returns the number of the item with a primary key. first reports whether it is new.
+func (x *identities) number(table string, key item.Item) (n int, first bool) {
+	if x.names[table] == nil {
+		x.names[table] = slices.Sorted(maps.Keys(key))
+	}
+	n, ok := x.find(table, wire.Of(key))
+	if ok {
+		return n, false
+	}
+	at := x.texts.Len()
+	if at == 0 {
+		x.texts.Grow(x.room * len(x.id)) // most identities are of about the same length
+	}
+	x.texts.Write(x.id)
+	n = len(x.numbers)
+	x.numbers[x.texts.String()[at:]] = n
+	return n, true
+}
+
+// find returns the number of an item, if it has one.
+func (x *identities) find(table string, it wire.Item) (n int, ok bool) {
+	x.id = item.AppendKey(append(append(x.id[:0], table...), 0), it, x.names[table])
+	n, ok = x.numbers[string(x.id)]
+	return n, ok
 }
 
 // readItems is the items of loads, each once. A missing one is the zero Item.
@@ -85,30 +125,21 @@ func (r readItems) of(i int) wire.Item { return r.items[r.at[i]] }
 
 // readAll reads the items of loads, each once. The caller releases them.
 func readAll(ctx context.Context, r *exec.Runner, loads []loading) (readItems, error) {
-	got := readItems{at: make([]int, len(loads))}
-	places, names := make(map[string]int, len(loads)), map[string][]string{} // by identity; the key attributes of each table
-	var id []byte
-	identify := func(table string, it wire.Item) {
-		id = item.AppendKey(append(append(id[:0], table...), 0), it, names[table])
-	}
+	got := readItems{items: make([]wire.Item, 0, len(loads)), at: make([]int, len(loads))}
+	known, keys := newIdentities(len(loads)), make([]exec.Key, 0, len(loads))
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
-		var keys []exec.Key
-		for i, l := range loads {
-			if names[l.key.Table] == nil {
-				names[l.key.Table] = slices.Sorted(maps.Keys(l.key.Key))
+		keys = keys[:0]
+		for i := range loads {
+			if l := &loads[i]; l.spec.Strong == strong {
+				at, first := known.number(l.key.Table, l.key.Key)
+				if first {
+					got.items, keys = append(got.items, wire.Item{}), append(keys, l.key)
+				}
+				got.at[i] = at
 			}
-			identify(l.key.Table, wire.Of(l.key.Key))
-			at, asked := places[string(id)]
-			if !asked && l.spec.Strong == strong {
-				at = len(got.items)
-				places[string(id)] = at
-				got.items, keys = append(got.items, wire.Item{}), append(keys, l.key)
-			}
-			got.at[i] = at
 		}
 		err := r.FindMany(ctx, keys, strong, func(table string, it wire.Item) {
-			identify(table, it)
-			if at, ok := places[string(id)]; ok {
+			if at, ok := known.find(table, it); ok {
 				got.items[at] = it
 			}
 		})
@@ -164,7 +195,7 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 // request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
 	found := make([]*T, len(keys))
-	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(keys[i]) }, opt.Reads(opts),
+	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(&keys[i]).Elem() }, opt.Reads(opts),
 		func() any { return new(T) }, func(i int, v any) { found[i] = v.(*T) })
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 	if err != nil {
 		return nil, err
 	}
-	ev := &event{c: c, e: e, primary: primary, carried: parts}
+	ev := &event{c: c, e: e, primary: primary, carried: item.Clone(parts)}
 	var missing []error
 	for _, a := range s.Attrs {
 		if !a.Append && a != e.orderBy {

@@ -3,8 +3,6 @@ package bind
 import (
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -25,13 +23,13 @@ const (
 	appended               // as mayCreate, but unknown keys are left to other writes
 )
 
-// checkIndexBytes rejects an index key that is too long for DynamoDB.
-func checkIndexBytes(s *schema.Schema, k *schema.KeyDef, av types.AttributeValue, sortKey bool) error {
+// checkIndexBytes rejects an index key of n bytes, if that is too long for DynamoDB.
+func checkIndexBytes(s *schema.Schema, k *schema.KeyDef, n int, sortKey bool) error {
 	limit := layout.MaxPartitionKey
 	if sortKey {
 		limit = layout.MaxSortKey
 	}
-	if n := keyBytes(av); n > limit {
+	if n > limit {
 		return TooLarge(s, "the index key %s is %d bytes long, %d are allowed", k, n, limit)
 	}
 	return nil
@@ -46,7 +44,7 @@ func indexText(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool) (
 	if len(missing) > 0 {
 		return "", nil
 	}
-	return text, checkIndexBytes(s, k, item.S(text), sortKey)
+	return text, checkIndexBytes(s, k, len(text), sortKey)
 }
 
 // isIndexSortKey reports whether k is the sort key of an index.
@@ -160,7 +158,7 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 		if !k.Written() {
 			for _, a := range k.Native {
 				c := touched[a.Name]
-				if err := checkIndexBytes(s, k, c.Value, isIndexSortKey(s, k)); err != nil && len(c.Path) == 1 {
+				if err := checkIndexBytes(s, k, keyBytes(c.Value), isIndexSortKey(s, k)); err != nil && len(c.Path) == 1 {
 					return nil, false, err
 				}
 			}
@@ -183,7 +181,7 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 			// No part of the key changes, or the item is new and lacks a part.
 		case once != nil && !partly && Copies(k) && writtenOnce(once):
 			c := copyOnce(k, once, touched[once.Name])
-			if err := checkIndexBytes(s, k, c.Value, isIndexSortKey(s, k)); err != nil {
+			if err := checkIndexBytes(s, k, keyBytes(c.Value), isIndexSortKey(s, k)); err != nil {
 				return nil, false, err
 			}
 			extra = append(extra, c)
@@ -262,7 +260,7 @@ func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
 // checkNative rejects index key attributes that are too long for DynamoDB.
 func checkNative(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool) error {
 	for _, a := range k.Native {
-		if err := checkIndexBytes(s, k, it[a.Name], sortKey); err != nil {
+		if err := checkIndexBytes(s, k, keyBytes(it[a.Name]), sortKey); err != nil {
 			return err
 		}
 	}

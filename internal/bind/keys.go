@@ -60,21 +60,24 @@ func keyBytes(av types.AttributeValue) int {
 
 func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
 
-// primaryOf composes the primary key from stored attributes.
-func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
-	primary := item.Item{}
+// primaryOf composes the primary key from its parts. A key without a template is its parts.
+func primaryOf(s *schema.Schema, parts item.Item) (item.Item, error) {
+	primary := parts
+	if s.PK.Native == nil || s.SK != nil && s.SK.Native == nil {
+		primary = make(item.Item, 2)
+	}
 	for i, k := range []*schema.KeyDef{s.PK, s.SK} {
 		if k == nil {
 			continue
 		}
 		if k.Native != nil {
 			a := k.Native[0]
-			if item.Absent(it[a.Name]) {
+			if item.Absent(parts[a.Name]) {
 				return nil, Invalid(s, CodeKeyPart, a, "the key part is missing")
 			}
-			primary[a.Name] = it[a.Name]
+			primary[a.Name] = parts[a.Name]
 		} else {
-			text, missing, err := k.Template.Compose(it)
+			text, missing, err := k.Template.Compose(parts)
 			if err != nil {
 				return nil, KeyError(s, err)
 			}
@@ -94,18 +97,24 @@ func primaryOf(s *schema.Schema, it item.Item) (item.Item, error) {
 	return primary, nil
 }
 
-// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored.
+// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored. It can
+// be the same map as primary, so neither may be changed.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
+	return keyOf(s, func(a *schema.Attr) (types.AttributeValue, error) { return EncodeAttr(s, a, v) })
+}
+
+// keyOf is Key for a value whose key parts encoded returns.
+func keyOf(s *schema.Schema, encoded func(*schema.Attr) (types.AttributeValue, error)) (primary, parts item.Item, err error) {
 	if s.Unopened != nil {
 		return nil, nil, s.Unopened
 	}
-	parts = item.Item{}
+	parts = make(item.Item, 2)
 	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
 		if k == nil {
 			continue
 		}
 		for _, a := range k.Parts {
-			av, err := EncodeAttr(s, a, v)
+			av, err := encoded(a)
 			if err != nil {
 				return nil, nil, err
 			}

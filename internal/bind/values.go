@@ -79,6 +79,30 @@ func Item(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, chang
 	if err != nil {
 		return nil, CodecError(s, v, err)
 	}
+	return written(s, v, it, skip, changes)
+}
+
+// KeyAndItem returns the results of Key and of Item, without skip and changes. It encodes the key parts once.
+func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
+	if s.Unopened != nil {
+		return nil, nil, nil, s.Unopened
+	}
+	it, wrong := s.Codec.Encode(v)
+	if wrong != nil { // mistakes in the key are reported first
+		if primary, parts, err = Key(s, v); err == nil {
+			err = CodecError(s, v, wrong)
+		}
+		return primary, parts, nil, err
+	}
+	primary, parts, err = keyOf(s, func(a *schema.Attr) (types.AttributeValue, error) { return it[a.Name], nil })
+	if err == nil {
+		it, err = written(s, v, it, nil, nil)
+	}
+	return primary, parts, it, err
+}
+
+// written makes v, encoded as it, what Item returns.
+func written(s *schema.Schema, v reflect.Value, it item.Item, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
 	var wrong []error
 	for _, a := range s.Attrs {
 		if c := ChangeOf(changes, a.Name); c != nil {

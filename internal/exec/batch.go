@@ -48,7 +48,12 @@ type asked = map[string]types.KeysAndAttributes
 func byTable(keys []Key, consistent bool) asked {
 	wanted := asked{}
 	for _, k := range keys {
-		wanted[k.Table] = types.KeysAndAttributes{Keys: append(wanted[k.Table].Keys, k.Key), ConsistentRead: &consistent}
+		of, ok := wanted[k.Table]
+		if !ok {
+			of = types.KeysAndAttributes{Keys: make([]item.Item, 0, len(keys)), ConsistentRead: &consistent}
+		}
+		of.Keys = append(of.Keys, k.Key)
+		wanted[k.Table] = of
 	}
 	return wanted
 }
@@ -194,7 +199,11 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 	for idle := 0; ; {
 		requests := map[string][]types.WriteRequest{}
 		for _, k := range b.left {
-			requests[writes[k].Table] = append(requests[writes[k].Table], writes[k].request())
+			of, ok := requests[writes[k].Table]
+			if !ok {
+				of = make([]types.WriteRequest, 0, len(b.left))
+			}
+			requests[writes[k].Table] = append(of, writes[k].request())
 		}
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // can be repeated like a read

@@ -82,7 +82,7 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 		}
 		fv = fv.Elem()
 	}
-	t := fv.Convert(timeType).Interface().(time.Time)
+	t := timeOf(fv)
 	if t.IsZero() && f.OmitEmpty {
 		return nil, nil
 	}
@@ -179,6 +179,16 @@ func (c *Codec) timeOutOfRange(it Item, typ reflect.Type) error {
 func kindOf(av types.AttributeValue) string {
 	name := reflect.TypeOf(av).String()
 	return name[strings.LastIndex(name, "Member")+len("Member"):]
+}
+
+// timeOf returns the time in fv, which it does not copy to the heap if it can be addressed.
+func timeOf(fv reflect.Value) time.Time {
+	if fv.CanAddr() {
+		if at, ok := fv.Addr().Interface().(*time.Time); ok {
+			return *at
+		}
+	}
+	return fv.Convert(timeType).Interface().(time.Time)
 }
 
 func setTime(fv reflect.Value, t time.Time) {

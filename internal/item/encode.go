@@ -44,9 +44,46 @@ func ownEncoding(t reflect.Type) bool {
 	return t.Implements(marshalerType) || p.Implements(marshalerType) || t.Implements(numbererType) || p.Implements(numbererType)
 }
 
+// values allocates texts and numbers of one item, several together, since an item is kept or dropped as a whole. A nil
+// *values allocates each alone.
+type values struct {
+	texts   []types.AttributeValueMemberS
+	numbers []types.AttributeValueMemberN
+}
+
+// Texts and numbers that are allocated together.
+const (
+	textsTogether   = 8
+	numbersTogether = 4
+)
+
+func (a *values) text(s string) types.AttributeValue {
+	if a == nil {
+		return S(s)
+	}
+	if len(a.texts) == 0 {
+		a.texts = make([]types.AttributeValueMemberS, textsTogether)
+	}
+	av := &a.texts[0]
+	a.texts, av.Value = a.texts[1:], s
+	return av
+}
+
+func (a *values) number(text string) types.AttributeValue {
+	if a == nil {
+		return N(text)
+	}
+	if len(a.numbers) == 0 {
+		a.numbers = make([]types.AttributeValueMemberN, numbersTogether)
+	}
+	av := &a.numbers[0]
+	a.numbers, av.Value = a.numbers[1:], text
+	return av
+}
+
 // plain encodes v as attributevalue does, without its search for methods and tags. It returns nil for an empty value
 // under omitempty.
-func plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
+func (a *values) plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
 	k := v.Kind()
 	if k == reflect.Pointer || k == reflect.Slice {
 		switch {
@@ -57,17 +94,17 @@ func plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
 		case k == reflect.Slice:
 			return &types.AttributeValueMemberB{Value: bytes.Clone(v.Bytes())}
 		}
-		return plain(v.Elem(), false) // a pointer to zero is a value
+		return a.plain(v.Elem(), false) // a pointer to zero is a value
 	}
 	switch {
 	case omitEmpty && (v.IsZero() || v.CanFloat() && v.Float() == 0): // also if it is minus zero
 		return nil
 	case k == reflect.String:
-		return S(v.String())
+		return a.text(v.String())
 	case k == reflect.Bool:
 		return &types.AttributeValueMemberBOOL{Value: v.Bool()}
 	}
-	return N(numberText(v))
+	return a.number(numberText(v))
 }
 
 func numberText(v reflect.Value) string {
@@ -168,13 +205,13 @@ func (c *Codec) marshal(holder reflect.Value) (types.AttributeValue, error) {
 	return it["V"], err
 }
 
-// encode encodes the value v of f. It returns nil if the tag leaves it out.
-func (f *field) encode(c *Codec, v reflect.Value) (types.AttributeValue, error) {
+// encode encodes the value v of f, in the memory of a. It returns nil if the tag leaves it out.
+func (f *field) encode(c *Codec, v reflect.Value, a *values) (types.AttributeValue, error) {
 	switch f.form {
 	case byMarshal:
 		return c.marshal(holderOf(v, f.options))
 	case asPlain:
-		return plain(v, f.omitEmpty), nil
+		return a.plain(v, f.omitEmpty), nil
 	}
 	switch {
 	case v.IsNil() && f.omitEmpty:
@@ -202,13 +239,13 @@ func (f *field) encode(c *Codec, v reflect.Value) (types.AttributeValue, error) 
 			if name == "" {
 				return c.marshal(holderOf(v, f.options)) // an error
 			}
-			m[name] = plain(entries.Value(), false)
+			m[name] = a.plain(entries.Value(), false)
 		}
 		return &types.AttributeValueMemberM{Value: m}, nil
 	}
 	list := make([]types.AttributeValue, v.Len())
 	for i := range list {
-		list[i] = plain(v.Index(i), false)
+		list[i] = a.plain(v.Index(i), false)
 	}
 	return &types.AttributeValueMemberL{Value: list}, nil
 }
@@ -217,7 +254,7 @@ func (f *field) encode(c *Codec, v reflect.Value) (types.AttributeValue, error) 
 // the options make the value absent.
 func (c *Codec) EncodeValue(v reflect.Value, options string) (av types.AttributeValue, err error) {
 	if (options == "" || options == ",omitempty") && factsOf(v.Type()).plain {
-		av = plain(v, options != "")
+		av = (*values)(nil).plain(v, options != "")
 	} else {
 		holder := holderOf(v, options)
 		if err := checkValue(holder, 0); err != nil {
@@ -253,6 +290,7 @@ func (c *Codec) marshalMap(v reflect.Value) (Item, error) {
 // encodeFields encodes the fields of v, except those that the codec encodes itself.
 func (c *Codec) encodeFields(v reflect.Value, fields []field) (Item, error) {
 	it := make(Item, len(fields)+4) // room for keys and hidden attributes
+	var together values
 	for i := range fields {
 		f := &fields[i]
 		if f.time && slices.ContainsFunc(c.Times, func(t TimeField) bool { return t.Attr == f.attr }) || len(c.Texts) > 0 && c.textField(f.attr) != nil {
@@ -262,7 +300,7 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field) (Item, error) {
 		if !ok {
 			continue
 		}
-		av, err := f.encode(c, fv)
+		av, err := f.encode(c, fv, &together)
 		switch {
 		case err != nil:
 			return nil, err

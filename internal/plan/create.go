@@ -24,14 +24,18 @@ func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, err
 	return it, bind.CheckSize(s, it)
 }
 
-// newItem applies changes to base and completes it as a new item: with version 1, or the version after those of
-// earlier lives, and with both timestamps.
+// newItem applies changes to base and completes it as a new item.
 func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Item, error) {
-	s := op.Schema
-	it, err := apply(s, base, changes)
+	it, err := apply(op.Schema, base, changes)
 	if err != nil {
 		return nil, err
 	}
+	return completeNew(op.Schema, op.Key, it, changes, in)
+}
+
+// completeNew completes it, to which changes are applied, as a new item: with version 1, or the version after those of
+// earlier lives, and with both timestamps.
+func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change, in Input) (item.Item, error) {
 	for _, a := range []*schema.Attr{s.CreatedAt, s.UpdatedAt} {
 		if a == nil {
 			continue
@@ -46,7 +50,7 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 	if err := setNewExpiry(s, it, changes, in); err != nil {
 		return nil, err
 	}
-	return complete(s, op.Key, it, in)
+	return complete(s, primary, it, in)
 }
 
 // created returns the step that creates it.
@@ -67,13 +71,12 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
-	op, _ := newOp(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
+	op := newKeyless(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
 	if op.Err != nil {
 		return op
 	}
-	base, err := bind.Item(s, v, nil, nil)
-	if err != nil {
-		op.Err = err
+	var base item.Item
+	if op.Key, op.Parts, base, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
 		return op
 	}
 	user, err := bind.Conditions(s, spec.If)
@@ -122,17 +125,18 @@ func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	return nil
 }
 
-// NewBatchPut checks v. It returns its primary key and a function that makes the item for a time and a write id.
-func NewBatchPut(s *schema.Schema, verb, table string, v reflect.Value) (key item.Item, make func(Input) (item.Item, error), err error) {
-	op, _ := newOp(s, table, verb, v, opt.Write{})
-	if op.Err != nil {
-		return nil, nil, op.Err
-	}
-	base, err := bind.Item(s, v, nil, nil)
+// NewBatchPut checks v. It returns its primary key and what [BatchItem] makes the item of.
+func NewBatchPut(s *schema.Schema, v reflect.Value) (key, base item.Item, err error) {
+	key, _, base, err = bind.KeyAndItem(s, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	return op.Key, func(in Input) (item.Item, error) { return op.newItem(base, nil, in) }, nil
+	return key, base, nil
+}
+
+// BatchItem completes base, which it changes, as the item that a batch writes.
+func BatchItem(s *schema.Schema, key, base item.Item, in Input) (item.Item, error) {
+	return completeNew(s, key, base, nil, in)
 }
 
 // BatchText prints one write of a batch.

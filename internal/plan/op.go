@@ -238,17 +238,25 @@ func imageOf(op *Op, from opt.Image) (item.Item, error) {
 	return image, nil
 }
 
-// newOp starts an operation on the item with the key of v. It also returns the key parts.
-func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
+// newKeyless starts an operation on the item of v, whose key the caller sets.
+func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) *Op {
 	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if err := spec.Err(); err != nil {
 		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", err)
+		return op
+	}
+	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err == nil {
+		op.returnOld(spec)
+	}
+	return op
+}
+
+// newOp starts an operation on the item with the key of v. It also returns the key parts.
+func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
+	op := newKeyless(s, table, verb, v, spec)
+	if op.Err != nil {
 		return op, nil
 	}
-	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
-		return op, nil
-	}
-	op.returnOld(spec)
 	primary, parts, err := bind.Key(s, v)
 	op.Key, op.Err, op.Parts = primary, err, parts
 	if err == nil && spec.From != nil {

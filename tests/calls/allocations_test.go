@@ -2,6 +2,11 @@ package calls_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -45,7 +50,8 @@ type sample struct {
 // answers is a client without a network. It gives every write and read the same item.
 type answers struct {
 	entity.Client
-	item map[string]types.AttributeValue
+	item  map[string]types.AttributeValue
+	batch []map[string]types.AttributeValue
 }
 
 func (a answers) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
@@ -68,6 +74,19 @@ func (a answers) TransactWriteItems(context.Context, *dynamodb.TransactWriteItem
 	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
+// BatchGetItem answers with as many items as it is asked for.
+func (a answers) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}}
+	for table, keys := range in.RequestItems {
+		out.Responses[table] = a.batch[:len(keys.Keys)]
+	}
+	return out, nil
+}
+
+func (a answers) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	return &dynamodb.BatchWriteItemOutput{}, nil
+}
+
 // What one call allocates in this module. The client's part is its answer, one or two allocations. A bound leaves room for
 // other versions of Go; lower it when a call gets cheaper.
 func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
@@ -79,7 +98,13 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 		"price": n("9.5"), "paid": &types.AttributeValueMemberBOOL{Value: true}, "tags": &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
 		"createdAt": s("2026-01-01T00:00:00.000000000Z"), "updatedAt": s("2026-01-01T00:00:00.000000000Z"),
 	}
-	db := entity.Must(entity.Open(answers{item: orderItem}, entity.Config{Table: "app"}))
+	var batch []map[string]types.AttributeValue
+	for i := range 100 {
+		it := maps.Clone(orderItem)
+		it["sk"], it["number"] = s(fmt.Sprintf("$app#v1#order#%019d", i+1)), n(strconv.Itoa(i+1))
+		batch = append(batch, it)
+	}
+	db := entity.Must(entity.Open(answers{item: orderItem, batch: batch}, entity.Config{Table: "app"}))
 	orders := entity.Must(entity.New[order](db))
 	sampleItem := map[string]types.AttributeValue{
 		"pk": s("$app#v1#sample#d"), "sk": s("$app#v1#sample"), "__edd_e__": s("Sample"), "_w": s("w"),
@@ -92,25 +117,42 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 	second := o
 	second.Number = 8
 	id := order{Customer: "c", Number: 7}
+	var values []order
+	for i := range 100 {
+		each := o
+		each.Number = i + 1
+		values = append(values, each)
+	}
 	for _, verb := range []struct {
 		name  string
 		bound float64
 		call  func() error
 	}{
-		{"Create", 110, func() error { _, err := orders.Create(ctx, o); return err }},
-		{"Put", 160, func() error { _, err := orders.Put(ctx, o); return err }},
-		{"Get", 45, func() error { _, err := orders.Get(ctx, id); return err }},
-		{"Update", 115, func() error {
+		{"Create", 90, func() error { _, err := orders.Create(ctx, o); return err }},
+		{"Put", 145, func() error { _, err := orders.Put(ctx, o); return err }},
+		{"Get", 32, func() error { _, err := orders.Get(ctx, id); return err }},
+		{"Update", 102, func() error {
 			_, err := orders.Update(ctx, id, entity.Set(&f.Note, &note), entity.Add(&f.Count, 1), entity.Set(&f.Paid, true))
 			return err
 		}},
-		{"Upsert", 170, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
+		{"Upsert", 155, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
 		{"Delete", 42, func() error { return orders.Delete(ctx, id) }},
-		{"Append", 138, func() error {
+		{"Append", 124, func() error {
 			_, err := series.Append(ctx, sample{Device: "d", At: due, Value: 9.5, Unit: &note})
 			return err
 		}},
-		{"Transact of 2", 245, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
+		{"GetMany of 100", 1800, func() error {
+			found, err := orders.GetMany(ctx, values)
+			if err == nil && slices.Contains(found, nil) {
+				err = errors.New("an item was not found")
+			}
+			return err
+		}},
+		{"PutMany of 25", 1150, func() error {
+			_, err := orders.PutMany(ctx, values[:25], entity.Unconditional())
+			return err
+		}},
+		{"Transact of 2", 200, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
 	} {
 		require.NoError(t, verb.call(), verb.name)
 		got := testing.AllocsPerRun(200, func() {
