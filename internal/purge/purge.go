@@ -129,7 +129,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 // pages reads the current item and its related items, including expired ones and those of features that are no longer
 // declared. Only a short first page is read at first, because the rest is read again once the item is gone.
 func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, error] {
-	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
+	if !p.hasRelated() {
 		return func(yield func([]item.Item, error) bool) {
 			it, err := p.Runner.Get(ctx, p.Table, p.Key, true)
 			yield([]item.Item{it}, err)
@@ -148,11 +148,17 @@ func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, er
 	}
 }
 
+// hasRelated reports whether the item can have copies, snapshots and events.
+func (p *Purge) hasRelated() bool { return p.Schema.SK != nil && p.Schema.SK.Prefixed }
+
 // sort separates the items of a page. It leaves out what does not belong to the item.
 func (p *Purge) sort(page []item.Item) (current item.Item, copies, rest []item.Item) {
 	for _, it := range page {
 		switch suffix, ok := layout.Suffix(p.Schema, p.Key, it); {
-		case it == nil || !ok:
+		case it == nil:
+		case !p.hasRelated(): // the sort key need not be a text
+			current = it
+		case !ok:
 		case suffix == "":
 			current = it
 		case strings.HasPrefix(suffix, schema.CopyInfix):
