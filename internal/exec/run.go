@@ -105,6 +105,9 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 			result, err := step.Done(got.returned)
 			return result, nil, err
 		}
+		if got.ambiguous && op.Unsure != nil {
+			op.Unsure()
+		}
 		v := resolution(step, got.failures)
 		certain := !got.ambiguous || op.SoleWriter
 		switch {

@@ -245,7 +245,7 @@ func chunk(all []owned) int {
 // transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
 // as it was read, because a new life may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true, Unsure: p.deleted.maybe}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	result, err := p.Runner.Run(ctx, op)
 	return result.Skipped, err
@@ -363,7 +363,7 @@ func fitting(list []item.Item) int {
 // removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
 // those that are gone are as they should be: the others are removed without them.
 func (p *Purge) removal(list []item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true, Unsure: p.deleted.maybe}
 	op.Plan = func(plan.Input) (plan.Step, error) { return p.removalStep(list), nil }
 	return op
 }
