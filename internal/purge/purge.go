@@ -33,9 +33,10 @@ type Purge struct {
 
 	deleted counter
 	ours    bool // something with the given spelling was found
+	without int  // in how many readings in a row neither the current item nor a copy was there
 }
 
-// Run removes what exists until a read finds nothing. It can be interrupted and run again. The error is ambiguous unless
+// Run removes what exists until two readings in a row find nothing. It can be interrupted and run again. The error is ambiguous unless
 // nothing was removed.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
@@ -51,6 +52,7 @@ type found int
 
 const (
 	nothing found = iota
+	unsure        // neither the current item nor a copy, but the next reading may find one
 	main          // the current item and its copies, or one of the two
 	related       // snapshots and events, of an item that is gone
 )
@@ -67,6 +69,14 @@ func (p *Purge) rounds(ctx context.Context) error {
 	}
 }
 
+// gone counts a reading without the current item and without a copy, and reports whether it is the second in a row. A query
+// is not isolated from transactions: it can find the place of the current item empty just before a restore, and those of the
+// copies just after it. A delete and another restore would have to follow to hide the item from the second reading too.
+func (p *Purge) gone() bool {
+	p.without++
+	return p.without > 1 || !p.hasRelated()
+}
+
 // again counts what a round has found, and returns an error if it was found in too many rounds.
 func (p *Purge) again(what found, times map[found]int) error {
 	if times[what]++; times[what] > p.Runner.MaxAttempts {
@@ -76,7 +86,7 @@ func (p *Purge) again(what found, times map[found]int) error {
 }
 
 // round reads the item with everything related to it, in the order of sort keys: the current item, the copies, the rest.
-// It removes the first two, or if there are none the rest.
+// It removes the first two, or if there certainly are none the rest.
 func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err error) {
 	var current item.Item
 	var copies []item.Item
@@ -94,6 +104,8 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 		switch {
 		case len(rest) == 0:
 			continue
+		case what == nothing && !p.gone():
+			return unsure, nil
 		case what == nothing:
 			what = related
 			err = p.again(related, times)
@@ -111,7 +123,10 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 			return what, err
 		}
 	}
-	if what != main {
+	switch {
+	case what == nothing && !p.gone():
+		return unsure, nil
+	case what != main:
 		return what, nil
 	}
 	if err := p.again(main, times); err != nil {
@@ -196,7 +211,8 @@ type owned struct {
 
 // currentAndCopies removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
 // the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
-// purge leaves no item without its claim. It stops where something was written in between.
+// purge leaves no item without its claim. It stops where something was written in between. If nothing was, the item is gone
+// as after a reading that does not find it.
 func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) error {
 	var all []owned
 	taken := map[string]bool{}
@@ -217,6 +233,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 		all = append(all, o)
 	}
 	slices.Reverse(all)
+	p.without = 0
 	for len(all) > 0 {
 		n := chunk(all)
 		if changed, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || changed {
@@ -224,6 +241,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 		}
 		all = all[n:]
 	}
+	p.without = 1
 	return nil
 }
 
