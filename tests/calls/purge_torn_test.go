@@ -1,11 +1,9 @@
 package calls_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -20,56 +18,6 @@ type Page struct {
 	_ lifecycle.SoftDelete
 
 	ID string `dynamodbav:"id"`
-}
-
-// torn answers a query during which a write happens with one part of the item as it was before the write, and the other as
-// it is after it. A query may meet a transaction like that.
-type torn struct {
-	*dynamodb.Client
-	during      []func() // the write during the first query, the second and so on; nil for none
-	copiesFirst bool     // the current item is the part that is read after the write
-	refuse      error    // of the removal of the current item, if it is set
-}
-
-// Query ignores the options, with which the library would read the items of the answer before they are put together here.
-func (c *torn) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	before, err := c.Client.Query(ctx, in)
-	if err != nil || len(c.during) == 0 {
-		return before, err
-	}
-	write := c.during[0]
-	if c.during = c.during[1:]; write == nil {
-		return before, nil
-	}
-	write()
-	after, err := c.Client.Query(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	current, related := before.Items, after.Items
-	if c.copiesFirst {
-		current, related = related, current
-	}
-	items := []dbtest.Item{}
-	for _, it := range current {
-		if dbtest.Text(it["_k"]) == "" {
-			items = append(items, it)
-		}
-	}
-	for _, it := range related {
-		if dbtest.Text(it["_k"]) != "" {
-			items = append(items, it)
-		}
-	}
-	after.Items = items
-	return after, nil
-}
-
-func (c *torn) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	if c.refuse != nil {
-		return nil, c.refuse
-	}
-	return c.Client.DeleteItem(ctx, in, opts...)
 }
 
 // moves returns writes that restore and delete the page.
