@@ -9,6 +9,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -16,7 +18,8 @@ import (
 // it is after it. A query may meet a transaction like that.
 type torn struct {
 	*dynamodb.Client
-	during      []func() // the write during the first query, the second and so on; nil for none
+	during      []func() // the write during the first query, the second and so on
+	then        func()   // the write after the first query; nil for none
 	copiesFirst bool     // the current item is the part that is read after the write
 	refuse      error    // of the removal of the current item, if it is set
 }
@@ -24,13 +27,15 @@ type torn struct {
 // Query ignores the options, with which the library would read the items of the answer before they are put together here.
 func (c *torn) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	before, err := c.Client.Query(ctx, in)
+	if c.then != nil {
+		c.then()
+		c.then = nil
+	}
 	if err != nil || len(c.during) == 0 {
 		return before, err
 	}
 	write := c.during[0]
-	if c.during = c.during[1:]; write == nil {
-		return before, nil
-	}
+	c.during = c.during[1:]
 	write()
 	after, err := c.Client.Query(ctx, in)
 	if err != nil {
@@ -83,4 +88,28 @@ func TestList_HasNoGapWhereADeleteMeetsItsRead(t *testing.T) {
 		}
 		require.ElementsMatch(t, []int64{1, 2, 3}, numbers)
 	}
+}
+
+// Reserved keeps the unique values of deleted items, and no versions.
+type Reserved struct {
+	_ entity.Key           `name:"Reserved" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+
+	ID    string `dynamodbav:"id"`
+	Email string `dynamodbav:"email"`
+}
+
+// Before and after the delete a create is refused. It is in between, too.
+func TestCreate_IsRefusedWhereADeleteFollowsItsRead(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	_, quiet := store[Reserved](l)
+	_, err := quiet.Create(t.Context(), Reserved{ID: "a", Email: "a@b.c"})
+	require.NoError(t, err)
+	remove := func() { require.NoError(t, quiet.Delete(t.Context(), Reserved{ID: "a"})) }
+	s := entity.Must(entity.New[Reserved](l.Bench.Open(&torn{Client: l.Raw, then: remove})))
+	_, err = s.Create(t.Context(), Reserved{ID: "a", Email: "d@e.f"})
+	require.ErrorIs(t, err, entity.ErrExists)
+	require.Len(t, l.Items(), 2) // the copy and its value
 }
