@@ -18,14 +18,14 @@ import (
 //   - a body that is not in DynamoDB's own form
 //   - a client with a protocol that is not the SDK's own
 //
-// The SDK's output then has the items, as it has if the client is none of the SDK's and ignores options.
+// The SDK's output then has the items, as it has if the client is not the SDK's and ignores options.
 type Call struct {
 	own  protocol
 	page *Page
 	out  smithy.Deserializable // the output that lacks the items of page
 }
 
-// A newer SDK that changes the protocol fails to compile here, or TestCall_AgreesWithTheSDK.
+// If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
 var _ smithyhttp.ClientProtocol = (*protocol)(nil)
 
 // protocol is the SDK's protocol for a call, but for the bodies of requests and the items of answers.
@@ -57,7 +57,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		stream := resp.Body
 		defer func() {
 			resp.Body = stream
-			if recover() != nil { // the SDK's parser panics on some bodies that are no JSON
+			if recover() != nil { // the SDK's parser panics on some bodies that are not JSON
 				err = &smithy.DeserializationError{Err: errBroken}
 			}
 		}()
@@ -95,7 +95,7 @@ func shapeOf(out smithy.Deserializable) (s shape, ours bool) {
 	return shape{}, false
 }
 
-// Discard forgets the answer, as at the begin of another attempt.
+// Discard forgets the answer, as at the beginning of another attempt.
 func (c *Call) Discard() {
 	if c.page != nil {
 		c.page.Release()
