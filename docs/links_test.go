@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dynastrata/dynastrata/internal/lint"
 	"github.com/stretchr/testify/require"
 )
 
@@ -114,13 +115,10 @@ func TestGlossary_DefinesEachTermOnce(t *testing.T) {
 	require.NotEmpty(t, seen)
 }
 
-// avoided are words that obscure a sentence, or that the glossary has a better term for.
-var avoided = regexp.MustCompile(`(?i)\b(anew|tells|told|somebody|beside|thereof|satellites?|the bin|is none)\b`)
-
 func TestDocuments_UsePlainWords(t *testing.T) {
 	t.Parallel()
 	for _, document := range documents(t) {
 		prose := link.ReplaceAllString(code.ReplaceAllString(read(t, document), ""), "]")
-		require.Empty(t, avoided.FindAllString(prose, -1), "%s: use plain words and the terms of glossary.md", document)
+		require.Empty(t, lint.Avoided.FindAllString(prose, -1), "%s: use plain words and the terms of glossary.md", document)
 	}
 }

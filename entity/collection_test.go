@@ -218,7 +218,7 @@ func red2(o *office) entity.CollectionPart {
 	return groupOf(o.members.Query(Member{Tenant: "a", Team: "red"}, entity.Limit(1))).part
 }
 
-// Satellites, other entities and items of nobody lie in the partition, and in no group.
+// The partition also has related items, other entities and items of other programs. None of them is in a group.
 func TestGetCollection_SeesOnlyCurrentItemsOfItsEntities(t *testing.T) {
 	t.Parallel()
 	l, invoices, receipts := crowdedPartition(t)

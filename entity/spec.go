@@ -95,12 +95,12 @@ func (t TableSpec) limits() []error {
 		for _, x := range list {
 			n := len(x.Projection.Include)
 			if total += n; n > mostProjected {
-				bad(schema.CodeProjected, `index %s would carry %d attributes beside its keys, with those that the library needs; DynamoDB allows %d: use project:"all"`, x.Name, n, mostProjected)
+				bad(schema.CodeProjected, `index %s would carry %d attributes in addition to its keys, with those that the library needs; DynamoDB allows %d: use project:"all"`, x.Name, n, mostProjected)
 			}
 		}
 	}
 	if total > mostProjectedInTotal {
-		bad(schema.CodeProjected, `its indexes would carry %d attributes beside their keys; DynamoDB allows %d for a table: use project:"all" on some`, total, mostProjectedInTotal)
+		bad(schema.CodeProjected, `its indexes would carry %d attributes in addition to their keys; DynamoDB allows %d for a table: use project:"all" on some`, total, mostProjectedInTotal)
 	}
 	return errs
 }

@@ -124,7 +124,7 @@ func TestVerbTable_AClosedContextSendsNothing(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, entity.IsAmbiguous(err))
 		if c.op != nil {
-			require.ErrorIs(t, st.DB.Transact(ctx, c.op(), st.beside()), context.Canceled)
+			require.ErrorIs(t, st.DB.Transact(ctx, c.op(), st.neighbour()), context.Canceled)
 		}
 		require.Empty(t, st.Sent())
 		require.Equal(t, before, st.everything())
@@ -189,7 +189,7 @@ func TestVerbTable_IfOnEveryVerbAndRoute(t *testing.T) {
 		}
 		routes := map[string]func(...entity.Cond) error{"alone": func(conds ...entity.Cond) error { return c.alone(t.Context(), conds...) }}
 		if c.op != nil {
-			routes["in a transaction"] = func(conds ...entity.Cond) error { return st.DB.Transact(t.Context(), c.op(conds...), st.beside()) }
+			routes["in a transaction"] = func(conds ...entity.Cond) error { return st.DB.Transact(t.Context(), c.op(conds...), st.neighbour()) }
 		}
 		before := st.everything()
 		for name, run := range routes {
@@ -273,7 +273,7 @@ func TestVerbTable_OnDiskAfterEachVerb(t *testing.T) {
 		}
 		st.set(live)
 		before = st.stored(st.at)
-		require.NoError(t, st.DB.Transact(t.Context(), c.op(), st.beside()))
+		require.NoError(t, st.DB.Transact(t.Context(), c.op(), st.neighbour()))
 		requireOnDisk(t, st, c, before)
 	})
 }
@@ -285,7 +285,7 @@ func TestVerbTable_ResultAfterATransactionIsWhatThePlanDetermines(t *testing.T) 
 	atEach(t, returns, func(t *testing.T, st *stage, c cell, live bool, want error) {
 		op := c.op()
 		require.Zero(t, c.result(op), "there is no result yet")
-		err := st.DB.Transact(t.Context(), op, st.beside())
+		err := st.DB.Transact(t.Context(), op, st.neighbour())
 		if want != nil {
 			st.requireOnly(t, err, want, c.verb)
 			require.Zero(t, c.result(op), "nor after a failure")
@@ -311,7 +311,7 @@ func TestVerbTable_ChangesOfOwnedFieldsAreRefusedOnBothRoutes(t *testing.T) {
 	st.set(true)
 	require.NotEmpty(t, st.owned)
 	for _, make := range st.owned {
-		for _, ops := range [][]entity.Op{{make()}, {st.beside(), make()}} {
+		for _, ops := range [][]entity.Op{{make()}, {st.neighbour(), make()}} {
 			err := st.DB.Transact(t.Context(), ops...)
 			require.Equal(t, "EDD-9104", dbtest.InputCode(entity.FailureOf(err, ops[len(ops)-1])), "%s", ops[len(ops)-1])
 			require.Empty(t, st.Sent())
@@ -339,9 +339,9 @@ func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, beside := range [][]entity.Op{nil, {s.Op().Create(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"})}} {
+			for _, neighbour := range [][]entity.Op{nil, {s.Op().Create(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"})}} {
 				op := make()
-				err := l.DB.Transact(t.Context(), append(beside, op)...)
+				err := l.DB.Transact(t.Context(), append(neighbour, op)...)
 				mine := entity.FailureOf(err, op)
 				require.ErrorIs(t, mine, entity.ErrConditionFailed)
 				var named *entity.ConditionError

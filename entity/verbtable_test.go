@@ -217,14 +217,14 @@ func (st *layout) image(f Facts, version string, created, updated time.Time, fir
 type stage struct {
 	*lab
 	layout
-	cells   []cell
-	seed    func()                    // makes the item live
-	beside  func() entity.Op          // a write that always succeeds, of another item
-	owned   []func() entity.Op        // updates of what the library owns
-	held    func(error) (Facts, bool) // the stored item that an error carries
-	facts   *Facts                    // of the prototype
-	born    time.Time                 // when the live item was made
-	created bool                      // what the last Upsert said
+	cells     []cell
+	seed      func()                    // makes the item live
+	neighbour func() entity.Op          // a write that always succeeds, of another item
+	owned     []func() entity.Op        // updates of what the library owns
+	held      func(error) (Facts, bool) // the stored item that an error carries
+	facts     *Facts                    // of the prototype
+	born      time.Time                 // when the live item was made
+	created   bool                      // what the last Upsert said
 }
 
 // cell is a row of the verb table. Its error is nil for success.
@@ -278,7 +278,7 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 		}
 		return v
 	}
-	st := &stage{layout: sh.layout, facts: sh.facts(p), beside: func() entity.Op { return s.Op().Put(sh.other) }}
+	st := &stage{layout: sh.layout, facts: sh.facts(p), neighbour: func() entity.Op { return s.Op().Put(sh.other) }}
 	st.seed = func() {
 		st.T.Helper()
 		st.OK(s.Create(st.Ctx, value(firstFacts, "f1")))
@@ -516,8 +516,8 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 	t.Parallel()
 	atEach(t, asValue, func(t *testing.T, st *stage, c cell, _ bool, want error) {
 		before := st.everything()
-		op, beside := c.op(), st.beside()
-		err := st.DB.Transact(t.Context(), beside, op)
+		op, neighbour := c.op(), st.neighbour()
+		err := st.DB.Transact(t.Context(), neighbour, op)
 		cost := []string{"TransactWriteItems"}
 		if c.reads {
 			cost = []string{"GetItem", "TransactWriteItems"}
@@ -538,7 +538,7 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 		require.Equal(t, 1, failed.Failed[0].Index)
 		require.Same(t, op, failed.Failed[0].Op)
 		st.requireOnly(t, entity.FailureOf(err, op), want, c.verb)
-		require.NoError(t, entity.FailureOf(err, beside))
+		require.NoError(t, entity.FailureOf(err, neighbour))
 		if !c.reads {
 			var sdk *types.TransactionCanceledException
 			require.ErrorAs(t, err, &sdk)

@@ -316,13 +316,13 @@ type remark struct {
 func TestUpsert_LostAnswerDoesNotUndoAnotherWrite(t *testing.T) {
 	t.Parallel()
 	l, s := open[remark](t)
-	beside, f := dbtest.Declare[remark](t, l.Open(l.Raw)), entity.Fields[remark]()
+	another, f := dbtest.Declare[remark](t, l.Open(l.Raw)), entity.Fields[remark]()
 	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
 	sent := 0
 	err := l.Overtake(func(faults.Request) bool { sent++; return sent == 2 }, func() error {
 		return dbtest.ErrorOf(s.Upsert(t.Context(), remark{ID: "r", Text: "mine"}))
 	}, func() {
-		l.OK(beside.Update(t.Context(), remark{ID: "r"}, entity.Set(&f.Text, "theirs"))) // the first attempt was applied
+		l.OK(another.Update(t.Context(), remark{ID: "r"}, entity.Set(&f.Text, "theirs"))) // the first attempt was applied
 	})
 	require.True(t, entity.IsAmbiguous(err))
 	require.Equal(t, "theirs", entity.Must(s.Get(t.Context(), remark{ID: "r"}, entity.Consistent())).Text)

@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// "beside X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
+// "joining X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
 // "never" are options of the store.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
@@ -32,10 +32,10 @@ func TestDeclarations(t *testing.T) {
 		if rest, ends := strings.CutPrefix(where, "with ends "); ends {
 			o.TTL, where = "ends", rest
 		}
-		other, beside := strings.CutPrefix(where, "beside ")
+		other, joining := strings.CutPrefix(where, "joining ")
 		after, limited := strings.CutPrefix(where, "after ")
 		switch {
-		case beside:
+		case joining:
 			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
 		case limited:
 			d := entity.Must(time.ParseDuration(after))

@@ -86,8 +86,8 @@ func second[T any](_ T, err error) error { return err }
 // third is the error of an upsert.
 func third[T any](_ T, _ bool, err error) error { return err }
 
-// beside opens another store of T on the lab's table, whose requests no test holds.
-func beside[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
+// unwatched opens another store of T on the table of the lab, whose requests no test holds back.
+func unwatched[T any](t *testing.T, h *lab) (*entity.Store[T], *lifecycle.Deleted[T]) {
 	t.Helper()
 	s := dbtest.Declare[T](t, h.Open(h.Raw))
 	return s, entity.Must(lifecycle.Of(s))

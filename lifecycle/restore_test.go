@@ -28,7 +28,7 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 			t.Parallel()
 			h, s := open[Page](t)
 			deleted := entity.Must(lifecycle.Of(s))
-			others, copies := beside[Page](t, h)
+			others, copies := unwatched[Page](t, h)
 			ctx, key := t.Context(), Page{ID: "p"}
 			entity.Must(others.Create(ctx, Page{ID: "p", Text: "x"}))
 			remove := func() { h.Clock.Move(time.Second); require.NoError(t, others.Delete(ctx, key)) }
@@ -58,7 +58,7 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	_, err := deleted.Restore(t.Context(), Page{ID: "p"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, []string{"Query", "Query", "Query"}, h.Operations())
-	others, _ := beside[Page](t, h)
+	others, _ := unwatched[Page](t, h)
 	create := func() { entity.Must(others.Create(t.Context(), Page{ID: "p"})) }
 	_, err = between(t, h.Wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
@@ -78,7 +78,7 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 		h.Operations()
 		require.NoError(t, s.Delete(ctx, key))
 		if n < 2 {
-			require.Equal(t, []string{"Query", "TransactWriteItems"}, h.Operations(), "%d copies beside", n)
+			require.Equal(t, []string{"Query", "TransactWriteItems"}, h.Operations(), "%d copies", n)
 		} else {
 			require.Equal(t, []string{"Query", "Query", "TransactWriteItems"}, h.Operations())
 		}
@@ -135,7 +135,7 @@ func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 	t.Helper()
 	h, s = open[Reserved](t)
-	others, copies := beside[Reserved](t, h)
+	others, copies := unwatched[Reserved](t, h)
 	ctx := t.Context()
 	entity.Must(others.Create(ctx, Reserved{ID: "r", Email: "x"}))
 	require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))

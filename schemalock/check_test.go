@@ -87,7 +87,7 @@ func TestCheck_ComparesWithTheFile(t *testing.T) {
 	text := entity.Must(os.ReadFile(path))
 	require.Equal(t, schemalock.Of(declared[user](t)).String(), string(text))
 	entries := entity.Must(os.ReadDir(filepath.Dir(path)))
-	require.Len(t, entries, 1, "nothing beside the file")
+	require.Len(t, entries, 1, "nothing but the file")
 
 	t.Setenv(schemalock.UpdateVariable, "")
 	require.Equal(t, &report{}, checked(declared[user](t), path), "nothing to say")

@@ -254,7 +254,7 @@ func TestLock_DoesNotDependOnNamesOrOrderInGo(t *testing.T) {
 	})
 }
 
-// If the texts differ, Compare finds a difference, and a breaking one stays breaking beside others.
+// If the texts differ, Compare finds a difference, and a breaking one stays breaking together with others.
 func TestCompare_FindsEveryOneOfSeveralChanges(t *testing.T) {
 	t.Parallel()
 	names := slices.Sorted(maps.Keys(mutations))

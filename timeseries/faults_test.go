@@ -307,8 +307,8 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 		require.Equal(t, timeseries.Duplicate, rs[0].Reason, "%v", disturbed)
 		require.Equal(t, 3, c.calls)
 	}
-	beside := []string{"ConditionalCheckFailed", "TransactionConflict"}
-	series, c := w.scripted(beside, beside, beside, beside)
+	refused := []string{"ConditionalCheckFailed", "TransactionConflict"}
+	series, c := w.scripted(refused, refused, refused, refused)
 	r, err := series.Append(w.Ctx, tick(-1, 1))
 	require.ErrorIs(t, err, entity.ErrConflict, "what lasts is no older event")
 	require.Zero(t, r)

@@ -363,7 +363,7 @@ func reasons[T any](rs []timeseries.Result[T]) []timeseries.Reason {
 	return out
 }
 
-// currentOf returns the current item of a result, the zero value if there is none.
+// currentOf returns the current item of a result, the zero value if the item does not exist.
 func currentOf[T any](t require.TestingT, r timeseries.Result[T]) T {
 	v, err := r.Current(context.Background())
 	if !errors.Is(err, entity.ErrNotFound) {

@@ -48,7 +48,7 @@ func TestLagging_Outcomes(t *testing.T) {
 		without bool        // there is no current item
 		opts    []timeseries.AppendOption
 		reasons []timeseries.Reason
-		current int // minute of the current item afterwards; -1: there is none
+		current int // minute of the current item afterwards; -1: no item
 		history int
 	}{
 		"duplicate without a current item": {events: []Telemetry{tick(5, 5)}, without: true, reasons: []timeseries.Reason{duplicate}, current: 5, history: 2},

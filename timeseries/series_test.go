@@ -151,7 +151,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	require.NoError(t, err)
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex
-	writes, told := 0, 0
+	writes, reported := 0, 0
 	w.Wire.Inject(func(r faults.Request) faults.Fault {
 		mu.Lock()
 		defer mu.Unlock()
@@ -163,12 +163,12 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 		}
 		return faults.None
 	})
-	err = w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { told = n }))
+	err = w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { reported = n }))
 	w.Wire.Inject(nil)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
 	assert.Less(t, writes, 15, "it does not try all the others")
-	assert.Equal(t, events, left+told-1, "the reported count is that of the removed items: the current item, and events")
+	assert.Equal(t, events, left+reported-1, "the reported count is that of the removed items: the current item, and events")
 	require.NoError(t, w.Purge(w.Ctx, key))
 	assert.Empty(t, w.history(key))
 }

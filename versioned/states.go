@@ -54,7 +54,7 @@ func readVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op
 	return pickVersion(ctx, c, r, op, n, latest)
 }
 
-// readVersionBehind is readVersion where the current item has been read already; nil if there is none.
+// readVersionBehind is readVersion for a caller that has read the current item already, which is nil if it does not exist.
 func readVersionBehind(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64, current item.Item) (item.Item, error) {
 	if err := checkVersion(c, n); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func readVersionBehind(ctx context.Context, c *core.Core, r layout.Reader, op *p
 	return pickVersion(ctx, c, r, op, n, append(latest, copies...))
 }
 
-// readSnapshot returns the snapshot of version n, nil if there is none or it has expired.
+// readSnapshot returns the snapshot of version n, nil if it does not exist or has expired.
 func readSnapshot(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
 	it, err := r.Get(ctx, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
 	if err != nil || it == nil || layout.Expired(c.Schema, it, c.Runner.Clock()) {

@@ -35,7 +35,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Types are the types that archives use besides those of the language, by the names that they have there.
+// Types are the types that archives use in addition to those of the language, by the names that they have there.
 type Types map[string]reflect.Type
 
 // Case is one declaration.

@@ -52,10 +52,10 @@ func TestVerdict_PassesForExactlyTheListedMistakes(t *testing.T) {
 
 func TestVerdict_NamesPlaces(t *testing.T) {
 	t.Parallel()
-	got, err := parseVerdicts(`ok; beside device: EDD-9031; after 1m: EDD-9036 _ lifecycle.TTL "whole: seconds"`)
+	got, err := parseVerdicts(`ok; joining device: EDD-9031; after 1m: EDD-9036 _ lifecycle.TTL "whole: seconds"`)
 	require.NoError(t, err)
 	require.Equal(t, []verdict{
-		{}, {"beside device", []mistake{{"EDD-9031", "", ""}}}, {"after 1m", []mistake{{"EDD-9036", "_ lifecycle.TTL", "whole: seconds"}}},
+		{}, {"joining device", []mistake{{"EDD-9031", "", ""}}}, {"after 1m", []mistake{{"EDD-9036", "_ lifecycle.TTL", "whole: seconds"}}},
 	}, got)
 	for _, bad := range []string{"", "fine", "EDD-90 A", "EDD-9007 A EDD-9030 B,", "9007", "ok, EDD-9030"} {
 		_, err := parseVerdicts(bad)

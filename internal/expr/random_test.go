@@ -71,7 +71,7 @@ func value(depth int) *rapid.Generator[av] {
 	})
 }
 
-// content is what an item holds beside its key.
+// content is what an item holds apart from its key.
 func content() *rapid.Generator[item.Item] {
 	return rapid.Custom(func(t *rapid.T) item.Item {
 		return rapid.MapOfN(rapid.SampledFrom(names), value(2), 0, len(names)).Draw(t, "content")

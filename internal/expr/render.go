@@ -214,7 +214,7 @@ func (r *Renderer) value(p Path, av types.AttributeValue) string {
 	return r.valueOf(nil, av)
 }
 
-// valueOf is value for a value that stands beside several attributes, or none.
+// valueOf is value for a value that is compared with several attributes, or with none.
 func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 	if r.print != nil {
 		return r.print(about, av)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dynastrata/dynastrata/internal/lint"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -43,6 +44,17 @@ func TestFiles_LeaveNothingUnfinished(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
 		assert.NotRegexp(t, unfinished, s.text, s.name)
+	}
+}
+
+func TestComments_UsePlainWords(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		for _, group := range s.tree.Comments {
+			if !strings.HasPrefix(group.Text(), "Package lint") {
+				assert.Empty(t, lint.Avoided.FindAllString(group.Text(), -1), "%s: use plain words and the terms of docs/glossary.md", s.place(group))
+			}
+		}
 	}
 }
 

@@ -51,15 +51,15 @@ var known = declaretest.Types{
 	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }
 
-// Every archive of declarations. A case is built and added to a table of its own; "beside X" is a table that holds X
+// Every archive of declarations. A case is built and added to a table of its own; "joining X" is a table that holds X
 // already, "lower" a database whose keys are in lower case, and "shared" one that shares its tables.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	declaretest.Run(t, "testdata/declarations/*.txt", known, func(t *testing.T, c declaretest.Case, where string) error {
 		table, o := &schema.Table{Name: "t"}, options
-		other, beside := strings.CutPrefix(where, "beside ")
+		other, joining := strings.CutPrefix(where, "joining ")
 		switch {
-		case beside:
+		case joining:
 			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
 		case where == "lower":
 			o.Profile = schema.NewProfile(true, false)

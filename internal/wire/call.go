@@ -22,7 +22,7 @@ import (
 //   - a body that is not in DynamoDB's own form
 //   - a client with a protocol that is not the SDK's own
 //
-// The SDK's output then has the items, as it has if the client is none of the SDK's and ignores options. Otherwise it has a
+// The SDK's output then has the items, as it has if the client is not the SDK's and ignores options. Otherwise it has a
 // placeholder.
 //
 // A client can be more than the SDK's: it may send the request several times, even concurrently or to several tables, and
@@ -40,7 +40,7 @@ type answer struct {
 	page *Page
 }
 
-// A newer SDK that changes the protocol fails to compile here, or TestCall_AgreesWithTheSDK.
+// If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
 var _ smithyhttp.ClientProtocol = (*protocol)(nil)
 
 // protocol is the SDK's protocol for a call, but for the bodies of requests and the items of answers.
@@ -79,7 +79,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		stream := resp.Body
 		defer func() {
 			resp.Body = stream
-			if recover() != nil { // the SDK's parser panics on some bodies that are no JSON
+			if recover() != nil { // the SDK's parser panics on some bodies that are not JSON
 				err = &smithy.DeserializationError{Err: errBroken}
 			}
 		}()

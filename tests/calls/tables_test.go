@@ -59,7 +59,7 @@ func TestCreateTables_ManyProgramsAtOnce(t *testing.T) {
 	}
 }
 
-// meanwhile is a client beside which another program works: between our look at a table and our request.
+// meanwhile is a client in whose time another program works too: between our look at a table and our request.
 type meanwhile struct {
 	*dynamodb.Client
 	attr   string // what the other program enables time to live on, before our first UpdateTimeToLive arrives

@@ -49,7 +49,7 @@ func TestMissing_AnItemThatAnIndexWouldLeaveOutIsRefused(t *testing.T) {
 	require.Empty(t, b.Sent())
 
 	_, _, err = s.Upsert(ctx, noCustomer, entity.Set(&f.Customer, "c"))
-	require.NoError(t, err, "a change beside the value gives it")
+	require.NoError(t, err, "a change together with the value gives it")
 	_, err = s.Modify(ctx, whole, func(v *invoice) error { v.Customer = ""; return nil })
 	dbtest.RequireInput(t, err, "EDD-9103", "Customer", "byCustomer")
 	got := entity.Must(entity.Must(s.Index("byCustomer")).Query(invoice{Customer: "c"}).Collect(ctx))

@@ -26,7 +26,7 @@ type Employee struct {
 	Staff
 }
 
-// EmployeeReserve keeps its unique email while it is in the bin.
+// EmployeeReserve keeps its unique email while it is deleted.
 type EmployeeReserve struct {
 	_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
 	_ versioned.Retain     ``

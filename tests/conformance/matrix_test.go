@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// features is an entity with some of the features. A declaration that it does not have is none. V is versioned.Lock or
+// features is an entity with some of the features. The type none stands for a declaration that it does not have. V is versioned.Lock or
 // versioned.Retain, and R and F stand for a versioned.Retain and a lifecycle.SoftDelete with a time to live.
 type features[V, R, S, F, K, L, E, B schema.Declaration] struct {
 	_ entity.Key `name:"Person" pk:"$#{id}" sk:"$"`

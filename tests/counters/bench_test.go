@@ -1,4 +1,4 @@
-// Package counters_test is about changes beside whole values, changes at paths, and the item before a write.
+// Package counters_test is about changes together with whole values, changes at paths, and the item before a write.
 package counters_test
 
 import (

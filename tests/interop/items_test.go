@@ -148,7 +148,7 @@ func TestReplay_IndexKeys(t *testing.T) {
 	r := newReplay(t, "keys-gsi-composition")
 	s := store[order](t, r)
 	r.create(t)
-	// Three of the recorded values are refused in keys. Beside that, the items have to be the same.
+	// Three of the recorded values are refused in keys. The items are the same otherwise.
 	refusals := map[string]func(*order){
 		"put-full":   func(o *order) { o.Site = "DC-1" }, // its order id is O#1
 		"put-sparse": func(*order) {},                    // its priority is -5, and it is due before 1970

@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
-// Job has key parts of every kind, and indexes that carry nothing or little beside keys.
+// Job has key parts of every kind, and indexes that carry nothing or little apart from keys.
 type Job struct {
 	_ entity.Key `name:"Job" pk:"$#{tenant}#id_{id}" sk:"$#{at}#{urgent}"`
 	_ entity.GSI `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{try:04}#{seen}" project:"keys"`

@@ -22,12 +22,12 @@ import (
 func TestRunBeside_PassesTheEndpointAndTheExitCode(t *testing.T) {
 	t.Parallel()
 	var complaints bytes.Buffer
-	beside := func(script string) int {
+	around := func(script string) int {
 		return runBeside("http://127.0.0.1:1", []string{"sh", "-c", script}, nil, &complaints)
 	}
-	assert.Equal(t, 0, beside(`test "$DYNAMODB_ENDPOINT" = http://127.0.0.1:1`))
-	assert.Equal(t, 7, beside("exit 7"))
-	assert.Equal(t, exitSignal+int(syscall.SIGTERM), beside("kill -TERM $$"))
+	assert.Equal(t, 0, around(`test "$DYNAMODB_ENDPOINT" = http://127.0.0.1:1`))
+	assert.Equal(t, 7, around("exit 7"))
+	assert.Equal(t, exitSignal+int(syscall.SIGTERM), around("kill -TERM $$"))
 	assert.Empty(t, complaints.String(), "a failure of the command is the command's to explain")
 }
 
