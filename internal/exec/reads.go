@@ -15,20 +15,15 @@ import (
 type reading struct {
 	call wire.Call
 	sdk  bool // the SDK reads the items
+	at   *endpoints
 }
 
-func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec} }
-
-// codec is an option of a request whose answer has no items.
-func (r *Runner) codec(o *dynamodb.Options) {
-	if !r.SDKCodec {
-		wire.Requests(o)
-	}
-}
+func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec, at: &r.endpoints} }
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	once(o)
+	a.at.options(o)
 	if !a.sdk {
 		a.call.Options(o)
 	}

@@ -33,7 +33,7 @@ func text(s string) *string {
 }
 
 // single sends one action as a plain call and returns the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.Options)) (item.Item, error) {
+func (r *Runner) single(ctx context.Context, a plan.Action, sent *attempt) (item.Item, error) {
 	meter := meterOf(ctx)
 	var e expr.Renderer
 	cond := text(e.Cond(a.Cond))
@@ -43,7 +43,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts, r.codec)
+		}, sent.options)
 		if err != nil {
 			return nil, err
 		}
@@ -51,44 +51,44 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 		return nil, nil
 	case plan.Update:
 		update := text(e.Update(a.Changes))
-		reading := r.reading()
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts, reading.options)
+		}, sent.options)
 		if err != nil {
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		image := reading.item(out, out.Attributes).Detach()
+		image := sent.item(out, out.Attributes).Detach()
 		if len(image) == 0 {
 			return nil, nil // an item always has attributes; some emulators return an empty map for a new one
 		}
 		return image, nil
 	default:
-		reading := r.reading()
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts, reading.options)
+		}, sent.options)
 		if err != nil {
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return reading.item(out, out.Attributes).Detach(), nil
+		return sent.item(out, out.Attributes).Detach(), nil
 	}
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, opts func(*dynamodb.Options)) error {
-	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity()}
-	for i := range actions {
-		in.TransactItems = append(in.TransactItems, transactItem(&actions[i]))
+func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, sent *attempt) error {
+	in := &dynamodb.TransactWriteItemsInput{
+		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity(),
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, opts, r.codec)
+	for i := range actions {
+		in.TransactItems[i] = transactItem(&actions[i])
+	}
+	out, err := r.Client.TransactWriteItems(ctx, in, sent.options)
 	if err != nil {
 		return err
 	}

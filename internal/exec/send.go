@@ -178,8 +178,8 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		var out attempt
-		image, err := r.single(ctx, a, out.options)
+		out := r.attempt()
+		image, err := r.single(ctx, a, out)
 		if err == nil {
 			return answer{returned: plan.Returned{Image: image}}, nil
 		}
@@ -238,8 +238,8 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		var out attempt
-		err := r.together(ctx, b.actions, token, out.options)
+		out := r.attempt()
+		err := r.together(ctx, b.actions, token, out)
 		if err == nil {
 			return answer{}, nil
 		}
@@ -353,7 +353,7 @@ func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err err
 	key := slices.Sorted(maps.Keys(a.Key))[0]
 	remove := plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
 	err = r.read(ctx, []string{a.Table}, func() error {
-		_, err := r.single(ctx, remove, once)
+		_, err := r.single(ctx, remove, r.attempt())
 		var failed *types.ConditionalCheckFailedException
 		if !errors.As(err, &failed) {
 			return err

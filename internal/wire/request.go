@@ -16,16 +16,6 @@ import (
 // requests is the SDK's protocol, except for the bodies of requests.
 type requests struct{ *awsjson.Protocol }
 
-var _ smithyhttp.ClientProtocol = requests{}
-
-// Requests is an option of a call whose answer has no items: the request is written as Call writes it, and the SDK reads the
-// answer.
-func Requests(o *dynamodb.Options) {
-	if own, ok := requestsOf(o); ok {
-		o.Protocol = own
-	}
-}
-
 // requestsOf returns the protocol for the options of a call. ok is false if theirs is not the SDK's own.
 func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
 	sdk, ok := o.Protocol.(*awsjson.Protocol)
@@ -49,8 +39,8 @@ func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSche
 	if req.URL.Path == "" {
 		req.URL.Path = "/"
 	}
-	req.Header.Set("X-Amz-Target", targetPrefix+op.ID().Name)
-	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	values := [...]string{targetPrefix + op.ID().Name, "application/x-amz-json-1.0"}
+	req.Header["X-Amz-Target"], req.Header["Content-Type"] = values[0:1:1], values[1:2:2]
 	return nil
 }
 
