@@ -158,11 +158,19 @@ type attempt struct {
 	answered bool       // part of an answer arrived
 
 	reading
+	rendered
 	trace httptrace.ClientTrace
+	opts  [1]func(*dynamodb.Options) // what option returns
 }
 
 // attempt returns the options of a single attempt.
 func (r *Runner) attempt() *attempt { return &attempt{reading: *r.reading()} }
+
+// option returns the option of the call.
+func (a *attempt) option() []func(*dynamodb.Options) {
+	a.opts[0] = a.options
+	return a.opts[:]
+}
 
 // options sets the options of a single attempt: those of its answer, and the hooks.
 func (a *attempt) options(o *dynamodb.Options) {

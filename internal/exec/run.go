@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -46,7 +47,7 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	var last error
 	var hints []any
 	for round := 0; round < r.MaxAttempts; round++ {
-		in := r.now()
+		in := r.input(op, r.Clock().UTC())
 		in.Hints = hints
 		step, err := r.plan(ctx, op, in, round == 0)
 		if round == 0 && unproven(op, step, err) {
@@ -155,8 +156,13 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	return err
 }
 
-func (r *Runner) now() plan.Input {
-	return plan.Input{Now: r.Clock().UTC(), WriteID: r.NewID()}
+// input returns what a plan of op is made from, before anything is read.
+func (r *Runner) input(op *plan.Op, now time.Time) plan.Input {
+	in := plan.Input{Now: now}
+	if op.Schema == nil || plan.StoresID(op.Schema) {
+		in.WriteID = r.NewID()
+	}
+	return in
 }
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image.

@@ -157,7 +157,7 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 		return answer{}, ErrNoClient
 	}
 	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !how.exact {
-		return r.sendSingle(ctx, b.actions[0], how.idempotent)
+		return r.sendSingle(ctx, &b.actions[0], how.idempotent)
 	}
 	return r.sendTransaction(ctx, b, r.NewID())
 }
@@ -165,7 +165,7 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 // sendSingle sends a single action. After a lost answer it repeats the action only if its guard lets at most one of the
 // first attempt and another write pass: under any other guard, a repetition could undo later writes. The write id shows who
 // wrote the item.
-func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool) (answer, error) {
+func (r *Runner) sendSingle(ctx context.Context, a *plan.Action, idempotent bool) (answer, error) {
 	ambiguous := false
 	fail := func(err error) (answer, error) {
 		if ambiguous {
@@ -179,16 +179,16 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 		}
 		meterOf(ctx).request()
 		out := r.attempt()
-		image, err := r.single(ctx, a, out)
+		returned, err := r.single(ctx, a, out)
 		if err == nil {
-			return answer{returned: plan.Returned{Image: image}}, nil
+			return answer{returned: returned}, nil
 		}
 		switch out.classify(ctx, err) {
 		case refused:
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
 			f := []plan.Failure{{Code: conditionFailed, Image: failed.Item}}
-			return r.settle(ctx, []plan.Action{a}, f, err, ambiguous, untouched)
+			return r.settle(ctx, []plan.Action{*a}, f, err, ambiguous, untouched)
 		case unknown:
 			ambiguous = true
 			if a.Pin.Op == expr.None && !idempotent {
@@ -208,7 +208,7 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 
 // prove ends the delivery of an action that may have been applied. If the item has its write id, it was. Otherwise nothing
 // is proven: another write may have followed, or the request may still be on its way.
-func (r *Runner) prove(ctx context.Context, a plan.Action, lost error) (answer, error) {
+func (r *Runner) prove(ctx context.Context, a *plan.Action, lost error) (answer, error) {
 	if a.WriteID == "" {
 		return answer{}, &plan.Ambiguous{Err: lost}
 	}
@@ -351,7 +351,7 @@ func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []p
 // condition that it is absent, which changes nothing and is refused with the item.
 func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err error) {
 	key := slices.Sorted(maps.Keys(a.Key))[0]
-	remove := plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
+	remove := &plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
 	err = r.read(ctx, []string{a.Table}, func() error {
 		_, err := r.single(ctx, remove, r.attempt())
 		var failed *types.ConditionalCheckFailedException

@@ -87,15 +87,12 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 
 // planAll reads what the ops need, in parallel, and plans them with one reading of the clock.
 func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]any, first bool) ([]plan.Step, []OpFailure, error) {
-	now := r.now()
+	now := r.Clock().UTC()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
 	inputs := make([]plan.Input, len(ops))
 	for i := range ops {
-		inputs[i] = now
+		inputs[i] = r.input(ops[i], now)
 		inputs[i].Joined, inputs[i].Hints = true, hints[i]
-		if i > 0 {
-			inputs[i].WriteID = r.NewID()
-		}
 	}
 	planOne := func(i int) {
 		if steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first); first && unproven(ops[i], steps[i], errs[i]) {

@@ -36,7 +36,7 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 // completeNew completes it, to which changes are applied, as a new item: with version 1, or the version after those of
 // earlier lives, and with both timestamps.
 func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change, in Input) (item.Item, error) {
-	for _, a := range []*schema.Attr{s.CreatedAt, s.UpdatedAt} {
+	for _, a := range [...]*schema.Attr{s.CreatedAt, s.UpdatedAt} {
 		if a == nil {
 			continue
 		}
@@ -86,8 +86,18 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	}
 	op.Past, op.Creates = dependsOnPast(s), true
 	op.Plan = func(in Input) (Step, error) {
-		it, err := op.newItem(base, nil, in)
-		if err != nil {
+		it, err := base, error(nil)
+		switch {
+		case !op.Once:
+			it = item.Clone(base)
+		case base == nil: // an earlier plan has it
+			if _, _, it, err = bind.KeyAndItem(s, v); err != nil {
+				return Step{}, err
+			}
+		default:
+			base = nil
+		}
+		if it, err = completeNew(s, op.Key, it, nil, in); err != nil {
 			return Step{}, err
 		}
 		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {

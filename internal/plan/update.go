@@ -229,7 +229,7 @@ func (u *update) direct(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
-			Returns: u.returns(), WriteID: WriteID(u.s, in),
+			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution {
 			if !layout.Live(u.s, f[0].Image, in.Now) {
@@ -254,6 +254,8 @@ func (u *update) direct(in Input) (Step, error) {
 				return Result{}, err
 			}
 			switch {
+			case !r.Undecoded.Missing():
+				return Result{Stored: r.Undecoded}, nil
 			case r.Image == nil:
 				return Stored(knownItem(u.parts, changes)), nil
 			case u.op.Old != nil:

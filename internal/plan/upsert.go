@@ -275,7 +275,7 @@ func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, erro
 		return Result{}, err
 	}
 	if u.returns() == ReturnNew {
-		return Result{Item: r.Image}, nil
+		return Result{Item: r.Image, Stored: r.Undecoded}, nil
 	}
 	if !r.Proven {
 		it, err := u.op.fromOld(r, changes)
@@ -316,11 +316,12 @@ func (u *upsert) direct(in Input) (Step, error) {
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: u.returns(), WriteID: WriteID(u.s, in),
+			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution { return u.resolve(in, f[0].Image) },
 		Done: func(r Returned) (Result, error) {
 			if in.Joined {
+				r.Undecoded.Release()
 				return Result{Item: knownItem(u.parts, changes)}, nil
 			}
 			return u.done(in, r, changes)
@@ -329,8 +330,13 @@ func (u *upsert) direct(in Input) (Step, error) {
 }
 
 func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Update, replace bool) *Op {
-	op, parts := newOp(s, table, verb, v, spec.Write)
+	op := newKeyless(s, table, verb, v, spec.Write)
 	if op.Err != nil {
+		return op
+	}
+	encoded := bind.Encode(s, v)
+	op.Key, op.Parts, op.Err = encoded.Key()
+	if op.given(spec.Write); op.Err != nil {
 		return op
 	}
 	extra, err := optionalChanges(s, spec.Changes)
@@ -338,7 +344,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	given, err := bind.Item(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
+	given, err := encoded.Item(func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
 	if err != nil {
 		op.Err = err
 		return op
@@ -348,7 +354,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s, parts: parts, userCond: user}, given: given, extra: extra, replace: replace}
+	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
