@@ -190,9 +190,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 	}
 	if op.Past && !layout.Live(op.Schema, in.Image, in.Now) {
-		if err := r.lookBack(ctx, op, &in); err != nil {
+		back := in // on the heap, as few plans need
+		if err := r.lookBack(ctx, op, &back); err != nil {
 			return plan.Step{}, err
 		}
+		in = back
 		if in.Past.Copy != nil && !op.Read { // a refusal: the item itself shows whether it is deleted or exists
 			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 				return plan.Step{}, err
@@ -200,9 +202,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 	}
 	if op.Prepare != nil {
-		if err := op.Prepare(ctx, r, &in); err != nil {
+		prepared := in
+		if err := op.Prepare(ctx, r, &prepared); err != nil {
 			return plan.Step{}, err
 		}
+		in = prepared
 	}
 	return op.Plan(in)
 }

@@ -39,27 +39,34 @@ func alone(step plan.Step) body {
 
 // newBody merges the actions of steps. If that is impossible, clash has the indexes of the two steps.
 func newBody(steps []plan.Step) (b body, clash []int) {
-	type place struct{ action, step int }
-	b.steps, b.at = steps, make([][]int, len(steps))
-	places := map[string]place{}
-	for i, s := range steps {
-		b.at[i] = make([]int, len(s.Actions))
-		for j, a := range s.Actions {
-			id := a.Table + " " + layout.KeyID(a.Key)
-			p, taken := places[id]
-			if !taken {
-				p = place{len(b.actions), i}
-				places[id] = p
-				b.actions, b.parts = append(b.actions, a), append(b.parts, 0)
+	n := 0
+	for i := range steps {
+		n += len(steps[i].Actions)
+	}
+	type place struct {
+		table, key string
+		step       int
+	}
+	places, at := make([]place, 0, n), make([]int, n) // few enough to search
+	b.steps, b.at, b.actions, b.parts = steps, make([][]int, len(steps)), make([]plan.Action, 0, n), make([]int, 0, n)
+	for i := range steps {
+		own := steps[i].Actions
+		b.at[i], at = at[:len(own):len(own)], at[len(own):]
+		for j := range own {
+			a, key := &own[j], layout.KeyID(own[j].Key)
+			k := slices.IndexFunc(places, func(p place) bool { return p.key == key && p.table == a.Table })
+			if k < 0 {
+				k = len(b.actions)
+				places, b.actions, b.parts = append(places, place{a.Table, key, i}), append(b.actions, *a), append(b.parts, 0)
 			} else {
-				merged, ok := plan.Merge(b.actions[p.action], a)
+				merged, ok := plan.Merge(b.actions[k], *a)
 				if !ok {
-					return body{}, []int{p.step, i}
+					return body{}, []int{places[k].step, i}
 				}
-				b.actions[p.action] = merged
+				b.actions[k] = merged
 			}
-			b.at[i][j] = p.action
-			b.parts[p.action]++
+			b.at[i][j] = k
+			b.parts[k]++
 		}
 	}
 	return b, nil

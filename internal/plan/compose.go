@@ -82,29 +82,9 @@ func checkStep(s *schema.Schema, step Step) error {
 	return nil
 }
 
-// alone makes a step of one part.
-func alone(s *schema.Schema, p Part, result Result) (Step, error) {
-	resolve := p.Resolve
-	step := Step{
-		Actions: []Action{p.Action},
-		Own:     1,
-		Resolve: func(f []Failure) Resolution {
-			if !f[0].Failed() {
-				return Resolution{}
-			}
-			return resolve(f[0])
-		},
-		Done: func(Returned) (Result, error) { return result, nil },
-	}
-	return step, checkStep(s, step)
-}
-
 // Compose makes one step of the main parts of m and the parts that the entity's features add.
 func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	s := m.Op.Schema
-	if len(s.Features) == 0 && len(main) == 1 {
-		return alone(s, main[0], result)
-	}
 	var claims, states []Part
 	for _, g := range UniqueConstraints(s) {
 		p, err := g.Guard(m)
@@ -134,6 +114,28 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 		step.Actions[i] = parts[i].Action
 	}
 	return step, checkStep(s, step)
+}
+
+// compose is Compose for a mutation by op with one main part, which is all of it for an entity without features.
+func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step, error) {
+	if len(op.Schema.Features) > 0 {
+		m := change
+		m.Op, m.In = op, in
+		return Compose(&m, []Part{main}, result)
+	}
+	resolve := main.Resolve
+	step := Step{
+		Actions: []Action{main.Action},
+		Own:     1,
+		Resolve: func(f []Failure) Resolution {
+			if !f[0].Failed() {
+				return Resolution{}
+			}
+			return resolve(f[0])
+		},
+		Done: func(Returned) (Result, error) { return result, nil },
+	}
+	return step, checkStep(op.Schema, step)
 }
 
 // DeletedState returns the state that an item has after its deletion at the given time: with the next version, and with

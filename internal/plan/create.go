@@ -65,7 +65,7 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(layout.AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
-	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
+	step, err := op.compose(Mutation{Kind: Created, New: it}, in, main, result)
 	return op.reportOld(nil, step), err
 }
 
@@ -100,8 +100,9 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 		if it, err = completeNew(s, op.Key, it, nil, in); err != nil {
 			return Step{}, err
 		}
+		now := in.Now
 		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
-			if layout.Live(s, f.Image, in.Now) {
+			if layout.Live(s, f.Image, now) {
 				return Resolution{Err: entitytype.ErrExists}
 			}
 			return Resolution{Err: entitytype.ErrConditionFailed}
