@@ -105,7 +105,12 @@ func newOutgoing(n int) *outgoing {
 }
 
 func (o *outgoing) add(i int, w exec.BatchWrite) {
-	at, first := o.known.number(w.Table, w.Key)
+	key := w.Key
+	if key == nil {
+		key = w.Put
+		o.known.name(w.Table, w.Names)
+	}
+	at, first := o.known.number(w.Table, key)
 	if first {
 		o.writes, o.from = append(o.writes, w), append(o.from, i)
 		return
@@ -173,11 +178,10 @@ func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.B
 // *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
+	names := c.Schema.KeyNames()
 	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(i int, now time.Time) (w exec.BatchWrite, err error) {
-		w.Table = c.Table
-		if w.Key, w.Put, err = plan.NewBatchPut(c.Schema, reflect.ValueOf(&vs[i]).Elem()); err == nil {
-			w.Put, err = plan.BatchItem(c.Schema, w.Key, w.Put, putAt(c, now))
-		}
+		w.Table, w.Names = c.Table, names
+		w.Put, err = plan.BatchPut(c.Schema, reflect.ValueOf(&vs[i]).Elem(), putAt(c, now))
 		return w, err
 	})
 	return among(vs, left), err

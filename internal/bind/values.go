@@ -125,6 +125,20 @@ func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item
 	return primary, parts, it, err
 }
 
+// KeyedItem is KeyAndItem for a new item, which gets the attributes of composed. It has no keys that it already has.
+func KeyedItem(s *schema.Schema, v reflect.Value) (composed, it item.Item, err error) {
+	e := Encode(s, v)
+	if e.wrong == nil && s.Unopened == nil && nativeKeys(s) {
+		err = checkKeys(s, e.it)
+	} else {
+		composed, _, err = e.Key()
+	}
+	if err == nil {
+		it, err = e.Item(nil, nil)
+	}
+	return composed, it, err
+}
+
 // written makes v, encoded as it, what Item returns.
 func written(s *schema.Schema, v reflect.Value, it item.Item, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
 	var wrong []error

@@ -12,8 +12,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
-// pick returns a pointer to one of vs, or nil.
-func pick[V any](r *rand.Rand, vs ...V) *V {
+// oneOf returns a pointer to one of vs, or nil.
+func oneOf[V any](r *rand.Rand, vs ...V) *V {
 	if i := r.IntN(len(vs) + 1); i < len(vs) {
 		return &vs[i]
 	}
@@ -29,12 +29,12 @@ func TestEndpoints_AreThoseOfTheSDK(t *testing.T) {
 	for range testsize.Pick(500, 50_000) {
 		yes, no := true, false
 		p := dynamodb.EndpointParameters{
-			Region: pick(r, "eu-west-1", "us-east-1", "us-gov-west-1", "cn-north-1", "local"), UseDualStack: pick(r, yes, no), UseFIPS: pick(r, yes, no),
-			IsSearchOperation: pick(r, yes, no), AccountId: pick(r, "123456789012", "210987654321"), AccountIdEndpointMode: pick(r, "preferred", "required", "disabled"),
-			ResourceArn: pick(r, arns...),
+			Region: oneOf(r, "eu-west-1", "us-east-1", "us-gov-west-1", "cn-north-1", "local"), UseDualStack: oneOf(r, yes, no), UseFIPS: oneOf(r, yes, no),
+			IsSearchOperation: oneOf(r, yes, no), AccountId: oneOf(r, "123456789012", "210987654321"), AccountIdEndpointMode: oneOf(r, "preferred", "required", "disabled"),
+			ResourceArn: oneOf(r, arns...),
 		}
 		if r.IntN(4) == 0 {
-			p.Endpoint = pick(r, "http://localhost:8000", "https://example.com/path")
+			p.Endpoint = oneOf(r, "http://localhost:8000", "https://example.com/path")
 		}
 		for range r.IntN(3) {
 			p.ResourceArnList = append(p.ResourceArnList, arns[r.IntN(len(arns))])

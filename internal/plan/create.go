@@ -150,6 +150,15 @@ func BatchItem(s *schema.Schema, key, base item.Item, in Input) (item.Item, erro
 	return completeNew(s, key, base, nil, in)
 }
 
+// BatchPut is NewBatchPut and BatchItem. It returns the item alone, which has the key.
+func BatchPut(s *schema.Schema, v reflect.Value, in Input) (item.Item, error) {
+	key, it, err := bind.KeyedItem(s, v)
+	if err != nil {
+		return nil, err
+	}
+	return completeNew(s, key, it, nil, in)
+}
+
 // BatchText prints one write of a batch.
 func BatchText(s *schema.Schema, verb, table string, a Action) string {
 	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a})
