@@ -181,12 +181,15 @@ func isTime(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.Conver
 
 // Flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
 func Flattened(f reflect.StructField) reflect.Type {
+	if !f.Anonymous {
+		return nil
+	}
 	inner := f.Type
 	if inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
 	name, _ := avTag(f)
-	if !f.Anonymous || name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
+	if name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
 		return nil
 	}
 	return inner
