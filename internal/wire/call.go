@@ -54,7 +54,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		return &smithy.DeserializationError{Err: err}
 	}
 	if string(page.body) == "{}" { // as for most writes: there is nothing to read
-		page.Release()
+		page.releaseEmpty()
 		return nil
 	}
 	sdk := func(body []byte) (err error) {
