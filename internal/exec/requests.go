@@ -74,8 +74,10 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 			return plan.Returned{}, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		image := sent.item(out, out.Attributes)
+		image, err := sent.image(out, out.Attributes)
 		switch {
+		case err != nil:
+			return plan.Returned{}, err
 		case image.Len() == 0: // an item always has attributes; some emulators return an empty map for a new one
 			image.Release()
 			return plan.Returned{}, nil
@@ -93,7 +95,8 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 			return plan.Returned{}, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return plan.Returned{Image: sent.item(out, out.Attributes).Detach()}, nil
+		image, err := sent.image(out, out.Attributes)
+		return plan.Returned{Image: image.Detach()}, err
 	}
 }
 
