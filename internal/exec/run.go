@@ -93,7 +93,8 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		return result, nil, err
 	}
 	for {
-		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.SoleWriter})
+		how := delivery{op.Exact, op.SoleWriter}
+		got, err := r.send(ctx, alone(step, how), how)
 		if err != nil {
 			return plan.Result{}, nil, err
 		}

@@ -75,8 +75,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	if op.Err != nil {
 		return op
 	}
-	var base item.Item
-	if op.Key, op.Parts, base, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
+	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
 		return op
 	}
 	user, err := bind.Conditions(s, spec.If)
@@ -86,16 +85,16 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	}
 	op.Past, op.Creates = dependsOnPast(s), true
 	op.Plan = func(in Input) (Step, error) {
-		it, err := base, error(nil)
+		it, err := op.value, error(nil)
 		switch {
 		case !op.Once:
-			it = item.Clone(base)
-		case base == nil: // an earlier plan has it
+			it = item.Clone(it)
+		case it == nil: // an earlier plan has it
 			if _, _, it, err = bind.KeyAndItem(s, v); err != nil {
 				return Step{}, err
 			}
 		default:
-			base = nil
+			op.value = nil
 		}
 		if it, err = completeNew(s, op.Key, it, nil, in); err != nil {
 			return Step{}, err
