@@ -10,6 +10,8 @@ type memory struct {
 	body  []byte
 	nodes []node
 	rows  []int32
+	names names
+	texts recent
 }
 
 // bytesPerNode is about how long a value and its name are in a body.
@@ -57,6 +59,7 @@ func read(r io.Reader, size int64) (*Page, error) {
 	if want := len(body) / bytesPerNode; want > cap(m.nodes) {
 		m.nodes = make([]node, 0, want)
 	}
+	m.names.ready()
 	page.body, page.nodes, page.rows = body, m.nodes[:0], m.rows[:0]
 	return page, nil
 }
