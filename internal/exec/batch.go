@@ -43,7 +43,7 @@ func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, foun
 		found(table, it)
 	}
 	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
-	return ParallelReads(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
+	return ParallelUntilError(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
 		return r.getChunk(ctx, byTable(chunks[i], consistent), consistent, one)
 	})
 }
