@@ -61,7 +61,7 @@ func (r *Runner) findMany(ctx context.Context, keys []Key, consistent bool, foun
 		found(answer)
 	}
 	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
-	return ParallelReads(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
+	return ParallelUntilError(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
 		return r.getChunk(ctx, byTable(chunks[i], consistent), consistent, one)
 	})
 }
