@@ -33,9 +33,9 @@ type Query[T any] interface {
 	First(ctx context.Context) (T, error)
 	// One returns the only item: [ErrNotFound] if no item matches, [ErrMultipleItems] if several do.
 	One(ctx context.Context) (T, error)
-	// Page returns up to [Limit] items (without Limit what one request gives) after the cursor, "" for the first page.
-	// A cursor of another query is [ErrInvalidCursor].
-	Page(ctx context.Context, after string) (Page[T], error)
+	// Page returns up to [Limit] items (without Limit what one request gives) at the cursor: "" for the first page, Next or
+	// Prev of another page. A cursor of another query is [ErrInvalidCursor].
+	Page(ctx context.Context, cursor string) (Page[T], error)
 	// Count returns the number of items, at most [Limit]. It costs as much as reading them.
 	Count(ctx context.Context) (int, error)
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
@@ -44,8 +44,18 @@ type Query[T any] interface {
 	core.Sealed
 }
 
-// Page is a part of a query's result. It has the Items and Next, the cursor of the next page, which is "" after the last
-// one. The last page can be empty. Its fields are shown at [entitytype.Page].
+// Page is a part of a query's result. It has the Items, in the order of the query, and the cursors of the pages around it.
+//
+// Next is the cursor of the next page, "" after the last one. The last page can be empty.
+//
+// Prev is the cursor of the previous page, "" on the first one. The previous page ends right before the first item of this
+// page, whatever was written since, so paging back and forth repeats no item and leaves none out. It has fewer than [Limit] items
+// only if it is the first page, and it is never empty: if all items before this page were deleted, it is the first page.
+// (With [MaxEvaluated] or [MaxRequests], a page in the middle can be shorter, or empty.) Going back reads in the other
+// direction, one item more than the page has; without Limit, one more request finds out whether there are items before.
+// Scans, lists of versions and timelines have no Prev.
+//
+// Its fields are shown at [entitytype.Page].
 type Page[T any] = entitytype.Page[T]
 
 // useFilter is the advice in errors about conditions on other fields.
@@ -263,14 +273,16 @@ func (r failing) Each(context.Context, func(wire.Item) (bool, error)) error { re
 
 func (r failing) Few(context.Context, int, func([]wire.Item) error) error { return r.err }
 
-func (r failing) Page(context.Context, string, func([]wire.Item, string) error) error { return r.err }
+func (r failing) Page(context.Context, string, func([]wire.Item, core.Cursors) error) error {
+	return r.err
+}
 
 func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
 func (r failing) ForCollection() core.CollectionQuery { return core.CollectionQuery{} }
 
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
-// saves transfer and decoding, but no read units. If S has a field that T does not have, running the query returns an
+// saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
 	var from core.CollectionQuery
@@ -282,7 +294,11 @@ func Project[S, T any](q Query[T]) Query[S] {
 		return core.NewQuery[S](failing{err}, nil)
 	}
 	c, p := from.Core, *from.Plan
-	projection, err := schema.Project(typeOf[S](), c.Schema, p.Index)
+	index := p.Index
+	if p.Hydrate {
+		index = nil // the items are whole
+	}
+	projection, err := schema.Project(typeOf[S](), c.Schema, index)
 	if err != nil && p.Err == nil {
 		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}

@@ -23,6 +23,9 @@ func (Seal) sealed() {}
 // Page is a part of a query's result.
 type Page[T any] = entitytype.Page[T]
 
+// Cursors are those of the pages after and before a page, "" at the ends.
+type Cursors struct{ Next, Prev string }
+
 // Reading is a query that returns undecoded items, which can be used until f returns. Its errors name the verb and the entity.
 type Reading interface {
 	fmt.Stringer
@@ -30,8 +33,8 @@ type Reading interface {
 	Each(ctx context.Context, f func(wire.Item) (more bool, err error)) error
 	// Few reads at most n items and passes them to f. It returns plan.ErrNotFound if there are none.
 	Few(ctx context.Context, n int, f func([]wire.Item) error) error
-	// Page reads one page and passes its items and the next cursor to f.
-	Page(ctx context.Context, after string, f func(items []wire.Item, next string) error) error
+	// Page reads one page and passes its items, and the cursors of the pages around it, to f.
+	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
 	// ForCollection returns the query for entity.DB.GetCollection. Its Plan is nil if the query cannot be part of a
@@ -80,11 +83,11 @@ func (d decoding) add(all reflect.Value, it wire.Item) error {
 	return d.decode(it, at.Addr().Interface())
 }
 
-func (d decoding) page(ctx context.Context, after string, into any) (next string, err error) {
+func (d decoding) page(ctx context.Context, cursor string, into any) (around Cursors, err error) {
 	all := reflect.ValueOf(into).Elem()
-	err = d.Page(ctx, after, func(items []wire.Item, cursor string) error {
+	err = d.Page(ctx, cursor, func(items []wire.Item, found Cursors) error {
 		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
-		next = cursor
+		around = found
 		for i, it := range items {
 			if err := d.decode(it, all.Index(i).Addr().Interface()); err != nil {
 				all.SetZero()
@@ -93,7 +96,7 @@ func (d decoding) page(ctx context.Context, after string, into any) (next string
 		}
 		return nil
 	})
-	return next, err
+	return around, err
 }
 
 // Query implements entity.Query[T]: it decodes the items of a reading as T.
@@ -112,7 +115,7 @@ func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] { return &Query[T]{d:
 
 // itemsOf returns the reading of c's plan p that decodes items of the entity.
 func itemsOf(c *Core, p *query.Plan) decoding {
-	codec := c.Schema.CodecOf(p.Index)
+	codec := p.Codec()
 	return decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
@@ -159,9 +162,10 @@ func (q *Query[T]) One(ctx context.Context) (only T, err error) {
 	return only, err
 }
 
-// Page returns the items after a cursor.
-func (q *Query[T]) Page(ctx context.Context, after string) (page Page[T], err error) {
-	page.Next, err = q.d.page(ctx, after, &page.Items)
+// Page returns the items at a cursor.
+func (q *Query[T]) Page(ctx context.Context, cursor string) (page Page[T], err error) {
+	around, err := q.d.page(ctx, cursor, &page.Items)
+	page.Next, page.Prev = around.Next, around.Prev
 	return page, err
 }
 
@@ -216,14 +220,14 @@ func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) erro
 	})
 }
 
-func (r planned) Page(ctx context.Context, after string, f func([]wire.Item, string) error) error {
+func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		page, err := r.p.Page(ctx, after, r.p.Limit)
+		page, err := r.p.Page(ctx, cursor, r.p.Limit)
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(page.Items)
-		return f(page.Items, page.Next)
+		return f(page.Items, Cursors{page.Next, page.Prev})
 	})
 }
 

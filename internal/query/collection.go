@@ -225,6 +225,8 @@ func BuildCollection(parts []*Plan) (*Collection, error) {
 		switch {
 		case p.Scan:
 			return nil, p.collectionError(bind.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+		case p.Hydrate:
+			return nil, p.collectionError(bind.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
 		case p.Evaluate > 0 || p.Requests > 0:
 			return nil, p.collectionError(bind.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
 		}
