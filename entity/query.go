@@ -171,6 +171,23 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	return core.NewItemQuery[T](c, queryTable(c, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
+// queryAny compiles the query of several partitions, n in number, of the table or of an index.
+func queryAny(c *core.Core, n int, partition func(int) *query.Plan) *query.Merge {
+	plans := make([]*query.Plan, n)
+	for i := range plans {
+		plans[i] = partition(i)
+	}
+	return query.BuildMerge(c.Schema, plans)
+}
+
+// QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].
+func (s *Store[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
+	c := core.Of(s)
+	return core.NewMergedQuery[T](c, queryAny(c, len(partitions), func(i int) *query.Plan {
+		return queryTable(c, reflect.ValueOf(&partitions[i]).Elem(), opt.Queries(opts))
+	}))
+}
+
 // Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
 // by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
@@ -256,6 +273,25 @@ func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	c := core.Of(x)
 	return core.NewItemQuery[T](c, queryIndex(c, x.opened(), reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// QueryAny reads the items of several partitions of the index as one query, in the order of the sort key: the tasks that are
+// open or blocked, by due date. Each of partitions, 1 to 100, is what [Index.Query] takes; opts are for all of them. Items with
+// equal sort keys come in the order of their partition keys, those of one partition in DynamoDB's order, whatever the order of
+// partitions. [Desc] reverses the whole order.
+//
+// [Limit] counts the items of all partitions. Pages have cursors in both directions, which hold a position in each partition: about
+// 100 bytes for each, with long keys up to 4 KB. [MaxEvaluated] and [MaxRequests] bound all partitions together, and must be at
+// least their number. The result cannot be part of [DB.GetCollection], and [Project] does not take it.
+//
+// Each partition is read when an item of it is needed, so that at most one response of each is held. At the beginning all are
+// read, up to 8 at a time; with Limit each is asked for its share. It costs at least one request for each partition,
+// and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice.
+func (x *Index[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
+	c := core.Of(x)
+	return core.NewMergedQuery[T](c, queryAny(c, len(partitions), func(i int) *query.Plan {
+		return queryIndex(c, x.opened(), reflect.ValueOf(&partitions[i]).Elem(), opt.Queries(opts))
+	}))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].

@@ -172,21 +172,44 @@ func (q *Query[T]) Page(ctx context.Context, cursor string) (page Page[T], err e
 // Count counts the items.
 func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.d.Count(ctx) }
 
-// planned is the reading of a compiled plan.
+// source is a compiled query: a *query.Plan, or a *query.Merge of several.
+type source interface {
+	fmt.Stringer
+	All(context.Context) iter.Seq2[wire.Item, error]
+	Head(ctx context.Context, n int) ([]wire.Item, error)
+	Page(ctx context.Context, cursor string, limit int) (query.Page, error)
+	Count(context.Context) (int, error)
+}
+
+// planned is the reading of a compiled query.
 type planned struct {
-	c *Core
-	p *query.Plan
+	c    *Core
+	p    *query.Plan // the plan, or what the plans of a merge share
+	from source
 }
 
 // Planned returns a reading of c's plan p.
 func Planned(c *Core, p *query.Plan) Reading {
 	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return planned{c, p}
+	return planned{c, p, p}
 }
 
-func (r planned) String() string { return r.p.String() }
+// NewMergedQuery returns a query of c's plans, merged in m, that decodes items of the entity.
+func NewMergedQuery[T any](c *Core, m *query.Merge) *Query[T] {
+	m.Open(c.Runner, c.Cursor)
+	codec := m.Plan().Codec()
+	return NewQuery[T](planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) })
+}
 
-func (r planned) ForCollection() CollectionQuery { return CollectionQuery{Core: r.c, Plan: r.p} }
+func (r planned) String() string { return r.from.String() }
+
+// ForCollection returns the plan. Several partitions cannot be part of a collection.
+func (r planned) ForCollection() CollectionQuery {
+	if r.from != source(r.p) {
+		return CollectionQuery{}
+	}
+	return CollectionQuery{Core: r.c, Plan: r.p}
+}
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
 	return r.p.Measure(ctx, func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
@@ -194,7 +217,7 @@ func (r planned) run(ctx context.Context, f func(context.Context) error) error {
 
 func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		for it, err := range r.p.All(ctx) {
+		for it, err := range r.from.All(ctx) {
 			if err != nil {
 				return err
 			}
@@ -208,7 +231,7 @@ func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) erro
 
 func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		items, err := r.p.Head(ctx, n)
+		items, err := r.from.Head(ctx, n)
 		switch {
 		case err != nil:
 			return err
@@ -222,7 +245,7 @@ func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) erro
 
 func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		page, err := r.p.Page(ctx, cursor, r.p.Limit)
+		page, err := r.from.Page(ctx, cursor, r.p.Limit)
 		if err != nil {
 			return err
 		}
@@ -233,7 +256,7 @@ func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cu
 
 func (r planned) Count(ctx context.Context) (n int, err error) {
 	err = r.run(ctx, func(ctx context.Context) error {
-		n, err = r.p.Count(ctx)
+		n, err = r.from.Count(ctx)
 		return err
 	})
 	return n, err
