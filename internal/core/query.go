@@ -288,6 +288,44 @@ type part struct {
 
 func (p *part) collectionQuery() CollectionQuery { return p.CollectionQuery }
 
+// VisitPart implements entity.VisitPart: one query of entity.DB.Each and the function for its items.
+type VisitPart interface {
+	fmt.Stringer
+	visited() VisitQuery
+}
+
+// VisitQuery is an opened VisitPart.
+type VisitQuery struct {
+	CollectionQuery
+	Visit func(item.Item) error // decodes an item and calls the function; nil if that is nil
+}
+
+// VisitOf opens a part.
+func VisitOf(p VisitPart) VisitQuery { return p.visited() }
+
+// visit implements VisitPart for a query.
+type visit struct {
+	fmt.Stringer
+	VisitQuery
+}
+
+func (v *visit) visited() VisitQuery { return v.VisitQuery }
+
+// Visit returns q as a part of entity.DB.Each that calls f with each of its items.
+func Visit[T any](q *Query[T], f func(T) error) VisitPart {
+	v := &visit{q, VisitQuery{CollectionQuery: q.d.ForCollection()}}
+	if f != nil {
+		v.Visit = func(it item.Item) error {
+			var to T
+			if err := q.d.decode(wire.Of(it), &to); err != nil {
+				return err
+			}
+			return f(to)
+		}
+	}
+	return v
+}
+
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
 func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.d.into(dst) }
 
