@@ -453,6 +453,17 @@ func ExampleDB_BatchWrite() {
 }
 
 // A scan of a table in four parts says how far it is.
+// One of sixteen workers prints what it will read.
+func ExampleSegment() {
+	db := library()
+	books := entity.Must(entity.New[Book](db))
+	fmt.Println(books.Scan(entity.Segment(3, 16), entity.Filter(entity.Gt(&entity.Fields[Book]().Copies, 100))))
+	// Output:
+	// Scan Book on library
+	//   filter (begins_with(sk, "$app#v1#book") AND attribute_not_exists(_k) AND __edd_e__ = "Book") AND copies > 100
+	//   part   segment 3 of 16
+}
+
 func ExampleOnPage() {
 	ctx := context.Background()
 	db := desk()

@@ -70,8 +70,11 @@ type (
 	Scan struct {
 		Bounded
 		Parallel
+		Segment *Segment           // the only segment to read; nil: the whole table
 		Scanned func(ScanProgress) // called with the progress of the scan; nil: not reported
 	}
+	// Segment is one of several parts of a table.
+	Segment struct{ Number, Of int }
 	// List is for lists of versions.
 	List struct {
 		Select

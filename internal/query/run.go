@@ -20,6 +20,9 @@ const maxEvaluated = 1000
 // maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
+// mostSegments is DynamoDB's limit of segments of a table.
+const mostSegments = 1_000_000
+
 // tracker reports the progress of a run to a listener.
 type tracker struct {
 	report   func(opt.ScanProgress)
@@ -221,6 +224,9 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	}
 	if p.Strong {
 		in.ConsistentRead = &p.Strong
+	}
+	if seg == nil {
+		seg = p.Segment
 	}
 	if seg != nil {
 		in.Segment, in.TotalSegments = &seg.number, &seg.of
