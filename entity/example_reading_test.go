@@ -37,6 +37,7 @@ type Payment struct {
 
 // household is the database of the examples below; a test runs them on a local one.
 var household struct {
+	client   entity.Client
 	db       *entity.DB
 	chores   *entity.Store[Chore]
 	payments *entity.Store[Payment]
@@ -109,8 +110,34 @@ func ExampleDB_Each() {
 	// <nil>
 }
 
+// A program that serves tenants under credentials of their own declares its entities once. The DB of a request is made without
+// compiling anything.
+func ExampleDB_WithClient() {
+	var clientOfTenant entity.Client = household.client // in production made of the tenant's credentials
+	tenant := household.db.WithClient(clientOfTenant)
+	chores, err := entity.New[Chore](tenant)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	chore, err := chores.Get(context.Background(), Chore{ID: "t-1"})
+	fmt.Println(chore.Title, err)
+	// prints
+	// call Ada <nil>
+}
+
+// A cache in front of DynamoDB serves eventually consistent reads. Writes, and what they are planned from, pass it by.
+func ExampleConfig_readClient() {
+	var cache entity.Client // such as one of a cache cluster
+	db, err := entity.Open(household.client, entity.Config{Table: "app", ReadClient: cache})
+	fmt.Println(db != nil, err)
+	// prints
+	// true <nil>
+}
+
 func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 	client, table := localdb.Test(t)
+	household.client = client
 	household.db = entity.Must(entity.Open(client, entity.Config{Table: table}))
 	household.chores, household.payments = entity.Must(entity.New[Chore](household.db)), entity.Must(entity.New[Payment](household.db))
 	require.NoError(t, household.db.CreateTables(t.Context()))
@@ -130,5 +157,7 @@ func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 		"ExampleQuery_previousPage": ExampleQuery_previousPage,
 		"ExampleIndex_QueryAny":     ExampleIndex_QueryAny,
 		"ExampleDB_Each":            ExampleDB_Each,
+		"ExampleDB_WithClient":      ExampleDB_WithClient,
+		"ExampleConfig_readClient":  ExampleConfig_readClient,
 	}))
 }

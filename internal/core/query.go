@@ -212,7 +212,7 @@ func (r planned) ForCollection() CollectionQuery {
 }
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
-	return r.p.Measure(ctx, func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
+	return r.p.Measure(r.c.direct(ctx), func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
 }
 
 func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {

@@ -61,7 +61,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 	err := r.read(ctx, []string{table}, func() error {
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
 		reading := r.reading()
-		out, err := r.Client.GetItem(ctx, in, reading.options)
+		out, err := r.reader(ctx, consistent).GetItem(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 	in.ReturnConsumedCapacity = r.capacity()
 	err = r.read(ctx, []string{*in.TableName}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Query(ctx, in, reading.options)
+		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Query(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 	}
 	err = r.read(ctx, []string{*in.TableName}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Scan(ctx, in, reading.options)
+		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Scan(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}

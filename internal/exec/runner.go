@@ -87,7 +87,8 @@ var ErrNoClient = entitytype.ErrNoClient
 // Runner sends requests for one database.
 type Runner struct {
 	Client      Client
-	MaxAttempts int // requests for one body, and rounds of planning
+	ReadClient  Client // of eventually consistent reads; nil for Client
+	MaxAttempts int    // requests for one body, and rounds of planning
 	Clock       func() time.Time
 	NewID       func() string
 	Observe     func(context.Context, Report) // may be nil
