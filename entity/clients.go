@@ -27,6 +27,7 @@ func newRunner(client Client, cfg Config) *exec.Runner {
 	return &exec.Runner{
 		Client: clientOrNil(client), ReadClient: clientOrNil(cfg.ReadClient),
 		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, SDKCodec: cfg.Codec == SDKCodec,
+		NoTransactions: cfg.MultiRegion == MRSC,
 	}
 }
 

@@ -88,6 +88,10 @@ type Config struct {
 	OldCursorKeys [][]byte                      // keys of cursors that are still accepted after CursorKey was replaced
 	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
 
+	// MultiRegion is the replication of the tables, by default SingleRegion. With MRSC, New refuses declarations that such tables
+	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/global-tables.md.
+	MultiRegion MultiRegion
+
 	// ReadClient sends eventually consistent reads instead of the client given to Open, such as a client of a cache in front of
 	// DynamoDB: Get, GetMany, BatchGet, queries and scans without [Consistent], those of global indexes among them. Every other
 	// request is sent by the client itself: consistent reads, whatever a write is planned from (reads with [KeepImage] too),
@@ -186,6 +190,9 @@ func check(c Config) (key.TimeFormat, error) {
 	}
 	if c.Codec != OwnCodec && c.Codec != SDKCodec {
 		bad("Codec", "must be OwnCodec or SDKCodec")
+	}
+	if c.MultiRegion < SingleRegion || c.MultiRegion > MRSC {
+		bad("MultiRegion", "must be SingleRegion, MREC or MRSC")
 	}
 	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
 		bad("Namespace.Casing", "must be PreserveCase or LowerCase")

@@ -93,6 +93,9 @@ func (db *DB) declareOwn(t reflect.Type, spec opt.Store, open func(*core.Core) c
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
 	}
+	if err := db.regional(s, spec); err != nil {
+		return nil, err
+	}
 	table, err := db.register(s)
 	if err != nil {
 		return nil, err

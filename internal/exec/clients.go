@@ -1,6 +1,11 @@
 package exec
 
-import "context"
+import (
+	"context"
+
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+)
 
 type directKey struct{}
 
@@ -19,4 +24,12 @@ func (r *Runner) reader(ctx context.Context, consistent bool) Client {
 		return r.Client
 	}
 	return r.ReadClient
+}
+
+// transactions returns an error if the tables have none.
+func (r *Runner) transactions() error {
+	if !r.NoTransactions {
+		return nil
+	}
+	return &entitytype.InputError{Code: bind.CodeTransaction, Type: "entity.DB", Problem: "the call is a transaction, and tables with strong consistency over Regions have none (Config.MultiRegion is MRSC)"}
 }

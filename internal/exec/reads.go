@@ -138,6 +138,9 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
 // them.
 func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, error) {
+	if err := r.transactions(); err != nil {
+		return nil, err
+	}
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
 	tables := make([]string, len(keys))
 	for i := range keys {

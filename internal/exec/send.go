@@ -159,6 +159,9 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !how.exact {
 		return r.sendSingle(ctx, b.actions[0], how.idempotent)
 	}
+	if err := r.transactions(); err != nil {
+		return answer{}, err
+	}
 	return r.sendTransaction(ctx, b, r.NewID())
 }
 
