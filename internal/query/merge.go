@@ -259,12 +259,9 @@ func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 			return true, nil
 		}
 		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(dry) > 1 {
-			errs := make([]error, len(dry))
-			exec.Parallel(len(dry), firstReads, func(i int) { errs[i] = in.read(ctx, m, dry[i], 0) })
-			for _, err := range errs {
-				if err != nil {
-					return false, err
-				}
+			err := exec.ParallelReads(ctx, len(dry), firstReads, func(ctx context.Context, i int) error { return in.read(ctx, m, dry[i], 0) })
+			if err != nil {
+				return false, err
 			}
 			continue
 		}
