@@ -235,6 +235,9 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 			return nil, loadFailed(i, l, l.err)
 		}
 	}
+	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
+		ctx = db.runner.Direct(ctx)
+	}
 	got, err := readAll(ctx, db.runner, loads)
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}

@@ -99,7 +99,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		var reading *reading
 		err := r.read(ctx, slices.Collect(maps.Keys(wanted)), func() (err error) {
 			reading = r.reading()
-			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, reading.options)
+			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, reading.options)
 			return err
 		})
 		if err != nil {

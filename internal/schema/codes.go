@@ -73,6 +73,9 @@ const (
 	CodeTimelineRetention = "EDD-9086"
 	CodeTimelinePage      = "EDD-9087"
 	CodeTimelineUpgrade   = "EDD-9088"
+
+	CodeNoTransactions = "EDD-9089"
+	CodeNotReplicated  = "EDD-9090"
 )
 
 // Error is one mistake in a declaration.
