@@ -163,19 +163,27 @@ func TestHistory_OfAnItemThatLivesOn(t *testing.T) {
 	require.EqualValues(t, 42, entity.Must(h.Get(ctx, Session{ID: "a"}, 42)).Item.Version)
 }
 
-// Another program that knows no history has begun a new life whose version a snapshot has.
+// Another program that knows no history has begun a new life whose version, or whose next one, a snapshot has.
 func TestHistory_ContinuesAfterATakenVersion(t *testing.T) {
 	t.Parallel()
-	l := open[Pass](t)
-	ctx := t.Context()
-	l.OK(l.store.Create(ctx, Pass{ID: "a"}))
-	for range 2 {
-		l.OK(l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "x")))
+	for _, first := range []bool{true, false} {
+		l := open[Pass](t)
+		ctx := t.Context()
+		l.OK(l.store.Create(ctx, Pass{ID: "a"}))
+		for range 2 {
+			l.OK(l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "x")))
+		}
+		it := l.current("a")
+		it["version"], it["_w"], it["updated"] = dbtest.N("1"), dbtest.S("other"), dbtest.S("2101-03-04T05:06:08.000000000Z")
+		l.PutItem(it)
+		states := 5
+		if !first { // it has expired
+			pk, sk := l.KeyOf(it)
+			l.RemoveItem(l.Item(pk, sk+"#v#0000001"))
+			states = 4
+		}
+		got := entity.Must(l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "y")))
+		require.EqualValues(t, 5, got.Version, "4 is the state that was replaced")
+		require.Len(t, l.snapshots("a"), states)
 	}
-	it := l.current("a")
-	it["version"], it["_w"], it["updated"] = dbtest.N("1"), dbtest.S("other"), dbtest.S("2101-03-04T05:06:08.000000000Z")
-	l.PutItem(it)
-	got := entity.Must(l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "y")))
-	require.EqualValues(t, 5, got.Version, "4 is the state that was replaced")
-	require.Len(t, l.snapshots("a"), 5)
 }
