@@ -182,6 +182,18 @@ func number(it dbtest.Item, name string) int64 {
 	return n
 }
 
+// codeOf returns the code that a sentinel claims.
+func codeOf(sentinel dbtest.Item) string {
+	_, code, _ := strings.Cut(dbtest.Text(sentinel["pk"]), ".code#")
+	return code
+}
+
+// ownerOf returns the id of the item that a sentinel names.
+func ownerOf(sentinel dbtest.Item) string {
+	_, id, _ := strings.Cut(strings.TrimPrefix(dbtest.Text(sentinel["_entity_pk"]), "$app#v1#"), "#")
+	return id
+}
+
 // describe is lines for stored items.
 func describe(items []dbtest.Item) []string {
 	all := []string{}
@@ -189,9 +201,7 @@ func describe(items []dbtest.Item) []string {
 		text := func(name string) string { return dbtest.Text(it[name]) }
 		switch {
 		case it["_entity_pk"] != nil:
-			_, code, _ := strings.Cut(text("pk"), ".code#")
-			_, id, _ := strings.Cut(strings.TrimPrefix(text("_entity_pk"), "$app#v1#"), "#")
-			all = append(all, fmt.Sprintf("code %s of %s ends %d", code, id, number(it, "ends")))
+			all = append(all, fmt.Sprintf("code %s of %s ends %d", codeOf(it), ownerOf(it), number(it, "ends")))
 		case it["_k"] != nil:
 			all = append(all, fmt.Sprintf("state %s v%d code %q note %q ends %d deleted %t until %d", text("id"), number(it, "version"), text("code"), text("note"),
 				number(it, "_ends"), it["_deleted"] != nil, number(it, "ends")))
