@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,8 +18,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// mostKeys is the most keys that BatchGetItem takes.
-const mostKeys = 100
+// mostKeys is the most keys that BatchGetItem takes; readsAtOnce is how many batches are read concurrently.
+const (
+	mostKeys    = 100
+	readsAtOnce = 4
+)
 
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
@@ -29,14 +33,19 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 }
 
 // FindMany reads the items with the given keys and calls found for each; absent items are left out. Keys must differ and can
-// be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed.
+// be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed. It sends up to
+// four at the same time, and calls found for one item at a time, in no order.
 func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it wire.Item)) error {
-	for chunk := range slices.Chunk(keys, mostKeys) {
-		if err := r.getChunk(ctx, byTable(chunk, consistent), consistent, found); err != nil {
-			return err
-		}
+	var mu sync.Mutex
+	one := func(table string, it wire.Item) {
+		mu.Lock()
+		defer mu.Unlock()
+		found(table, it)
 	}
-	return nil
+	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
+	return ParallelReads(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
+		return r.getChunk(ctx, byTable(chunks[i], consistent), consistent, one)
+	})
 }
 
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
