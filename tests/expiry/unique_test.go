@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -120,6 +121,44 @@ func TestUnique_InAVerbatimTable(t *testing.T) {
 	l.Clock.Move(2 * hour)
 	l.OK(l.store.Create(ctx, Slot{ID: "b", Code: "A1"}))
 	l.follows("A1", "b")
+}
+
+// With an end that is counted from updated_at, every write moves it.
+func TestUnique_EveryWriteMovesTheEnd(t *testing.T) {
+	t.Parallel()
+	l := open[Desk](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Desk{ID: "a", Code: "A1"}))
+	for range 3 {
+		l.Clock.Move(hour / 2)
+		l.Operations()
+		l.OK(l.store.Update(ctx, Desk{ID: "a"}, entity.Set(&l.f.Note, "x")))
+		require.Equal(t, []string{"GetItem", "TransactWriteItems"}, l.Operations())
+		l.follows("A1", "a")
+	}
+	require.Equal(t, after(5*hour/2), ends(l.current("a")))
+	key := entity.Token{ID: l.Table}
+	require.Error(t, l.DB.TransactWithToken(ctx, key, l.store.Op().Update(Desk{ID: "a"}, entity.Set(&l.f.Note, "y"))), "it reads first")
+}
+
+// Only the caller sets an end: a touch moves none.
+func TestUnique_WithoutADeclaredLifetime(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	b.Clock.Set(dawn, 0)
+	store := dbtest.Declare[Session](t, b.DB, lifecycle.NoExpiry())
+	b.CreateTables()
+	l := &lab[Session]{b, store, entity.Must(unique.Of(store, "code")), entity.Fields[Session]()}
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Session{ID: "a", Code: "A1"}))
+	require.Empty(t, ends(l.sentinel("A1")))
+	require.Equal(t, map[string]string{"1": ""}, l.snapshots("a"))
+	l.OK(l.store.Touch(ctx, Session{ID: "a"}, &l.f.Seen, time.Minute))
+	l.OK(l.store.Update(ctx, Session{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(hour).Unix())))
+	l.follows("A1", "a")
+	require.Equal(t, map[string]string{"1": after(day), "2": after(hour + day)}, l.snapshots("a"))
+	l.Clock.Move(hour)
+	l.OK(l.store.Create(ctx, Session{ID: "b", Code: "A1"}))
 }
 
 // A new life of an expired item claims its old value again, extends nothing of the old life, and leaves what it does not
