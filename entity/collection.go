@@ -30,7 +30,7 @@ type CollectionPart = core.CollectionPart
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
-	return db.measure(ctx, "GetCollection", func(ctx context.Context) error {
+	return db.measure(ctx, "GetCollection", len(parts), func(ctx context.Context) error {
 		list, g, err := db.compileCollection(parts)
 		if err != nil {
 			return &Error{Verb: "GetCollection", Err: err}

@@ -34,7 +34,7 @@ func text(s string) *string {
 
 // single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.Options)) (item.Item, error) {
-	meter := meterOf(ctx)
+	x := exchangeOf(ctx)
 	var e expr.Renderer
 	cond := text(e.Cond(a.Cond))
 	switch a.Kind {
@@ -42,12 +42,12 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, opts, r.codec)
 		if err != nil {
 			return nil, err
 		}
-		meter.writes(out.ConsumedCapacity)
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		return nil, nil
 	case plan.Update:
 		update := text(e.Update(a.Changes))
@@ -56,12 +56,12 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
 			ReturnValues:                        returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, opts, reading.options)
 		if err != nil {
 			return nil, err
 		}
-		meter.writes(out.ConsumedCapacity)
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		image := reading.item(out, out.Attributes).Detach()
 		if len(image) == 0 {
 			return nil, nil // an item always has attributes; some emulators return an empty map for a new one
@@ -72,19 +72,21 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
 			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, opts, reading.options)
 		if err != nil {
 			return nil, err
 		}
-		meter.writes(out.ConsumedCapacity)
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		return reading.item(out, out.Attributes).Detach(), nil
 	}
 }
 
 // together sends actions as one transaction under token.
 func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, opts func(*dynamodb.Options)) error {
-	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity()}
+	x := exchangeOf(ctx)
+	x.batch(len(actions))
+	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity()}
 	for i := range actions {
 		in.TransactItems = append(in.TransactItems, transactItem(&actions[i]))
 	}
@@ -92,9 +94,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	if err != nil {
 		return err
 	}
-	for i := range out.ConsumedCapacity {
-		meterOf(ctx).writes(&out.ConsumedCapacity[i])
-	}
+	x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
 	return nil
 }
 
@@ -128,10 +128,11 @@ func transactItem(a *plan.Action) types.TransactWriteItem {
 // DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, []string{name}, func() error {
+	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context) error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
+			exchangeOf(ctx).answered(out.ResultMetadata, 0, 0)
 		}
 		return err
 	})
@@ -140,8 +141,8 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 
 // Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
 // the SDK's retries off.
-func (r *Runner) Manage(ctx context.Context, table string, send func(once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, []string{table}, func() error { return send(once) })
+func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context) error { return send(ctx, once) })
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.
