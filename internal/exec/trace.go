@@ -107,7 +107,7 @@ func OutcomeOf(result plan.Result) entitytype.Outcome {
 	return entitytype.OutcomeApplied
 }
 
-// Measure runs f as one call: it tells the tracer, and reports the cost. Calls inside a call are part of it.
+// Measure runs f as one call between Start and End of the tracer, and reports its cost. Calls inside a call are part of it.
 func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(context.Context) error) error {
 	if err := CheckContext(ctx); err != nil {
 		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: err}
@@ -133,7 +133,7 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	return err
 }
 
-// exchange is one request while it is sent. It exists if somebody wants to know what it costs. All methods can be called on
+// exchange is one request while it is sent. It exists only for requests that are measured or paced. All methods can be called on
 // nil.
 type exchange struct{ entitytype.Attempt }
 
