@@ -1,4 +1,5 @@
-package entity_test
+// Package codec_test holds tests of the codecs that Config.Codec chooses from, as clients and middleware meet them.
+package codec_test
 
 import (
 	"context"
