@@ -14,18 +14,18 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// shelf stands for *dynamodb.Client. It has no books, and throttles queries.
-type shelf struct{ entity.Client }
+// noBooks stands for *dynamodb.Client. It has no books, and throttles queries.
+type noBooks struct{ entity.Client }
 
-func (shelf) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+func (noBooks) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return &dynamodb.GetItemOutput{}, nil
 }
 
-func (shelf) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (noBooks) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	return nil, &types.ProvisionedThroughputExceededException{ThrottlingReasons: []types.ThrottlingReason{{Reason: aws.String("TableReadKeyRangeThroughputExceeded")}}}
 }
 
-func (shelf) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (noBooks) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	return &dynamodb.ScanOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(2)}}, nil
 }
 
@@ -37,7 +37,7 @@ func ExampleSlogTracer() {
 		}
 		return a
 	}}))
-	db := entity.Must(entity.Open(shelf{}, entity.Config{
+	db := entity.Must(entity.Open(noBooks{}, entity.Config{
 		Table: "library", MaxAttempts: 2, Tracer: entity.SlogTracer(logger, entity.SlogOptions{Slow: time.Minute}),
 	}))
 	books := entity.Must(entity.New[Book](db))
@@ -69,7 +69,7 @@ func (counter) End(_ context.Context, r entity.Report) {
 // Several tracers see the same calls.
 func ExampleTracers() {
 	slow := entity.SlogTracer(slog.Default(), entity.SlogOptions{Slow: time.Second})
-	db := entity.Must(entity.Open(shelf{}, entity.Config{Table: "library", Tracer: entity.Tracers(slow, counter{})}))
+	db := entity.Must(entity.Open(noBooks{}, entity.Config{Table: "library", Tracer: entity.Tracers(slow, counter{})}))
 	books := entity.Must(entity.New[Book](db))
 
 	_, err := books.Scan().Collect(context.Background())
@@ -83,7 +83,7 @@ func ExampleTracers() {
 
 // A job that scans leaves the capacity of the table to others. Jobs that get the same budget share it.
 func ExampleBudget() {
-	db := entity.Must(entity.Open(shelf{}, entity.Config{Table: "library"}))
+	db := entity.Must(entity.Open(noBooks{}, entity.Config{Table: "library"}))
 	books := entity.Must(entity.New[Book](db))
 
 	job := entity.Budget(50, 10) // read and write units per second
