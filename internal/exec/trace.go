@@ -324,6 +324,7 @@ var classes = []struct {
 	{"ErrRetryBudget", entitytype.ErrRetryBudget},
 	{"ErrItemHidden", entitytype.ErrItemHidden},
 	{"ErrReadBack", entitytype.ErrReadBack},
+	{"ErrOutputCopied", entitytype.ErrOutputCopied},
 	{"ErrNotFound", entitytype.ErrNotFound},
 	{"ErrDeleted", entitytype.ErrDeleted},
 	{"ErrNotDeleted", entitytype.ErrNotDeleted},
