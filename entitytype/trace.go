@@ -163,7 +163,7 @@ const (
 // quote. errors.Is finds the classes of the original error.
 type Failure struct {
 	// Type is a constant text: the name of a class such as ErrConflict, the code of a mistake such as EDD-9101,
-	// context.Canceled or context.DeadlineExceeded, the code of DynamoDB's error, or _OTHER.
+	// context.Canceled or context.DeadlineExceeded, panic, the code of DynamoDB's error, or _OTHER.
 	Type      string
 	Ambiguous bool    // the write may have been applied
 	Classes   []error // the classes that errors.Is finds

@@ -107,6 +107,9 @@ func OutcomeOf(result plan.Result) entitytype.Outcome {
 	return entitytype.OutcomeApplied
 }
 
+// errPanicked is the error of a call whose function did not return.
+var errPanicked = errors.New("a function of the program panicked")
+
 // Measure runs f as one call between Start and End of the tracer, and reports its cost. Calls inside a call are part of it.
 func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(context.Context) error) error {
 	if err := CheckContext(ctx); err != nil {
@@ -120,16 +123,19 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	if r.Tracer != nil {
 		ctx = r.Tracer.Start(ctx, call)
 	}
-	err := f(context.WithValue(ctx, meterKey{}, m))
-	report := m.end(begun, err)
-	if r.Observe != nil {
-		report.Err = err
-		r.Observe(ctx, report)
-	}
-	if r.Tracer != nil {
-		report.Err = failureOf(err)
-		r.Tracer.End(ctx, report)
-	}
+	err := errPanicked // unless f returns
+	defer func() {
+		report := m.end(begun, err)
+		if r.Observe != nil {
+			report.Err = err
+			r.Observe(ctx, report)
+		}
+		if r.Tracer != nil {
+			report.Err = failureOf(err)
+			r.Tracer.End(ctx, report)
+		}
+	}()
+	err = f(context.WithValue(ctx, meterKey{}, m))
 	return err
 }
 
@@ -371,6 +377,8 @@ func failureOf(err error) error {
 		f.Type = schema.Code
 	case errors.As(err, &invalid):
 		f.Type = invalid.Code
+	case errors.Is(err, errPanicked):
+		f.Type = "panic"
 	case f.Type == "":
 		f.Type = codeOf(err)
 	}
