@@ -22,7 +22,7 @@ type Tracer interface {
 // Call is the start of one call of a verb.
 type Call struct {
 	Verb   string // Create, Append, Query …
-	Entity string // entity name, or the name of a timeline; "" for a call about several
+	Entity string // entity name, of a timeline that of its manifest; "" for a call about several
 	Table  string // physical name, "" for a call about several
 	Index  string // name in DynamoDB, "" for the table itself
 	Batch  int    // number of keys, values or operations given; 0 for a call about one item
@@ -31,7 +31,7 @@ type Call struct {
 // Report is what one call cost. Calls that it makes itself are part of it.
 type Report struct {
 	Verb       string        // Create, Append, Query …
-	Entity     string        // entity name, or the name of a timeline; "" for a call about several
+	Entity     string        // entity name, of a timeline that of its manifest; "" for a call about several
 	Table      string        // physical name, "" if the requests were about several
 	Index      string        // name in DynamoDB, "" for the table itself
 	Requests   int           // requests sent, repeats included
