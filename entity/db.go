@@ -8,10 +8,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -99,6 +97,17 @@ type Config struct {
 	// adds 1. Without enough tokens a call ends with [ErrRetryBudget], so a database that throttles everything gets few
 	// repetitions. Conflicts cost nothing. The default 0 means 500, as in the SDK; a negative number means no limit.
 	RetryBudget int
+
+	// MultiRegion is the replication of the tables, by default SingleRegion. With MRSC, New refuses declarations that such tables
+	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/global-tables.md.
+	MultiRegion MultiRegion
+
+	// ReadClient sends eventually consistent reads instead of the client given to Open, such as a client of a cache in front of
+	// DynamoDB: Get, GetMany, BatchGet, queries and scans without [Consistent], those of global indexes among them. Every other
+	// request is sent by the client itself: consistent reads, whatever a write is planned from (reads with [KeepImage] too),
+	// transactions, histories of versions and deleted items, timelines, and what is about tables. So a cache can make a program see
+	// old items, as old as it keeps them, but not write from them. Default none.
+	ReadClient Client
 
 	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into
 	// structs, leaves a placeholder in the SDK's outputs instead of their items, and writes the JSON of requests. SDKCodec is
@@ -201,6 +210,9 @@ func check(c Config) (key.TimeFormat, error) {
 	if c.Codec != OwnCodec && c.Codec != SDKCodec {
 		bad("Codec", "must be OwnCodec or SDKCodec")
 	}
+	if c.MultiRegion < SingleRegion || c.MultiRegion > MRSC {
+		bad("MultiRegion", "must be SingleRegion, MREC or MRSC")
+	}
 	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
 		bad("Namespace.Casing", "must be PreserveCase or LowerCase")
 	}
@@ -246,8 +258,8 @@ type DB struct {
 	format  key.TimeFormat
 	cursors cursor.Codec
 
-	mu     sync.Mutex
-	stores map[storeKey]core.Holder
+	registry *registry
+	base     *DB // whose declarations it shares; nil for its own
 }
 
 // Open returns a DB. It does no I/O. client is usually a *dynamodb.Client. With a nil client, operations can be built
@@ -258,9 +270,6 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
-		client = nil
-	}
 	cursors, err := cursorCodec(cfg)
 	if err != nil {
 		return nil, err
@@ -268,15 +277,10 @@ func Open(client Client, cfg Config) (*DB, error) {
 	db := &DB{
 		declared: core.NewDeclared(),
 		config:   cfg, format: format, cursors: cursors,
-		runner: &exec.Runner{
-			Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, Tracer: cfg.Tracer,
-			SDKCodec: cfg.Codec == SDKCodec, RequestTimeout: cfg.RequestTimeout,
-		},
-		stores: map[storeKey]core.Holder{},
+		runner:   newRunner(client, cfg),
+		registry: &registry{stores: map[storeKey]core.Holder{}},
 	}
-	if cfg.RetryBudget > 0 {
-		db.runner.Retries = ratelimit.NewTokenRateLimit(uint(cfg.RetryBudget))
-	}
+	db.runner.Retries = newRetries(cfg)
 	return db, nil
 }
 
