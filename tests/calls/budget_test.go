@@ -91,6 +91,19 @@ func TestRetryBudget_BoundsWhatAnOverloadedDatabaseGets(t *testing.T) {
 	}
 }
 
+// A program that makes a DB for every request has one budget too.
+func TestRetryBudget_IsSharedByTheClientsOfADB(t *testing.T) {
+	t.Parallel()
+	transport, client := overloaded(faults.Throttle)
+	db := entity.Must(entity.Open(client, entity.Config{Table: "t", RetryBudget: 20}))
+	entity.Must(entity.New[Plain](db))
+	for range 20 {
+		_, err := entity.Must(entity.New[Plain](db.WithClient(client))).Get(t.Context(), Plain{ID: "a"})
+		require.ErrorIs(t, err, entity.ErrRetryBudget)
+	}
+	require.Len(t, transport.Requests(), 24)
+}
+
 // A write that may have been applied stays ambiguous, and its proof is read, although nothing is left of the budget.
 func TestRetryBudget_WhenItIsSpentALostWriteIsStillExamined(t *testing.T) {
 	t.Parallel()
