@@ -259,7 +259,7 @@ func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 			return true, nil
 		}
 		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(dry) > 1 {
-			err := exec.ParallelReads(ctx, len(dry), firstReads, func(ctx context.Context, i int) error { return in.read(ctx, m, dry[i], 0) })
+			err := exec.ParallelUntilError(ctx, len(dry), firstReads, func(ctx context.Context, i int) error { return in.read(ctx, m, dry[i], 0) })
 			if err != nil {
 				return false, err
 			}
