@@ -130,11 +130,26 @@ type Write[R any] interface {
 // The writes below do not depend on T, so a program contains them once, however many entities it has.
 
 func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Creates(opts)))
+	spec := opt.Creates(opts)
+	if c.Schema.Completes() {
+		return core.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *plan.Op {
+			return plan.NewCreate(c.Schema, c.Table, v, spec)
+		})
+	}
+	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, spec))
 }
 
 func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, core.Returning(c, opt.Writes(opts))))
+	spec := core.Returning(c, opt.Writes(opts))
+	if c.Schema.Completes() {
+		spec := spec // so that only this copy is moved to the heap
+		return core.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
+			with := spec
+			with.Filled = filled
+			return plan.NewPut(c.Schema, c.Table, v, with)
+		})
+	}
+	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, spec))
 }
 
 func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
@@ -154,7 +169,16 @@ func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
 }
 
 func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts)))
+	spec := returningUpdate(c, opts)
+	if c.Schema.Completes() {
+		spec := spec
+		return core.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
+			with := spec
+			with.Filled = filled
+			return plan.NewUpsert(c.Schema, c.Table, v, with)
+		})
+	}
+	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, spec))
 }
 
 // returningUpdate collects options and prepares [Returning].

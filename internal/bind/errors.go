@@ -43,6 +43,9 @@ const (
 	CodeCursorKey          = "EDD-9155" // a page whose cursor would expose a secret
 	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
 	CodeContext            = "EDD-9161" // a nil context
+	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
+	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
+	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

@@ -139,7 +139,15 @@ func BatchItem(s *schema.Schema, key, base item.Item, in Input) (item.Item, erro
 	return completeNew(s, key, base, nil, in)
 }
 
-// BatchText prints one write of a batch.
-func BatchText(s *schema.Schema, verb, table string, a Action) string {
-	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a})
+// BatchText prints one write of a batch, or only its head if a is nil. asGiven says that the Prepare method of the value has
+// still to be called.
+func BatchText(s *schema.Schema, verb, table string, asGiven bool, a *Action) string {
+	text := verb + " " + s.Name + " on " + table
+	if asGiven {
+		text += preparing
+	}
+	if a != nil {
+		text += "\n" + actionLines(s, []Action{*a})
+	}
+	return text
 }

@@ -73,6 +73,10 @@ const (
 	CodeTimelineRetention = "EDD-9086"
 	CodeTimelinePage      = "EDD-9087"
 	CodeTimelineUpgrade   = "EDD-9088"
+
+	CodeDefault  = "EDD-9091"
+	CodeFillRole = "EDD-9092"
+	CodePrepare  = "EDD-9093"
 )
 
 // Error is one mistake in a declaration.
