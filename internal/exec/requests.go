@@ -62,9 +62,9 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		image := reading.item(out, out.Attributes).Detach()
+		image, err := reading.image(out, out.Attributes)
 		if len(image) == 0 {
-			return nil, nil // an item always has attributes; some emulators return an empty map for a new one
+			return nil, err // an item always has attributes; some emulators return an empty map for a new one
 		}
 		return image, nil
 	default:
@@ -78,7 +78,7 @@ func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.
 			return nil, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return reading.item(out, out.Attributes).Detach(), nil
+		return reading.image(out, out.Attributes)
 	}
 }
 

@@ -24,7 +24,11 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 		if err != nil {
 			return err
 		}
-		if in.Past = past; !past.CopyMissing || past.Version == before {
+		if in.Past = past; layout.Live(op.Schema, past.Current, in.Now) {
+			in.Image = past.Current
+			return nil
+		}
+		if !past.CopyMissing || past.Version == before {
 			return nil
 		}
 		before = past.Version
@@ -104,6 +108,9 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		if got.failures == nil {
 			result, err := step.Done(got.returned)
 			return result, nil, err
+		}
+		if got.ambiguous && op.Unsure != nil {
+			op.Unsure()
 		}
 		v := resolution(step, got.failures)
 		certain := !got.ambiguous || op.SoleWriter
@@ -187,7 +194,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		if err := r.lookBack(ctx, op, &in); err != nil {
 			return plan.Step{}, err
 		}
-		if in.Past.Copy != nil && !op.Read { // a refusal: the item itself shows whether it is deleted or exists
+		if in.Past.Copy != nil && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
 			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 				return plan.Step{}, err
 			}

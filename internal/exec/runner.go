@@ -188,22 +188,3 @@ func (r *Runner) tokenLife() time.Duration {
 	}
 	return longestToken
 }
-
-// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them. The last one runs on the caller's
-// goroutine, whose stack has grown already: a single request needs no other.
-func Parallel(n, width int, f func(int)) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	slots := make(chan struct{}, width)
-	for i := range n {
-		slots <- struct{}{}
-		if i == n-1 {
-			f(i)
-			return
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-}

@@ -69,8 +69,11 @@ type (
 	Scan struct {
 		Bounded
 		Parallel
+		Segment *Segment           // the only segment to read; nil: the whole table
 		Scanned func(ScanProgress) // called with the progress of the scan; nil: not reported
 	}
+	// Segment is one of several parts of a table.
+	Segment struct{ Number, Of int }
 	// List is for lists of versions.
 	List struct {
 		Select
@@ -129,6 +132,12 @@ type (
 		Mistakes
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
 	}
+	// Tables is for the creation of tables.
+	Tables struct {
+		Mistakes
+		AddIndexes bool                // add missing global indexes to existing tables
+		Building   func(IndexProgress) // called while an index is built; nil: not reported
+	}
 )
 
 // Store is for the declaration of a store.
@@ -162,6 +171,7 @@ type (
 	BatchOption   interface{ batch(*Batch) }
 	PurgeOption   interface{ purge(*Purge) }
 	StoreOption   interface{ store(*Store) }
+	TablesOption  interface{ tables(*Tables) }
 )
 
 // The For types carry the effect of an option. Embedding one under an unexported name makes a type an option.
@@ -182,6 +192,7 @@ type (
 	ForBatch    struct{ Do func(*Batch) }
 	ForPurge    struct{ Do func(*Purge) }
 	ForStore    struct{ Do func(*Store) }
+	ForTables   struct{ Do func(*Tables) }
 )
 
 func (o ForRead) read(s *Read)       { apply(o.Do, s, s) }
@@ -234,6 +245,7 @@ func (o ForUpdate) update(s *Update) { apply(o.Do, s, s) }
 func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
 func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
+func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -341,6 +353,12 @@ func Purges[O any](opts []O) (s Purge) {
 	return s
 }
 
+// ForCreation collects the options of the creation of tables.
+func ForCreation[O any](opts []O) (s Tables) {
+	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
+	return s
+}
+
 // Stores collects the options of a store.
 func Stores[O any](opts []O) (s Store) {
 	collect(opts, func(o StoreOption) { o.store(&s) }, &s)
@@ -354,6 +372,9 @@ type Image interface {
 
 // ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
+
+// IndexProgress is the progress of an index that is built.
+type IndexProgress = entitytype.IndexProgress
 
 // Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.

@@ -146,6 +146,10 @@ type Op struct {
 
 	Old func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
 
+	// Unsure is called when the write is refused, and an earlier attempt may have been applied, or may still be. It may be
+	// nil. An operation needs it if it goes on after such a refusal.
+	Unsure func()
+
 	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
 	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
 	// applied.

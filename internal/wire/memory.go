@@ -15,9 +15,17 @@ type memory struct {
 // bytesPerNode is about how long a value and its name are in a body.
 const bytesPerNode = 24
 
-// A body larger than maxKept is left to the garbage collector. DynamoDB's answers have up to 1 MB of items, which is more
-// in JSON.
-const maxKept = 4 << 20
+// Memory that a body of more than maxKept bytes, or its values, took is left to the garbage collector. DynamoDB's answers
+// have up to 1 MB of items, which is more in JSON.
+const (
+	maxKept      = 4 << 20
+	maxKeptNodes = maxKept / bytesPerNode
+)
+
+// small reports whether m is kept for another answer.
+func (m *memory) small() bool {
+	return cap(m.body) <= maxKept && cap(m.nodes) <= maxKeptNodes && cap(m.rows) <= maxKeptNodes
+}
 
 var unused = sync.Pool{New: func() any { return new(memory) }}
 
@@ -63,7 +71,7 @@ func (p *Page) Release() {
 		m.nodes, m.rows = p.nodes, p.rows
 	}
 	p.body, p.nodes, p.rows, p.tables, p.memory, p.shared = nil, nil, nil, nil, nil, shared{}
-	if cap(m.body) <= maxKept {
+	if m.small() {
 		unused.Put(m)
 	}
 }
