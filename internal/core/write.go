@@ -91,14 +91,17 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 		}
 		op := build(done.Value, done.Filled)
 		op.Generated = done.Generated
-		op.KeepCase()
 		return op
 	}
 	if !c.Schema.Prepares {
 		return ItemOperation(c, bound(value.AsGiven()))
 	}
 	o := ItemOperation(c, &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table})
-	o.unprepared = NewUnprepared(value, bound)
+	o.unprepared = NewUnprepared(value, func(done bind.Completed, err error) *plan.Op {
+		op := bound(done, err)
+		op.KeepCase()
+		return op
+	})
 	return o
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -399,4 +400,23 @@ func TestPrepare_OfASeriesIsForUpserts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "ada", current.Owner)
 	require.Equal(t, 3, current.Value, "an upsert leaves append fields out")
+}
+
+// Under LowerCase a completed value is guarded against a key that differs in case, once.
+func TestCompleted_KeysInLowerCase(t *testing.T) {
+	t.Parallel()
+	lower := func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase }
+	b, orders := dbtest.OpenStore[order](t, lower)
+	full := order{Region: "eu", ID: "x", State: "open", Source: "web", Once: 1, Hits: 10}
+	writeID := regexp.MustCompile(`_w ?= ?"[^"]*"`)
+	print := func(op entity.Op) string { return writeID.ReplaceAllString(op.String(), "") }
+	require.Equal(t, print(orders.Op().Create(full)), print(orders.Op().Create(order{ID: "x"})))
+	require.Equal(t, 1, strings.Count(orders.Op().Put(full).String(), `(attribute_not_exists(id) OR id = "x")`))
+	b.OK(orders.Put(b.Ctx, order{ID: "x"}))
+	require.ErrorIs(t, dbtest.ErrorOf(orders.Put(b.Ctx, order{ID: "X"})), entity.ErrKeyCase)
+
+	b, values := dbtest.OpenStore[byValue](t, lower)
+	calls := 0
+	b.OK(values.Put(b.Ctx, byValue{ID: "x", calls: &calls}))
+	require.ErrorIs(t, dbtest.ErrorOf(values.Put(b.Ctx, byValue{ID: "X", calls: &calls})), entity.ErrKeyCase)
 }
