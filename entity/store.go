@@ -293,9 +293,9 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error)
 	return found, err
 }
 
-// Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
-// request and one write of the item's size. Errors: [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before
-// any request.
+// Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. A [Preparer],
+// defaults and generated ids complete v first. It costs one request and one write of the item's size. Errors:
+// [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (stored T, err error) {
 	_, err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
@@ -303,10 +303,10 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 
 // Put creates the item, or replaces the attributes that the struct has, and returns the item. Every attribute of T is
 // set, and absent ones are removed; created_at, set_once and immutable attributes are kept, the version is incremented,
-// and attributes that T does not have stay. It has no guard of its own: it undoes what another program wrote since v
-// was read, unless versioned.Lock or [If] prevents that. It costs one request, and a read if an index key is composed
-// of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute;
-// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
+// and attributes that T does not have stay. v is completed as by [Store.Create]. It has no guard of its own: it undoes
+// what another program wrote since v was read, unless versioned.Lock or [If] prevents that. It costs one request, and a
+// read if an index key is composed of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for
+// an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	_, err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
@@ -316,7 +316,8 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // stored value; created_at, set_once and immutable attributes are kept. Changes such as [Add] can be given in addition
 // to v: the attributes that they name are left out of v, and in a new item a counter or list starts with what is added.
 // A change inside a map or list needs a stored map or list. Upsert returns the item and whether it was created. Like
-// [Store.Put] it has no guard of its own.
+// [Store.Put] it has no guard of its own. A [Preparer] completes v first. The default of an empty field is stored if
+// the item has no such attribute, and ids are not generated: an empty one is left as stored.
 //
 // It costs one request, and a read if an index key is composed of given and absent attributes. Errors:
 // [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
