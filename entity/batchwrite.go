@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
@@ -52,11 +53,20 @@ func (o *batchOp) prepared(ctx context.Context) *batchOp {
 	return o.unprepared.Bind(ctx)
 }
 
-// write returns the request that a prepared op makes at the time of in.
-func (o *batchOp) write(in plan.Input) (w exec.BatchWrite, err error) {
+// putAt returns what a put of c is planned from.
+func putAt(c *core.Core, now time.Time) plan.Input {
+	in := plan.Input{Now: now}
+	if plan.StoresID(c.Schema) {
+		in.WriteID = c.Runner.NewID()
+	}
+	return in
+}
+
+// write returns the request that a prepared op makes at the time now.
+func (o *batchOp) write(now time.Time) (w exec.BatchWrite, err error) {
 	w = exec.BatchWrite{Table: o.c.Table, Key: o.key}
 	if err = o.err; err == nil && o.base != nil {
-		w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), in)
+		w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), putAt(o.c, now))
 	}
 	return w, err
 }
@@ -67,7 +77,7 @@ func (o *batchOp) String() string {
 	if o.unprepared != nil {
 		o, asGiven = o.unprepared.Shown()
 	}
-	w, err := o.write(plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID()})
+	w, err := o.write(o.c.Runner.Clock().UTC())
 	var a *plan.Action
 	switch {
 	case err != nil && !asGiven:
@@ -126,7 +136,12 @@ func newOutgoing(n int) *outgoing {
 }
 
 func (o *outgoing) add(i int, w exec.BatchWrite) {
-	at, first := o.known.number(w.Table, w.Key)
+	key := w.Key
+	if key == nil {
+		key = w.Put
+		o.known.name(w.Table, w.Names)
+	}
+	at, first := o.known.number(w.Table, key)
 	if first {
 		o.writes, o.from = append(o.writes, w), append(o.from, i)
 		return
@@ -152,15 +167,15 @@ func among[V any](vs []V, places []int) (picked []V) {
 	return picked
 }
 
-// batched returns the write of op i at the time of in. The context is the call's.
-type batched func(ctx context.Context, i int, in plan.Input) (exec.BatchWrite, error)
+// batched returns the write of op i at a time. The context is the call's.
+type batched func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error)
 
 // writeAll prepares all n ops before it sends any; wrong adds to an error which op it is about. left has the positions
 // of the ops that were not, or perhaps not, written, in order.
 func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
 	out, now := newOutgoing(n), r.Clock().UTC()
 	for i := range n {
-		w, err := op(ctx, i, plan.Input{Now: now, WriteID: r.NewID()})
+		w, err := op(ctx, i, now)
 		if err != nil {
 			return firstPlaces(n), wrong(i, err)
 		}
@@ -223,18 +238,16 @@ func (x *completed[T]) or(vs []T) []T {
 // before any request; *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	completed := newCompleted(c, vs)
-	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(ctx context.Context, i int, in plan.Input) (w exec.BatchWrite, err error) {
+	names, completed := c.Schema.KeyNames(), newCompleted(c, vs)
+	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(ctx context.Context, i int, now time.Time) (w exec.BatchWrite, err error) {
 		v := reflect.ValueOf(&vs[i]).Elem()
 		if completed != nil {
 			if v, err = completed.next(ctx, c, v); err != nil {
 				return w, err
 			}
 		}
-		w.Table = c.Table
-		if w.Key, w.Put, err = plan.NewBatchPut(c.Schema, v); err == nil {
-			w.Put, err = plan.BatchItem(c.Schema, w.Key, w.Put, in)
-		}
+		w.Table, w.Names = c.Table, names
+		w.Put, err = plan.BatchPut(c.Schema, v, putAt(c, now))
 		return w, err
 	})
 	return among(completed.or(vs), left), err
@@ -244,7 +257,7 @@ func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (un
 // Batches, unwritten and errors are as in [Store.PutMany].
 func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(_ context.Context, i int, _ plan.Input) (w exec.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(_ context.Context, i int, _ time.Time) (w exec.BatchWrite, err error) {
 		w.Table = c.Table
 		w.Key, _, err = bind.Key(c.Schema, reflect.ValueOf(&keys[i]).Elem())
 		return w, err
@@ -295,9 +308,9 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
 	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
-		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, in plan.Input) (exec.BatchWrite, error) {
+		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error) {
 			b := ops[i].batched().prepared(ctx)
-			w, err := b.write(in)
+			w, err := b.write(now)
 			if err != nil {
 				err = b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err)
 			}

@@ -88,6 +88,13 @@ func newIdentities(room int) identities {
 	return identities{numbers: make(map[string]int, room), names: make(map[string][]string, 1), room: room}
 }
 
+// name sets the names of the key attributes of a table, if its items are given as a whole.
+func (x *identities) name(table string, names []string) {
+	if x.names[table] == nil {
+		x.names[table] = slices.Sorted(slices.Values(names))
+	}
+}
+
 // number returns the number of the item with a primary key. first reports whether it is new.
 func (x *identities) number(table string, key item.Item) (n int, first bool) {
 	if x.names[table] == nil {

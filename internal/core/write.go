@@ -29,7 +29,7 @@ func Settle(o Op, result plan.Result) error { return o.settle(result) }
 type Operation struct {
 	c      *Core
 	op     *plan.Op
-	decode func(result plan.Result, into any) error // into points to the caller's result
+	decode func(result plan.Result, into any) error // into points to the caller's result; nil: it is an item
 
 	unprepared *Unprepared[*plan.Op] // takes the place of op; nil for an entity without a Prepare method
 }
@@ -115,12 +115,21 @@ func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *bind.Whole {
 
 // ItemOperation returns a write of c whose result is an item. Without an item, the caller gets the zero value.
 func ItemOperation(c *Core, op *plan.Op) *Operation {
-	return NewOperation(c, op, func(result plan.Result, into any) error {
-		if result.Item == nil {
-			return nil
-		}
-		return c.DecodeBy(&c.Schema.Codec, result.Item, into)
-	})
+	return NewOperation(c, op, nil)
+}
+
+// give decodes the result of o into the value that into points to.
+func (o *Operation) give(result plan.Result, into any) error {
+	switch {
+	case o.decode != nil:
+		return o.decode(result, into)
+	case !result.Stored.Missing():
+		defer result.Stored.Release()
+		return o.c.ReadBy(&o.c.Schema.Codec, result.Stored, into)
+	case result.Item == nil:
+		return nil
+	}
+	return o.c.Decode(result.Item, into)
 }
 
 func (o *Operation) owner() *Core { return o.c }
@@ -145,16 +154,18 @@ func (o *Operation) String() string {
 	return op.Text(in)
 }
 
-// Run plans the write, sends it alone, and decodes its result into the value that into points to.
+// Run plans the write, sends it alone, and decodes its result into the value that into points to. It is called once, and
+// o is used for nothing else.
 func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
 	if o.unprepared != nil {
 		return o.prepareAndRun(ctx, into)
 	}
+	o.op.Once = true
 	err = o.c.MeasureItem(ctx, o.op.Verb, o.op.Key, func(ctx context.Context) error {
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}
-		return o.decode(result, into)
+		return o.give(result, into)
 	})
 	return result, err
 }
@@ -164,10 +175,11 @@ func (o *Operation) prepareAndRun(ctx context.Context, into any) (result plan.Re
 	op := o.op
 	err = o.c.measure(ctx, op.Verb, func() string { return op.KeyText() }, func(ctx context.Context) error {
 		op = o.plan(ctx)
+		op.Once = true
 		if result, err = o.c.Runner.Run(ctx, op); err != nil {
 			return err
 		}
-		return o.decode(result, into)
+		return o.give(result, into)
 	})
 	return result, err
 }
@@ -191,7 +203,7 @@ func (w *Write[R]) Result() R {
 
 func (w *Write[R]) settle(result plan.Result) error {
 	var r R
-	if err := w.decode(result, &r); err != nil {
+	if err := w.give(result, &r); err != nil {
 		return err
 	}
 	w.mu.Lock()

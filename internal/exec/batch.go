@@ -182,15 +182,9 @@ const (
 // BatchWrite is one unconditional write of a batch.
 type BatchWrite struct {
 	Table string
-	Key   item.Item
+	Key   item.Item // or Put and Names
 	Put   item.Item // nil to delete the item with Key
-}
-
-func (w BatchWrite) request() types.WriteRequest {
-	if w.Put != nil {
-		return types.WriteRequest{PutRequest: &types.PutRequest{Item: w.Put}}
-	}
-	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}}
+	Names []string  // of the key attributes in Put
 }
 
 // WriteMany writes items, which must differ and can be of several tables. It returns the indexes of writes that were not,
@@ -233,22 +227,36 @@ type batch struct {
 	err   error
 }
 
+// requestsOf returns the writes with the given indexes, by table.
+func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest {
+	requests := make(map[string][]types.WriteRequest, 1)
+	puts := make([]types.PutRequest, 0, len(left)) // together, as they are sent
+	for _, k := range left {
+		w := &writes[k]
+		of, ok := requests[w.Table]
+		if !ok {
+			of = make([]types.WriteRequest, 0, len(left))
+		}
+		if w.Put != nil {
+			puts = append(puts, types.PutRequest{Item: w.Put})
+			of = append(of, types.WriteRequest{PutRequest: &puts[len(puts)-1]})
+		} else {
+			of = append(of, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}})
+		}
+		requests[w.Table] = of
+	}
+	return requests
+}
+
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := 0; ; {
-		requests := map[string][]types.WriteRequest{}
-		for _, k := range b.left {
-			of, ok := requests[writes[k].Table]
-			if !ok {
-				of = make([]types.WriteRequest, 0, len(b.left))
-			}
-			requests[writes[k].Table] = append(of, writes[k].request())
-		}
+		requests := requestsOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // can be repeated like a read
-			var sent attempt
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.options, r.codec)
+			sent := r.attempt()
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.option()...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			return err
 		})
@@ -300,9 +308,18 @@ func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	case u.DeleteRequest != nil:
 		it = u.DeleteRequest.Key
 	}
-	key := item.Item{}
-	for name := range w.Key {
-		key[name] = it[name]
+	own := w.Key
+	if own == nil {
+		own = pick(w.Put, w.Names)
 	}
-	return layout.KeyID(key) == layout.KeyID(w.Key)
+	return layout.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == layout.KeyID(own)
+}
+
+// pick returns the attributes of it with the given names.
+func pick(it item.Item, names []string) item.Item {
+	picked := make(item.Item, len(names))
+	for _, name := range names {
+		picked[name] = it[name]
+	}
+	return picked
 }

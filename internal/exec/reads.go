@@ -16,20 +16,15 @@ import (
 type reading struct {
 	call wire.Call
 	sdk  bool // the SDK reads the items
+	at   *endpoints
 }
 
-func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec} }
-
-// codec is an option of a request whose answer has no items.
-func (r *Runner) codec(o *dynamodb.Options) {
-	if !r.SDKCodec {
-		wire.Requests(o)
-	}
-}
+func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec, at: &r.endpoints} }
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	once(o)
+	a.at.options(o)
 	if !a.sdk {
 		a.call.Options(o)
 	}
@@ -47,14 +42,14 @@ func (a *reading) item(out smithy.Deserializable, typed item.Item) (wire.Item, e
 	return page.Item(0), nil
 }
 
-// image is item for the answer to a write, as attribute values. If it is lost, the write has been made all the same, so its
-// error is that of an answer that cannot be read.
-func (a *reading) image(out smithy.Deserializable, typed item.Item) (item.Item, error) {
+// image is item for the answer to a write. If it is lost, the write has been made all the same, so its error is that of an
+// answer that cannot be read.
+func (a *reading) image(out smithy.Deserializable, typed item.Item) (wire.Item, error) {
 	it, err := a.item(out, typed)
 	if err != nil {
-		return nil, &smithy.DeserializationError{Err: err}
+		return wire.Item{}, &smithy.DeserializationError{Err: err}
 	}
-	return it.Detach(), nil
+	return it, nil
 }
 
 // items is item for an answer with several.

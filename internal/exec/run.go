@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -50,7 +51,7 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	var last error
 	var hints []any
 	for round := 0; round < r.MaxAttempts; round++ {
-		in := r.now()
+		in := r.input(op, r.Clock().UTC())
 		in.Hints = hints
 		step, err := r.plan(ctx, op, in, round == 0)
 		if round == 0 && unproven(op, step, err) {
@@ -162,8 +163,13 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	return err
 }
 
-func (r *Runner) now() plan.Input {
-	return plan.Input{Now: r.Clock().UTC(), WriteID: r.NewID()}
+// input returns what a plan of op is made from, before anything is read.
+func (r *Runner) input(op *plan.Op, now time.Time) plan.Input {
+	in := plan.Input{Now: now}
+	if op.Schema == nil || plan.StoresID(op.Schema) {
+		in.WriteID = r.NewID()
+	}
+	return in
 }
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image.
@@ -191,9 +197,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 	}
 	if op.Past && !layout.Live(op.Schema, in.Image, in.Now) {
-		if err := r.lookBack(ctx, op, &in); err != nil {
+		back := in // on the heap, as few plans need
+		if err := r.lookBack(ctx, op, &back); err != nil {
 			return plan.Step{}, err
 		}
+		in = back
 		if in.Past.Copy != nil && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
 			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 				return plan.Step{}, err
@@ -201,9 +209,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 	}
 	if op.Prepare != nil {
-		if err := op.Prepare(ctx, r, &in); err != nil {
+		prepared := in
+		if err := op.Prepare(ctx, r, &prepared); err != nil {
 			return plan.Step{}, err
 		}
+		in = prepared
 	}
 	return op.Plan(in)
 }

@@ -11,6 +11,7 @@ import (
 // Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
 // placeholder, so reserved words and odd characters never matter.
 type Renderer struct {
+	Room   int               // how many names and values to expect; 0 if that is unknown
 	names  []string          // attributes, in the order of their placeholders
 	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
 	Values map[string]types.AttributeValue
@@ -200,7 +201,7 @@ func (r *Renderer) name(attribute string) string {
 		return placeholder('#', i)
 	}
 	if r.Names == nil {
-		r.Names = map[string]string{}
+		r.Names, r.names = make(map[string]string, r.Room), make([]string, 0, max(r.Room, 1))
 	}
 	n := placeholder('#', len(r.names))
 	r.names, r.Names[n] = append(r.names, attribute), attribute
@@ -220,7 +221,7 @@ func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 		return r.print(about, av)
 	}
 	if r.Values == nil {
-		r.Values = map[string]types.AttributeValue{}
+		r.Values = make(map[string]types.AttributeValue, r.Room)
 	}
 	v := placeholder(':', len(r.Values))
 	r.Values[v] = av

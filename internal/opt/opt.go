@@ -276,7 +276,11 @@ func Reads[O any](opts []O) (s Read) {
 }
 
 // Gets collects the options of a Get.
-func Gets[O any](opts []O) (s Get) {
+func Gets[O any](opts []O) Get {
+	if len(opts) == 0 {
+		return Get{}
+	}
+	var s Get // on the heap, since options change it
 	collect(opts, func(o GetOption) { o.get(&s) }, &s)
 	return s
 }
@@ -318,7 +322,11 @@ func Appends[O any](opts []O) (s Append) {
 }
 
 // Creates collects the options of a Create.
-func Creates[O any](opts []O) (s Create) {
+func Creates[O any](opts []O) Create {
+	if len(opts) == 0 {
+		return Create{}
+	}
+	var s Create // on the heap, since options change it
 	collect(opts, func(o CreateOption) { o.create(&s) }, &s)
 	return s
 }
@@ -330,19 +338,31 @@ func Restores[O any](opts []O) (s Restore) {
 }
 
 // Writes collects the options of a write over a stored item.
-func Writes[O any](opts []O) (s Write) {
+func Writes[O any](opts []O) Write {
+	if len(opts) == 0 {
+		return Write{}
+	}
+	var s Write // on the heap, since options change it
 	collect(opts, func(o WriteOption) { o.write(&s) }, &s)
 	return s
 }
 
 // Updates collects the options of an update.
-func Updates[O any](opts []O) (s Update) {
+func Updates[O any](opts []O) Update {
+	if len(opts) == 0 {
+		return Update{}
+	}
+	var s Update // on the heap, since options change it
 	collect(opts, func(o UpdateOption) { o.update(&s) }, &s)
 	return s
 }
 
 // Batches collects the options of a batch write.
-func Batches[O any](opts []O) (s Batch) {
+func Batches[O any](opts []O) Batch {
+	if len(opts) == 0 {
+		return Batch{}
+	}
+	var s Batch // on the heap, since options change it
 	collect(opts, func(o BatchOption) { o.batch(&s) }, &s)
 	return s
 }
