@@ -164,7 +164,11 @@ type attempt struct {
 }
 
 // attempt returns the options of a single attempt.
-func (r *Runner) attempt() *attempt { return &attempt{reading: *r.reading()} }
+func (r *Runner) attempt() *attempt {
+	a := new(attempt)
+	a.reading.sdk, a.reading.at = r.SDKCodec, &r.endpoints
+	return a
+}
 
 // option returns the option of the call.
 func (a *attempt) option() []func(*dynamodb.Options) {
@@ -181,8 +185,12 @@ func (a *attempt) options(o *dynamodb.Options) {
 // watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
 // request for credentials, are not counted.
 func (a *attempt) watch(stack *middleware.Stack) error {
-	a.note(func() { a.watched = true })
-	a.hook()
+	a.note(func() {
+		if !a.watched { // a client may use the options for several requests
+			a.watched = true
+			a.hook()
+		}
+	})
 	return stack.Deserialize.Add(a, middleware.After)
 }
 

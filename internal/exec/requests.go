@@ -76,6 +76,8 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		meter.writes(out.ConsumedCapacity)
 		image, err := sent.image(out, out.Attributes)
 		switch {
+		case err != nil:
+			return plan.Returned{}, err
 		case image.Len() == 0: // an item always has attributes; some emulators return an empty map for a new one
 			image.Release()
 			return plan.Returned{}, err

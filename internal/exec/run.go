@@ -48,6 +48,11 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
 	}
+	if op.Exact {
+		if err := r.transactions(); err != nil {
+			return plan.Result{}, err
+		}
+	}
 	var last error
 	var hints []any
 	for round := 0; round < r.MaxAttempts; round++ {
@@ -93,7 +98,8 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		return result, nil, err
 	}
 	for {
-		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.SoleWriter})
+		how := delivery{op.Exact, op.SoleWriter}
+		got, err := r.send(ctx, alone(step, how), how)
 		if err != nil {
 			return plan.Result{}, nil, err
 		}

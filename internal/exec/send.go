@@ -28,10 +28,14 @@ type body struct {
 	parts   []int   // how many actions of steps each of actions contains
 }
 
-// alone returns the body of one step.
-func alone(step plan.Step) body {
+// alone returns the body of one step. A lone action that is not part of a transaction needs no more than itself.
+func alone(step plan.Step, how delivery) body {
 	if len(step.Actions) == 1 {
-		return body{steps: []plan.Step{step}, actions: step.Actions}
+		b := body{actions: step.Actions}
+		if !how.plain(b.actions) {
+			b.steps = []plan.Step{step}
+		}
+		return b
 	}
 	b, _ := newBody([]plan.Step{step})
 	return b
@@ -158,13 +162,21 @@ type delivery struct {
 	idempotent bool // a single action may be repeated, whatever its guard
 }
 
+// plain reports whether actions are sent as a plain request.
+func (how delivery) plain(actions []plan.Action) bool {
+	return len(actions) == 1 && actions[0].Kind != plan.Check && !how.exact
+}
+
 // send sends a body until its outcome is definite, as far as repetition does no harm.
 func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error) {
 	if r.Client == nil {
 		return answer{}, ErrNoClient
 	}
-	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !how.exact {
+	if how.plain(b.actions) {
 		return r.sendSingle(ctx, &b.actions[0], how.idempotent)
+	}
+	if err := r.transactions(); err != nil {
+		return answer{}, err
 	}
 	return r.sendTransaction(ctx, b, r.NewID())
 }

@@ -66,7 +66,7 @@ func stepOf(n int, whole bool) body {
 		key := item.Item{"pk": item.N(strconv.Itoa(i))}
 		step.Actions = append(step.Actions, plan.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
-	return alone(step)
+	return alone(step, delivery{exact: true})
 }
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"

@@ -160,7 +160,8 @@ type Op struct {
 	// applied.
 	SoleWriter bool
 
-	Once bool // the operation is run once, and its plans are followed one after the other
+	Once  bool      // the operation is run once, and its plans are followed one after the other
+	value item.Item // of a Create: the encoded value; nil if a plan of an operation with Once has it
 
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 

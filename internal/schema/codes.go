@@ -74,6 +74,9 @@ const (
 	CodeTimelinePage      = "EDD-9087"
 	CodeTimelineUpgrade   = "EDD-9088"
 
+	CodeNoTransactions = "EDD-9089"
+	CodeNotReplicated  = "EDD-9090"
+
 	CodeDefault  = "EDD-9091"
 	CodeFillRole = "EDD-9092"
 	CodePrepare  = "EDD-9093"

@@ -76,7 +76,8 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		return &smithy.DeserializationError{Err: err}
 	}
 	if string(page.body) == "{}" { // as for most writes: there is nothing to read
-		page.Release()
+		page.releaseEmpty()
+		p.call.keep(answer{out: out})
 		return nil
 	}
 	sdk := func(body []byte) (err error) {
