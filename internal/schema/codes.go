@@ -64,6 +64,9 @@ const (
 	CodeProjectedPart    = "EDD-9072"
 	CodeRule             = "EDD-9073"
 
+	CodeExpiringClaim   = "EDD-9094"
+	CodeExpiringHistory = "EDD-9095"
+
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"
 	CodeTimelineSource    = "EDD-9082"
