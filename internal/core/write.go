@@ -5,7 +5,9 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -165,6 +167,7 @@ func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err 
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}
+		exec.Outcome(ctx, o.op.Verb, exec.OutcomeOf(result))
 		return o.give(result, into)
 	})
 	return result, err
@@ -173,7 +176,7 @@ func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err 
 // prepareAndRun is Run for a value with a Prepare method, which is called within the measured call.
 func (o *Operation) prepareAndRun(ctx context.Context, into any) (result plan.Result, err error) {
 	op := o.op
-	err = o.c.measure(ctx, op.Verb, func() string { return op.KeyText() }, func(ctx context.Context) error {
+	err = o.c.measure(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
 		op = o.plan(ctx)
 		op.Once = true
 		if result, err = o.c.Runner.Run(ctx, op); err != nil {
