@@ -182,6 +182,7 @@ func (o *Operation) prepareAndRun(ctx context.Context, into any) (result plan.Re
 		if result, err = o.c.Runner.Run(ctx, op); err != nil {
 			return err
 		}
+		exec.Outcome(ctx, op.Verb, exec.OutcomeOf(result))
 		return o.give(result, into)
 	})
 	return result, err
