@@ -316,10 +316,10 @@ func (u *upsert) direct(in Input) (Step, error) {
 	}
 	now, joined := in.Now, in.Joined
 	return Step{
-		Actions: []Action{{
+		Actions: u.op.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
 			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
-		}},
+		}),
 		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
 		Done: func(r Returned) (Result, error) {
 			if joined {
