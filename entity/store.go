@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -55,10 +56,21 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	if err := db.unopened(); err != nil {
 		return nil, err
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	db.registry.mu.Lock()
+	defer db.registry.mu.Unlock()
+	store, err := db.original().declareOwn(t, spec, open)
+	if err != nil || db.base == nil {
+		return store, err
+	}
+	c := *core.Of(store)
+	c.Runner, c.DB = db.runner, core.DatabaseOf(db)
+	return open(&c), nil
+}
+
+// declareOwn returns the store of a struct's entity on a DB with declarations of its own. The registry is locked.
+func (db *DB) declareOwn(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
 	id := storeKey{t, spec.Name, spec.Handle}
-	if store, ok := db.stores[id]; ok {
+	if store, ok := db.registry.stores[id]; ok {
 		return store, sameOptions(core.Of(store), spec)
 	}
 	if err := spec.Err(); err != nil {
@@ -82,13 +94,16 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
 	}
+	if err := db.regional(s, spec); err != nil {
+		return nil, err
+	}
 	table, err := db.register(s)
 	if err != nil {
 		return nil, err
 	}
 	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: core.DatabaseOf(db)}
 	store := open(c)
-	db.stores[id] = store
+	db.registry.stores[id] = store
 	return store, nil
 }
 
@@ -241,8 +256,11 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
 	}
+	if spec.Keep != nil {
+		ctx = c.Runner.Direct(ctx)
+	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
-		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
+		stored, err := c.Runner.Find(pace.With(ctx, spec.Budget), c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}
@@ -406,7 +424,7 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 	return x.h.image, x.h.table
 }
 
-// PurgeOption is accepted by Purge: [OnProgress].
+// PurgeOption is accepted by Purge: [OnProgress], [Budget].
 type PurgeOption interface{ opt.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
@@ -437,5 +455,5 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 		return c.Wrap("Purge", bind.KeyText(c.Schema, primary), err)
 	}
 	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.MeasureItem(ctx, "Purge", primary, p.Run)
+	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(pace.With(ctx, spec.Budget)) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/pace"
 )
 
 // Mistakes holds the errors of a call's options.
@@ -33,8 +34,9 @@ type (
 	// Read is for every read.
 	Read struct {
 		Mistakes
-		Strong  bool // strongly consistent
-		Expired bool // return expired items too
+		Strong  bool         // strongly consistent
+		Expired bool         // return expired items too
+		Budget  *pace.Budget // paces the requests; nil: they are not paced
 	}
 	// Get is for the read of one item.
 	Get struct {
@@ -50,6 +52,7 @@ type (
 	// Bounded is for reads of many items whose requests can be bounded.
 	Bounded struct {
 		Select
+		Hydrate  bool // read whole items by the entries of an index
 		Evaluate *int // maximum number of evaluated items
 		Requests *int // maximum number of requests
 	}
@@ -84,6 +87,7 @@ type (
 	Verify struct {
 		Mistakes
 		Parallel
+		Budget *pace.Budget
 	}
 )
 
@@ -124,11 +128,13 @@ type (
 	Batch struct {
 		Mistakes
 		Unconditional bool // replace what is stored without a condition
+		Budget        *pace.Budget
 	}
 	// Purge is for the removal of everything that belongs to an item.
 	Purge struct {
 		Mistakes
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
+		Budget   *pace.Budget
 	}
 	// Tables is for the creation of tables.
 	Tables struct {
@@ -179,6 +185,7 @@ type (
 	ForSelect   struct{ Do func(*Select) }
 	ForBounded  struct{ Do func(*Bounded) }
 	ForOrder    struct{ Do func(*Order) }
+	ForIndex    struct{ Do func(*Bounded) }
 	ForParallel struct{ Do func(*Parallel) }
 	ForScan     struct{ Do func(*Scan) }
 	ForList     struct{ Do func(*List) }
@@ -210,6 +217,9 @@ func (o ForSelect) bounded(s *Bounded) { apply(o.Do, &s.Select, s) }
 func (o ForBounded) query(s *Query)     { apply(o.Do, &s.Bounded, s) }
 func (o ForBounded) scan(s *Scan)       { apply(o.Do, &s.Bounded, s) }
 func (o ForBounded) bounded(s *Bounded) { apply(o.Do, s, s) }
+
+func (o ForIndex) query(s *Query) { apply(o.Do, &s.Bounded, s) }
+func (o ForIndex) scan(s *Scan)   { apply(o.Do, &s.Bounded, s) }
 
 func (o ForOrder) query(s *Query) { apply(o.Do, &s.Order, s) }
 func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }
