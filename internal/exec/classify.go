@@ -209,7 +209,12 @@ func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.Deseriali
 	if req, ok := in.Request.(*smithyhttp.Request); ok {
 		rewindable(req)
 	}
-	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, &a.trace), in)
+	hooks := &a.trace
+	if httptrace.ContextClientTrace(ctx) != nil { // WithClientTrace adds those to the hooks, for each request
+		own := a.trace
+		hooks = &own
+	}
+	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, hooks), in)
 }
 
 // rewindable lets net/http take another connection when a kept one was closed before anything was written. That is the most

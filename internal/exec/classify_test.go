@@ -270,3 +270,33 @@ func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
 	hooks.WroteRequest(httptrace.WroteRequestInfo{})
 	require.False(t, a.unsent())
 }
+
+// connecting is an HTTP client that calls the hooks of a request as a transport with a kept connection does.
+type connecting struct{}
+
+func (connecting) Do(r *http.Request) (*http.Response, error) {
+	if hooks := httptrace.ContextClientTrace(r.Context()); hooks != nil && hooks.GotConn != nil {
+		hooks.GotConn(httptrace.GotConnInfo{})
+	}
+	return &http.Response{StatusCode: 200, ContentLength: 2, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+// twice sends each put twice, with the options of one.
+type twice struct{ Client }
+
+func (c twice) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if _, err := c.Client.PutItem(ctx, in, opts...); err != nil {
+		return nil, err
+	}
+	return c.Client.PutItem(ctx, in, opts...)
+}
+
+func TestAttempt_EachRequestCallsTheHooksOfTheCallerOnce(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { calls++ }})
+	client := dynamo("http://127.0.0.1:1", func(o *dynamodb.Options) { o.HTTPClient = connecting{} })
+	_, err := attempted(ctx, twice{client}, 0)
+	require.NoError(t, err)
+	require.Equal(t, 2, calls, "of two requests")
+}
