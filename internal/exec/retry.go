@@ -74,11 +74,16 @@ func (r *Runner) refund(t *tries, k class) {
 		t.token = nil
 		return
 	}
+	t.giveBack()
+	_ = r.Retries.AddTokens(awsretry.DefaultNoRetryIncrement)
+}
+
+// giveBack gives back what the repetition under way took from the retry budget.
+func (t *tries) giveBack() {
 	if t.token != nil {
 		_ = t.token() // of a token bucket in memory: it cannot fail
 		t.token = nil
 	}
-	_ = r.Retries.AddTokens(awsretry.DefaultNoRetryIncrement)
 }
 
 // timeouts finds the errors whose repetition costs more.
@@ -115,6 +120,7 @@ func (r *Runner) again(ctx context.Context, t *tries, k class, err error) error 
 		return e
 	}
 	if e := r.pause(ctx, t.sent-1); e != nil {
+		t.giveBack()
 		return fmt.Errorf("%w: %w", e, err)
 	}
 	return nil

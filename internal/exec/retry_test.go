@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -200,4 +201,19 @@ func TestTry_AllocatesNothingUnlessItIsObserved(t *testing.T) {
 			t.Error(err)
 		}
 	}))
+}
+
+// A repetition that is not made costs nothing.
+func TestRetries_ComeBackIfThereIsNoTimeLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
+		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
+		r.Pause = func(context.Context, int) error { return errDeadline }
+		for range 2 {
+			err := get(t.Context(), r)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, entitytype.ErrRetryBudget)
+		}
+	})
 }
