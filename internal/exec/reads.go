@@ -105,7 +105,9 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 	err = r.read(ctx, "Query", []string{*in.TableName}, func(ctx context.Context) error {
 		x := exchangeOf(ctx)
 		x.query(in)
-		in.ReturnConsumedCapacity = x.capacity()
+		if in.ReturnConsumedCapacity == "" { // not written again: the client may still be sending an earlier attempt
+			in.ReturnConsumedCapacity = x.capacity()
+		}
 		reading := r.reading()
 		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Query(ctx, in, reading.options)
 		if err != nil {
@@ -119,13 +121,14 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
-// Query is QueryItems for items as attribute values, which the output has.
+// Query is QueryItems for items as attribute values, which the output has. The caller may change in afterwards.
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
-	page, items, err := r.QueryItems(ctx, in)
+	sent := *in // the client may keep the input, to send it again, and the output
+	page, items, err := r.QueryItems(ctx, &sent)
 	if err != nil {
 		return nil, err
 	}
-	own := *page // the client may keep the output
+	own := *page
 	own.Items = wire.DetachAll(items)
 	return &own, nil
 }
@@ -151,13 +154,14 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
-// Scan is ScanItems for items as attribute values, which the output has.
+// Scan is ScanItems for items as attribute values, which the output has. The caller may change in afterwards.
 func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
-	page, items, err := r.ScanItems(ctx, in)
+	sent := *in // the client may keep the input, to send it again, and the output
+	page, items, err := r.ScanItems(ctx, &sent)
 	if err != nil {
 		return nil, err
 	}
-	own := *page // the client may keep the output
+	own := *page
 	own.Items = wire.DetachAll(items)
 	return &own, nil
 }
@@ -178,7 +182,9 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context) error {
 		x := exchangeOf(ctx)
 		x.batch(len(keys))
-		in.ReturnConsumedCapacity = x.capacity()
+		if in.ReturnConsumedCapacity == "" { // see QueryItems
+			in.ReturnConsumedCapacity = x.capacity()
+		}
 		reading := r.reading()
 		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
