@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,14 +18,32 @@ import (
 type tries struct {
 	sent  int
 	token func() error // gives back what the repetition under way took from the retry budget; may be nil
+	until time.Time    // after which the request must not be repeated; zero for never
+}
+
+// errTooLate says that a unit budget allows a repetition only when it must not be made any more.
+var errTooLate = errors.New("the budget of units allows no request before the token of the transaction ends")
+
+// paced waits until all budgets allow a request.
+func (t *tries) paced(ctx context.Context, budgets []*pace.Budget) error {
+	if t.sent == 0 || t.until.IsZero() {
+		return pace.Wait(ctx, budgets)
+	}
+	limited, cancel := context.WithDeadline(ctx, t.until)
+	defer cancel()
+	err := pace.Wait(limited, budgets)
+	if err != nil && ctx.Err() == nil {
+		return errTooLate
+	}
+	return err
 }
 
 // try sends a request once and returns the class of its error. watch is nil or watches it on its way. send is called with
-// the context of the request. The class is final if the request was not sent, because ctx ended.
+// the context of the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
 func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []string, watch *attempt, send func(context.Context) error) (class, error) {
 	budgets := pace.Of(ctx)
 	if budgets != nil {
-		if err := pace.Wait(ctx, budgets); err != nil {
+		if err := t.paced(ctx, budgets); err != nil {
 			return final, err
 		}
 	}

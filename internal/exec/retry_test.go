@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/pace"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // slow is a client whose reads take a time and return an error or consume units.
@@ -215,5 +216,34 @@ func TestRetries_ComeBackIfThereIsNoTimeLeft(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.NotErrorIs(t, err, entitytype.ErrRetryBudget)
 		}
+	})
+}
+
+// lost is a client whose transactions are not answered. Others consume units of its budget meanwhile.
+type lost struct {
+	Client
+	budget *pace.Budget
+	sent   int
+}
+
+func (c *lost) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	c.sent++
+	c.budget.Spend(time.Now(), 0, 3600)
+	return nil, &types.InternalServerError{}
+}
+
+// After the life of its token DynamoDB would take a repetition for another transaction.
+func TestPace_DoesNotDelayATransactionBeyondItsToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := &lost{budget: pace.New(0, 1)}
+		r := &Runner{Client: client, MaxAttempts: 5}
+		begun := time.Now()
+		b := body{actions: []plan.Action{{Kind: plan.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
+		_, err := r.sendTransaction(pace.With(t.Context(), client.budget), b, "token")
+		var ambiguous *plan.Ambiguous
+		require.ErrorAs(t, err, &ambiguous)
+		require.Equal(t, 1, client.sent)
+		require.LessOrEqual(t, time.Since(begun), longestToken)
 	})
 }

@@ -254,7 +254,7 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 		}
 		return answer{}, err
 	}
-	for t := (tries{}); ; {
+	for t := (tries{until: begun.Add(r.tokenLife())}); ; {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
