@@ -359,12 +359,12 @@ func (m *Merge) Head(ctx context.Context, n int) ([]wire.Item, error) {
 type gathered struct {
 	items       []wire.Item
 	begin, end  []item.Item // of each partition; begin is for a read in the other direction
-	first, last bound       // of the items; as the run had it if there are none
+	first, last bound       // of the items; if there are none, first is no bound, and last that of the run
 	more        bool        // something may follow
 }
 
-// gather reads up to limit items, with limit 0 as many as are known after the first requests. It releases what it does not
-// return with the items.
+// gather reads up to limit items, with limit 0 as many as are known after the first requests. The garbage collector takes what
+// it has read and does not return.
 func (m *Merge) gather(ctx context.Context, in *merging, limit int) (page gathered, err error) {
 	in.keep = true
 	known, err := in.fill(ctx, m)
