@@ -52,6 +52,18 @@ type ScanProgress struct {
 	ReadUnits    float64 // read capacity units consumed
 }
 
+// RewriteProgress is the progress of a rewrite, of all its runs.
+type RewriteProgress struct {
+	Evaluated    int     // items read and charged, of any entity
+	Items        int     // of them items of the entity
+	Rewritten    int     // items written, or with a dry run to be written
+	Skipped      int     // items that cannot be rewritten
+	Segments     int     // parts of the table
+	SegmentsDone int     // parts rewritten to their end
+	ReadUnits    float64 // read capacity units consumed
+	WriteUnits   float64 // write capacity units consumed
+}
+
 // Page is a part of the result of a query.
 type Page[T any] struct {
 	Items []T    // can be empty on the last page

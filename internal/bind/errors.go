@@ -43,6 +43,8 @@ const (
 	CodeCursorKey          = "EDD-9155" // a page whose cursor would expose a secret
 	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
 	CodeContext            = "EDD-9161" // a nil context
+	CodeRewriteHistory     = "EDD-9170" // a rewrite without new versions of an entity whose history has no times
+	CodeCheckpoint         = "EDD-9171" // a checkpoint of a rewrite that the table cannot hold, or without a name
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

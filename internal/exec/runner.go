@@ -98,6 +98,14 @@ type Runner struct {
 	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }
 
+// Observed returns a runner that sends requests as r does and reports its calls, with their consumed capacity, to observe.
+func (r *Runner) Observed(observe func(context.Context, Report)) *Runner {
+	return &Runner{
+		Client: r.Client, MaxAttempts: r.MaxAttempts, Clock: r.Clock, NewID: r.NewID, Observe: observe, Pause: r.Pause,
+		SDKCodec: r.SDKCodec, TokenLife: r.TokenLife,
+	}
+}
+
 type meterKey struct{}
 
 // CheckContext rejects a nil context.

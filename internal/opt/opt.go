@@ -127,6 +127,17 @@ type (
 		Mistakes
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
 	}
+	// Rewrite is for the rewrite of all items of an entity.
+	Rewrite struct {
+		Mistakes
+		Parallel
+		Dry        bool // read only
+		NewVersion bool // as an update, with a version and a time
+		Strict     bool // end at the first item that cannot be rewritten
+		Checkpoint *string
+		Restart    bool // begin again, whatever the checkpoint says
+		Progress   func(RewriteProgress)
+	}
 )
 
 // Store is for the declaration of a store.
@@ -159,6 +170,7 @@ type (
 	UpdateOption  interface{ update(*Update) }
 	BatchOption   interface{ batch(*Batch) }
 	PurgeOption   interface{ purge(*Purge) }
+	RewriteOption interface{ rewrite(*Rewrite) }
 	StoreOption   interface{ store(*Store) }
 )
 
@@ -179,6 +191,7 @@ type (
 	ForUpdate   struct{ Do func(*Update) }
 	ForBatch    struct{ Do func(*Batch) }
 	ForPurge    struct{ Do func(*Purge) }
+	ForRewrite  struct{ Do func(*Rewrite) }
 	ForStore    struct{ Do func(*Store) }
 )
 
@@ -206,6 +219,8 @@ func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }
 func (o ForParallel) scan(s *Scan)     { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) verify(s *Verify) { apply(o.Do, &s.Parallel, s) }
 
+func (o ForParallel) rewrite(s *Rewrite) { apply(o.Do, &s.Parallel, s) }
+
 func (o ForScan) scan(s *Scan) { apply(o.Do, s, s) }
 
 func (o ForList) list(s *List) { apply(o.Do, s, s) }
@@ -231,7 +246,10 @@ func (o ForWrite) update(s *Update) { apply(o.Do, &s.Write, s) }
 func (o ForUpdate) update(s *Update) { apply(o.Do, s, s) }
 func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
-func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
+
+func (o ForRewrite) rewrite(s *Rewrite) { apply(o.Do, s, s) }
+
+func (o ForStore) store(s *Store) { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -339,6 +357,12 @@ func Purges[O any](opts []O) (s Purge) {
 	return s
 }
 
+// Rewrites collects the options of a rewrite.
+func Rewrites[O any](opts []O) (s Rewrite) {
+	collect(opts, func(o RewriteOption) { o.rewrite(&s) }, &s)
+	return s
+}
+
 // Stores collects the options of a store.
 func Stores[O any](opts []O) (s Store) {
 	collect(opts, func(o StoreOption) { o.store(&s) }, &s)
@@ -352,6 +376,9 @@ type Image interface {
 
 // ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
+
+// RewriteProgress is the progress of a rewrite.
+type RewriteProgress = entitytype.RewriteProgress
 
 // Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.
