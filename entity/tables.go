@@ -12,7 +12,9 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -188,8 +190,13 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	}
 }
 
-func (db *DB) createTable(ctx context.Context, t TableSpec) error {
+func (db *DB) createTable(ctx context.Context, t TableSpec, spec opt.Tables, indexes IndexClient) error {
 	got, err := db.awaitTable(ctx, t)
+	if err == nil && spec.AddIndexes {
+		if err = db.addIndexes(ctx, indexes, t, spec.Adding); err == nil {
+			got, err = db.awaitTable(ctx, t)
+		}
+	}
 	if err != nil {
 		return &TableError{Table: t.Name, Err: err}
 	}
@@ -269,13 +276,13 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 // CreateTables creates every table of [DB.Spec] and waits until all tables and indexes are active or ctx ends. It
 // changes two settings of an existing table: it enables time to live and point-in-time recovery if they are needed and
 // disabled. A key, index or stream that an existing table lacks is a *[TableError]; its billing and deletion protection
-// are compared by [DB.Verify] only. Several programs can call it at the same time. Waiting costs a DescribeTable every
-// 200 ms.
+// are compared by [DB.Verify] only. With [AddIndexes] it adds missing global indexes. Several programs can call it at the
+// same time. Waiting costs a DescribeTable every 200 ms.
 //
 // If the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery]. Before any
-// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] and is not, EDD-9050 for a table
+// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] or [IndexClient] and is not, EDD-9050 for a table
 // configured by ARN or by another text that is not a name, and [ErrNoClient].
-func (db *DB) CreateTables(ctx context.Context) error {
+func (db *DB) CreateTables(ctx context.Context, opts ...TablesOption) error {
 	spec, backups, err := db.manage(ctx)
 	if bad := spec.misnamed(); bad != nil {
 		return errors.Join(append(bad, err)...)
@@ -283,9 +290,19 @@ func (db *DB) CreateTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	asked := opt.TablesOf(opts)
+	if err := asked.Err(); err != nil {
+		return &InputError{Code: bind.CodeOption, Type: "entity.DB", Problem: err.Error()}
+	}
+	var indexes IndexClient
+	if asked.AddIndexes {
+		if indexes, err = db.indexClient(); err != nil {
+			return err
+		}
+	}
 	var without []error // errors of tables for which the database has no recovery
 	for _, t := range spec.Tables {
-		if err := db.createTable(ctx, t); err != nil {
+		if err := db.createTable(ctx, t, asked, indexes); err != nil {
 			return err
 		}
 		err := db.enableRecovery(ctx, backups, t)

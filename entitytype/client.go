@@ -31,6 +31,21 @@ type BackupClient interface {
 	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
 }
 
+// IndexClient is the part of *dynamodb.Client that only entity.AddIndexes needs.
+type IndexClient interface {
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
+}
+
+// IndexProgress is the state of an index that is being added to a table. It has no share of the whole, because DynamoDB does
+// not say how much is left.
+type IndexProgress struct {
+	Table       string        // physical name
+	Index       string        // name in DynamoDB
+	Backfilling bool          // DynamoDB reads the stored items
+	Active      bool          // it can be queried
+	Elapsed     time.Duration // since it was requested
+}
+
 // Report is what one call cost. Calls that it makes itself are part of it.
 type Report struct {
 	Verb       string        // Create, Append, Query …

@@ -84,6 +84,13 @@ type (
 	}
 )
 
+// Tables is for the creation of tables.
+type Tables struct {
+	Mistakes
+	AddIndexes bool
+	Adding     func(IndexProgress) // called with the state of each index; nil: not reported
+}
+
 // Options of writes.
 type (
 	// Guard is for every write.
@@ -172,6 +179,7 @@ type (
 	PurgeOption   interface{ purge(*Purge) }
 	RewriteOption interface{ rewrite(*Rewrite) }
 	StoreOption   interface{ store(*Store) }
+	TablesOption  interface{ tables(*Tables) }
 )
 
 // The For types carry the effect of an option. Embedding one under an unexported name makes a type an option.
@@ -193,6 +201,7 @@ type (
 	ForPurge    struct{ Do func(*Purge) }
 	ForRewrite  struct{ Do func(*Rewrite) }
 	ForStore    struct{ Do func(*Store) }
+	ForTables   struct{ Do func(*Tables) }
 )
 
 func (o ForRead) read(s *Read)       { apply(o.Do, s, s) }
@@ -248,6 +257,8 @@ func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
 
 func (o ForRewrite) rewrite(s *Rewrite) { apply(o.Do, s, s) }
+
+func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
 
 func (o ForStore) store(s *Store) { apply(o.Do, s, s) }
 
@@ -369,6 +380,12 @@ func Stores[O any](opts []O) (s Store) {
 	return s
 }
 
+// TablesOf collects the options of the creation of tables.
+func TablesOf[O any](opts []O) (s Tables) {
+	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
+	return s
+}
+
 // Image is an item exactly as it was read, with its table; nil if there was none.
 type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
@@ -376,6 +393,9 @@ type Image interface {
 
 // ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
+
+// IndexProgress is the state of an index that is being added.
+type IndexProgress = entitytype.IndexProgress
 
 // RewriteProgress is the progress of a rewrite.
 type RewriteProgress = entitytype.RewriteProgress

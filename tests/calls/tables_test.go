@@ -37,6 +37,105 @@ func mortals(t *testing.T, client entity.Client, table string) *entity.DB {
 	return db
 }
 
+// Ghost is Mortal before it had an owner, and Heir is Mortal with one more index.
+type Ghost struct {
+	_ entity.Key       `name:"Mortal" pk:"$#{id}" sk:"$" stream:"both"`
+	_ versioned.Retain `ttl:"1h"`
+
+	ID      string `dynamodbav:"id"`
+	Version int    `dynamodbav:"version" entity:"version"`
+}
+
+type Heir struct {
+	_ entity.Key       `name:"Mortal" pk:"$#{id}" sk:"$" stream:"both"`
+	_ entity.GSI       `name:"byOwner" index:"gsi1" pk:"$#{owner}"`
+	_ entity.GSI       `name:"byHeir" index:"gsi2" pk:"$#{heir}" project:"keys"`
+	_ versioned.Retain `ttl:"1h"`
+
+	ID      string `dynamodbav:"id"`
+	Owner   string `dynamodbav:"owner"`
+	Heir    string `dynamodbav:"heir"`
+	Version int    `dynamodbav:"version" entity:"version"`
+}
+
+// Missing indexes are added when that is asked for, one after the other, while other programs do the same.
+func TestCreateTables_AddIndexes(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	old := dbtest.Declare[Ghost](t, b.DB)
+	b.CreateTables()
+	b.OK(old.Create(t.Context(), Ghost{ID: "a"}))
+	db := b.Open(b.Client)
+	heirs := dbtest.Declare[Heir](t, db)
+
+	var lacks *entity.TableError
+	require.ErrorAs(t, db.CreateTables(t.Context()), &lacks)
+	require.Len(t, lacks.Differences, 2)
+	require.Zero(t, b.Wire.Count("UpdateTable"))
+
+	built := map[string]bool{}
+	errs, all := make([]error, 3), sync.WaitGroup{}
+	for i := range errs {
+		mine := b.Open(b.Client)
+		_ = entity.Must(entity.New[Heir](mine))
+		all.Go(func() { errs[i] = mine.CreateTables(t.Context(), entity.AddIndexes(nil)) })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
+	b.Wire.Reset()
+	require.NoError(t, db.CreateTables(t.Context(), entity.AddIndexes(func(p entity.IndexProgress) { built[p.Index] = p.Active })))
+	require.Empty(t, built, "nothing was missing")
+	require.Zero(t, b.Wire.Count("UpdateTable"))
+	require.NoError(t, db.Verify(t.Context()))
+	_, err := heirs.Put(t.Context(), Heir{ID: "a", Owner: "o", Heir: "h"})
+	require.NoError(t, err)
+	found, err := entity.Must(heirs.Index("byHeir")).Query(Heir{Heir: "h"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+}
+
+// Whatever happens to the request for it, an index is added once.
+func TestCreateTables_AddIndexesAfterFaults(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.Lost, faults.Twice, faults.Drop} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			b := dbtest.Open(t)
+			_ = dbtest.Declare[Ghost](t, b.DB)
+			b.CreateTables()
+			db := b.Open(b.Client)
+			_ = dbtest.Declare[Mortal](t, db)
+			b.Wire.Inject(faults.Nth(1, fault, "UpdateTable"))
+			require.NoError(t, db.CreateTables(t.Context(), entity.AddIndexes(nil)))
+			require.NoError(t, db.Verify(t.Context()))
+		})
+	}
+}
+
+// A table that differs in anything else is not changed, and a client without the call is refused.
+func TestCreateTables_AddIndexesChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	type streamless struct {
+		_  entity.Key `name:"Mortal" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+	}
+	_ = dbtest.Declare[streamless](t, b.DB)
+	b.CreateTables()
+	db := b.Open(b.Client)
+	_ = dbtest.Declare[Mortal](t, db)
+	var lacks *entity.TableError
+	require.ErrorAs(t, db.CreateTables(t.Context(), entity.AddIndexes(nil)), &lacks)
+	require.Len(t, lacks.Differences, 2)
+	require.Zero(t, b.Wire.Count("UpdateTable"))
+
+	plain := b.Open(struct{ entity.Client }{b.Client})
+	_ = dbtest.Declare[Mortal](t, plain)
+	require.Equal(t, "EDD-9069", dbtest.SchemaCode(plain.CreateTables(t.Context(), entity.AddIndexes(nil))))
+	require.NoError(t, b.DB.CreateTables(t.Context(), entity.AddIndexes(nil)))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(b.DB.CreateTables(t.Context(), nil)))
+}
+
 func TestCreateTables_ManyProgramsAtOnce(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
