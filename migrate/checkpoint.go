@@ -85,6 +85,9 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 			line(k.Attributes())
 		}
 	}
+	for _, u := range s.Upgrades {
+		line(u.From)
+	}
 	key(s.PK)
 	key(s.SK)
 	for _, x := range s.Indexes {

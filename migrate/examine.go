@@ -90,7 +90,7 @@ func (e examiner) examine(f *finding, now time.Time) {
 		return
 	}
 	f.want = item.Clone(f.image)
-	for _, step := range []func(*finding) Problem{e.decoded, e.marked, e.keyed, e.indexed, e.valued} {
+	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.indexed, e.valued} {
 		if f.problem = step(f); f.problem != "" {
 			return
 		}
@@ -100,9 +100,22 @@ func (e examiner) examine(f *finding, now time.Time) {
 	}
 }
 
+// upgraded replaces the attributes of an earlier payload version.
+func (e examiner) upgraded(f *finding) Problem {
+	up, err := layout.Upgraded(e.s, f.want)
+	switch {
+	case err != nil:
+		return NotUpgraded
+	case layout.Outdated(e.s, f.want):
+		f.want = item.Clone(up)
+		f.reasons = append(f.reasons, Payload)
+	}
+	return ""
+}
+
 // decoded sets attributes of the primary key that the item lacks, from the text of its key. The item must decode.
 func (e examiner) decoded(f *finding) Problem {
-	s, it := e.s, item.Clone(f.image)
+	s, it := e.s, item.Clone(f.want)
 	for name, av := range f.owner {
 		it[name] = av // the texts of keys of related items continue that of the current item
 	}

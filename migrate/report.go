@@ -14,6 +14,7 @@ type Reason string
 
 // The reasons.
 const (
+	Payload   Reason = "payload"    // an earlier payload version
 	IndexKeys Reason = "index keys" // a key of an index is missing, or differs from what its parts say
 	Marks     Reason = "marks"      // a hidden attribute is missing: the item was written by another program
 	KeyParts  Reason = "key parts"  // an attribute is missing that the primary key is composed of
@@ -25,6 +26,7 @@ type Problem string
 
 // The problems.
 const (
+	NotUpgraded Problem = "payload cannot be upgraded"              // an upgrade failed, or none reads the version
 	Undecodable Problem = "does not decode"                         // an attribute has another type than its field
 	WrongKey    Problem = "key does not follow from its attributes" // or from its kind
 	ValueTaken  Problem = "unique value belongs to another item"    // by its sentinel; Repair of package unique may settle it

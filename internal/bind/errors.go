@@ -45,6 +45,7 @@ const (
 	CodeContext            = "EDD-9161" // a nil context
 	CodeRewriteHistory     = "EDD-9170" // a rewrite without new versions of an entity whose history has no times
 	CodeCheckpoint         = "EDD-9171" // a checkpoint of a rewrite that the table cannot hold, or without a name
+	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"reflect"
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -33,6 +34,7 @@ type Operation struct {
 // NewOperation returns a write of c. decode decodes the result into its second argument.
 func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) *Operation {
 	op.KeepCase()
+	op.KeepPayload()
 	return &Operation{c, op, decode}
 }
 
@@ -42,7 +44,7 @@ func ItemOperation(c *Core, op *plan.Op) *Operation {
 		if result.Item == nil {
 			return nil
 		}
-		return c.DecodeBy(&c.Schema.Codec, result.Item, into)
+		return c.decoded(c.Schema.Codec.Decode(result.Item, reflect.ValueOf(into)), into) // a write stores today's payload
 	})
 }
 

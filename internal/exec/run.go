@@ -165,6 +165,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		return plan.Step{}, ErrNoClient
 	}
 	var err error
+	if in.Outdated() {
+		if err := r.upgrade(ctx, op); err != nil {
+			return plan.Step{}, err
+		}
+	}
 	switch {
 	case op.Read && first && op.Given != nil:
 		if in.Image = op.Given; op.SoftDeletes {
@@ -193,12 +198,27 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			}
 		}
 	}
+	if op.Verb != plan.Rewrite {
+		if in.Image, err = layout.Upgraded(op.Schema, in.Image); err != nil {
+			return plan.Step{}, err
+		}
+	}
 	if op.Prepare != nil {
 		if err := op.Prepare(ctx, r, &in); err != nil {
 			return plan.Step{}, err
 		}
 	}
 	return op.Plan(in)
+}
+
+// upgrade stores the item of op in today's payload version.
+func (r *Runner) upgrade(ctx context.Context, op *plan.Op) error {
+	image, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil || image == nil || !layout.Outdated(op.Schema, image) {
+		return err
+	}
+	_, err = r.Run(ctx, plan.NewUpgrade(op.Schema, op.Table, image))
+	return err
 }
 
 // explain adds to the error of an item that was not found whether it has been deleted.

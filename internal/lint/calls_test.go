@@ -78,6 +78,11 @@ type host struct {
 	Addr netip.Addr `dynamodbav:"addr"`
 }
 
+type novel struct {
+	_  entity.Key `name:"Novel" pk:"$#{id}" sk:"$" payload:"3"`
+	ID string     `dynamodbav:"id"`
+}
+
 type ledger struct {
 	_       entity.Key       `name:"Ledger" pk:"$#{id}" sk:"$"`
 	_       versioned.Retain ``
@@ -149,6 +154,10 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		ledgers, err := entity.New[ledger](c.db)
 		require.NoError(t, err)
 		_, err = migrate.Rewrite(c.ctx, ledgers)
+		return err
+	},
+	"EDD-9172": func(_ *testing.T, c calls) error {
+		_, err := entity.New[novel](c.db, entity.Upgrade(1, func(n novel) (novel, error) { return n, nil }))
 		return err
 	},
 	"EDD-9171": func(_ *testing.T, c calls) error {

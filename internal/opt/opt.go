@@ -6,6 +6,7 @@ package opt
 
 import (
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -154,6 +155,7 @@ type Store struct {
 	After    *time.Duration // how long items live, for a declared time to live
 	NoExpiry bool           // items do not expire, although a time to live is declared
 	Handle   string         // the constructor that runs, "" for entity.New
+	Upgrades []Upgrade      // from earlier payload versions, in order
 
 	// Of this module only.
 	Table   string // logical table, instead of the declared one
@@ -384,6 +386,13 @@ func Stores[O any](opts []O) (s Store) {
 func TablesOf[O any](opts []O) (s Tables) {
 	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
 	return s
+}
+
+// Upgrade converts items of one payload version to the next.
+type Upgrade struct {
+	From     int
+	Old, New reflect.Type
+	Apply    func(any) (any, error)
 }
 
 // Image is an item exactly as it was read, with its table; nil if there was none.

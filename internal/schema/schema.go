@@ -92,7 +92,8 @@ type Schema struct {
 	UsesTTL       bool           // some item of the entity can have the TTL attribute
 	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
 
-	Features []any // compiled declarations of features; see Feature
+	Features []any     // compiled declarations of features; see Feature
+	Upgrades []Upgrade // from earlier payload versions, in order; nil: items are read as they are
 
 	addresses map[address]*Node
 	prototype reflect.Value

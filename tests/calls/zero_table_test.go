@@ -52,7 +52,7 @@ var functions = map[string][]any{
 	"stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
 	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK},
 
-	"entity.AddIndexes": {entity.AddIndexes}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
+	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "entity.AddIndexes": {entity.AddIndexes}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
 	"migrate.Strict": {migrate.Strict}, "migrate.Checkpoint": {migrate.Checkpoint}, "migrate.Restart": {migrate.Restart}, "migrate.OnProgress": {migrate.OnProgress},
 }
 
@@ -90,7 +90,7 @@ var values = map[string]any{
 	"stream.Change": stream.Change[Plain]{}, "stream.Event": stream.Event{}, "stream.Record": stream.Record{}, "stream.Response": stream.Response{}, "stream.Route": stream.Route{},
 	"stream.Failure": stream.Failure{}, "stream.BatchItemFailure": stream.BatchItemFailure{}, "stream.Kind": stream.Kind(""), "stream.RecordError": &stream.RecordError{}, "stream.ImageError": &stream.ImageError{},
 
-	"entity.IndexProgress": entity.IndexProgress{}, "migrate.Report": migrate.Report{}, "migrate.Cost": migrate.Cost{}, "migrate.Example": migrate.Example{}, "migrate.Progress": migrate.Progress{},
+	"entity.UpgradeError": &entity.UpgradeError{}, "entity.IndexProgress": entity.IndexProgress{}, "migrate.Report": migrate.Report{}, "migrate.Cost": migrate.Cost{}, "migrate.Example": migrate.Example{}, "migrate.Progress": migrate.Progress{},
 	"migrate.Reason": migrate.Reason(""), "migrate.Problem": migrate.Problem(""), "migrate.RunningError": &migrate.RunningError{}, "migrate.CheckpointError": &migrate.CheckpointError{},
 	"migrate.ItemError": &migrate.ItemError{},
 }
