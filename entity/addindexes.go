@@ -3,9 +3,7 @@ package entity
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -13,131 +11,119 @@ import (
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // IndexClient has the method that a [Client] needs in addition for [AddIndexes]: UpdateTable. *dynamodb.Client has it. Its
 // method is shown at [entitytype.IndexClient].
 type IndexClient = entitytype.IndexClient
 
-// IndexProgress is the state of an index that [AddIndexes] adds: the Table, the Index by its name in DynamoDB, how long it
-// has been built, Active once it can be queried, and whether DynamoDB is Backfilling it from the stored items. DynamoDB does
-// not say how much is left. Its fields are shown at [entitytype.IndexProgress].
+// IndexProgress is the progress of an index that is built; see [OnIndex]. It has the Table, the Index, whether DynamoDB is
+// Backfilling it, and estimates of the Items in the index and the TableItems. Its fields are shown at
+// [entitytype.IndexProgress].
 type IndexProgress = entitytype.IndexProgress
 
-// TablesOption is accepted by [DB.CreateTables]: [AddIndexes].
+// TablesOption is accepted by [DB.CreateTables]: [AddIndexes], [OnIndex].
 type TablesOption interface{ opt.TablesOption }
 
-// AddIndexes makes [DB.CreateTables] add the global indexes that existing tables lack, one at a time, as DynamoDB allows,
-// and wait until each can be queried. It calls f, which may be nil, after each request for the state of an index that is
-// being built. Indexes are never removed or changed, and a table with another difference is not changed at all.
-//
-// DynamoDB fills the index with the stored items that have its keys. Items that were written before the declaration have
-// none: migrate.Rewrite sets them. An index costs a write unit for each KB of each item that enters it.
-func AddIndexes(f func(IndexProgress)) TablesOption {
-	return opt.ForTables{Do: func(s *opt.Tables) { s.AddIndexes, s.Adding = true, f }}
+// AddIndexes makes CreateTables add the global indexes that an existing table lacks, one after the other as DynamoDB
+// demands, and wait until each is built. It adds none if the table differs from the declarations in something else that
+// cannot be changed, and never changes or removes an index. DynamoDB fills a new index with the items that have its key
+// attributes. Items from before the index was declared lack them; migrate.Rewrite sets them. Filling an index
+// consumes write units of the index for each item, and no read units of the table.
+func AddIndexes() TablesOption {
+	return opt.ForTables{Do: func(s *opt.Tables) { s.AddIndexes = true }}
 }
 
-// longestIndexPause is the longest pause between two requests for the state of an index that is being built.
-const longestIndexPause = 5 * time.Second
+// OnIndex makes CreateTables call f for each index that is not active yet, after each look at its table: every 200 ms.
+func OnIndex(f func(IndexProgress)) TablesOption {
+	return opt.ForTables{Do: func(s *opt.Tables) {
+		if s.Building = f; f == nil {
+			s.Add(errors.New("OnIndex needs a function"))
+		}
+	}}
+}
 
-// indexClient returns the client that adds indexes.
-func (db *DB) indexClient() (IndexClient, error) {
-	if c, ok := db.runner.Client.(IndexClient); ok {
-		return c, nil
+// reportIndexes reports the indexes of a table that are not active.
+func reportIndexes(d *types.TableDescription, report func(IndexProgress)) {
+	for _, x := range d.GlobalSecondaryIndexes {
+		if x.IndexStatus == types.IndexStatusActive || x.IndexName == nil || d.TableName == nil {
+			continue
+		}
+		p := IndexProgress{Table: *d.TableName, Index: *x.IndexName, Backfilling: x.Backfilling != nil && *x.Backfilling}
+		if x.ItemCount != nil {
+			p.Items = *x.ItemCount
+		}
+		if d.ItemCount != nil {
+			p.TableItems = *d.ItemCount
+		}
+		report(p)
 	}
-	return nil, &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("AddIndexes is given, and the client %T is no entity.IndexClient", db.runner.Client)}
 }
 
-// missingIndexes returns the global indexes of t that got lacks, and what else it lacks.
-func (t TableSpec) missingIndexes(got TableSpec) (missing []IndexSpec, others []Drift) {
+// addIndexes adds the global indexes that the table lacks, and returns the table when all are active. Another program may
+// do the same: then DynamoDB refuses a request because an index is being built or exists, and the next look at the table
+// shows it.
+func (db *DB) addIndexes(ctx context.Context, t TableSpec, got *types.TableDescription, building func(IndexProgress)) (*types.TableDescription, error) {
+	for n := 1; ; n++ {
+		missing := t.addable(describedTable(got))
+		if missing == nil {
+			return got, nil
+		}
+		err := db.addIndex(ctx, *missing, got)
+		if err != nil && (n >= mostLooks || !elsewhere(err)) {
+			return got, err
+		}
+		if err == nil {
+			n = 0
+		} else if err := exec.Sleep(ctx, tablePause); err != nil {
+			return got, err
+		}
+		if got, err = db.awaitTable(ctx, t, building); err != nil {
+			return got, err
+		}
+	}
+}
+
+// addable returns the first global index that a table lacks; nil if it has all of them, or differs in something else.
+func (t TableSpec) addable(got TableSpec) *IndexSpec {
+	var missing *IndexSpec
 	for _, d := range t.lacking(got) {
 		i := slices.IndexFunc(t.GSIs, func(x IndexSpec) bool { return x.Name == d.Index })
-		if d.Kind == MissingIndex && i >= 0 {
-			missing = append(missing, t.GSIs[i])
-		} else {
-			others = append(others, d)
-		}
-	}
-	return missing, others
-}
-
-// addIndexes adds the missing global indexes of a table, which is active. Another program may do the same: DynamoDB then
-// refuses the request, and the next look at the table shows its index.
-func (db *DB) addIndexes(ctx context.Context, c IndexClient, t TableSpec, report func(IndexProgress)) error {
-	refusals, before := 0, -1
-	for {
-		got, err := db.awaitTable(ctx, t)
-		if err != nil {
-			return err
-		}
-		missing, others := t.missingIndexes(describedTable(got))
-		if len(missing) == 0 || len(others) > 0 {
-			return nil // the caller compares the table
-		}
-		if len(missing) != before {
-			refusals, before = 0, len(missing)
-		}
-		start := time.Now()
-		switch err := db.addIndex(ctx, c, t, missing[0]); {
-		case err == nil:
-			if err := db.awaitIndex(ctx, t, missing[0].Name, start, report); err != nil {
-				return err
-			}
-		case elsewhere(err) && refusals < mostLooks:
-			refusals++
-			if err := exec.Sleep(ctx, tablePause); err != nil {
-				return err
-			}
-		default:
-			return err
-		}
-	}
-}
-
-// addIndex requests an index.
-func (db *DB) addIndex(ctx context.Context, c IndexClient, t TableSpec, x IndexSpec) error {
-	in := &dynamodb.UpdateTableInput{
-		TableName: &t.Name,
-		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
-		}}},
-	}
-	for _, a := range slices.Concat(x.Key.Partition, x.Key.Sort) {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
-	}
-	err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
-		_, err := c.UpdateTable(ctx, in, once)
-		return err
-	})
-	var many *types.LimitExceededException
-	if errors.As(err, &many) { // another index of the table is being built
-		err = &types.ResourceInUseException{Message: many.Message}
-	}
-	return err
-}
-
-// awaitIndex waits until an index can be queried.
-func (db *DB) awaitIndex(ctx context.Context, t TableSpec, index string, start time.Time, report func(IndexProgress)) error {
-	for pause := tablePause; ; pause = min(2*pause, longestIndexPause) {
-		got, err := db.runner.DescribeTable(ctx, t.Name)
-		if err != nil {
-			return err
-		}
-		p := IndexProgress{Table: t.Name, Index: index, Elapsed: time.Since(start)}
-		for _, x := range got.GlobalSecondaryIndexes {
-			if x.IndexName != nil && *x.IndexName == index {
-				p.Active, p.Backfilling = x.IndexStatus == types.IndexStatusActive, x.Backfilling != nil && *x.Backfilling
-			}
-		}
-		if report != nil {
-			report(p)
-		}
-		if p.Active {
+		if d.Kind != MissingIndex || i < 0 {
 			return nil
 		}
-		if err := exec.Sleep(ctx, pause); err != nil {
-			return err
+		if missing == nil {
+			missing = &t.GSIs[i]
 		}
 	}
+	return missing
+}
+
+// addIndex starts the building of an index of a table. An index of a provisioned table has the table's units unless it has
+// its own; an on-demand table has none, whatever is declared.
+func (db *DB) addIndex(ctx context.Context, x IndexSpec, table *types.TableDescription) error {
+	units, has := x.Throughput, describedTable(table)
+	switch {
+	case has.Billing != provisioned:
+		units = Throughput{}
+	case units == (Throughput{}):
+		units = has.Throughput
+	}
+	attrs := slices.Clone(table.AttributeDefinitions)
+	for _, a := range slices.Concat(x.Key.Partition, x.Key.Sort) {
+		if !slices.ContainsFunc(attrs, func(d types.AttributeDefinition) bool { return *d.AttributeName == a.Name }) {
+			attrs = append(attrs, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
+		}
+	}
+	in := &dynamodb.UpdateTableInput{
+		TableName: table.TableName, AttributeDefinitions: attrs,
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: units.input(),
+		}}},
+	}
+	client := db.runner.Client.(IndexClient)
+	return db.runner.Manage(ctx, *table.TableName, func(once func(*dynamodb.Options)) error {
+		_, err := client.UpdateTable(ctx, in, once)
+		return err
+	})
 }

@@ -90,9 +90,9 @@ type Config struct {
 	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
 
 	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into
-	// structs, leaves Items, Item and Attributes of the SDK's outputs empty, and writes the JSON of requests. SDKCodec is for
-	// clients with a middleware that reads them: the SDK decodes every answer and writes every request, and its attributevalue
-	// decodes every item. Results and errors are the same.
+	// structs, leaves a placeholder in the SDK's outputs instead of their items, and writes the JSON of requests. SDKCodec is
+	// for a middleware or client that reads, copies or keeps the SDK's outputs: the SDK decodes every answer and writes every
+	// request, and its attributevalue decodes every item. Results and errors are the same, but for [ErrOutputCopied].
 	Codec Codec
 }
 

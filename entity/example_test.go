@@ -378,6 +378,30 @@ func ExampleDB_Verify() {
 	// false billing: needs PROVISIONED, has PAY_PER_REQUEST
 }
 
+// Volume is a later Book: it has another index, which a table that exists already lacks.
+type Volume struct {
+	_ entity.Key `name:"Volume" pk:"$#{isbn}" sk:"$"`
+	_ entity.GSI `name:"byShelf" index:"gsi9" pk:"shelf" sk:"isbn"`
+
+	ISBN  string `dynamodbav:"isbn"`
+	Shelf string `dynamodbav:"shelf,omitempty"`
+}
+
+// A new release adds the index that it needs to the existing table, and waits until DynamoDB has built it.
+func ExampleAddIndexes() {
+	ctx, db := context.Background(), desk()
+	volumes := entity.Must(entity.New[Volume](db))
+	var missing *entity.TableError
+	fmt.Println(errors.As(db.CreateTables(ctx), &missing))
+	fmt.Println(db.CreateTables(ctx, entity.AddIndexes()))
+	n, err := entity.Must(volumes.Index("byShelf")).Query(Volume{Shelf: "north"}).Count(ctx)
+	fmt.Println(n, err)
+	// prints
+	// true
+	// <nil>
+	// 0 <nil>
+}
+
 // Author and Edition lie in one partition of an index: its key is the same text for both.
 type Author struct {
 	_ entity.Key `name:"Author" pk:"$#{name}" sk:"$"`
@@ -454,6 +478,17 @@ func ExampleDB_BatchWrite() {
 }
 
 // A scan of a table in four parts says how far it is.
+// One of sixteen workers prints what it will read.
+func ExampleSegment() {
+	db := library()
+	books := entity.Must(entity.New[Book](db))
+	fmt.Println(books.Scan(entity.Segment(3, 16), entity.Filter(entity.Gt(&entity.Fields[Book]().Copies, 100))))
+	// Output:
+	// Scan Book on library
+	//   filter (begins_with(sk, "$app#v1#book") AND attribute_not_exists(_k) AND __edd_e__ = "Book") AND copies > 100
+	//   part   segment 3 of 16
+}
+
 func ExampleOnPage() {
 	ctx := context.Background()
 	db := desk()
@@ -489,6 +524,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleReturning":          ExampleReturning,
 		"ExampleKeepImage":          ExampleKeepImage,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
+		"ExampleAddIndexes":         ExampleAddIndexes,
 		"ExampleDB_Verify":          ExampleDB_Verify,
 		"ExampleDB_GetCollection":   ExampleDB_GetCollection,
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
@@ -533,14 +569,4 @@ func ExampleUpgrade() {
 	// prints
 	// Ada Byron <nil>
 	// Ada Lovelace <nil>
-}
-
-// CreateTables adds the indexes that existing tables lack, if that is asked for. It needs a client.
-func ExampleAddIndexes() {
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	err := db.CreateTables(context.Background(), entity.AddIndexes(func(p entity.IndexProgress) {
-		fmt.Println(p.Index, p.Backfilling, p.Elapsed)
-	}))
-	fmt.Println(errors.Is(err, entity.ErrNoClient))
-	// Output: true
 }

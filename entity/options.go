@@ -29,7 +29,8 @@ type GetOption interface{ opt.GetOption }
 // [MaxRequests], any [ReadOption].
 type QueryOption interface{ opt.QueryOption }
 
-// ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [OnPage], any [ReadOption].
+// ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [Segment], [OnPage], any
+// [ReadOption].
 type ScanOption interface{ opt.ScanOption }
 
 // ReadOption is accepted by every read: [Consistent], [IncludeExpired].
@@ -138,6 +139,13 @@ func MaxRequests(n int) BoundOption {
 // Page and Count read one segment after the other.
 func Segments(n int) SegmentsOption {
 	return forParallel{Do: func(s *opt.Parallel) { s.Segments = &n }}
+}
+
+// Segment makes a scan read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
+// item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
+// a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
+func Segment(i, n int) ScanOption {
+	return forScan{Do: func(s *opt.Scan) { s.Segment = &opt.Segment{Number: i, Of: n} }}
 }
 
 // ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and

@@ -88,6 +88,13 @@ func newIdentities(room int) identities {
 	return identities{numbers: make(map[string]int, room), names: make(map[string][]string, 1), room: room}
 }
 
+// name sets the names of the key attributes of a table, if its items are given as a whole.
+func (x *identities) name(table string, names []string) {
+	if x.names[table] == nil {
+		x.names[table] = slices.Sorted(slices.Values(names))
+	}
+}
+
 // number returns the number of the item with a primary key. first reports whether it is new.
 func (x *identities) number(table string, key item.Item) (n int, first bool) {
 	if x.names[table] == nil {
@@ -190,8 +197,8 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 }
 
 // GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
-// equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed.
-// The reads are not a snapshot; use [DB.TransactGet] for that. Errors: *[InputError] for a missing key part, before any
+// equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed. It
+// sends up to four at the same time; the first error ends the others. The reads are not a snapshot; use [DB.TransactGet] for that. Errors: *[InputError] for a missing key part, before any
 // request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
 	found := make([]*T, len(keys))
@@ -207,8 +214,8 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 // for each load, in order, whether the item exists; the struct of a missing item is unchanged. Loads of the same item
 // share one read. The reads are not a snapshot; use [DB.TransactGet] for that.
 //
-// It costs one request per 100 different items, separate ones for those with [Consistent], more if DynamoDB leaves some
-// unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors: *[InputError] before
+// It costs one request per 100 different items, up to four at the same time, separate ones for those with [Consistent], more
+// if DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors: *[InputError] before
 // any request; *[UnprocessedError]; *[DecodeError].
 func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
 	parts, err := db.loadings(loads)

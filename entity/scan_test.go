@@ -96,6 +96,36 @@ func TestScan_SegmentsStopWhenTheLoopDoes(t *testing.T) {
 	require.Eventually(t, func() bool { return len(inside()) == 0 }, time.Minute, time.Millisecond)
 }
 
+func TestSegment_TheSegmentsOfATableTogetherHaveEachItemOnce(t *testing.T) {
+	b := newBench(t, 0)
+	stock(t, b, 30, 10)
+	ctx := t.Context()
+	byTeam := entity.Must(b.plain.Index("byTeam"))
+	var all, inPages, inIndex []Plain
+	count := 0
+	const of = 4
+	for i := range of {
+		one := b.plain.Scan(entity.Segment(i, of))
+		all = append(all, entity.Must(one.Collect(ctx))...)
+		count += entity.Must(one.Count(ctx))
+		inPages = append(inPages, slices.Concat(dbtest.Pages(t, b.plain.Scan(entity.Segment(i, of), entity.Limit(3)))...)...)
+		inIndex = append(inIndex, entity.Must(byTeam.Scan(entity.Segment(i, of)).Collect(ctx))...)
+	}
+	want := idsOf(entity.Must(b.plain.Scan().Collect(ctx)))
+	require.Len(t, want, 30)
+	require.Equal(t, want, idsOf(all))
+	require.Equal(t, want, idsOf(inPages))
+	require.Equal(t, want, idsOf(inIndex))
+	require.Equal(t, 30, count)
+
+	half := entity.Must(b.plain.Scan(entity.Segment(0, 1), entity.Limit(15)).Page(ctx, ""))
+	require.NotEmpty(t, half.Next)
+	for _, other := range []entity.Query[Plain]{b.plain.Scan(), b.plain.Scan(entity.Segment(0, 2)), b.plain.Scan(entity.Segment(1, 2))} {
+		_, err := other.Page(ctx, half.Next)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	}
+}
+
 func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 	b := newBench(t, 0)
 	byTeam := entity.Must(b.plain.Index("byTeam"))
@@ -103,6 +133,11 @@ func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 		"no segments":         b.plain.Scan(entity.Segments(0)),
 		"too many segments":   b.plain.Scan(entity.Segments(65)),
 		"bounds and segments": b.plain.Scan(entity.Segments(2), entity.MaxEvaluated(1)),
+		"segment 4 of 4":      b.plain.Scan(entity.Segment(4, 4)),
+		"segment -1":          b.plain.Scan(entity.Segment(-1, 4)),
+		"segment of none":     b.plain.Scan(entity.Segment(0, 0)),
+		"too many parts":      b.plain.Scan(entity.Segment(0, 1_000_001)),
+		"segment, segments":   b.plain.Scan(entity.Segment(0, 2), entity.Segments(2)),
 		"no evaluation":       b.plain.Query(Plain{ID: "a"}, entity.MaxEvaluated(0)),
 		"no request":          b.plain.Query(Plain{ID: "a"}, entity.MaxRequests(-1)),
 		"consistent index":    byTeam.Scan(entity.Consistent()),

@@ -428,8 +428,8 @@ func OnProgress(f func(deleted int)) PurgeOption {
 // copies, snapshots and events, expired or not, and its unique values. If there is nothing to remove, it returns nil.
 // The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
 // last), then the rest in transactions of up to 100 items, 8 in parallel, each item under the condition that it has not
-// changed since it was read. Purge can be interrupted at any request and run again. It costs a read if there is nothing,
-// and otherwise the reads of all items, two more, and the transactions.
+// changed since it was read. Purge can be interrupted at any request and run again. It costs two reads if there is
+// nothing, and otherwise the reads of all items, two more, and the transactions.
 //
 // Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {

@@ -21,8 +21,8 @@ type Gadget struct {
 	_ entity.Key `name:"Gadget" pk:"hardware_id"`
 	_ entity.GSI `name:"all" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
 
-	HardwareID   MAC             `dynamodbav:"hardware_id"`
-	Confirmation Code            `dynamodbav:"confirmation_id" entity:"set_once"`
+	HardwareID   string          `dynamodbav:"hardware_id"`
+	Confirmation string          `dynamodbav:"confirmation_id" entity:"set_once"`
 	Sensors      []string        `dynamodbav:"sensors" entity:"notnull"`
 	Features     map[string]bool `dynamodbav:"features" entity:"notnull"`
 	FirstSeen    time.Time       `dynamodbav:"first_seen_at" entity:"set_once,time=s"`

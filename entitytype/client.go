@@ -31,19 +31,9 @@ type BackupClient interface {
 	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
 }
 
-// IndexClient is the part of *dynamodb.Client that only entity.AddIndexes needs.
+// IndexClient is the part of *dynamodb.Client that only the addition of indexes to existing tables needs.
 type IndexClient interface {
 	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
-}
-
-// IndexProgress is the state of an index that is being added to a table. It has no share of the whole, because DynamoDB does
-// not say how much is left.
-type IndexProgress struct {
-	Table       string        // physical name
-	Index       string        // name in DynamoDB
-	Backfilling bool          // DynamoDB reads the stored items
-	Active      bool          // it can be queried
-	Elapsed     time.Duration // since it was requested
 }
 
 // Report is what one call cost. Calls that it makes itself are part of it.
@@ -77,6 +67,16 @@ type RewriteProgress struct {
 	SegmentsDone int     // parts rewritten to their end
 	ReadUnits    float64 // read capacity units consumed
 	WriteUnits   float64 // write capacity units consumed
+}
+
+// IndexProgress is the progress of a global index that is added to a table. The numbers of items are estimates of DynamoDB,
+// which it renews about every six hours.
+type IndexProgress struct {
+	Table       string // physical name
+	Index       string // name in DynamoDB
+	Backfilling bool   // DynamoDB is reading the table's items; before that it allocates resources
+	Items       int64  // in the index
+	TableItems  int64  // in the table, of all entities
 }
 
 // Page is a part of the result of a query.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,26 +18,58 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// mostKeys is the most keys that BatchGetItem takes.
-const mostKeys = 100
+// mostKeys is the most keys that BatchGetItem takes; readsAtOnce is how many batches are read concurrently.
+const (
+	mostKeys    = 100
+	readsAtOnce = 4
+)
 
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
 
 // GetMany is FindMany for items as attribute values.
 func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
-	return r.FindMany(ctx, keys, consistent, func(table string, it wire.Item) { found(table, it.Map()) })
+	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
+		for _, t := range answer {
+			for _, it := range t.items {
+				found(t.name, it.Map())
+			}
+		}
+		releaseTables(answer)
+	})
 }
 
-// FindMany reads the items with the given keys and calls found for each; absent items are left out. Keys must differ and can
-// be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys unprocessed.
+// FindMany reads the items with the given keys and calls found for each, which releases it; absent items are left out. Keys
+// must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
+// unprocessed. It sends up to four at the same time, and calls found for one item at a time, in no order.
 func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it wire.Item)) error {
-	for chunk := range slices.Chunk(keys, mostKeys) {
-		if err := r.getChunk(ctx, byTable(chunk, consistent), consistent, found); err != nil {
-			return err
+	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
+		for _, t := range answer {
+			for _, it := range t.items {
+				found(t.name, it)
+			}
 		}
+	})
+}
+
+// findMany is FindMany for the items of each answer together.
+func (r *Runner) findMany(ctx context.Context, keys []Key, consistent bool, found func([]tableItems)) error {
+	var mu sync.Mutex
+	one := func(answer []tableItems) {
+		mu.Lock()
+		defer mu.Unlock()
+		found(answer)
 	}
-	return nil
+	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
+	return ParallelReads(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
+		return r.getChunk(ctx, byTable(chunks[i], consistent), consistent, one)
+	})
+}
+
+func releaseTables(answer []tableItems) {
+	for _, t := range answer {
+		wire.ReleaseAll(t.items)
+	}
 }
 
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
@@ -60,7 +93,7 @@ func byTable(keys []Key, consistent bool) asked {
 
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
-func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func(string, wire.Item)) error {
+func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]tableItems)) error {
 	for idle := 0; ; {
 		var out *dynamodb.BatchGetItemOutput
 		var reading *reading
@@ -75,14 +108,17 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		for i := range out.ConsumedCapacity {
 			meterOf(ctx).reads(&out.ConsumedCapacity[i])
 		}
-		for _, t := range reading.tables(out) {
+		answer, err := reading.tables(out)
+		if err != nil {
+			return err
+		}
+		for _, t := range answer {
 			if _, ok := wanted[t.name]; !ok && len(t.items) > 0 {
+				releaseTables(answer)
 				return errOtherTable
 			}
-			for _, it := range t.items {
-				found(t.name, it)
-			}
 		}
+		found(answer)
 		rest, left := asked{}, 0
 		for table, keys := range out.UnprocessedKeys {
 			if n := len(keys.Keys); n > 0 {
@@ -112,18 +148,22 @@ type tableItems struct {
 }
 
 // tables returns the items of an answer by table, in the order of their names.
-func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
-	if page := a.call.Page(out); page != nil && out.Responses == nil {
-		for _, t := range page.Tables() {
-			all = append(all, tableItems{t.Name, t.Items()})
-		}
-	} else {
+func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems, err error) {
+	page, err := a.call.Page(out)
+	switch {
+	case err != nil:
+		return nil, err
+	case page == nil:
 		for name, items := range out.Responses {
 			all = append(all, tableItems{name, wire.OfAll(items)})
 		}
+	default:
+		for _, t := range page.Tables() {
+			all = append(all, tableItems{t.Name, t.Items()})
+		}
 	}
 	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
-	return all
+	return all, nil
 }
 
 func count(wanted asked) (n int) {
@@ -142,15 +182,9 @@ const (
 // BatchWrite is one unconditional write of a batch.
 type BatchWrite struct {
 	Table string
-	Key   item.Item
+	Key   item.Item // or Put and Names
 	Put   item.Item // nil to delete the item with Key
-}
-
-func (w BatchWrite) request() types.WriteRequest {
-	if w.Put != nil {
-		return types.WriteRequest{PutRequest: &types.PutRequest{Item: w.Put}}
-	}
-	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}}
+	Names []string  // of the key attributes in Put
 }
 
 // WriteMany writes items, which must differ and can be of several tables. It returns the indexes of writes that were not,
@@ -193,22 +227,36 @@ type batch struct {
 	err   error
 }
 
+// requestsOf returns the writes with the given indexes, by table.
+func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest {
+	requests := make(map[string][]types.WriteRequest, 1)
+	puts := make([]types.PutRequest, 0, len(left)) // together, as they are sent
+	for _, k := range left {
+		w := &writes[k]
+		of, ok := requests[w.Table]
+		if !ok {
+			of = make([]types.WriteRequest, 0, len(left))
+		}
+		if w.Put != nil {
+			puts = append(puts, types.PutRequest{Item: w.Put})
+			of = append(of, types.WriteRequest{PutRequest: &puts[len(puts)-1]})
+		} else {
+			of = append(of, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}})
+		}
+		requests[w.Table] = of
+	}
+	return requests
+}
+
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := 0; ; {
-		requests := map[string][]types.WriteRequest{}
-		for _, k := range b.left {
-			of, ok := requests[writes[k].Table]
-			if !ok {
-				of = make([]types.WriteRequest, 0, len(b.left))
-			}
-			requests[writes[k].Table] = append(of, writes[k].request())
-		}
+		requests := requestsOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // can be repeated like a read
-			var sent attempt
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.options, r.codec)
+			sent := r.attempt()
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.option()...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			return err
 		})
@@ -260,9 +308,18 @@ func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	case u.DeleteRequest != nil:
 		it = u.DeleteRequest.Key
 	}
-	key := item.Item{}
-	for name := range w.Key {
-		key[name] = it[name]
+	own := w.Key
+	if own == nil {
+		own = pick(w.Put, w.Names)
 	}
-	return layout.KeyID(key) == layout.KeyID(w.Key)
+	return layout.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == layout.KeyID(own)
+}
+
+// pick returns the attributes of it with the given names.
+func pick(it item.Item, names []string) item.Item {
+	picked := make(item.Item, len(names))
+	for _, name := range names {
+		picked[name] = it[name]
+	}
+	return picked
 }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,44 +16,56 @@ import (
 type reading struct {
 	call wire.Call
 	sdk  bool // the SDK reads the items
+	at   *endpoints
 }
 
-func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec} }
-
-// codec is an option of a request whose answer has no items.
-func (r *Runner) codec(o *dynamodb.Options) {
-	if !r.SDKCodec {
-		wire.Requests(o)
-	}
-}
+func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec, at: &r.endpoints} }
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	once(o)
+	a.at.options(o)
 	if !a.sdk {
 		a.call.Options(o)
 	}
 }
 
 // item returns the item in the answer out, which has it as attribute values if the SDK has read it.
-func (a *reading) item(out smithy.Deserializable, typed item.Item) wire.Item {
-	if page := a.call.Page(out); page != nil && typed == nil && page.Len() == 1 {
-		return page.Item(0)
+func (a *reading) item(out smithy.Deserializable, typed item.Item) (wire.Item, error) {
+	page, err := a.call.Page(out)
+	switch {
+	case err != nil:
+		return wire.Item{}, err
+	case page == nil:
+		return wire.Of(typed), nil
 	}
-	return wire.Of(typed)
+	return page.Item(0), nil
+}
+
+// image is item for the answer to a write. If it is lost, the write has been made all the same, so its error is that of an
+// answer that cannot be read.
+func (a *reading) image(out smithy.Deserializable, typed item.Item) (wire.Item, error) {
+	it, err := a.item(out, typed)
+	if err != nil {
+		return wire.Item{}, &smithy.DeserializationError{Err: err}
+	}
+	return it, nil
 }
 
 // items is item for an answer with several.
-func (a *reading) items(out smithy.Deserializable, typed []item.Item) []wire.Item {
-	page := a.call.Page(out)
-	if page == nil || typed != nil {
-		return wire.OfAll(typed)
+func (a *reading) items(out smithy.Deserializable, typed []item.Item) ([]wire.Item, error) {
+	page, err := a.call.Page(out)
+	switch {
+	case err != nil:
+		return nil, err
+	case page == nil:
+		return wire.OfAll(typed), nil
 	}
 	items := page.Items()
 	if len(items) == 0 {
 		page.Release()
 	}
-	return items
+	return items, nil
 }
 
 // Find reads one item; a missing one is the zero Item. The caller releases it.
@@ -66,10 +79,13 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 			return err
 		}
 		meterOf(ctx).reads(out.ConsumedCapacity)
-		if found = reading.item(out, out.Item); found.Len() == 0 {
-			found = wire.Item{}
+		it, err := reading.item(out, out.Item)
+		if it.Len() == 0 {
+			it.Release()
+			it = wire.Item{}
 		}
-		return nil
+		found = it
+		return err
 	})
 	return found, err
 }
@@ -91,8 +107,9 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 			return err
 		}
 		meterOf(ctx).reads(out.ConsumedCapacity)
-		page, items = out, reading.items(out, out.Items)
-		return nil
+		page = out
+		items, err = reading.items(out, out.Items)
+		return err
 	})
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
@@ -103,8 +120,9 @@ func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 	if err != nil {
 		return nil, err
 	}
-	page.Items = wire.DetachAll(items)
-	return page, nil
+	own := *page // the client may keep the output
+	own.Items = wire.DetachAll(items)
+	return &own, nil
 }
 
 // ScanItems is QueryItems for a table or index. The caller may set which consumed capacity to return.
@@ -119,8 +137,9 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 			return err
 		}
 		meterOf(ctx).reads(out.ConsumedCapacity)
-		page, items = out, reading.items(out, out.Items)
-		return nil
+		page = out
+		items, err = reading.items(out, out.Items)
+		return err
 	})
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
@@ -131,8 +150,9 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 	if err != nil {
 		return nil, err
 	}
-	page.Items = wire.DetachAll(items)
-	return page, nil
+	own := *page // the client may keep the output
+	own.Items = wire.DetachAll(items)
+	return &own, nil
 }
 
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
@@ -158,11 +178,21 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		for _, response := range out.Responses {
 			typed = append(typed, response.Item)
 		}
-		items = reading.items(out, typed)
-		return nil
+		items, err = reading.items(out, typed)
+		if err == nil && len(items) != len(keys) {
+			wire.ReleaseAll(items)
+			return errOtherCount
+		}
+		return err
 	})
-	return items, err
+	if err != nil {
+		return nil, err
+	}
+	return items, nil
 }
+
+// errOtherCount reports an answer whose items cannot be those that were asked for.
+var errOtherCount = errors.New("the database answered with another number of items than was asked for")
 
 // TransactGet is FindTogether for items as attribute values; nil if one is missing.
 func (r *Runner) TransactGet(ctx context.Context, keys []Key) ([]item.Item, error) {

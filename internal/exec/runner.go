@@ -95,7 +95,8 @@ type Runner struct {
 	SDKCodec    bool          // the SDK reads the items of answers
 	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
-	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
+	endpoints endpoints
+	shows     atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }
 
 // Observed returns a runner that sends requests as r does and reports its calls, with their consumed capacity, to observe.
@@ -195,23 +196,4 @@ func (r *Runner) tokenLife() time.Duration {
 		return r.TokenLife
 	}
 	return longestToken
-}
-
-// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them. The last one runs on the caller's
-// goroutine, whose stack has grown already: a single request needs no other.
-func Parallel(n, width int, f func(int)) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	slots := make(chan struct{}, width)
-	for i := range n {
-		slots <- struct{}{}
-		if i == n-1 {
-			f(i)
-			return
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -359,4 +360,34 @@ func TestDecode_TwoStoredKeysThatAreOneAreAnError(t *testing.T) {
 	require.Equal(t, map[int]string{1: "x", -1: "x"}, got.M)
 	require.Len(t, got.S, 2, "texts are keys as they are")
 	require.Error(t, c.Decode(item.Item{"m": m("1", "one")}, reflect.ValueOf(&got)))
+}
+
+type (
+	outline []outline
+	tree    map[string]tree
+	pages   struct{ Chapters []*tree }
+)
+
+// Such types are left to attributevalue, which decodes as deep as the value goes.
+func TestDecode_TypesThatContainThemselvesWithoutAStruct(t *testing.T) {
+	t.Parallel()
+	type book struct {
+		Title   string
+		Outline outline
+		Tree    tree
+		Pages   pages
+	}
+	want := book{
+		Title:   "a",
+		Outline: outline{{}, {{}, {}}},
+		Tree:    tree{"a": {"b": {}, "c": {"d": {}}}},
+		Pages:   pages{[]*tree{{"a": {}}}},
+	}
+	c := &item.Codec{}
+	c.Compile()
+	it, err := c.Encode(reflect.ValueOf(want))
+	require.NoError(t, err)
+	var got book
+	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))
+	assert.Equal(t, want, got)
 }

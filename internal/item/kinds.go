@@ -2,6 +2,7 @@ package item
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -16,7 +17,7 @@ type options struct {
 
 // compile returns the decoder of type t, or nil if it is left to attributevalue.
 func compile(t reflect.Type, o options) decoder {
-	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) {
+	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || endless(t) {
 		return nil
 	}
 	if isTime(t) {
@@ -52,6 +53,18 @@ func compile(t reflect.Type, o options) decoder {
 		return structDecoder(t)
 	}
 	return nil
+}
+
+// endless reports whether the elements of t lead back to a type that they came from, such as type tree map[string]tree.
+func endless(t reflect.Type) bool {
+	var outer []reflect.Type
+	for k := t.Kind(); k == reflect.Pointer || k == reflect.Slice || k == reflect.Map; k = t.Kind() {
+		if slices.Contains(outer, t) {
+			return true
+		}
+		outer, t = append(outer, t), t.Elem()
+	}
+	return false
 }
 
 func decodeString(v wire.Value, dst reflect.Value) bool {

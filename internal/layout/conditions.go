@@ -11,9 +11,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
+// keyPath is the path of the partition key.
+func keyPath(s *schema.Schema) expr.Path {
+	if s.PK.Native != nil {
+		return s.PK.Native[0].Path
+	}
+	return expr.Attr(s.PK.Attr)
+}
+
 // Present holds if there is an item with the key, expired or not.
 func Present(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attribute()))
+	return expr.Compare(expr.Exists, keyPath(s))
 }
 
 // Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
@@ -38,7 +46,7 @@ func PresentUnexpired(s *schema.Schema, now time.Time) expr.Cond {
 
 // Absent holds if there is no item with the key, expired or not.
 func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attribute()))
+	return expr.Compare(expr.NotExists, keyPath(s))
 }
 
 // AbsentOrExpired is the negation of PresentUnexpired.

@@ -70,8 +70,11 @@ type (
 	Scan struct {
 		Bounded
 		Parallel
+		Segment *Segment           // the only segment to read; nil: the whole table
 		Scanned func(ScanProgress) // called with the progress of the scan; nil: not reported
 	}
+	// Segment is one of several parts of a table.
+	Segment struct{ Number, Of int }
 	// List is for lists of versions.
 	List struct {
 		Select
@@ -84,13 +87,6 @@ type (
 		Parallel
 	}
 )
-
-// Tables is for the creation of tables.
-type Tables struct {
-	Mistakes
-	AddIndexes bool
-	Adding     func(IndexProgress) // called with the state of each index; nil: not reported
-}
 
 // Options of writes.
 type (
@@ -145,6 +141,12 @@ type (
 		Checkpoint *string
 		Restart    bool // begin again, whatever the checkpoint says
 		Progress   func(RewriteProgress)
+	}
+	// Tables is for the creation of tables.
+	Tables struct {
+		Mistakes
+		AddIndexes bool                // add missing global indexes to existing tables
+		Building   func(IndexProgress) // called while an index is built; nil: not reported
 	}
 )
 
@@ -257,12 +259,10 @@ func (o ForWrite) update(s *Update) { apply(o.Do, &s.Write, s) }
 func (o ForUpdate) update(s *Update) { apply(o.Do, s, s) }
 func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
-
-func (o ForRewrite) rewrite(s *Rewrite) { apply(o.Do, s, s) }
-
+func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
 func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
 
-func (o ForStore) store(s *Store) { apply(o.Do, s, s) }
+func (o ForRewrite) rewrite(s *Rewrite) { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -293,7 +293,11 @@ func Reads[O any](opts []O) (s Read) {
 }
 
 // Gets collects the options of a Get.
-func Gets[O any](opts []O) (s Get) {
+func Gets[O any](opts []O) Get {
+	if len(opts) == 0 {
+		return Get{}
+	}
+	var s Get // on the heap, since options change it
 	collect(opts, func(o GetOption) { o.get(&s) }, &s)
 	return s
 }
@@ -335,7 +339,11 @@ func Appends[O any](opts []O) (s Append) {
 }
 
 // Creates collects the options of a Create.
-func Creates[O any](opts []O) (s Create) {
+func Creates[O any](opts []O) Create {
+	if len(opts) == 0 {
+		return Create{}
+	}
+	var s Create // on the heap, since options change it
 	collect(opts, func(o CreateOption) { o.create(&s) }, &s)
 	return s
 }
@@ -347,19 +355,31 @@ func Restores[O any](opts []O) (s Restore) {
 }
 
 // Writes collects the options of a write over a stored item.
-func Writes[O any](opts []O) (s Write) {
+func Writes[O any](opts []O) Write {
+	if len(opts) == 0 {
+		return Write{}
+	}
+	var s Write // on the heap, since options change it
 	collect(opts, func(o WriteOption) { o.write(&s) }, &s)
 	return s
 }
 
 // Updates collects the options of an update.
-func Updates[O any](opts []O) (s Update) {
+func Updates[O any](opts []O) Update {
+	if len(opts) == 0 {
+		return Update{}
+	}
+	var s Update // on the heap, since options change it
 	collect(opts, func(o UpdateOption) { o.update(&s) }, &s)
 	return s
 }
 
 // Batches collects the options of a batch write.
-func Batches[O any](opts []O) (s Batch) {
+func Batches[O any](opts []O) Batch {
+	if len(opts) == 0 {
+		return Batch{}
+	}
+	var s Batch // on the heap, since options change it
 	collect(opts, func(o BatchOption) { o.batch(&s) }, &s)
 	return s
 }
@@ -376,15 +396,15 @@ func Rewrites[O any](opts []O) (s Rewrite) {
 	return s
 }
 
-// Stores collects the options of a store.
-func Stores[O any](opts []O) (s Store) {
-	collect(opts, func(o StoreOption) { o.store(&s) }, &s)
+// ForCreation collects the options of the creation of tables.
+func ForCreation[O any](opts []O) (s Tables) {
+	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
 	return s
 }
 
-// TablesOf collects the options of the creation of tables.
-func TablesOf[O any](opts []O) (s Tables) {
-	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
+// Stores collects the options of a store.
+func Stores[O any](opts []O) (s Store) {
+	collect(opts, func(o StoreOption) { o.store(&s) }, &s)
 	return s
 }
 
@@ -403,7 +423,7 @@ type Image interface {
 // ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
 
-// IndexProgress is the state of an index that is being added.
+// IndexProgress is the progress of an index that is built.
 type IndexProgress = entitytype.IndexProgress
 
 // RewriteProgress is the progress of a rewrite.

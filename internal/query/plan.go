@@ -62,6 +62,7 @@ type Plan struct {
 	Limit              int                    // 0: none
 	Evaluate, Requests int                    // bounds of the cost of a run; 0: none
 	Segments           int                    // of a scan, read concurrently; 0 or 1: one after the other
+	Segment            *segment               // the only segment that a scan reads; nil: the whole table
 	Project            []string               // attributes to return; nil: all
 	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
@@ -119,6 +120,9 @@ func (p *Plan) String() string {
 	if p.InMemory.Op != expr.None {
 		b.WriteString("\n  keep   " + r.Cond(p.InMemory))
 	}
+	if p.Segment != nil {
+		fmt.Fprintf(&b, "\n  part   segment %d of %d", p.Segment.number, p.Segment.of)
+	}
 	if p.Desc {
 		b.WriteString("\n  order  descending")
 	}
@@ -142,7 +146,11 @@ func (p *Plan) binding() string {
 		order = "desc"
 	}
 	key := expr.Printer(expr.Path.String, func(_ []expr.Path, av types.AttributeValue) string { return item.ValueText(av) }).Cond(p.Key)
-	return strings.Join([]string{p.Verb, p.Table, p.Schema.Name, index, order, key}, "\x00")
+	parts := []string{p.Verb, p.Table, p.Schema.Name, index, order, key}
+	if p.Segment != nil {
+		parts = append(parts, fmt.Sprintf("segment %d of %d", p.Segment.number, p.Segment.of))
+	}
+	return strings.Join(parts, "\x00")
 }
 
 // keyAttrs returns the attributes that are an item's position in the query.

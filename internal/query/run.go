@@ -21,6 +21,9 @@ const maxEvaluated = 1000
 // maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
+// mostSegments is DynamoDB's limit of segments of a table.
+const mostSegments = 1_000_000
+
 // Page is a part of a query's result. Next is the cursor of the next page, "" after the last. The caller releases the items.
 type Page struct {
 	Items []wire.Item
@@ -214,6 +217,9 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	}
 	if p.Strong {
 		in.ConsistentRead = &p.Strong
+	}
+	if seg == nil {
+		seg = p.Segment
 	}
 	if seg != nil {
 		in.Segment, in.TotalSegments = &seg.number, &seg.of

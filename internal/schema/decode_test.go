@@ -258,7 +258,9 @@ func pageOf(t *testing.T, body []byte) (page *wire.Page, sdk []item.Item) {
 	o := dynamodb.Options{Protocol: protocol}
 	call.Options(&o)
 	require.NoError(t, o.Protocol.DeserializeResponse(context.Background(), queryShape, dynamodb.TypeRegistry, answer(), &out))
-	return call.Page(&out), plain.Items
+	page, err := call.Page(&out)
+	require.NoError(t, err)
+	return page, plain.Items
 }
 
 // TestDecode_CompiledIsAsAttributevalue decodes random items into random structs: compiled from the text and from the

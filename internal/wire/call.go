@@ -5,24 +5,39 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/dynastrata/dynastrata/entitytype"
 )
 
-// Call writes the request of one call of the SDK's client, and reads the items of its answer. Everything else of the answer is read by the SDK,
-// and so is the whole answer where anything is unusual:
+// Call writes the request of one call of a client, and reads the items of its answer. Everything else of the answer is read by
+// the SDK, and so is the whole answer where anything is unusual:
 //
 //   - an error, or an operation without items
 //   - a body that is not in DynamoDB's own form
 //   - a client with a protocol that is not the SDK's own
 //
-// The SDK's output then has the items, as it has if the client is not the SDK's and ignores options.
+// The SDK's output then has the items, as it has if the client is not the SDK's and ignores options. Otherwise it has a
+// placeholder.
+//
+// A client can be more than the SDK's: it may send the request several times, even concurrently or to several tables, and
+// return any of the outputs. So the items of each answer are kept with its output.
 type Call struct {
-	own  protocol
+	mu     sync.Mutex // guards all fields
+	own    protocol
+	first  answer
+	others []answer
+}
+
+// answer is an output of the SDK and its items. page is nil if the output has them itself.
+type answer struct {
+	out  smithy.Deserializable
 	page *Page
-	out  smithy.Deserializable // the output that lacks the items of page
 }
 
 // If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
@@ -36,22 +51,34 @@ type protocol struct {
 
 // Options is an option of the call.
 func (c *Call) Options(o *dynamodb.Options) {
-	if own, ok := requestsOf(o); ok {
+	own, ok := requestsOf(o)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.own.call == nil {
 		c.own = protocol{own, c}
-		o.Protocol = &c.own
+	}
+	if o.Protocol = &c.own; c.own.requests != own { // another client
+		o.Protocol = &protocol{own, c}
 	}
 }
 
 // DeserializeResponse implements smithyhttp.ClientProtocol.
-func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
-	p.call.Discard() // of an earlier attempt
+func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	s, ours := shapeOf(out)
 	if !ours || resp.StatusCode < 200 || resp.StatusCode >= 300 {
-		return p.Protocol.DeserializeResponse(ctx, op, types, resp, out)
+		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
 	}
 	page, err := read(resp.Body, resp.ContentLength)
 	if err != nil {
 		return &smithy.DeserializationError{Err: err}
+	}
+	if string(page.body) == "{}" { // as for most writes: there is nothing to read
+		page.releaseEmpty()
+		p.call.keep(answer{out: out})
+		return nil
 	}
 	sdk := func(body []byte) (err error) {
 		stream := resp.Body
@@ -62,7 +89,11 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 			}
 		}()
 		resp.Body = io.NopCloser(bytes.NewReader(body))
-		return p.Protocol.DeserializeResponse(ctx, op, types, resp, out)
+		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
+	}
+	if s.member == "" {
+		defer page.Release()
+		return sdk(page.body)
 	}
 	rest, err := page.parse(s)
 	if err == nil && rest != nil {
@@ -70,10 +101,23 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 	}
 	if err != nil {
 		defer page.Release()
+		p.call.keep(answer{out: out})
 		return sdk(page.body)
 	}
-	p.call.page, p.call.out = page, out
+	mark(out, page)
+	p.call.keep(answer{out, page})
 	return nil
+}
+
+// keep keeps an answer for Page.
+func (c *Call) keep(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first.out == nil {
+		c.first = a
+	} else {
+		c.others = append(c.others, a)
+	}
 }
 
 var errBroken = errors.New("the body of the answer is malformed")
@@ -91,23 +135,110 @@ func shapeOf(out smithy.Deserializable) (s shape, ours bool) {
 		return snapshot, true
 	case *dynamodb.BatchGetItemOutput:
 		return batch, true
+	case *dynamodb.TransactWriteItemsOutput:
+		return shape{}, true // no items
 	}
 	return shape{}, false
 }
 
-// Discard forgets the answer, as at the beginning of another attempt.
-func (c *Call) Discard() {
-	if c.page != nil {
-		c.page.Release()
+// Page returns the items of the answer in out, which the client returned. It returns nil if out has them itself, and
+// ErrOutputCopied if out has none while the client was given some: then it returned a copy, or an output of another call.
+func (c *Call) Page(out smithy.Deserializable) (*Page, error) {
+	has, taken := content(out)
+	if has && !taken {
+		return nil, nil
 	}
-	c.page, c.out = nil, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lost := taken
+	for i := -1; i < len(c.others); i++ {
+		a := &c.first
+		if i >= 0 {
+			a = &c.others[i]
+		}
+		some := a.page != nil && a.page.Len() > 0
+		if a.out == out && some == taken {
+			return a.page, nil
+		}
+		lost = lost || some
+	}
+	if lost {
+		return nil, entitytype.ErrOutputCopied
+	}
+	return nil, nil
 }
 
-// Page returns the items of the answer, or nil if out, the output of the call, is from elsewhere, such as a middleware, or
-// has the items itself.
-func (c *Call) Page(out smithy.Deserializable) *Page {
-	if c.page == nil || c.out != out {
-		return nil
+// placeholderName and placeholderText are the only attribute of a placeholder. It stands in an output for items that were
+// taken, so that a client that copies, keeps or reads outputs is noticed, and does not find fewer items than there are.
+const (
+	placeholderName = "dynastrata"
+	placeholderText = "the items of this output are read by package entity; see entity.SDKCodec"
+)
+
+func placeholder() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{placeholderName: &types.AttributeValueMemberS{Value: placeholderText}}
+}
+
+func isPlaceholder(m map[string]types.AttributeValue) bool {
+	s, ok := m[placeholderName].(*types.AttributeValueMemberS)
+	return ok && s.Value == placeholderText
+}
+
+// mark puts a placeholder into an output whose items are in page.
+func mark(out smithy.Deserializable, page *Page) {
+	if page.Len() == 0 {
+		return
 	}
-	return c.page
+	switch out := out.(type) {
+	case *dynamodb.QueryOutput:
+		out.Items = []map[string]types.AttributeValue{placeholder()}
+	case *dynamodb.ScanOutput:
+		out.Items = []map[string]types.AttributeValue{placeholder()}
+	case *dynamodb.GetItemOutput:
+		out.Item = placeholder()
+	case *dynamodb.PutItemOutput:
+		out.Attributes = placeholder()
+	case *dynamodb.UpdateItemOutput:
+		out.Attributes = placeholder()
+	case *dynamodb.DeleteItemOutput:
+		out.Attributes = placeholder()
+	case *dynamodb.TransactGetItemsOutput:
+		out.Responses = []types.ItemResponse{{Item: placeholder()}}
+	case *dynamodb.BatchGetItemOutput:
+		out.Responses = map[string][]map[string]types.AttributeValue{page.tables[0].Name: {placeholder()}}
+	}
+}
+
+// content reports whether an output has items, and whether they are a placeholder.
+func content(out smithy.Deserializable) (has, taken bool) {
+	var first map[string]types.AttributeValue
+	switch out := out.(type) {
+	case *dynamodb.QueryOutput:
+		if has = len(out.Items) > 0; has {
+			first = out.Items[0]
+		}
+	case *dynamodb.ScanOutput:
+		if has = len(out.Items) > 0; has {
+			first = out.Items[0]
+		}
+	case *dynamodb.GetItemOutput:
+		first, has = out.Item, len(out.Item) > 0
+	case *dynamodb.PutItemOutput:
+		first, has = out.Attributes, len(out.Attributes) > 0
+	case *dynamodb.UpdateItemOutput:
+		first, has = out.Attributes, len(out.Attributes) > 0
+	case *dynamodb.DeleteItemOutput:
+		first, has = out.Attributes, len(out.Attributes) > 0
+	case *dynamodb.TransactGetItemsOutput:
+		if has = len(out.Responses) > 0; has {
+			first = out.Responses[0].Item
+		}
+	case *dynamodb.BatchGetItemOutput:
+		for _, items := range out.Responses {
+			if len(items) > 0 {
+				first, has = items[0], true
+			}
+		}
+	}
+	return has, isPlaceholder(first)
 }

@@ -3,12 +3,14 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -20,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/internal/wire/wiretest"
 )
@@ -138,7 +141,9 @@ func (o operation) compare(t testing.TB, body []byte) (ours bool) {
 	c.Options(&opts)
 	got := o.out()
 	err := opts.Protocol.DeserializeResponse(ctx, o.schema, dynamodb.TypeRegistry, answered(body), got)
-	if page := c.Page(got); page != nil {
+	page, other := c.Page(got)
+	require.NoError(t, other)
+	if page != nil {
 		ours = true
 		o.fill(got, page)
 		page.Release()
@@ -245,46 +250,200 @@ func client(h *canned, opts ...func(*dynamodb.Options)) *dynamodb.Client {
 	}, opts...)
 }
 
-func TestCall_ReadsTheAnswerOfTheLastAttempt(t *testing.T) {
+func TestCall_EachOutputHasItsOwnItems(t *testing.T) {
 	t.Parallel()
-	ask := func(c *Call, bodies []string, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-		return client(&canned{bodies}, opts...).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("t")}, c.Options)
+	ask := func(c *Call, body string, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+		return client(&canned{[]string{body}}, opts...).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("t")}, c.Options)
 	}
-	const items = `{"Items":[{"a":{"S":"x"}}],"Count":1}`
+	names := func(c *Call, out *dynamodb.QueryOutput) (all []string) {
+		page, err := c.Page(out)
+		require.NoError(t, err)
+		for _, it := range page.Items() {
+			all = append(all, it.Value("a").Text())
+		}
+		return all
+	}
+	items := func(name string) string { return `{"Items":[{"a":{"S":"` + name + `"}}],"Count":1}` }
 
 	var c Call
-	out, err := ask(&c, []string{items})
+	out, err := ask(&c, items("x"))
 	require.NoError(t, err)
-	assert.Nil(t, out.Items)
+	assert.Equal(t, []map[string]types.AttributeValue{placeholder()}, out.Items)
 	assert.EqualValues(t, 1, out.Count)
-	page := c.Page(out)
-	require.Equal(t, 1, page.Len())
+	page, err := c.Page(out)
+	require.NoError(t, err)
 	it := page.Item(0)
 	assert.Equal(t, &types.AttributeValueMemberS{Value: "x"}, it.Get("a"))
-	assert.Nil(t, c.Page(&dynamodb.QueryOutput{}), "an output of another origin")
 	it.Release()
 	it.Release()
 	assert.Panics(t, func() { it.Get("a") })
 
-	// The same call again: its first answer is void.
-	_, err = ask(&c, []string{`{"__type":"InternalServerError"}`})
-	require.Error(t, err)
-	assert.Nil(t, c.Page(out))
-	out, err = ask(&c, []string{`{"Items":[{"a":null}]}`})
+	// A client that asks twice can return either output.
+	c = Call{}
+	out, err = ask(&c, items("x"))
 	require.NoError(t, err)
-	assert.Nil(t, c.Page(out))
-	assert.Len(t, out.Items, 1, "the SDK read it")
+	second, err := ask(&c, items("y"), func(o *dynamodb.Options) { o.Protocol = awsjson.New10(schemas.DynamoDB_20120810) })
+	require.NoError(t, err)
+	_, err = ask(&c, `{"__type":"InternalServerError"}`)
+	require.Error(t, err)
+	assert.Equal(t, []string{"x"}, names(&c, out))
+	assert.Equal(t, []string{"y"}, names(&c, second))
+
+	// A copy, an output of an earlier call, and one without the placeholder have lost their items.
+	copied, empty := *out, *second
+	empty.Items = nil
+	for _, lost := range []*dynamodb.QueryOutput{&copied, &empty, {}} {
+		_, err = c.Page(lost)
+		assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
+	}
+	_, err = new(Call).Page(out)
+	assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
+	second.Items = nil
+	_, err = c.Page(second)
+	assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
+	second.Items = maps(OfAll([]map[string]types.AttributeValue{{"a": &types.AttributeValueMemberS{}}}))
+	page, err = c.Page(second)
+	assert.NoError(t, err, "it has items")
+	assert.Nil(t, page)
+
+	// Outputs with their items, or with none.
+	for _, body := range []string{`{"Items":[{"a":null}]}`, `{"Items":[]}`, `{"Count":3}`} {
+		c = Call{}
+		out, err = ask(&c, body)
+		require.NoError(t, err)
+		assert.Equal(t, strings.Contains(body, "null"), len(out.Items) == 1, "the SDK read it")
+		page, err = c.Page(out)
+		require.NoError(t, err)
+		assert.True(t, page == nil || page.Len() == 0)
+		page, err = c.Page(&dynamodb.QueryOutput{})
+		require.NoError(t, err, "nothing was lost")
+		assert.Nil(t, page)
+	}
 
 	// A protocol of the user's own stays in charge.
 	own := struct{ *awsjson.Protocol }{sdk}
-	out, err = ask(&c, []string{items}, func(o *dynamodb.Options) { o.Protocol = own })
+	for _, other := range []smithyhttp.ClientProtocol{own, awsjson.New11(schemas.DynamoDB_20120810)} {
+		c = Call{}
+		out, err = ask(&c, items("x"), func(o *dynamodb.Options) { o.Protocol = other })
+		require.NoError(t, err)
+		page, err = c.Page(out)
+		require.NoError(t, err)
+		assert.Nil(t, page)
+		assert.Len(t, out.Items, 1)
+	}
+}
+
+// A hedging client sends a request again before it has an answer, and takes the first. A later answer must not touch it.
+func TestCall_LaterAnswersLeaveTheFirstAlone(t *testing.T) {
+	t.Parallel()
+	for range testsize.Pick(200, 5000) {
+		var c Call
+		outs := make(chan *dynamodb.QueryOutput)
+		for _, name := range []string{"x", "y"} {
+			go func() {
+				body := `{"Items":[` + strings.Repeat(`{"a":{"S":"`+name+`"}},`, 20) + `{}],"Name":"` + name + `"}`
+				out, err := client(&canned{[]string{body}}).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String(name)}, c.Options)
+				assert.NoError(t, err)
+				outs <- out
+			}()
+		}
+		page, err := c.Page(<-outs)
+		require.NoError(t, err)
+		name := page.Item(0).Value("a").Text()
+		for i := range 20 {
+			assert.Equal(t, name, page.Item(i).Value("a").Text())
+		}
+		page.Release()
+		<-outs
+	}
+}
+
+// Each operation's output has a placeholder, by which a call knows it.
+func TestCall_MarksEveryOutput(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	some := []wiretest.Item{{"a": wiretest.Value(r, 1)}, {"b": wiretest.Value(r, 1)}}
+	returned := func(out func() smithy.Deserializable) operation {
+		o := operations[3]
+		return operation{name: "a write", out: out, body: o.body}
+	}
+	writes := []operation{
+		returned(func() smithy.Deserializable { return &dynamodb.PutItemOutput{} }), returned(func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} }),
+	}
+	for _, o := range append(writes, operations...) {
+		var c Call
+		out, p := o.out(), &protocol{requests{sdk}, &c}
+		page, err := read(bytes.NewReader(o.body(wiretest.Writer{R: r}, some)), 0)
+		require.NoError(t, err)
+		s, ours := shapeOf(out)
+		require.True(t, ours)
+		_, err = page.parse(s)
+		require.NoError(t, err, o.name)
+		has, taken := content(out)
+		assert.False(t, has || taken, o.name)
+		mark(out, page)
+		has, taken = content(out)
+		assert.True(t, has && taken, o.name)
+		_, err = p.call.Page(out)
+		assert.ErrorIs(t, err, entitytype.ErrOutputCopied, o.name)
+		c.keep(answer{out, page})
+		got, err := p.call.Page(out)
+		require.NoError(t, err)
+		assert.Same(t, page, got)
+	}
+}
+
+// A body that is cut, by a connection that breaks or a context that ends, returns its memory once.
+func TestPage_MemoryIsReturnedOnce(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	_, err := read(io.MultiReader(strings.NewReader(`{"Items":[`), iotest.ErrReader(broken)), 0)
+	require.ErrorIs(t, err, broken)
+
+	page, err := read(strings.NewReader(`{"Items":[{"a":{"S":"x"}}]}`), 0)
 	require.NoError(t, err)
-	assert.Nil(t, c.Page(out))
-	assert.Len(t, out.Items, 1)
-	out, err = ask(&c, []string{items}, func(o *dynamodb.Options) { o.Protocol = awsjson.New11(schemas.DynamoDB_20120810) })
+	_, err = page.parse(listed)
 	require.NoError(t, err)
-	assert.Nil(t, c.Page(out))
-	assert.Len(t, out.Items, 1)
+	m, it := page.memory, page.Item(0)
+	page.Release()
+	m.body = append(m.body[:0], "another answer"...)
+	page.Release()
+	assert.Equal(t, "another answer", string(m.body), "a second release leaves the memory alone")
+	for _, use := range []func(){func() { it.Len() }, func() { it.Get("a") }, func() { it.Map() }, func() { it.Values() }, func() { page.Item(0) }} {
+		assert.Panics(t, use)
+	}
+}
+
+// A body can be dense with values, whose nodes take more memory than the body.
+func TestPage_MuchMemoryIsNotKept(t *testing.T) {
+	t.Parallel()
+	for body, kept := range map[string]bool{
+		`{"Items":[{"a":{"S":"x"}}]}`:                                             true,
+		`{"Items":[{"a":{"NS":[` + strings.Repeat(`"",`, maxKept/4) + `""]}}]}`:   false,
+		`{"Items":[` + strings.Repeat(`{},`, maxKept/4) + `{}]}`:                  false,
+		`{"Items":[{"a":{"S":"` + strings.Repeat("x", maxKept) + `"}}]}`:          false,
+		`{"Items":[` + strings.Repeat(`{"a":{"S":"some text"}},`, 1<<16) + `{}]}`: true,
+	} {
+		page, err := read(strings.NewReader(body), 0)
+		require.NoError(t, err)
+		_, err = page.parse(listed)
+		require.NoError(t, err)
+		m := page.memory
+		page.Release()
+		assert.Equal(t, kept, m.small(), "%d bytes, %d nodes, %d rows", cap(m.body), cap(m.nodes), cap(m.rows))
+	}
+}
+
+// A batch is of 100 keys, so more tables are left to the SDK, which finds repeated names faster.
+func TestCall_LeavesManyTablesToTheSDK(t *testing.T) {
+	t.Parallel()
+	for n, ours := range map[int]bool{1: true, mostTables: true, mostTables + 1: false} {
+		b := []byte(`{"Responses":{`)
+		for i := range n {
+			b = fmt.Appendf(b, `"t%d":[{}],`, i)
+		}
+		assert.Equal(t, ours, operations[5].compare(t, append(b[:len(b)-1], "}}"...)), "%d", n)
+	}
 }
 
 // A string that is kept keeps little memory besides its own.

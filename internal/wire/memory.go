@@ -10,14 +10,23 @@ type memory struct {
 	body  []byte
 	nodes []node
 	rows  []int32
+	page  *Page // one that had no items, and is used again
 }
 
 // bytesPerNode is about how long a value and its name are in a body.
 const bytesPerNode = 24
 
-// A body larger than maxKept is left to the garbage collector. DynamoDB's answers have up to 1 MB of items, which is more
-// in JSON.
-const maxKept = 4 << 20
+// Memory that a body of more than maxKept bytes, or its values, took is left to the garbage collector. DynamoDB's answers
+// have up to 1 MB of items, which is more in JSON.
+const (
+	maxKept      = 4 << 20
+	maxKeptNodes = maxKept / bytesPerNode
+)
+
+// small reports whether m is kept for another answer.
+func (m *memory) small() bool {
+	return cap(m.body) <= maxKept && cap(m.nodes) <= maxKeptNodes && cap(m.rows) <= maxKeptNodes
+}
 
 var unused = sync.Pool{New: func() any { return new(memory) }}
 
@@ -25,7 +34,11 @@ var unused = sync.Pool{New: func() any { return new(memory) }}
 // length, 0 or less if it is unknown.
 func read(r io.Reader, size int64) (*Page, error) {
 	m := unused.Get().(*memory)
-	page := &Page{memory: m}
+	page := m.page
+	if page == nil {
+		page = new(Page)
+	}
+	page.memory, m.page = m, nil
 	body := m.body[:0]
 	if want := max(min(size, maxKept)+1, 1<<10); want > int64(cap(body)) {
 		body = make([]byte, 0, want)
@@ -53,6 +66,12 @@ func read(r io.Reader, size int64) (*Page, error) {
 	return page, nil
 }
 
+// releaseEmpty is Release for a page to which no item refers.
+func (p *Page) releaseEmpty() {
+	p.memory.page = p
+	p.Release()
+}
+
 // Release ends the use of the page. Its items panic from then on. It may be called twice.
 func (p *Page) Release() {
 	m := p.memory
@@ -63,7 +82,7 @@ func (p *Page) Release() {
 		m.nodes, m.rows = p.nodes, p.rows
 	}
 	p.body, p.nodes, p.rows, p.tables, p.memory, p.shared = nil, nil, nil, nil, nil, shared{}
-	if cap(m.body) <= maxKept {
+	if m.small() {
 		unused.Put(m)
 	}
 }

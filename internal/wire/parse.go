@@ -383,6 +383,9 @@ func readSnapshot(p *parser, page *Page) bool {
 	return p.take(']')
 }
 
+// mostTables is the most tables of a BatchGetItem, which has up to 100 keys.
+const mostTables = 100
+
 // readBatch reads the items of a BatchGetItem answer.
 func readBatch(p *parser, page *Page) bool {
 	if !p.take('{') {
@@ -390,7 +393,7 @@ func readBatch(p *parser, page *Page) bool {
 	}
 	for more := p.space() != '}'; more; more = p.take(',') {
 		from, to, escaped, ok := p.str()
-		if !ok || escaped || !p.take(':') {
+		if !ok || escaped || len(page.tables) == mostTables || !p.take(':') {
 			return false
 		}
 		t := Table{Name: string(p.body[from:to]), page: page, from: len(page.rows)}

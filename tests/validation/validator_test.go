@@ -1,4 +1,4 @@
-package entity_test
+package validation_test
 
 import (
 	"context"
@@ -108,12 +108,12 @@ func TestValidator_StructIsCalledOnceForEveryWholeValue(t *testing.T) {
 		"upsert op":   func() error { return db.Transact(ctx, op.Upsert(v)) },
 	} {
 		err := write()
-		require.Equal(t, []string{"Struct entity_test.Meter"}, book.asked(), name)
+		require.Equal(t, []string{"Struct validation_test.Meter"}, book.asked(), name)
 		require.ErrorIs(t, err, errRule, name)
 		var v *entity.ValidationError
 		require.ErrorAs(t, err, &v, name)
 		require.Equal(t, "EDD-9130", v.Code, name)
-		require.Equal(t, "entity_test.Meter", v.Type, name)
+		require.Equal(t, "validation_test.Meter", v.Type, name)
 		require.Empty(t, v.Field, name)
 		require.NotContains(t, err.Error(), "hunter2", "%s: the error may quote a secret field", name)
 	}
@@ -141,16 +141,16 @@ func TestValidator_VarIsCalledForWhatAChangeSets(t *testing.T) {
 		"elements in front":         {entity.ListPrepend(&f.Lines, "a"), []string{"Var string a line"}},
 		"one element":               {entity.Elem(&f.Lines, 2).Set("a"), []string{"Var string a line"}},
 		"an element that goes":      {entity.Elem(&f.Lines, 2).Remove(), nil},
-		"structs, which dive":       {entity.ListAppend(&f.Levels, Level{Low: 1}), []string{"Struct entity_test.Level"}},
+		"structs, which dive":       {entity.ListAppend(&f.Levels, Level{Low: 1}), []string{"Struct validation_test.Level"}},
 		"structs, which do not":     {entity.ListAppend(&f.Heap, Level{Low: 1}), nil},
 		"inside an element":         {entity.Attr[int]("levels[0].low").Set(3), []string{"Var int 3 low"}},
 		"inside one not reached":    {entity.Attr[int]("heap[0].low").Set(3), nil},
 		"elements of a set":         {entity.AddToSet(&f.Set, "a"), []string{"Var string a one"}},
 		"elements that leave a set": {entity.DeleteFromSet(&f.Set, "a"), nil},
-		"an entry":                  {entity.MapEntry(&f.Labels, "k").Set("v"), []string{"Var entity_test.Word k key", "Var string v label"}},
+		"an entry":                  {entity.MapEntry(&f.Labels, "k").Set("v"), []string{"Var validation_test.Word k key", "Var string v label"}},
 		"an entry that goes":        {entity.MapEntry(&f.Labels, "k").Remove(), nil},
-		"a struct in an entry":      {entity.MapEntry(&f.Marks, "k").Set(&Level{}), []string{"Struct entity_test.Level"}},
-		"a struct":                  {entity.Set(&f.Level, Level{}), []string{"Struct entity_test.Level"}},
+		"a struct in an entry":      {entity.MapEntry(&f.Marks, "k").Set(&Level{}), []string{"Struct validation_test.Level"}},
+		"a struct":                  {entity.Set(&f.Level, Level{}), []string{"Struct validation_test.Level"}},
 		"a nested field":            {entity.Set(&f.Level.Low, 1), []string{"Var int 1 low"}},
 		"a nested field, removed":   {entity.Remove(&f.Level.Low), []string{"Var int 0 low"}},
 		"deeper":                    {entity.Set(&f.Level.Deep.Low, 1), []string{"Var int 1 low"}},
@@ -166,7 +166,7 @@ func TestValidator_VarIsCalledForWhatAChangeSets(t *testing.T) {
 		require.Empty(t, book.asked(), "%s: printing asks nobody", name)
 	}
 	_ = s.Op().Upsert(Meter{ID: "g"}, entity.Set(&f.Name, "n"))
-	require.Equal(t, []string{"Var string n name", "Struct entity_test.Meter"}, book.asked())
+	require.Equal(t, []string{"Var string n name", "Struct validation_test.Meter"}, book.asked())
 }
 
 func TestValidator_RefusalsOfChangesAreJoinedAndHideSecrets(t *testing.T) {
@@ -189,14 +189,16 @@ func TestValidator_RefusalsOfChangesAreJoinedAndHideSecrets(t *testing.T) {
 func TestValidator_IsAskedAboutTheResultOfModify(t *testing.T) {
 	t.Parallel()
 	book := &rulebook{}
-	l, s := open[Meter](t, func(c *entity.Config) { c.Validator = book })
+	l := dbtest.Open(t, func(c *entity.Config) { c.Validator = book })
+	s := dbtest.Declare[Meter](t, l.DB)
+	l.CreateTables()
 	l.OK(s.Create(t.Context(), Meter{ID: "g"}))
 	l.Sent()
 	book.asked()
 	book.refuse = always
 	_, err := s.Modify(t.Context(), Meter{ID: "g"}, func(g *Meter) error { g.Plain = 7; return nil })
 	require.ErrorIs(t, err, errRule)
-	require.Equal(t, []string{"Struct entity_test.Meter"}, book.asked())
+	require.Equal(t, []string{"Struct validation_test.Meter"}, book.asked())
 	require.Equal(t, []string{"GetItem"}, l.Operations(), "nothing is written")
 }
 
@@ -254,7 +256,7 @@ func TestValidator_ATagThatItCannotReadIsAMistakeOfTheDeclaration(t *testing.T) 
 		fields = append(fields, s.Field)
 	}
 	require.Equal(t, []string{"Name", "Inner.Low", "Unstored", "Owned.Owner"}, fields)
-	_, err = entity.New[Misspelt](paper(t))
+	_, err = entity.New[Misspelt](entity.Must(entity.Open(nil, entity.Config{Table: "t"})))
 	require.NoError(t, err, "without a Validator the tag means nothing")
 }
 
@@ -332,6 +334,6 @@ func ExampleValidator() {
 	var invalid *entity.ValidationError
 	fmt.Println(errors.As(err, &invalid), invalid.Field, invalid.Err)
 	// Output:
-	// Create Sensor (pk="$app#v1#sensor#s-1" sk="$app#v1#sensor"): EDD-9130 entity_test.Sensor: at most 4 characters are allowed
+	// Create Sensor (pk="$app#v1#sensor#s-1" sk="$app#v1#sensor"): EDD-9130 validation_test.Sensor: at most 4 characters are allowed
 	// true Unit at most 4 characters are allowed
 }

@@ -1,4 +1,5 @@
-package entity_test
+// Package codec_test holds tests of the codecs that Config.Codec chooses from, as clients and middleware meet them.
+package codec_test
 
 import (
 	"context"
@@ -6,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,7 +166,7 @@ func TestCodec_BothGiveTheSame(t *testing.T) {
 
 	seen = outputs{}
 	assert.Equal(t, want, reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.OwnCodec))
-	assert.Zero(t, seen.items)
+	assert.Equal(t, 8, seen.items, "placeholders: one for each answer")
 	assert.Equal(t, want, reads(t, withoutOptions{cannedClient(&answers{bodies: shipmentAnswers})}, entity.OwnCodec))
 }
 
@@ -198,6 +201,219 @@ func TestCodec_AMiddlewareCanReplaceItems(t *testing.T) {
 		got, err := s.Get(t.Context(), Shipment{Depot: "north", ID: "p-0001"})
 		require.NoError(t, err, name)
 		assert.Equal(t, "cached", got.Depot, name)
+	}
+}
+
+// changing is a client that returns other outputs than the SDK's.
+type changing struct {
+	entity.Client
+	get   func(*dynamodb.GetItemOutput) *dynamodb.GetItemOutput
+	query func(*dynamodb.QueryOutput) *dynamodb.QueryOutput
+}
+
+func (c changing) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := c.Client.GetItem(ctx, in, opts...)
+	return c.get(out), err
+}
+
+func (c changing) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	out, err := c.Client.Query(ctx, in, opts...)
+	return c.query(out), err
+}
+
+func (c changing) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	out, err := c.Client.BatchGetItem(ctx, in, opts...)
+	return &dynamodb.BatchGetItemOutput{Responses: out.Responses}, err
+}
+
+func (c changing) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput, opts ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
+	out, err := c.Client.TransactGetItems(ctx, in, opts...)
+	return &dynamodb.TransactGetItemsOutput{Responses: out.Responses}, err
+}
+
+func (c changing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	out, err := c.Client.UpdateItem(ctx, in, opts...)
+	return &dynamodb.UpdateItemOutput{Attributes: out.Attributes}, err
+}
+
+// A client that copies outputs, keeps them for later calls, or selects items in them, never makes items disappear.
+func TestCodec_ItemsInCopiesAreNotMissed(t *testing.T) {
+	t.Parallel()
+	kept := &dynamodb.GetItemOutput{}
+	for name, c := range map[string]changing{
+		"copy": {
+			get:   func(out *dynamodb.GetItemOutput) *dynamodb.GetItemOutput { own := *out; return &own },
+			query: func(out *dynamodb.QueryOutput) *dynamodb.QueryOutput { own := *out; return &own },
+		},
+		"cache": {
+			get: func(out *dynamodb.GetItemOutput) *dynamodb.GetItemOutput {
+				if kept.Item == nil {
+					kept = out
+				}
+				return kept
+			},
+			query: func(out *dynamodb.QueryOutput) *dynamodb.QueryOutput {
+				return &dynamodb.QueryOutput{Items: slices.Clone(out.Items), Count: out.Count}
+			},
+		},
+		"selection": {
+			get: func(out *dynamodb.GetItemOutput) *dynamodb.GetItemOutput {
+				if out.Item["depot"] == nil {
+					out.Item = nil
+				}
+				return out
+			},
+			query: func(out *dynamodb.QueryOutput) *dynamodb.QueryOutput {
+				out.Items = slices.DeleteFunc(out.Items, func(it map[string]types.AttributeValue) bool { return it["depot"] == nil })
+				return out
+			},
+		},
+	} {
+		c.Client = cannedClient(&answers{bodies: shipmentAnswers})
+		want := reads(t, c.Client, entity.SDKCodec)
+		assert.Equal(t, want, reads(t, c, entity.SDKCodec), name)
+
+		db, s := shipments(t, c, entity.OwnCodec)
+		key, ctx := Shipment{Depot: "north", ID: "p-0001"}, t.Context()
+		if kept = (&dynamodb.GetItemOutput{}); name == "cache" { // the first answer is that of the call
+			_, err := s.Get(ctx, key)
+			require.NoError(t, err)
+		}
+		_, err := s.Get(ctx, key)
+		require.ErrorIs(t, err, entity.ErrOutputCopied, name)
+		require.NotErrorIs(t, err, entity.ErrNotFound, name)
+		_, err = s.Query(Shipment{Depot: "north"}).Collect(ctx)
+		require.ErrorIs(t, err, entity.ErrOutputCopied, name)
+		_, err = s.GetMany(ctx, []Shipment{key})
+		require.ErrorIs(t, err, entity.ErrOutputCopied, name)
+		require.ErrorIs(t, db.TransactGet(ctx, s.Op().GetInto(&key)), entity.ErrOutputCopied, name)
+		_, err = s.Update(ctx, key, entity.Set(&entity.Fields[Shipment]().Count, 3))
+		require.ErrorIs(t, err, entity.ErrOutputCopied, name)
+		assert.True(t, entity.IsAmbiguous(err), "it was written")
+	}
+}
+
+// hedging sends each query twice and returns the answer that comes first.
+type hedging struct {
+	entity.Client
+	late *sync.WaitGroup
+}
+
+func (c hedging) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	outs := make(chan *dynamodb.QueryOutput, 2)
+	for range 2 {
+		c.late.Go(func() {
+			if out, err := c.Client.Query(ctx, in, opts...); err == nil {
+				outs <- out
+			}
+		})
+	}
+	return <-outs, nil
+}
+
+// concurrently is answers for several requests at a time.
+type concurrently map[string]string
+
+func (a concurrently) Do(r *http.Request) (*http.Response, error) {
+	return (&answers{bodies: a}).Do(r)
+}
+
+func TestCodec_AClientMaySendTwice(t *testing.T) {
+	t.Parallel()
+	var late sync.WaitGroup
+	sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: concurrently(shipmentAnswers), Credentials: aws.AnonymousCredentials{}})
+	_, s := shipments(t, hedging{sdk, &late}, entity.OwnCodec)
+	want, err := s.Query(Shipment{Depot: "north"}).Collect(t.Context())
+	require.NoError(t, err)
+	require.Len(t, want, 3)
+	for range 50 {
+		got, err := s.Query(Shipment{Depot: "north"}).Collect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	late.Wait()
+}
+
+// Explosive panics when it is decoded, if it says so.
+type Explosive string
+
+func (e *Explosive) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	*e = Explosive(av.(*types.AttributeValueMemberS).Value)
+	if *e == "now" {
+		panic("exploded")
+	}
+	return nil
+}
+
+// What ends the use of an answer early, a break, a panic or a context, does not damage the values of other answers.
+func TestCodec_AnswersThatAreLeftEarly(t *testing.T) {
+	t.Parallel()
+	type Crate struct {
+		_ entity.Key `name:"Crate" pk:"$#{Depot}" sk:"$#{ID}"`
+
+		Depot, ID string
+		Fuse      Explosive
+		Notes     []string
+	}
+	crates := func(fuse string) string {
+		var b strings.Builder
+		for i := range 20 {
+			fmt.Fprintf(&b, `,{"Depot":{"S":"north"},"ID":{"S":"c-%d"},"Fuse":{"S":"%s"},"Notes":{"L":[{"S":"%d"},{"S":"fragile"}]}}`, i, fuse, i)
+			if i == 10 && fuse == "later" {
+				fuse = "now"
+			}
+		}
+		return `{"Items":[` + b.String()[1:] + `],"Count":20}`
+	}
+	query := func(fuse string) entity.Query[Crate] {
+		db, err := entity.Open(cannedClient(&answers{bodies: map[string]string{"Query": crates(fuse)}}), entity.Config{Table: "app"})
+		require.NoError(t, err)
+		s, err := entity.New[Crate](db)
+		require.NoError(t, err)
+		return s.Query(Crate{Depot: "north"})
+	}
+	whole, explosive := query("never"), query("later")
+	var kept [][]Crate
+	for range 50 {
+		all, err := whole.Collect(t.Context())
+		require.NoError(t, err)
+		kept = append(kept, all)
+		var some []Crate
+		for crate, err := range whole.All(t.Context()) {
+			require.NoError(t, err)
+			if some = append(some, crate); len(some) == 7 {
+				break
+			}
+		}
+		kept = append(kept, some)
+		assert.PanicsWithValue(t, "exploded", func() { _, _ = explosive.Collect(t.Context()) })
+		assert.PanicsWithValue(t, "exploded", func() {
+			for range explosive.All(t.Context()) {
+			}
+		})
+		assert.PanicsWithValue(t, "exploded", func() { _, _ = explosive.Page(t.Context(), "") })
+		ctx, cancel := context.WithCancel(t.Context())
+		for range whole.All(ctx) {
+			cancel()
+		}
+	}
+	for _, crates := range kept {
+		for i, c := range crates {
+			require.Equal(t, Crate{Depot: "north", ID: fmt.Sprintf("c-%d", i), Fuse: "never", Notes: []string{fmt.Sprint(i), "fragile"}}, c)
+		}
+	}
+}
+
+// A database that answers a transaction with more or fewer items than it was asked for is not believed.
+func TestCodec_AnswersOfAnotherLength(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"Responses":[]}`, `{}`, `{"Responses":[{"Item":` + shipmentJSON(0) + `},{}]}`} {
+		for _, codec := range []entity.Codec{entity.SDKCodec, entity.OwnCodec} {
+			db, s := shipments(t, cannedClient(&answers{bodies: map[string]string{"TransactGetItems": body}}), codec)
+			key := Shipment{Depot: "north", ID: "p-0001"}
+			require.Error(t, db.TransactGet(t.Context(), s.Op().GetInto(&key)), body)
+			require.Zero(t, key.Count)
+		}
 	}
 }
 

@@ -1,4 +1,6 @@
-package entity_test
+// Package validation_test holds tests of what validates values before they are written: their own Validate methods, and the
+// configured Validator.
+package validation_test
 
 import (
 	"errors"
