@@ -1,11 +1,13 @@
 package migrate
 
 import (
+	"context"
 	"reflect"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -47,7 +49,7 @@ func (f *finding) rewriting() plan.Rewriting {
 	return rw
 }
 
-// examiner compares stored items with a declaration. It reads nothing.
+// examiner compares stored items with a declaration.
 type examiner struct {
 	c *core.Core
 	s *schema.Schema
@@ -281,4 +283,38 @@ func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time
 		f.reasons = append(f.reasons, Claims)
 	}
 	f.claims = append(f.claims, x.constraint)
+}
+
+// findings examines the items of a page that are of the entity, together with the sentinels of their values.
+func (e examiner) findings(ctx context.Context, r *exec.Runner, items []item.Item) ([]*finding, error) {
+	now := r.Clock()
+	var found []*finding
+	wanted, sentinels := map[string]bool{}, map[string]item.Item{}
+	var keys []exec.Key
+	for _, it := range items {
+		f, ok := e.own(it)
+		if !ok {
+			continue
+		}
+		found = append(found, f)
+		e.examine(f, now)
+		for _, x := range f.values {
+			if id := layout.KeyID(x.sentinel); !wanted[id] {
+				wanted[id] = true
+				keys = append(keys, exec.Key{Table: e.c.Table, Key: x.sentinel})
+			}
+		}
+	}
+	err := r.GetMany(ctx, keys, true, func(_ string, it item.Item) { sentinels[layout.KeyID(layout.KeyOf(e.s, it))] = it })
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		for _, x := range f.values {
+			if f.problem == "" {
+				e.claimed(f, x, sentinels[layout.KeyID(x.sentinel)], now)
+			}
+		}
+	}
+	return found, nil
 }

@@ -21,6 +21,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
 		"ExampleRewrite":    ExampleRewrite,
+		"ExampleCheck":      ExampleCheck,
 		"ExampleCheckpoint": ExampleCheckpoint,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))

@@ -58,7 +58,7 @@ func ExampleRewrite() {
 	found, err := entity.Must(orders.Index("byCustomer")).Query(Purchase{Customer: "ada"}, entity.Limit(2)).Collect(ctx)
 	fmt.Println(len(found), err)
 	// prints
-	// 2 of 4 items rewritten (2 index keys) <nil>
+	// 2 of 5 items rewritten (2 index keys) <nil>
 	// index keys 4
 	// 2 true <nil>
 	// 2 <nil>
@@ -77,7 +77,24 @@ func ExampleCheckpoint() {
 	_, err = migrate.Rewrite(ctx, entity.Must(entity.New[Order](shop())), migrate.Checkpoint("fill-2026"))
 	fmt.Println(errors.Is(err, migrate.ErrOtherWork))
 	// prints
-	// 2 of 2 items rewritten (2 index keys) <nil>
+	// 2 of 3 items rewritten (2 index keys) <nil>
 	// true true <nil>
 	// true
+}
+
+// A check finds what does not belong in the table of a store.
+func ExampleCheck() {
+	ctx := context.Background()
+	lastYear(ctx, "o-9")
+	orders := entity.Must(entity.New[Purchase](shop()))
+
+	done, err := migrate.Check(ctx, orders, func(f migrate.Finding) error {
+		fmt.Println(f.Kind, f.Entity, f.Key, f.Reasons)
+		return nil
+	})
+	fmt.Println(done.Findings[migrate.Outdated], err)
+	entity.Must(migrate.Rewrite(ctx, orders))
+	// prints
+	// outdated Order pk="$app#v1#order#o-9" sk="$app#v1#order" [index keys]
+	// 1 <nil>
 }

@@ -73,6 +73,15 @@ func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
 	return report, err
 }
 
+// segmentsOf returns the number of segments, 1 unless it is given.
+func segmentsOf(s *schema.Schema, given *int) (int, error) {
+	n, err := bind.CountOption(s, "Segments", given)
+	if err == nil && n > mostSegments {
+		err = bind.Invalid(s, bind.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
+	}
+	return max(n, 1), err
+}
+
 // job is one run of Rewrite.
 type job struct {
 	examiner
@@ -102,13 +111,11 @@ func newJob(c *core.Core, spec opt.Rewrite) (*job, error) {
 	if err := spec.Err(); err != nil {
 		return invalid(bind.CodeOption, "%v", err)
 	}
-	n, err := bind.CountOption(s, "Segments", spec.Segments)
+	n, err := segmentsOf(s, spec.Segments)
 	_, keeps := schema.Feature[plan.Snapshotter](s)
 	switch {
 	case err != nil:
 		return nil, err
-	case n > mostSegments:
-		return invalid(bind.CodeOption, "at most %d segments are read at the same time", mostSegments)
 	case spec.Dry && spec.Checkpoint != nil:
 		return invalid(bind.CodeOption, "a dry run writes nothing, and so no checkpoint")
 	case spec.Restart && spec.Checkpoint == nil:
@@ -116,7 +123,7 @@ func newJob(c *core.Core, spec opt.Rewrite) (*job, error) {
 	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
 		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
 	}
-	j := &job{examiner: examiner{c, s}, spec: spec, report: newReport(), segments: make([]segment, max(n, 1))}
+	j := &job{examiner: examiner{c, s}, spec: spec, report: newReport(), segments: make([]segment, n)}
 	j.runner = c.Runner.Observed(func(_ context.Context, r exec.Report) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
@@ -239,7 +246,7 @@ func (j *job) page(ctx context.Context, i int, after item.Item) (part Report, la
 			return err
 		}
 		part.Evaluated, last = int(out.ScannedCount), out.LastEvaluatedKey
-		found, err := j.findings(ctx, out.Items)
+		found, err := j.findings(ctx, j.runner, out.Items)
 		if err != nil {
 			return err
 		}
@@ -251,40 +258,6 @@ func (j *job) page(ctx context.Context, i int, after item.Item) (part Report, la
 		return nil
 	})
 	return part, last, err
-}
-
-// findings examines the items of a page that are of the entity, together with the sentinels of their values.
-func (j *job) findings(ctx context.Context, items []item.Item) ([]*finding, error) {
-	now := j.runner.Clock()
-	var found []*finding
-	wanted, sentinels := map[string]bool{}, map[string]item.Item{}
-	var keys []exec.Key
-	for _, it := range items {
-		f, ok := j.own(it)
-		if !ok {
-			continue
-		}
-		found = append(found, f)
-		j.examine(f, now)
-		for _, x := range f.values {
-			if id := layout.KeyID(x.sentinel); !wanted[id] {
-				wanted[id] = true
-				keys = append(keys, exec.Key{Table: j.c.Table, Key: x.sentinel})
-			}
-		}
-	}
-	err := j.runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { sentinels[layout.KeyID(layout.KeyOf(j.s, it))] = it })
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range found {
-		for _, x := range f.values {
-			if f.problem == "" {
-				j.claimed(f, x, sentinels[layout.KeyID(x.sentinel)], now)
-			}
-		}
-	}
-	return found, nil
 }
 
 // settle counts a finding and writes what is due.

@@ -52,7 +52,7 @@ var functions = map[string][]any{
 	"stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
 	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK},
 
-	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "entity.AddIndexes": {entity.AddIndexes}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
+	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "entity.AddIndexes": {entity.AddIndexes}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
 	"migrate.Strict": {migrate.Strict}, "migrate.Checkpoint": {migrate.Checkpoint}, "migrate.Restart": {migrate.Restart}, "migrate.OnProgress": {migrate.OnProgress},
 }
 
@@ -91,13 +91,13 @@ var values = map[string]any{
 	"stream.Failure": stream.Failure{}, "stream.BatchItemFailure": stream.BatchItemFailure{}, "stream.Kind": stream.Kind(""), "stream.RecordError": &stream.RecordError{}, "stream.ImageError": &stream.ImageError{},
 
 	"entity.UpgradeError": &entity.UpgradeError{}, "migrate.Report": migrate.Report{}, "migrate.Cost": migrate.Cost{}, "migrate.Example": migrate.Example{}, "migrate.Progress": migrate.Progress{},
-	"migrate.Reason": migrate.Reason(""), "migrate.Problem": migrate.Problem(""), "migrate.RunningError": &migrate.RunningError{}, "migrate.CheckpointError": &migrate.CheckpointError{},
+	"migrate.Reason": migrate.Reason(""), "migrate.Kind": migrate.Kind(""), "migrate.Finding": migrate.Finding{}, "migrate.Checked": migrate.Checked{}, "migrate.Problem": migrate.Problem(""), "migrate.RunningError": &migrate.RunningError{}, "migrate.CheckpointError": &migrate.CheckpointError{},
 	"migrate.ItemError": &migrate.ItemError{},
 }
 
 // exempt says what cannot be called with nothing, and why.
 var exempt = map[string]string{
-	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
+	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Codec": "a number",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
