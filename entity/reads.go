@@ -198,8 +198,8 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 
 // GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
 // equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed. It
-// sends up to four at the same time; the first error ends the others. The reads are not a snapshot; use [DB.TransactGet] for that. Errors: *[InputError] for a missing key part, before any
-// request; *[UnprocessedError].
+// sends up to four at the same time; the first error ends the others. The reads are not a snapshot; use [DB.TransactGet]
+// for that. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
 	found := make([]*T, len(keys))
 	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(&keys[i]).Elem() }, opt.Reads(opts),
@@ -215,8 +215,8 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 // share one read. The reads are not a snapshot; use [DB.TransactGet] for that.
 //
 // It costs one request per 100 different items, up to four at the same time, separate ones for those with [Consistent], more
-// if DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors: *[InputError] before
-// any request; *[UnprocessedError]; *[DecodeError].
+// if DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed.
+// Errors: *[InputError] before any request; *[UnprocessedError]; *[DecodeError].
 func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
 	parts, err := db.loadings(loads)
 	if err != nil {
@@ -234,6 +234,9 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 		if l.err != nil {
 			return nil, loadFailed(i, l, l.err)
 		}
+	}
+	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
+		ctx = db.runner.Direct(ctx)
 	}
 	got, err := readAll(ctx, db.runner, loads)
 	if err != nil {

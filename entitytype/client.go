@@ -83,4 +83,5 @@ type IndexProgress struct {
 type Page[T any] struct {
 	Items []T    // can be empty on the last page
 	Next  string // cursor of the next page, "" after the last one
+	Prev  string // cursor of the previous page, "" before the first one and where there is no way back
 }

@@ -255,14 +255,13 @@ func (e examiner) valued(f *finding) Problem {
 	return ""
 }
 
-// claimed compares a unique value with its sentinel, nil if nothing claims it. A claim that would expire is not missing: it
-// may have expired.
+// claimed compares a unique value with its sentinel, nil if nothing claims it. A claim expires with its item. Under a
+// constraint with a ttl of its own, a claim is not missing: it may have expired.
 func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time) {
 	s := e.s
-	if sentinel != nil && !layout.Expired(s, sentinel, now) {
-		if !layout.OwnedBy(s, f.owner).Holds(sentinel) {
-			f.problem = ValueTaken
-		}
+	there := sentinel != nil && !layout.Expired(s, sentinel, now)
+	if there && !layout.OwnedBy(s, f.owner).Holds(sentinel) {
+		f.problem = ValueTaken
 		return
 	}
 	op := &plan.Op{Schema: s, Table: e.c.Table, Key: f.owner}
@@ -271,12 +270,13 @@ func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time
 		f.problem = Unstorable
 		return
 	}
+	end := layout.End(s, f.want)
 	for _, p := range parts {
-		if _, expires := p.Action.Item[s.Options.TTL]; expires {
+		if !item.Equal(p.Action.Item[s.Options.TTL], end) {
 			return
 		}
 	}
-	if len(parts) == 0 {
+	if len(parts) == 0 || there && item.Equal(sentinel[s.Options.TTL], end) {
 		return
 	}
 	if len(f.claims) == 0 {

@@ -18,7 +18,7 @@ const (
 	IndexKeys Reason = "index keys" // a key of an index is missing, or differs from what its parts say
 	Marks     Reason = "marks"      // a hidden attribute is missing: the item was written by another program
 	KeyParts  Reason = "key parts"  // an attribute is missing that the primary key is composed of
-	Claims    Reason = "claims"     // a unique value is not claimed
+	Claims    Reason = "claims"     // a unique value is not claimed, or its claim expires at another time than the item
 )
 
 // Problem is why an item cannot be rewritten. Such an item stays as it is.

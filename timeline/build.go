@@ -197,18 +197,14 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, 
 			}
 			continue
 		}
-		inner, cancel := context.WithCancel(ctx)
 		errs := make([]error, b.segments)
-		var stop sync.Once
-		exec.Parallel(b.segments, b.segments, func(i int) {
+		err := exec.ParallelUntilError(ctx, b.segments, b.segments, func(ctx context.Context, i int) error {
 			to := to
-			to.partition = func(map[string]value) error { return b.renewIfDue(inner) }
-			if errs[i] = o.scan(inner, int32(i), int32(b.segments), nil, now, to); errs[i] != nil {
-				stop.Do(cancel)
-			}
+			to.partition = func(map[string]value) error { return b.renewIfDue(ctx) }
+			errs[i] = o.scan(ctx, int32(i), int32(b.segments), nil, now, to)
+			return errs[i]
 		})
-		cancel()
-		if err := decisiveError(errs); err != nil {
+		if err := decisiveError(append(errs, err)); err != nil {
 			return b.withView(err)
 		}
 	}

@@ -170,31 +170,16 @@ const segmentDone = "end"
 // buildByPartition reads and folds a partition at a time. A resumed build continues after the last checkpoint of each
 // segment.
 func (b *builder) buildByPartition(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	n := b.started.Segments
 	done := b.started.Positions
-	errs, panics := make([]error, n), make([]any, n)
-	exec.Parallel(n, n, func(i int) {
-		at := done[strconv.Itoa(i)]
-		if at == segmentDone {
-			return
+	errs := make([]error, n)
+	err := exec.ParallelUntilError(ctx, n, n, func(ctx context.Context, i int) error {
+		if at := done[strconv.Itoa(i)]; at != segmentDone {
+			errs[i] = b.buildSegment(ctx, i, n, at)
 		}
-		defer func() {
-			if panics[i] = recover(); panics[i] != nil {
-				cancel()
-			}
-		}()
-		if errs[i] = b.buildSegment(ctx, i, n, at); errs[i] != nil {
-			cancel() // stops the others
-		}
+		return errs[i]
 	})
-	for _, p := range panics {
-		if p != nil {
-			panic(p) // of a handler: it belongs to the caller of Rebuild, not to a goroutine
-		}
-	}
-	return decisiveError(errs)
+	return decisiveError(append(errs, err))
 }
 
 // buildSegment reads and folds the partitions of one segment.

@@ -86,7 +86,7 @@ func readSnapshot(ctx context.Context, c *core.Core, r layout.Reader, op *plan.O
 	if err != nil || it == nil || layout.Expired(c.Schema, it, c.Runner.Clock()) {
 		return nil, err
 	}
-	return it, layout.SameCase(c.Schema, op.Parts, it)
+	return layout.State(c.Schema, it), layout.SameCase(c.Schema, op.Parts, it)
 }
 
 // softDeletes reports whether the item can have deleted copies.
@@ -116,12 +116,12 @@ func pickVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op
 	return it, err
 }
 
-// readLatest returns the states that may have no snapshot yet: the current item, if there is one, then the deleted
+// readLatest returns the states that may have no snapshot yet: the current item, if there is a live one, then the deleted
 // copies, newest first. One query reads both, the current item first.
 func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if !softDeletes(op) {
 		current, err := r.Get(ctx, op.Table, op.Key, true)
-		if err != nil || current == nil {
+		if err != nil || !layout.Live(op.Schema, current, now) {
 			return nil, err
 		}
 		return []item.Item{current}, layout.SameCase(op.Schema, op.Parts, current)
@@ -322,7 +322,7 @@ func (l *stateReader) appendWanted(states []item.Item, it item.Item) []item.Item
 	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
 		return states
 	}
-	return append(states, it)
+	return append(states, layout.State(l.c.Schema, it))
 }
 
 // superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of

@@ -43,6 +43,9 @@ const (
 	CodeCursorKey          = "EDD-9155" // a page whose cursor would expose a secret
 	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
 	CodeContext            = "EDD-9161" // a nil context
+	CodeHydrate            = "EDD-9165" // whole items of a query that has no entries of an index to read them by
+	CodeTransaction        = "EDD-9167" // a transaction on tables that have none
+	CodePartitions         = "EDD-9166" // no partitions, too many, or one twice in a query of several
 	CodeRewriteHistory     = "EDD-9170" // a rewrite without new versions of an entity whose history has no times
 	CodeCheckpoint         = "EDD-9171" // a checkpoint of a rewrite that the table cannot hold, or without a name
 	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read

@@ -61,7 +61,7 @@ func (r *Runner) findMany(ctx context.Context, keys []Key, consistent bool, foun
 		found(answer)
 	}
 	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
-	return ParallelReads(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
+	return ParallelUntilError(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
 		return r.getChunk(ctx, byTable(chunks[i], consistent), consistent, one)
 	})
 }
@@ -99,7 +99,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		var reading *reading
 		err := r.read(ctx, slices.Collect(maps.Keys(wanted)), func() (err error) {
 			reading = r.reading()
-			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, reading.options)
+			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, reading.options)
 			return err
 		})
 		if err != nil {

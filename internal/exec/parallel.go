@@ -45,9 +45,9 @@ func Parallel(n, width int, f func(int)) {
 	}
 }
 
-// ParallelReads is Parallel for reads that are of use together only: the first error is returned, ends the context of the
-// others, and keeps further ones from being begun.
-func ParallelReads(ctx context.Context, n, width int, f func(ctx context.Context, i int) error) error {
+// ParallelUntilError is Parallel for work that is of use as a whole only. The first error or panic ends the context of the
+// others and keeps further ones from being begun. It returns the first error.
+func ParallelUntilError(ctx context.Context, n, width int, f func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
 	}
@@ -56,13 +56,18 @@ func ParallelReads(ctx context.Context, n, width int, f func(ctx context.Context
 	var once sync.Once
 	var first error
 	Parallel(n, width, func(i int) {
+		done := false
+		defer func() {
+			if !done { // it failed, or panics
+				cancel()
+			}
+		}()
 		err := ctx.Err()
 		if err == nil {
 			err = f(ctx, i)
 		}
-		if err != nil {
+		if done = err == nil; !done {
 			once.Do(func() { first = err })
-			cancel()
 		}
 	})
 	return first

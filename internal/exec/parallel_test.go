@@ -56,13 +56,13 @@ func TestParallel_PanicsOnTheGoroutineOfTheCaller(t *testing.T) {
 	}
 }
 
-func TestParallelReads_EndsTheOthersWithTheFirstError(t *testing.T) {
+func TestParallelUntilError_EndsTheOthersWithTheFirstError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	var together sync.WaitGroup
 	together.Add(4)
 	var begun atomic.Int32
-	err := exec.ParallelReads(t.Context(), 100, 4, func(ctx context.Context, i int) error {
+	err := exec.ParallelUntilError(t.Context(), 100, 4, func(ctx context.Context, i int) error {
 		begun.Add(1)
 		together.Done()
 		together.Wait()
@@ -75,9 +75,9 @@ func TestParallelReads_EndsTheOthersWithTheFirstError(t *testing.T) {
 	require.Equal(t, broken, err)
 	require.EqualValues(t, 4, begun.Load())
 
-	require.NoError(t, exec.ParallelReads(t.Context(), 0, 4, func(context.Context, int) error { return broken }))
-	require.Equal(t, broken, exec.ParallelReads(t.Context(), 1, 4, func(context.Context, int) error { return broken }))
+	require.NoError(t, exec.ParallelUntilError(t.Context(), 0, 4, func(context.Context, int) error { return broken }))
+	require.Equal(t, broken, exec.ParallelUntilError(t.Context(), 1, 4, func(context.Context, int) error { return broken }))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, exec.ParallelReads(ended, 3, 4, func(context.Context, int) error { return nil }), context.Canceled)
+	require.ErrorIs(t, exec.ParallelUntilError(ended, 3, 4, func(context.Context, int) error { return nil }), context.Canceled)
 }

@@ -74,7 +74,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 	err := r.read(ctx, []string{table}, func() error {
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
 		reading := r.reading()
-		out, err := r.Client.GetItem(ctx, in, reading.options)
+		out, err := r.reader(ctx, consistent).GetItem(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 	in.ReturnConsumedCapacity = r.capacity()
 	err = r.read(ctx, []string{*in.TableName}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Query(ctx, in, reading.options)
+		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Query(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 	}
 	err = r.read(ctx, []string{*in.TableName}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Scan(ctx, in, reading.options)
+		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Scan(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -158,6 +158,9 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
 // them.
 func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, error) {
+	if err := r.transactions(); err != nil {
+		return nil, err
+	}
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
 	tables := make([]string, len(keys))
 	for i := range keys {

@@ -48,6 +48,11 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
 	}
+	if op.Exact {
+		if err := r.transactions(); err != nil {
+			return plan.Result{}, err
+		}
+	}
 	var last error
 	var hints []any
 	for round := 0; round < r.MaxAttempts; round++ {

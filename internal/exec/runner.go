@@ -86,14 +86,17 @@ var ErrNoClient = entitytype.ErrNoClient
 
 // Runner sends requests for one database.
 type Runner struct {
-	Client      Client
-	MaxAttempts int // requests for one body, and rounds of planning
-	Clock       func() time.Time
-	NewID       func() string
-	Observe     func(context.Context, Report) // may be nil
-	Pause       func(ctx context.Context, attempt int) error
-	SDKCodec    bool          // the SDK reads the items of answers
-	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
+	Client         Client
+	ReadClient     Client // of eventually consistent reads; nil for Client
+	MaxAttempts    int    // requests for one body, and rounds of planning
+	Clock          func() time.Time
+	NewID          func() string
+	Observe        func(context.Context, Report) // may be nil
+	Pause          func(ctx context.Context, attempt int) error
+	NoTransactions bool // the tables have none: they are refused
+
+	SDKCodec  bool          // the SDK reads the items of answers
+	TokenLife time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
 	endpoints endpoints
 	shows     atomic.Bool // a refusal had the item that caused it, so the client does not hide items
@@ -102,7 +105,7 @@ type Runner struct {
 // Observed returns a runner that sends requests as r does and reports its calls, with their consumed capacity, to observe.
 func (r *Runner) Observed(observe func(context.Context, Report)) *Runner {
 	return &Runner{
-		Client: r.Client, MaxAttempts: r.MaxAttempts, Clock: r.Clock, NewID: r.NewID, Observe: observe, Pause: r.Pause,
+		Client: r.Client, ReadClient: r.ReadClient, NoTransactions: r.NoTransactions, MaxAttempts: r.MaxAttempts, Clock: r.Clock, NewID: r.NewID, Observe: observe, Pause: r.Pause,
 		SDKCodec: r.SDKCodec, TokenLife: r.TokenLife,
 	}
 }

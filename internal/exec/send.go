@@ -175,6 +175,9 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 	if how.plain(b.actions) {
 		return r.sendSingle(ctx, &b.actions[0], how.idempotent)
 	}
+	if err := r.transactions(); err != nil {
+		return answer{}, err
+	}
 	return r.sendTransaction(ctx, b, r.NewID())
 }
 

@@ -32,6 +32,9 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
 	}
+	if err := r.transactions(); err != nil {
+		return nil, nil, err
+	}
 	var last []OpFailure
 	hints := make([][]any, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
@@ -219,6 +222,9 @@ func tooMany(ops, actions int) error {
 func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
+	}
+	if err := r.transactions(); err != nil {
+		return nil, nil, err
 	}
 	for i, op := range ops {
 		if op.Reads() {

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -65,45 +64,20 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 // mostFields is the most fields that a layout can have.
 const mostFields = 256
 
-// structLayout is a struct type compiled.
+// structLayout is a struct type compiled. It implements wire.Finder.
 type structLayout struct {
 	fields []attribute
 	byName map[string]int
 	parts  []KeyPart
 	of     []int // of each part its field
-	usual  atomic.Pointer[order]
-	learnt atomic.Int32 // how often usual was set
 }
 
-// mostOrders is how often a layout learns the usual order: items whose order varies do not have one.
-const mostOrders = 16
-
-// order is the order in which an item had its attributes, with the field of each, -1 for none. Most items of an entity have
-// the same, so that fields are usually found without a lookup by name.
-type order struct {
-	names  []string
-	fields []int
-	after  []int // of each field the position after it
-}
-
-// learn makes the order of entries the usual one.
-func (l *structLayout) learn(entries wire.Elements) {
-	if l.learnt.Load() >= mostOrders {
-		return
+// Find returns the index of the field for an attribute, -1 if there is none.
+func (l *structLayout) Find(name []byte) int {
+	if i, ok := l.byName[string(name)]; ok {
+		return i
 	}
-	l.learnt.Add(1)
-	o := &order{after: make([]int, len(l.fields))}
-	for entries.Next() {
-		name := string(entries.Value.Name())
-		i, ok := l.byName[name]
-		if ok {
-			o.after[i] = len(o.names) + 1
-		} else {
-			i = -1
-		}
-		o.names, o.fields = append(o.names, name), append(o.fields, i)
-	}
-	l.usual.Store(o)
+	return -1
 }
 
 // attribute is a field and how to decode it.
@@ -166,31 +140,11 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 
 // values decodes the entries of a map of a page. An attribute that comes twice makes it give up.
 func (l *structLayout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
-	usual, at, all, misses := l.usual.Load(), 0, entries, 0
-	if usual == nil {
-		usual = &order{}
-	}
-	for entries.Next() {
-		name := entries.Value.Name()
-		var i int
-		if at < len(usual.names) && usual.names[at] == string(name) {
-			i = usual.fields[at]
-			at++
-		} else {
-			misses++
-			var ok bool
-			if i, ok = l.byName[string(name)]; !ok {
-				i = -1
-			} else if usual.after != nil {
-				at = usual.after[i]
-			}
-		}
+	for indexes := entries.Indexes(l); entries.Next(); {
+		i := indexes.Of(entries.Value)
 		if i >= 0 && (!done.add(i) || !l.fields[i].set(entries.Value, dst)) {
 			return false
 		}
-	}
-	if misses > 2 && misses > len(usual.names)/2 {
-		l.learn(all)
 	}
 	return true
 }

@@ -236,7 +236,9 @@ func sliceDecoder(t reflect.Type, elem decoder) decoder {
 		case n == 0:
 			dst.Set(empty)
 		case texts:
-			*dst.Addr().Interface().(*[]string) = v.Texts(n)
+			own := v.Texts(n)
+			*dst.Addr().Interface().(*[]string) = own
+			return decodeTexts(v, own)
 		default: // without an allocation for the slice's header, as Set(MakeSlice) has
 			dst.Grow(n)
 			dst.SetLen(n)
@@ -250,6 +252,21 @@ func sliceDecoder(t reflect.Type, elem decoder) decoder {
 		}
 		return true
 	}
+}
+
+// decodeTexts is decodeString for the elements of v.
+func decodeTexts(v wire.Value, into []string) bool {
+	i := 0
+	for all := v.Elements(); all.Next(); i++ {
+		switch all.Value.Kind() {
+		case wire.S, wire.N:
+			into[i] = all.Value.Text()
+		case wire.NULL:
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func mapDecoder(t reflect.Type, elem decoder) decoder {

@@ -77,6 +77,15 @@ func Live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))
 }
 
+// End returns when an item or sentinel of an entity whose items expire does so: its TTL attribute, nil if it lives
+// forever. It is nil for other entities.
+func End(s *schema.Schema, it item.Item) types.AttributeValue {
+	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok && s.Expires {
+		return n
+	}
+	return nil
+}
+
 // OwnedBy holds if a sentinel belongs to the item with the primary key.
 func OwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
 	return expr.All(

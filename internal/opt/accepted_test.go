@@ -45,6 +45,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Limit", entity.Limit(1), "Query Scan History.List Deleted.List"},
 		{"MaxEvaluated", entity.MaxEvaluated(1), "Query Scan Deleted.List"},
 		{"MaxRequests", entity.MaxRequests(1), "Query Scan Deleted.List"},
+		{"Hydrate", entity.Hydrate(), "Query Scan"},
 		{"Desc", entity.Desc(), "Query History.List"},
 		{"a condition", entity.Eq(text, ""), "Query History.List"},
 		{"Segments", entity.Segments(2), "Scan Verify Rewrite"},

@@ -51,6 +51,7 @@ type (
 	// Bounded is for reads of many items whose requests can be bounded.
 	Bounded struct {
 		Select
+		Hydrate  bool // read whole items by the entries of an index
 		Evaluate *int // maximum number of evaluated items
 		Requests *int // maximum number of requests
 	}
@@ -193,6 +194,7 @@ type (
 	ForSelect   struct{ Do func(*Select) }
 	ForBounded  struct{ Do func(*Bounded) }
 	ForOrder    struct{ Do func(*Order) }
+	ForIndex    struct{ Do func(*Bounded) }
 	ForParallel struct{ Do func(*Parallel) }
 	ForScan     struct{ Do func(*Scan) }
 	ForList     struct{ Do func(*List) }
@@ -225,6 +227,9 @@ func (o ForSelect) bounded(s *Bounded) { apply(o.Do, &s.Select, s) }
 func (o ForBounded) query(s *Query)     { apply(o.Do, &s.Bounded, s) }
 func (o ForBounded) scan(s *Scan)       { apply(o.Do, &s.Bounded, s) }
 func (o ForBounded) bounded(s *Bounded) { apply(o.Do, s, s) }
+
+func (o ForIndex) query(s *Query) { apply(o.Do, &s.Bounded, s) }
+func (o ForIndex) scan(s *Scan)   { apply(o.Do, &s.Bounded, s) }
 
 func (o ForOrder) query(s *Query) { apply(o.Do, &s.Order, s) }
 func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }

@@ -110,18 +110,27 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	return op
 }
 
+// Transactional returns why the writes of an entity are transactions, or "" if each is a single request.
+func Transactional(s *schema.Schema) string {
+	switch {
+	case s.Handle != "":
+		return "a time series is written by appends"
+	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
+		return "versions, soft delete and unique values need a transaction for each item"
+	}
+	return ""
+}
+
 // CheckBatch rejects entities whose writes need a condition or a transaction, since a batch has neither. With
 // [opt.Batch.Unconditional] it accepts entities whose writes need only a condition.
 func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	if err := spec.Err(); err != nil {
 		return bind.Invalid(s, bind.CodeOption, nil, "%v", err)
 	}
-	switch {
-	case s.Handle != "":
-		return bind.Invalid(s, bind.CodeBatch, nil, "a time series is written by appends")
-	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
-		return bind.Invalid(s, bind.CodeBatch, nil, "versions, soft delete and unique values need a transaction for each item")
-	case spec.Unconditional:
+	if why := Transactional(s); why != "" {
+		return bind.Invalid(s, bind.CodeBatch, nil, "%s", why)
+	}
+	if spec.Unconditional {
 		return nil
 	}
 	for _, a := range s.Attrs {

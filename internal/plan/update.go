@@ -115,7 +115,7 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	}
 	follow, needRead, err := u.derive(append(slices.Clone(u.changes), owned...), start)
 	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
-	u.op.Read = u.op.Read || needRead
+	u.op.Read = u.op.Read || needRead || sharesExpiry(u.s) && movesExpiry(u.s, append(slices.Clone(u.changes), follow...))
 	return err
 }
 

@@ -156,13 +156,17 @@ func (it Item) Get(name string) types.AttributeValue { return it.Value(name).Att
 
 // Value returns one attribute, or a value of the kind None.
 func (it Item) Value(name string) Value {
-	if it.page == nil {
+	p := it.page
+	if p == nil {
 		return ValueOf(it.m[name])
 	}
-	found := Value{}
-	for all := it.Values(); all.Next(); {
-		if string(all.Value.Name()) == name { // of a repeated name the last counts, as for the SDK
-			found = all.Value
+	found, end := Value{}, p.nodes[it.at].next
+	wanted, _ := number(&p.memory.names, name)
+	for at := it.at + 1; at < end; at = p.nodes[at].next {
+		n := p.nodes[at].number
+		v := Value{page: p, at: at}
+		if n > 0 && n == wanted || n == 0 && string(v.Name()) == name {
+			found = v // of a repeated name the last counts, as for the SDK
 		}
 	}
 	return found
@@ -247,7 +251,7 @@ func (v Value) Name() []byte {
 }
 
 // NameText returns a copy of [Value.Name].
-func (v Value) NameText() string { return v.page.arena.text(v.Name()) }
+func (v Value) NameText() string { return v.page.text(v.Name()) }
 
 // Bytes returns the text of an S, N or B of a page, of a B in base64. It must not be kept or changed.
 func (v Value) Bytes() []byte {
@@ -262,7 +266,7 @@ func (v Value) Bytes() []byte {
 // Text returns the text of an S or N.
 func (v Value) Text() string {
 	if v.page != nil {
-		return v.page.arena.text(v.Bytes())
+		return v.page.text(v.Bytes())
 	}
 	switch v := v.av.(type) {
 	case *types.AttributeValueMemberS:
@@ -342,7 +346,7 @@ func (v Value) Float(bits int) (float64, bool) {
 // Bool returns a BOOL.
 func (v Value) Bool() bool {
 	if v.page != nil {
-		return v.node().truth
+		return v.node().escaped
 	}
 	b, _ := v.av.(*types.AttributeValueMemberBOOL)
 	return b != nil && b.Value
@@ -394,7 +398,7 @@ type Elements struct {
 // Elements returns the elements of a list or set, and the entries of a map of a page.
 func (v Value) Elements() Elements {
 	if v.page != nil {
-		return Elements{of: v, next: int(v.at) + 1, end: int(v.node().next)}
+		return Elements{Value: Value{page: v.page}, of: v, next: int(v.at) + 1, end: int(v.node().next)}
 	}
 	return Elements{of: v, end: v.Len()}
 }
@@ -405,7 +409,7 @@ func (e *Elements) Next() bool {
 		return false
 	}
 	if p := e.of.page; p != nil {
-		e.Value = Value{page: p, at: int32(e.next)}
+		e.Value.at = int32(e.next)
 		e.next = int(p.nodes[e.next].next)
 	} else {
 		e.Value = ValueOf(e.of.element(e.next))
@@ -428,6 +432,9 @@ func (v Value) element(i int) types.AttributeValue {
 	}
 	return nil
 }
+
+// text returns a copy of b, which values with the same text may share.
+func (p *Page) text(b []byte) string { return p.memory.texts.text(&p.arena, b) }
 
 // attribute returns the value at a node as the SDK does.
 func (p *Page) attribute(at int32) types.AttributeValue {

@@ -11,6 +11,8 @@ type memory struct {
 	nodes []node
 	rows  []int32
 	page  *Page // one that had no items, and is used again
+	names names
+	texts recent
 }
 
 // bytesPerNode is about how long a value and its name are in a body.
@@ -62,6 +64,7 @@ func read(r io.Reader, size int64) (*Page, error) {
 	if want := len(body) / bytesPerNode; want > cap(m.nodes) {
 		m.nodes = make([]node, 0, want)
 	}
+	m.names.ready()
 	page.body, page.nodes, page.rows = body, m.nodes[:0], m.rows[:0]
 	return page, nil
 }

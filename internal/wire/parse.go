@@ -33,8 +33,8 @@ type node struct {
 	next          int32  // the node after this one and its content
 	kind          Kind
 	escapedName   bool
-	escaped       bool
-	truth         bool // of a BOOL or NULL
+	escaped       bool // also, of a BOOL or NULL, whether it is true
+	number        byte // of the name, 0 if it has none
 }
 
 // maxDepth is the most levels of values inside values. DynamoDB allows 32.
@@ -49,6 +49,8 @@ type parser struct {
 	at    int
 	nodes []node
 	text  int // bytes of the strings so far, as the body has them
+	names *names
+	last  byte // the number of the entry before
 }
 
 // space skips white space and returns the next byte, 0 at the end.
@@ -94,17 +96,26 @@ func (p *parser) str() (from, to uint32, escaped, ok bool) {
 	if !p.take('"') {
 		return 0, 0, false, false
 	}
+	return p.rest()
+}
+
+// plainEnd returns where plain text that begins at i ends, or a place before, close to the end of the body.
+func (p *parser) plainEnd(i int) int {
+	b := p.body
+	for ; i+8 <= len(b); i += 8 {
+		if found := special(binary.LittleEndian.Uint64(b[i:])); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	return i
+}
+
+// rest is str after the first quote.
+func (p *parser) rest() (from, to uint32, escaped, ok bool) {
 	b, i := p.body, p.at
 	start := i
 	for {
-		for i+8 <= len(b) {
-			found := special(binary.LittleEndian.Uint64(b[i:]))
-			if found != 0 {
-				i += bits.TrailingZeros64(found) / 8
-				break
-			}
-			i += 8
-		}
+		i = p.plainEnd(i)
 		for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 {
 			i++
 		}
@@ -188,56 +199,67 @@ func (p *parser) kindOf() Kind {
 	return None
 }
 
-// value reads {"S":"…"} or another type, and adds its nodes. n has the name of an entry.
-func (p *parser) value(n node, depth int) bool {
-	if depth > maxDepth || !p.take('{') {
+// kind reads {"S":" or the begin of another type.
+func (p *parser) kind(n *node) bool {
+	if !p.take('{') {
 		return false
 	}
 	if n.kind = p.kindOf(); n.kind == None || !p.take(':') {
 		return false
 	}
-	if n.kind <= N { // most values
-		var ok bool
-		if n.from, n.to, n.escaped, ok = p.str(); !ok {
-			return false
-		}
-		if n.kind == S {
-			p.text += int(n.to - n.from)
-		}
-		n.next = int32(len(p.nodes)) + 1
-		p.nodes = append(p.nodes, n)
-		return p.take('}')
-	}
-	return p.content(n, depth) && p.take('}')
+	return n.kind > N || p.take('"')
 }
 
-// content reads what follows the type of a value.
+// text is how most elements of lists begin.
+const text = `{"S":"`
+
+// value reads {"S":"…"} or another type, and adds its nodes.
+func (p *parser) value(depth int) bool {
+	var n node
+	if end := p.at + len(text); end <= len(p.body) && string(p.body[p.at:end]) == text {
+		n.kind, p.at = S, end
+	} else if !p.kind(&n) {
+		return false
+	}
+	return p.content(n, depth)
+}
+
+// content reads what follows the type of a value. n has the name of an entry.
 func (p *parser) content(n node, depth int) bool {
+	if n.kind <= N { // most values
+		return p.plain(n) && p.take('}')
+	}
+	if depth > maxDepth {
+		return false
+	}
 	switch n.kind {
-	case S, N, B:
-		return p.scalar(n)
+	case B:
+		if !p.take('"') || !p.plain(n) {
+			return false
+		}
 	case BOOL, NULL:
-		if n.truth = p.space() == 't'; n.truth && !p.literal("true") || !n.truth && !p.literal("false") {
+		if n.escaped = p.space() == 't'; n.escaped && !p.literal("true") || !n.escaped && !p.literal("false") {
 			return false
 		}
 		n.next = int32(len(p.nodes)) + 1
 		p.nodes = append(p.nodes, n)
-		return true
 	case M:
-		return p.entries(n, depth)
-	case L:
-		return p.elements(n, func() bool { return p.value(node{}, depth+1) })
-	case SS:
-		return p.elements(n, func() bool { return p.scalar(node{kind: S}) })
-	case NS:
-		return p.elements(n, func() bool { return p.scalar(node{kind: N}) })
+		if !p.entries(n, depth) {
+			return false
+		}
+	default:
+		if !p.elements(n, depth) {
+			return false
+		}
 	}
-	return p.elements(n, func() bool { return p.scalar(node{kind: B}) })
+	return p.take('}')
 }
 
-// scalar reads the text of an S, N or B.
-func (p *parser) scalar(n node) (ok bool) {
-	if n.from, n.to, n.escaped, ok = p.str(); !ok || n.kind == B && !p.base64(&n) {
+// plain reads the text of an S, N or B after the first quote.
+func (p *parser) plain(n node) (ok bool) {
+	if i := p.plainEnd(p.at); n.kind <= N && i < len(p.body) && p.body[i] == '"' {
+		n.from, n.to, p.at = uint32(p.at), uint32(i), i+1
+	} else if n.from, n.to, n.escaped, ok = p.rest(); !ok || n.kind == B && !p.base64(&n) {
 		return false
 	}
 	if n.kind == S {
@@ -257,16 +279,19 @@ func (p *parser) base64(n *node) bool {
 	return isBase64(text)
 }
 
-// elements reads an array.
-func (p *parser) elements(n node, element func() bool) bool {
-	at := len(p.nodes)
+// elementKinds has the types of the elements of sets.
+var elementKinds = [...]Kind{SS: S, NS: N, BS: B}
+
+// elements reads a list or set.
+func (p *parser) elements(n node, depth int) bool {
+	at, set := len(p.nodes), n.kind != L
 	p.nodes = append(p.nodes, n)
 	if !p.take('[') {
 		return false
 	}
 	count := uint32(0)
 	for more := p.space() != ']'; more; more = p.take(',') {
-		if !element() {
+		if set && !(p.take('"') && p.plain(node{kind: elementKinds[n.kind]})) || !set && !p.value(depth+1) {
 			return false
 		}
 		count++
@@ -284,15 +309,54 @@ func (p *parser) entries(n node, depth int) bool {
 	}
 	count := uint32(0)
 	for more := p.space() != '}'; more; more = p.take(',') {
-		var e node
-		var ok bool
-		if e.name, e.nameEnd, e.escapedName, ok = p.str(); !ok || !p.take(':') || !p.value(e, depth+1) {
+		if !p.entry(depth + 1) {
 			return false
 		}
 		count++
 	}
 	p.nodes[at].from, p.nodes[at].next = count, int32(len(p.nodes))
 	return p.take('}')
+}
+
+// entry reads an entry. Usually it begins like the one that came after the entry before the last time, and is a text without
+// escapes, which needs no more than this function.
+func (p *parser) entry(depth int) bool {
+	number := p.names.all[p.last].next
+	known, at := &p.names.all[number], p.at
+	end := at + len(known.begin)
+	if number == 0 || end > len(p.body) || string(p.body[at:end]) != string(known.begin) {
+		return p.newEntry(depth)
+	}
+	p.at, p.last = end, number
+	n := node{name: uint32(at) + 1, nameEnd: uint32(at+1) + known.length, kind: known.kind, number: number}
+	if n.kind > N {
+		return p.content(n, depth)
+	}
+	i := p.plainEnd(end)
+	if i+1 >= len(p.body) || p.body[i] != '"' || p.body[i+1] != '}' {
+		return p.content(n, depth)
+	}
+	if n.kind == S {
+		p.text += i - end
+	}
+	n.from, n.to, n.next = uint32(end), uint32(i), int32(len(p.nodes))+1
+	p.nodes = append(p.nodes, n)
+	p.at = i + 2
+	return true
+}
+
+// newEntry reads an entry and learns how it begins.
+func (p *parser) newEntry(depth int) (ok bool) {
+	p.space()
+	n, from := node{}, p.at
+	if n.name, n.nameEnd, n.escapedName, ok = p.str(); !ok || !p.take(':') || !p.kind(&n) {
+		return false
+	}
+	if !n.escapedName {
+		n.number = p.names.learn(p.last, p.body[n.name:n.nameEnd], p.body[from:p.at], n.kind)
+	}
+	p.last = n.number
+	return p.content(n, depth)
 }
 
 // skip reads any value and ignores it.
@@ -416,7 +480,7 @@ func (page *Page) parse(s shape) (rest []byte, err error) {
 	if len(page.body) > math.MaxInt32 {
 		return nil, errOther
 	}
-	p := &parser{body: page.body, nodes: page.nodes[:0]}
+	p := &parser{body: page.body, nodes: page.nodes[:0], names: &page.memory.names}
 	if !p.take('{') {
 		return nil, errOther
 	}

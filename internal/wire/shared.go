@@ -6,7 +6,8 @@ import (
 )
 
 // What is decoded from the items of a page shares memory, one allocation for many values. A value that is kept keeps the
-// others that it shares memory with, so little memory is shared: texts of up to maxShared bytes in pieces of maxPiece, lists
+// others that it shares memory with, so little memory is shared: equal short texts, also of different answers; texts of up to
+// maxShared bytes in pieces of maxPiece; lists
 // of up to shortList strings in one array of mostTexts, and small values behind pointers, mostTargets together. Longer texts
 // and lists and larger values have memory of their own.
 const (
@@ -35,8 +36,8 @@ func (a *arena) text(b []byte) string {
 	case len(b) > maxShared:
 		return string(b)
 	case a.piece.Cap()-a.piece.Len() < len(b):
-		size := min(a.left, maxPiece)
-		if size < len(b) { // names and numbers
+		size := min(a.left, max(2*a.piece.Cap(), minPiece), maxPiece) // many texts are not the first of their kind
+		if size < len(b) {                                            // names and numbers
 			size = max(len(b), minPiece)
 		}
 		a.piece.Reset()

@@ -31,7 +31,7 @@ var functions = map[string][]any{
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
-	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "entity.OnIndex": {entity.OnIndex},
+	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "entity.AddIndexes": {entity.AddIndexes}, "entity.OnIndex": {entity.OnIndex},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
 	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
@@ -52,7 +52,7 @@ var functions = map[string][]any{
 	"stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
 	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK},
 
-	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "entity.AddIndexes": {entity.AddIndexes}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
+	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
 	"migrate.Strict": {migrate.Strict}, "migrate.Checkpoint": {migrate.Checkpoint}, "migrate.Restart": {migrate.Restart}, "migrate.OnProgress": {migrate.OnProgress},
 }
 
@@ -100,7 +100,7 @@ var exempt = map[string]string{
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Codec": "a number",
-	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
+	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.VisitPart": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.SelectOption": "an interface", "entity.BoundOption": "an interface", "entity.OrderOption": "an interface", "entity.SegmentsOption": "an interface", "entity.CreateOption": "an interface", "entity.DeliveryOption": "an interface", "entity.GuardOption": "an interface",

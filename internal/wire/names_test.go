@@ -1,0 +1,127 @@
+package wire
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/testsize"
+)
+
+func parsed(t testing.TB, m *memory, body string) *Page {
+	t.Helper()
+	m.names.ready()
+	page := &Page{memory: m, body: []byte(body)}
+	_, err := page.parse(listed)
+	require.NoError(t, err, body)
+	return page
+}
+
+// finder finds names of a few lengths.
+type finder int
+
+func (f finder) Find(name []byte) int {
+	if len(name)%int(f) == 0 {
+		return -1
+	}
+	return len(name)
+}
+
+// Rows have some of many names in any order, with values of any type, so that the parser guesses right, guesses wrong, and
+// has no numbers left. Values are found by name and by number all the same.
+func TestNames_OrderAndTypesCanVary(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(testsize.Seed(t), 3))
+	values := []string{`{"S":"x"}`, `{"N":"1"}`, `{"BOOL":true}`, `{"NULL":true}`, `{"SS":["a","b"]}`, `{"L":[{"S":"a"},{"N":"2"},{"L":[]}]}`, `{"M":{"n1":{"S":"in"},"deep":{"M":{}}}}`, `{"B":"YQ=="}`, `{ "S" : "\u0061" }`}
+	kinds := []Kind{S, N, BOOL, NULL, SS, L, M, B, S}
+	m, learnt, unnumbered := &memory{}, 0, 0
+	for range testsize.Pick(300, 30_000) {
+		many := 5 + r.IntN(3)*r.IntN(60)
+		var want []map[string]Kind
+		var b strings.Builder
+		for range 1 + r.IntN(6) {
+			row := map[string]Kind{}
+			b.WriteString(`,{`)
+			for i := range r.IntN(8) {
+				if i > 0 {
+					b.WriteByte(',')
+				}
+				name, v := fmt.Sprint("n", strings.Repeat("o", r.IntN(3)), r.IntN(many)), r.IntN(len(values))
+				spelled := name
+				if r.IntN(20) == 0 {
+					spelled = `\u006e` + name[1:]
+				}
+				fmt.Fprintf(&b, `"%s":%s`, spelled, values[v])
+				row[name] = kinds[v]
+			}
+			b.WriteByte('}')
+			want = append(want, row)
+		}
+		page := parsed(t, m, `{"Items":[`+b.String()[1:]+`]}`)
+		for i, row := range want {
+			it := page.Item(i)
+			found := map[string]Kind{}
+			for all, indexes := it.Values(), it.Values(); all.Next(); {
+				name := string(all.Value.Name())
+				found[name] = all.Value.Kind()
+				for _, f := range []finder{3, 4} {
+					x := indexes.Indexes(f)
+					require.Equal(t, f.Find([]byte(name)), x.Of(all.Value))
+				}
+				if page.nodes[all.Value.at].number == 0 {
+					unnumbered++
+				}
+			}
+			require.Equal(t, row, found)
+			for name, kind := range row {
+				require.Equal(t, kind, it.Value(name).Kind(), name)
+			}
+			require.Equal(t, None, it.Value("absent").Kind())
+		}
+		learnt = max(learnt, len(m.names.all))
+	}
+	assert.Equal(t, maxNames, learnt, "no numbers are left sometimes")
+	assert.NotZero(t, unnumbered)
+}
+
+// The usual answer needs nothing new: neither names nor texts.
+func TestNames_AreKept(t *testing.T) {
+	m := &memory{}
+	const body = `{"Items":[{"pk":{"S":"tenant"},"n":{"N":"1"},"m":{"M":{"a":{"S":"open"}}}},{"pk":{"S":"tenant"},"m":{"M":{"a":{"S":"open"}}}}]}`
+	page := parsed(t, m, body)
+	page.Item(0).Map()
+	m.nodes, m.rows = page.nodes, page.rows
+	allocs := testing.AllocsPerRun(10, func() {
+		page.nodes, page.rows, page.piece = m.nodes[:0], m.rows[:0], strings.Builder{}
+		if _, err := page.parse(listed); err != nil || page.Item(1).Value("pk").Text() != "tenant" || page.Item(0).Value("n").Text() != "1" {
+			t.Fatal(err)
+		}
+	})
+	assert.LessOrEqual(t, allocs, 1.0, "the parser itself")
+	assert.Len(t, m.names.all, 5)
+	assert.Equal(t, map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "tenant"},
+		"m":  &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"a": &types.AttributeValueMemberS{Value: "open"}}},
+	}, page.Item(1).Map())
+}
+
+// More finders than are kept do not get each other's indexes, also if one is in use.
+func TestNames_ManyFinders(t *testing.T) {
+	t.Parallel()
+	page := parsed(t, &memory{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`)
+	outer := page.Item(0).Values()
+	for x := outer.Indexes(finder(100)); outer.Next(); {
+		for f := range 2 * mostIndexes {
+			inner := page.Item(0).Values()
+			for y := inner.Indexes(finder(f + 1)); inner.Next(); {
+				require.Equal(t, finder(f+1).Find(inner.Value.Name()), y.Of(inner.Value))
+			}
+		}
+		require.Equal(t, len(outer.Value.Name()), x.Of(outer.Value))
+	}
+}
