@@ -12,10 +12,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional].
+// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional], [Budget].
 type BatchOption interface{ opt.BatchOption }
 
 // Unconditional allows batch writes of entities whose writes depend on what is stored: those with a version,
@@ -39,6 +40,8 @@ type batchOp struct {
 	key  item.Item
 	base item.Item // what the item is made of; nil: the item is deleted
 	err  error
+
+	budget *pace.Budget // paces the requests of the batch; may be nil
 }
 
 func (o *batchOp) batched() *batchOp { return o }
@@ -74,14 +77,14 @@ func (o *batchOp) String() string {
 	return plan.BatchText(o.c.Schema, o.verb, o.c.Table, a)
 }
 
-func batchPut(c *core.Core, verb string, v reflect.Value) *batchOp {
+func batchPut(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
 	key, base, err := plan.NewBatchPut(c.Schema, v)
-	return &batchOp{c: c, verb: verb, key: key, base: base, err: err}
+	return &batchOp{c: c, verb: verb, key: key, base: base, err: err, budget: budget}
 }
 
-func batchDelete(c *core.Core, verb string, v reflect.Value) *batchOp {
+func batchDelete(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
 	key, _, err := bind.Key(c.Schema, v)
-	return &batchOp{c: c, verb: verb, key: key, err: err}
+	return &batchOp{c: c, verb: verb, key: key, err: err, budget: budget}
 }
 
 // firstPlaces returns the numbers from 0 to n-1.
@@ -158,11 +161,11 @@ func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func
 // order.
 func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Batch, op batched) (left []int, err error) {
 	left = firstPlaces(n)
-	err = c.Measure(ctx, verb, "", func(ctx context.Context) error {
+	err = c.MeasureBatch(ctx, verb, n, func(ctx context.Context) error {
 		if err := plan.CheckBatch(c.Schema, spec); err != nil {
 			return err
 		}
-		left, err = writeAll(ctx, c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
+		left, err = writeAll(pace.With(ctx, spec.Budget), c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
 		return err
 	})
 	return left, err
@@ -204,20 +207,22 @@ func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption
 // PutMany, and [Unconditional] has the same meaning.
 func (o Ops[T]) BatchPut(v T, opts ...BatchOption) BatchOp {
 	c := core.Of(o)
-	if err := plan.CheckBatch(c.Schema, opt.Batches(opts)); err != nil {
+	spec := opt.Batches(opts)
+	if err := plan.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: "BatchPut", err: err}
 	}
-	return batchPut(c, "BatchPut", reflect.ValueOf(v))
+	return batchPut(c, "BatchPut", reflect.ValueOf(v), spec.Budget)
 }
 
 // BatchDelete removes the item in a [DB.BatchWrite], as [Store.DeleteMany] does; a missing item is not an error. Only
 // the key parts of key are used.
 func (o Ops[T]) BatchDelete(key T, opts ...BatchOption) BatchOp {
 	c := core.Of(o)
-	if err := plan.CheckBatch(c.Schema, opt.Batches(opts)); err != nil {
+	spec := opt.Batches(opts)
+	if err := plan.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: "BatchDelete", err: err}
 	}
-	return batchDelete(c, "BatchDelete", reflect.ValueOf(key))
+	return batchDelete(c, "BatchDelete", reflect.ValueOf(key), spec.Budget)
 }
 
 // BatchWrite applies puts and deletes of any entities and tables of db without conditions. It is not a transaction:
@@ -241,7 +246,10 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		}
 		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
-	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
+	err = db.measure(ctx, "BatchWrite", len(ops), func(ctx context.Context) error {
+		for _, op := range ops {
+			ctx = pace.With(ctx, op.batched().budget)
+		}
 		left, err := writeAll(ctx, db.runner, len(ops), func(i int, now time.Time) (exec.BatchWrite, error) { return ops[i].batched().write(now) }, func(i int, err error) error {
 			b := ops[i].batched()
 			return fmt.Errorf("op %d: %w", i, b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err))

@@ -26,6 +26,7 @@ var (
 	ErrNoTable         = entitytype.ErrNoTable         // the table does not exist
 	ErrNoIndex         = entitytype.ErrNoIndex         // the table does not have the index; it is an *IndexError
 	ErrTokenReused     = entitytype.ErrTokenReused     // the idempotency token was used for another request
+	ErrRetryBudget     = entitytype.ErrRetryBudget     // a request was not repeated: Config.RetryBudget is spent
 	ErrNoClient        = entitytype.ErrNoClient        // the DB was opened without a client
 )
 

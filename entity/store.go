@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -264,7 +265,7 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 		ctx = c.Runner.Direct(ctx)
 	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
-		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
+		stored, err := c.Runner.Find(pace.With(ctx, spec.Budget), c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}
@@ -428,7 +429,7 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 	return x.h.image, x.h.table
 }
 
-// PurgeOption is accepted by Purge: [OnProgress].
+// PurgeOption is accepted by Purge: [OnProgress], [Budget].
 type PurgeOption interface{ opt.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
@@ -459,5 +460,5 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 		return c.Wrap("Purge", bind.KeyText(c.Schema, primary), err)
 	}
 	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.MeasureItem(ctx, "Purge", primary, p.Run)
+	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(pace.With(ctx, spec.Budget)) })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -108,7 +109,7 @@ func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, fail
 }
 
 func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
-	return db.measure(ctx, verb, func(ctx context.Context) error {
+	return db.measure(ctx, verb, len(ops), func(ctx context.Context) error {
 		plans, err := db.own(ops)
 		if err != nil {
 			return &Error{Verb: verb, Err: err}
@@ -117,6 +118,9 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 			return nil
 		}
 		results, failed, err := send(ctx, plans)
+		if err == nil && len(failed) == 0 {
+			exec.Outcome(ctx, verb, entitytype.OutcomeApplied)
+		}
 		return settle(verb, ops, plans, results, failed, err)
 	})
 }

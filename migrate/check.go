@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -44,7 +45,7 @@ type Finding struct {
 	Related string   // of an orphaned item: sentinel, event or snapshot
 }
 
-// CheckOption is accepted by [Check]: entity.Segments.
+// CheckOption is accepted by [Check]: entity.Segments, entity.Budget.
 type CheckOption interface{ opt.VerifyOption }
 
 // Checked is the result of [Check].
@@ -74,21 +75,12 @@ func Check(ctx context.Context, store Store, f func(Finding) error, opts ...Chec
 	if err := c.Err(); err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	k, err := newCheck(c, f, opt.Verifies(opts))
-	if err == nil {
-		err = exec.CheckContext(ctx)
-	}
+	spec := opt.Verifies(opts)
+	k, err := newCheck(c, f, spec)
 	if err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	start := time.Now()
-	err = c.Wrap("Check", "", k.run(ctx))
-	if observe := c.Runner.Observe; observe != nil {
-		cost := k.done.Cost
-		observe(ctx, exec.Report{
-			Verb: "Check", Entity: c.Schema.Name, Requests: cost.Requests, ReadUnits: cost.ReadUnits, Duration: time.Since(start), Err: err,
-		})
-	}
+	err = c.Measure(ctx, "Check", "", func(ctx context.Context) error { return k.run(pace.With(ctx, spec.Budget)) })
 	return k.done, err
 }
 
@@ -114,12 +106,7 @@ func newCheck(c *core.Core, f func(Finding) error, spec opt.Verify) (*check, err
 	case f == nil:
 		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "Check needs a function")
 	}
-	k := &check{c: c, segments: n, report: f, done: Checked{Findings: map[Kind]int{}}}
-	k.runner = c.Runner.Observed(func(_ context.Context, r exec.Report) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.done.Cost.add(r)
-	})
+	k := &check{c: c, segments: n, report: f, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
 		k.entities = append(k.entities, examiner{&core.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
 	}
@@ -131,10 +118,13 @@ func (k *check) run(ctx context.Context) error {
 	defer stop(nil)
 	exec.Parallel(k.segments, k.segments, func(i int) {
 		for start, more := item.Item(nil), true; more && ctx.Err() == nil; more = start != nil {
-			err := k.runner.Measure(ctx, "Check", k.c.Schema.Name, func(ctx context.Context) (err error) {
+			cost, err := exec.Metered(ctx, func(ctx context.Context) (err error) {
 				start, err = k.page(ctx, i, start)
 				return err
 			})
+			k.mu.Lock()
+			k.done.Cost.add(cost)
+			k.mu.Unlock()
 			if err != nil {
 				stop(err)
 				return

@@ -135,7 +135,7 @@ func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
 
 // read reads the checkpoint.
 func (p *checkpoint) read(ctx context.Context) (stored item.Item, err error) {
-	err = p.j.runner.Measure(ctx, "Rewrite", p.j.s.Name, func(ctx context.Context) (err error) {
+	err = p.j.metered(ctx, func(ctx context.Context) (err error) {
 		stored, err = p.j.runner.Get(ctx, p.j.c.Table, p.key, true)
 		return err
 	})
@@ -223,7 +223,7 @@ func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) err
 			Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
 		}, nil
 	}
-	err := p.j.runner.Measure(ctx, "Rewrite", p.j.s.Name, func(ctx context.Context) error {
+	err := p.j.metered(ctx, func(ctx context.Context) error {
 		_, err := p.j.runner.Run(ctx, op)
 		return err
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
@@ -18,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -44,6 +44,7 @@ const (
 //
 // The run can be ended at any time, and run again. With [Checkpoint] it goes on where it was. entity.Segments sets how many
 // parts of the table are read and written at the same time, 1 to 64; a checkpoint keeps the number of its first run.
+// entity.Budget bounds the capacity units per second.
 //
 // It costs a strongly consistent scan of the table, a read for every 100 unique values, and one write for each item that
 // is not as it should be, a transaction if a value is claimed. Errors: *entity.InputError before any request; [ErrRunning];
@@ -55,22 +56,11 @@ func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
 	j, err := newJob(c, opt.Rewrites(opts))
-	if err == nil {
-		err = exec.CheckContext(ctx)
-	}
 	if err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
-	start := time.Now()
-	err = c.Wrap("Rewrite", "", j.run(ctx))
-	report := j.result()
-	if observe := c.Runner.Observe; observe != nil {
-		observe(ctx, exec.Report{
-			Verb: "Rewrite", Entity: c.Schema.Name, Requests: j.spent.Requests, ReadUnits: j.spent.ReadUnits, WriteUnits: j.spent.WriteUnits,
-			Duration: time.Since(start), Err: err,
-		})
-	}
-	return report, err
+	err = c.Measure(ctx, "Rewrite", "", func(ctx context.Context) error { return j.run(pace.With(ctx, j.spec.Budget)) })
+	return j.result(), err
 }
 
 // segmentsOf returns the number of segments, 1 unless it is given.
@@ -123,13 +113,7 @@ func newJob(c *core.Core, spec opt.Rewrite) (*job, error) {
 	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
 		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
 	}
-	j := &job{examiner: examiner{c, s}, spec: spec, report: newReport(), segments: make([]segment, n)}
-	j.runner = c.Runner.Observed(func(_ context.Context, r exec.Report) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.report.Cost.add(r)
-		j.spent.add(r)
-	})
+	j := &job{examiner: examiner{c, s}, spec: spec, report: newReport(), segments: make([]segment, n), runner: c.Runner}
 	if spec.Checkpoint == nil {
 		return j, nil
 	}
@@ -138,6 +122,16 @@ func newJob(c *core.Core, spec opt.Rewrite) (*job, error) {
 	}
 	j.point, err = newCheckpoint(j)
 	return j, err
+}
+
+// metered runs a part of the job and adds up what it costs.
+func (j *job) metered(ctx context.Context, f func(context.Context) error) error {
+	r, err := exec.Metered(ctx, f)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.report.Cost.add(r)
+	j.spent.add(r)
+	return err
 }
 
 // result returns the report.
@@ -230,7 +224,7 @@ func (j *job) progress() Progress {
 // page reads one page of a segment and writes what is due of it. part is what was done, also if there is an error.
 func (j *job) page(ctx context.Context, i int, after item.Item) (part Report, last item.Item, err error) {
 	part = newReport()
-	err = j.runner.Measure(ctx, "Rewrite", j.s.Name, func(ctx context.Context) error {
+	err = j.metered(ctx, func(ctx context.Context) error {
 		strong, limit, number, of := true, int32(pageItems), int32(i), int32(len(j.segments))
 		in := &dynamodb.ScanInput{TableName: &j.c.Table, ConsistentRead: &strong, Limit: &limit, ExclusiveStartKey: after}
 		if of > 1 {

@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -226,7 +227,8 @@ func TestRewrite_RefusesWhatMakesNoSense(t *testing.T) {
 	assert.Equal(t, bind.CodeCheckpoint, dbtest.InputCode(err))
 	_, err = migrate.Rewrite(c.Ctx, (*entity.Store[member])(nil))
 	assert.Equal(t, bind.CodeUnopened, dbtest.InputCode(err))
-	_, err = migrate.Rewrite(nil, c.now) //nolint:staticcheck // what the test is about
+	var none context.Context
+	_, err = migrate.Rewrite(none, c.now)
 	assert.Equal(t, bind.CodeContext, dbtest.InputCode(err))
 
 	type timeless struct {
@@ -238,4 +240,24 @@ func TestRewrite_RefusesWhatMakesNoSense(t *testing.T) {
 	_, err = migrate.Rewrite(c.Ctx, dbtest.Declare[timeless](t, c.DB))
 	assert.Equal(t, bind.CodeRewriteHistory, dbtest.InputCode(err))
 	assert.Empty(t, c.Sent())
+}
+
+// A run is one call for observers, and its cost is that of the report. A budget paces it.
+func TestRewrite_IsOneCall(t *testing.T) {
+	t.Parallel()
+	var calls []entity.Report
+	b, s := dbtest.OpenStore[indexed](t, func(c *entity.Config) {
+		c.Observe = func(_ context.Context, r entity.Report) { calls = append(calls, r) }
+	})
+	b.PutItem(texts("pk", "$app#v1#worker#a", "sk", "$app#v1#worker", "team", "red"))
+	calls = nil
+	r, err := migrate.Rewrite(b.Ctx, s, entity.Budget(1e6, 1e6), migrate.Checkpoint("fill"))
+	require.NoError(t, err)
+	require.Len(t, calls, 1)
+	assert.Equal(t, []any{"Rewrite", "Worker"}, []any{calls[0].Verb, calls[0].Entity})
+	assert.Equal(t, []any{calls[0].Requests, calls[0].ReadUnits, calls[0].WriteUnits}, []any{r.Cost.Requests, r.Cost.ReadUnits, r.Cost.WriteUnits})
+	done, err := migrate.Check(b.Ctx, s, func(migrate.Finding) error { return nil }, entity.Budget(1e6, 0))
+	require.NoError(t, err)
+	require.Len(t, calls, 2)
+	assert.Equal(t, []any{"Check", done.Cost.Requests, done.Cost.ReadUnits}, []any{calls[1].Verb, calls[1].Requests, calls[1].ReadUnits})
 }

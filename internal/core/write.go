@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -73,6 +74,7 @@ func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err 
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}
+		exec.Outcome(ctx, o.op.Verb, exec.OutcomeOf(result))
 		return o.give(result, into)
 	})
 	return result, err

@@ -31,6 +31,7 @@ const (
 	conflicted              // not applied because of another write; worth repeating
 	refused                 // not applied: conditions failed
 	unknown                 // may have been applied
+	success                 // no error
 )
 
 // ErrNoTable says that the table does not exist.

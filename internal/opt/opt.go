@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/pace"
 )
 
 // Mistakes holds the errors of a call's options.
@@ -34,8 +35,9 @@ type (
 	// Read is for every read.
 	Read struct {
 		Mistakes
-		Strong  bool // strongly consistent
-		Expired bool // return expired items too
+		Strong  bool         // strongly consistent
+		Expired bool         // return expired items too
+		Budget  *pace.Budget // paces the requests; nil: they are not paced
 	}
 	// Get is for the read of one item.
 	Get struct {
@@ -86,6 +88,7 @@ type (
 	Verify struct {
 		Mistakes
 		Parallel
+		Budget *pace.Budget
 	}
 )
 
@@ -126,16 +129,19 @@ type (
 	Batch struct {
 		Mistakes
 		Unconditional bool // replace what is stored without a condition
+		Budget        *pace.Budget
 	}
 	// Purge is for the removal of everything that belongs to an item.
 	Purge struct {
 		Mistakes
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
+		Budget   *pace.Budget
 	}
 	// Rewrite is for the rewrite of all items of an entity.
 	Rewrite struct {
 		Mistakes
 		Parallel
+		Budget     *pace.Budget
 		Dry        bool // read only
 		NewVersion bool // as an update, with a version and a time
 		Strict     bool // end at the first item that cannot be rewritten
