@@ -79,7 +79,7 @@ type Config struct {
 	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
 	Clock         func() time.Time              // default time.Now
-	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, always unique; default 128 random bits
+	NewID         func() string                 // write ids, idempotency tokens and the random bits of generated ids, 1 to 36 characters, always unique; default 128 random bits
 	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
 	Validator     Validator                     // checks values by their `validate` tags before they are written; default none
 	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts

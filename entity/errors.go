@@ -50,6 +50,10 @@ type (
 	// field is written, that of the struct when a whole value is. Its fields are shown at [entitytype.ValidationError].
 	ValidationError = entitytype.ValidationError
 
+	// PrepareError is the failure of a [Preparer], before any request of the write. It has the Code, the Type and Err, which
+	// it wraps. Its fields are shown at [entitytype.PrepareError].
+	PrepareError = entitytype.PrepareError
+
 	// ConditionError is an [ErrConditionFailed] of a condition of the library. It has Attr, the attribute that made the
 	// condition fail, and the Problem. Its fields are shown at [entitytype.ConditionError].
 	ConditionError = entitytype.ConditionError

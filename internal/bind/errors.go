@@ -49,6 +49,9 @@ const (
 	CodeRewriteHistory     = "EDD-9170" // a rewrite without new versions of an entity whose history has no times
 	CodeCheckpoint         = "EDD-9171" // a checkpoint of a rewrite that the table cannot hold, or without a name
 	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read
+	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
+	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
+	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

@@ -22,7 +22,7 @@ func NewUnitBudget(read, write float64) *UnitBudget {
 	case !valid(read) || !valid(write):
 		return &UnitBudget{err: errors.New("the units of Budget must be 0 or more")}
 	case read == 0 && write == 0:
-		return &UnitBudget{err: errors.New("Budget needs read or write units")}
+		return &UnitBudget{err: errors.New("a budget needs read or write units")}
 	}
 	return &UnitBudget{pace: pace.New(read, write)}
 }

@@ -119,6 +119,8 @@ type (
 		From Image                                       // the item that the write is planned from; nil: it is read
 		Old  any                                         // *T, receives the item before the write; nil: not requested
 		Was  func(map[string]types.AttributeValue) error // decodes that item into Old
+
+		Filled []string // of this module only: attributes that the caller's value left empty and the declaration filled
 	}
 	// Update is for writes that name their changes.
 	Update struct {

@@ -65,7 +65,7 @@ var values = map[string]any{
 	"entity.KeySpec": entity.KeySpec{}, "entity.AttributeSpec": entity.AttributeSpec{}, "entity.ProjectionSpec": entity.ProjectionSpec{}, "entity.Throughput": entity.Throughput{},
 	"entity.TableOptions": entity.TableOptions{}, "entity.Drift": entity.Drift{}, "entity.DriftKind": entity.DriftKind(""),
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
-	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.DecodeError": &entity.DecodeError{},
+	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.PrepareError": &entity.PrepareError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "entity.TableError": &entity.TableError{}, "entity.VerifyError": &entity.VerifyError{},
 	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{}, "entity.Casing": entity.Casing(0),
 	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "entity.IndexProgress": entity.IndexProgress{},
@@ -102,7 +102,7 @@ var values = map[string]any{
 var exempt = map[string]string{
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
-	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
+	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.VisitPart": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
