@@ -92,7 +92,7 @@ func (e examiner) examine(f *finding, now time.Time) {
 		return
 	}
 	f.want = item.Clone(f.image)
-	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.indexed, e.valued} {
+	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.defaulted, e.indexed, e.valued} {
 		if f.problem = step(f); f.problem != "" {
 			return
 		}
@@ -187,6 +187,29 @@ func (e examiner) keyed(f *finding) Problem {
 		if err != nil || len(missing) > 0 || !item.Equal(f.owner[k.Attr], item.S(text)) {
 			return WrongKey
 		}
+	}
+	return ""
+}
+
+// defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would.
+func (e examiner) defaulted(f *finding) Problem {
+	if f.kind != layout.CurrentKind {
+		return ""
+	}
+	lacks, v := false, reflect.New(e.s.Type).Elem()
+	for _, a := range e.s.Filled {
+		if _, has := f.want[a.Name]; has || a.Role.Default == "" {
+			continue
+		}
+		a.SetDefault(v.FieldByIndex(a.Index))
+		av, err := bind.EncodeAttr(e.s, a, v)
+		if err != nil {
+			return Unstorable
+		}
+		f.want[a.Name], lacks = av, true
+	}
+	if lacks {
+		f.reasons = append(f.reasons, Defaults)
 	}
 	return ""
 }

@@ -17,6 +17,7 @@ const (
 	Payload   Reason = "payload"    // an earlier payload version
 	IndexKeys Reason = "index keys" // a key of an index is missing, or differs from what its parts say
 	Marks     Reason = "marks"      // a hidden attribute is missing: the item was written by another program
+	Defaults  Reason = "defaults"   // an attribute with a default is missing
 	KeyParts  Reason = "key parts"  // an attribute is missing that the primary key is composed of
 	Claims    Reason = "claims"     // a unique value is not claimed, or its claim expires at another time than the item
 )
@@ -32,7 +33,7 @@ const (
 	ValueTaken  Problem = "unique value belongs to another item"    // by its sentinel; Repair of package unique may settle it
 	Unstorable  Problem = "cannot be stored as it should be"        // an index key is invalid or too long, or the item too large
 	UnknownKind Problem = "related item of an unknown kind"         // a later version of the library may have written it
-	Busy        Problem = "written too often meanwhile"             // in each of Config.MaxAttempts attempts; a second run may succeed
+	Busy        Problem = "written too often meanwhile"             // in each of five times Config.MaxAttempts attempts; a second run may succeed
 )
 
 // mostExamples is how many examples a report has of each reason and problem.

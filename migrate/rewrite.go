@@ -30,6 +30,7 @@ type Store interface{ core.Holder }
 const (
 	pageItems    = 250 // items evaluated by a request; a checkpoint is saved after each
 	mostSegments = 64
+	busyRounds   = 5 // how often the attempts of a write are made for an item that others write meanwhile
 )
 
 // Rewrite brings the stored items of an entity to its declaration: current items, deleted copies, snapshots and events. It
@@ -311,6 +312,10 @@ func (j *job) write(ctx context.Context, was *finding, part *Report) (f *finding
 		return f.rewriting(), nil
 	})
 	result, err := j.runner.Run(ctx, op)
+	for n := 1; n < busyRounds && errors.Is(err, entity.ErrConflict); n++ {
+		op.Given = nil
+		result, err = j.runner.Run(ctx, op)
+	}
 	if err == nil {
 		return f, !result.Skipped, nil
 	}
