@@ -47,8 +47,8 @@ func newRetries(cfg Config) *ratelimit.TokenRateLimit {
 // is declared on db too.
 //
 // Everything that is opened on the result uses its client alone: [Config].ReadClient is not used, and neither is what db has
-// learned about its own client. The retry budget is that of db, since a DB of one request would never spend its own. Operations, queries and reads of the one DB are refused by the other, with an *[InputError]
-// with code EDD-9114. A call on the result of a nil or zero db fails.
+// learned about its own client. The retry budget is that of db, since a DB of one request would never spend its own.
+// Operations, queries and reads of the one DB are refused by the other, with an *[InputError] with code EDD-9114. A call on the result of a nil or zero db fails.
 func (db *DB) WithClient(client Client) *DB {
 	if db.unopened() != nil {
 		return &DB{}
