@@ -95,7 +95,7 @@ func newOutgoing(n int) *outgoing {
 }
 
 func (o *outgoing) add(i int, w exec.BatchWrite) {
-	at, first := o.known.number(w.Table, w.Key)
+	at, first := o.known.number(w.Table, o.known.key(w.Table, w.Key))
 	if first {
 		o.writes, o.from = append(o.writes, w), append(o.from, i)
 		return

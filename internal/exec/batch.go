@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,9 +24,13 @@ const mostKeys = 100
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
 
-// GetMany is FindMany for items as attribute values.
+// GetMany is FindMany for keys and items as attribute values.
 func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
-	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
+	wanted := make([]Wanted, len(keys))
+	for i, k := range keys {
+		wanted[i] = Wanted{k.Table, wire.KeyOf(k.Key)}
+	}
+	return r.findMany(ctx, wanted, consistent, func(answer []tableItems) {
 		for _, t := range answer {
 			for _, it := range t.items {
 				found(t.name, it.Map())
@@ -35,10 +40,16 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 	})
 }
 
+// Wanted is the key of an item to read.
+type Wanted struct {
+	Table string
+	Key   item.Primary
+}
+
 // FindMany reads the items with the given keys and calls found for each, which releases them; absent items are left out. Keys
 // must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
 // unprocessed.
-func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it wire.Item)) error {
+func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, found func(table string, it wire.Item)) error {
 	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
 		for _, t := range answer {
 			for _, it := range t.items {
@@ -49,9 +60,9 @@ func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, foun
 }
 
 // findMany is FindMany for the items of each answer together.
-func (r *Runner) findMany(ctx context.Context, keys []Key, consistent bool, found func([]tableItems)) error {
+func (r *Runner) findMany(ctx context.Context, keys []Wanted, consistent bool, found func([]tableItems)) error {
 	for chunk := range slices.Chunk(keys, mostKeys) {
-		if err := r.getChunk(ctx, byTable(chunk, consistent), consistent, found); err != nil {
+		if err := r.getChunk(ctx, r.ask(chunk, consistent), consistent, found); err != nil {
 			return err
 		}
 	}
@@ -67,20 +78,62 @@ func releaseTables(answer []tableItems) {
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
-type asked = map[string]types.KeysAndAttributes
+// asked is the keys of a request by table.
+type asked struct {
+	input map[string]types.KeysAndAttributes
+	keys  map[string][]item.Primary // if they are not in input
+	count int
+}
 
-// byTable groups keys as a request needs them.
-func byTable(keys []Key, consistent bool) asked {
-	wanted := asked{}
+// ask groups keys as a request needs them.
+func (r *Runner) ask(keys []Wanted, consistent bool) asked {
+	by := make(map[string][]item.Primary, 1)
 	for _, k := range keys {
-		of, ok := wanted[k.Table]
+		of, ok := by[k.Table]
 		if !ok {
-			of = types.KeysAndAttributes{Keys: make([]item.Item, 0, len(keys)), ConsistentRead: &consistent}
+			of = make([]item.Primary, 0, len(keys))
 		}
-		of.Keys = append(of.Keys, k.Key)
-		wanted[k.Table] = of
+		by[k.Table] = append(of, k.Key)
+	}
+	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: len(keys)}
+	bare := !r.SDKCodec && r.bare()
+	if !bare {
+		wanted.keys = nil
+	}
+	for table, of := range by {
+		in := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
+		if !bare {
+			in.Keys = make([]item.Item, len(of))
+			for i, k := range of {
+				in.Keys[i] = k.Map()
+			}
+		}
+		wanted.input[table] = in
 	}
 	return wanted
+}
+
+// bare reports whether only the SDK's own code sees the inputs of requests. Then they can lack what the library writes itself.
+func (r *Runner) bare() bool {
+	r.looked.Do(func() {
+		sdk, ok := r.Client.(*dynamodb.Client)
+		if !ok {
+			return
+		}
+		o := sdk.Options()
+		r.isBare = len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o)
+	})
+	return r.isBare
+}
+
+// hasElements reports whether a field of a struct of lists has an element.
+func hasElements(v reflect.Value) bool {
+	for i := range v.NumField() {
+		if v.Field(i).Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
@@ -89,9 +142,10 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 	for idle := 0; ; {
 		var out *dynamodb.BatchGetItemOutput
 		var reading *reading
-		err := r.read(ctx, slices.Collect(maps.Keys(wanted)), func() (err error) {
+		err := r.read(ctx, slices.Collect(maps.Keys(wanted.input)), func() (err error) {
 			reading = r.reading()
-			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: r.capacity()}, reading.options)
+			reading.call.Keys = wanted.keys
+			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: r.capacity()}, reading.options)
 			return err
 		})
 		if err != nil {
@@ -105,26 +159,26 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			return err
 		}
 		for _, t := range answer {
-			if _, ok := wanted[t.name]; !ok && len(t.items) > 0 {
+			if _, ok := wanted.input[t.name]; !ok && len(t.items) > 0 {
 				releaseTables(answer)
 				return errOtherTable
 			}
 		}
 		found(answer)
-		rest, left := asked{}, 0
+		rest := asked{input: map[string]types.KeysAndAttributes{}}
 		for table, keys := range out.UnprocessedKeys {
 			if n := len(keys.Keys); n > 0 {
-				rest[table] = types.KeysAndAttributes{Keys: keys.Keys, ConsistentRead: &consistent}
-				left += n
+				rest.input[table] = types.KeysAndAttributes{Keys: keys.Keys, ConsistentRead: &consistent}
+				rest.count += n
 			}
 		}
-		if left == 0 {
+		if rest.count == 0 {
 			return nil
 		}
-		if left < count(wanted) {
+		if rest.count < wanted.count {
 			idle = 0
 		} else if idle++; idle >= r.MaxAttempts {
-			return &UnprocessedError{Count: left}
+			return &UnprocessedError{Count: rest.count}
 		}
 		wanted = rest
 		if err := r.pause(ctx, idle); err != nil {
@@ -156,13 +210,6 @@ func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems, er
 	}
 	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
 	return all, nil
-}
-
-func count(wanted asked) (n int) {
-	for _, keys := range wanted {
-		n += len(keys.Keys)
-	}
-	return n
 }
 
 // mostWrites is the most writes that BatchWriteItem takes; writesAtOnce is how many batches are sent concurrently.

@@ -101,61 +101,74 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 	return found.Detach(), err
 }
 
-// QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
-// another request and returns an *IndexError.
-func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page *dynamodb.QueryOutput, items []wire.Item, err error) {
-	in.ReturnConsumedCapacity = r.capacity()
-	err = r.read(ctx, []string{*in.TableName}, func() error {
+// output is what the answer to a query or a scan has besides its items.
+type output interface {
+	*dynamodb.QueryOutput | *dynamodb.ScanOutput
+	smithy.Deserializable
+}
+
+// page reads a page of a table or index by send, which also returns what the output itself has: its items and its cost. If the
+// index is missing, page makes another request and returns an *IndexError.
+func page[O output](ctx context.Context, r *Runner, table string, index *string, send func(*reading) (O, []item.Item, *types.ConsumedCapacity, error)) (out O, items []wire.Item, err error) {
+	err = r.read(ctx, []string{table}, func() error {
 		reading := r.reading()
-		out, err := r.Client.Query(ctx, in, reading.options)
+		got, typed, cost, err := send(reading)
 		if err != nil {
 			return err
 		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		page = out
-		items, err = reading.items(out, out.Items)
+		meterOf(ctx).reads(cost)
+		out = got
+		items, err = reading.items(got, typed)
 		return err
 	})
-	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
+	return out, items, r.indexError(ctx, table, index, err)
+}
+
+// QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
+// another request and returns an *IndexError.
+func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, []wire.Item, error) {
+	in.ReturnConsumedCapacity = r.capacity()
+	return page(ctx, r, *in.TableName, in.IndexName, func(a *reading) (*dynamodb.QueryOutput, []item.Item, *types.ConsumedCapacity, error) {
+		out, err := r.Client.Query(ctx, in, a.options)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return out, out.Items, out.ConsumedCapacity, nil
+	})
 }
 
 // Query is QueryItems for items as attribute values, which the output has.
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
-	page, items, err := r.QueryItems(ctx, in)
+	out, items, err := r.QueryItems(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	own := *page // the client may keep the output
+	own := *out // the client may keep the output
 	own.Items = wire.DetachAll(items)
 	return &own, nil
 }
 
-// ScanItems is QueryItems for a table or index. The caller may set which consumed capacity to return.
-func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *dynamodb.ScanOutput, items []wire.Item, err error) {
+// ScanItems is QueryItems for a scan. The caller may set which consumed capacity to return.
+func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, []wire.Item, error) {
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = r.capacity()
 	}
-	err = r.read(ctx, []string{*in.TableName}, func() error {
-		reading := r.reading()
-		out, err := r.Client.Scan(ctx, in, reading.options)
+	return page(ctx, r, *in.TableName, in.IndexName, func(a *reading) (*dynamodb.ScanOutput, []item.Item, *types.ConsumedCapacity, error) {
+		out, err := r.Client.Scan(ctx, in, a.options)
 		if err != nil {
-			return err
+			return nil, nil, nil, err
 		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
-		page = out
-		items, err = reading.items(out, out.Items)
-		return err
+		return out, out.Items, out.ConsumedCapacity, nil
 	})
-	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
 // Scan is ScanItems for items as attribute values, which the output has.
 func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
-	page, items, err := r.ScanItems(ctx, in)
+	out, items, err := r.ScanItems(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	own := *page // the client may keep the output
+	own := *out
 	own.Items = wire.DetachAll(items)
 	return &own, nil
 }

@@ -95,7 +95,9 @@ type Runner struct {
 	SDKCodec    bool          // the SDK reads the items of answers
 	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
-	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
+	looked sync.Once
+	isBare bool        // see bare
+	shows  atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }
 
 type meterKey struct{}

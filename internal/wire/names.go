@@ -37,7 +37,7 @@ func hash[T string | []byte](text T) int {
 	return int(mix(n, text[0], text[n/2], text[n-1]) % (2 * maxNames))
 }
 
-// mix returns a hash of what tells most texts apart.
+// mix returns a hash of what differs in most texts.
 func mix(n int, first, middle, last byte) uint32 {
 	return (uint32(n)<<24 | uint32(middle)<<16 | uint32(first)<<8 | uint32(last)) * 0x9e3779b1 >> 16
 }

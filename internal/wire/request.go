@@ -32,6 +32,12 @@ func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
 	return requests{sdk}, ok && sdk.ID().Name == "awsJson1_0"
 }
 
+// Ours reports whether the requests of a client with these options are written, and its answers read, by this package.
+func Ours(o *dynamodb.Options) bool {
+	_, ok := requestsOf(o)
+	return ok
+}
+
 var targetPrefix = schemas.DynamoDB_20120810.ID().Name + "."
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
@@ -40,6 +46,11 @@ func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSche
 	if body == nil {
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
 	}
+	return send(op, body, req)
+}
+
+// send makes req a request of an operation.
+func send(op *smithy.OperationSchema, body []byte, req *smithyhttp.Request) error {
 	sent, err := req.SetStream(bytes.NewReader(body)) // copies the headers
 	if err != nil {
 		return err
