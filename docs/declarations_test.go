@@ -61,6 +61,19 @@ type member struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
 }
 
+type pass struct {
+	_ entity.Key        `name:"Pass" pk:"$#{passId}" sk:"$"`
+	_ lifecycle.TTL     `attr:"expiresAt" after:"8h"`
+	_ versioned.Retain  `ttl:"90d"`
+	_ unique.Constraint `name:"badge" fields:"badge"`
+
+	PassID    string    `dynamodbav:"passId"`
+	Badge     string    `dynamodbav:"badge,omitempty"`
+	ExpiresAt time.Time `dynamodbav:"expiresAt,omitempty" entity:"time=unix"`
+	Version   int64     `dynamodbav:"version"   entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
+}
+
 type meter struct {
 	_ entity.Key        `name:"Meter" pk:"$#{site}" sk:"$#{stream}"`
 	_ timeseries.Events `orderBy:"seq"`

@@ -50,6 +50,7 @@ func examples(t *testing.T) map[string]string {
 	storedVerbatim(t, made)
 	storedInterop(t, made)
 	storedLives(t, made)
+	storedPasses(t, made)
 	storedTimeline(t, made)
 	tableExamples(t, made)
 	for name, text := range made {
@@ -163,9 +164,9 @@ func storedEmployees(t *testing.T, made map[string]string) {
 }
 
 // keepExpired turns time to live off: for the database's clock, the events of the examples have expired.
-func keepExpired(t *testing.T, client *dynamodb.Client, table string) {
+func keepExpired(t *testing.T, client *dynamodb.Client, table, attribute string) {
 	t.Helper()
-	attribute, enabled := "_ttl", false
+	enabled := false
 	_, err := client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: &table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &attribute, Enabled: &enabled},
 	})
@@ -179,7 +180,7 @@ func storedSeries(t *testing.T, made map[string]string) {
 	db := entity.Must(entity.Open(client, config(table)))
 	readings := entity.Must(timeseries.New[telemetry](db))
 	require.NoError(t, db.CreateTables(t.Context()))
-	keepExpired(t, client, table)
+	keepExpired(t, client, table, "_ttl")
 
 	_, _, err := readings.Upsert(t.Context(), telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"})
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ func storedInterop(t *testing.T, made map[string]string) {
 	db := entity.Must(entity.Open(client, shared(table)))
 	readings := entity.Must(timeseries.New[interopTelemetry](db))
 	require.NoError(t, db.CreateTables(t.Context()))
-	keepExpired(t, client, table)
+	keepExpired(t, client, table, "_ttl")
 
 	ev := interopTelemetry{Channel: "C-1", DeviceID: "D-7", Timestamp: event, Location: ptr("dock 4")}
 	result, err := readings.Append(t.Context(), ev)

@@ -25,7 +25,7 @@ func storedLives(t *testing.T, made map[string]string) {
 	members := entity.Must(entity.New[member](db))
 	deleted := entity.Must(lifecycle.Of(members))
 	require.NoError(t, db.CreateTables(t.Context()))
-	keepExpired(t, client, table)
+	keepExpired(t, client, table, "_ttl")
 	step := func(name string, sortKeys ...string) {
 		made[name] = having(dump(t, client, table, "pk", "sk"), sortKeys...)
 		at = at.Add(time.Hour)
@@ -44,6 +44,32 @@ func storedLives(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	step("life-restored", "#member", "member.email")
 	made["life-keys"] = sortKeys(dump(t, client, table, "pk", "sk"))
+}
+
+// storedPasses makes the examples of an item that expires, with a history and a unique value.
+func storedPasses(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	cfg, at := config(table), noon
+	cfg.Clock = func() time.Time { return at }
+	id := cfg.NewID
+	cfg.NewID = func() string { return id() + "-p" } // not the tokens of the others
+	db := entity.Must(entity.Open(client, cfg))
+	passes := entity.Must(entity.New[pass](db))
+	require.NoError(t, db.CreateTables(t.Context()))
+	keepExpired(t, client, table, "expiresAt")
+
+	stored := func(sortKeys ...string) string {
+		return strings.ReplaceAll(having(dump(t, client, table, "pk", "sk"), sortKeys...), run+"-p", "")
+	}
+	v := pass{PassID: "p-1", Badge: "b-7"}
+	_, err := passes.Create(t.Context(), v)
+	require.NoError(t, err)
+	made["expiring-created"] = stored("")
+	at = at.Add(time.Hour)
+	_, err = passes.Update(t.Context(), v, entity.Set(&entity.Fields[pass]().ExpiresAt, at.Add(24*time.Hour)))
+	require.NoError(t, err)
+	made["expiring-extended"] = stored("#v#0000001", "#v#0000002", "pass.badge")
 }
 
 // having returns the items of a dump whose sort key ends in one of the texts.

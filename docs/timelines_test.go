@@ -55,8 +55,8 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, db.CreateTables(t.Context()))
-	keepExpired(t, client, table)
-	keepExpired(t, client, table+"-views")
+	keepExpired(t, client, table, "_ttl")
+	keepExpired(t, client, table+"-views", "_ttl")
 	for i, location := range []string{"dock 4", "dock 5"} {
 		r := telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event.Add(time.Duration(i) * time.Second), Location: &location}
 		_, err = readings.Append(t.Context(), r)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
@@ -42,18 +43,27 @@ type batchOp struct {
 
 func (o *batchOp) batched() *batchOp { return o }
 
-// write returns the request that the op makes at the time of in.
-func (o *batchOp) write(in plan.Input) (w exec.BatchWrite, err error) {
+// putAt returns what a put of c is planned from.
+func putAt(c *core.Core, now time.Time) plan.Input {
+	in := plan.Input{Now: now}
+	if plan.StoresID(c.Schema) {
+		in.WriteID = c.Runner.NewID()
+	}
+	return in
+}
+
+// write returns the request that the op makes at the time now.
+func (o *batchOp) write(now time.Time) (w exec.BatchWrite, err error) {
 	w = exec.BatchWrite{Table: o.c.Table, Key: o.key}
 	if err = o.err; err == nil && o.base != nil {
-		w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), in)
+		w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), putAt(o.c, now))
 	}
 	return w, err
 }
 
 // String prints what the op writes. It needs no client.
 func (o *batchOp) String() string {
-	w, err := o.write(plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID()})
+	w, err := o.write(o.c.Runner.Clock().UTC())
 	if err != nil {
 		return o.verb + " " + o.c.Schema.Name + ": " + err.Error()
 	}
@@ -95,7 +105,12 @@ func newOutgoing(n int) *outgoing {
 }
 
 func (o *outgoing) add(i int, w exec.BatchWrite) {
-	at, first := o.known.number(w.Table, o.known.key(w.Table, w.Key))
+	key := w.Key
+	if key == nil {
+		key = w.Put
+		o.known.name(w.Table, w.Names)
+	}
+	at, first := o.known.number(w.Table, o.known.key(w.Table, key))
 	if first {
 		o.writes, o.from = append(o.writes, w), append(o.from, i)
 		return
@@ -121,15 +136,15 @@ func among[V any](vs []V, places []int) (picked []V) {
 	return picked
 }
 
-// batched returns the write of op i at the time of in.
-type batched func(i int, in plan.Input) (exec.BatchWrite, error)
+// batched returns the write of op i at a time.
+type batched func(i int, now time.Time) (exec.BatchWrite, error)
 
 // writeAll prepares all n ops before it sends any; wrong adds to an error which op it is about. left has the positions
 // of the ops that were not, or perhaps not, written, in order.
 func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
 	out, now := newOutgoing(n), r.Clock().UTC()
 	for i := range n {
-		w, err := op(i, plan.Input{Now: now, WriteID: r.NewID()})
+		w, err := op(i, now)
 		if err != nil {
 			return firstPlaces(n), wrong(i, err)
 		}
@@ -163,11 +178,10 @@ func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.B
 // *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(i int, in plan.Input) (w exec.BatchWrite, err error) {
-		w.Table = c.Table
-		if w.Key, w.Put, err = plan.NewBatchPut(c.Schema, reflect.ValueOf(&vs[i]).Elem()); err == nil {
-			w.Put, err = plan.BatchItem(c.Schema, w.Key, w.Put, in)
-		}
+	names := c.Schema.KeyNames()
+	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(i int, now time.Time) (w exec.BatchWrite, err error) {
+		w.Table, w.Names = c.Table, names
+		w.Put, err = plan.BatchPut(c.Schema, reflect.ValueOf(&vs[i]).Elem(), putAt(c, now))
 		return w, err
 	})
 	return among(vs, left), err
@@ -177,7 +191,7 @@ func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (un
 // Batches, unwritten and errors are as in [Store.PutMany].
 func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(i int, _ plan.Input) (w exec.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(i int, _ time.Time) (w exec.BatchWrite, err error) {
 		w.Table = c.Table
 		w.Key, _, err = bind.Key(c.Schema, reflect.ValueOf(&keys[i]).Elem())
 		return w, err
@@ -228,7 +242,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
 	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
-		left, err := writeAll(ctx, db.runner, len(ops), func(i int, in plan.Input) (exec.BatchWrite, error) { return ops[i].batched().write(in) }, func(i int, err error) error {
+		left, err := writeAll(ctx, db.runner, len(ops), func(i int, now time.Time) (exec.BatchWrite, error) { return ops[i].batched().write(now) }, func(i int, err error) error {
 			b := ops[i].batched()
 			return fmt.Errorf("op %d: %w", i, b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err))
 		})

@@ -2,8 +2,10 @@ package entity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -31,7 +33,13 @@ type CollectionPart = core.CollectionPart
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
 	return db.measure(ctx, "GetCollection", func(ctx context.Context) error {
-		list, g, err := db.compileCollection(parts)
+		list := make([]core.CollectionQuery, len(parts))
+		g, err := db.compileCollection("GetCollection", len(parts), func(i int) (*core.CollectionQuery, bool) {
+			if parts[i] != nil {
+				list[i] = core.PartOf(parts[i])
+			}
+			return &list[i], parts[i] != nil
+		}, distinct(list))
 		if err != nil {
 			return &Error{Verb: "GetCollection", Err: err}
 		}
@@ -39,16 +47,9 @@ func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error 
 		for i, p := range list {
 			add[i], fill[i] = p.Collect()
 		}
-		failed := &Error{Verb: "GetCollection", Key: list[0].Plan.Where}
-		failed.Err = g.Run(ctx, func(i int, it item.Item) error {
-			err := add[i](it)
-			if err != nil {
-				failed.Entity = list[i].Core.Schema.Name
-			}
+		err = runCollection(ctx, "GetCollection", g, list, func(i int, it item.Item) error { return add[i](it) })
+		if err != nil {
 			return err
-		})
-		if failed.Err != nil {
-			return failed
 		}
 		for _, f := range fill {
 			f()
@@ -57,34 +58,115 @@ func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error 
 	})
 }
 
-// compileCollection checks the parts and compiles the common query.
-func (db *DB) compileCollection(parts []CollectionPart) ([]core.CollectionQuery, *query.Collection, error) {
+// distinct returns a check that each part reads into a slice of its own.
+func distinct(list []core.CollectionQuery) func(int) (code, problem string) {
+	seen := map[any]bool{}
+	return func(i int) (code, problem string) {
+		switch into := list[i].Into; {
+		case into == nil:
+			return bind.CodePointer, "needs a pointer to a slice to read into, not nil"
+		case seen[into]:
+			return bind.CodeCollection, "reads into the slice of another part"
+		default:
+			seen[into] = true
+			return "", ""
+		}
+	}
+}
+
+// runCollection reads a collection and passes its items to take. The error names the entity whose item take refused.
+func runCollection(ctx context.Context, verb string, g *query.Collection, list []core.CollectionQuery, take func(int, item.Item) error) error {
+	failed := &Error{Verb: verb, Key: list[0].Plan.Where}
+	failed.Err = g.Run(ctx, func(i int, it item.Item) error {
+		err := take(i, it)
+		if err != nil {
+			failed.Entity = list[i].Core.Schema.Name
+		}
+		return err
+	})
+	if failed.Err != nil {
+		return failed
+	}
+	return nil
+}
+
+// compileCollection checks n parts of a verb and compiles the common query. part returns a part, or false for nil; own is what
+// else the verb checks.
+func (db *DB) compileCollection(verb string, n int, part func(int) (*core.CollectionQuery, bool), own func(int) (code, problem string)) (*query.Collection, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}
-	if len(parts) == 0 {
-		return nil, nil, mistake(bind.CodeCollection, "there is no query to read")
+	if n == 0 {
+		return nil, mistake(bind.CodeCollection, "there is no query to read")
 	}
-	list, plans, seen := make([]core.CollectionQuery, len(parts)), make([]*query.Plan, len(parts)), map[any]bool{}
-	for i, p := range parts {
-		if p == nil {
-			return nil, nil, mistake(bind.CodeForeign, "part %d is nil", i)
+	plans := make([]*query.Plan, n)
+	for i := range n {
+		p, ok := part(i)
+		switch {
+		case !ok:
+			return nil, mistake(bind.CodeForeign, "part %d is nil", i)
+		case p.Plan == nil:
+			return nil, mistake(bind.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
+		case p.Core.DB != core.DatabaseOf(db):
+			return nil, mistake(bind.CodeForeign, "part %d belongs to another DB", i)
 		}
-		list[i] = core.PartOf(p)
-		switch l := list[i]; {
-		case l.Plan == nil:
-			return nil, nil, mistake(bind.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
-		case l.Core.DB != core.DatabaseOf(db):
-			return nil, nil, mistake(bind.CodeForeign, "part %d belongs to another DB", i)
-		case l.Into == nil:
-			return nil, nil, mistake(bind.CodePointer, "part %d needs a pointer to a slice to read into, not nil", i)
-		case seen[l.Into]:
-			return nil, nil, mistake(bind.CodeCollection, "part %d reads into the slice of another part", i)
-		case l.Plan.Err != nil:
-			return nil, nil, l.Core.Wrap(l.Plan.Verb, l.Plan.Where, l.Plan.Err)
+		if code, problem := own(i); code != "" {
+			return nil, mistake(code, "part %d %s", i, problem)
 		}
-		seen[list[i].Into], plans[i] = true, list[i].Plan
+		if p.Plan.Err != nil {
+			return nil, p.Core.Wrap(p.Plan.Verb, p.Plan.Where, p.Plan.Err)
+		}
+		plans[i] = p.Plan
 	}
-	g, err := query.BuildCollection(plans)
-	return list, g, err
+	return query.BuildCollection(verb, plans)
+}
+
+// ErrStop is returned by a function given to [Visit] to end [DB.Each] without an error.
+var ErrStop = entitytype.ErrStop
+
+// VisitPart is one query of [DB.Each] together with the function that receives its items, made by [Visit]. Printing it prints
+// the query. Only this module implements it.
+type VisitPart = core.VisitPart
+
+// Visit makes q a part of [DB.Each], which calls f with each item of the query, one at a time.
+func Visit[T any](q Query[T], f func(T) error) VisitPart {
+	known, ok := q.(*core.Query[T])
+	if !ok {
+		known = core.NewQuery[T](failing{&InputError{Code: bind.CodeCollection, Type: typeOf[T]().String(), Problem: "the query is nil, or was not made by this module"}}, nil)
+	}
+	return core.Visit(known, f)
+}
+
+// Each reads several queries of one partition in one pass, like [DB.GetCollection], and calls the function of each query with
+// its items. Items of all queries come in one order, that of the sort key: a customer, then orders and payments as they follow each
+// other. An item that several queries want goes to each of them, in the order of parts. All calls come from the goroutine
+// that runs Each. One response of DynamoDB is held at a time.
+//
+// An error of a function ends Each, which returns it, wrapped in an *[Error] that names the entity. [ErrStop], also wrapped, ends
+// Each without an error. What queries can be read together, their options, and what they cost are as for GetCollection, and so
+// are the errors before any request, with code EDD-9127 for a nil function, too. If Each fails, functions may have been called.
+func (db *DB) Each(ctx context.Context, parts ...VisitPart) error {
+	return db.measure(ctx, "Each", func(ctx context.Context) error {
+		list, visits := make([]core.CollectionQuery, len(parts)), make([]core.VisitQuery, len(parts))
+		g, err := db.compileCollection("Each", len(parts), func(i int) (*core.CollectionQuery, bool) {
+			if parts[i] != nil {
+				visits[i] = core.VisitOf(parts[i])
+				list[i] = visits[i].CollectionQuery
+			}
+			return &list[i], parts[i] != nil
+		}, func(i int) (code, problem string) {
+			if visits[i].Visit == nil {
+				return bind.CodeCollection, "needs a function, not nil"
+			}
+			return "", ""
+		})
+		if err != nil {
+			return &Error{Verb: "Each", Err: err}
+		}
+		err = runCollection(ctx, "Each", g, list, func(i int, it item.Item) error { return visits[i].Visit(it) })
+		if errors.Is(err, ErrStop) {
+			return nil
+		}
+		return err
+	})
 }

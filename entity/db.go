@@ -8,7 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -88,6 +87,17 @@ type Config struct {
 	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
 	OldCursorKeys [][]byte                      // keys of cursors that are still accepted after CursorKey was replaced
 	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
+
+	// MultiRegion is the replication of the tables, by default SingleRegion. With MRSC, New refuses declarations that such tables
+	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/global-tables.md.
+	MultiRegion MultiRegion
+
+	// ReadClient sends eventually consistent reads instead of the client given to Open, such as a client of a cache in front of
+	// DynamoDB: Get, GetMany, BatchGet, queries and scans without [Consistent], those of global indexes among them. Every other
+	// request is sent by the client itself: consistent reads, whatever a write is planned from (reads with [KeepImage] too),
+	// transactions, histories of versions and deleted items, timelines, and what is about tables. So a cache can make a program see
+	// old items, as old as it keeps them, but not write from them. Default none.
+	ReadClient Client
 
 	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into
 	// structs, leaves a placeholder in the SDK's outputs instead of their items, and writes the JSON of requests. SDKCodec is
@@ -181,6 +191,9 @@ func check(c Config) (key.TimeFormat, error) {
 	if c.Codec != OwnCodec && c.Codec != SDKCodec {
 		bad("Codec", "must be OwnCodec or SDKCodec")
 	}
+	if c.MultiRegion < SingleRegion || c.MultiRegion > MRSC {
+		bad("MultiRegion", "must be SingleRegion, MREC or MRSC")
+	}
 	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
 		bad("Namespace.Casing", "must be PreserveCase or LowerCase")
 	}
@@ -226,8 +239,8 @@ type DB struct {
 	format  key.TimeFormat
 	cursors cursor.Codec
 
-	mu     sync.Mutex
-	stores map[storeKey]core.Holder
+	registry *registry
+	base     *DB // whose declarations it shares; nil for its own
 }
 
 // Open returns a DB. It does no I/O. client is usually a *dynamodb.Client. With a nil client, operations can be built
@@ -238,9 +251,6 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v := reflect.ValueOf(client); client != nil && v.Kind() == reflect.Pointer && v.IsNil() {
-		client = nil
-	}
 	cursors, err := cursorCodec(cfg)
 	if err != nil {
 		return nil, err
@@ -248,8 +258,8 @@ func Open(client Client, cfg Config) (*DB, error) {
 	db := &DB{
 		declared: core.NewDeclared(),
 		config:   cfg, format: format, cursors: cursors,
-		runner: &exec.Runner{Client: client, MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, SDKCodec: cfg.Codec == SDKCodec},
-		stores: map[storeKey]core.Holder{},
+		runner:   newRunner(client, cfg),
+		registry: &registry{stores: map[storeKey]core.Holder{}},
 	}
 	return db, nil
 }

@@ -377,6 +377,30 @@ func ExampleDB_Verify() {
 	// false billing: needs PROVISIONED, has PAY_PER_REQUEST
 }
 
+// Volume is a later Book: it has another index, which a table that exists already lacks.
+type Volume struct {
+	_ entity.Key `name:"Volume" pk:"$#{isbn}" sk:"$"`
+	_ entity.GSI `name:"byShelf" index:"gsi9" pk:"shelf" sk:"isbn"`
+
+	ISBN  string `dynamodbav:"isbn"`
+	Shelf string `dynamodbav:"shelf,omitempty"`
+}
+
+// A new release adds the index that it needs to the existing table, and waits until DynamoDB has built it.
+func ExampleAddIndexes() {
+	ctx, db := context.Background(), desk()
+	volumes := entity.Must(entity.New[Volume](db))
+	var missing *entity.TableError
+	fmt.Println(errors.As(db.CreateTables(ctx), &missing))
+	fmt.Println(db.CreateTables(ctx, entity.AddIndexes()))
+	n, err := entity.Must(volumes.Index("byShelf")).Query(Volume{Shelf: "north"}).Count(ctx)
+	fmt.Println(n, err)
+	// prints
+	// true
+	// <nil>
+	// 0 <nil>
+}
+
 // Author and Edition lie in one partition of an index: its key is the same text for both.
 type Author struct {
 	_ entity.Key `name:"Author" pk:"$#{name}" sk:"$"`
@@ -499,6 +523,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleReturning":          ExampleReturning,
 		"ExampleKeepImage":          ExampleKeepImage,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
+		"ExampleAddIndexes":         ExampleAddIndexes,
 		"ExampleDB_Verify":          ExampleDB_Verify,
 		"ExampleDB_GetCollection":   ExampleDB_GetCollection,
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,

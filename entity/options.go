@@ -12,6 +12,7 @@ type (
 	forGet      = opt.ForGet
 	forSelect   = opt.ForSelect
 	forBounded  = opt.ForBounded
+	forIndex    = opt.ForIndex
 	forOrder    = opt.ForOrder
 	forParallel = opt.ForParallel
 	forScan     = opt.ForScan
@@ -26,11 +27,11 @@ type (
 type GetOption interface{ opt.GetOption }
 
 // QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Limit], [Desc], [MaxEvaluated],
-// [MaxRequests], any [ReadOption].
+// [MaxRequests], [Hydrate] of an index, any [ReadOption].
 type QueryOption interface{ opt.QueryOption }
 
-// ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [Segment], [OnPage], any
-// [ReadOption].
+// ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [Segment], [OnPage], [Hydrate]
+// of an index, any [ReadOption].
 type ScanOption interface{ opt.ScanOption }
 
 // ReadOption is accepted by every read: [Consistent], [IncludeExpired].
@@ -52,6 +53,12 @@ type BoundOption interface {
 	QueryOption
 	ScanOption
 	opt.BoundedOption
+}
+
+// IndexOption is accepted by queries and scans of an index: [Hydrate].
+type IndexOption interface {
+	QueryOption
+	ScanOption
 }
 
 // OrderOption is accepted by reads in the order of a sort key: [Desc].
@@ -130,6 +137,23 @@ func MaxEvaluated(n int) BoundOption {
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) BoundOption {
 	return forBounded{Do: func(s *opt.Bounded) { s.Requests = &n }}
+}
+
+// Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes
+// (`project`). The entries of the index are read first, then the items that they stand for, in batches of up to 100, and
+// returned in the order of the index. At most one batch of items and one response of the index are held at a time.
+//
+// An item that was deleted since, that has expired, or whose keys of the index differ from the entry's by now, is left out. A
+// condition of [Filter] is evaluated on the whole item, in memory, so it can be on any attribute; DynamoDB evaluates it on the
+// entries before that, as far as the index carries its attributes. [Consistent] is for the items: they are then as at the
+// moment of the second read, although the index is always eventually consistent.
+//
+// It costs one request for every 100 entries in addition to those of the index, and read units for each whole item. [Limit]
+// counts items. [MaxEvaluated], [MaxRequests] and [OnPage] count what the index is asked for. Count reads the items, too. Running
+// the query returns an *[InputError] with code EDD-9165 if it reads a table, or an index that carries whole items, or in
+// [DB.GetCollection], and with code EDD-9140 if a condition cannot be evaluated in memory.
+func Hydrate() IndexOption {
+	return forIndex{Do: func(s *opt.Bounded) { s.Hydrate = true }}
 }
 
 // Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in

@@ -33,9 +33,9 @@ type Query[T any] interface {
 	First(ctx context.Context) (T, error)
 	// One returns the only item: [ErrNotFound] if no item matches, [ErrMultipleItems] if several do.
 	One(ctx context.Context) (T, error)
-	// Page returns up to [Limit] items (without Limit what one request gives) after the cursor, "" for the first page.
-	// A cursor of another query is [ErrInvalidCursor].
-	Page(ctx context.Context, after string) (Page[T], error)
+	// Page returns up to [Limit] items (without Limit what one request gives) at the cursor: "" for the first page, Next or
+	// Prev of another page. A cursor of another query is [ErrInvalidCursor].
+	Page(ctx context.Context, cursor string) (Page[T], error)
 	// Count returns the number of items, at most [Limit]. It costs as much as reading them.
 	Count(ctx context.Context) (int, error)
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
@@ -44,8 +44,18 @@ type Query[T any] interface {
 	core.Sealed
 }
 
-// Page is a part of a query's result. It has the Items and Next, the cursor of the next page, which is "" after the last
-// one. The last page can be empty. Its fields are shown at [entitytype.Page].
+// Page is a part of a query's result. It has the Items, in the order of the query, and the cursors of the pages around it.
+//
+// Next is the cursor of the next page, "" after the last one. The last page can be empty.
+//
+// Prev is the cursor of the previous page, "" on the first one. The previous page ends right before the first item of this
+// page, whatever was written since, so paging back and forth repeats no item and leaves none out. It has fewer than [Limit] items
+// only if it is the first page, and it is never empty: if all items before this page were deleted, it is the first page.
+// (With [MaxEvaluated] or [MaxRequests], a page in the middle can be shorter, or empty.) Going back reads in the other
+// direction, one item more than the page has; without Limit, one more request finds out whether there are items before.
+// Scans, lists of versions and timelines have no Prev.
+//
+// Its fields are shown at [entitytype.Page].
 type Page[T any] = entitytype.Page[T]
 
 // useFilter is the advice in errors about conditions on other fields.
@@ -161,6 +171,23 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	return core.NewItemQuery[T](c, queryTable(c, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
+// queryAny compiles the query of several partitions, n in number, of the table or of an index.
+func queryAny(c *core.Core, n int, partition func(int) *query.Plan) *query.Merge {
+	plans := make([]*query.Plan, n)
+	for i := range plans {
+		plans[i] = partition(i)
+	}
+	return query.BuildMerge(c.Schema, plans)
+}
+
+// QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].
+func (s *Store[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
+	c := core.Of(s)
+	return core.NewMergedQuery[T](c, queryAny(c, len(partitions), func(i int) *query.Plan {
+		return queryTable(c, reflect.ValueOf(&partitions[i]).Elem(), opt.Queries(opts))
+	}))
+}
+
 // Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
 // by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
@@ -248,6 +275,25 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	return core.NewItemQuery[T](c, queryIndex(c, x.opened(), reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
+// QueryAny reads the items of several partitions of the index as one query, in the order of the sort key: the tasks that are
+// open or blocked, by due date. Each of partitions, 1 to 100, is what [Index.Query] takes; opts are for all of them. Items with
+// equal sort keys come in the order of their partition keys, those of one partition in DynamoDB's order, whatever the order of
+// partitions. [Desc] reverses the whole order.
+//
+// [Limit] counts the items of all partitions. Pages have cursors in both directions, which hold a position in each partition: about
+// 100 bytes for each, with long keys up to 4 KB. [MaxEvaluated] and [MaxRequests] bound all partitions together, and must be at
+// least their number. The result cannot be part of [DB.GetCollection], and [Project] does not take it.
+//
+// Each partition is read when an item of it is needed, so that at most one response of each is held. At the beginning all are
+// read, up to 8 at a time; with Limit each is asked for its share. It costs at least one request for each partition,
+// and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice.
+func (x *Index[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
+	c := core.Of(x)
+	return core.NewMergedQuery[T](c, queryAny(c, len(partitions), func(i int) *query.Plan {
+		return queryIndex(c, x.opened(), reflect.ValueOf(&partitions[i]).Elem(), opt.Queries(opts))
+	}))
+}
+
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
 	c := core.Of(x)
@@ -263,14 +309,16 @@ func (r failing) Each(context.Context, func(wire.Item) (bool, error)) error { re
 
 func (r failing) Few(context.Context, int, func([]wire.Item) error) error { return r.err }
 
-func (r failing) Page(context.Context, string, func([]wire.Item, string) error) error { return r.err }
+func (r failing) Page(context.Context, string, func([]wire.Item, core.Cursors) error) error {
+	return r.err
+}
 
 func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
 func (r failing) ForCollection() core.CollectionQuery { return core.CollectionQuery{} }
 
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
-// saves transfer and decoding, but no read units. If S has a field that T does not have, running the query returns an
+// saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
 	var from core.CollectionQuery
@@ -282,7 +330,11 @@ func Project[S, T any](q Query[T]) Query[S] {
 		return core.NewQuery[S](failing{err}, nil)
 	}
 	c, p := from.Core, *from.Plan
-	projection, err := schema.Project(typeOf[S](), c.Schema, p.Index)
+	index := p.Index
+	if p.Hydrate {
+		index = nil // the items are whole
+	}
+	projection, err := schema.Project(typeOf[S](), c.Schema, index)
 	if err != nil && p.Err == nil {
 		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -94,6 +95,13 @@ func (x *identities) key(table string, m item.Item) item.Primary {
 		return like.With(m)
 	}
 	return wire.KeyOf(m)
+}
+
+// name sets the names of the key attributes of a table, if its items are given as a whole.
+func (x *identities) name(table string, names []string) {
+	if _, ok := x.keys[table]; !ok {
+		x.keys[table] = wire.KeyNamed(names)
+	}
 }
 
 // number returns the number of the item with a primary key. first reports whether it is new.
@@ -223,9 +231,9 @@ func manyKeys(c *core.Core, n int, key func(int) reflect.Value, spec opt.Read) (
 }
 
 // GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
-// equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed.
-// The reads are not a snapshot; use [DB.TransactGet] for that. Errors: *[InputError] for a missing key part, before any
-// request; *[UnprocessedError].
+// equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed. It
+// sends up to four at the same time; the first error ends the others. The reads are not a snapshot; use [DB.TransactGet]
+// for that. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
 func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
 	found := make([]*T, len(keys))
 	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(&keys[i]).Elem() }, opt.Reads(opts),
@@ -240,9 +248,9 @@ func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([
 // for each load, in order, whether the item exists; the struct of a missing item is unchanged. Loads of the same item
 // share one read. The reads are not a snapshot; use [DB.TransactGet] for that.
 //
-// It costs one request per 100 different items, separate ones for those with [Consistent], more if DynamoDB leaves some
-// unprocessed, and half the read units of TransactGet. With an error no struct is changed. Errors: *[InputError] before
-// any request; *[UnprocessedError]; *[DecodeError].
+// It costs one request per 100 different items, up to four at the same time, separate ones for those with [Consistent], more
+// if DynamoDB leaves some unprocessed, and half the read units of TransactGet. With an error no struct is changed.
+// Errors: *[InputError] before any request; *[UnprocessedError]; *[DecodeError].
 func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err error) {
 	parts, err := db.loadings(loads)
 	if err != nil {
@@ -261,6 +269,9 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 			return nil, loadFailed(i, *l, l.err)
 		}
 		loads[i].wanted = exec.Wanted{Table: loads[i].key.Table, Key: wire.KeyOf(loads[i].key.Key)}
+	}
+	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
+		ctx = db.runner.Direct(ctx)
 	}
 	got, err := readAll(ctx, db.runner, len(loads), func(i int) (exec.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
 	if err != nil {

@@ -55,10 +55,21 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	if err := db.unopened(); err != nil {
 		return nil, err
 	}
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	db.registry.mu.Lock()
+	defer db.registry.mu.Unlock()
+	store, err := db.original().declareOwn(t, spec, open)
+	if err != nil || db.base == nil {
+		return store, err
+	}
+	c := *core.Of(store)
+	c.Runner, c.DB = db.runner, core.DatabaseOf(db)
+	return open(&c), nil
+}
+
+// declareOwn returns the store of a struct's entity on a DB with declarations of its own. The registry is locked.
+func (db *DB) declareOwn(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
 	id := storeKey{t, spec.Name, spec.Handle}
-	if store, ok := db.stores[id]; ok {
+	if store, ok := db.registry.stores[id]; ok {
 		return store, sameOptions(core.Of(store), spec)
 	}
 	if err := spec.Err(); err != nil {
@@ -82,13 +93,16 @@ func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
 	}
+	if err := db.regional(s, spec); err != nil {
+		return nil, err
+	}
 	table, err := db.register(s)
 	if err != nil {
 		return nil, err
 	}
 	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: core.DatabaseOf(db)}
 	store := open(c)
-	db.stores[id] = store
+	db.registry.stores[id] = store
 	return store, nil
 }
 
@@ -248,6 +262,9 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 	primary, parts, err := primaryKey(c, v, spec.Read)
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
+	}
+	if spec.Keep != nil {
+		ctx = c.Runner.Direct(ctx)
 	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
 		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
@@ -431,8 +448,8 @@ func OnProgress(f func(deleted int)) PurgeOption {
 // copies, snapshots and events, expired or not, and its unique values. If there is nothing to remove, it returns nil.
 // The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
 // last), then the rest in transactions of up to 100 items, 8 in parallel, each item under the condition that it has not
-// changed since it was read. Purge can be interrupted at any request and run again. It costs a read if there is nothing,
-// and otherwise the reads of all items, two more, and the transactions.
+// changed since it was read. Purge can be interrupted at any request and run again. It costs two reads if there is
+// nothing, and otherwise the reads of all items, two more, and the transactions.
 //
 // Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {

@@ -12,7 +12,9 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -104,8 +106,8 @@ func active(t *types.TableDescription) bool {
 
 // awaitTable creates the table unless it exists, and waits until it and its indexes are active. Another program may
 // create it at the same time. A table that is not visible has just been created, or removed: creating it again does no
-// harm.
-func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescription, error) {
+// harm. building is called for each index that is not active yet; it may be nil.
+func (db *DB) awaitTable(ctx context.Context, t TableSpec, building func(IndexProgress)) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
 			err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
@@ -125,6 +127,8 @@ func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescript
 			return nil, err
 		case active(got):
 			return got, nil
+		case building != nil:
+			reportIndexes(got, building)
 		}
 		if err := exec.Sleep(ctx, tablePause); err != nil {
 			return nil, err
@@ -135,8 +139,9 @@ func (db *DB) awaitTable(ctx context.Context, t TableSpec) (*types.TableDescript
 // elsewhere reports whether a change of a table was refused because another one is under way or was made already.
 func elsewhere(err error) bool {
 	var inUse *types.ResourceInUseException
+	var building *types.LimitExceededException // only so many indexes are built at the same time
 	var api smithy.APIError
-	return errors.As(err, &inUse) || errors.As(err, &api) && api.ErrorCode() == invalid
+	return errors.As(err, &inUse) || errors.As(err, &building) || errors.As(err, &api) && api.ErrorCode() == invalid
 }
 
 // storedTTL returns the attribute by which the table expires items, "" if it does not.
@@ -188,8 +193,11 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	}
 }
 
-func (db *DB) createTable(ctx context.Context, t TableSpec) error {
-	got, err := db.awaitTable(ctx, t)
+func (db *DB) createTable(ctx context.Context, t TableSpec, spec opt.Tables) error {
+	got, err := db.awaitTable(ctx, t, spec.Building)
+	if err == nil && spec.AddIndexes {
+		got, err = db.addIndexes(ctx, t, got, spec.Building)
+	}
 	if err != nil {
 		return &TableError{Table: t.Name, Err: err}
 	}
@@ -268,14 +276,14 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 
 // CreateTables creates every table of [DB.Spec] and waits until all tables and indexes are active or ctx ends. It
 // changes two settings of an existing table: it enables time to live and point-in-time recovery if they are needed and
-// disabled. A key, index or stream that an existing table lacks is a *[TableError]; its billing and deletion protection
-// are compared by [DB.Verify] only. Several programs can call it at the same time. Waiting costs a DescribeTable every
-// 200 ms.
+// disabled. With [AddIndexes] it also adds global indexes that the table lacks. A key, index or stream that an existing
+// table lacks is otherwise a *[TableError]; its billing and deletion protection are compared by [DB.Verify] only. Several
+// programs can call it at the same time. Waiting costs a DescribeTable every 200 ms.
 //
 // If the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery]. Before any
-// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] and is not, EDD-9050 for a table
-// configured by ARN or by another text that is not a name, and [ErrNoClient].
-func (db *DB) CreateTables(ctx context.Context) error {
+// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] or [IndexClient] and is not, EDD-9050 for
+// a table configured by ARN or by another text that is not a name, EDD-9108 for a mistake in an option, and [ErrNoClient].
+func (db *DB) CreateTables(ctx context.Context, opts ...TablesOption) error {
 	spec, backups, err := db.manage(ctx)
 	if bad := spec.misnamed(); bad != nil {
 		return errors.Join(append(bad, err)...)
@@ -283,9 +291,16 @@ func (db *DB) CreateTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	how := opt.ForCreation(opts)
+	if err := how.Err(); err != nil {
+		return &InputError{Code: bind.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + err.Error()}
+	}
+	if _, ok := db.runner.Client.(IndexClient); how.AddIndexes && !ok {
+		return &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("indexes are to be added, and the client %T is no entity.IndexClient", db.runner.Client)}
+	}
 	var without []error // errors of tables for which the database has no recovery
 	for _, t := range spec.Tables {
-		if err := db.createTable(ctx, t); err != nil {
+		if err := db.createTable(ctx, t, how); err != nil {
 			return err
 		}
 		err := db.enableRecovery(ctx, backups, t)

@@ -31,6 +31,11 @@ type BackupClient interface {
 	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
 }
 
+// IndexClient is the part of *dynamodb.Client that only the addition of indexes to existing tables needs.
+type IndexClient interface {
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
+}
+
 // Report is what one call cost. Calls that it makes itself are part of it.
 type Report struct {
 	Verb       string        // Create, Append, Query …
@@ -52,8 +57,19 @@ type ScanProgress struct {
 	ReadUnits    float64 // read capacity units consumed
 }
 
+// IndexProgress is the progress of a global index that is added to a table. The numbers of items are estimates of DynamoDB,
+// which it renews about every six hours.
+type IndexProgress struct {
+	Table       string // physical name
+	Index       string // name in DynamoDB
+	Backfilling bool   // DynamoDB is reading the table's items; before that it allocates resources
+	Items       int64  // in the index
+	TableItems  int64  // in the table, of all entities
+}
+
 // Page is a part of the result of a query.
 type Page[T any] struct {
 	Items []T    // can be empty on the last page
 	Next  string // cursor of the next page, "" after the last one
+	Prev  string // cursor of the previous page, "" before the first one and where there is no way back
 }

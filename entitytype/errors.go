@@ -23,6 +23,7 @@ var (
 	ErrNoTable         = errors.New("no such table")
 	ErrNoIndex         = errors.New("no such index")
 	ErrTokenReused     = errors.New("idempotency token reused for another request")
+	ErrStop            = errors.New("stop, without an error")
 	ErrNoClient        = errors.New("the database was opened without a client; plans can be printed but not run")
 )
 

@@ -106,3 +106,43 @@ func ExampleCloudFormation() {
 	// }
 	// <nil>
 }
+
+// What a program that reads tickets and follows their stream may do, and nothing else.
+func ExamplePolicy() {
+	text, err := iac.Policy(tickets(nil, "prod-tickets").Spec(),
+		iac.Allow(iac.Read, iac.Stream), iac.In("arn:aws:dynamodb:eu-central-1:123456789012"))
+	fmt.Print(string(text), err)
+	// Output:
+	// {
+	//   "Version": "2012-10-17",
+	//   "Statement": [
+	//     {
+	//       "Sid": "Items",
+	//       "Effect": "Allow",
+	//       "Action": [
+	//         "dynamodb:BatchGetItem",
+	//         "dynamodb:GetItem",
+	//         "dynamodb:Query",
+	//         "dynamodb:Scan"
+	//       ],
+	//       "Resource": [
+	//         "arn:aws:dynamodb:eu-central-1:123456789012:table/prod-tickets"
+	//       ]
+	//     },
+	//     {
+	//       "Sid": "Streams",
+	//       "Effect": "Allow",
+	//       "Action": [
+	//         "dynamodb:DescribeStream",
+	//         "dynamodb:GetRecords",
+	//         "dynamodb:GetShardIterator",
+	//         "dynamodb:ListStreams"
+	//       ],
+	//       "Resource": [
+	//         "arn:aws:dynamodb:eu-central-1:123456789012:table/prod-tickets/stream/*"
+	//       ]
+	//     }
+	//   ]
+	// }
+	// <nil>
+}

@@ -1,5 +1,5 @@
 // Package iac writes the tables of a program's declarations for tools that create infrastructure: [CloudFormation]
-// templates and [Terraform] configurations. It needs no client and sends no request.
+// templates, [Terraform] configurations, and the IAM [Policy] of the program. It needs no client and sends no request.
 //
 // Equal declarations give equal bytes, so a test can compare the output with a file under version control.
 package iac

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/declaretest"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -19,7 +20,7 @@ import (
 )
 
 // "joining X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
-// "never" are options of the store.
+// "never" are options of the store, and "shared" is a database that shares its tables.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	types := declaretest.Types{
@@ -40,6 +41,8 @@ func TestDeclarations(t *testing.T) {
 		case limited:
 			d := entity.Must(time.ParseDuration(after))
 			o.After = &d
+		case where == "shared":
+			o.Profile, o.Precision = schema.NewProfile(true, true), key.Milli
 		case where == "never":
 			o.NoExpiry = true
 		default:

@@ -245,7 +245,7 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 
 // copyQuery makes a query of deleted copies from its plan.
 func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
-	codec := c.Schema.CodecOf(p.Index)
+	codec := p.Codec()
 	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
 // Account can be restored for 30 days after it was deleted.
@@ -194,6 +195,31 @@ func ExampleTTL() {
 	//   update visit="v-1"
 	//          SET seen = "2024-05-06T07:08:09Z", ends = 1714981089
 	//          if attribute_exists(visit) AND (attribute_not_exists(ends) OR ends > 1714979289)
+}
+
+// Invite ends after a week. Until then, no other invite has its token.
+type Invite struct {
+	_     entity.Key        `name:"Invite" pk:"$#{id}" sk:"$"`
+	_     lifecycle.TTL     `attr:"ends" after:"7d"`
+	_     unique.Constraint `name:"token" fields:"token"`
+	ID    string            `dynamodbav:"id"`
+	Token string            `dynamodbav:"token"`
+}
+
+// The sentinel of a unique value ends with its item, and can take the place of one that has expired.
+func ExampleTTL_unique() {
+	now := time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
+	db := entity.Must(entity.Open(nil, entity.Config{
+		Table: "app", Clock: func() time.Time { return now }, NewID: func() string { return "write-1" },
+	}))
+	invites := entity.Must(entity.New[Invite](db))
+	fmt.Println(invites.Op().Create(Invite{ID: "i-1", Token: "t-7"}))
+	// Output:
+	// Create Invite on app
+	//   put    pk="$app#v1#invite#i-1" sk="$app#v1#invite"
+	//          {__edd_e__="Invite", _w="write-1", ends=1715584089, id="i-1", token="t-7"}
+	//          if attribute_not_exists(pk) OR ends <= 1714979289
+	//   put    sentinel of token
 }
 
 // A time to live can come from a configuration.

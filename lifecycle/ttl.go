@@ -35,7 +35,8 @@ import (
 // An expiry after the year 5137 is refused with EDD-9118: it is a count of milliseconds, which DynamoDB would read as
 // seconds.
 //
-// No verb returns or changes an expired item, whether or not DynamoDB has removed it yet.
+// No verb returns or changes an expired item, whether or not DynamoDB has removed it yet. Its unique values can be claimed
+// by other items at once. Its history stays for the ttl of versioned.Retain. A struct with [SoftDelete] cannot have TTL.
 type TTL struct{}
 
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
@@ -139,12 +140,6 @@ func (e *expiry) readFrom(d *schema.Decl, name string) {
 func (e *expiry) finish(d *schema.Decl) {
 	s := d.Schema
 	bad := func(problem string) { d.Problem(schema.CodeExpiringEntity, "%s", problem) }
-	if len(plan.UniqueConstraints(s)) > 0 {
-		bad("an item with unique values cannot expire: DynamoDB would remove it and leave its values claimed")
-	}
-	if _, retains := schema.Feature[plan.Snapshotter](s); retains {
-		bad("an item with snapshots cannot expire: DynamoDB would remove it without a trace in its history")
-	}
 	if _, moves := schema.Feature[plan.SoftDeleter](s); moves {
 		bad("an item that is deleted softly cannot expire: DynamoDB would remove it without a copy")
 	}

@@ -349,6 +349,8 @@ func judgeFeature(words []string, a, b string) (bool, string) {
 	switch {
 	case len(words) == 2 && slices.Contains(laterOnly, words[1]):
 		return false, "affects only later writes"
+	case len(words) == 2 && words[1] == "expires" && a == "":
+		return false, "affects only later writes; Repair gives existing sentinels the expiry of their items"
 	case len(words) == 2:
 		return true, "what the feature has stored depends on the old one"
 	case feature == "timeseries.Events":

@@ -107,6 +107,13 @@ func person() model {
 	}
 }
 
+// lasting is a person without soft delete.
+func lasting() model {
+	m := person()
+	m.decls = append(m.decls[:5:5], m.decls[6])
+	return m
+}
+
 // beat is a series. Its declarations are: 0 key, 1 Events.
 func beat() model {
 	return model{

@@ -132,6 +132,14 @@ var mutations = map[string]mutation{
 	"expiry declared": {func() model { m := reading(); m.decls = m.decls[:2]; return m }, func(m *model) {
 		m.decls = append(m.decls, declaration[lifecycle.TTL](`attr:"expiration_time" after:"1d"`))
 	}, "lifecycle.TTL\nttl"},
+	"expiry declared for values and versions": {lasting, func(m *model) {
+		m.decls = append(m.decls, declaration[lifecycle.TTL](`attr:"_ttl" after:"1d"`))
+	}, "lifecycle.TTL\nunique.Constraint(email) expires\nversioned.Retain expires"},
+	"expiry dropped for values and versions": {func() model {
+		m := lasting()
+		m.decls = append(m.decls, declaration[lifecycle.TTL](`attr:"_ttl" after:"1d"`))
+		return m
+	}, func(m *model) { m.decls = m.decls[:6] }, "!lifecycle.TTL\n!unique.Constraint(email) expires\n!versioned.Retain expires"},
 	"retain declared": {func() model { m := person(); m.decls = m.decls[:4]; return m }, func(m *model) {
 		m.decls = append(m.decls, declaration[versioned.Retain](``), declaration[lifecycle.SoftDelete](``))
 	}, "versioned.Retain\nlifecycle.SoftDelete"},

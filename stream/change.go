@@ -167,7 +167,7 @@ func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 		if side.image == nil {
 			continue
 		}
-		v, err := core.Decode[T](c, side.image)
+		v, err := core.Decode[T](c, layout.State(s, side.image))
 		if err != nil {
 			return change, err
 		}

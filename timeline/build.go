@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"reflect"
 	"slices"
@@ -28,6 +29,7 @@ type buildOptions struct {
 	segments        int
 	checkpointEvery int // rows of a segment between two checkpoints
 	progress        func(Meta)
+	exports         []fs.FS // of the sources' tables, for Rebuild; nil: the tables are scanned
 	err             error
 }
 
@@ -91,6 +93,14 @@ func (d *definition) route() route {
 	return bySorting
 }
 
+// buildRoute names how the builder reads the history. A build is resumed by the same route only.
+func (b *builder) buildRoute() string {
+	if b.read != nil {
+		return b.read.route()
+	}
+	return string(b.route())
+}
+
 // withoutPartitionKey returns a source that does not know the partitions of groups; nil if all do.
 func (d *definition) withoutPartitionKey() *origin {
 	for _, o := range d.all {
@@ -109,6 +119,7 @@ type builder struct {
 	id      string     // generation that is written
 	fence   int64      // of the lease
 	started generation // the generation as it was when this builder started
+	read    *exportSet // what a build reads instead of tables; nil: nothing
 
 	reportMu    sync.Mutex // one progress report at a time
 	evaluatedMu sync.Mutex // guards evaluated
@@ -118,7 +129,7 @@ type builder struct {
 // saveEvaluated saves how much was read, for others to see. A build by partition saves it at checkpoints only, since
 // it resumes from there.
 func (b *builder) saveEvaluated(m *manifest) {
-	if m.Building == nil || b.route() == byPartition {
+	if m.Building == nil || b.buildRoute() == string(byPartition) {
 		return
 	}
 	g := *m.Building
@@ -170,8 +181,8 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 }
 
 // readSources reads the history of every source into a collector, one source after the other and the segments of each
-// concurrently.
-func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) error {
+// concurrently. It reads from if that is not nil, and otherwise the tables.
+func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, from *exportSet) error {
 	for i, o := range b.all {
 		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
 		if o.feed != nil {
@@ -180,18 +191,20 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time) 
 			}
 			continue
 		}
-		inner, cancel := context.WithCancel(ctx)
-		errs := make([]error, b.segments)
-		var stop sync.Once
-		exec.Parallel(b.segments, b.segments, func(i int) {
-			to := to
-			to.partition = func(map[string]value) error { return b.renewIfDue(inner) }
-			if errs[i] = o.scan(inner, int32(i), int32(b.segments), nil, now, to); errs[i] != nil {
-				stop.Do(cancel)
+		if from != nil {
+			if err := b.readExport(ctx, o, from.byTable[o.core.Table], now, to); err != nil {
+				return b.withView(err)
 			}
+			continue
+		}
+		errs := make([]error, b.segments)
+		err := exec.ParallelUntilError(ctx, b.segments, b.segments, func(ctx context.Context, i int) error {
+			to := to
+			to.partition = func(map[string]value) error { return b.renewIfDue(ctx) }
+			errs[i] = o.scan(ctx, int32(i), int32(b.segments), nil, now, to)
+			return errs[i]
 		})
-		cancel()
-		if err := decisiveError(errs); err != nil {
+		if err := decisiveError(append(errs, err)); err != nil {
 			return b.withView(err)
 		}
 	}

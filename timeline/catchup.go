@@ -33,6 +33,9 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 		if err != nil {
 			return err
 		}
+		if o.exports != nil {
+			return badOption("Export is for Rebuild")
+		}
 		if err := v.acceptTimes(); err != nil {
 			return err
 		}
@@ -106,7 +109,7 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	from := rereadFrom(g.Newest)
 	c.only = func(_ string, r *record) bool { return r.acceptedAt.IsZero() || !r.lastAccept().Before(from) }
 	defer func() { err = joinClose(err, c.spool.Close()) }()
-	if err := b.readSources(ctx, c, now); err != nil {
+	if err := b.readSources(ctx, c, now, nil); err != nil {
 		return g, false, err
 	}
 	n := c.counts
@@ -155,7 +158,7 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 	c := b.newCollector(w, b.Memory)
 	c.only = func(group string, _ *record) bool { _, late := a.late[group]; return late }
 	defer func() { err = joinClose(err, c.spool.Close()) }()
-	if err := b.readSources(ctx, c, w.now); err != nil {
+	if err := b.readSources(ctx, c, w.now, nil); err != nil {
 		return err
 	}
 	n.add(c.counts)

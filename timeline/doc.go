@@ -94,6 +94,8 @@
 // [PartitionKey], otherwise a scan, which [FullReplay] must allow. A page of a log costs a query with [ForKey], otherwise a
 // scan. A page of rows costs three reads, a row two.
 //
+// A rebuild from [Export], which reads exports of the tables, costs no read units for the history.
+//
 // # Limits
 //
 //   - The rows of a view are one partition: DynamoDB accepts about 1,000 write units and 3,000 read units a second for it.

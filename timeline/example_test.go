@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -118,6 +119,16 @@ func ExampleView_CatchUp() {
 	// prints
 	// [depot van 7 doorstep] <nil>
 	// [depot doorstep] <nil>
+}
+
+// A build can read a copy of an export of the table, and consumes no read units then. An export that is incomplete, damaged
+// or of another kind is an error before any request.
+func ExampleExport() {
+	view := journeys(entity.Must(entity.Open(nil, entity.Config{Table: "depot"})))
+	_, err := view.Rebuild(context.Background(), timeline.Export(os.DirFS("AWSDynamoDB/01693685827463-2d8752fd")))
+	var wrong *timeline.ExportError
+	fmt.Println(errors.As(err, &wrong), wrong.File, wrong.Problem)
+	// Output: true manifest-summary.json it cannot be read
 }
 
 // An interrupted build is resumed, and rows of another definition are not served.

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -43,6 +44,10 @@ func (v *view) rebuild(ctx context.Context, opts []BuildOption) (meta Meta, err 
 
 // begin takes the lease, for a new generation or to resume an interrupted one.
 func (b *builder) begin(ctx context.Context) error {
+	var err error
+	if b.read, err = b.openExports(); err != nil {
+		return err
+	}
 	expected, err := b.estimateItems(ctx)
 	if err != nil {
 		return err
@@ -56,12 +61,18 @@ func (b *builder) begin(ctx context.Context) error {
 		}
 		m.retireBuilding(b.now())
 		now := b.now()
-		if m.Active != nil { // served rows may contain events that are ahead of this builder's clock
+		switch {
+		case b.read != nil:
+			now = earlier(now, b.read.at)
+			if err := b.acceptTimes(); err != nil && m.Active != nil && m.Active.Through.After(now) {
+				return fmt.Errorf("the served rows are newer than the exports: %w", err)
+			}
+		case m.Active != nil: // served rows may contain events that are ahead of this builder's clock
 			now = later(now, m.Active.Through)
 		}
 		m.Building = &generation{
 			ID: b.core.Runner.NewID(), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
-			Route: string(b.route()), Segments: b.segments, Expected: expected,
+			Route: b.buildRoute(), Segments: b.segments, Expected: expected,
 		}
 		return nil
 	})
@@ -77,11 +88,14 @@ func (b *builder) begin(ctx context.Context) error {
 // it has to catch up with them before it replaces them.
 func (b *builder) canResume(m *manifest) bool {
 	g := m.Building
-	return g != nil && g.Fingerprint == b.fingerprint && g.Route == string(b.route()) && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
+	return g != nil && g.Fingerprint == b.fingerprint && g.Route == b.buildRoute() && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
 }
 
-// estimateItems returns how many items the sources' tables hold; 0 if unknown.
+// estimateItems returns how many items a build will read; 0 if unknown.
 func (b *builder) estimateItems(ctx context.Context) (n int64, err error) {
+	if b.read != nil {
+		return b.read.items, nil
+	}
 	for _, o := range b.all {
 		if o.core == nil {
 			return 0, nil
@@ -105,7 +119,7 @@ func (b *builder) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.route() == byPartition {
+	if b.buildRoute() == string(byPartition) {
 		err = b.buildByPartition(ctx)
 	} else {
 		err = b.buildSorted(ctx)
@@ -156,31 +170,16 @@ const segmentDone = "end"
 // buildByPartition reads and folds a partition at a time. A resumed build continues after the last checkpoint of each
 // segment.
 func (b *builder) buildByPartition(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	n := b.started.Segments
 	done := b.started.Positions
-	errs, panics := make([]error, n), make([]any, n)
-	exec.Parallel(n, n, func(i int) {
-		at := done[strconv.Itoa(i)]
-		if at == segmentDone {
-			return
+	errs := make([]error, n)
+	err := exec.ParallelUntilError(ctx, n, n, func(ctx context.Context, i int) error {
+		if at := done[strconv.Itoa(i)]; at != segmentDone {
+			errs[i] = b.buildSegment(ctx, i, n, at)
 		}
-		defer func() {
-			if panics[i] = recover(); panics[i] != nil {
-				cancel()
-			}
-		}()
-		if errs[i] = b.buildSegment(ctx, i, n, at); errs[i] != nil {
-			cancel() // stops the others
-		}
+		return errs[i]
 	})
-	for _, p := range panics {
-		if p != nil {
-			panic(p) // of a handler: it belongs to the caller of Rebuild, not to a goroutine
-		}
-	}
-	return decisiveError(errs)
+	return decisiveError(append(errs, err))
 }
 
 // buildSegment reads and folds the partitions of one segment.
@@ -262,10 +261,14 @@ func parseScanPosition(text string) (item.Item, error) {
 // same time.
 func (b *builder) buildSorted(ctx context.Context) (err error) {
 	g := b.started
-	c := b.newCollector(b.window(), b.Memory)
+	memory := b.Memory
+	if b.read != nil {
+		memory /= 2 // the items are sorted in the other half
+	}
+	c := b.newCollector(b.window(), memory)
 	defer func() { err = joinClose(err, c.spool.Close()) }()
 	b.evaluated = 0
-	if err := b.readSources(ctx, c, g.ReadAt); err != nil {
+	if err := b.readSources(ctx, c, g.ReadAt, b.read); err != nil {
 		return err
 	}
 	n := c.counts

@@ -39,7 +39,7 @@ type snapshotter interface {
 // Both are counted in Counters.Baselines.
 //
 // An item that exists again after a delete is created if its created_at changed or the entity has no soft delete;
-// otherwise it is restored.
+// otherwise it is restored. An item that expires makes no event; one that exists again after it expired is created.
 //
 // Events of an item are ordered by version, since updated_at comes from writers whose clocks differ. If updated_at is
 // before that of the previous version, At is moved up to the previous one; AcceptedAt keeps the stored time.
@@ -129,7 +129,7 @@ func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
 	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
-	return l.emit(it, give)
+	return l.emit(layout.State(l.o.core.Schema, it), give)
 }
 
 // flush emits the remaining states of the item.
@@ -184,6 +184,14 @@ func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error)
 
 var errDisorder = errors.New("the version stored in the snapshot is not the one in its key")
 
+// expiredBy reports whether an item had expired in the state before when the state after was written, which then began a
+// new life.
+func (l *versionEvents) expiredBy(before, after item.Item) bool {
+	s := l.o.core.Schema
+	at, err := s.UpdatedAt.Format.FromValue(after[s.UpdatedAt.Name])
+	return err == nil && !layout.Live(s, before, at)
+}
+
 // change returns what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
@@ -197,6 +205,8 @@ func (l *versionEvents) change(before, after item.Item) string {
 		return created
 	case gone:
 		return deleted
+	case !layout.IsDeletedState(s, before) && l.expiredBy(before, after):
+		return created
 	case !layout.IsDeletedState(s, before):
 		return updated
 	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):

@@ -234,8 +234,20 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	if err != nil {
 		return plan.Step{}, err
 	}
+	return transaction(in, current, k.rest, k.resolve, func(x *batchEvent) {
+		if x.inHistory {
+			x.reason = Duplicate
+		} else {
+			x.applied = true
+		}
+	})
+}
+
+// transaction returns the step of an action on the current item and, for each event, its put, or a check if it is stored
+// already. Once it is applied, applied is called for each event.
+func transaction(in plan.Input, current plan.Action, events []*batchEvent, resolve func(plan.Input, []plan.Failure) plan.Resolution, applied func(*batchEvent)) (plan.Step, error) {
 	actions := []plan.Action{current}
-	for _, x := range k.rest {
+	for _, x := range events {
 		if x.inHistory {
 			actions = append(actions, x.event.check())
 			continue
@@ -249,14 +261,10 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Resolve: k.rest[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return k.resolve(in, f) }),
+		Resolve: events[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return resolve(in, f) }),
 		Done: func(plan.Returned) (plan.Result, error) {
-			for _, x := range k.rest {
-				if x.inHistory {
-					x.reason = Duplicate
-				} else {
-					x.applied = true
-				}
+			for _, x := range events {
+				applied(x)
 			}
 			return plan.Result{}, nil
 		},
@@ -353,25 +361,8 @@ type lateChunk struct {
 }
 
 func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
-	actions := []plan.Action{{Kind: plan.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}}
-	for _, x := range r.rest {
-		put, err := x.put(in)
-		if err != nil {
-			return plan.Step{}, err
-		}
-		actions = append(actions, put)
-	}
-	return plan.Step{
-		Actions: actions,
-		Whole:   true,
-		Resolve: r.rest[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return r.resolve(in, f) }),
-		Done: func(plan.Returned) (plan.Result, error) {
-			for _, x := range r.rest {
-				x.outcome = outcome{reason: LateRecorded, current: x.newer}
-			}
-			return plan.Result{}, nil
-		},
-	}, nil
+	exists := plan.Action{Kind: plan.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
+	return transaction(in, exists, r.rest, r.resolve, func(x *batchEvent) { x.outcome = outcome{reason: LateRecorded, current: x.newer} })
 }
 
 func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {

@@ -17,7 +17,8 @@ import (
 //
 // fields names one or more attributes: strings, integers, bools or times. An item in which one of them is absent or
 // empty claims nothing. ttl limits a claim to that time after the write that made it, which makes the value an
-// idempotency key; without it, a value is claimed until the item gives it up. A struct can have several constraints.
+// idempotency key; without it, a value is claimed until the item gives it up. The claims of items that expire by
+// lifecycle.TTL end with them, and exclude ttl. A struct can have several constraints.
 //
 // The table's partition key and sort key must both be strings, because the sentinels are stored in the same table.
 type Constraint struct{}
@@ -95,6 +96,13 @@ func (c *constraint) finish(d *schema.Decl) {
 	if s.PK != nil && (s.SK == nil || s.PK.Type != types.ScalarAttributeTypeS || s.SK.Type != types.ScalarAttributeTypeS) {
 		d.Problem(schema.CodeUniqueTable, "sentinels need a table whose partition key and sort key are strings")
 	}
+	switch {
+	case !s.Expires:
+	case c.ttl > 0:
+		d.Problem(schema.CodeExpiringClaim, "items expire by lifecycle.TTL, and their claims with them: a claim cannot have a ttl of its own too, which a change of the item's expiry would not know")
+	case c.shared():
+		d.Problem(schema.CodeExpiringClaim, "items expire, but the sentinels that effect-dynamodb writes in a shared table do not: they would keep the values of expired items claimed")
+	}
 	if s.Handle == "" || s.PK == nil {
 		return
 	}
@@ -114,7 +122,11 @@ func (c *constraint) finish(d *schema.Decl) {
 
 // Record returns the declaration for the schema lock.
 func (c *constraint) Record(*schema.Schema) schema.Record {
-	return schema.Record{Name: "unique.Constraint(" + c.name + ")", Settings: []schema.Setting{
+	r := schema.Record{Name: "unique.Constraint(" + c.name + ")", Settings: []schema.Setting{
 		{Key: "key", Value: c.key.Describe()}, {Key: "ttl", Value: schema.DurationText(c.ttl)},
 	}}
+	if c.s.Expires {
+		r.Settings = append(r.Settings, schema.Setting{Key: "expires", Value: "with the item"})
+	}
+	return r
 }

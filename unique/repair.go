@@ -33,7 +33,7 @@ func count(findings []Finding) string {
 		n[f.Kind]++
 	}
 	var parts []string
-	for k := Orphaned; k <= Conflict; k++ {
+	for k := Orphaned; k <= WrongExpiry; k++ {
 		if n[k] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[k], k))
 		}
@@ -45,7 +45,7 @@ func count(findings []Finding) string {
 }
 
 // Repair runs [Lookup.Verify] and then fixes its findings: it deletes sentinels of values that no item has, makes sentinels
-// that name the wrong item name the right one, and puts missing sentinels. It writes sentinels only. Each fix is one
+// that name the wrong item name the right one, puts missing sentinels, and gives sentinels the expiry of their items. It writes sentinels only. Each fix is one
 // transaction, under the condition that the sentinel and the items are as they were read, so other writers can continue.
 // Repair does not fix conflicts: only the caller can say which item keeps the value.
 //
@@ -127,7 +127,7 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 		actions = append(actions, plan.Action{Kind: plan.Delete, Table: v.c.Table, Key: p.key, Cond: asRead, Label: v.k.label()})
 	} else {
 		x := e.holders[0]
-		ttl := v.k.expiry(in.Now)
+		ttl := v.k.claimEnd(x.current, in.Now)
 		if x.current != nil {
 			check(x.key, v.hasFields(x.current))
 		} else {
@@ -150,12 +150,19 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 	}
 }
 
-// hasFields holds while an item exists with the constraint's attributes as they were read.
+// hasFields holds while an item exists with the constraint's attributes and the expiry as they were read.
 func (v *verification) hasFields(it item.Item) expr.Cond {
 	conds := []expr.Cond{layout.Present(v.s)}
+	var names []string
 	for _, f := range v.k.fields {
-		path := expr.Attr(f.Name)
-		if av, ok := it[f.Name]; ok {
+		names = append(names, f.Name)
+	}
+	if v.s.Expires {
+		names = append(names, v.s.Options.TTL)
+	}
+	for _, name := range names {
+		path := expr.Attr(name)
+		if av, ok := it[name]; ok {
 			conds = append(conds, expr.Compare(expr.Eq, path, av))
 		} else {
 			conds = append(conds, expr.Compare(expr.NotExists, path))

@@ -80,10 +80,11 @@ func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
 	return expr.Any(layout.Absent(c.s), layout.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), layout.Seconds(now)))
 }
 
-// expiry returns the time to live of a claim made now; nil for none.
-func (c *constraint) expiry(now time.Time) types.AttributeValue {
+// claimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
+// never.
+func (c *constraint) claimEnd(owner item.Item, now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
-		return nil
+		return layout.End(c.s, owner)
 	}
 	return item.N(strconv.FormatInt(now.Unix()+int64(c.ttl/time.Second), 10))
 }
@@ -124,8 +125,8 @@ func (c *constraint) reserves() bool {
 	return ok && m.Reserves()
 }
 
-// Guard returns the actions that claim the new value of m and release the old one. It returns none if the value does
-// not change.
+// Guard returns the actions that claim the new value of m and release the old one. If the value does not change, it
+// returns none, or the one that gives the sentinel the new expiry of the item.
 func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	before, err := c.storedKey(m.Old)
 	if err != nil {
@@ -149,8 +150,10 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 			parts = append(parts, c.reserve(m, before))
 		}
 		return parts, nil
-	case before != nil && after != nil && layout.KeyID(before) == layout.KeyID(after):
+	case sameKey(before, after) && item.Equal(layout.End(c.s, m.Old), layout.End(c.s, m.New)):
 		return nil, nil
+	case sameKey(before, after):
+		return []plan.Part{c.claim(m, after)}, nil
 	}
 	if before != nil && !takenOver(m, before) {
 		parts = append(parts, c.release(m, before))
@@ -194,7 +197,7 @@ func takenOver(m *plan.Mutation, k item.Item) bool {
 // claim returns the part that claims the value under k for the item of m.
 func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
-		Action: c.put(m, k, c.expiry(m.In.Now)),
+		Action: c.put(m, k, c.claimEnd(m.New, m.In.Now)),
 		Resolve: func(f plan.Failure) plan.Resolution {
 			owner, err := ownerOf(f.Image)
 			if err != nil {

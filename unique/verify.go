@@ -30,11 +30,12 @@ const (
 	WrongOwner               // an item has the value, but the sentinel names another item, which does not
 	MissingClaim             // an item has the value, but there is no sentinel
 	Conflict                 // several items have the value
+	WrongExpiry              // an item has the value, and the sentinel names it, but does not expire with it
 )
 
 // String returns the name of the kind.
 func (k Kind) String() string {
-	names := []string{"orphaned", "wrong owner", "missing claim", "conflict"}
+	names := []string{"orphaned", "wrong owner", "missing claim", "conflict", "wrong expiry"}
 	if k < 0 || int(k) >= len(names) {
 		return fmt.Sprintf("Kind(%d)", int(k))
 	}
@@ -77,8 +78,8 @@ type VerifyOption interface{ opt.VerifyOption }
 
 // Verify scans the table and compares the values of items with their sentinels, in both directions. A value that does not
 // agree is read again, sentinel and items in one transaction, so writes at the same time are not reported as damage. With
-// unique:"reserve" of package lifecycle, the newest deleted copy of an item has its value too. Expired sentinels and copies
-// do not count. If the constraint has a ttl, an item without a sentinel is no finding.
+// unique:"reserve" of package lifecycle, the newest deleted copy of an item has its value too. Expired items, sentinels and
+// copies do not count. If the constraint has a ttl, an item without a sentinel is no finding.
 //
 // Verify writes nothing. It costs a strongly consistent scan, one read for every sentinel and one for the sentinel of every
 // item, in batches of 100, and a few reads for each value that does not agree.
@@ -166,7 +167,8 @@ func (v *verification) relevant() expr.Cond {
 // claim is a value with the item that has it, as one of the two items shows: a sentinel, or the item.
 type claim struct {
 	sentinel, owner item.Item
-	other           item.Item // the one of the two keys whose item is still to be read
+	other           item.Item            // the one of the two keys whose item is still to be read
+	end             types.AttributeValue // when the item that was read expires; nil for never
 }
 
 // compare reads the counterparts of items and records values that do not agree.
@@ -180,7 +182,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 				continue
 			}
 			v.report.Sentinels++
-			x := claim{sentinel: layout.KeyOf(v.s, it), owner: v.ownerNamed(it)}
+			x := claim{sentinel: layout.KeyOf(v.s, it), owner: v.ownerNamed(it), end: layout.End(v.s, it)}
 			if x.owner == nil {
 				v.suspect(x)
 				continue
@@ -189,7 +191,8 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			claims = append(claims, x)
 		default:
 			owner := v.ownerKey(it)
-			if owner == nil || !sameKey(owner, layout.KeyOf(v.s, it)) && layout.Expired(v.s, it, now) || v.k.claimsNothing(it) {
+			isCopy := !sameKey(owner, layout.KeyOf(v.s, it))
+			if owner == nil || isCopy && layout.Expired(v.s, it, now) || !layout.Live(v.s, it, now) || v.k.claimsNothing(it) {
 				continue
 			}
 			k, err := v.k.storedKey(it)
@@ -199,7 +202,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			}
 			v.report.Items++
 			if v.k.ttl == 0 { // otherwise the claim may have expired
-				claims = append(claims, claim{k, owner, k})
+				claims = append(claims, claim{sentinel: k, owner: owner, other: k, end: layout.End(v.s, it)})
 			}
 		}
 	}
@@ -209,11 +212,11 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 	}
 	for _, x := range claims {
 		other := got[layout.KeyID(x.other)]
-		agrees := other != nil && v.holds(other, x.sentinel)
+		agrees := layout.Live(v.s, other, now) && v.holds(other, x.sentinel)
 		if sameKey(x.other, x.sentinel) {
 			agrees = other != nil && !layout.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
 		}
-		if !agrees {
+		if !agrees || !item.Equal(layout.End(v.s, other), x.end) {
 			v.suspect(x)
 		}
 	}
@@ -340,7 +343,7 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 	}
 	for _, x := range states {
 		switch {
-		case x.current != nil && v.holds(x.current, p.key), x.current == nil && x.copied != nil && v.holds(x.copied, p.key):
+		case layout.Live(v.s, x.current, now) && v.holds(x.current, p.key), x.current == nil && x.copied != nil && v.holds(x.copied, p.key):
 			e.holders = append(e.holders, x)
 		case sameKey(x.key, named):
 			e.wrongOwner = &x
@@ -354,10 +357,12 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 // claiming it.
 func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limited bool) {
 	f := Finding{suspect: p}
-	mine := false
+	mine, sameEnd := false, true
 	for _, x := range e.holders {
 		f.Owners = append(f.Owners, ownerIn(s, x.key))
-		mine = mine || sameKey(x.key, named)
+		if sameKey(x.key, named) {
+			mine, sameEnd = true, item.Equal(layout.End(s, x.current), layout.End(s, e.sentinel))
+		}
 	}
 	if named != nil {
 		o := ownerIn(s, named)
@@ -371,6 +376,8 @@ func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limite
 		f.Kind, f.Owners = Orphaned, nil
 	case n > 1:
 		f.Kind = Conflict
+	case n == 1 && mine && !sameEnd:
+		f.Kind = WrongExpiry
 	case n == 1 && mine, n == 0 && e.sentinel == nil:
 		return
 	case n == 0:

@@ -24,7 +24,8 @@ type Lock struct{}
 //
 //	_ versioned.Retain `ttl:"90d"`
 //
-// ttl is how long the snapshot of a state is kept after the state was replaced; without it, forever. Writes may
+// ttl is how long the snapshot of a state is kept after the state was replaced; without it, forever. Items that expire by
+// lifecycle.TTL need a ttl: the snapshots of an expired item are kept for that time after it expired. Writes may
 // [Expect] a version; they do so by themselves only if [Lock] is declared too. A write costs a consistent read, twice
 // the write units of the item, and the write units of the snapshot.
 type Retain struct{}
@@ -62,6 +63,15 @@ func (Retain) Declare(d *schema.Decl) {
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
 	d.RelatedItems(len(schema.SnapshotInfix) + longestVersion)
 	declare(d, "versioned.Retain", r)
+	d.Check(func() {
+		switch s := d.Schema; {
+		case !s.Expires:
+		case r.ttl == 0:
+			d.Problem(schema.CodeExpiringHistory, "items expire by lifecycle.TTL, and their snapshots would stay for ever: give versioned.Retain a ttl, how long a state is kept after it ended")
+		case !s.Profile.MarksItems():
+			d.Problem(schema.CodeExpiringHistory, "items expire, but in a table shared with effect-dynamodb their snapshots cannot say when")
+		}
+	})
 }
 
 func declare[F any](d *schema.Decl, name string, feature F) {
@@ -106,6 +116,10 @@ type Expectation interface {
 func (*lock) Record(*schema.Schema) schema.Record { return schema.Record{Name: "versioned.Lock"} }
 
 // Record returns the declaration for the schema lock.
-func (r *retain) Record(*schema.Schema) schema.Record {
-	return schema.Record{Name: "versioned.Retain", Settings: []schema.Setting{{Key: "ttl", Value: schema.DurationText(r.ttl)}}}
+func (r *retain) Record(s *schema.Schema) schema.Record {
+	record := schema.Record{Name: "versioned.Retain", Settings: []schema.Setting{{Key: "ttl", Value: schema.DurationText(r.ttl)}}}
+	if s.Expires {
+		record.Settings = append(record.Settings, schema.Setting{Key: "expires", Value: schema.EndsAttr})
+	}
+	return record
 }

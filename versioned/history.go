@@ -89,7 +89,7 @@ func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f
 // At returns the state of the item at time t: the one with the highest version whose updated_at is not after t. T needs a
 // field with the role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for
 // the current item and the deleted copies, and one per MB of snapshots. Errors:
-// entity.ErrNotFound if the item did not exist yet; both [ErrVersionExpired] and entity.ErrNotFound if the state has
+// entity.ErrNotFound if the item did not exist yet, or had expired by then; both [ErrVersionExpired] and entity.ErrNotFound if the state has
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
@@ -119,6 +119,8 @@ func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, 
 			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
+			case !layout.IsDeletedState(c.Schema, it) && !layout.Live(c.Schema, it, t):
+				return fmt.Errorf("%w: the item had expired", entitytype.ErrNotFound)
 			case later > lowest+1: // the state at t may be one of those missing in between
 				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, entitytype.ErrNotFound)
 			default:

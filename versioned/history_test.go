@@ -56,3 +56,53 @@ func TestGet_OfAnItemWhoseKeyDiffersInCaseIsRefused(t *testing.T) {
 	_, err := entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)
 }
+
+// The current state is read before the snapshots. When it is read, it is left out; but once two more updates have followed,
+// its snapshot stands between others.
+func TestList_HasNoGapWhereUpdatesFollowItsFirstRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		opts []versioned.ListOption
+		want []int64
+	}{
+		{nil, []int64{1, 2, 3}},
+		{[]versioned.ListOption{entity.Desc()}, []int64{3, 2, 1}},
+		{[]versioned.ListOption{versioned.WithCurrent()}, []int64{1, 2, 3}},
+	} {
+		b, s := pages(t)
+		h, f := entity.Must(versioned.Of(s)), entity.Fields[page]()
+		update := func() {
+			_, err := s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, b.Clock.Now().String()))
+			require.NoError(t, err)
+		}
+		entity.Must(s.Create(t.Context(), page{ID: "p"}))
+		update()
+		var got []int64
+		require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("Query")), func() error {
+			for v, err := range h.List(page{ID: "p"}, c.opts...).All(t.Context()) {
+				if err != nil {
+					return err
+				}
+				got = append(got, v.Number)
+			}
+			return nil
+		}, func() {
+			update()
+			update()
+		}))
+		require.Equal(t, c.want, got)
+	}
+}
+
+// The snapshot of a new item is of the current state.
+func TestList_LeavesOutTheCurrentStateOfANewItem(t *testing.T) {
+	t.Parallel()
+	_, s := pages(t)
+	h := entity.Must(versioned.Of(s))
+	entity.Must(s.Create(t.Context(), page{ID: "p"}))
+	for _, opts := range [][]versioned.ListOption{nil, {entity.Desc()}, {entity.Limit(1)}} {
+		require.Empty(t, entity.Must(h.List(page{ID: "p"}, opts...).Collect(t.Context())))
+	}
+	entity.Must(s.Put(t.Context(), page{ID: "p", Text: "x"}))
+	require.Len(t, entity.Must(h.List(page{ID: "p"}, entity.Limit(1)).Collect(t.Context())), 1)
+}

@@ -224,7 +224,7 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 }
 
 // Page passes the versions after a cursor to f, up to the limit, with the cursor of the next page.
-func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, string) error) error {
+func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, core.Cursors) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		low, high, err := l.rangeAfter(after)
 		if err == nil {
@@ -247,7 +247,7 @@ func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, strin
 			}
 			items = append(items, it)
 		}
-		return f(wire.OfAll(items), next)
+		return f(wire.OfAll(items), core.Cursors{Next: next})
 	})
 }
 

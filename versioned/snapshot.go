@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -34,23 +35,26 @@ func versionText(n int64) string {
 
 // state is a state of an item that gets a snapshot.
 type state struct {
-	item      item.Item
-	deleted   bool
-	permanent bool      // its snapshot gets no time to live
-	guard     expr.Cond // of the put
+	item    item.Item
+	deleted bool
+	current bool      // the item is in this state from now on
+	guard   expr.Cond // of the put
 }
 
-// Snapshots returns the puts of the state that m replaces and, if m makes a new item or deletes one, of the state that
-// it makes.
+// Snapshots returns the puts of the state that m replaces and of the state that it makes, if m makes a new item or deletes
+// one, or if items expire.
 func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 	s := m.Op.Schema
 	absent := layout.Absent(s)
 	var states []state
 	switch m.Kind {
 	case plan.Created:
-		states = []state{{item: m.New, permanent: true, guard: absent}}
+		states = []state{{item: m.New, current: true, guard: absent}}
 	case plan.Updated:
 		states = []state{endedState(m)}
+		if s.Expires { // DynamoDB removes the item without a trace of its last state
+			states = append(states, state{item: m.New, current: true, guard: absent})
+		}
 	case plan.Deleted, plan.SoftDeleted:
 		states = []state{endedState(m)}
 		if m.Kind == plan.Deleted || expires(s, m.Copy) {
@@ -137,8 +141,11 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 	if x.deleted {
 		it[schema.DeletedAttr] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	if r.ttl > 0 && !x.permanent {
-		it[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(r.ttl/time.Second), 10))
+	if end := layout.End(s, x.item); end != nil {
+		it[schema.EndsAttr] = end
+	}
+	if until := r.keptUntil(s, x, m.In.Now); until != nil {
+		it[s.Options.TTL] = until
 	}
 	return plan.Part{
 		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, it), Item: it, Cond: x.guard},
@@ -155,6 +162,25 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 			return v
 		},
 	}, bind.CheckSize(s, it)
+}
+
+// keptUntil returns the time to live of a state's snapshot: ttl after the state ended, which is now, or, for the state that
+// the item is in, when the item expires. It is nil for never.
+func (r *retain) keptUntil(s *schema.Schema, x state, now time.Time) types.AttributeValue {
+	ended := now.Unix()
+	if x.current {
+		end := layout.End(s, x.item)
+		if end == nil {
+			return nil
+		}
+		if t, err := key.Unix.FromValue(end); err == nil { // else another program wrote it
+			ended = max(ended, t.Unix())
+		}
+	}
+	if r.ttl == 0 {
+		return nil
+	}
+	return item.N(strconv.FormatInt(ended+int64(r.ttl/time.Second), 10))
 }
 
 // writtenAt returns when a state was written, as stored in the attribute _at; nil without updated_at.

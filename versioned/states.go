@@ -86,7 +86,7 @@ func readSnapshot(ctx context.Context, c *core.Core, r layout.Reader, op *plan.O
 	if err != nil || it == nil || layout.Expired(c.Schema, it, c.Runner.Clock()) {
 		return nil, err
 	}
-	return it, layout.SameCase(c.Schema, op.Parts, it)
+	return layout.State(c.Schema, it), layout.SameCase(c.Schema, op.Parts, it)
 }
 
 // softDeletes reports whether the item can have deleted copies.
@@ -116,12 +116,12 @@ func pickVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op
 	return it, err
 }
 
-// readLatest returns the states that may have no snapshot yet: the current item, if there is one, then the deleted
+// readLatest returns the states that may have no snapshot yet: the current item, if there is a live one, then the deleted
 // copies, newest first. One query reads both, the current item first.
 func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if !softDeletes(op) {
 		current, err := r.Get(ctx, op.Table, op.Key, true)
-		if err != nil || current == nil {
+		if err != nil || !layout.Live(op.Schema, current, now) {
 			return nil, err
 		}
 		return []item.Item{current}, layout.SameCase(op.Schema, op.Parts, current)
@@ -195,8 +195,10 @@ type stateReader struct {
 	current bool // include the current state
 	expired bool // include expired snapshots
 
-	latest  []item.Item // states of the current item and the copies that are still to be yielded, in order
-	skipped int64       // version of the current state if it is not to be yielded, else -1
+	latest   []item.Item // states of the current item and the copies that are still to be yielded, in order
+	skipped  int64       // version of the current state if it is not to be yielded, else -1
+	replaced bool        // a later state than the skipped one was met, so that one is past by now
+	held     item.Item   // the skipped state, while it may turn out to be past
 }
 
 // all yields the states. It reads each page of snapshots when it is needed.
@@ -272,7 +274,7 @@ func (l *stateReader) compare(a, b item.Item) int {
 func (l *stateReader) wanted(it item.Item) bool {
 	n := l.version(it)
 	switch {
-	case n == l.skipped, n < l.low, n > l.high:
+	case n < l.low, n > l.high:
 		return false
 	}
 	return l.expired || !layout.Expired(l.c.Schema, it, l.c.Runner.Clock())
@@ -300,12 +302,27 @@ func (l *stateReader) rest() (states []item.Item) {
 	return states
 }
 
-// add appends a state if it is wanted and the last one has another version.
+// add appends a state if it is wanted and the last one has another version. It leaves out the state that was current when
+// the current item was read, unless a later one shows that it has been replaced since: there would be a gap. In a shared
+// table versions restart, so a later one shows nothing.
 func (l *stateReader) add(states []item.Item, it item.Item) []item.Item {
+	switch n := l.version(it); {
+	case n > l.skipped && !l.c.Schema.Profile.VersionsRestart():
+		if l.replaced = true; l.held != nil {
+			states, l.held = l.appendWanted(states, l.held), nil
+		}
+	case n == l.skipped && !l.replaced:
+		l.held = it
+		return states
+	}
+	return l.appendWanted(states, it)
+}
+
+func (l *stateReader) appendWanted(states []item.Item, it item.Item) []item.Item {
 	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
 		return states
 	}
-	return append(states, it)
+	return append(states, layout.State(l.c.Schema, it))
 }
 
 // superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of

@@ -43,6 +43,9 @@ const (
 	CodeCursorKey          = "EDD-9155" // a page whose cursor would expose a secret
 	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
 	CodeContext            = "EDD-9161" // a nil context
+	CodeHydrate            = "EDD-9165" // whole items of a query that has no entries of an index to read them by
+	CodeTransaction        = "EDD-9167" // a transaction on tables that have none
+	CodePartitions         = "EDD-9166" // no partitions, too many, or one twice in a query of several
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

@@ -98,6 +98,31 @@ func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 	return nil
 }
 
+// nativeKeys reports whether the primary key consists of attributes of the model that are stored as given.
+func nativeKeys(s *schema.Schema) bool {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k != nil && (k.Native == nil || k.Native[0].Owned()) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkKeys rejects an item without a valid native primary key.
+func checkKeys(s *schema.Schema, it item.Item) error {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if err := CheckPart(s, a, it[a.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	return primaryOf(s, it, it)
+}
+
 // Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored. It can
 // be the same map as primary, so neither may be changed.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {

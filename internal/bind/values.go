@@ -82,23 +82,61 @@ func Item(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, chang
 	return written(s, v, it, skip, changes)
 }
 
+// Encoded is a value encoded once, for its key and for its item. A mistake in the key is reported by Key, one elsewhere by
+// Item.
+type Encoded struct {
+	s     *schema.Schema
+	v     reflect.Value
+	it    item.Item
+	wrong error
+}
+
+// Encode encodes v.
+func Encode(s *schema.Schema, v reflect.Value) Encoded {
+	e := Encoded{s: s, v: v}
+	if s.Unopened == nil {
+		e.it, e.wrong = s.Codec.Encode(v)
+	}
+	return e
+}
+
+// Key is Key of the value.
+func (e *Encoded) Key() (primary, parts item.Item, err error) {
+	if e.wrong != nil {
+		return Key(e.s, e.v)
+	}
+	return keyOf(e.s, func(a *schema.Attr) (types.AttributeValue, error) { return e.it[a.Name], nil })
+}
+
+// Item is Item of the value. It is called once, after Key.
+func (e *Encoded) Item(skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
+	if e.wrong != nil {
+		return nil, CodecError(e.s, e.v, e.wrong)
+	}
+	return written(e.s, e.v, e.it, skip, changes)
+}
+
 // KeyAndItem returns the results of Key and of Item, without skip and changes. It encodes the key parts once.
 func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
-	if s.Unopened != nil {
-		return nil, nil, nil, s.Unopened
-	}
-	it, wrong := s.Codec.Encode(v)
-	if wrong != nil { // mistakes in the key are reported first
-		if primary, parts, err = Key(s, v); err == nil {
-			err = CodecError(s, v, wrong)
-		}
-		return primary, parts, nil, err
-	}
-	primary, parts, err = keyOf(s, func(a *schema.Attr) (types.AttributeValue, error) { return it[a.Name], nil })
-	if err == nil {
-		it, err = written(s, v, it, nil, nil)
+	e := Encode(s, v)
+	if primary, parts, err = e.Key(); err == nil {
+		it, err = e.Item(nil, nil)
 	}
 	return primary, parts, it, err
+}
+
+// KeyedItem is KeyAndItem for a new item, which gets the attributes of composed. It has no keys that it already has.
+func KeyedItem(s *schema.Schema, v reflect.Value) (composed, it item.Item, err error) {
+	e := Encode(s, v)
+	if e.wrong == nil && s.Unopened == nil && nativeKeys(s) {
+		err = checkKeys(s, e.it)
+	} else {
+		composed, _, err = e.Key()
+	}
+	if err == nil {
+		it, err = e.Item(nil, nil)
+	}
+	return composed, it, err
 }
 
 // written makes v, encoded as it, what Item returns.

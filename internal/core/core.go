@@ -102,11 +102,19 @@ func DecodeError(c *Core, err error) error {
 	return misfit
 }
 
+// direct keeps reads of a timeline's rows from ReadClient: which rows there are must not be older than the rows.
+func (c *Core) direct(ctx context.Context) context.Context {
+	if c.Schema.Options.Derived {
+		return c.Runner.Direct(ctx)
+	}
+	return ctx
+}
+
 func (c *Core) measure(ctx context.Context, verb string, key func() string, f func(context.Context) error) error {
 	if err := c.Err(); err != nil {
 		return c.Wrap(verb, key(), err)
 	}
-	return c.Runner.Measure(ctx, verb, c.Schema.Name, func(ctx context.Context) error {
+	return c.Runner.Measure(c.direct(ctx), verb, c.Schema.Name, func(ctx context.Context) error {
 		if err := f(ctx); err != nil {
 			return c.Wrap(verb, key(), err)
 		}

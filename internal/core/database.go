@@ -7,8 +7,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Database holds what is declared on an entity.DB.
-type Database struct {
+// Database is an entity.DB for what belongs to it. Those that share declarations are different.
+type Database struct{ *declarations }
+
+// declarations is what is declared on an entity.DB.
+type declarations struct {
 	mu     sync.Mutex
 	tables map[string]*schema.Table
 	order  []string          // tables in order of first use
@@ -20,7 +23,12 @@ type Declared struct{ db *Database }
 
 // NewDeclared returns an empty database.
 func NewDeclared() Declared {
-	return Declared{&Database{tables: map[string]*schema.Table{}, views: map[string]string{}}}
+	return Declared{&Database{&declarations{tables: map[string]*schema.Table{}, views: map[string]string{}}}}
+}
+
+// SharedDeclared returns a database with the declarations of another one, which is open.
+func SharedDeclared(db DatabaseHandle) Declared {
+	return Declared{&Database{db.database().declarations}}
 }
 
 func (d Declared) database() *Database { return d.db }
@@ -38,7 +46,7 @@ func DatabaseOf(db DatabaseHandle) *Database {
 
 // Add declares s on the table with this physical name. It returns an error if s conflicts with the entities of the
 // table.
-func (d *Database) Add(table string, s *schema.Schema) error {
+func (d *declarations) Add(table string, s *schema.Schema) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.tables[table]
@@ -56,7 +64,7 @@ func (d *Database) Add(table string, s *schema.Schema) error {
 }
 
 // Tables returns the tables with entities, in order of first use.
-func (d *Database) Tables() []schema.Table {
+func (d *declarations) Tables() []schema.Table {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := make([]schema.Table, len(d.order))
@@ -67,7 +75,7 @@ func (d *Database) Tables() []schema.Table {
 }
 
 // On returns the entities of the table with this physical name.
-func (d *Database) On(table string) []*schema.Schema {
+func (d *declarations) On(table string) []*schema.Schema {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if t := d.tables[table]; t != nil {
@@ -77,7 +85,7 @@ func (d *Database) On(table string) []*schema.Schema {
 }
 
 // View registers a timeline under a name. It returns false if the name is taken by a timeline with another fingerprint.
-func (d *Database) View(name, print string) bool {
+func (d *declarations) View(name, print string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if other, taken := d.views[name]; taken {

@@ -23,6 +23,9 @@ func (Seal) sealed() {}
 // Page is a part of a query's result.
 type Page[T any] = entitytype.Page[T]
 
+// Cursors are those of the pages after and before a page, "" at the ends.
+type Cursors struct{ Next, Prev string }
+
 // Reading is a query that returns undecoded items, which can be used until f returns. Its errors name the verb and the entity.
 type Reading interface {
 	fmt.Stringer
@@ -30,8 +33,8 @@ type Reading interface {
 	Each(ctx context.Context, f func(wire.Item) (more bool, err error)) error
 	// Few reads at most n items and passes them to f. It returns plan.ErrNotFound if there are none.
 	Few(ctx context.Context, n int, f func([]wire.Item) error) error
-	// Page reads one page and passes its items and the next cursor to f.
-	Page(ctx context.Context, after string, f func(items []wire.Item, next string) error) error
+	// Page reads one page and passes its items, and the cursors of the pages around it, to f.
+	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
 	// ForCollection returns the query for entity.DB.GetCollection. Its Plan is nil if the query cannot be part of a
@@ -80,11 +83,11 @@ func (d decoding) add(all reflect.Value, it wire.Item) error {
 	return d.decode(it, at.Addr().Interface())
 }
 
-func (d decoding) page(ctx context.Context, after string, into any) (next string, err error) {
+func (d decoding) page(ctx context.Context, cursor string, into any) (around Cursors, err error) {
 	all := reflect.ValueOf(into).Elem()
-	err = d.Page(ctx, after, func(items []wire.Item, cursor string) error {
+	err = d.Page(ctx, cursor, func(items []wire.Item, found Cursors) error {
 		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
-		next = cursor
+		around = found
 		for i, it := range items {
 			if err := d.decode(it, all.Index(i).Addr().Interface()); err != nil {
 				all.SetZero()
@@ -93,7 +96,7 @@ func (d decoding) page(ctx context.Context, after string, into any) (next string
 		}
 		return nil
 	})
-	return next, err
+	return around, err
 }
 
 // Query implements entity.Query[T]: it decodes the items of a reading as T.
@@ -112,7 +115,7 @@ func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] { return &Query[T]{d:
 
 // itemsOf returns the reading of c's plan p that decodes items of the entity.
 func itemsOf(c *Core, p *query.Plan) decoding {
-	codec := c.Schema.CodecOf(p.Index)
+	codec := p.Codec()
 	return decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
@@ -159,38 +162,62 @@ func (q *Query[T]) One(ctx context.Context) (only T, err error) {
 	return only, err
 }
 
-// Page returns the items after a cursor.
-func (q *Query[T]) Page(ctx context.Context, after string) (page Page[T], err error) {
-	page.Next, err = q.d.page(ctx, after, &page.Items)
+// Page returns the items at a cursor.
+func (q *Query[T]) Page(ctx context.Context, cursor string) (page Page[T], err error) {
+	around, err := q.d.page(ctx, cursor, &page.Items)
+	page.Next, page.Prev = around.Next, around.Prev
 	return page, err
 }
 
 // Count counts the items.
 func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.d.Count(ctx) }
 
-// planned is the reading of a compiled plan.
+// source is a compiled query: a *query.Plan, or a *query.Merge of several.
+type source interface {
+	fmt.Stringer
+	All(context.Context) iter.Seq2[wire.Item, error]
+	Head(ctx context.Context, n int) ([]wire.Item, error)
+	Page(ctx context.Context, cursor string, limit int) (query.Page, error)
+	Count(context.Context) (int, error)
+}
+
+// planned is the reading of a compiled query.
 type planned struct {
-	c *Core
-	p *query.Plan
+	c    *Core
+	p    *query.Plan // the plan, or what the plans of a merge share
+	from source
 }
 
 // Planned returns a reading of c's plan p.
 func Planned(c *Core, p *query.Plan) Reading {
 	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return planned{c, p}
+	return planned{c, p, p}
 }
 
-func (r planned) String() string { return r.p.String() }
+// NewMergedQuery returns a query of c's plans, merged in m, that decodes items of the entity.
+func NewMergedQuery[T any](c *Core, m *query.Merge) *Query[T] {
+	m.Open(c.Runner, c.Cursor)
+	codec := m.Plan().Codec()
+	return NewQuery[T](planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) })
+}
 
-func (r planned) ForCollection() CollectionQuery { return CollectionQuery{Core: r.c, Plan: r.p} }
+func (r planned) String() string { return r.from.String() }
+
+// ForCollection returns the plan. Several partitions cannot be part of a collection.
+func (r planned) ForCollection() CollectionQuery {
+	if r.from != source(r.p) {
+		return CollectionQuery{}
+	}
+	return CollectionQuery{Core: r.c, Plan: r.p}
+}
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
-	return r.p.Measure(ctx, func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
+	return r.p.Measure(r.c.direct(ctx), func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
 }
 
 func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		for it, err := range r.p.All(ctx) {
+		for it, err := range r.from.All(ctx) {
 			if err != nil {
 				return err
 			}
@@ -204,7 +231,7 @@ func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) erro
 
 func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		items, err := r.p.Head(ctx, n)
+		items, err := r.from.Head(ctx, n)
 		switch {
 		case err != nil:
 			return err
@@ -216,20 +243,20 @@ func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) erro
 	})
 }
 
-func (r planned) Page(ctx context.Context, after string, f func([]wire.Item, string) error) error {
+func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		page, err := r.p.Page(ctx, after, r.p.Limit)
+		page, err := r.from.Page(ctx, cursor, r.p.Limit)
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(page.Items)
-		return f(page.Items, page.Next)
+		return f(page.Items, Cursors{page.Next, page.Prev})
 	})
 }
 
 func (r planned) Count(ctx context.Context) (n int, err error) {
 	err = r.run(ctx, func(ctx context.Context) error {
-		n, err = r.p.Count(ctx)
+		n, err = r.from.Count(ctx)
 		return err
 	})
 	return n, err
@@ -260,6 +287,44 @@ type part struct {
 }
 
 func (p *part) collectionQuery() CollectionQuery { return p.CollectionQuery }
+
+// VisitPart implements entity.VisitPart: one query of entity.DB.Each and the function for its items.
+type VisitPart interface {
+	fmt.Stringer
+	visited() VisitQuery
+}
+
+// VisitQuery is an opened VisitPart.
+type VisitQuery struct {
+	CollectionQuery
+	Visit func(item.Item) error // decodes an item and calls the function; nil if that is nil
+}
+
+// VisitOf opens a part.
+func VisitOf(p VisitPart) VisitQuery { return p.visited() }
+
+// visit implements VisitPart for a query.
+type visit struct {
+	fmt.Stringer
+	VisitQuery
+}
+
+func (v *visit) visited() VisitQuery { return v.VisitQuery }
+
+// Visit returns q as a part of entity.DB.Each that calls f with each of its items.
+func Visit[T any](q *Query[T], f func(T) error) VisitPart {
+	v := &visit{q, VisitQuery{CollectionQuery: q.d.ForCollection()}}
+	if f != nil {
+		v.Visit = func(it item.Item) error {
+			var to T
+			if err := q.d.decode(wire.Of(it), &to); err != nil {
+				return err
+			}
+			return f(to)
+		}
+	}
+	return v
+}
 
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
 func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.d.into(dst) }

@@ -27,7 +27,7 @@ func Settle(o Op, result plan.Result) error { return o.settle(result) }
 type Operation struct {
 	c      *Core
 	op     *plan.Op
-	decode func(result plan.Result, into any) error // into points to the caller's result
+	decode func(result plan.Result, into any) error // into points to the caller's result; nil: it is an item
 }
 
 // NewOperation returns a write of c. decode decodes the result into its second argument.
@@ -38,12 +38,21 @@ func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any
 
 // ItemOperation returns a write of c whose result is an item. Without an item, the caller gets the zero value.
 func ItemOperation(c *Core, op *plan.Op) *Operation {
-	return NewOperation(c, op, func(result plan.Result, into any) error {
-		if result.Item == nil {
-			return nil
-		}
-		return c.DecodeBy(&c.Schema.Codec, result.Item, into)
-	})
+	return NewOperation(c, op, nil)
+}
+
+// give decodes the result of o into the value that into points to.
+func (o *Operation) give(result plan.Result, into any) error {
+	switch {
+	case o.decode != nil:
+		return o.decode(result, into)
+	case !result.Stored.Missing():
+		defer result.Stored.Release()
+		return o.c.ReadBy(&o.c.Schema.Codec, result.Stored, into)
+	case result.Item == nil:
+		return nil
+	}
+	return o.c.Decode(result.Item, into)
 }
 
 func (o *Operation) plan() *plan.Op { return o.op }
@@ -54,13 +63,15 @@ func (o *Operation) String() string {
 	return o.op.Text(plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true})
 }
 
-// Run plans the write, sends it alone, and decodes its result into the value that into points to.
+// Run plans the write, sends it alone, and decodes its result into the value that into points to. It is called once, and
+// o is used for nothing else.
 func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
+	o.op.Once = true
 	err = o.c.MeasureItem(ctx, o.op.Verb, o.op.Key, func(ctx context.Context) error {
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}
-		return o.decode(result, into)
+		return o.give(result, into)
 	})
 	return result, err
 }
@@ -84,7 +95,7 @@ func (w *Write[R]) Result() R {
 
 func (w *Write[R]) settle(result plan.Result) error {
 	var r R
-	if err := w.decode(result, &r); err != nil {
+	if err := w.give(result, &r); err != nil {
 		return err
 	}
 	w.mu.Lock()

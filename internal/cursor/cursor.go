@@ -35,12 +35,20 @@ const (
 // The first byte of an encoded cursor is its form. A cursor of an unknown form is malformed.
 const (
 	open   = '{' // JSON, not encrypted
-	sealed = 2   // encrypted; see seal.go
+	sealed = 1   // plus the kind: encrypted; see seal.go
 )
 
-// version is that of the open form.
-const version = 1
+// kind is what a cursor holds. It is the version of the open form. Each kind has a form of its own, so that a release that
+// does not know the kind refuses the cursor.
+type kind int
 
+const (
+	after   kind = 1 // the position of the item before the page
+	before  kind = 2 // the position of the item after the page, or nothing for the end
+	several kind = 3 // positions in several partitions
+)
+
+// maxLength limits the text of a cursor with one position, and of one with several the part for each position.
 const maxLength = 16 * 1024
 
 // Codec encodes and decodes cursors. The zero Codec has no key and writes open ones.
@@ -62,10 +70,14 @@ func New(keys ...[]byte) (Codec, error) {
 
 // wire is the open form.
 type wire struct {
-	Version int              `json:"v"`
-	Query   []byte           `json:"q"` // fingerprint of the query
-	Item    map[string]value `json:"k"`
+	Version kind        `json:"v"`
+	Query   []byte      `json:"q"` // fingerprint of the query
+	Item    position    `json:"k"`
+	Several *placesBody `json:"m,omitempty"`
 }
+
+// position is the key of an item, without attributes that the query fixes.
+type position map[string]value
 
 type value struct {
 	S *string `json:"s,omitempty"`
@@ -78,52 +90,48 @@ func fingerprint(query string) []byte {
 	return sum[:12]
 }
 
-// Encode returns the cursor after the item with the given key in the query with this description.
-func (c Codec) Encode(query string, key item.Item) (string, error) {
-	position := map[string]value{}
+// Position is where a page begins.
+type Position struct {
+	Key    item.Item // of the item next to the page
+	Before bool      // the page ends before that item, or at the end if Key is nil; otherwise it begins after it
+}
+
+func (p Position) kind() kind {
+	if p.Before {
+		return before
+	}
+	return after
+}
+
+// positionOf returns the key as it is written.
+func positionOf(key item.Item) (position, error) {
+	if key == nil {
+		return nil, nil
+	}
+	written := position{}
 	for name, av := range key {
 		switch v := av.(type) {
 		case *types.AttributeValueMemberS:
-			position[name] = value{S: &v.Value}
+			written[name] = value{S: &v.Value}
 		case *types.AttributeValueMemberN:
-			position[name] = value{N: &v.Value}
+			written[name] = value{N: &v.Value}
 		case *types.AttributeValueMemberB:
-			position[name] = value{B: v.Value}
+			written[name] = value{B: v.Value}
 		default:
-			return "", errors.New("the item at the end of the page lacks the key attribute " + name)
+			return nil, errors.New("the item at the end of the page lacks the key attribute " + name)
 		}
 	}
-	var body []byte
-	var err error
-	if len(c.seals) > 0 {
-		if body, err = json.Marshal(position); err == nil { // maps are written in the order of their keys
-			body = c.seals[0].close(query, body)
-		}
-	} else {
-		body, err = json.Marshal(wire{version, fingerprint(query), position})
-	}
-	return base64.RawURLEncoding.EncodeToString(body), err
+	return written, nil
 }
 
-// Attr is a key attribute that a cursor of a query must have.
-type Attr struct {
-	Name string
-	Type types.ScalarAttributeType
-}
-
-// Decode returns the key in a cursor of the query with this description. The key must have exactly the attributes attrs.
-// The error is an *Error.
-func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
-	position, err := c.read(query, text)
-	if err != nil {
-		return nil, err
-	}
-	if len(position) != len(attrs) {
+// key returns the key of a position, which must have exactly the attributes attrs.
+func (p position) key(attrs []Attr) (item.Item, error) {
+	if len(p) != len(attrs) {
 		return nil, &Error{Reason: Altered}
 	}
 	key := item.Item{}
 	for _, a := range attrs {
-		av := position[a.Name].attribute(a.Type)
+		av := p[a.Name].attribute(a.Type)
 		if av == nil {
 			return nil, &Error{Reason: Altered}
 		}
@@ -132,28 +140,99 @@ func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 	return key, nil
 }
 
-func (c Codec) read(query, text string) (position map[string]value, err error) {
-	if len(text) > maxLength {
-		return nil, &Error{Reason: Malformed}
+// encode returns the cursor with a body: the text of its kind, or the whole text without encryption.
+func (c Codec) encode(query string, k kind, body any, whole func(fingerprint []byte) wire) (string, error) {
+	var text []byte
+	var err error
+	if len(c.seals) > 0 {
+		if text, err = json.Marshal(body); err == nil { // maps are written in the order of their keys
+			text = c.seals[0].close(k, query, text)
+		}
+	} else {
+		text, err = json.Marshal(whole(fingerprint(query)))
 	}
-	body, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || base64.RawURLEncoding.EncodeToString(body) != text { // decoding ignores line ends and spare bits
-		return nil, &Error{Reason: Malformed}
+	return base64.RawURLEncoding.EncodeToString(text), err
+}
+
+// EncodePosition returns the cursor of a position in the query with this description.
+func (c Codec) EncodePosition(query string, at Position) (string, error) {
+	written, err := positionOf(at.Key)
+	if err != nil {
+		return "", err
+	}
+	return c.encode(query, at.kind(), written, func(print []byte) wire { return wire{Version: at.kind(), Query: print, Item: written} })
+}
+
+// Encode returns the cursor after the item with the given key in the query with this description.
+func (c Codec) Encode(query string, key item.Item) (string, error) {
+	if key == nil {
+		key = item.Item{}
+	}
+	return c.EncodePosition(query, Position{Key: key})
+}
+
+// Attr is a key attribute that a cursor of a query must have.
+type Attr struct {
+	Name string
+	Type types.ScalarAttributeType
+}
+
+// DecodePosition returns the position in a cursor of the query with this description. Its key must have exactly the
+// attributes attrs. The error is an *Error.
+func (c Codec) DecodePosition(query, text string, attrs []Attr) (Position, error) {
+	var written position
+	k, err := c.read(query, text, maxLength, &written, func(w wire) { written = w.Item })
+	at := Position{Before: k == before}
+	switch {
+	case err != nil:
+		return at, err
+	case k == several:
+		return at, &Error{Reason: Malformed}
+	case k == before && written == nil:
+		return at, nil
+	}
+	at.Key, err = written.key(attrs)
+	return at, err
+}
+
+// Decode returns the key in a cursor that Encode made for the query with this description. The key must have exactly the
+// attributes attrs. The error is an *Error.
+func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
+	at, err := c.DecodePosition(query, text, attrs)
+	if err == nil && at.Before {
+		err = &Error{Reason: Malformed}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return at.Key, nil
+}
+
+// read decodes a cursor: body is set to what an encrypted one holds, and an open one is passed to whole.
+func (c Codec) read(query, text string, most int, body any, whole func(wire)) (kind, error) {
+	if len(text) > most {
+		return 0, &Error{Reason: Malformed}
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || base64.RawURLEncoding.EncodeToString(decoded) != text { // decoding ignores line ends and spare bits
+		return 0, &Error{Reason: Malformed}
 	}
 	if len(c.seals) > 0 {
-		if body, err = c.open(query, body); err == nil && json.Unmarshal(body, &position) != nil {
+		k, plain, err := c.open(query, decoded)
+		if err == nil && json.Unmarshal(plain, body) != nil {
 			err = &Error{Reason: Malformed}
 		}
-		return position, err
+		return k, err
 	}
 	var w wire
 	switch {
-	case len(body) == 0 || body[0] != open || json.Unmarshal(body, &w) != nil || w.Version != version:
-		return nil, &Error{Reason: Malformed}
+	case len(decoded) == 0 || decoded[0] != open || json.Unmarshal(decoded, &w) != nil || w.Version < after || w.Version > several:
+		return 0, &Error{Reason: Malformed}
 	case !bytes.Equal(w.Query, fingerprint(query)):
-		return nil, &Error{Reason: Foreign}
+		return 0, &Error{Reason: Foreign}
 	}
-	return w.Item, nil
+	whole(w)
+	return w.Version, nil
 }
 
 // attribute returns the value as an attribute of type t, or nil if it is of another type.

@@ -104,8 +104,8 @@ func TestCodec_AlteredAnywhere(t *testing.T) {
 			bad[i] ^= 1 << bit
 			_, err := c.Decode("q", base64.RawURLEncoding.EncodeToString(bad), attrs)
 			want := cursor.Altered
-			if i == 0 {
-				want = cursor.Malformed // the form
+			if i == 0 && bad[0] != 3 {
+				want = cursor.Malformed // the form; 3 is that of the other direction
 			}
 			require.Equal(t, want, reason(t, err), "byte %d", i)
 		}

@@ -9,7 +9,7 @@ import (
 	"encoding/binary"
 )
 
-// A sealed cursor is the byte 2, a mark of its query, a nonce, and the position encrypted by AES-256-GCM, with the bytes
+// A sealed cursor is a byte for its kind, a mark of its query, a nonce, and the position encrypted by AES-256-GCM, with the bytes
 // before the nonce as additional data. The nonce is derived from what is encrypted, so that a cursor depends only on its
 // key, query and position; docs/adr/0030 explains why that is safe.
 const (
@@ -50,30 +50,31 @@ func newSeal(secret []byte) (*seal, error) {
 // mark identifies the query of a cursor. Without the key, queries cannot be guessed from it.
 func (s *seal) mark(query string) []byte { return mac(s.marks, []byte(query))[:markSize] }
 
-func (s *seal) close(query string, position []byte) []byte {
-	head := append([]byte{sealed}, s.mark(query)...)
+func (s *seal) close(k kind, query string, position []byte) []byte {
+	head := append([]byte{sealed + byte(k)}, s.mark(query)...)
 	nonce := mac(s.nonce, head, position)[:nonceSize]
 	out := append(head[:headSize:headSize], nonce...)
 	return s.aead.Seal(out, nonce, position, head)
 }
 
-// open returns the position in a sealed cursor of the query.
-func (c Codec) open(query string, body []byte) ([]byte, error) {
-	if len(body) < headSize+nonceSize || body[0] != sealed {
-		return nil, &Error{Reason: Malformed}
+// open returns the kind of a sealed cursor of the query, and what it holds.
+func (c Codec) open(query string, body []byte) (kind, []byte, error) {
+	if len(body) < headSize+nonceSize || body[0] < sealed+byte(after) || body[0] > sealed+byte(several) {
+		return 0, nil, &Error{Reason: Malformed}
 	}
+	k := kind(body[0] - sealed)
 	head, nonce, text := body[:headSize], body[headSize:headSize+nonceSize], body[headSize+nonceSize:]
 	for _, s := range c.seals {
 		position, err := s.aead.Open(nil, nonce, text, head)
 		switch {
 		case err != nil: // of another key, or altered: they cannot be distinguished
 		case !hmac.Equal(head[1:], s.mark(query)):
-			return nil, &Error{Reason: Foreign}
+			return k, nil, &Error{Reason: Foreign}
 		default:
-			return position, nil
+			return k, position, nil
 		}
 	}
-	return nil, &Error{Reason: Altered}
+	return k, nil, &Error{Reason: Altered}
 }
 
 // mac returns the HMAC-SHA256 of parts, each preceded by its length.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -18,8 +19,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// mostKeys is the most keys that BatchGetItem takes.
-const mostKeys = 100
+// mostKeys is the most keys that BatchGetItem takes; readsAtOnce is how many batches are read concurrently.
+const (
+	mostKeys    = 100
+	readsAtOnce = 4
+)
 
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
@@ -46,9 +50,9 @@ type Wanted struct {
 	Key   item.Primary
 }
 
-// FindMany reads the items with the given keys and calls found for each, which releases them; absent items are left out. Keys
+// FindMany reads the items with the given keys and calls found for each, which releases it; absent items are left out. Keys
 // must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
-// unprocessed.
+// unprocessed. It sends up to four at the same time, and calls found for one item at a time, in no order.
 func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, found func(table string, it wire.Item)) error {
 	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
 		for _, t := range answer {
@@ -61,12 +65,16 @@ func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, f
 
 // findMany is FindMany for the items of each answer together.
 func (r *Runner) findMany(ctx context.Context, keys []Wanted, consistent bool, found func([]tableItems)) error {
-	for chunk := range slices.Chunk(keys, mostKeys) {
-		if err := r.getChunk(ctx, r.ask(chunk, consistent), consistent, found); err != nil {
-			return err
-		}
+	var mu sync.Mutex
+	one := func(answer []tableItems) {
+		mu.Lock()
+		defer mu.Unlock()
+		found(answer)
 	}
-	return nil
+	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
+	return ParallelUntilError(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
+		return r.getChunk(ctx, r.ask(ctx, chunks[i], consistent), consistent, one)
+	})
 }
 
 func releaseTables(answer []tableItems) {
@@ -86,7 +94,7 @@ type asked struct {
 }
 
 // ask groups keys as a request needs them.
-func (r *Runner) ask(keys []Wanted, consistent bool) asked {
+func (r *Runner) ask(ctx context.Context, keys []Wanted, consistent bool) asked {
 	by := make(map[string][]item.Primary, 1)
 	for _, k := range keys {
 		of, ok := by[k.Table]
@@ -96,7 +104,7 @@ func (r *Runner) ask(keys []Wanted, consistent bool) asked {
 		by[k.Table] = append(of, k.Key)
 	}
 	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: len(keys)}
-	bare := !r.SDKCodec && r.bare()
+	bare := r.bare(r.reader(ctx, consistent))
 	if !bare {
 		wanted.keys = nil
 	}
@@ -113,17 +121,20 @@ func (r *Runner) ask(keys []Wanted, consistent bool) asked {
 	return wanted
 }
 
-// bare reports whether only the SDK's own code sees the inputs of requests. Then they can lack what the library writes itself.
-func (r *Runner) bare() bool {
+// bare reports whether only the SDK's own code sees the inputs of requests that client sends. Then they can lack what the
+// library writes itself.
+func (r *Runner) bare(client Client) bool {
 	r.looked.Do(func() {
 		sdk, ok := r.Client.(*dynamodb.Client)
-		if !ok {
+		if !ok || r.SDKCodec {
 			return
 		}
-		o := sdk.Options()
-		r.isBare = len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o)
+		if o := sdk.Options(); len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o) {
+			r.isBare = sdk
+		}
 	})
-	return r.isBare
+	sdk, ok := client.(*dynamodb.Client)
+	return ok && sdk == r.isBare && sdk != nil
 }
 
 // hasElements reports whether a field of a struct of lists has an element.
@@ -145,7 +156,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		err := r.read(ctx, slices.Collect(maps.Keys(wanted.input)), func() (err error) {
 			reading = r.reading()
 			reading.call.Keys = wanted.keys
-			out, err = r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: r.capacity()}, reading.options)
+			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: r.capacity()}, reading.options)
 			return err
 		})
 		if err != nil {
@@ -221,15 +232,9 @@ const (
 // BatchWrite is one unconditional write of a batch.
 type BatchWrite struct {
 	Table string
-	Key   item.Item
+	Key   item.Item // or Put and Names
 	Put   item.Item // nil to delete the item with Key
-}
-
-func (w BatchWrite) request() types.WriteRequest {
-	if w.Put != nil {
-		return types.WriteRequest{PutRequest: &types.PutRequest{Item: w.Put}}
-	}
-	return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}}
+	Names []string  // of the key attributes in Put
 }
 
 // WriteMany writes items, which must differ and can be of several tables. It returns the indexes of writes that were not,
@@ -272,22 +277,36 @@ type batch struct {
 	err   error
 }
 
+// requestsOf returns the writes with the given indexes, by table.
+func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest {
+	requests := make(map[string][]types.WriteRequest, 1)
+	puts := make([]types.PutRequest, 0, len(left)) // together, as they are sent
+	for _, k := range left {
+		w := &writes[k]
+		of, ok := requests[w.Table]
+		if !ok {
+			of = make([]types.WriteRequest, 0, len(left))
+		}
+		if w.Put != nil {
+			puts = append(puts, types.PutRequest{Item: w.Put})
+			of = append(of, types.WriteRequest{PutRequest: &puts[len(puts)-1]})
+		} else {
+			of = append(of, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}})
+		}
+		requests[w.Table] = of
+	}
+	return requests
+}
+
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := 0; ; {
-		requests := map[string][]types.WriteRequest{}
-		for _, k := range b.left {
-			of, ok := requests[writes[k].Table]
-			if !ok {
-				of = make([]types.WriteRequest, 0, len(b.left))
-			}
-			requests[writes[k].Table] = append(of, writes[k].request())
-		}
+		requests := requestsOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // can be repeated like a read
-			var sent attempt
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.options, r.codec)
+			sent := r.attempt()
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.option()...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			return err
 		})
@@ -339,9 +358,18 @@ func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	case u.DeleteRequest != nil:
 		it = u.DeleteRequest.Key
 	}
-	key := item.Item{}
-	for name := range w.Key {
-		key[name] = it[name]
+	own := w.Key
+	if own == nil {
+		own = pick(w.Put, w.Names)
 	}
-	return layout.KeyID(key) == layout.KeyID(w.Key)
+	return layout.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == layout.KeyID(own)
+}
+
+// pick returns the attributes of it with the given names.
+func pick(it item.Item, names []string) item.Item {
+	picked := make(item.Item, len(names))
+	for _, name := range names {
+		picked[name] = it[name]
+	}
+	return picked
 }

@@ -156,26 +156,54 @@ type attempt struct {
 	cut      int        // writes that ended with an error
 	whole    bool       // a write ended without an error; it may still be in a buffer
 	answered bool       // part of an answer arrived
+
+	reading
+	rendered
+	trace httptrace.ClientTrace
+	opts  [1]func(*dynamodb.Options) // what option returns
 }
 
-// options sets the options of a single attempt: no retries by the SDK, and the hooks.
+// attempt returns the options of a single attempt.
+func (r *Runner) attempt() *attempt {
+	a := new(attempt)
+	a.reading.sdk, a.reading.at = r.SDKCodec, &r.endpoints
+	return a
+}
+
+// option returns the option of the call.
+func (a *attempt) option() []func(*dynamodb.Options) {
+	a.opts[0] = a.options
+	return a.opts[:]
+}
+
+// options sets the options of a single attempt: those of its answer, and the hooks.
 func (a *attempt) options(o *dynamodb.Options) {
-	once(o)
+	a.reading.options(o)
 	o.APIOptions = append(o.APIOptions, a.watch)
 }
 
 // watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
 // request for credentials, are not counted.
 func (a *attempt) watch(stack *middleware.Stack) error {
-	a.note(func() { a.watched = true })
-	send := func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
-		a.note(func() { a.begun = true })
-		if req, ok := in.Request.(*smithyhttp.Request); ok {
-			rewindable(req)
+	a.note(func() {
+		if !a.watched { // a client may use the options for several requests
+			a.watched = true
+			a.hook()
 		}
-		return next.HandleDeserialize(httptrace.WithClientTrace(ctx, a.hooks()), in)
+	})
+	return stack.Deserialize.Add(a, middleware.After)
+}
+
+// ID implements middleware.DeserializeMiddleware.
+func (a *attempt) ID() string { return "dynastrata.attempt" }
+
+// HandleDeserialize implements middleware.DeserializeMiddleware.
+func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	a.note(func() { a.begun = true })
+	if req, ok := in.Request.(*smithyhttp.Request); ok {
+		rewindable(req)
 	}
-	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("dynastrata.attempt", send), middleware.After)
+	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, &a.trace), in)
 }
 
 // rewindable lets net/http take another connection when a kept one was closed before anything was written. That is the most
@@ -192,8 +220,9 @@ func rewindable(req *smithyhttp.Request) {
 	}
 }
 
-func (a *attempt) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
+// hook sets the hooks, before the request is begun.
+func (a *attempt) hook() {
+	a.trace = httptrace.ClientTrace{
 		GetConn: func(string) { a.note(func() { a.asked++ }) },
 		GotConn: func(httptrace.GotConnInfo) { a.note(func() { a.got++ }) },
 		WroteRequest: func(w httptrace.WroteRequestInfo) {

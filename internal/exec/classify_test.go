@@ -82,9 +82,9 @@ func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
 // attempted sends one put and returns the class of its failure.
 func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
-	var out attempt
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
-	_, err := r.single(ctx, plan.Action{Kind: plan.Put, Table: "t", Item: it}, out.options)
+	out := r.attempt()
+	_, err := r.single(ctx, &plan.Action{Kind: plan.Put, Table: "t", Item: it}, out)
 	if err == nil {
 		return final, nil
 	}
@@ -256,7 +256,8 @@ func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
 	t.Parallel()
 	var a attempt
 	a.watched, a.begun = true, true
-	hooks := a.hooks()
+	a.hook()
+	hooks := &a.trace
 	require.False(t, a.unsent(), "no hook was called")
 	hooks.GetConn("")
 	require.True(t, a.unsent(), "no connection was had")

@@ -16,20 +16,15 @@ import (
 type reading struct {
 	call wire.Call
 	sdk  bool // the SDK reads the items
+	at   *endpoints
 }
 
-func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec} }
-
-// codec is an option of a request whose answer has no items.
-func (r *Runner) codec(o *dynamodb.Options) {
-	if !r.SDKCodec {
-		wire.Requests(o)
-	}
-}
+func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec, at: &r.endpoints} }
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	once(o)
+	a.at.options(o)
 	if !a.sdk {
 		a.call.Options(o)
 	}
@@ -47,14 +42,14 @@ func (a *reading) item(out smithy.Deserializable, typed item.Item) (wire.Item, e
 	return page.Item(0), nil
 }
 
-// image is item for the answer to a write, as attribute values. If it is lost, the write has been made all the same, so its
-// error is that of an answer that cannot be read.
-func (a *reading) image(out smithy.Deserializable, typed item.Item) (item.Item, error) {
+// image is item for the answer to a write. If it is lost, the write has been made all the same, so its error is that of an
+// answer that cannot be read.
+func (a *reading) image(out smithy.Deserializable, typed item.Item) (wire.Item, error) {
 	it, err := a.item(out, typed)
 	if err != nil {
-		return nil, &smithy.DeserializationError{Err: err}
+		return wire.Item{}, &smithy.DeserializationError{Err: err}
 	}
-	return it.Detach(), nil
+	return it, nil
 }
 
 // items is item for an answer with several.
@@ -79,7 +74,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 	err := r.read(ctx, []string{table}, func() error {
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
 		reading := r.reading()
-		out, err := r.Client.GetItem(ctx, in, reading.options)
+		out, err := r.reader(ctx, consistent).GetItem(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -124,12 +119,14 @@ func page[O output](ctx context.Context, r *Runner, table string, index *string,
 	return out, items, r.indexError(ctx, table, index, err)
 }
 
+func isTrue(b *bool) bool { return b != nil && *b }
+
 // QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
 // another request and returns an *IndexError.
 func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, []wire.Item, error) {
 	in.ReturnConsumedCapacity = r.capacity()
 	return page(ctx, r, *in.TableName, in.IndexName, func(a *reading) (*dynamodb.QueryOutput, []item.Item, *types.ConsumedCapacity, error) {
-		out, err := r.Client.Query(ctx, in, a.options)
+		out, err := r.reader(ctx, isTrue(in.ConsistentRead)).Query(ctx, in, a.options)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -154,7 +151,7 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (*dynamo
 		in.ReturnConsumedCapacity = r.capacity()
 	}
 	return page(ctx, r, *in.TableName, in.IndexName, func(a *reading) (*dynamodb.ScanOutput, []item.Item, *types.ConsumedCapacity, error) {
-		out, err := r.Client.Scan(ctx, in, a.options)
+		out, err := r.reader(ctx, isTrue(in.ConsistentRead)).Scan(ctx, in, a.options)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -176,6 +173,9 @@ func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.Sc
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
 // them.
 func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, error) {
+	if err := r.transactions(); err != nil {
+		return nil, err
+	}
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
 	tables := make([]string, len(keys))
 	for i := range keys {

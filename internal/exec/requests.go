@@ -25,70 +25,91 @@ var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, 
 
 const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 
-func text(s string) *string {
-	if s == "" {
+// text returns s as a member of a request: nil if it is empty.
+func text(s *string) *string {
+	if *s == "" {
 		return nil
 	}
-	return &s
+	return s
+}
+
+// rendered is what an action is in a request.
+type rendered struct {
+	condition, update string
+	names             map[string]string
+	values            item.Item
+}
+
+func (e *rendered) render(a *plan.Action) {
+	w := expr.Renderer{Room: len(a.Changes) + 1}
+	e.condition, e.update = w.Cond(a.Cond), w.Update(a.Changes)
+	e.names, e.values = w.Names, w.Values
 }
 
 // single sends one action as a plain call and returns the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a plan.Action, opts func(*dynamodb.Options)) (item.Item, error) {
-	meter := meterOf(ctx)
-	var e expr.Renderer
-	cond := text(e.Cond(a.Cond))
+func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (plan.Returned, error) {
+	meter, e := meterOf(ctx), &sent.rendered
+	e.render(a)
+	cond := text(&e.condition)
 	switch a.Kind {
 	case plan.Put:
 		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
-			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts, r.codec)
+		}, sent.option()...)
 		if err != nil {
-			return nil, err
+			return plan.Returned{}, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return nil, nil
+		return plan.Returned{}, nil
 	case plan.Update:
-		update := text(e.Update(a.Changes))
-		reading := r.reading()
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond,
-			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values,
+			TableName: &a.Table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts, reading.options)
+		}, sent.option()...)
 		if err != nil {
-			return nil, err
+			return plan.Returned{}, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		image, err := reading.image(out, out.Attributes)
-		if len(image) == 0 {
-			return nil, err // an item always has attributes; some emulators return an empty map for a new one
+		image, err := sent.image(out, out.Attributes)
+		switch {
+		case err != nil:
+			return plan.Returned{}, err
+		case image.Len() == 0: // an item always has attributes; some emulators return an empty map for a new one
+			image.Release()
+			return plan.Returned{}, err
+		case a.Undecoded:
+			return plan.Returned{Undecoded: image}, nil
 		}
-		return image, nil
+		return plan.Returned{Image: image.Detach()}, nil
 	default:
-		reading := r.reading()
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
-			ExpressionAttributeNames: e.Names, ExpressionAttributeValues: e.Values, ReturnValues: returns[a.Returns],
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
-		}, opts, reading.options)
+		}, sent.option()...)
 		if err != nil {
-			return nil, err
+			return plan.Returned{}, err
 		}
 		meter.writes(out.ConsumedCapacity)
-		return reading.image(out, out.Attributes)
+		image, err := sent.image(out, out.Attributes)
+		return plan.Returned{Image: image.Detach()}, err
 	}
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, opts func(*dynamodb.Options)) error {
-	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity()}
-	for i := range actions {
-		in.TransactItems = append(in.TransactItems, transactItem(&actions[i]))
+func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, sent *attempt) error {
+	in := &dynamodb.TransactWriteItemsInput{
+		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity(),
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, opts, r.codec)
+	all := make([]rendered, len(actions))
+	for i := range actions {
+		in.TransactItems[i] = transactItem(&actions[i], &all[i])
+	}
+	out, err := r.Client.TransactWriteItems(ctx, in, sent.option()...)
 	if err != nil {
 		return err
 	}
@@ -98,30 +119,29 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	return nil
 }
 
-func transactItem(a *plan.Action) types.TransactWriteItem {
-	var e expr.Renderer
-	cond := text(e.Cond(a.Cond))
+func transactItem(a *plan.Action, e *rendered) types.TransactWriteItem {
+	e.render(a)
+	cond := text(&e.condition)
 	switch a.Kind {
 	case plan.Put:
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: &a.Table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
-			ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+			TableName: &a.Table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case plan.Update:
-		update := text(e.Update(a.Changes))
 		return types.TransactWriteItem{Update: &types.Update{
-			TableName: &a.Table, Key: a.Key, UpdateExpression: update, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
-			ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+			TableName: &a.Table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case plan.Delete:
 		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
-			ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+			TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	}
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.Names,
-		ExpressionAttributeValues: e.Values, ReturnValuesOnConditionCheckFailure: onFailure,
+		TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 	}}
 }
 

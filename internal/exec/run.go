@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -24,7 +25,11 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 		if err != nil {
 			return err
 		}
-		if in.Past = past; !past.CopyMissing || past.Version == before {
+		if in.Past = past; layout.Live(op.Schema, past.Current, in.Now) {
+			in.Image = past.Current
+			return nil
+		}
+		if !past.CopyMissing || past.Version == before {
 			return nil
 		}
 		before = past.Version
@@ -43,10 +48,15 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
 	}
+	if op.Exact {
+		if err := r.transactions(); err != nil {
+			return plan.Result{}, err
+		}
+	}
 	var last error
 	var hints []any
 	for round := 0; round < r.MaxAttempts; round++ {
-		in := r.now()
+		in := r.input(op, r.Clock().UTC())
 		in.Hints = hints
 		step, err := r.plan(ctx, op, in, round == 0)
 		if round == 0 && unproven(op, step, err) {
@@ -88,7 +98,8 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		return result, nil, err
 	}
 	for {
-		got, err := r.send(ctx, alone(step), delivery{op.Exact, op.SoleWriter})
+		how := delivery{op.Exact, op.SoleWriter}
+		got, err := r.send(ctx, alone(step, how), how)
 		if err != nil {
 			return plan.Result{}, nil, err
 		}
@@ -104,6 +115,9 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		if got.failures == nil {
 			result, err := step.Done(got.returned)
 			return result, nil, err
+		}
+		if got.ambiguous && op.Unsure != nil {
+			op.Unsure()
 		}
 		v := resolution(step, got.failures)
 		certain := !got.ambiguous || op.SoleWriter
@@ -155,8 +169,13 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	return err
 }
 
-func (r *Runner) now() plan.Input {
-	return plan.Input{Now: r.Clock().UTC(), WriteID: r.NewID()}
+// input returns what a plan of op is made from, before anything is read.
+func (r *Runner) input(op *plan.Op, now time.Time) plan.Input {
+	in := plan.Input{Now: now}
+	if op.Schema == nil || plan.StoresID(op.Schema) {
+		in.WriteID = r.NewID()
+	}
+	return in
 }
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image.
@@ -184,19 +203,23 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 	}
 	if op.Past && !layout.Live(op.Schema, in.Image, in.Now) {
-		if err := r.lookBack(ctx, op, &in); err != nil {
+		back := in // on the heap, as few plans need
+		if err := r.lookBack(ctx, op, &back); err != nil {
 			return plan.Step{}, err
 		}
-		if in.Past.Copy != nil && !op.Read { // a refusal: the item itself shows whether it is deleted or exists
+		in = back
+		if in.Past.Copy != nil && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
 			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 				return plan.Step{}, err
 			}
 		}
 	}
 	if op.Prepare != nil {
-		if err := op.Prepare(ctx, r, &in); err != nil {
+		prepared := in
+		if err := op.Prepare(ctx, r, &prepared); err != nil {
 			return plan.Step{}, err
 		}
+		in = prepared
 	}
 	return op.Plan(in)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -86,18 +87,22 @@ var ErrNoClient = entitytype.ErrNoClient
 
 // Runner sends requests for one database.
 type Runner struct {
-	Client      Client
-	MaxAttempts int // requests for one body, and rounds of planning
-	Clock       func() time.Time
-	NewID       func() string
-	Observe     func(context.Context, Report) // may be nil
-	Pause       func(ctx context.Context, attempt int) error
-	SDKCodec    bool          // the SDK reads the items of answers
-	TokenLife   time.Duration // how long a transaction is repeated under one token; 0 for longestToken
+	Client         Client
+	ReadClient     Client // of eventually consistent reads; nil for Client
+	MaxAttempts    int    // requests for one body, and rounds of planning
+	Clock          func() time.Time
+	NewID          func() string
+	Observe        func(context.Context, Report) // may be nil
+	Pause          func(ctx context.Context, attempt int) error
+	NoTransactions bool // the tables have none: they are refused
 
-	looked sync.Once
-	isBare bool        // see bare
-	shows  atomic.Bool // a refusal had the item that caused it, so the client does not hide items
+	SDKCodec  bool          // the SDK reads the items of answers
+	TokenLife time.Duration // how long a transaction is repeated under one token; 0 for longestToken
+
+	endpoints endpoints
+	looked    sync.Once
+	isBare    *dynamodb.Client // Client, if bare is true of it
+	shows     atomic.Bool      // a refusal had the item that caused it, so the client does not hide items
 }
 
 type meterKey struct{}
@@ -189,23 +194,4 @@ func (r *Runner) tokenLife() time.Duration {
 		return r.TokenLife
 	}
 	return longestToken
-}
-
-// Parallel runs f(0) … f(n-1), at most width at a time, and waits for all of them. The last one runs on the caller's
-// goroutine, whose stack has grown already: a single request needs no other.
-func Parallel(n, width int, f func(int)) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	slots := make(chan struct{}, width)
-	for i := range n {
-		slots <- struct{}{}
-		if i == n-1 {
-			f(i)
-			return
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
 }

@@ -28,10 +28,14 @@ type body struct {
 	parts   []int   // how many actions of steps each of actions contains
 }
 
-// alone returns the body of one step.
-func alone(step plan.Step) body {
+// alone returns the body of one step. A lone action that is not part of a transaction needs no more than itself.
+func alone(step plan.Step, how delivery) body {
 	if len(step.Actions) == 1 {
-		return body{steps: []plan.Step{step}, actions: step.Actions}
+		b := body{actions: step.Actions}
+		if !how.plain(b.actions) {
+			b.steps = []plan.Step{step}
+		}
+		return b
 	}
 	b, _ := newBody([]plan.Step{step})
 	return b
@@ -39,27 +43,34 @@ func alone(step plan.Step) body {
 
 // newBody merges the actions of steps. If that is impossible, clash has the indexes of the two steps.
 func newBody(steps []plan.Step) (b body, clash []int) {
-	type place struct{ action, step int }
-	b.steps, b.at = steps, make([][]int, len(steps))
-	places := map[string]place{}
-	for i, s := range steps {
-		b.at[i] = make([]int, len(s.Actions))
-		for j, a := range s.Actions {
-			id := a.Table + " " + layout.KeyID(a.Key)
-			p, taken := places[id]
-			if !taken {
-				p = place{len(b.actions), i}
-				places[id] = p
-				b.actions, b.parts = append(b.actions, a), append(b.parts, 0)
+	n := 0
+	for i := range steps {
+		n += len(steps[i].Actions)
+	}
+	type place struct {
+		table, key string
+		step       int
+	}
+	places, at := make([]place, 0, n), make([]int, n) // few enough to search
+	b.steps, b.at, b.actions, b.parts = steps, make([][]int, len(steps)), make([]plan.Action, 0, n), make([]int, 0, n)
+	for i := range steps {
+		own := steps[i].Actions
+		b.at[i], at = at[:len(own):len(own)], at[len(own):]
+		for j := range own {
+			a, key := &own[j], layout.KeyID(own[j].Key)
+			k := slices.IndexFunc(places, func(p place) bool { return p.key == key && p.table == a.Table })
+			if k < 0 {
+				k = len(b.actions)
+				places, b.actions, b.parts = append(places, place{a.Table, key, i}), append(b.actions, *a), append(b.parts, 0)
 			} else {
-				merged, ok := plan.Merge(b.actions[p.action], a)
+				merged, ok := plan.Merge(b.actions[k], *a)
 				if !ok {
-					return body{}, []int{p.step, i}
+					return body{}, []int{places[k].step, i}
 				}
-				b.actions[p.action] = merged
+				b.actions[k] = merged
 			}
-			b.at[i][j] = p.action
-			b.parts[p.action]++
+			b.at[i][j] = k
+			b.parts[k]++
 		}
 	}
 	return b, nil
@@ -151,13 +162,21 @@ type delivery struct {
 	idempotent bool // a single action may be repeated, whatever its guard
 }
 
+// plain reports whether actions are sent as a plain request.
+func (how delivery) plain(actions []plan.Action) bool {
+	return len(actions) == 1 && actions[0].Kind != plan.Check && !how.exact
+}
+
 // send sends a body until its outcome is definite, as far as repetition does no harm.
 func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error) {
 	if r.Client == nil {
 		return answer{}, ErrNoClient
 	}
-	if len(b.actions) == 1 && b.actions[0].Kind != plan.Check && !how.exact {
-		return r.sendSingle(ctx, b.actions[0], how.idempotent)
+	if how.plain(b.actions) {
+		return r.sendSingle(ctx, &b.actions[0], how.idempotent)
+	}
+	if err := r.transactions(); err != nil {
+		return answer{}, err
 	}
 	return r.sendTransaction(ctx, b, r.NewID())
 }
@@ -165,7 +184,7 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 // sendSingle sends a single action. After a lost answer it repeats the action only if its guard lets at most one of the
 // first attempt and another write pass: under any other guard, a repetition could undo later writes. The write id shows who
 // wrote the item.
-func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool) (answer, error) {
+func (r *Runner) sendSingle(ctx context.Context, a *plan.Action, idempotent bool) (answer, error) {
 	ambiguous := false
 	fail := func(err error) (answer, error) {
 		if ambiguous {
@@ -178,17 +197,17 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		var out attempt
-		image, err := r.single(ctx, a, out.options)
+		out := r.attempt()
+		returned, err := r.single(ctx, a, out)
 		if err == nil {
-			return answer{returned: plan.Returned{Image: image}}, nil
+			return answer{returned: returned}, nil
 		}
 		switch out.classify(ctx, err) {
 		case refused:
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
 			f := []plan.Failure{{Code: conditionFailed, Image: failed.Item}}
-			return r.settle(ctx, []plan.Action{a}, f, err, ambiguous, untouched)
+			return r.settle(ctx, []plan.Action{*a}, f, err, ambiguous, untouched)
 		case unknown:
 			ambiguous = true
 			if a.Pin.Op == expr.None && !idempotent {
@@ -208,7 +227,7 @@ func (r *Runner) sendSingle(ctx context.Context, a plan.Action, idempotent bool)
 
 // prove ends the delivery of an action that may have been applied. If the item has its write id, it was. Otherwise nothing
 // is proven: another write may have followed, or the request may still be on its way.
-func (r *Runner) prove(ctx context.Context, a plan.Action, lost error) (answer, error) {
+func (r *Runner) prove(ctx context.Context, a *plan.Action, lost error) (answer, error) {
 	if a.WriteID == "" {
 		return answer{}, &plan.Ambiguous{Err: lost}
 	}
@@ -238,8 +257,8 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 			return fail(err)
 		}
 		meterOf(ctx).request()
-		var out attempt
-		err := r.together(ctx, b.actions, token, out.options)
+		out := r.attempt()
+		err := r.together(ctx, b.actions, token, out)
 		if err == nil {
 			return answer{}, nil
 		}
@@ -351,9 +370,9 @@ func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []p
 // condition that it is absent, which changes nothing and is refused with the item.
 func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err error) {
 	key := slices.Sorted(maps.Keys(a.Key))[0]
-	remove := plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
+	remove := &plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
 	err = r.read(ctx, []string{a.Table}, func() error {
-		_, err := r.single(ctx, remove, once)
+		_, err := r.single(ctx, remove, r.attempt())
 		var failed *types.ConditionalCheckFailedException
 		if !errors.As(err, &failed) {
 			return err

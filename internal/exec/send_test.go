@@ -66,7 +66,7 @@ func stepOf(n int, whole bool) body {
 		key := item.Item{"pk": item.N(strconv.Itoa(i))}
 		step.Actions = append(step.Actions, plan.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
-	return alone(step)
+	return alone(step, delivery{exact: true})
 }
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"
@@ -240,10 +240,10 @@ func TestRunner_LeavesRequestsToTheSDKOnlyIfAsked(t *testing.T) {
 		c := &optionsSeen{}
 		r := &Runner{Client: c, MaxAttempts: 1, SDKCodec: sdk}
 		for _, kind := range []plan.ActionKind{plan.Put, plan.Update, plan.Delete} {
-			_, err := r.single(t.Context(), plan.Action{Kind: kind, Table: "t"}, once)
+			_, err := r.single(t.Context(), &plan.Action{Kind: kind, Table: "t"}, r.attempt())
 			require.NoError(t, err)
 		}
-		require.NoError(t, r.together(t.Context(), []plan.Action{{Kind: plan.Put, Table: "t"}}, "token", once))
+		require.NoError(t, r.together(t.Context(), []plan.Action{{Kind: plan.Put, Table: "t"}}, "token", r.attempt()))
 		_, err := r.WriteMany(t.Context(), []BatchWrite{{Table: "t", Key: item.Item{"pk": item.S("a")}}})
 		require.NoError(t, err)
 		require.Len(t, c.protocols, 5)

@@ -32,6 +32,9 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
 	}
+	if err := r.transactions(); err != nil {
+		return nil, nil, err
+	}
 	var last []OpFailure
 	hints := make([][]any, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
@@ -87,15 +90,12 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 
 // planAll reads what the ops need, in parallel, and plans them with one reading of the clock.
 func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]any, first bool) ([]plan.Step, []OpFailure, error) {
-	now := r.now()
+	now := r.Clock().UTC()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
 	inputs := make([]plan.Input, len(ops))
 	for i := range ops {
-		inputs[i] = now
+		inputs[i] = r.input(ops[i], now)
 		inputs[i].Joined, inputs[i].Hints = true, hints[i]
-		if i > 0 {
-			inputs[i].WriteID = r.NewID()
-		}
 	}
 	planOne := func(i int) {
 		if steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first); first && unproven(ops[i], steps[i], errs[i]) {
@@ -177,18 +177,26 @@ func resolve(ops []*plan.Op, b body, got answer, hints [][]any) (failed []OpFail
 // sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
 // distinct items.
 func sameItem(ops []*plan.Op) (items, at int, err error) {
-	writers, seen := map[string]*plan.Op{}, map[string]bool{}
+	type place struct {
+		table, key string
+		writer     *plan.Op // the last one; nil: the item is only checked
+	}
+	places := make([]place, 0, len(ops)) // few enough to search
 	for i, op := range ops {
-		id := op.Table + " " + layout.KeyID(op.Key)
-		seen[id] = true
-		if other := writers[id]; other != nil && !plan.Mergeable(other, op) {
-			return len(seen), i, clashed(other, op)
+		key := layout.KeyID(op.Key)
+		k := slices.IndexFunc(places, func(p place) bool { return p.key == key && p.table == op.Table })
+		if k < 0 {
+			k = len(places)
+			places = append(places, place{table: op.Table, key: key})
+		}
+		if other := places[k].writer; other != nil && !plan.Mergeable(other, op) {
+			return len(places), i, clashed(other, op)
 		}
 		if !op.Checks {
-			writers[id] = op
+			places[k].writer = op
 		}
 	}
-	return len(seen), 0, nil
+	return len(places), 0, nil
 }
 
 func withinLimits(ops []*plan.Op, b body) error {
@@ -214,6 +222,9 @@ func tooMany(ops, actions int) error {
 func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
 	if failed, err := refusable(ops); failed != nil || err != nil {
 		return nil, failed, err
+	}
+	if err := r.transactions(); err != nil {
+		return nil, nil, err
 	}
 	for i, op := range ops {
 		if op.Reads() {

@@ -92,17 +92,23 @@ func All(conds ...Cond) Cond { return combine(And, conds) }
 func Any(conds ...Cond) Cond { return combine(Or, conds) }
 
 func combine(op Op, conds []Cond) Cond {
-	var kept []Cond
+	n, last := 0, 0
+	for i := range conds {
+		if conds[i].Op != None {
+			n, last = n+1, i
+		}
+	}
+	switch n {
+	case 0:
+		return Cond{}
+	case 1:
+		return conds[last]
+	}
+	kept := make([]Cond, 0, n)
 	for _, c := range conds {
 		if c.Op != None {
 			kept = append(kept, c)
 		}
-	}
-	switch len(kept) {
-	case 0:
-		return Cond{}
-	case 1:
-		return kept[0]
 	}
 	return Cond{Op: op, Conds: kept}
 }

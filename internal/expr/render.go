@@ -11,7 +11,9 @@ import (
 // Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
 // placeholder, so reserved words and odd characters never matter.
 type Renderer struct {
-	names  []string          // attributes, in the order of their placeholders
+	Room   int               // how many names and values to expect; 0 if that is unknown
+	first  string            // the attribute of the first placeholder
+	others []string          // those of the others, in order
 	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
 	Values map[string]types.AttributeValue
 	print  func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
@@ -196,15 +198,22 @@ func (r *Renderer) name(attribute string) string {
 	if r.print != nil {
 		return attribute
 	}
-	if i := slices.Index(r.names, attribute); i >= 0 {
-		return placeholder('#', i)
-	}
 	if r.Names == nil {
-		r.Names = map[string]string{}
+		r.Names, r.first = make(map[string]string, r.Room), attribute
+		if r.Room > 1 {
+			r.others = make([]string, 0, r.Room-1)
+		}
+		r.Names[placeholder('#', 0)] = attribute
 	}
-	n := placeholder('#', len(r.names))
-	r.names, r.Names[n] = append(r.names, attribute), attribute
-	return n
+	if attribute == r.first {
+		return placeholder('#', 0)
+	}
+	i := slices.Index(r.others, attribute)
+	if i < 0 {
+		i, r.others = len(r.others), append(r.others, attribute)
+		r.Names[placeholder('#', i+1)] = attribute
+	}
+	return placeholder('#', i+1)
 }
 
 func (r *Renderer) value(p Path, av types.AttributeValue) string {
@@ -220,7 +229,7 @@ func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 		return r.print(about, av)
 	}
 	if r.Values == nil {
-		r.Values = map[string]types.AttributeValue{}
+		r.Values = make(map[string]types.AttributeValue, r.Room)
 	}
 	v := placeholder(':', len(r.Values))
 	r.Values[v] = av

@@ -72,7 +72,10 @@ func (c *Codec) Loose() *Codec {
 }
 
 // Encode returns the field's value fv as an attribute value, or nil if it is to be absent.
-func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
+func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) { return f.encode(fv, nil) }
+
+// encode is Encode in the memory of a.
+func (f *TimeField) encode(fv reflect.Value, a *values) (types.AttributeValue, error) {
 	for fv.Kind() == reflect.Pointer {
 		if fv.IsNil() {
 			if f.OmitEmpty {
@@ -89,11 +92,14 @@ func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	if f.Exact && !f.Format.Exact(t) {
 		return nil, &FieldError{f.Attr, fmt.Sprintf("the time is finer than the attribute's format %s; give it as t.Truncate(%s)", f.Format, f.Format.UnitName())}
 	}
-	av, err := f.Format.Value(t)
-	if err != nil {
+	text, err := f.Format.Format(t)
+	switch {
+	case err != nil:
 		return nil, &FieldError{f.Attr, err.Error()}
+	case f.Format.Text():
+		return a.text(text), nil
 	}
-	return av, nil
+	return a.number(text), nil
 }
 
 // decodeMap is Decode by attributevalue.

@@ -49,20 +49,41 @@ func ownEncoding(t reflect.Type) bool {
 type values struct {
 	texts   []types.AttributeValueMemberS
 	numbers []types.AttributeValueMemberN
+	likely  room
 }
 
-// Texts and numbers that are allocated together.
-const (
-	textsTogether   = 8
-	numbersTogether = 4
-)
+// room is how many texts and numbers an item is likely to have.
+type room struct{ texts, numbers int }
+
+// roomOf counts the fields of a struct that are texts, times and numbers. A list counts as a few of its elements.
+func roomOf(fields []field) (r room) {
+	for i := range fields {
+		f, n := &fields[i], 1
+		t := indirect(f.typ)
+		if f.form == asList {
+			t, n = indirect(t.Elem()), 3
+		}
+		switch k := t.Kind(); {
+		case f.form != asPlain && f.form != asList && !f.time, k == reflect.Bool, k == reflect.Slice:
+		case f.time, k == reflect.String:
+			r.texts += n
+		default:
+			r.numbers += n
+		}
+	}
+	return r
+}
+
+// atLeast is the fewest texts or numbers that are allocated together.
+const atLeast = 4
 
 func (a *values) text(s string) types.AttributeValue {
 	if a == nil {
 		return S(s)
 	}
 	if len(a.texts) == 0 {
-		a.texts = make([]types.AttributeValueMemberS, textsTogether)
+		a.texts = make([]types.AttributeValueMemberS, max(a.likely.texts, atLeast))
+		a.likely.texts = 0
 	}
 	av := &a.texts[0]
 	a.texts, av.Value = a.texts[1:], s
@@ -74,7 +95,8 @@ func (a *values) number(text string) types.AttributeValue {
 		return N(text)
 	}
 	if len(a.numbers) == 0 {
-		a.numbers = make([]types.AttributeValueMemberN, numbersTogether)
+		a.numbers = make([]types.AttributeValueMemberN, max(a.likely.numbers, atLeast))
+		a.likely.numbers = 0
 	}
 	av := &a.numbers[0]
 	a.numbers, av.Value = a.numbers[1:], text
@@ -287,10 +309,10 @@ func (c *Codec) marshalMap(v reflect.Value) (Item, error) {
 	return attributevalue.MarshalMapWithOptions(v.Addr().Interface(), c.encoder)
 }
 
-// encodeFields encodes the fields of v, except those that the codec encodes itself.
-func (c *Codec) encodeFields(v reflect.Value, fields []field) (Item, error) {
-	it := make(Item, len(fields)+4) // room for keys and hidden attributes
-	var together values
+// encodeFields encodes the fields of v, except those that the codec encodes itself. suspect reports that a value may not be
+// storable.
+func (c *Codec) encodeFields(v reflect.Value, fields []field, a *values) (it Item, suspect bool, err error) {
+	it = make(Item, len(fields)+4) // room for keys and hidden attributes
 	for i := range fields {
 		f := &fields[i]
 		if f.time && slices.ContainsFunc(c.Times, func(t TimeField) bool { return t.Attr == f.attr }) || len(c.Texts) > 0 && c.textField(f.attr) != nil {
@@ -300,20 +322,22 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field) (Item, error) {
 		if !ok {
 			continue
 		}
-		av, err := f.encode(c, fv, &together)
+		av, err := f.encode(c, fv, a)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, false, err
 		case av != nil:
 			it[f.attr] = av
+			suspect = suspect || unstorable(av) != ""
 		}
 	}
-	return it, nil
+	return it, suspect, nil
 }
 
 // Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
 func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
-	facts := factsOf(v.Type())
+	facts, suspect := factsOf(v.Type()), true
+	together := values{likely: facts.room}
 	if facts.needs().check || len(facts.fields) != len(facts.attrs) {
 		p := reflect.New(v.Type()) // so that methods with pointer receivers are called
 		p.Elem().Set(v)
@@ -322,7 +346,7 @@ func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
 		}
 		it, err = c.marshalMap(p.Elem())
 	} else {
-		it, err = c.encodeFields(v, facts.fields)
+		it, suspect, err = c.encodeFields(v, facts.fields, &together)
 	}
 	if err != nil {
 		return nil, err
@@ -346,7 +370,7 @@ func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
 		if !ok {
 			continue
 		}
-		av, err := f.Encode(fv)
+		av, err := f.encode(fv, &together)
 		switch {
 		case err != nil:
 			return nil, err
@@ -356,5 +380,8 @@ func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
 			it[f.Attr] = av
 		}
 	}
-	return it, CheckStorable(it)
+	if suspect {
+		return it, CheckStorable(it) // which finds the first by name
+	}
+	return it, nil
 }

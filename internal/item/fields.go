@@ -39,6 +39,7 @@ type facts struct {
 	attrs  map[string]field // by attribute; the outermost field of a name counts
 	opaque bool
 	plain  bool // isPlain
+	room   room
 	needs  func() needs
 }
 
@@ -58,6 +59,7 @@ func factsOf(t reflect.Type) *facts {
 	f := &facts{needs: sync.OnceValue(func() needs { return needsOf(t) })}
 	if t.Kind() == reflect.Struct {
 		f.list(t)
+		f.room = roomOf(f.fields)
 	}
 	f.plain = isPlain(t)
 	stored, _ := factsByType.LoadOrStore(t, f)
@@ -179,12 +181,15 @@ func isTime(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.Conver
 
 // Flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
 func Flattened(f reflect.StructField) reflect.Type {
+	if !f.Anonymous {
+		return nil
+	}
 	inner := f.Type
 	if inner.Kind() == reflect.Pointer {
 		inner = inner.Elem()
 	}
 	name, _ := avTag(f)
-	if !f.Anonymous || name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
+	if name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
 		return nil
 	}
 	return inner
@@ -205,6 +210,9 @@ func indirect(t reflect.Type) reflect.Type {
 
 // fieldByIndex is FieldByIndex, but returns false for a field behind a nil embedded pointer.
 func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
+	if len(index) == 1 {
+		return v.Field(index[0]), true
+	}
 	fv, err := v.FieldByIndexErr(index)
 	return fv, err == nil
 }

@@ -2,6 +2,7 @@ package key_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 var formats = []key.TimeFormat{key.Nano, key.Micro, key.Milli, key.Second, key.Unix, key.UnixMilli}
@@ -175,4 +177,25 @@ func TestTimeTextSorts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, a, back)
 	})
+}
+
+func TestTimeFormat_TextsAreThoseOfTimeFormat(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(testsize.Seed(t), 1))
+	layouts := map[key.TimeFormat]string{
+		key.Nano: "2006-01-02T15:04:05.000000000Z", key.Micro: "2006-01-02T15:04:05.000000Z", key.Milli: "2006-01-02T15:04:05.000Z", key.Second: "2006-01-02T15:04:05Z",
+	}
+	first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	times := []time.Time{first, last, {}, time.Unix(0, -1), time.Unix(0, 0)}
+	for range testsize.Pick(2000, 1_000_000) {
+		at := time.Unix(first.Unix()+r.Int64N(last.Unix()-first.Unix()), r.Int64N(1e9))
+		times = append(times, at.In(time.FixedZone("", r.IntN(86_400)-43_200)))
+	}
+	for _, at := range times {
+		for f, layout := range layouts {
+			text, err := f.Format(at)
+			require.NoError(t, err)
+			require.Equal(t, at.UTC().Format(layout), text)
+		}
+	}
 }

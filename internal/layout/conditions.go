@@ -11,9 +11,17 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
+// keyPath is the path of the partition key.
+func keyPath(s *schema.Schema) expr.Path {
+	if s.PK.Native != nil {
+		return s.PK.Native[0].Path
+	}
+	return expr.Attr(s.PK.Attr)
+}
+
 // Present holds if there is an item with the key, expired or not.
 func Present(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Exists, expr.Attr(s.PK.Attribute()))
+	return expr.Compare(expr.Exists, keyPath(s))
 }
 
 // Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
@@ -38,7 +46,7 @@ func PresentUnexpired(s *schema.Schema, now time.Time) expr.Cond {
 
 // Absent holds if there is no item with the key, expired or not.
 func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, expr.Attr(s.PK.Attribute()))
+	return expr.Compare(expr.NotExists, keyPath(s))
 }
 
 // AbsentOrExpired is the negation of PresentUnexpired.
@@ -67,6 +75,15 @@ func Expired(s *schema.Schema, it item.Item, now time.Time) bool {
 // Live reports whether it exists and has not expired.
 func Live(s *schema.Schema, it item.Item, now time.Time) bool {
 	return it != nil && !(s.Expires && Expired(s, it, now))
+}
+
+// End returns when an item or sentinel of an entity whose items expire does so: its TTL attribute, nil if it lives
+// forever. It is nil for other entities.
+func End(s *schema.Schema, it item.Item) types.AttributeValue {
+	if n, ok := it[s.Options.TTL].(*types.AttributeValueMemberN); ok && s.Expires {
+		return n
+	}
+	return nil
 }
 
 // OwnedBy holds if a sentinel belongs to the item with the primary key.

@@ -92,6 +92,21 @@ func RelatedItem(s *schema.Schema, it item.Item, suffix, kind string) item.Item 
 	return out
 }
 
+// State returns the state of an item that a stored item holds. A snapshot of an item that expires has a time to live of
+// its own, and the expiry of its state in another attribute; State puts that back. It returns any other item as it is.
+func State(s *schema.Schema, it item.Item) item.Item {
+	if !s.Expires || !item.Equal(it[schema.KindAttr], item.S(SnapshotKind)) {
+		return it
+	}
+	out := item.Clone(it)
+	delete(out, s.Options.TTL)
+	if end, ok := out[schema.EndsAttr]; ok {
+		out[s.Options.TTL] = end
+	}
+	delete(out, schema.EndsAttr)
+	return out
+}
+
 // DeletedAttr returns the name and format of the attribute that holds the time of deletion.
 func DeletedAttr(s *schema.Schema) (string, key.TimeFormat) {
 	if a := s.DeletedAt; a != nil {

@@ -223,6 +223,18 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err = byToken.Query(badge{Token: "x"}).Page(c.ctx, "")
 		return err
 	},
+	"EDD-9167": func(t *testing.T, c calls) error {
+		db, err := entity.Open(nil, entity.Config{Table: "t", MultiRegion: entity.MRSC})
+		require.NoError(t, err)
+		return db.Transact(c.ctx, entity.Must(entity.New[model](db)).Op().Create(model{Maker: "m", Year: 2024}))
+	},
+	"EDD-9165": func(_ *testing.T, c calls) error {
+		return collect(c, c.employees.Query(employee{EmployeeID: "e-1"}, entity.Hydrate()))
+	},
+	"EDD-9166": func(_ *testing.T, c calls) error {
+		byDepartment := entity.Must(c.employees.Index("byDepartment"))
+		return collect(c, byDepartment.QueryAny([]employee{{Department: "d1"}, {Department: "d1"}}))
+	},
 	"EDD-9150": func(t *testing.T, c calls) error {
 		_, _, err := c.view(t).Get(c.ctx, "r-1", timeline.AsOf(time.Unix(1, 0)))
 		return err

@@ -31,7 +31,7 @@ var internals = map[string][]string{
 	},
 	"internal/plan": {
 		"entitytype", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
-		"internal/tag",
+		"internal/tag", "internal/wire",
 	},
 	"internal/cursor": {"entitytype", "internal/bind", "internal/item", "internal/schema", "internal/tag"},
 	"internal/exec": {

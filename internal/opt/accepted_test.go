@@ -27,7 +27,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]}, {"Verify", is[unique.VerifyOption]},
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
 		{"Put", is[entity.WriteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
-		{"New", is[entity.StoreOption]},
+		{"New", is[entity.StoreOption]}, {"CreateTables", is[entity.TablesOption]},
 	}
 	text := &entity.Fields[note]().Text
 	for _, c := range []struct {
@@ -42,9 +42,11 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Limit", entity.Limit(1), "Query Scan History.List Deleted.List"},
 		{"MaxEvaluated", entity.MaxEvaluated(1), "Query Scan Deleted.List"},
 		{"MaxRequests", entity.MaxRequests(1), "Query Scan Deleted.List"},
+		{"Hydrate", entity.Hydrate(), "Query Scan"},
 		{"Desc", entity.Desc(), "Query History.List"},
 		{"a condition", entity.Eq(text, ""), "Query History.List"},
 		{"Segments", entity.Segments(2), "Scan Verify"},
+		{"Segment", entity.Segment(0, 2), "Scan"},
 		{"OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"},
 		{"WithCurrent", versioned.WithCurrent(), "History.List"},
 		{"If", entity.If(entity.Eq(text, "")), "Append Create Restore Put Update"},
@@ -56,6 +58,8 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Set", entity.Set(text, ""), "Update"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
+		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
+		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},
 		{"Named", entity.Named("Note"), "New"},
 		{"After", lifecycle.After(time.Hour), "New"},
 		{"NoExpiry", lifecycle.NoExpiry(), "New"},

@@ -50,6 +50,7 @@ type (
 	// Bounded is for reads of many items whose requests can be bounded.
 	Bounded struct {
 		Select
+		Hydrate  bool // read whole items by the entries of an index
 		Evaluate *int // maximum number of evaluated items
 		Requests *int // maximum number of requests
 	}
@@ -130,6 +131,12 @@ type (
 		Mistakes
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
 	}
+	// Tables is for the creation of tables.
+	Tables struct {
+		Mistakes
+		AddIndexes bool                // add missing global indexes to existing tables
+		Building   func(IndexProgress) // called while an index is built; nil: not reported
+	}
 )
 
 // Store is for the declaration of a store.
@@ -163,6 +170,7 @@ type (
 	BatchOption   interface{ batch(*Batch) }
 	PurgeOption   interface{ purge(*Purge) }
 	StoreOption   interface{ store(*Store) }
+	TablesOption  interface{ tables(*Tables) }
 )
 
 // The For types carry the effect of an option. Embedding one under an unexported name makes a type an option.
@@ -172,6 +180,7 @@ type (
 	ForSelect   struct{ Do func(*Select) }
 	ForBounded  struct{ Do func(*Bounded) }
 	ForOrder    struct{ Do func(*Order) }
+	ForIndex    struct{ Do func(*Bounded) }
 	ForParallel struct{ Do func(*Parallel) }
 	ForScan     struct{ Do func(*Scan) }
 	ForList     struct{ Do func(*List) }
@@ -183,6 +192,7 @@ type (
 	ForBatch    struct{ Do func(*Batch) }
 	ForPurge    struct{ Do func(*Purge) }
 	ForStore    struct{ Do func(*Store) }
+	ForTables   struct{ Do func(*Tables) }
 )
 
 func (o ForRead) read(s *Read)       { apply(o.Do, s, s) }
@@ -202,6 +212,9 @@ func (o ForSelect) bounded(s *Bounded) { apply(o.Do, &s.Select, s) }
 func (o ForBounded) query(s *Query)     { apply(o.Do, &s.Bounded, s) }
 func (o ForBounded) scan(s *Scan)       { apply(o.Do, &s.Bounded, s) }
 func (o ForBounded) bounded(s *Bounded) { apply(o.Do, s, s) }
+
+func (o ForIndex) query(s *Query) { apply(o.Do, &s.Bounded, s) }
+func (o ForIndex) scan(s *Scan)   { apply(o.Do, &s.Bounded, s) }
 
 func (o ForOrder) query(s *Query) { apply(o.Do, &s.Order, s) }
 func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }
@@ -235,6 +248,7 @@ func (o ForUpdate) update(s *Update) { apply(o.Do, s, s) }
 func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
 func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
+func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -265,7 +279,11 @@ func Reads[O any](opts []O) (s Read) {
 }
 
 // Gets collects the options of a Get.
-func Gets[O any](opts []O) (s Get) {
+func Gets[O any](opts []O) Get {
+	if len(opts) == 0 {
+		return Get{}
+	}
+	var s Get // on the heap, since options change it
 	collect(opts, func(o GetOption) { o.get(&s) }, &s)
 	return s
 }
@@ -307,7 +325,11 @@ func Appends[O any](opts []O) (s Append) {
 }
 
 // Creates collects the options of a Create.
-func Creates[O any](opts []O) (s Create) {
+func Creates[O any](opts []O) Create {
+	if len(opts) == 0 {
+		return Create{}
+	}
+	var s Create // on the heap, since options change it
 	collect(opts, func(o CreateOption) { o.create(&s) }, &s)
 	return s
 }
@@ -319,19 +341,31 @@ func Restores[O any](opts []O) (s Restore) {
 }
 
 // Writes collects the options of a write over a stored item.
-func Writes[O any](opts []O) (s Write) {
+func Writes[O any](opts []O) Write {
+	if len(opts) == 0 {
+		return Write{}
+	}
+	var s Write // on the heap, since options change it
 	collect(opts, func(o WriteOption) { o.write(&s) }, &s)
 	return s
 }
 
 // Updates collects the options of an update.
-func Updates[O any](opts []O) (s Update) {
+func Updates[O any](opts []O) Update {
+	if len(opts) == 0 {
+		return Update{}
+	}
+	var s Update // on the heap, since options change it
 	collect(opts, func(o UpdateOption) { o.update(&s) }, &s)
 	return s
 }
 
 // Batches collects the options of a batch write.
-func Batches[O any](opts []O) (s Batch) {
+func Batches[O any](opts []O) Batch {
+	if len(opts) == 0 {
+		return Batch{}
+	}
+	var s Batch // on the heap, since options change it
 	collect(opts, func(o BatchOption) { o.batch(&s) }, &s)
 	return s
 }
@@ -339,6 +373,12 @@ func Batches[O any](opts []O) (s Batch) {
 // Purges collects the options of a purge.
 func Purges[O any](opts []O) (s Purge) {
 	collect(opts, func(o PurgeOption) { o.purge(&s) }, &s)
+	return s
+}
+
+// ForCreation collects the options of the creation of tables.
+func ForCreation[O any](opts []O) (s Tables) {
+	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
 	return s
 }
 
@@ -355,6 +395,9 @@ type Image interface {
 
 // ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
+
+// IndexProgress is the progress of an index that is built.
+type IndexProgress = entitytype.IndexProgress
 
 // Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.

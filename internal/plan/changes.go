@@ -28,10 +28,13 @@ func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
 // parentGuards returns conditions that the parents of nested changes exist and are maps or lists.
 func parentGuards(changes []expr.Change) []expr.Cond {
 	var guards []expr.Cond
-	seen := map[string]bool{}
+	var seen map[string]bool
 	for _, c := range changes {
 		if len(c.Path) == 1 {
 			continue
+		}
+		if seen == nil {
+			seen = map[string]bool{}
 		}
 		parent, last := c.Path.Parent(), c.Path[len(c.Path)-1]
 		kind := "M"

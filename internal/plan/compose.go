@@ -62,8 +62,9 @@ func checkStep(s *schema.Schema, step Step) error {
 	if n := len(step.Actions); n > MaxActions {
 		return bind.Invalid(s, bind.CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
 	}
-	bytes := 0
-	for _, a := range step.Actions {
+	bytes, several := 0, len(step.Actions) > 1 // one item is checked alone
+	for i := range step.Actions {
+		a := &step.Actions[i]
 		if n := a.Cond.Operators(); n > bind.MaxOperators {
 			return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, bind.MaxOperators)
 		} else if n > bind.MaxOperators/4 { // shorter conditions always fit
@@ -71,7 +72,9 @@ func checkStep(s *schema.Schema, step Step) error {
 				return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, bind.MaxExpression)
 			}
 		}
-		bytes += item.Size(a.Item) + item.Size(a.Key)
+		if several {
+			bytes += item.Size(a.Item) + item.Size(a.Key)
+		}
 	}
 	if bytes > MaxTransactionBytes {
 		return bind.TooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
@@ -106,10 +109,33 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
 		Done:    func(Returned) (Result, error) { return result, nil },
 	}
-	for _, p := range parts {
-		step.Actions = append(step.Actions, p.Action)
+	step.Actions = make([]Action, len(parts))
+	for i := range parts {
+		step.Actions[i] = parts[i].Action
 	}
 	return step, checkStep(s, step)
+}
+
+// compose is Compose for a mutation by op with one main part, which is all of it for an entity without features.
+func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step, error) {
+	if len(op.Schema.Features) > 0 {
+		m := change
+		m.Op, m.In = op, in
+		return Compose(&m, []Part{main}, result)
+	}
+	resolve := main.Resolve
+	step := Step{
+		Actions: []Action{main.Action},
+		Own:     1,
+		Resolve: func(f []Failure) Resolution {
+			if !f[0].Failed() {
+				return Resolution{}
+			}
+			return resolve(f[0])
+		},
+		Done: func(Returned) (Result, error) { return result, nil },
+	}
+	return step, checkStep(op.Schema, step)
 }
 
 // DeletedState returns the state that an item has after its deletion at the given time: with the next version, and with

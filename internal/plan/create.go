@@ -36,7 +36,7 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 // completeNew completes it, to which changes are applied, as a new item: with version 1, or the version after those of
 // earlier lives, and with both timestamps.
 func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change, in Input) (item.Item, error) {
-	for _, a := range []*schema.Attr{s.CreatedAt, s.UpdatedAt} {
+	for _, a := range [...]*schema.Attr{s.CreatedAt, s.UpdatedAt} {
 		if a == nil {
 			continue
 		}
@@ -65,7 +65,7 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(layout.AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
-	step, err := Compose(&Mutation{Kind: Created, Op: op, In: in, New: it}, []Part{main}, result)
+	step, err := op.compose(Mutation{Kind: Created, New: it}, in, main, result)
 	return op.reportOld(nil, step), err
 }
 
@@ -75,8 +75,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	if op.Err != nil {
 		return op
 	}
-	var base item.Item
-	if op.Key, op.Parts, base, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
+	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
 		return op
 	}
 	user, err := bind.Conditions(s, spec.If)
@@ -86,12 +85,23 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	}
 	op.Past, op.Creates = dependsOnPast(s), true
 	op.Plan = func(in Input) (Step, error) {
-		it, err := op.newItem(base, nil, in)
-		if err != nil {
+		it, err := op.value, error(nil)
+		switch {
+		case !op.Once:
+			it = item.Clone(it)
+		case it == nil: // an earlier plan has it
+			if _, _, it, err = bind.KeyAndItem(s, v); err != nil {
+				return Step{}, err
+			}
+		default:
+			op.value = nil
+		}
+		if it, err = completeNew(s, op.Key, it, nil, in); err != nil {
 			return Step{}, err
 		}
+		now := in.Now
 		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
-			if layout.Live(s, f.Image, in.Now) {
+			if layout.Live(s, f.Image, now) {
 				return Resolution{Err: entitytype.ErrExists}
 			}
 			return Resolution{Err: entitytype.ErrConditionFailed}
@@ -100,18 +110,27 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	return op
 }
 
+// Transactional returns why the writes of an entity are transactions, or "" if each is a single request.
+func Transactional(s *schema.Schema) string {
+	switch {
+	case s.Handle != "":
+		return "a time series is written by appends"
+	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
+		return "versions, soft delete and unique values need a transaction for each item"
+	}
+	return ""
+}
+
 // CheckBatch rejects entities whose writes need a condition or a transaction, since a batch has neither. With
 // [opt.Batch.Unconditional] it accepts entities whose writes need only a condition.
 func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 	if err := spec.Err(); err != nil {
 		return bind.Invalid(s, bind.CodeOption, nil, "%v", err)
 	}
-	switch {
-	case s.Handle != "":
-		return bind.Invalid(s, bind.CodeBatch, nil, "a time series is written by appends")
-	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
-		return bind.Invalid(s, bind.CodeBatch, nil, "versions, soft delete and unique values need a transaction for each item")
-	case spec.Unconditional:
+	if why := Transactional(s); why != "" {
+		return bind.Invalid(s, bind.CodeBatch, nil, "%s", why)
+	}
+	if spec.Unconditional {
 		return nil
 	}
 	for _, a := range s.Attrs {
@@ -137,6 +156,15 @@ func NewBatchPut(s *schema.Schema, v reflect.Value) (key, base item.Item, err er
 // BatchItem completes base, which it changes, as the item that a batch writes.
 func BatchItem(s *schema.Schema, key, base item.Item, in Input) (item.Item, error) {
 	return completeNew(s, key, base, nil, in)
+}
+
+// BatchPut is NewBatchPut and BatchItem. It returns the item alone, which has the key.
+func BatchPut(s *schema.Schema, v reflect.Value, in Input) (item.Item, error) {
+	key, it, err := bind.KeyedItem(s, v)
+	if err != nil {
+		return nil, err
+	}
+	return completeNew(s, key, it, nil, in)
 }
 
 // BatchText prints one write of a batch.

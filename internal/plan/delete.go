@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -21,31 +22,30 @@ func (op *Op) guarded(list []opt.Cond, kind ActionKind) *Op {
 		op.Err = err
 		return op
 	}
-	op.Plan = func(in Input) (Step, error) {
-		returns := ReturnNothing
-		if op.Old != nil {
-			returns = ReturnOld
-		}
-		return Step{
-			Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(layout.PresentUnexpired(s, in.Now), op.expected(), user), Returns: returns}},
-			Resolve: func(f []Failure) Resolution {
-				if !layout.Live(s, f[0].Image, in.Now) {
-					return Resolution{Err: op.missing(in.Now)}
-				}
-				if err := op.CheckExpected(f[0].Image, in.Now); err != nil {
-					return Resolution{Err: err}
-				}
-				return Resolution{Err: entitytype.ErrConditionFailed}
-			},
-			Done: func(r Returned) (Result, error) {
-				if op.Old == nil {
-					return Result{}, nil
-				}
-				return Result{}, op.Old(r.Image)
-			},
-		}, nil
-	}
+	op.Plan = func(in Input) (Step, error) { return op.direct(kind, user, in.Now), nil }
 	return op
+}
+
+// direct returns the step of an action on the item under the condition that it exists.
+func (op *Op) direct(kind ActionKind, user expr.Cond, now time.Time) Step {
+	s := op.Schema
+	returns, done := ReturnNothing, func(Returned) (Result, error) { return Result{}, nil }
+	if op.Old != nil {
+		returns, done = ReturnOld, func(r Returned) (Result, error) { return Result{}, op.Old(r.Image) }
+	}
+	return Step{
+		Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(layout.PresentUnexpired(s, now), op.expected(), user), Returns: returns}},
+		Resolve: func(f []Failure) Resolution {
+			if !layout.Live(s, f[0].Image, now) {
+				return Resolution{Err: op.missing(now)}
+			}
+			if err := op.CheckExpected(f[0].Image, now); err != nil {
+				return Resolution{Err: err}
+			}
+			return Resolution{Err: entitytype.ErrConditionFailed}
+		},
+		Done: done,
+	}
 }
 
 // deleted returns the step that deletes the item that was read.
@@ -82,12 +82,15 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 // the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
 	op, _ := newOp(s, table, "Delete", v, spec)
-	op.guarded(spec.If, Delete)
 	if op.Err != nil {
 		return op
 	}
+	user, err := bind.Conditions(s, spec.If)
+	if err != nil {
+		op.Err = err
+		return op
+	}
 	op.AlsoDeleted = softDeleter(s) != nil
-	user, _ := bind.Conditions(s, spec.If)
 	op.If = user
 	kind := Deleted
 	if softDeleter(s) != nil {
@@ -95,12 +98,11 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 	}
 	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
 	op.SoftDeletes = kind == SoftDeleted
-	direct := op.Plan
 	op.Plan = func(in Input) (Step, error) {
 		if op.NeedsRead(in) {
 			return op.deleted(in, kind, user)
 		}
-		return direct(in)
+		return op.direct(Delete, user, in.Now), nil
 	}
 	return op
 }

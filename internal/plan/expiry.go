@@ -112,6 +112,18 @@ func updateExpiry(s *schema.Schema, it item.Item, in Input, changes []expr.Chang
 	return nil
 }
 
+// movesExpiry reports whether one of changes sets or removes the expiry of the item.
+func movesExpiry(s *schema.Schema, changes []expr.Change) bool {
+	x := bind.Expiry(s)
+	return x != nil && bind.ChangeOf(changes, x.Stamps()) != nil
+}
+
+// countsFrom reports whether the expiry of an item is counted from a.
+func countsFrom(s *schema.Schema, a *schema.Attr) bool {
+	x := bind.Expiry(s)
+	return x != nil && x.Derives() && x.From() == a
+}
+
 // isExpiry reports whether a holds the expiry.
 func isExpiry(s *schema.Schema, a *schema.Attr) bool {
 	x := bind.Expiry(s)

@@ -76,5 +76,11 @@ func reserves(s *schema.Schema) bool {
 	return m != nil && m.Reserves()
 }
 
+// sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves
+// it writes too.
+func sharesExpiry(s *schema.Schema) bool {
+	return s.Expires && (snapshotter(s) != nil || len(UniqueConstraints(s)) > 0)
+}
+
 // dependsOnPast reports whether a new life of an item depends on earlier ones.
 func dependsOnPast(s *schema.Schema) bool { return snapshotter(s) != nil || reserves(s) }

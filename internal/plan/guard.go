@@ -155,11 +155,12 @@ func (op *Op) missing(now time.Time) error {
 
 // resolveGuarded returns the resolver of an action that is guarded by what was read.
 func (op *Op) resolveGuarded(in Input) func(Failure) Resolution {
+	image, now := in.Image, in.Now
 	return func(f Failure) Resolution {
-		if err := op.CheckExpected(f.Image, in.Now); err != nil {
+		if err := op.CheckExpected(f.Image, now); err != nil {
 			return Resolution{Err: err}
 		}
-		if layout.SameState(op.Schema, in.Image, f.Image) {
+		if layout.SameState(op.Schema, image, f.Image) {
 			return Resolution{Err: entitytype.ErrConditionFailed}
 		}
 		return Resolution{Replan: entitytype.ErrConflict}

@@ -138,11 +138,12 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 	return op
 }
 
-// revertChanges returns the changes that give it the content of an earlier state.
+// revertChanges returns the changes that give it the content of an earlier state. The expiry stays, or follows from the
+// attribute that it is counted from: that of the earlier state may have passed.
 func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 	var changes []expr.Change
 	for _, a := range s.Attrs {
-		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || item.Equal(it[a.Name], past[a.Name]) {
+		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || isExpiry(s, a) || item.Equal(it[a.Name], past[a.Name]) {
 			continue
 		}
 		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: past[a.Name]}

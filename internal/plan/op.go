@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Limits of DynamoDB for a transaction.
@@ -66,7 +67,9 @@ type Action struct {
 	Cond    expr.Cond
 	Changes []expr.Change
 	Returns Returns
-	WriteID string // the write id that it stores; "" if none
+	// Undecoded makes the executor return the item as it is in the answer, without attribute values.
+	Undecoded bool
+	WriteID   string // the write id that it stores; "" if none
 
 	// Pin is the part of Cond that holds for what was read, never holds again once it fails, and fails after the write.
 	// So Cond lets the action through at most once, and a failure is final. It is empty if there is no such part.
@@ -93,6 +96,7 @@ func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 // Result is the result of a write.
 type Result struct {
 	Item     item.Item // the item after the write as far as it is known; nil after a removal
+	Stored   wire.Item // set instead of Item: the item that DynamoDB returned
 	Existing item.Item // the stored event that an append found
 	Created  bool      // an upsert created the item
 	Skipped  bool      // nothing had to be written because of what is stored
@@ -110,8 +114,9 @@ type Resolution struct {
 
 // Returned is what DynamoDB returned for a successful lone action.
 type Returned struct {
-	Image  item.Item // what the action's Returns requested
-	Proven bool      // the answer was lost, and a read showed that the write was applied; Image is the item after it
+	Image     item.Item // what the action's Returns requested
+	Undecoded wire.Item // set instead of Image, if the action's Undecoded is
+	Proven    bool      // the answer was lost, and a read showed that the write was applied; Image is the item after it
 }
 
 // Step is a set of actions that are sent together.
@@ -145,10 +150,17 @@ type Op struct {
 
 	Old func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
 
+	// Unsure is called when the write is refused, and an earlier attempt may have been applied, or may still be. It may be
+	// nil. An operation needs it if it goes on after such a refusal.
+	Unsure func()
+
 	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
 	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
 	// applied.
 	SoleWriter bool
+
+	Once  bool      // the operation is run once, and its plans are followed one after the other
+	value item.Item // of a Create: the encoded value; nil if a plan of an operation with Once has it
 
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 
@@ -254,15 +266,18 @@ func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec opt.
 // newOp starts an operation on the item with the key of v. It also returns the key parts.
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) (*Op, item.Item) {
 	op := newKeyless(s, table, verb, v, spec)
-	if op.Err != nil {
-		return op, nil
+	if op.Err == nil {
+		op.Key, op.Parts, op.Err = bind.Key(s, v)
+		op.given(spec)
 	}
-	primary, parts, err := bind.Key(s, v)
-	op.Key, op.Err, op.Parts = primary, err, parts
-	if err == nil && spec.From != nil {
+	return op, op.Parts
+}
+
+// given finds the item in the caller's image, if there is one.
+func (op *Op) given(spec opt.Write) {
+	if op.Err == nil && spec.From != nil {
 		op.Given, op.Err = imageOf(op, spec.From)
 	}
-	return op, parts
 }
 
 // Begin starts an operation of a feature on the item with the key of v, and compiles its conditions. Errors are in the

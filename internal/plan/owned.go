@@ -49,6 +49,9 @@ func writeIDChanges(s *schema.Schema, writeID string) []expr.Change {
 	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, clearRestoreMark(s)...)
 }
 
+// StoresID reports whether writes of the entity may store a write id.
+func StoresID(s *schema.Schema) bool { return s.HasMetadata || len(s.Features) > 0 || s.Handle != "" }
+
 // WriteID returns the write id that an action stores, or "" for entities without hidden attributes.
 func WriteID(s *schema.Schema, in Input) string {
 	if s.HasMetadata {

@@ -20,6 +20,7 @@ import (
 type Past struct {
 	Version      int64     // under Retain, the highest version of the newest snapshot and the newest deleted copy; 0 if there is neither
 	Copy         item.Item // the newest deleted copy that has not expired; nil if absent
+	Current      item.Item // the current item, if it was read with the copies and exists
 	CaseErr      error     // a *KeyCaseError if the traces are of an item whose key differs in case only
 	CopyMissing  bool      // there are snapshots but no deleted copy, which a delete would have left
 	LiveSnapshot bool      // with CopyMissing: the newest snapshot is of a live state
@@ -92,16 +93,23 @@ func readNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now 
 	return first, live, nil
 }
 
-// ReadPast reads the newest snapshot and the newest deleted copy concurrently, with one request each. It needs more
-// requests only if deleted copies have expired.
+// ReadPast reads the newest snapshot and the newest deleted copy concurrently, with one request each. Without snapshots it
+// reads the current item and then the copies, in one query: if the item exists, a delete may follow and leave a copy. With
+// snapshots such a delete is noticed, because it stores one under the version that the new life would begin with. ReadPast
+// needs more requests only if deleted copies have expired, or an item without snapshots has several.
 func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past, error) {
 	var past Past
+	if snapshotter(op.Schema) == nil {
+		var err error
+		if past.Current, _, past.Copy, err = readItemAndNewest(ctx, r, op, now, true); err == nil {
+			past.CaseErr = op.sameCase(past.Copy)
+		}
+		return past, err
+	}
 	var snapshot, newestCopy, live item.Item
 	var errs [2]error
 	var wg sync.WaitGroup
-	if snapshotter(op.Schema) != nil {
-		wg.Go(func() { snapshot, _, errs[0] = readNewest(ctx, r, op, schema.SnapshotInfix, now, false) })
-	}
+	wg.Go(func() { snapshot, _, errs[0] = readNewest(ctx, r, op, schema.SnapshotInfix, now, false) })
 	if softDeleter(op.Schema) != nil {
 		wg.Go(func() { newestCopy, live, errs[1] = readNewest(ctx, r, op, schema.CopyInfix, now, true) })
 	}
@@ -111,16 +119,14 @@ func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past
 			return past, err
 		}
 	}
-	if snapshotter(op.Schema) != nil {
-		past.Version = max(layout.StoredVersion(op.Schema, snapshot), layout.StoredVersion(op.Schema, newestCopy))
-	}
+	past.Version = max(layout.StoredVersion(op.Schema, snapshot), layout.StoredVersion(op.Schema, newestCopy))
 	past.Copy = live
 	for _, it := range []item.Item{snapshot, live} {
 		if err := op.sameCase(it); err != nil && past.CaseErr == nil {
 			past.CaseErr = err
 		}
 	}
-	if snapshotter(op.Schema) != nil && past.CaseErr == nil { // a new life would continue its versions
+	if past.CaseErr == nil { // a new life would continue its versions
 		past.CaseErr = op.sameCase(newestCopy)
 	}
 	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
@@ -184,25 +190,35 @@ func ReadNewestCopy(ctx context.Context, r layout.Reader, op *Op) (item.Item, er
 // ReadItemAndNewestCopy reads op's item and the newest of its deleted copies, expired or not, whatever the case of its
 // key parts. It needs one request, or two if there are several copies.
 func ReadItemAndNewestCopy(ctx context.Context, r layout.Reader, op *Op) (current, newestCopy item.Item, err error) {
+	current, newestCopy, _, err = readItemAndNewest(ctx, r, op, time.Time{}, false)
+	return current, newestCopy, err
+}
+
+// readItemAndNewest reads op's item, then its copies as readNewest does. It needs one request, or two if there are several
+// copies.
+func readItemAndNewest(ctx context.Context, r layout.Reader, op *Op, now time.Time, unexpired bool) (current, first, live item.Item, err error) {
 	limit := int32(3) // the item, one copy, and one more to detect further copies
 	in := itemAndCopies(op)
 	in.Limit = &limit
 	out, err := r.Query(ctx, in)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	for _, it := range out.Items {
+	for _, it := range slices.Backward(out.Items) {
 		switch suffix, own := layout.Suffix(op.Schema, op.Key, it); {
 		case own && suffix == "":
 			current = it
-		case strings.HasPrefix(suffix, schema.CopyInfix):
-			newestCopy = it
+		case !strings.HasPrefix(suffix, schema.CopyInfix):
+		case first == nil:
+			first, live = it, op.newer(nil, it, now)
+		default:
+			live = op.newer(live, it, now)
 		}
 	}
 	if len(out.LastEvaluatedKey) > 0 {
-		newestCopy, err = ReadNewestCopy(ctx, r, op)
+		first, live, err = readNewest(ctx, r, op, schema.CopyInfix, now, unexpired)
 	}
-	return current, newestCopy, err
+	return current, first, live, err
 }
 
 // nextVersion gives it the version after that of old, and removes the mark of a touch.

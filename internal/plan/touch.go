@@ -25,6 +25,8 @@ func touchable(s *schema.Schema, field opt.Target, every time.Duration) (*schema
 		return nil, bind.Invalid(s, bind.CodeOption, n.Attr, "the interval must not be negative")
 	case isExpiry(s, n.Attr):
 		return nil, bind.Invalid(s, bind.CodeNotYours, n.Attr, "the item would expire at once; use Update")
+	case sharesExpiry(s) && countsFrom(s, n.Attr):
+		return nil, bind.Invalid(s, bind.CodeNotYours, n.Attr, "the expiry is counted from the attribute, and unique values or snapshots of the item have it too; use Update")
 	case isUnique(s, n.Attr):
 		return nil, bind.Invalid(s, bind.CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
 	case snapshotter(s) != nil && layout.StateClock(s) == nil:

@@ -115,7 +115,7 @@ func (u *update) resolve(spec opt.Update) (err error) {
 	}
 	follow, needRead, err := u.derive(append(slices.Clone(u.changes), owned...), start)
 	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
-	u.op.Read = u.op.Read || needRead
+	u.op.Read = u.op.Read || needRead || sharesExpiry(u.s) && movesExpiry(u.s, append(slices.Clone(u.changes), follow...))
 	return err
 }
 
@@ -160,7 +160,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, user), WriteID: WriteID(s, in), Pin: pin},
 		op.resolveGuarded(in),
 	}
-	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, []Part{main}, Stored(it))
+	step, err := op.compose(Mutation{Kind: Updated, Old: in.Image, New: it}, in, main, Stored(it))
 	return op.reportOld(in.Image, step), err
 }
 
@@ -224,18 +224,19 @@ func (u *update) direct(in Input) (Step, error) {
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
-	guards := append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, parentGuards(u.changes)...)
-	guards = append(append(guards, elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
+	now, guards := in.Now, make([]expr.Cond, 2, 8)
+	guards[0], guards[1] = layout.PresentUnexpired(u.s, now), u.op.expected()
+	guards = append(append(append(guards, parentGuards(u.changes)...), elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
-			Returns: u.returns(), WriteID: WriteID(u.s, in),
+			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
 		}},
 		Resolve: func(f []Failure) Resolution {
-			if !layout.Live(u.s, f[0].Image, in.Now) {
-				return Resolution{Err: u.op.missing(in.Now)}
+			if !layout.Live(u.s, f[0].Image, now) {
+				return Resolution{Err: u.op.missing(now)}
 			}
-			if err := u.op.CheckExpected(f[0].Image, in.Now); err != nil {
+			if err := u.op.CheckExpected(f[0].Image, now); err != nil {
 				return Resolution{Err: err}
 			}
 			if err := guardError(u.s, u.changes, f[0].Image); err != nil {
@@ -254,6 +255,8 @@ func (u *update) direct(in Input) (Step, error) {
 				return Result{}, err
 			}
 			switch {
+			case !r.Undecoded.Missing():
+				return Result{Stored: r.Undecoded}, nil
 			case r.Image == nil:
 				return Stored(knownItem(u.parts, changes)), nil
 			case u.op.Old != nil:

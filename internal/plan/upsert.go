@@ -100,15 +100,15 @@ func (u *upsert) returns() Returns {
 
 // guard returns the condition of a direct write.
 func (u *upsert) guard(in Input) expr.Cond {
-	conds := append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
-	conds = append(conds, u.userCond)
-	if u.s.Expires {
-		conds = append([]expr.Cond{layout.NotExpired(u.s, in.Now)}, conds...)
-	}
+	conds := make([]expr.Cond, 0, 8)
 	if u.op.Expect != nil {
-		conds = append([]expr.Cond{layout.PresentUnexpired(u.s, in.Now), u.op.expected()}, conds...)
+		conds = append(conds, layout.PresentUnexpired(u.s, in.Now), u.op.expected())
 	}
-	return expr.All(conds...)
+	if u.s.Expires {
+		conds = append(conds, layout.NotExpired(u.s, in.Now))
+	}
+	conds = append(append(append(conds, parentGuards(u.extra)...), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	return expr.All(append(conds, u.userCond)...)
 }
 
 // expiry returns the changes of the expiry.
@@ -204,8 +204,9 @@ func (u *upsert) create(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
+	now := in.Now
 	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
-		if layout.Live(u.s, f.Image, in.Now) {
+		if layout.Live(u.s, f.Image, now) {
 			return Resolution{Replan: entitytype.ErrConflict, Hints: []any{newLife{}}}
 		}
 		return Resolution{Err: entitytype.ErrConditionFailed}
@@ -235,11 +236,11 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 	return u.op.changed(in, it, u.userCond)
 }
 
-func (u *upsert) resolve(in Input, image item.Item) Resolution {
-	if err := u.op.CheckExpected(image, in.Now); err != nil {
+func (u *upsert) resolve(now time.Time, image item.Item) Resolution {
+	if err := u.op.CheckExpected(image, now); err != nil {
 		return Resolution{Err: err}
 	}
-	if image != nil && !layout.Live(u.s, image, in.Now) {
+	if image != nil && !layout.Live(u.s, image, now) {
 		return Resolution{Replan: entitytype.ErrConflict, Hints: []any{expired{}}}
 	}
 	if err := guardError(u.s, u.changes, image); err != nil {
@@ -270,12 +271,12 @@ func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
 }
 
 // done computes the new item from the image before the write.
-func (u *upsert) done(in Input, r Returned, changes []expr.Change) (Result, error) {
+func (u *upsert) done(r Returned, changes []expr.Change) (Result, error) {
 	if err := u.op.oldLost(r); err != nil {
 		return Result{}, err
 	}
 	if u.returns() == ReturnNew {
-		return Result{Item: r.Image}, nil
+		return Result{Item: r.Image, Stored: r.Undecoded}, nil
 	}
 	if !r.Proven {
 		it, err := u.op.fromOld(r, changes)
@@ -313,24 +314,31 @@ func (u *upsert) direct(in Input) (Step, error) {
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
+	now, joined := in.Now, in.Joined
 	return Step{
 		Actions: []Action{{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: u.returns(), WriteID: WriteID(u.s, in),
+			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
 		}},
-		Resolve: func(f []Failure) Resolution { return u.resolve(in, f[0].Image) },
+		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
 		Done: func(r Returned) (Result, error) {
-			if in.Joined {
+			if joined {
+				r.Undecoded.Release()
 				return Result{Item: knownItem(u.parts, changes)}, nil
 			}
-			return u.done(in, r, changes)
+			return u.done(r, changes)
 		},
 	}, nil
 }
 
 func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Update, replace bool) *Op {
-	op, parts := newOp(s, table, verb, v, spec.Write)
+	op := newKeyless(s, table, verb, v, spec.Write)
 	if op.Err != nil {
+		return op
+	}
+	encoded := bind.Encode(s, v)
+	op.Key, op.Parts, op.Err = encoded.Key()
+	if op.given(spec.Write); op.Err != nil {
 		return op
 	}
 	extra, err := optionalChanges(s, spec.Changes)
@@ -338,7 +346,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	given, err := bind.Item(s, v, func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
+	given, err := encoded.Item(func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
 	if err != nil {
 		op.Err = err
 		return op
@@ -348,7 +356,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s, parts: parts, userCond: user}, given: given, extra: extra, replace: replace}
+	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}

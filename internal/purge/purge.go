@@ -33,9 +33,10 @@ type Purge struct {
 
 	deleted counter
 	ours    bool // something with the given spelling was found
+	without int  // in how many readings in a row neither the current item nor a copy was there
 }
 
-// Run removes what exists until a read finds nothing. It can be interrupted and run again. The error is ambiguous unless
+// Run removes what exists until two readings in a row find nothing. It can be interrupted and run again. The error is ambiguous unless
 // nothing was removed.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
@@ -51,6 +52,7 @@ type found int
 
 const (
 	nothing found = iota
+	unsure        // neither the current item nor a copy, but the next reading may find one
 	main          // the current item and its copies, or one of the two
 	related       // snapshots and events, of an item that is gone
 )
@@ -67,6 +69,14 @@ func (p *Purge) rounds(ctx context.Context) error {
 	}
 }
 
+// gone counts a reading without the current item and without a copy, and reports whether it is the second in a row. A query
+// is not isolated from transactions: it can find the place of the current item empty just before a restore, and those of the
+// copies just after it. A delete and another restore would have to follow to hide the item from the second reading too.
+func (p *Purge) gone() bool {
+	p.without++
+	return p.without > 1 || !p.hasRelated()
+}
+
 // again counts what a round has found, and returns an error if it was found in too many rounds.
 func (p *Purge) again(what found, times map[found]int) error {
 	if times[what]++; times[what] > p.Runner.MaxAttempts {
@@ -76,7 +86,7 @@ func (p *Purge) again(what found, times map[found]int) error {
 }
 
 // round reads the item with everything related to it, in the order of sort keys: the current item, the copies, the rest.
-// It removes the first two, or if there are none the rest.
+// It removes the first two, or if there certainly are none the rest.
 func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err error) {
 	var current item.Item
 	var copies []item.Item
@@ -94,6 +104,8 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 		switch {
 		case len(rest) == 0:
 			continue
+		case what == nothing && !p.gone():
+			return unsure, nil
 		case what == nothing:
 			what = related
 			err = p.again(related, times)
@@ -111,7 +123,10 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 			return what, err
 		}
 	}
-	if what != main {
+	switch {
+	case what == nothing && !p.gone():
+		return unsure, nil
+	case what != main:
 		return what, nil
 	}
 	if err := p.again(main, times); err != nil {
@@ -129,7 +144,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 // pages reads the current item and its related items, including expired ones and those of features that are no longer
 // declared. Only a short first page is read at first, because the rest is read again once the item is gone.
 func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, error] {
-	if p.Schema.SK == nil || !p.Schema.SK.Prefixed {
+	if !p.hasRelated() {
 		return func(yield func([]item.Item, error) bool) {
 			it, err := p.Runner.Get(ctx, p.Table, p.Key, true)
 			yield([]item.Item{it}, err)
@@ -148,11 +163,17 @@ func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, er
 	}
 }
 
+// hasRelated reports whether the item can have copies, snapshots and events.
+func (p *Purge) hasRelated() bool { return p.Schema.SK != nil && p.Schema.SK.Prefixed }
+
 // sort separates the items of a page. It leaves out what does not belong to the item.
 func (p *Purge) sort(page []item.Item) (current item.Item, copies, rest []item.Item) {
 	for _, it := range page {
 		switch suffix, ok := layout.Suffix(p.Schema, p.Key, it); {
-		case it == nil || !ok:
+		case it == nil:
+		case !p.hasRelated(): // the sort key need not be a text
+			current = it
+		case !ok:
 		case suffix == "":
 			current = it
 		case strings.HasPrefix(suffix, schema.CopyInfix):
@@ -190,7 +211,8 @@ type owned struct {
 
 // currentAndCopies removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
 // the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
-// purge leaves no item without its claim. It stops where something was written in between.
+// purge leaves no item without its claim. It stops where something was written in between. If nothing was, the item is gone
+// as after a reading that does not find it.
 func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) error {
 	var all []owned
 	taken := map[string]bool{}
@@ -211,6 +233,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 		all = append(all, o)
 	}
 	slices.Reverse(all)
+	p.without = 0
 	for len(all) > 0 {
 		n := chunk(all)
 		if changed, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || changed {
@@ -218,6 +241,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 		}
 		all = all[n:]
 	}
+	p.without = 1
 	return nil
 }
 
@@ -239,7 +263,7 @@ func chunk(all []owned) int {
 // transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
 // as it was read, because a new life may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true, Unsure: p.deleted.maybe}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	result, err := p.Runner.Run(ctx, op)
 	return result.Skipped, err
@@ -357,7 +381,7 @@ func fitting(list []item.Item) int {
 // removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
 // those that are gone are as they should be: the others are removed without them.
 func (p *Purge) removal(list []item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true, Unsure: p.deleted.maybe}
 	op.Plan = func(plan.Input) (plan.Step, error) { return p.removalStep(list), nil }
 	return op
 }

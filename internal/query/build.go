@@ -26,6 +26,11 @@ func (b *builder) bounds(spec opt.Bounded) error {
 	if err := spec.Err(); err != nil {
 		return b.fail(bind.CodeOption, nil, "%v", err)
 	}
+	if spec.Hydrate {
+		if err := b.hydrate(); err != nil {
+			return err
+		}
+	}
 	for _, o := range []struct {
 		name  string
 		given *int
@@ -216,7 +221,7 @@ func (b *builder) filters(list []opt.Cond) error {
 		}
 		b.p.User = expr.All(b.p.User, r)
 	}
-	return nil
+	return b.inMemory()
 }
 
 // query compiles the partition, the conditions on the key and the filters.
@@ -272,8 +277,10 @@ func (b *builder) scan(spec opt.Scan) (err error) {
 		}
 		b.p.Segment = &segment{int32(s.Number), int32(s.Of)}
 	}
-	b.p.User, err = bind.Conditions(b.s, spec.Filters)
-	return err
+	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err != nil {
+		return err
+	}
+	return b.inMemory()
 }
 
 // BuildScan compiles the scan of src. Errors are in the plan's Err.

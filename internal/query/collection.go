@@ -215,9 +215,9 @@ func coveringCond(sorts []expr.Cond) expr.Cond {
 	}
 }
 
-// BuildCollection compiles parts into one query. There must be at least one, and none may have an error. All must read
+// BuildCollection compiles parts into one query for a verb. There must be at least one, and none may have an error. All must read
 // one partition, in the same order and with the same consistency.
-func BuildCollection(parts []*Plan) (*Collection, error) {
+func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
 	first := parts[0]
 	g := &Collection{parts: parts}
 	var sorts []expr.Cond
@@ -225,10 +225,12 @@ func BuildCollection(parts []*Plan) (*Collection, error) {
 		switch {
 		case p.Scan:
 			return nil, p.collectionError(bind.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+		case p.Hydrate:
+			return nil, p.collectionError(bind.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
 		case p.Evaluate > 0 || p.Requests > 0:
 			return nil, p.collectionError(bind.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
 		}
-		if err := bind.InMemory(p.Schema, p.User, "GetCollection"); err != nil {
+		if err := bind.InMemory(p.Schema, p.User, verb); err != nil {
 			return nil, err
 		}
 		if what := p.mismatch(first); what != "" {
@@ -239,7 +241,7 @@ func BuildCollection(parts []*Plan) (*Collection, error) {
 		}
 	}
 	g.cover = *first
-	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = "GetCollection", g.anyWanted, nil, nil
+	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = verb, g.anyWanted, nil, nil
 	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
 	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
 		g.cover.Key = joinKey(first.Partition, coveringCond(sorts))

@@ -3,7 +3,6 @@ package query
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -262,17 +261,6 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		b.p.Range = expr.All(sharper...)
 	}
 	return b.rangeCondition(k, r), nil
-}
-
-// terms returns the conditions that c joins with AND.
-func terms(c expr.Cond) []expr.Cond {
-	switch c.Op {
-	case expr.None:
-		return nil
-	case expr.And:
-		return slices.Clone(c.Conds)
-	}
-	return []expr.Cond{c}
 }
 
 // joinKey joins the two conditions without parentheses, which DynamoDB rejects in a key condition.

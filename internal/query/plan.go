@@ -64,6 +64,8 @@ type Plan struct {
 	Segments           int                    // of a scan, read concurrently; 0 or 1: one after the other
 	Segment            *segment               // the only segment that a scan reads; nil: the whole table
 	Project            []string               // attributes to return; nil: all
+	Hydrate            bool                   // read the whole items of an index's entries
+	Fresh              bool                   // read them consistently
 	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
 	Expired            bool
@@ -79,6 +81,55 @@ func (p *Plan) filter(now time.Time) expr.Cond {
 		conds = append(conds, layout.NotExpired(p.Schema, now))
 	}
 	return expr.All(append(conds, p.User)...)
+}
+
+// terms returns the conditions that c joins with AND.
+func terms(c expr.Cond) []expr.Cond {
+	switch c.Op {
+	case expr.None:
+		return nil
+	case expr.And:
+		return slices.Clone(c.Conds)
+	}
+	return []expr.Cond{c}
+}
+
+// sent returns the part of the filter that DynamoDB evaluates. With Hydrate, it does not know attributes that the index does not
+// carry.
+func (p *Plan) sent(now time.Time) expr.Cond {
+	if !p.Hydrate {
+		return p.filter(now)
+	}
+	known := func(c expr.Cond) bool {
+		carried := true
+		c.Roots(func(name string) { carried = carried && p.Schema.Carries(p.Index, name) })
+		return carried
+	}
+	q := *p
+	q.Hydrate, q.Range, q.User = false, expr.Cond{}, expr.Cond{}
+	conds := []expr.Cond{q.filter(now)}
+	var split func(expr.Cond)
+	split = func(c expr.Cond) {
+		switch {
+		case known(c):
+			conds = append(conds, c)
+		case c.Op == expr.And:
+			for _, part := range c.Conds {
+				split(part)
+			}
+		}
+	}
+	split(p.Range)
+	split(p.User)
+	return expr.All(conds...)
+}
+
+// Codec returns what decodes the items.
+func (p *Plan) Codec() *item.Codec {
+	if p.Hydrate {
+		return &p.Schema.Codec
+	}
+	return p.Schema.CodecOf(p.Index)
 }
 
 // dropOutside makes the query drop items that do not meet c after they were read.
@@ -114,11 +165,20 @@ func (p *Plan) String() string {
 	if p.Runner != nil {
 		now = p.Runner.Clock()
 	}
-	if f := p.filter(now); f.Op != expr.None {
+	if f := p.sent(now); f.Op != expr.None {
 		b.WriteString("\n  filter " + r.Cond(f))
 	}
 	if p.InMemory.Op != expr.None {
 		b.WriteString("\n  keep   " + r.Cond(p.InMemory))
+	}
+	if p.Hydrate {
+		b.WriteString("\n  then   read the whole items")
+		if p.Fresh {
+			b.WriteString(" consistently")
+		}
+		if f := p.filter(now); f.Op != expr.None {
+			b.WriteString(", keep " + r.Cond(f))
+		}
 	}
 	if p.Segment != nil {
 		fmt.Fprintf(&b, "\n  part   segment %d of %d", p.Segment.number, p.Segment.of)
@@ -187,44 +247,6 @@ func (p *Plan) fixed() item.Item {
 		}
 	}
 	return it
-}
-
-// positionOf returns the item's position in the query.
-func (p *Plan) positionOf(it item.Item) item.Item {
-	key := item.Item{}
-	for _, a := range p.keyAttrs() {
-		key[a.Name] = it[a.Name]
-	}
-	return key
-}
-
-// cursorAt returns the cursor for the position after an item.
-func (p *Plan) cursorAt(last item.Item) (string, error) {
-	key := p.positionOf(last)
-	for name := range p.fixed() {
-		delete(key, name)
-	}
-	return p.Cursor.Encode(p.binding(), key)
-}
-
-// position decodes a cursor. The position must be inside the query.
-func (p *Plan) position(text string) (item.Item, error) {
-	if text == "" {
-		return nil, nil
-	}
-	fixed := p.fixed()
-	attrs := slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return fixed[a.Name] != nil })
-	key, err := p.Cursor.Decode(p.binding(), text, attrs)
-	if err != nil {
-		return nil, err
-	}
-	for name, av := range fixed {
-		key[name] = av
-	}
-	if !p.Key.Holds(key) {
-		return nil, &cursor.Error{Reason: cursor.Altered}
-	}
-	return key, nil
 }
 
 // Measure runs f as one measured call.

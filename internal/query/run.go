@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
@@ -23,12 +22,6 @@ const maxSegments = 64
 
 // mostSegments is DynamoDB's limit of segments of a table.
 const mostSegments = 1_000_000
-
-// Page is a part of a query's result. Next is the cursor of the next page, "" after the last. The caller releases the items.
-type Page struct {
-	Items []wire.Item
-	Next  string
-}
 
 // tracker reports the progress of a run to a listener.
 type tracker struct {
@@ -102,7 +95,7 @@ func text(s string) *string {
 func (p *Plan) projection(r *expr.Renderer, count bool) *string {
 	names := p.Project
 	switch {
-	case count && p.Own != nil:
+	case p.Hydrate, count && p.Own != nil:
 		names = []string{}
 	case names == nil || count:
 		return nil
@@ -164,7 +157,21 @@ func (p *Plan) Count(ctx context.Context) (int, error) {
 	if p.Err != nil || p.Nothing {
 		return 0, p.Err
 	}
-	total, start, b := 0, item.Item(nil), p.budget()
+	return p.count(ctx, p.budget())
+}
+
+// count is Count within a budget.
+func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
+	if p.Hydrate {
+		for _, err := range p.all(ctx, b) {
+			if err != nil {
+				return 0, err
+			}
+			total++
+		}
+		return total, nil
+	}
+	start := item.Item(nil)
 	for {
 		got, err := p.fetch(ctx, start, b.cap(0), true, nil)
 		if err != nil {
@@ -208,7 +215,7 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 	var r expr.Renderer
 	in := &dynamodb.ScanInput{
 		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
-		FilterExpression:     text(r.Cond(p.filter(p.Runner.Clock()))),
+		FilterExpression:     text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression: p.projection(&r, count),
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
@@ -247,7 +254,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	in := &dynamodb.QueryInput{
 		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
 		KeyConditionExpression: text(r.Cond(p.Key)),
-		FilterExpression:       text(r.Cond(p.filter(p.Runner.Clock()))),
+		FilterExpression:       text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression:   p.projection(&r, count),
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
@@ -268,78 +275,14 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	return p.own(fetched{items: items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
 }
 
-// page reads from start. last is the start of the next page, nil at the end.
-func (p *Plan) page(ctx context.Context, start item.Item, limit int, b *budget) (items []wire.Item, last item.Item, err error) {
-	ask := p.firstAsk(limit)
-	for {
-		got, err := p.fetch(ctx, start, b.cap(ask), false, nil)
-		if err != nil {
-			wire.ReleaseAll(items)
-			return nil, nil, err
-		}
-		b.charge(got)
-		if items == nil {
-			items = got.items
-		} else {
-			items = append(items, got.items...)
-		}
-		start = got.last
-		switch {
-		case limit > 0 && len(items) > limit:
-			items = items[:limit]
-			return items, p.positionOf(items[limit-1].Map()), nil
-		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, b.spent:
-			return items, start, nil
-		}
-		if ask *= 4; ask > maxEvaluated {
-			ask = 0 // as many as one answer holds
-		}
-	}
-}
-
-// Page reads up to limit items after the cursor. With limit 0 it returns the items of one request, and at least one if
-// there is any. It may return fewer if the query bounds its requests or the items that they evaluate.
-func (p *Plan) Page(ctx context.Context, after string, limit int) (Page, error) {
-	if p.Err != nil {
-		return Page{}, p.Err
-	}
-	if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
-		return Page{}, err
-	}
-	if p.Nothing {
-		if after != "" { // such a query never returned a cursor
-			return Page{}, &cursor.Error{Reason: cursor.Foreign}
-		}
-		return Page{}, nil
-	}
-	start, err := p.position(after)
-	if err != nil {
-		return Page{}, err
-	}
-	items, last, err := p.page(ctx, start, limit, p.budget())
-	page := Page{Items: items}
-	if err == nil && last != nil {
-		page.Next, err = p.cursorAt(last)
-	}
-	return page, err
-}
-
-// Head reads the first n items. The caller releases them.
-func (p *Plan) Head(ctx context.Context, n int) ([]wire.Item, error) {
-	if p.Err != nil || p.Nothing {
-		return nil, p.Err
-	}
-	items, _, err := p.page(ctx, nil, n, p.budget())
-	return items, err
-}
-
 // allSegments scans the segments concurrently and yields items in no particular order. A segment with an answer waits
 // until it is taken, so at most one answer of each is held.
 func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
 	type answer struct {
 		fetched
-		err error
+		part bool // of an answer of the index, the rest of which follows
+		err  error
 	}
 	answers := make(chan answer)
 	done := make(chan struct{})
@@ -347,14 +290,30 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 		go func() {
 			defer func() { done <- struct{}{} }()
 			seg := &segment{int32(i), int32(p.Segments)}
+			send := func(a answer) bool {
+				select {
+				case answers <- a:
+					return a.err == nil
+				case <-ctx.Done():
+					return false
+				}
+			}
 			for start := item.Item(nil); ; {
 				got, err := p.fetch(ctx, start, 0, false, seg)
-				select {
-				case answers <- answer{got, err}:
-				case <-ctx.Done():
+				for err == nil && p.Hydrate && len(got.items) > mostHydrated {
+					var part fetched
+					if part.items, err = p.whole(ctx, got.items[:mostHydrated]); err == nil && !send(answer{part, true, nil}) {
+						return
+					}
+					got.items = got.items[mostHydrated:]
+				}
+				if err == nil && p.Hydrate {
+					got.items, err = p.whole(ctx, got.items)
+				}
+				if !send(answer{got, false, err}) {
 					return
 				}
-				if start = got.last; start == nil || err != nil {
+				if start = got.last; start == nil {
 					return
 				}
 			}
@@ -377,8 +336,10 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 				yield(wire.Item{}, a.err)
 				return
 			}
-			track.add(a.fetched)
-			if a.last == nil {
+			if !a.part {
+				track.add(a.fetched)
+			}
+			if a.last == nil && !a.part {
 				finished++
 			}
 			for _, it := range a.items {
@@ -399,7 +360,9 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 }
 
 // All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
-func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] {
+func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] { return p.all(ctx, p.budget()) }
+
+func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
 		if p.Err != nil || p.Nothing {
 			if p.Err != nil {
@@ -412,9 +375,9 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] {
 			return
 		}
 		var start item.Item
-		left, b := p.Limit, p.budget()
+		left, in := p.Limit, &run{budget: b}
 		for {
-			items, last, err := p.page(ctx, start, left, b)
+			items, last, err := p.page(ctx, start, left, in)
 			if err != nil {
 				yield(wire.Item{}, err)
 				return
@@ -425,7 +388,7 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] {
 				}
 			}
 			wire.ReleaseAll(items)
-			if start = last; start == nil || b.spent || p.Limit > 0 && len(items) >= left {
+			if start = last; start == nil || in.exhausted() || p.Limit > 0 && len(items) >= left {
 				return
 			}
 			if p.Limit > 0 {

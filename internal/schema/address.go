@@ -79,13 +79,15 @@ func (s *Schema) Node(p reflect.Value) *Node {
 // mapAddresses records the addresses of the prototype's fields.
 func (s *Schema) mapAddresses() {
 	s.prototype = Prototype(s.Type)
-	s.addresses = map[address]*Node{}
-	for _, a := range s.Attrs {
+	s.addresses = make(map[address]*Node, len(s.Attrs))
+	nodes := make([]Node, len(s.Attrs)) // together, since they live as long as s
+	for i, a := range s.Attrs {
 		v, err := s.prototype.Elem().FieldByIndexErr(a.Index)
 		if err != nil {
 			continue // in an embedded pointer to an unexported struct, which callers cannot address
 		}
-		s.place(v, &Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true})
+		nodes[i] = Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+		s.place(v, &nodes[i])
 	}
 }
 

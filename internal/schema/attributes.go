@@ -33,6 +33,7 @@ type Attr struct {
 	zero    string // of a Text: text of the zero value
 	exact   bool   // a time finer than Format is an error
 	behind  bool   // in an embedded pointer, which may be nil
+	asPart  *key.Field
 
 	needing string // index with missing:"error" that has the attribute in its key
 }
@@ -121,7 +122,11 @@ func (a *Attr) Stored(av types.AttributeValue) types.AttributeValue {
 
 // keyField returns how an attribute is written in a key template, or nil, and its type as a key attribute, or "".
 func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
-	f := &key.Field{Attr: a.Name}
+	if a.asPart == nil {
+		a.asPart = new(key.Field)
+	}
+	f := a.asPart
+	*f = key.Field{Attr: a.Name}
 	if a.Time {
 		f.Kind, f.Time = key.Time, a.Format
 		if a.Format.Text() {
@@ -172,9 +177,9 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 // walk collects the attributes and declarations of struct type t. As in attributevalue, fields of embedded structs are
 // attributes of the outer struct. An embedded struct cannot have declarations.
 func (b *builder) walk(t reflect.Type, index []int, goName string) {
+	var err error
 	for i := range t.NumField() {
 		f := t.Field(i)
-		at := append(index[:len(index):len(index)], i)
 		name := goName + f.Name
 		if f.Type.Implements(declarationType) {
 			b.declaration(f, index, name)
@@ -188,7 +193,7 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			continue
 		}
 		// reflect ignores everything after the first malformed pair of a tag.
-		if _, err := tag.Pairs(string(f.Tag)); err != nil {
+		if b.pairs, err = tag.AppendPairs(b.pairs[:0], string(f.Tag)); err != nil {
 			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
 			continue
 		}
@@ -203,11 +208,11 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			b.add(CodeMalformed, name, "a field that is not stored as an attribute cannot have an entity tag")
 		case attrTag.Skip:
 		case embedded != nil:
-			b.embed(f, embedded, at, name)
+			b.embed(f, embedded, b.place(index, i), name)
 		case f.Anonymous && f.PkgPath != "" && f.Type.Kind() != reflect.Struct:
 			b.add(CodeUnsupportedType, name, "%s", unreachable)
 		case f.PkgPath == "":
-			b.attribute(f, attrTag, at, name)
+			b.attribute(f, attrTag, b.place(index, i), name)
 		}
 	}
 }
@@ -231,11 +236,18 @@ func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, nam
 
 // attribute adds the attribute of one field.
 func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index []int, name string) {
-	a := &Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), behind: b.behind}
+	if len(b.room) == 0 { // of embedded structs
+		b.room = make([]room, 8)
+	}
+	own := &b.room[0]
+	b.room = b.room[1:]
+	a := &own.attr
+	*a = Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), behind: b.behind, asPart: &own.key}
 	if a.Name == "" {
 		a.Name = f.Name
 	}
-	a.Path = expr.Attr(a.Name)
+	own.path[0].Name = a.Name
+	a.Path = own.path[:]
 	if text, ok := f.Tag.Lookup("entity"); ok {
 		role, err := tag.ParseField(text)
 		if err != nil {

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
@@ -154,6 +156,27 @@ type builder struct {
 	behind bool  // in an embedded pointer
 	rule   *Rule // of the struct that is walked
 	unread bool  // a declaration could not be read
+
+	room  []room // for the attributes, together, since they live as long as the schema
+	index []int
+	pairs []tag.Pair
+}
+
+// room is the memory of one attribute.
+type room struct {
+	attr Attr
+	path [1]expr.Step
+	key  key.Field
+}
+
+// place returns the index of field i of an embedded struct at index.
+func (b *builder) place(index []int, i int) []int {
+	if len(index) > 0 {
+		return append(index[:len(index):len(index)], i)
+	}
+	b.index = append(b.index, i)
+	n := len(b.index)
+	return b.index[n-1 : n : n]
 }
 
 // pending is a declaration that is read after all attributes are known.
@@ -165,9 +188,13 @@ type pending struct {
 // newBuilder returns a builder of struct type t. The error names what if t is no struct.
 func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
 	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
-	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1, byName: map[string]*Attr{}}
+	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1}
 	if t.Kind() != reflect.Struct {
 		b.add(CodeNotStruct, "", "%s is a struct, not a %s", what, t.Kind())
+	} else {
+		n := t.NumField()
+		b.room, b.index = make([]room, n), make([]int, 0, n)
+		b.s.Attrs, b.s.byName = make([]*Attr, 0, n), make(map[string]*Attr, n)
 	}
 	return b, b.err()
 }
@@ -178,7 +205,9 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.rule = &Rule{Type: t}
+	if o.Validator != nil {
+		b.rule = &Rule{Type: t}
+	}
 	if encodesItself(t) {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
@@ -310,7 +339,7 @@ func (b *builder) declare() {
 
 func (b *builder) read(p pending, value Declaration) {
 	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String()}
-	pairs, err := tag.Pairs(string(p.field.Tag))
+	pairs, err := tag.Pairs(string(p.field.Tag)) // which d keeps
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)
 		b.unread = true // checks that depend on it would mislead

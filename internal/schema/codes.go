@@ -64,6 +64,9 @@ const (
 	CodeProjectedPart    = "EDD-9072"
 	CodeRule             = "EDD-9073"
 
+	CodeExpiringClaim   = "EDD-9094"
+	CodeExpiringHistory = "EDD-9095"
+
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"
 	CodeTimelineSource    = "EDD-9082"
@@ -73,6 +76,9 @@ const (
 	CodeTimelineRetention = "EDD-9086"
 	CodeTimelinePage      = "EDD-9087"
 	CodeTimelineUpgrade   = "EDD-9088"
+
+	CodeNoTransactions = "EDD-9089"
+	CodeNotReplicated  = "EDD-9090"
 )
 
 // Error is one mistake in a declaration.

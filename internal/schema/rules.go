@@ -25,23 +25,27 @@ type Rule struct {
 // ruleOf returns the rule of field f in a struct with the rule outer.
 func ruleOf(outer *Rule, f reflect.StructField) *Rule {
 	text := f.Tag.Get("validate")
-	if outer == nil || text == "-" || slices.Contains(strings.Split(outer.Tag, ","), "structonly") {
+	if outer == nil || text == "-" || hasWord(outer.Tag, "structonly") {
 		return nil
 	}
 	return newRule(text, f.Type)
+}
+
+// hasWord reports whether a tag has a word.
+func hasWord(text, word string) bool {
+	return strings.Contains(text, word) && slices.Contains(strings.Split(text, ","), word)
 }
 
 // newRule splits a tag: after the word dive it is about the elements, and between keys and endkeys about the keys of a
 // map.
 func newRule(text string, t reflect.Type) *Rule {
 	r := &Rule{Tag: text, Type: t}
-	words := strings.Split(text, ",")
-	dive := slices.Index(words, "dive")
 	t = pointee(t)
-	if dive < 0 || t.Kind() != reflect.Slice && t.Kind() != reflect.Array && t.Kind() != reflect.Map {
+	if !hasWord(text, "dive") || t.Kind() != reflect.Slice && t.Kind() != reflect.Array && t.Kind() != reflect.Map {
 		return r
 	}
-	words = words[dive+1:]
+	words := strings.Split(text, ",")
+	words = words[slices.Index(words, "dive")+1:]
 	if len(words) > 0 && words[0] == "keys" && t.Kind() == reflect.Map {
 		end := slices.Index(words, "endkeys")
 		if end < 0 {

@@ -23,6 +23,7 @@ const (
 	PayloadAttr = "_pv"       // payload version
 	OpAttr      = "_op"       // marks a restored item
 	TouchedAttr = "_touched"  // when an item with history was last touched
+	EndsAttr    = "_ends"     // in a snapshot, when the item in that state expires
 
 	OwnerPKAttr = "_entity_pk" // partition key of the owner of a sentinel
 	OwnerSKAttr = "_entity_sk" // sort key of the owner
@@ -40,7 +41,7 @@ const (
 )
 
 // reserved are the attributes that no model may have. The library writes them, or will if a feature is declared later.
-var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
+var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, EndsAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
 
 // Reserved reports whether an attribute belongs to the library.
 func Reserved(name string) bool { return slices.Contains(reserved, name) }

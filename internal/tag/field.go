@@ -30,14 +30,18 @@ func ParseAttribute(text string) (Attribute, error) {
 	if text == "-" {
 		return Attribute{Skip: true}, nil
 	}
-	words := strings.Split(text, ",")
-	if words[0] == "-" {
+	name, options, more := strings.Cut(text, ",")
+	if name == "-" {
 		return Attribute{}, errorAt(1, `"-" takes no options`)
 	}
-	attr := Attribute{Name: words[0]}
-	at := len(words[0]) + len(",")
-	for i, word := range words[1:] {
-		if slices.Contains(words[1:1+i], word) {
+	attr := Attribute{Name: name}
+	if !more {
+		return attr, nil
+	}
+	at := len(name) + len(",")
+	words := strings.Split(options, ",")
+	for i, word := range words {
+		if slices.Contains(words[:i], word) {
 			return Attribute{}, errorAt(at, "%s is given twice", word)
 		}
 		if err := attr.set(word, at); err != nil {

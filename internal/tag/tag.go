@@ -31,8 +31,10 @@ type Pair struct {
 
 // Pairs splits a struct tag into its key:"value" pairs, in order, separated by one or more spaces. It returns an *Error
 // where reflect.StructTag stops at the first malformed pair, or takes the first of two equal keys, without an error.
-func Pairs(text string) ([]Pair, error) {
-	var pairs []Pair
+func Pairs(text string) ([]Pair, error) { return AppendPairs(nil, text) }
+
+// AppendPairs is Pairs, with the pairs in the memory of an empty slice.
+func AppendPairs(pairs []Pair, text string) ([]Pair, error) {
 	at := skipSpaces(text, 0)
 	for at < len(text) {
 		pair, end, err := scanPair(text, at)

@@ -78,6 +78,11 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 	if err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
+	if string(page.body) == "{}" { // as for most writes: there is nothing to read
+		page.releaseEmpty()
+		p.call.keep(answer{out: out})
+		return nil
+	}
 	sdk := func(body []byte) (err error) {
 		stream := resp.Body
 		defer func() {
@@ -88,6 +93,10 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		}()
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
+	}
+	if s.member == "" {
+		defer page.Release()
+		return sdk(page.body)
 	}
 	rest, err := page.parse(s)
 	if err == nil && rest != nil {
@@ -129,6 +138,8 @@ func shapeOf(out smithy.Deserializable) (s shape, ours bool) {
 		return snapshot, true
 	case *dynamodb.BatchGetItemOutput:
 		return batch, true
+	case *dynamodb.TransactWriteItemsOutput:
+		return shape{}, true // no items
 	}
 	return shape{}, false
 }

@@ -5,5 +5,5 @@
 // rejects, is left to the SDK, so that results and errors are the SDK's in every case. See [Call].
 //
 // The bodies of requests are written from the SDK's inputs, with the names of maps in order. What this package does not
-// write is left to the SDK, too. See [Requests].
+// write is left to the SDK, too. See [Call].
 package wire

@@ -20,10 +20,13 @@ type Key struct {
 
 // KeyOf returns the key of a map with one or two attributes.
 func KeyOf(m map[string]types.AttributeValue) Key {
+	return KeyNamed(slices.Collect(maps.Keys(m))).With(m)
+}
+
+// KeyNamed returns a key without values that has one or two names.
+func KeyNamed(names []string) Key {
 	k := Key{Names: new([2]string)}
-	for i, name := range slices.Sorted(maps.Keys(m)) {
-		k.Names[i], k.Values[i] = name, m[name]
-	}
+	copy(k.Names[:], slices.Sorted(slices.Values(names)))
 	return k
 }
 

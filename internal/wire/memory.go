@@ -10,6 +10,7 @@ type memory struct {
 	body  []byte
 	nodes []node
 	rows  []int32
+	page  *Page // one that had no items, and is used again
 	names names
 	texts recent
 }
@@ -35,7 +36,11 @@ var unused = sync.Pool{New: func() any { return new(memory) }}
 // length, 0 or less if it is unknown.
 func read(r io.Reader, size int64) (*Page, error) {
 	m := unused.Get().(*memory)
-	page := &Page{memory: m}
+	page := m.page
+	if page == nil {
+		page = new(Page)
+	}
+	page.memory, m.page = m, nil
 	body := m.body[:0]
 	if want := max(min(size, maxKept)+1, 1<<10); want > int64(cap(body)) {
 		body = make([]byte, 0, want)
@@ -62,6 +67,12 @@ func read(r io.Reader, size int64) (*Page, error) {
 	m.names.ready()
 	page.body, page.nodes, page.rows = body, m.nodes[:0], m.rows[:0]
 	return page, nil
+}
+
+// releaseEmpty is Release for a page to which no item refers.
+func (p *Page) releaseEmpty() {
+	p.memory.page = p
+	p.Release()
 }
 
 // Release ends the use of the page. Its items panic from then on. It may be called twice.

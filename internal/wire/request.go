@@ -16,16 +16,6 @@ import (
 // requests is the SDK's protocol, except for the bodies of requests.
 type requests struct{ *awsjson.Protocol }
 
-var _ smithyhttp.ClientProtocol = requests{}
-
-// Requests is an option of a call whose answer has no items: the request is written as Call writes it, and the SDK reads the
-// answer.
-func Requests(o *dynamodb.Options) {
-	if own, ok := requestsOf(o); ok {
-		o.Protocol = own
-	}
-}
-
 // requestsOf returns the protocol for the options of a call. ok is false if theirs is not the SDK's own.
 func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
 	sdk, ok := o.Protocol.(*awsjson.Protocol)
@@ -38,7 +28,23 @@ func Ours(o *dynamodb.Options) bool {
 	return ok
 }
 
-var targetPrefix = schemas.DynamoDB_20120810.ID().Name + "."
+// targetHeaders has the header of each operation that is written here.
+var targetHeaders = func() map[string]string {
+	all := map[string]string{}
+	for _, op := range []*smithy.Schema{
+		schemas.PutItem, schemas.UpdateItem, schemas.DeleteItem, schemas.GetItem, schemas.Query, schemas.Scan,
+		schemas.BatchGetItem, schemas.BatchWriteItem, schemas.TransactGetItems, schemas.TransactWriteItems,
+	} {
+		all[op.ID().Name] = schemas.DynamoDB_20120810.ID().Name + "." + op.ID().Name
+	}
+	return all
+}()
+
+// payload is the body of a request with the values of its headers.
+type payload struct {
+	body    bytes.Reader
+	headers [2]string
+}
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
 func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
@@ -51,17 +57,22 @@ func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSche
 
 // send makes req a request of an operation.
 func send(op *smithy.OperationSchema, body []byte, req *smithyhttp.Request) error {
-	sent, err := req.SetStream(bytes.NewReader(body)) // copies the headers
-	if err != nil {
+	to := &payload{headers: [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}}
+	to.body.Reset(body)
+	address, header := req.URL, req.Header
+	req.URL, req.Header = nil, nil // which SetStream would copy
+	sent, err := req.SetStream(&to.body)
+	if err == nil {
+		*req = *sent
+	}
+	if req.URL, req.Header = address, header; err != nil {
 		return err
 	}
-	*req = *sent
 	req.Method = http.MethodPost
 	if req.URL.Path == "" {
 		req.URL.Path = "/"
 	}
-	req.Header.Set("X-Amz-Target", targetPrefix+op.ID().Name)
-	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	req.Header["X-Amz-Target"], req.Header["Content-Type"] = to.headers[0:1:1], to.headers[1:2:2]
 	return nil
 }
 
@@ -253,33 +264,26 @@ func (w *writer) get(it *types.TransactGetItem) {
 func (w *writer) action(it *types.TransactWriteItem) {
 	w.element()
 	if a := it.Put; a != nil {
-		w.open("Put")
-		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
-		w.item("Item", a.Item)
-		w.returns("", a.ReturnValuesOnConditionCheckFailure)
-		w.close()
+		w.part("Put", "Item", a.Item, a.TableName, a.ConditionExpression, nil, a.ExpressionAttributeNames, a.ExpressionAttributeValues, a.ReturnValuesOnConditionCheckFailure)
 	}
 	if a := it.Update; a != nil {
-		w.open("Update")
-		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
-		w.item("Key", a.Key)
-		w.text("UpdateExpression", a.UpdateExpression)
-		w.returns("", a.ReturnValuesOnConditionCheckFailure)
-		w.close()
+		w.part("Update", "Key", a.Key, a.TableName, a.ConditionExpression, a.UpdateExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues, a.ReturnValuesOnConditionCheckFailure)
 	}
 	if a := it.Delete; a != nil {
-		w.open("Delete")
-		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
-		w.item("Key", a.Key)
-		w.returns("", a.ReturnValuesOnConditionCheckFailure)
-		w.close()
+		w.part("Delete", "Key", a.Key, a.TableName, a.ConditionExpression, nil, a.ExpressionAttributeNames, a.ExpressionAttributeValues, a.ReturnValuesOnConditionCheckFailure)
 	}
 	if a := it.ConditionCheck; a != nil {
-		w.open("ConditionCheck")
-		w.expressions(a.TableName, a.ConditionExpression, a.ExpressionAttributeNames, a.ExpressionAttributeValues)
-		w.item("Key", a.Key)
-		w.returns("", a.ReturnValuesOnConditionCheckFailure)
-		w.close()
+		w.part("ConditionCheck", "Key", a.Key, a.TableName, a.ConditionExpression, nil, a.ExpressionAttributeNames, a.ExpressionAttributeValues, a.ReturnValuesOnConditionCheckFailure)
 	}
+	w.close()
+}
+
+// part writes a part of an action: a put with its item, or another write with its key.
+func (w *writer) part(kind, member string, it map[string]types.AttributeValue, table, condition, update *string, names map[string]string, values map[string]types.AttributeValue, onFailure types.ReturnValuesOnConditionCheckFailure) {
+	w.open(kind)
+	w.expressions(table, condition, names, values)
+	w.item(member, it)
+	w.text("UpdateExpression", update)
+	w.returns("", onFailure)
 	w.close()
 }

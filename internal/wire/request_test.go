@@ -186,7 +186,7 @@ func TestRequests_AgreeWithTheSDK(t *testing.T) {
 		if !f.left {
 			written++
 		}
-		sameRequest(t, op.schema, in, Requests)
+		sameRequest(t, op.schema, in, new(Call).Options)
 		sameRequest(t, op.schema, in, c.Options)
 	}
 	assert.Greater(t, written, n/2)
@@ -202,14 +202,14 @@ func TestRequests_WriteEveryMember(t *testing.T) {
 		f := filler{with: func(name string) bool { left[name] = false; return false }}
 		f.fill(reflect.ValueOf(in).Elem())
 		require.NotNil(t, bodyOf(in), "%T", in)
-		sameRequest(t, op.schema, in, Requests)
+		sameRequest(t, op.schema, in, new(Call).Options)
 		for name := range left {
 			in := op.in()
 			f := filler{with: func(member string) bool { return member == name }}
 			if f.fill(reflect.ValueOf(in).Elem()); f.left {
 				left[name] = true
 				require.Nil(t, bodyOf(in), "%s", name)
-				sameRequest(t, op.schema, in, Requests)
+				sameRequest(t, op.schema, in, new(Call).Options)
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func TestRequests_Texts(t *testing.T) {
 	for _, s := range texts {
 		in := &dynamodb.GetItemInput{TableName: &s, Key: map[string]types.AttributeValue{s: &types.AttributeValueMemberS{Value: s}}}
 		require.NotNil(t, bodyOf(in))
-		sameRequest(t, inputs[3].schema, in, Requests)
+		sameRequest(t, inputs[3].schema, in, new(Call).Options)
 	}
 }
 
@@ -256,17 +256,15 @@ func TestRequests_Bodies(t *testing.T) {
 	for len(many) < 100 {
 		many[string(rune('a'+len(many)))] = &types.AttributeValueMemberB{Value: make([]byte, mostKept/64)}
 	}
-	sameRequest(t, inputs[0].schema, &dynamodb.PutItemInput{Item: many}, Requests)
+	sameRequest(t, inputs[0].schema, &dynamodb.PutItemInput{Item: many}, new(Call).Options)
 }
 
 func TestRequests_LeaveOtherProtocolsAlone(t *testing.T) {
 	t.Parallel()
 	var c Call
 	for _, p := range []smithyhttp.ClientProtocol{awsjson.New11(schemas.DynamoDB_20120810), struct{ *awsjson.Protocol }{sdk}, nil} {
-		for _, option := range []func(*dynamodb.Options){Requests, c.Options} {
-			o := dynamodb.Options{Protocol: p}
-			option(&o)
-			assert.Equal(t, p, o.Protocol)
-		}
+		o := dynamodb.Options{Protocol: p}
+		c.Options(&o)
+		assert.Equal(t, p, o.Protocol)
 	}
 }

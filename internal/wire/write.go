@@ -120,14 +120,23 @@ func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
 		value V
 	}
 	var room [16]member // on the stack
-	var at [16]int
-	members, order := room[:0], at[:0]
+	members := room[:0]
 	for name, v := range m {
-		members, order = append(members, member{name, v}), append(order, len(order))
+		members = append(members, member{name, v})
 	}
-	slices.SortFunc(order, func(x, y int) int { return strings.Compare(members[x].name, members[y].name) })
+	if len(members) > len(room) {
+		slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
+	} else { // by insertion
+		for i := 1; i < len(members); i++ {
+			x, at := members[i], i
+			for ; at > 0 && x.name < members[at-1].name; at-- {
+				members[at] = members[at-1]
+			}
+			members[at] = x
+		}
+	}
 	w.b = append(w.b, '{')
-	for _, i := range order {
+	for i := range members {
 		w.next()
 		w.b = append(appendText(w.b, members[i].name), ':')
 		value(w, members[i].value)

@@ -30,7 +30,7 @@ var functions = map[string][]any{
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
-	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Segments": {entity.Segments},
+	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "entity.AddIndexes": {entity.AddIndexes}, "entity.OnIndex": {entity.OnIndex},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
 	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
@@ -44,7 +44,7 @@ var functions = map[string][]any{
 	"timeline.Series": {timeline.Series[Ticks]}, "timeline.Versions": {timeline.Versions[Kept]}, "timeline.Items": {timeline.Items[Plain, time.Time]}, "timeline.Feed": {timeline.Feed[int]},
 	"timeline.On": {timeline.On[int, string, int]}, "timeline.Ensure": {timeline.Ensure[int, string, int]}, "timeline.AcceptedAt": {timeline.AcceptedAt[time.Time]},
 	"timeline.Classify": {timeline.Classify[Plain]}, "timeline.Upgrade": {timeline.Upgrade[Plain, Kept]}, "timeline.PartitionKey": {timeline.PartitionKey[string, Plain]},
-	"timeline.CheckpointEvery": {timeline.CheckpointEvery}, "timeline.OnProgress": {timeline.OnProgress}, "timeline.Resume": {timeline.Resume}, "timeline.Segments": {timeline.Segments},
+	"timeline.CheckpointEvery": {timeline.CheckpointEvery}, "timeline.OnProgress": {timeline.OnProgress}, "timeline.Resume": {timeline.Resume}, "timeline.Segments": {timeline.Segments}, "timeline.Export": {timeline.Export},
 	"timeline.ForKey": {timeline.ForKey[Plain]}, "timeline.Since": {timeline.Since}, "timeline.AsKnownAt": {timeline.AsKnownAt}, "timeline.AsOf": {timeline.AsOf},
 	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.AllowStale": {timeline.AllowStale}, "timeline.FullReplay": {timeline.FullReplay},
 
@@ -62,7 +62,7 @@ var values = map[string]any{
 	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "entity.TableError": &entity.TableError{}, "entity.VerifyError": &entity.VerifyError{},
 	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{}, "entity.Casing": entity.Casing(0),
-	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{},
+	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "entity.IndexProgress": entity.IndexProgress{},
 	"entity.CursorError": &entity.CursorError{}, "entity.CursorReason": entity.CursorReason(""), "entity.IndexError": &entity.IndexError{},
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
 
@@ -81,7 +81,7 @@ var values = map[string]any{
 	"timeline.Handler": timeline.Handler[string, int]{}, "timeline.Event": timeline.Event[int]{}, "timeline.Row": timeline.Row[string, int]{}, "timeline.Page": timeline.Page[int]{},
 	"timeline.Meta": timeline.Meta{}, "timeline.Counters": timeline.Counters{}, "timeline.Stage": timeline.Stage(""), "timeline.Status": timeline.Status(""), "timeline.Failure": timeline.Failure{},
 	"timeline.Explanation": timeline.Explanation{}, "timeline.SourceEstimate": timeline.SourceEstimate{}, "timeline.EventError": &timeline.EventError{}, "timeline.BuildingError": &timeline.BuildingError{},
-	"timeline.HistoryExpiredError": &timeline.HistoryExpiredError{}, "timeline.LimitError": &timeline.LimitError{}, "timeline.StaleError": &timeline.StaleError{},
+	"timeline.HistoryExpiredError": &timeline.HistoryExpiredError{}, "timeline.LimitError": &timeline.LimitError{}, "timeline.ExportError": &timeline.ExportError{}, "timeline.StaleError": &timeline.StaleError{},
 
 	"stream.Change": stream.Change[Plain]{}, "stream.Event": stream.Event{}, "stream.Record": stream.Record{}, "stream.Response": stream.Response{}, "stream.Route": stream.Route{},
 	"stream.Failure": stream.Failure{}, "stream.BatchItemFailure": stream.BatchItemFailure{}, "stream.Kind": stream.Kind(""), "stream.RecordError": &stream.RecordError{}, "stream.ImageError": &stream.ImageError{},
@@ -91,8 +91,8 @@ var values = map[string]any{
 var exempt = map[string]string{
 	"unique.Store": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
-	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.Validator": "an interface", "entity.Codec": "a number",
-	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
+	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Codec": "a number",
+	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.VisitPart": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.SelectOption": "an interface", "entity.BoundOption": "an interface", "entity.OrderOption": "an interface", "entity.SegmentsOption": "an interface", "entity.CreateOption": "an interface", "entity.DeliveryOption": "an interface", "entity.GuardOption": "an interface",

@@ -83,6 +83,18 @@ type Expiring struct {
 	Ends time.Time `dynamodbav:"ends,omitempty" entity:"time=unix"`
 }
 
+// Leased is removed an hour after it was created or put. Until then it has an email that no other item has, and it has a
+// history.
+type Leased struct {
+	_ entity.Key        `name:"Leased" pk:"$#{id}" sk:"$"`
+	_ lifecycle.TTL     `attr:"ends" after:"1h"`
+	_ unique.Constraint `name:"email" fields:"email"`
+	_ versioned.Retain  `ttl:"90d"`
+	Body
+	Ends    time.Time `dynamodbav:"ends,omitempty" entity:"time=unix"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+}
+
 // Unique has an email that no other item has.
 type Unique struct {
 	_ entity.Key        `name:"Unique" pk:"$#{id}" sk:"$"`

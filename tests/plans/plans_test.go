@@ -261,6 +261,7 @@ func TestPlans_OfEveryVerbAndFeature(t *testing.T) {
 	ofEntity[Retained](t, "retained", features{version: true, history: true})
 	ofEntity[Deletable](t, "deletable", features{bin: true})
 	ofEntity[Expiring](t, "expiring", features{batch: true})
+	ofEntity[Leased](t, "leased", features{version: true, history: true})
 	ofEntity[Unique](t, "unique", features{})
 	ofEntity[Everything](t, "everything", features{version: true, history: true, bin: true})
 }

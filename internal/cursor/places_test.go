@@ -1,0 +1,65 @@
+package cursor_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/item"
+)
+
+var pk = []cursor.Attr{{Name: "pk", Type: types.ScalarAttributeTypeS}}
+
+func TestCodec_PositionsOfEachKindAreDistinct(t *testing.T) {
+	t.Parallel()
+	for _, c := range []cursor.Codec{{}, codec(t, first)} {
+		for _, at := range []cursor.Position{{Key: item.Item{"pk": item.S("a")}}, {Key: item.Item{"pk": item.S("a")}, Before: true}, {Before: true}} {
+			text, err := c.EncodePosition("q", at)
+			require.NoError(t, err)
+			back, err := c.DecodePosition("q", text, pk)
+			require.NoError(t, err)
+			require.Equal(t, at, back)
+			_, err = c.Decode("q", text, pk)
+			if at.Before {
+				require.Equal(t, cursor.Malformed, reason(t, err), "readers in one direction refuse it")
+			}
+			_, err = c.DecodePlaces("q", text, [][]cursor.Attr{pk}, pk)
+			require.Equal(t, cursor.Malformed, reason(t, err))
+			_, err = c.DecodePosition("other", text, pk)
+			require.Equal(t, cursor.Foreign, reason(t, err))
+		}
+		empty := cursor.Position{Key: item.Item{}, Before: true}
+		text, err := c.EncodePosition("q", empty)
+		require.NoError(t, err)
+		back, err := c.DecodePosition("q", text, nil)
+		require.NoError(t, err)
+		require.Equal(t, empty, back, "a key that the query fixes is not the end")
+	}
+}
+
+func TestCodec_Places(t *testing.T) {
+	t.Parallel()
+	for _, c := range []cursor.Codec{{}, codec(t, first)} {
+		at := cursor.Places{Before: true, Keys: []item.Item{nil, {"pk": item.S("a")}, {}}, Bound: item.Item{"pk": item.S("b")}, In: 1}
+		attrs := [][]cursor.Attr{pk, pk, nil}
+		text, err := c.EncodePlaces("q", at)
+		require.NoError(t, err)
+		back, err := c.DecodePlaces("q", text, attrs, pk)
+		require.NoError(t, err)
+		require.Equal(t, at, back)
+		_, err = c.DecodePlaces("q", text, attrs[:2], pk)
+		require.Equal(t, cursor.Altered, reason(t, err))
+		_, err = c.DecodePlaces("other", text, attrs, pk)
+		require.Equal(t, cursor.Foreign, reason(t, err))
+		_, err = c.DecodePosition("q", text, pk)
+		require.Equal(t, cursor.Malformed, reason(t, err))
+		none := cursor.Places{Keys: []item.Item{nil}}
+		text, err = c.EncodePlaces("q", none)
+		require.NoError(t, err)
+		back, err = c.DecodePlaces("q", text, [][]cursor.Attr{pk}, pk)
+		require.NoError(t, err)
+		require.Equal(t, none, back)
+	}
+}

@@ -1,0 +1,127 @@
+package query
+
+import (
+	"context"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// mostHydrated is how many whole items are read, and held, at a time: as many as one request can read.
+const mostHydrated = 100
+
+// hydrate makes the plan read whole items by the entries of its index.
+func (b *builder) hydrate() error {
+	switch x := b.p.Index; {
+	case x == nil:
+		return b.fail(bind.CodeHydrate, nil, "Hydrate is for queries and scans of an index; this one reads the table itself, which has whole items")
+	case x.Project.All:
+		return b.fail(bind.CodeHydrate, nil, "the index %s carries whole items, so Hydrate would read them twice; leave it out", x.Name)
+	}
+	b.p.Hydrate, b.p.Fresh, b.p.Strong = true, b.p.Strong, false
+	return nil
+}
+
+// inMemory refuses a filter that cannot be evaluated on whole items in memory, if the plan needs that.
+func (b *builder) inMemory() error {
+	if !b.p.Hydrate {
+		return nil
+	}
+	return bind.InMemory(b.s, b.p.User, "Hydrate")
+}
+
+// run is the state of one run of a plan.
+type run struct {
+	*budget
+	paging  bool        // it ends with one page
+	entries []wire.Item // of the index, from the last answer
+	pending []wire.Item // those whose items have not been read
+	last    item.Item   // where the index goes on after them
+}
+
+// exhausted reports that the budget ends the run.
+func (r *run) exhausted() bool { return r.spent && len(r.pending) == 0 }
+
+// next returns the next items from start: those of one answer or, with Hydrate, of a part of its entries. ask is how many
+// items are evaluated, 0 for what one answer holds.
+func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetched, error) {
+	if !p.Hydrate || len(r.pending) == 0 {
+		got, err := p.fetch(ctx, start, r.cap(ask), false, nil)
+		if err != nil {
+			return got, err
+		}
+		r.charge(got)
+		if !p.Hydrate || len(got.items) == 0 {
+			return got, nil
+		}
+		r.entries, r.pending, r.last = got.items, got.items, got.last
+	}
+	part := r.pending[:min(mostHydrated, len(r.pending))]
+	r.pending = r.pending[len(part):]
+	got := fetched{last: r.last}
+	if len(r.pending) > 0 {
+		got.last = p.positionOf(part[len(part)-1])
+	}
+	var err error
+	got.items, err = p.whole(ctx, part)
+	if len(r.pending) == 0 {
+		wire.ReleaseAll(r.entries)
+		r.entries = nil
+	}
+	return got, err
+}
+
+// whole reads the items of entries, up to mostHydrated of them, in their order. It leaves out items that do not exist, that
+// do not pass the filter, or whose keys are not those of the entry, because they were written since.
+func (p *Plan) whole(ctx context.Context, entries []wire.Item) ([]wire.Item, error) {
+	primary := append(p.Schema.PK.Attributes(), p.Schema.SK.Attributes()...)
+	number, at := make(map[string]int, len(entries)), make([]int, len(entries))
+	var keys []exec.Wanted
+	for i, entry := range entries {
+		key := entry.Pick(primary...)
+		id := layout.KeyID(key)
+		n, known := number[id] // an item that moves in the index can come twice
+		if !known {
+			n = len(keys)
+			number[id], keys = n, append(keys, exec.Wanted{Table: p.Table, Key: wire.KeyOf(key)})
+		}
+		at[i] = n
+	}
+	items := make([]wire.Item, len(keys))
+	err := p.Runner.FindMany(ctx, keys, p.Fresh, func(_ string, it wire.Item) {
+		if n, ok := number[layout.KeyID(it.Pick(primary...))]; ok {
+			items[n] = it
+		}
+	})
+	if err != nil {
+		wire.ReleaseAll(items)
+		return nil, err
+	}
+	filter := p.filter(p.Runner.Clock())
+	names := p.positionNames()
+	filter.Roots(func(name string) { names = append(names, name) })
+	var found []wire.Item
+	for i, entry := range entries {
+		if it := items[at[i]]; !it.Missing() && p.stands(entry, it.Pick(names...), filter) {
+			found = append(found, it)
+		}
+	}
+	if len(found) == 0 {
+		wire.ReleaseAll(items)
+	}
+	return found, nil
+}
+
+// stands reports whether an entry of the index still stands for the item.
+func (p *Plan) stands(entry wire.Item, it item.Item, filter expr.Cond) bool {
+	for _, name := range p.positionNames() {
+		if av := entry.Get(name); av == nil || it[name] == nil || !item.Equal(av, it[name]) {
+			return false
+		}
+	}
+	return filter.Holds(it)
+}

@@ -1,0 +1,510 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// mostPartitions is how many partitions one query reads; firstReads is how many of them are read concurrently at its start.
+const (
+	mostPartitions = 100
+	firstReads     = 8
+)
+
+// Merge is a query of several partitions, read as one in the order of the sort key. Items with equal sort keys come in the order
+// of their partition keys, those of one partition in DynamoDB's order. The order of a descending query is the reverse.
+type Merge struct {
+	parts []*Plan // in the order of their partition keys
+	spec  Plan    // what they share
+	Err   error
+}
+
+// compareKeys compares the values of two keys, the first value first.
+func compareKeys(a, b []types.AttributeValue) int {
+	for i := range a {
+		if order, _ := expr.Compares(a[i], b[i]); order != 0 {
+			return order
+		}
+	}
+	return 0
+}
+
+// partitionKey returns the values of the partition key of p.
+func (p *Plan) partitionKey() (values []types.AttributeValue) {
+	for _, c := range terms(p.Partition) {
+		values = append(values, c.Values[0])
+	}
+	return values
+}
+
+// BuildMerge compiles queries that differ in their partition only into one. The error of the first that has one is the error of
+// the query.
+func BuildMerge(s *schema.Schema, parts []*Plan) *Merge {
+	m := &Merge{parts: slices.Clone(parts), spec: Plan{Source: Source{Schema: s, Verb: "QueryAny"}}}
+	m.Err = m.build()
+	return m
+}
+
+func (m *Merge) build() error {
+	fail := func(code, format string, args ...any) error {
+		return &entitytype.InputError{Code: code, Type: m.spec.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	}
+	n := len(m.parts)
+	switch {
+	case n == 0:
+		return fail(bind.CodePartitions, "there is no partition to read")
+	case n > mostPartitions:
+		return fail(bind.CodePartitions, "%d partitions; at most %d are read in one query", n, mostPartitions)
+	}
+	for i, p := range m.parts {
+		if p.Err != nil {
+			return fmt.Errorf("partition %d: %w", i, p.Err)
+		}
+	}
+	first := m.parts[0]
+	m.spec = *first
+	m.spec.Verb, m.spec.Where = "QueryAny", ""
+	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
+		return fail(bind.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
+	}
+	slices.SortStableFunc(m.parts, func(p, q *Plan) int { return compareKeys(p.partitionKey(), q.partitionKey()) })
+	for i := range n - 1 {
+		if samePartition(m.parts[i].Partition, m.parts[i+1].Partition) {
+			return fail(bind.CodePartitions, "a partition is given twice")
+		}
+	}
+	return nil
+}
+
+// Open sets what runs the query.
+func (m *Merge) Open(r *exec.Runner, c cursor.Codec) {
+	for _, p := range append(slices.Clone(m.parts), &m.spec) {
+		p.Runner, p.Cursor = r, c
+	}
+}
+
+// Plan returns what the queries of the partitions share.
+func (m *Merge) Plan() *Plan { return &m.spec }
+
+// String prints the query of each partition.
+func (m *Merge) String() string {
+	if m.Err != nil {
+		return "QueryAny " + m.spec.Schema.Name + ": " + m.Err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "QueryAny %s: %d partitions in one order", m.spec.Schema.Name, len(m.parts))
+	for _, p := range m.parts {
+		b.WriteString("\n" + p.String())
+	}
+	return b.String()
+}
+
+// stream reads the items of one partition.
+type stream struct {
+	p      *Plan
+	in     *run
+	ask    int
+	from   item.Item // the position before items[0]; nil: the beginning
+	start  item.Item // where the next request begins
+	items  []wire.Item
+	taken  int
+	ended  bool // nothing follows items
+	number int
+	key    []types.AttributeValue // the sort key of the head
+}
+
+// head reports whether the stream has an item.
+func (s *stream) head() bool { return s.taken < len(s.items) }
+
+// dry reports that the next item can be known after another request.
+func (s *stream) dry() bool { return !s.head() && !s.ended }
+
+// place returns the position after the items that were taken.
+func (s *stream) place() item.Item {
+	switch {
+	case !s.head() && !s.ended:
+		return s.start
+	case s.taken > 0:
+		return s.p.positionOf(s.items[s.taken-1])
+	}
+	return s.from
+}
+
+// opposite returns the position from which a read in the other direction meets what came before the stream.
+func (s *stream) opposite() item.Item {
+	switch {
+	case s.head():
+		return s.p.positionOf(s.items[s.taken])
+	case s.ended:
+		return nil
+	}
+	return s.start
+}
+
+// bound is a place in the order of all partitions: only items after it are read.
+type bound struct {
+	key    []types.AttributeValue // sort key; nil: no bound
+	number int                    // of the partition
+	item   item.Item              // the item's sort key, for a cursor
+}
+
+// merging is one run of a Merge.
+type merging struct {
+	streams []*stream
+	sign    int // -1: descending
+	budget  *budget
+	bound   bound
+	keep    bool // taken items stay in use
+}
+
+// sortNames returns the attributes of the sort key.
+func (m *Merge) sortNames() []string { return m.spec.SK.Attributes() }
+
+func (m *Merge) sortKey(it func(string) types.AttributeValue) (key []types.AttributeValue) {
+	for _, name := range m.sortNames() {
+		key = append(key, it(name))
+	}
+	return key
+}
+
+// compare orders the sort keys and partitions of two items in the direction of the run.
+func (in *merging) compare(a []types.AttributeValue, partA int, b []types.AttributeValue, partB int) int {
+	return in.sign * cmp.Or(compareKeys(a, b), cmp.Compare(partA, partB))
+}
+
+// start begins a run at places, nil for the beginning. back reads in the other direction.
+func (m *Merge) start(at *cursor.Places, limit int, back bool, b *budget) *merging {
+	in := &merging{sign: 1, budget: b}
+	if m.spec.Desc != back {
+		in.sign = -1
+	}
+	share := limit
+	if limit > 0 {
+		share = limit/len(m.parts) + 1
+	}
+	for i, p := range m.parts {
+		q := *p
+		q.Desc = p.Desc != back
+		s := &stream{p: &q, in: &run{budget: b}, ask: q.firstAsk(share), number: i, ended: p.Nothing}
+		if at != nil {
+			s.from, s.start = at.Keys[i], at.Keys[i]
+		}
+		in.streams = append(in.streams, s)
+	}
+	if at != nil && at.Bound != nil {
+		in.bound = bound{m.sortKey(func(name string) types.AttributeValue { return at.Bound[name] }), at.In, at.Bound}
+	}
+	return in
+}
+
+// read sends one request for a stream without a head.
+func (in *merging) read(ctx context.Context, m *Merge, s *stream, others int) error {
+	if !in.keep {
+		wire.ReleaseAll(s.items)
+	}
+	ask := s.ask
+	if e := in.budget.evaluate; e > 0 { // leave an item for each stream whose head is not known
+		ask = in.budget.cap(ask)
+		ask = min(ask, max(e-others, 1))
+	}
+	got, err := s.p.next(ctx, s.start, ask, s.in)
+	if err != nil {
+		s.items, s.taken = nil, 0
+		return err
+	}
+	s.from, s.start, s.ended = s.start, got.last, got.last == nil
+	s.items, s.taken = got.items, 0
+	if s.ask *= 4; s.ask > maxEvaluated {
+		s.ask = 0 // as many as one answer holds
+	}
+	in.settle(m, s)
+	return nil
+}
+
+// settle passes over items that are not after the bound: they were written since, or belong to the page on the other side.
+func (in *merging) settle(m *Merge, s *stream) {
+	for ; s.head(); s.taken++ {
+		s.key = m.sortKey(s.items[s.taken].Get)
+		if in.bound.item == nil || s.number == in.bound.number || in.compare(s.key, s.number, in.bound.key, in.bound.number) > 0 {
+			return
+		}
+	}
+}
+
+// fill reads until every stream has a head or has ended. It returns false if the budget does not allow that.
+func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
+	for {
+		var dry []*stream
+		for _, s := range in.streams {
+			if s.dry() {
+				dry = append(dry, s)
+			}
+		}
+		if len(dry) == 0 {
+			return true, nil
+		}
+		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(dry) > 1 {
+			err := exec.ParallelUntilError(ctx, len(dry), firstReads, func(ctx context.Context, i int) error { return in.read(ctx, m, dry[i], 0) })
+			if err != nil {
+				return false, err
+			}
+			continue
+		}
+		for i, s := range dry {
+			if s.in.exhausted() {
+				return false, nil
+			}
+			if err := in.read(ctx, m, s, len(dry)-1-i); err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// least returns the stream with the next item, nil if all have ended.
+func (in *merging) least() (first *stream) {
+	for _, s := range in.streams {
+		if s.head() && (first == nil || in.compare(s.key, s.number, first.key, first.number) < 0) {
+			first = s
+		}
+	}
+	return first
+}
+
+// take moves a stream past its head.
+func (in *merging) take(m *Merge, s *stream) {
+	if s.taken++; s.head() {
+		s.key = m.sortKey(s.items[s.taken].Get)
+	}
+}
+
+// release ends the use of all items.
+func (in *merging) release() {
+	for _, s := range in.streams {
+		wire.ReleaseAll(s.items)
+	}
+}
+
+// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
+func (m *Merge) All(ctx context.Context) iter.Seq2[wire.Item, error] {
+	return func(yield func(wire.Item, error) bool) {
+		if m.Err != nil {
+			yield(wire.Item{}, m.Err)
+			return
+		}
+		in := m.start(nil, m.spec.Limit, false, m.spec.budget())
+		defer in.release()
+		for n := 0; m.spec.Limit == 0 || n < m.spec.Limit; n++ {
+			known, err := in.fill(ctx, m)
+			if err != nil {
+				yield(wire.Item{}, err)
+				return
+			}
+			s := in.least()
+			if !known || s == nil || !yield(s.items[s.taken], nil) {
+				return
+			}
+			in.take(m, s)
+		}
+	}
+}
+
+// Count counts the items, at most Limit.
+func (m *Merge) Count(ctx context.Context) (total int, err error) {
+	if m.Err != nil {
+		return 0, m.Err
+	}
+	b := m.spec.budget()
+	for _, p := range m.parts {
+		if p.Nothing || b.spent {
+			continue
+		}
+		n, err := p.count(ctx, b)
+		if err != nil {
+			return 0, err
+		}
+		if total += n; p.Limit > 0 && total >= p.Limit {
+			return p.Limit, nil
+		}
+	}
+	return total, nil
+}
+
+// Head reads the first n items. The caller releases them.
+func (m *Merge) Head(ctx context.Context, n int) ([]wire.Item, error) {
+	if m.Err != nil {
+		return nil, m.Err
+	}
+	in := m.start(nil, n, false, m.spec.budget())
+	page, err := m.gather(ctx, in, n)
+	return page.items, err
+}
+
+// gathered is what one page takes from the streams, and the places at its beginning and end.
+type gathered struct {
+	items       []wire.Item
+	begin, end  []item.Item // of each partition; begin is for a read in the other direction
+	first, last bound       // of the items; as the run had it if there are none
+	more        bool        // something may follow
+}
+
+// gather reads up to limit items, with limit 0 as many as are known after the first requests. It releases what it does not
+// return with the items.
+func (m *Merge) gather(ctx context.Context, in *merging, limit int) (page gathered, err error) {
+	in.keep = true
+	known, err := in.fill(ctx, m)
+	if err != nil {
+		in.release()
+		return page, err
+	}
+	for _, s := range in.streams {
+		page.begin = append(page.begin, s.opposite())
+	}
+	page.last = in.bound
+	for known {
+		s := in.least()
+		if s == nil {
+			break
+		}
+		it := s.items[s.taken]
+		page.last = bound{s.key, s.number, it.Pick(m.sortNames()...)}
+		if len(page.items) == 0 {
+			page.first = page.last
+		}
+		page.items = append(page.items, it)
+		in.take(m, s)
+		if len(page.items) == limit || limit == 0 && s.dry() {
+			break
+		}
+		if known, err = in.fill(ctx, m); err != nil {
+			wire.ReleaseAll(page.items)
+			in.release()
+			return gathered{}, err
+		}
+	}
+	for _, s := range in.streams {
+		page.end = append(page.end, s.place())
+		page.more = page.more || s.head() || s.dry()
+	}
+	return page, nil
+}
+
+// binding returns the text whose fingerprint binds cursors to this query.
+func (m *Merge) binding() string {
+	texts := []string{"QueryAny"}
+	for _, p := range m.parts {
+		texts = append(texts, p.binding())
+	}
+	return strings.Join(texts, "\x00\x00")
+}
+
+// cursorAt returns the cursor of places, one for each partition.
+func (m *Merge) cursorAt(keys []item.Item, at bound, before bool) (string, error) {
+	places := cursor.Places{Before: before, Keys: make([]item.Item, len(keys)), Bound: at.item, In: at.number}
+	for i, p := range m.parts {
+		places.Keys[i] = p.variable(keys[i])
+	}
+	return m.spec.Cursor.EncodePlaces(m.binding(), places)
+}
+
+// places decodes a cursor.
+func (m *Merge) places(text string) (cursor.Places, error) {
+	attrs := make([][]cursor.Attr, len(m.parts))
+	for i, p := range m.parts {
+		attrs[i] = p.variableAttrs()
+	}
+	names := m.sortNames()
+	bounds := slices.DeleteFunc(m.spec.keyAttrs(), func(a cursor.Attr) bool { return !slices.Contains(names, a.Name) })
+	at, err := m.spec.Cursor.DecodePlaces(m.binding(), text, attrs, bounds)
+	if err != nil {
+		return at, err
+	}
+	for i, p := range m.parts {
+		if at.Keys[i] != nil {
+			if err := p.inside(at.Keys[i]); err != nil {
+				return at, err
+			}
+		}
+	}
+	return at, nil
+}
+
+// Page reads up to limit items at the cursor; see [Plan.Page].
+func (m *Merge) Page(ctx context.Context, text string, limit int) (Page, error) {
+	if m.Err != nil {
+		return Page{}, m.Err
+	}
+	if err := m.spec.Cursor.Allow(m.spec.Schema, m.spec.Schema.PK, m.spec.Schema.SK, m.spec.PK, m.spec.SK); err != nil {
+		return Page{}, err
+	}
+	if text == "" {
+		return m.pageAt(ctx, nil, limit, m.spec.budget())
+	}
+	at, err := m.places(text)
+	if err != nil {
+		return Page{}, err
+	}
+	if at.Before {
+		return m.pageBefore(ctx, &at, limit, m.spec.budget())
+	}
+	return m.pageAt(ctx, &at, limit, m.spec.budget())
+}
+
+func (m *Merge) pageAt(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
+	got, err := m.gather(ctx, m.start(at, limit, false, b), limit)
+	if err != nil {
+		return Page{}, err
+	}
+	page.Items = got.items
+	if got.more {
+		page.Next, err = m.cursorAt(got.end, got.last, false)
+	}
+	if err == nil && at != nil {
+		page.Prev, err = m.cursorAt(got.begin, got.first, true)
+	}
+	return page, err
+}
+
+// pageBefore reads in the other direction, and one item more than the page has, which shows whether there is another page; see
+// [Plan.pageBefore].
+func (m *Merge) pageBefore(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
+	in := m.start(at, limit, true, b)
+	got, err := m.gather(ctx, in, limit)
+	if err != nil {
+		return Page{}, err
+	}
+	if len(got.items) == 0 && !got.more {
+		return m.pageAt(ctx, nil, limit, b)
+	}
+	more := got.more
+	if more && in.least() == nil && !b.spent {
+		known, err := in.fill(ctx, m)
+		if err != nil {
+			wire.ReleaseAll(got.items)
+			in.release()
+			return Page{}, err
+		}
+		more = !known || in.least() != nil
+	}
+	page.Items = got.items
+	slices.Reverse(page.Items)
+	if page.Next, err = m.cursorAt(got.begin, got.first, false); err == nil && more {
+		page.Prev, err = m.cursorAt(got.end, got.last, true)
+	}
+	return page, err
+}

@@ -1,0 +1,402 @@
+package expiry_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// Every verb that moves the end of an item gives its sentinel the same end, in the same transaction.
+func TestUnique_SentinelsExpireWithTheirItems(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	f, ctx := l.f, t.Context()
+	for _, c := range []struct {
+		what     string
+		write    func() error
+		ends     string // "" for never
+		requests int
+	}{
+		{"Create", func() error { _, err := l.store.Create(ctx, Seat{ID: "a", Code: "A1"}); return err }, after(hour), 1},
+		{"Update of another attribute", func() error { _, err := l.store.Update(ctx, Seat{ID: "a"}, entity.Set(&f.Note, "x")); return err }, after(hour), 1},
+		{"Update that extends", func() error {
+			_, err := l.store.Update(ctx, Seat{ID: "a"}, entity.Set(&f.Ends, dawn.Add(3*hour).Unix()))
+			return err
+		}, after(3 * hour), 2},
+		{"Update that removes the end", func() error { _, err := l.store.Update(ctx, Seat{ID: "a"}, entity.Remove(&f.Ends)); return err }, "", 2},
+		{"Update that adds one", func() error {
+			_, err := l.store.Update(ctx, Seat{ID: "a"}, entity.Set(&f.Ends, dawn.Add(2*hour).Unix()))
+			return err
+		}, after(2 * hour), 2},
+		{"Put, ten minutes later", func() error {
+			l.Clock.Move(10 * time.Minute)
+			_, err := l.store.Put(ctx, Seat{ID: "a", Code: "A1"})
+			return err
+		}, after(hour + 10*time.Minute), 2},
+		{"Modify", func() error {
+			_, err := l.store.Modify(ctx, Seat{ID: "a"}, func(s *Seat) error { s.Ends = dawn.Add(4 * hour).Unix(); return nil })
+			return err
+		}, after(4 * hour), 2},
+		{"Upsert of an end", func() error {
+			_, _, err := l.store.Upsert(ctx, Seat{ID: "a", Ends: dawn.Add(5 * hour).Unix()})
+			return err
+		}, after(5 * hour), 2},
+		{"Upsert without one", func() error { _, _, err := l.store.Upsert(ctx, Seat{ID: "a", Note: "y"}); return err }, after(5 * hour), 2},
+	} {
+		l.Operations()
+		require.NoError(t, c.write(), c.what)
+		require.Len(t, l.Operations(), c.requests, c.what)
+		require.Equal(t, c.ends, ends(l.current("a")), c.what)
+		l.follows("A1", "a")
+	}
+	l.OK(l.store.Update(ctx, Seat{ID: "a"}, entity.Set(&f.Code, "A2"), entity.Set(&f.Ends, dawn.Add(6*hour).Unix())))
+	l.follows("A2", "a")
+	require.Nil(t, l.sentinel("A1"))
+	require.NoError(t, l.store.Delete(ctx, Seat{ID: "a"}))
+	require.Empty(t, l.Items())
+}
+
+// The value of an expired item can be claimed in the second in which it expires, and not before, by every verb that creates
+// or changes. The item itself need not have been removed.
+func TestUnique_TheValueOfAnExpiredItemIsFree(t *testing.T) {
+	t.Parallel()
+	for name, claim := range map[string]func(*testing.T, *entity.Store[Seat]) error{
+		"Create": func(t *testing.T, s *entity.Store[Seat]) error {
+			return dbtest.ErrorOf(s.Create(t.Context(), Seat{ID: "b", Code: "A1"}))
+		},
+		"Put": func(t *testing.T, s *entity.Store[Seat]) error {
+			return dbtest.ErrorOf(s.Put(t.Context(), Seat{ID: "b", Code: "A1"}))
+		},
+		"Upsert": func(t *testing.T, s *entity.Store[Seat]) error {
+			return dbtest.ErrorOf(s.Upsert(t.Context(), Seat{ID: "b", Code: "A1"}))
+		},
+		"Update": func(t *testing.T, s *entity.Store[Seat]) error {
+			entity.Must(s.Put(t.Context(), Seat{ID: "b"}))
+			return dbtest.ErrorOf(s.Update(t.Context(), Seat{ID: "b"}, entity.Set(&entity.Fields[Seat]().Code, "A1")))
+		},
+	} {
+		for _, gone := range []string{"nothing", "item", "sentinel", "both"} {
+			t.Run(name+" with "+gone+" removed", func(t *testing.T) {
+				t.Parallel()
+				l := open[Seat](t)
+				l.OK(l.store.Create(t.Context(), Seat{ID: "a", Code: "A1", Note: "old"}))
+				l.Clock.Move(hour - time.Second)
+				owned(t, claim(t, l.store))
+				l.Clock.Move(time.Second)
+				_, err := l.codes.Find(t.Context(), Seat{Code: "A1"})
+				require.ErrorIs(t, err, entity.ErrNotFound)
+				if gone == "item" || gone == "both" { // DynamoDB removes what has expired in any order
+					l.RemoveItem(l.current("a"))
+				}
+				if gone == "sentinel" || gone == "both" {
+					l.RemoveItem(l.sentinel("A1"))
+				}
+				require.NoError(t, claim(t, l.store))
+				l.follows("A1", "b")
+				found := entity.Must(l.codes.Find(t.Context(), Seat{Code: "A1"}))
+				require.Equal(t, "b", found.ID)
+				owned(t, dbtest.ErrorOf(l.store.Put(t.Context(), Seat{ID: "a", Code: "A1"})))
+				l.OK(l.store.Put(t.Context(), Seat{ID: "a", Code: "A2"})) // its new life needs another value
+				l.follows("A2", "a")
+				l.follows("A1", "b")
+			})
+		}
+	}
+}
+
+func TestUnique_InAVerbatimTable(t *testing.T) {
+	t.Parallel()
+	l := open[Slot](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Slot{ID: "a", Code: "A1"}))
+	l.OK(l.store.Update(ctx, Slot{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(2*hour).Unix())))
+	l.follows("A1", "a")
+	owned(t, dbtest.ErrorOf(l.store.Create(ctx, Slot{ID: "b", Code: "A1"})))
+	l.Clock.Move(2 * hour)
+	l.OK(l.store.Create(ctx, Slot{ID: "b", Code: "A1"}))
+	l.follows("A1", "b")
+}
+
+// With an end that is counted from updated_at, every write moves it.
+func TestUnique_EveryWriteMovesTheEnd(t *testing.T) {
+	t.Parallel()
+	l := open[Desk](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Desk{ID: "a", Code: "A1"}))
+	for range 3 {
+		l.Clock.Move(hour / 2)
+		l.Operations()
+		l.OK(l.store.Update(ctx, Desk{ID: "a"}, entity.Set(&l.f.Note, "x")))
+		require.Equal(t, []string{"GetItem", "TransactWriteItems"}, l.Operations())
+		l.follows("A1", "a")
+	}
+	require.Equal(t, after(5*hour/2), ends(l.current("a")))
+	key := entity.Token{ID: l.Table}
+	require.Error(t, l.DB.TransactWithToken(ctx, key, l.store.Op().Update(Desk{ID: "a"}, entity.Set(&l.f.Note, "y"))), "it reads first")
+}
+
+// Only the caller sets an end: a touch moves none.
+func TestUnique_WithoutADeclaredLifetime(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	b.Clock.Set(dawn, 0)
+	store := dbtest.Declare[Session](t, b.DB, lifecycle.NoExpiry())
+	b.CreateTables()
+	l := &lab[Session]{b, store, entity.Must(unique.Of(store, "code")), entity.Fields[Session]()}
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Session{ID: "a", Code: "A1"}))
+	require.Empty(t, ends(l.sentinel("A1")))
+	require.Equal(t, map[string]string{"1": ""}, l.snapshots("a"))
+	l.OK(l.store.Touch(ctx, Session{ID: "a"}, &l.f.Seen, time.Minute))
+	l.OK(l.store.Update(ctx, Session{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(hour).Unix())))
+	l.follows("A1", "a")
+	require.Equal(t, map[string]string{"1": after(day), "2": after(hour + day)}, l.snapshots("a"))
+	l.Clock.Move(hour)
+	l.OK(l.store.Create(ctx, Session{ID: "b", Code: "A1"}))
+}
+
+// A new life of an expired item claims its old value again, extends nothing of the old life, and leaves what it does not
+// claim to expire.
+func TestUnique_ANewLifeOfAnExpiredItem(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+	l.Clock.Move(hour)
+	require.ErrorIs(t, dbtest.ErrorOf(l.store.Update(ctx, Seat{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(9*hour).Unix()))), entity.ErrNotFound)
+	require.ErrorIs(t, l.store.Delete(ctx, Seat{ID: "a"}), entity.ErrNotFound)
+	l.OK(l.store.Put(ctx, Seat{ID: "a", Code: "A1"}))
+	require.Equal(t, after(2*hour), ends(l.sentinel("A1")))
+	l.Clock.Move(hour)
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A2"}))
+	l.follows("A2", "a")
+	require.Equal(t, after(2*hour), ends(l.sentinel("A1")), "DynamoDB removes it")
+	l.OK(l.store.Create(ctx, Seat{ID: "b", Code: "A1"}))
+	l.follows("A1", "b")
+}
+
+// An item's clock is behind: it still lives by that clock when another program has taken its value over. It keeps its end,
+// and cannot be made to live longer.
+func TestUnique_AfterATakeoverTheOldOwnerCannotLiveOn(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx := t.Context()
+	slow := l.other(2 * time.Second)
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+	l.Clock.Move(hour)
+	l.OK(l.store.Create(ctx, Seat{ID: "b", Code: "A1"}))
+	l.OK(slow.Update(ctx, Seat{ID: "a"}, entity.Set(&l.f.Note, "still here"))) // lives a second more by that clock
+	for what, err := range map[string]error{
+		"extended":      dbtest.ErrorOf(slow.Update(ctx, Seat{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(9*hour).Unix()))),
+		"for ever":      dbtest.ErrorOf(slow.Update(ctx, Seat{ID: "a"}, entity.Remove(&l.f.Ends))),
+		"put again":     dbtest.ErrorOf(slow.Put(ctx, Seat{ID: "a", Code: "A1"})),
+		"modified":      dbtest.ErrorOf(slow.Modify(ctx, Seat{ID: "a"}, func(s *Seat) error { s.Ends += 100; return nil })),
+		"shorter still": dbtest.ErrorOf(slow.Update(ctx, Seat{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(time.Second).Unix()))),
+	} {
+		require.Error(t, err, what)
+		owned(t, err)
+	}
+	require.Equal(t, after(hour), ends(l.current("a")))
+	l.follows("A1", "b")
+	l.OK(slow.Update(ctx, Seat{ID: "a"}, entity.Set(&l.f.Code, "A2"), entity.Set(&l.f.Ends, dawn.Add(9*hour).Unix())))
+	l.follows("A2", "a")
+	l.follows("A1", "b")
+}
+
+// A claim of the value and an extension of the old owner meet in the second in which it expires. Whichever is applied first wins.
+func TestUnique_ATakeoverAndAnExtension(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"takeover", "extension"} {
+		t.Run(first, func(t *testing.T) {
+			t.Parallel()
+			l := open[Seat](t)
+			ctx, slow := t.Context(), l.other(2*time.Second)
+			l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+			extend := func(s *entity.Store[Seat]) error {
+				return dbtest.ErrorOf(s.Update(ctx, Seat{ID: "a"}, entity.Set(&l.f.Ends, dawn.Add(2*hour).Unix())))
+			}
+			take := func(s *entity.Store[Seat]) error { return dbtest.ErrorOf(s.Create(ctx, Seat{ID: "b", Code: "A1"})) }
+			write := dbtest.Is("TransactWriteItems")
+			if first == "takeover" {
+				l.Clock.Move(hour - time.Second) // the extension is planned while the item lives
+				owned(t, l.Overtake(write, func() error { return extend(l.store) }, func() {
+					l.Clock.Move(time.Second)
+					require.NoError(t, take(l.other(0)))
+				}))
+				require.Equal(t, after(hour), ends(l.current("a")))
+				l.follows("A1", "b")
+				return
+			}
+			l.Clock.Move(hour)
+			owned(t, l.Overtake(write, func() error { return take(l.store) }, func() { require.NoError(t, extend(slow)) }))
+			require.Nil(t, l.current("b"))
+			l.follows("A1", "a")
+		})
+	}
+}
+
+func TestUnique_OfTwoTakeoversOneWins(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+	l.Clock.Move(hour)
+	owned(t, l.Overtake(dbtest.Is("TransactWriteItems"), func() error {
+		return dbtest.ErrorOf(l.store.Create(ctx, Seat{ID: "b", Code: "A1"}))
+	}, func() { l.OK(l.other(0).Create(ctx, Seat{ID: "c", Code: "A1"})) }))
+	require.Nil(t, l.current("b"))
+	l.follows("A1", "c")
+}
+
+// By a clock that is behind, a value stays claimed until the item has expired by that clock too, although DynamoDB has
+// removed item, sentinel, or both.
+func TestUnique_BySlowClocks(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx, slow := t.Context(), l.other(2*time.Second)
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+	l.Clock.Move(hour + time.Second)
+	l.RemoveItem(l.current("a"))
+	owned(t, dbtest.ErrorOf(slow.Create(ctx, Seat{ID: "b", Code: "A1"})))
+	l.OK(slow.Create(ctx, Seat{ID: "a", Code: "A1"})) // its owner may come back
+	l.follows("A1", "a")
+
+	l.OK(slow.Create(ctx, Seat{ID: "d", Code: "D1", Ends: dawn.Add(hour).Unix()})) // ends in a second by that clock
+	l.RemoveItem(l.sentinel("D1"))
+	l.OK(slow.Update(ctx, Seat{ID: "d"}, entity.Set(&l.f.Ends, dawn.Add(3*hour).Unix())))
+	l.follows("D1", "d") // claimed again: it cannot live on without its sentinel
+	l.RemoveItem(l.sentinel("D1"))
+	l.OK(slow.Create(ctx, Seat{ID: "e", Code: "D1"}))
+	owned(t, dbtest.ErrorOf(slow.Update(ctx, Seat{ID: "d"}, entity.Set(&l.f.Ends, dawn.Add(4*hour).Unix()))))
+}
+
+func TestUnique_InTransactions(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx, op := t.Context(), l.store.Op()
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+	l.OK(l.store.Create(ctx, Seat{ID: "c", Code: "C1", Ends: dawn.Add(9 * hour).Unix()}))
+	l.Clock.Move(hour)
+	l.OK(l.DB.Transact(ctx, op.Create(Seat{ID: "b", Code: "A1"}), op.Update(Seat{ID: "c"}, entity.Set(&l.f.Ends, dawn.Add(8*hour).Unix()))))
+	l.follows("A1", "b")
+	l.follows("C1", "c")
+	require.Equal(t, after(8*hour), ends(l.current("c")))
+	// A value goes from one item to another, which has another end.
+	l.OK(l.DB.Transact(ctx, op.Update(Seat{ID: "b"}, entity.Set(&l.f.Code, "B1")), op.Update(Seat{ID: "c"}, entity.Set(&l.f.Code, "A1"))))
+	l.follows("A1", "c")
+	l.follows("B1", "b")
+	require.Nil(t, l.sentinel("C1"))
+	err := l.DB.Transact(ctx, op.Create(Seat{ID: "d", Code: "A1"}), op.Update(Seat{ID: "b"}, entity.Remove(&l.f.Ends)))
+	owned(t, err)
+	require.Nil(t, l.current("d"))
+	l.follows("B1", "b")
+}
+
+func TestUnique_VerifyAndRepairKnowExpiry(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx := t.Context()
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		l.OK(l.store.Create(ctx, Seat{ID: id, Code: id + "1", Ends: dawn.Add(9 * hour).Unix()}))
+	}
+	l.OK(l.store.Create(ctx, Seat{ID: "x", Code: "x1"}))
+	l.OK(l.store.Create(ctx, Seat{ID: "y", Code: "y1"}))
+	l.RemoveItem(l.sentinel("y1"))
+	l.Clock.Move(hour) // x and y have expired
+	report := entity.Must(l.codes.Verify(ctx))
+	require.Empty(t, report.Findings)
+	require.Equal(t, 5, report.Items, "expired items have no value")
+	require.Equal(t, 5, report.Sentinels)
+
+	// Sentinels as a program leaves them that does not know that items expire.
+	l.RemoveItem(l.sentinel("a1")) // missing
+	pk, sk := l.KeyOf(l.sentinel("b1"))
+	l.ChangeItem(pk, sk, dbtest.Item{"ends": dbtest.N(after(2 * hour))}) // ends before its item
+	forever := l.sentinel("x1")
+	delete(forever, "ends")
+	l.PutItem(forever) // of an expired item, and never ends
+	forever = l.sentinel("c1")
+	delete(forever, "ends")
+	l.PutItem(forever)
+	owned(t, dbtest.ErrorOf(l.store.Create(ctx, Seat{ID: "z", Code: "x1"})))
+	report = entity.Must(l.codes.Verify(ctx))
+	require.Equal(t, []string{"missing claim", "orphaned", "wrong expiry", "wrong expiry"}, kinds(report.Findings))
+	done := entity.Must(l.codes.Repair(ctx))
+	require.Len(t, done.Fixed, 4)
+	require.Empty(t, done.Remaining)
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		l.follows(id+"1", id)
+	}
+	require.Nil(t, l.sentinel("x1"))
+	report = entity.Must(l.codes.Verify(ctx))
+	require.Empty(t, report.Findings)
+	require.Equal(t, "wrong expiry", unique.WrongExpiry.String())
+}
+
+// Repair writes only if the item still expires when it did as it was read. Another program, which knows no constraint, moves
+// its end meanwhile.
+func TestUnique_RepairMeetsAnExtension(t *testing.T) {
+	t.Parallel()
+	l := open[Seat](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
+	pk, sk := l.KeyOf(l.sentinel("A1"))
+	l.ChangeItem(pk, sk, dbtest.Item{"ends": dbtest.N(after(2 * hour))})
+	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
+		_, err := l.codes.Repair(ctx)
+		return err
+	}, func() {
+		pk, sk := l.KeyOf(l.current("a"))
+		l.ChangeItem(pk, sk, dbtest.Item{"ends": dbtest.N(after(3 * hour)), "_w": dbtest.S("other")})
+	}))
+	l.follows("A1", "a")
+	require.Equal(t, after(3*hour), ends(l.sentinel("A1")))
+}
+
+// Purge removes what is left of an expired item, and nothing that another item has taken over.
+func TestUnique_PurgeOfAHalfExpiredItem(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{false, true} {
+		l := open[Pass](t)
+		ctx := t.Context()
+		l.OK(l.store.Create(ctx, Pass{ID: "a", Code: "A1"}))
+		l.OK(l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "x")))
+		l.Clock.Move(hour)
+		if taken {
+			l.OK(l.store.Create(ctx, Pass{ID: "b", Code: "A1"}))
+		}
+		require.NoError(t, l.store.Purge(ctx, Pass{ID: "a"}))
+		require.Nil(t, l.current("a"))
+		require.Empty(t, l.snapshots("a"))
+		require.Equal(t, taken, l.sentinel("A1") != nil)
+		if taken {
+			l.follows("A1", "b")
+			l.RemoveItem(l.current("b"))
+			require.NoError(t, l.store.Purge(ctx, Pass{ID: "b"}))
+			require.Empty(t, l.snapshots("b"))
+			require.NotEmpty(t, ends(l.sentinel("A1")), "only the item knew its value: its sentinel expires")
+		}
+	}
+}
+
+// What a touch would move cannot follow in one request.
+func TestUnique_TouchDoesNotMoveAnExpiryThatOthersHave(t *testing.T) {
+	t.Parallel()
+	l := open[Session](t)
+	ctx := t.Context()
+	l.OK(l.store.Create(ctx, Session{ID: "a", Code: "A1", Seen: dawn}))
+	l.Operations()
+	_, err := l.store.Touch(ctx, Session{ID: "a"}, &l.f.Seen, time.Minute)
+	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
+	require.Empty(t, l.Operations())
+	l.OK(l.store.Touch(ctx, Session{ID: "a"}, &l.f.Hit, time.Minute))
+	l.OK(l.store.Update(ctx, Session{ID: "a"}, entity.Set(&l.f.Seen, dawn.Add(hour/2))))
+	l.follows("A1", "a")
+	require.Equal(t, after(hour+hour/2), ends(l.current("a")))
+}

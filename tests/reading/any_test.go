@@ -1,0 +1,308 @@
+package reading_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+)
+
+var statuses = []string{"blocked", "done", "new", "open", "waiting"}
+
+// spread stores n tasks of random statuses and ranks.
+func (l *lab) spread(t *testing.T, n int) {
+	random := seeded(t)
+	var all []task
+	for i := range n {
+		all = append(all, task{
+			Project: fmt.Sprint("p", random.IntN(4)), ID: i, Status: statuses[random.IntN(len(statuses))], Rank: random.IntN(12), Owner: fmt.Sprint("o", random.IntN(3)),
+			Title: fmt.Sprint("title ", i%2), Points: i, Body: "body",
+		})
+	}
+	l.put(all...)
+	l.Wire.Reset()
+}
+
+// some returns partitions of the index by status.
+func some(names ...string) (partitions []task) {
+	for _, name := range names {
+		partitions = append(partitions, task{Status: name})
+	}
+	return partitions
+}
+
+// merged is the model of QueryAny: the queries of the partitions, sorted by rank and status.
+func (l *lab) merged(names []string, desc bool, opts ...entity.QueryOption) []int {
+	l.T.Helper()
+	var all []task
+	for _, name := range names {
+		part, err := l.byStatus.Query(task{Status: name}, opts...).Collect(l.Ctx)
+		require.NoError(l.T, err)
+		for i := range part {
+			part[i].Status = name
+		}
+		all = append(all, part...)
+	}
+	slices.SortStableFunc(all, func(a, b task) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Status, b.Status)) })
+	if desc {
+		slices.Reverse(all)
+	}
+	return ids(all)
+}
+
+func TestQueryAny_ReadsPartitionsInOneOrder(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.spread(t, 120)
+	e := entity.Fields[task]()
+	for _, names := range [][]string{{"open"}, {"open", "blocked"}, {"waiting", "new", "done", "none", "open", "blocked"}, {"none", "nobody"}} {
+		for _, desc := range []bool{false, true} {
+			opts := []entity.QueryOption{}
+			if desc {
+				opts = append(opts, entity.Desc())
+			}
+			want := l.merged(names, desc)
+			q := l.byStatus.QueryAny(some(names...), opts...)
+			require.Equal(t, want, l.collect(q), "%v %v", names, desc)
+			n, err := q.Count(l.Ctx)
+			require.NoError(t, err)
+			require.Equal(t, len(want), n)
+			first, err := q.First(l.Ctx)
+			if len(want) == 0 {
+				require.ErrorIs(t, err, entity.ErrNotFound)
+				continue
+			}
+			require.Equal(t, want[0], first.ID)
+			_, err = q.One(l.Ctx)
+			require.ErrorIs(t, err, entity.ErrMultipleItems)
+			some := l.byStatus.QueryAny(some(names...), append(opts, entity.Limit(7))...)
+			require.Equal(t, want[:7], l.collect(some))
+			n, err = some.Count(l.Ctx)
+			require.NoError(t, err)
+			require.Equal(t, 7, n)
+			ranged := l.byStatus.QueryAny(partitionsOf(names), append(opts, entity.Ge(&e.Rank, 3), entity.Le(&e.Rank, 8))...)
+			require.Equal(t, l.merged(names, desc, entity.Ge(&e.Rank, 3), entity.Le(&e.Rank, 8)), l.collect(ranged))
+		}
+	}
+	whole, err := l.byStatus.QueryAny(some("open", "new"), entity.Hydrate(), entity.Filter(entity.Lt(&e.Points, 60))).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, l.merged([]string{"open", "new"}, false, entity.Hydrate(), entity.Filter(entity.Lt(&e.Points, 60))), ids(whole))
+	require.Equal(t, "body", whole[0].Body)
+	require.Equal(t, l.collect(l.byStatus.QueryAny(some("open", "new"))), l.collect(l.byStatus.QueryAny(some("new", "open"))), "the order of partitions does not matter")
+}
+
+func partitionsOf(names []string) []task { return some(names...) }
+
+// Pages of every size, in both directions, are the query cut in pieces.
+func TestQueryAny_TurnsPages(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "0123456789abcdef"} {
+		l := newLab(t, func(c *entity.Config) { c.CursorKey = []byte(key) })
+		l.spread(t, 45)
+		e := entity.Fields[task]()
+		for _, limit := range []int{4, 11, 60} {
+			if key != "" && limit != 11 {
+				continue
+			}
+			for name, opts := range map[string][]entity.QueryOption{
+				"plain": nil, "descending": {entity.Desc()}, "whole": {entity.Hydrate(), entity.Filter(entity.Ge(&e.Points, 20))},
+			} {
+				all := l.byStatus.QueryAny(some(statuses...), opts...)
+				q := l.byStatus.QueryAny(some(statuses...), append(opts, entity.Limit(limit))...)
+				require.Equal(t, l.collect(all), walk(t, l, name, q), "%s, limit %d", name, limit)
+			}
+		}
+		projects := []task{{Project: "p2"}, {Project: "p0"}, {Project: "p3"}}
+		require.Equal(t, l.collect(l.tasks.QueryAny(projects)), walk(t, l, "table", l.tasks.QueryAny(projects, entity.Limit(5))))
+		var paged []int
+		for _, page := range dbtest.Pages(t, l.byStatus.QueryAny(some(statuses...))) {
+			paged = append(paged, ids(page)...)
+		}
+		require.Equal(t, l.merged(statuses, false), paged, "without Limit")
+	}
+}
+
+// With bounds, a page ends early, and the pages together are the query.
+func TestQueryAny_BoundsAllPartitionsTogether(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.spread(t, 60)
+	e := entity.Fields[task]()
+	for _, opts := range [][]entity.QueryOption{{entity.MaxRequests(5)}, {entity.MaxEvaluated(5)}, {entity.MaxEvaluated(17)}, {entity.MaxRequests(7), entity.Limit(3)}} {
+		q := l.byTitleAny(append(opts, entity.Filter(entity.Eq(&e.Body, "body"), entity.Ge(&e.Points, 30)))...)
+		var all []int
+		for cursor, pages := "", 0; ; pages++ {
+			l.Wire.Reset()
+			page := l.page(q, cursor)
+			require.LessOrEqual(t, len(l.Operations()), 17)
+			all = append(all, ids(page.Items)...)
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+			require.Less(t, pages, 200)
+		}
+		require.Equal(t, l.collect(l.byTitleAny(entity.Filter(entity.Eq(&e.Body, "body"), entity.Ge(&e.Points, 30)))), all, q)
+	}
+	l.Wire.Reset()
+	_, err := l.byStatus.QueryAny(some(statuses...), entity.MaxRequests(6)).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(l.Operations()), 6)
+}
+
+// byTitleAny reads partitions of the index that carries everything.
+func (l *lab) byTitleAny(opts ...entity.QueryOption) entity.Query[task] {
+	return l.byTitle.QueryAny([]task{{Title: "title 1"}, {Title: "title 0"}, {Title: "title 2"}, {Title: "x"}, {Title: "y"}}, opts...)
+}
+
+// Items that are written between pages come neither twice nor, if they are after the page, never.
+func TestQueryAny_PagesAreExactWhileItemsComeAndGo(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	l := newLab(t)
+	projects := []string{"a", "b", "c"}
+	for range rounds {
+		there := map[[2]int]bool{} // id, project
+		set := func(id, project int, exists bool) {
+			v := task{Project: projects[project], ID: id}
+			if exists {
+				there[[2]int{id, project}] = true
+				l.put(v)
+			} else {
+				delete(there, [2]int{id, project})
+				l.OK(l.tasks.DeleteMany(l.Ctx, []task{v}, entity.Unconditional()))
+			}
+		}
+		for _, p := range projects {
+			old, err := l.tasks.Query(task{Project: p}).Collect(l.Ctx)
+			require.NoError(t, err)
+			l.OK(l.tasks.DeleteMany(l.Ctx, old, entity.Unconditional()))
+		}
+		for range 15 {
+			set(random.IntN(20), random.IntN(3), true)
+		}
+		limit := 1 + random.IntN(4)
+		q := l.tasks.QueryAny([]task{{Project: "a"}, {Project: "b"}, {Project: "c"}}, entity.Limit(limit))
+		place := func(v task) [2]int { return [2]int{v.ID, slices.Index(projects, v.Project)} }
+		order := func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
+		stored := func(from func([2]int) bool) (all [][2]int) {
+			for k := range there {
+				if from(k) {
+					all = append(all, k)
+				}
+			}
+			slices.SortFunc(all, order)
+			return all
+		}
+		page := l.page(q, "")
+		for range 8 {
+			if len(page.Items) == 0 {
+				break
+			}
+			first, last := place(page.Items[0]), place(page.Items[len(page.Items)-1])
+			for range random.IntN(6) {
+				set(random.IntN(20), random.IntN(3), random.IntN(2) == 0)
+			}
+			var want [][2]int
+			if forward := random.IntN(2) == 0 && page.Next != ""; forward {
+				want = stored(func(k [2]int) bool { return order(k, last) > 0 })
+				want = want[:min(limit, len(want))]
+				page = l.page(q, page.Next)
+			} else if page.Prev != "" {
+				want = stored(func(k [2]int) bool { return order(k, first) < 0 })
+				if len(want) == 0 {
+					break
+				}
+				from := max(len(want)-limit, 0)
+				page = l.page(q, page.Prev)
+				require.Equal(t, from > 0, page.Prev != "")
+				want = want[from:]
+			} else {
+				continue
+			}
+			var got [][2]int
+			for _, v := range page.Items {
+				got = append(got, place(v))
+			}
+			require.Equal(t, want, got)
+		}
+	}
+}
+
+func TestQueryAny_Refuses(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	many := make([]task, 101)
+	for i := range many {
+		many[i].Status = fmt.Sprint("s", i)
+	}
+	for _, c := range []struct {
+		q    entity.Query[task]
+		code string
+	}{
+		{l.byStatus.QueryAny(nil), "EDD-9166"},
+		{l.byStatus.QueryAny(many), "EDD-9166"},
+		{l.byStatus.QueryAny(some("open", "done", "open")), "EDD-9166"},
+		{l.byStatus.QueryAny([]task{{Status: "open"}, {Status: "open", Rank: 3}}), "EDD-9166"},
+		{l.byStatus.QueryAny(some("open", "done"), entity.MaxRequests(1)), "EDD-9166"},
+		{l.byStatus.QueryAny(some("open", "done"), entity.MaxEvaluated(1)), "EDD-9166"},
+		{l.byStatus.QueryAny(some("open", "")), "EDD-9101"},
+		{l.byStatus.QueryAny(some("open"), entity.Limit(0)), "EDD-9108"},
+		{l.tasks.QueryAny([]task{{Project: "p"}}, entity.Hydrate()), "EDD-9165"},
+		{new(entity.Index[task]).QueryAny(some("open")), "EDD-9160"},
+	} {
+		_, err := c.q.Collect(l.Ctx)
+		require.Equal(t, c.code, dbtest.InputCode(err), c.q)
+		require.Contains(t, c.q.String(), c.code)
+		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(c.q.Page(l.Ctx, ""))))
+		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(c.q.First(l.Ctx))))
+		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(c.q.Count(l.Ctx))))
+	}
+	q := l.byStatus.QueryAny(some("open", "done"))
+	var all []task
+	require.Equal(t, "EDD-9127", dbtest.InputCode(l.DB.GetCollection(l.Ctx, q.Into(&all))))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(entity.Project[struct {
+		ID int `dynamodbav:"id"`
+	}](q).Collect(l.Ctx))))
+	require.Empty(t, l.Operations())
+
+	l.spread(t, 20)
+	page := l.page(l.byStatus.QueryAny(some("open", "done"), entity.Limit(2)), "")
+	for _, other := range []entity.Query[task]{l.byStatus.QueryAny(some("open", "new")), l.byStatus.QueryAny(some("open")), l.byStatus.Query(task{Status: "open"})} {
+		_, err := other.Page(l.Ctx, page.Next)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	}
+	require.Len(t, l.page(l.byStatus.QueryAny(some("done", "open"), entity.Limit(2)), page.Next).Items, 2, "the order of partitions does not matter")
+	ctx, stop := context.WithCancel(l.Ctx)
+	for _, err := range q.All(ctx) {
+		require.NoError(t, err)
+		break
+	}
+	stop()
+	_, err := q.Collect(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Each partition is asked for its share, and not again unless more of it is needed.
+func TestQueryAny_ReadsNoMoreThanItNeeds(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var all []task
+	for i := range 40 {
+		all = append(all, task{Project: fmt.Sprint("p", i%4), ID: i})
+	}
+	l.put(all...)
+	l.Wire.Reset()
+	q := l.tasks.QueryAny([]task{{Project: "p0"}, {Project: "p1"}, {Project: "p2"}, {Project: "p3"}}, entity.Limit(8))
+	require.Len(t, l.page(q, "").Items, 8)
+	sent := l.Sent()
+	require.Len(t, sent, 4)
+	for _, r := range sent {
+		require.Contains(t, string(r.Body), `"Limit":3`)
+	}
+}

@@ -1,0 +1,389 @@
+package reading_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// cache is a client for reads that counts its calls. With stale set it answers as a cache that knows no item yet, or old ones.
+type cache struct {
+	entity.Client
+	mu         sync.Mutex
+	calls      map[string]int
+	consistent int // calls that ask for consistent reads
+	stale      bool
+	old        map[string]map[string]types.AttributeValue // by partition key and sort key
+}
+
+func (c *cache) count(operation string, consistent *bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls[operation]++
+	if consistent != nil && *consistent {
+		c.consistent++
+	}
+	return c.stale
+}
+
+func (c *cache) taken() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() { c.calls = map[string]int{} }()
+	return maps.Clone(c.calls)
+}
+
+func oldID(key map[string]types.AttributeValue) string {
+	return dbtest.Text(key["pk"]) + " " + dbtest.Text(key["sk"])
+}
+
+func (c *cache) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	if c.count("GetItem", in.ConsistentRead) {
+		return &dynamodb.GetItemOutput{Item: c.old[oldID(in.Key)]}, nil
+	}
+	return c.Client.GetItem(ctx, in, opts...)
+}
+
+func (c *cache) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if c.count("Query", in.ConsistentRead) {
+		return &dynamodb.QueryOutput{}, nil
+	}
+	return c.Client.Query(ctx, in, opts...)
+}
+
+func (c *cache) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	if c.count("Scan", in.ConsistentRead) {
+		return &dynamodb.ScanOutput{}, nil
+	}
+	return c.Client.Scan(ctx, in, opts...)
+}
+
+func (c *cache) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}}
+	stale := false
+	for table, keys := range in.RequestItems {
+		stale = c.count("BatchGetItem", keys.ConsistentRead) || stale
+		for _, key := range keys.Keys {
+			if it := c.old[oldID(key)]; it != nil {
+				out.Responses[table] = append(out.Responses[table], it)
+			}
+		}
+	}
+	if stale {
+		return out, nil
+	}
+	return c.Client.BatchGetItem(ctx, in, opts...)
+}
+
+// account has every feature whose writes are planned from what is stored.
+type account struct {
+	_ entity.Key           `name:"Account" pk:"$#{id}" sk:"$"`
+	_ entity.GSI           `name:"byPlan" index:"gsi1" pk:"$#{plan}" sk:"$#{region}#{id}"`
+	_ versioned.Retain     ``
+	_ versioned.Lock       ``
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"mail" fields:"mail"`
+
+	ID      string    `dynamodbav:"id"`
+	Plan    string    `dynamodbav:"plan,omitempty"`
+	Region  string    `dynamodbav:"region,omitempty"`
+	Mail    string    `dynamodbav:"mail,omitempty"`
+	Count   int       `dynamodbav:"count"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+}
+
+type reading struct {
+	_ entity.Key        `name:"Reading" pk:"$#{device}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" ttl:"7d" late:"record"`
+
+	Device string    `dynamodbav:"device"`
+	At     time.Time `dynamodbav:"at"`
+	Value  int       `dynamodbav:"value" entity:"append"`
+	Place  string    `dynamodbav:"place,omitempty"`
+}
+
+// cached opens a bench whose reads go through a cache.
+func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Series[reading]) {
+	t.Helper()
+	c := &cache{calls: map[string]int{}, old: map[string]map[string]types.AttributeValue{}}
+	l := &lab{Bench: dbtest.Open(t, func(cfg *entity.Config) { cfg.ReadClient = c })}
+	c.Client = l.Raw
+	l.open(l.DB)
+	accounts := dbtest.Declare[account](t, l.DB)
+	readings, err := timeseries.New[reading](l.DB)
+	require.NoError(t, err)
+	l.CreateTables()
+	require.Empty(t, c.taken(), "tables")
+	return l, c, accounts, readings
+}
+
+// Eventually consistent reads go to ReadClient, and nothing else does.
+func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
+	t.Parallel()
+	l, c, accounts, readings := cached(t)
+	ctx, key := l.Ctx, account{ID: "a"}
+	a := entity.Fields[account]()
+	byPlan := entity.Must(accounts.Index("byPlan"))
+	history, deleted, mails := entity.Must(versioned.Of(accounts)), entity.Must(lifecycle.Of(accounts)), entity.Must(unique.Of(accounts, "mail"))
+	var into account
+	var image entity.Image
+	created, err := accounts.Create(ctx, account{ID: "a", Plan: "free", Region: "eu", Mail: "a@x"})
+	require.NoError(t, err)
+	for _, call := range []struct {
+		name string
+		do   func() error
+		want string // operation of ReadClient; "" if it is not asked
+	}{
+		{"Get", func() error { return dbtest.ErrorOf(accounts.Get(ctx, key)) }, "GetItem"},
+		{"GetMany", func() error { return dbtest.ErrorOf(accounts.GetMany(ctx, []account{key})) }, "BatchGetItem"},
+		{"BatchGet", func() error { return dbtest.ErrorOf(l.DB.BatchGet(ctx, accounts.Op().GetInto(&account{ID: "a"}))) }, "BatchGetItem"},
+		{"Query", func() error { return dbtest.ErrorOf(accounts.Query(key).Collect(ctx)) }, "Query"},
+		{"index", func() error { return dbtest.ErrorOf(byPlan.Query(account{Plan: "free"}).Page(ctx, "")) }, "Query"},
+		{"Count", func() error { return dbtest.ErrorOf(byPlan.Query(account{Plan: "free"}).Count(ctx)) }, "Query"},
+		{"QueryAny", func() error { return dbtest.ErrorOf(byPlan.QueryAny([]account{{Plan: "free"}}).Collect(ctx)) }, "Query"},
+		{"Scan", func() error { return dbtest.ErrorOf(accounts.Scan().Collect(ctx)) }, "Scan"},
+		{"series", func() error { return dbtest.ErrorOf(readings.History(reading{Device: "d"}).Collect(ctx)) }, "Query"},
+		{"GetCollection", func() error {
+			var all []account
+			return l.DB.GetCollection(ctx, byPlan.Query(account{Plan: "free"}).Into(&all))
+		}, "Query"},
+		{"consistent Get", func() error { return dbtest.ErrorOf(accounts.Get(ctx, key, entity.Consistent())) }, ""},
+		{"consistent GetMany", func() error { return dbtest.ErrorOf(accounts.GetMany(ctx, []account{key}, entity.Consistent())) }, ""},
+		{"consistent Query", func() error { return dbtest.ErrorOf(accounts.Query(key, entity.Consistent()).Collect(ctx)) }, ""},
+		{"consistent Scan", func() error { return dbtest.ErrorOf(accounts.Scan(entity.Consistent()).Collect(ctx)) }, ""},
+		{"KeepImage", func() error { return dbtest.ErrorOf(accounts.Get(ctx, key, entity.KeepImage(&image))) }, ""},
+		{"KeepImage in a batch", func() error {
+			return dbtest.ErrorOf(l.DB.BatchGet(ctx, accounts.Op().GetInto(&account{ID: "a"}, entity.KeepImage(&image))))
+		}, ""},
+		{"TransactGet", func() error { into = key; return l.DB.TransactGet(ctx, accounts.Op().GetInto(&into)) }, ""},
+		{"Find", func() error { return dbtest.ErrorOf(mails.Find(ctx, account{Mail: "a@x"})) }, ""},
+		{"At", func() error {
+			_, err := readings.At(ctx, reading{Device: "d"}, l.Clock.Now())
+			return ignore(err, entity.ErrNotFound)
+		}, ""},
+		{"Update", func() error { created, err = accounts.Update(ctx, created, entity.Set(&a.Region, "us")); return err }, ""},
+		{"Modify", func() error {
+			created, err = accounts.Modify(ctx, key, func(v *account) error { v.Count++; return nil })
+			return err
+		}, ""},
+		{"Put", func() error { created.Count++; created, err = accounts.Put(ctx, created); return err }, ""},
+		{"Transact", func() error {
+			return l.DB.Transact(ctx, accounts.Op().Update(created, entity.Add(&a.Count, 1)), accounts.Op().CheckNotExists(account{ID: "b"}))
+		}, ""},
+		{"History", func() error { return dbtest.ErrorOf(history.List(key, versioned.WithCurrent()).Collect(ctx)) }, ""},
+		{"Revert", func() error { return dbtest.ErrorOf(history.Revert(ctx, key, 1)) }, ""},
+		{"Delete", func() error { return accounts.Delete(ctx, key, versioned.AnyVersion()) }, ""},
+		{"Deleted.Get", func() error { return dbtest.ErrorOf(deleted.Get(ctx, key)) }, ""},
+		{"Restore", func() error { return dbtest.ErrorOf(deleted.Restore(ctx, key)) }, ""},
+		{"Append", func() error {
+			return dbtest.ErrorOf(readings.Append(ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
+		}, ""},
+		{"Verify", func() error { return l.DB.Verify(ctx) }, ""},
+		{"unique.Verify", func() error { return dbtest.ErrorOf(mails.Verify(ctx)) }, ""},
+		{"Purge", func() error { return accounts.Purge(ctx, key) }, ""},
+	} {
+		c.taken()
+		require.NoError(t, call.do(), call.name)
+		want := map[string]int{}
+		if call.want != "" {
+			want[call.want] = 1
+		}
+		require.Equal(t, want, c.taken(), call.name)
+	}
+	require.Zero(t, c.consistent)
+	l.put(task{Project: "p", ID: 1, Status: "open"})
+	c.taken()
+	require.Len(t, l.collect(l.byStatus.Query(task{Status: "open"}, entity.Hydrate())), 1)
+	require.Equal(t, map[string]int{"Query": 1, "BatchGetItem": 1}, c.taken())
+	require.Len(t, l.collect(l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Consistent())), 1)
+	require.Equal(t, map[string]int{"Query": 1}, c.taken())
+}
+
+func ignore(err, class error) error {
+	if errors.Is(err, class) {
+		return nil
+	}
+	return err
+}
+
+// A ReadClient that returns old items, or none, changes what reads see and no write: nothing is lost, claimed twice or skipped.
+func TestReadClient_StaleItemsChangeNoWrite(t *testing.T) {
+	t.Parallel()
+	l, c, accounts, readings := cached(t)
+	ctx, key := l.Ctx, account{ID: "a"}
+	a := entity.Fields[account]()
+	history, deleted, mails := entity.Must(versioned.Of(accounts)), entity.Must(lifecycle.Of(accounts)), entity.Must(unique.Of(accounts, "mail"))
+	first, err := accounts.Create(ctx, account{ID: "a", Plan: "free", Region: "eu", Mail: "a@x"})
+	require.NoError(t, err)
+	for _, it := range l.Items() {
+		c.old[oldID(it)] = it
+	}
+	c.stale = true
+	seen, err := accounts.Get(ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, first, seen)
+
+	second, err := accounts.Update(ctx, first, entity.Set(&a.Mail, "b@x"), entity.Set(&a.Region, "us"))
+	require.NoError(t, err)
+	stale, err := accounts.Get(ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, "a@x", stale.Mail, "reads are as old as the cache")
+	_, err = accounts.Update(ctx, stale, entity.Set(&a.Plan, "pro"))
+	require.ErrorIs(t, err, entity.ErrConflict, "the lock notices")
+	var owner *unique.ViolationError
+	_, err = accounts.Create(ctx, account{ID: "z", Mail: "b@x"})
+	require.ErrorAs(t, err, &owner)
+	_, err = accounts.Create(ctx, account{ID: "y", Mail: "a@x"})
+	require.NoError(t, err, "the old value is free, whatever the cache says")
+	_, err = accounts.Create(ctx, account{ID: "a"})
+	require.ErrorIs(t, err, entity.ErrExists)
+
+	const writers, each = 4, 5
+	var wait sync.WaitGroup
+	for range writers {
+		wait.Go(func() {
+			for range each {
+				_, err := accounts.Modify(ctx, key, func(v *account) error { v.Count++; return nil })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	now, err := accounts.Get(ctx, key, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, []int64{writers * each, second.Version + writers*each}, []int64{int64(now.Count), now.Version})
+	states, err := history.List(key, versioned.WithCurrent()).Count(ctx)
+	require.NoError(t, err)
+	require.Equal(t, int(now.Version), states, "every state")
+	l.OK(accounts.Delete(ctx, now))
+	found, err := deleted.Get(ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, now.Count, found.Item.Count)
+	l.OK(deleted.Restore(ctx, key))
+	holder, err := mails.Find(ctx, account{Mail: "b@x"})
+	require.NoError(t, err)
+	require.Equal(t, "a", holder.ID)
+
+	at := l.Clock.Now()
+	for i, d := range []time.Duration{0, time.Minute, -time.Minute} {
+		res, err := readings.Append(ctx, reading{Device: "d", At: at.Add(d), Value: i})
+		require.NoError(t, err)
+		require.Equal(t, d >= 0, res.Applied)
+	}
+	current, err := readings.Get(ctx, reading{Device: "d"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, 1, current.Value)
+	require.NoError(t, accounts.Purge(ctx, key))
+}
+
+// Rows of timelines are not read from a cache, which could name rows that are gone.
+func TestReadClient_TimelinesDoNotUseIt(t *testing.T) {
+	t.Parallel()
+	l, c, _, readings := cached(t)
+	view, err := timeline.New(l.DB, timeline.Projection[string, int]{
+		Name: "sums", Version: 1, Retention: 24 * time.Hour, Source: timeline.Series(readings),
+		Handlers: []timeline.Handler[string, int]{timeline.Ensure[reading, string, int]("reading.appended", func(r reading) string { return r.Device })},
+	})
+	require.NoError(t, err)
+	require.NoError(t, l.DB.CreateTables(l.Ctx))
+	l.OK(readings.Append(l.Ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
+	c.taken()
+	l.OK(view.Rebuild(l.Ctx))
+	_, _, err = view.Get(l.Ctx, "d")
+	require.NoError(t, err)
+	page, err := view.Page(l.Ctx, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, page.Rows, 1)
+	require.Empty(t, c.taken())
+}
+
+// A DB with another client has the same declarations, and sends everything through that client.
+func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	l, c, accounts, _ := cached(t)
+	other := &cache{Client: l.Raw, calls: map[string]int{}}
+	tenant := l.DB.WithClient(other)
+	require.Equal(t, l.DB.Spec().String(), tenant.Spec().String())
+
+	theirs, err := entity.New[account](tenant)
+	require.NoError(t, err)
+	require.NotSame(t, accounts, theirs)
+	l.OK(accounts.Create(l.Ctx, account{ID: "a", Mail: "a@x"}))
+	c.taken()
+	l.Wire.Reset()
+	got, err := theirs.Get(l.Ctx, account{ID: "a"})
+	require.NoError(t, err)
+	require.Equal(t, "a@x", got.Mail)
+	require.Equal(t, map[string]int{"GetItem": 1}, other.taken())
+	series, err := timeseries.New[reading](tenant)
+	require.NoError(t, err)
+	l.OK(series.Append(l.Ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
+	l.OK(series.Query(reading{Device: "d"}).Collect(l.Ctx))
+	history, deleted, mails := entity.Must(versioned.Of(theirs)), entity.Must(lifecycle.Of(theirs)), entity.Must(unique.Of(theirs, "mail"))
+	l.OK(history.List(account{ID: "a"}, versioned.WithCurrent()).Collect(l.Ctx))
+	l.OK(mails.Find(l.Ctx, account{Mail: "a@x"}))
+	l.OK(theirs.Delete(l.Ctx, account{ID: "a"}))
+	l.OK(deleted.Restore(l.Ctx, account{ID: "a"}))
+	op := theirs.Op().Create(account{ID: "b"})
+	require.NoError(t, tenant.Transact(l.Ctx, op))
+	require.Empty(t, c.taken(), "the ReadClient of the first DB is not used")
+	require.Empty(t, l.Operations(), "nor its client")
+
+	// What one of them made is refused by the other.
+	require.Equal(t, "EDD-9114", dbtest.InputCode(l.DB.Transact(l.Ctx, theirs.Op().Create(account{ID: "c"}))))
+	require.Equal(t, "EDD-9114", dbtest.InputCode(tenant.Transact(l.Ctx, accounts.Op().Create(account{ID: "c"}))))
+	_, err = tenant.BatchGet(l.Ctx, accounts.Op().GetInto(&account{ID: "a"}))
+	require.Equal(t, "EDD-9114", dbtest.InputCode(err))
+	var all []account
+	require.Equal(t, "EDD-9114", dbtest.InputCode(tenant.GetCollection(l.Ctx, accounts.Query(account{ID: "a"}).Into(&all))))
+
+	// Declarations are common, whichever DB makes them.
+	again := tenant.WithClient(l.Client)
+	_, err = entity.New[account](again)
+	require.NoError(t, err)
+	type note struct {
+		_  entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+	}
+	l.OK(entity.New[note](again))
+	require.Contains(t, l.DB.Spec().Tables[0].Entities, "Note")
+	require.True(t, slices.Contains(tenant.Spec().Tables[0].Entities, "Note"))
+
+	var none *entity.DB
+	require.Equal(t, "EDD-9160", dbtest.InputCode(none.WithClient(l.Client).Transact(l.Ctx, op)))
+	plans := l.DB.WithClient(nil)
+	_, err = entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})
+	require.ErrorIs(t, err, entity.ErrNoClient)
+}
+
+// What a program pays for a DB and its stores in each request of a tenant.
+func TestWithClient_Allocates(t *testing.T) {
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	entity.Must(entity.New[account](db))
+	entity.Must(timeseries.New[reading](db))
+	var client entity.Client = new(dynamodb.Client)
+	n := testing.AllocsPerRun(100, func() {
+		tenant := db.WithClient(client)
+		entity.Must(entity.New[account](tenant))
+	})
+	require.LessOrEqual(t, n, 8.0)
+}

@@ -1,0 +1,237 @@
+package reading_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	stored := l.fill(250)
+	l.OK(l.errands.Create(l.Ctx, errand{ID: "e", Owner: "ada", Rank: 5, Title: "milk"}))
+	l.Wire.Reset()
+	byEntry, err := l.byStatus.Query(task{Status: "open"}).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.Empty(t, byEntry[0].Body, "the index carries keys only")
+	l.Wire.Reset()
+	for name, q := range map[string]entity.Query[task]{
+		"keys":       l.byStatus.Query(task{Status: "open"}, entity.Hydrate()),
+		"some":       l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()),
+		"descending": l.byStatus.Query(task{Status: "open"}, entity.Desc(), entity.Hydrate()),
+	} {
+		all, err := q.Collect(l.Ctx)
+		require.NoError(t, err, name)
+		require.Len(t, all, len(stored), name)
+		for i, v := range all {
+			require.Equal(t, stored[v.ID], v, name)
+			if i > 0 && name != "descending" {
+				require.LessOrEqual(t, all[i-1].Rank, v.Rank, name)
+			}
+		}
+		if name == "keys" {
+			require.Equal(t, ids(byEntry), ids(all))
+		}
+		require.Equal(t, []string{"Query", "BatchGetItem", "BatchGetItem", "BatchGetItem"}, l.Operations(), name)
+	}
+	scanned, err := l.byStatus.Scan(entity.Hydrate()).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.Len(t, scanned, 250)
+	require.Equal(t, "body", scanned[7].Body)
+	parallel, err := l.byStatus.Scan(entity.Hydrate(), entity.Segments(3)).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, sorted(ids(scanned)), sorted(ids(parallel)))
+	require.Equal(t, "body", parallel[7].Body)
+}
+
+// Every way to run a query reads whole items, and no more batches than it needs.
+func TestHydrate_WorksWithEveryWayToRunAQuery(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	stored := l.fill(230)
+	q := l.byStatus.Query(task{Status: "open"}, entity.Hydrate())
+	first, err := q.First(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, stored[first.ID], first)
+	_, err = q.One(l.Ctx)
+	require.ErrorIs(t, err, entity.ErrMultipleItems)
+	l.Wire.Reset()
+	n, err := q.Count(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, 230, n)
+	require.Equal(t, []string{"Query", "BatchGetItem", "BatchGetItem", "BatchGetItem"}, l.Operations())
+	n, err = l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Limit(7)).Count(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, 7, n)
+	l.Wire.Reset()
+	for range q.All(l.Ctx) {
+		break
+	}
+	require.Equal(t, []string{"Query", "BatchGetItem"}, l.Operations(), "one batch at a time")
+
+	whole := l.collect(q)
+	for _, opts := range [][]entity.QueryOption{nil, {entity.Limit(7)}, {entity.Limit(101)}, {entity.MaxRequests(1)}, {entity.MaxEvaluated(30)}} {
+		paged := l.byStatus.Query(task{Status: "open"}, append(opts, entity.Hydrate())...)
+		var all []task
+		for _, page := range dbtest.Pages(t, paged) {
+			all = append(all, page...)
+		}
+		require.Equal(t, whole, ids(all), paged)
+		require.Equal(t, "body", all[3].Body)
+	}
+	l.Wire.Reset()
+	page := l.page(l.byStatus.Query(task{Status: "open"}, entity.Limit(20), entity.Hydrate()), "")
+	require.Len(t, page.Items, 20)
+	require.Equal(t, []string{"Query", "BatchGetItem"}, l.Operations())
+
+	type small struct {
+		ID   int    `dynamodbav:"id"`
+		Body string `dynamodbav:"body"`
+	}
+	some, err := entity.Project[small](q).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, small{ID: whole[9], Body: "body"}, some[9])
+}
+
+// What was written between the two reads is not returned under an entry that it no longer has.
+func TestHydrate_LeavesOutWhatNoLongerStandsBehindTheEntry(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(6)
+	l.put(task{Project: "p", ID: 4, Status: "open", Rank: 1, Seen: l.Clock.Now()})
+	l.Wire.Reset()
+	e := entity.Fields[task]()
+	var got []task
+	err := l.Overtake(dbtest.First(dbtest.Is("BatchGetItem")), func() (err error) {
+		got, err = l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Consistent()).Collect(l.Ctx)
+		return err
+	}, func() {
+		l.OK(l.tasks.Delete(l.Ctx, task{Project: "p", ID: 0}))
+		l.OK(l.tasks.Update(l.Ctx, task{Project: "p", ID: 1}, entity.Set(&e.Status, "done")))
+		l.OK(l.tasks.Update(l.Ctx, task{Project: "p", ID: 2}, entity.Set(&e.Rank, 9)))
+		l.OK(l.tasks.Update(l.Ctx, task{Project: "p", ID: 3}, entity.Set(&e.Body, "new")))
+		l.Clock.Move(2 * time.Hour) // 4 expires
+	})
+	require.NoError(t, err)
+	require.ElementsMatch(t, []int{3, 5}, ids(got))
+	for _, v := range got {
+		require.Equal(t, map[int]string{3: "new", 5: "body"}[v.ID], v.Body)
+	}
+	reads := l.Sent()
+	require.Equal(t, "BatchGetItem", reads[1].Operation)
+	require.Contains(t, string(reads[1].Body), `"ConsistentRead":true`)
+	require.NotContains(t, string(reads[0].Body), `"ConsistentRead":true`)
+
+	hidden := l.byStatus.Query(task{Status: "open"}, entity.Hydrate())
+	require.NotContains(t, l.collect(hidden), 4)
+	require.Contains(t, l.collect(l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.IncludeExpired())), 4)
+}
+
+// A page has as many items as asked for although some entries have none.
+func TestHydrate_PagesAreFullAlthoughItemsVanish(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(40)
+	var page entity.Page[task]
+	err := l.Overtake(dbtest.First(dbtest.Is("BatchGetItem")), func() (err error) {
+		page, err = l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Limit(10)).Page(l.Ctx, "")
+		return err
+	}, func() {
+		for i := range 9 {
+			l.OK(l.tasks.Delete(l.Ctx, task{Project: "p", ID: i}))
+		}
+	})
+	require.NoError(t, err)
+	require.Len(t, page.Items, 10)
+	rest := l.page(l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Limit(50)), "").Items
+	require.Len(t, rest, 31)
+}
+
+// DynamoDB filters the entries by what they carry; whole items are filtered in memory.
+func TestHydrate_FiltersByEveryAttribute(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(30)
+	e := entity.Fields[task]()
+	q := l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate(), entity.Filter(entity.Eq(&e.Title, "title 1")), entity.Filter(entity.Ge(&e.Points, 10), entity.Lt(&e.Points, 20)))
+	require.Equal(t, []int{11, 13, 15, 17, 19}, sorted(l.collect(q)))
+	sent := l.Sent()
+	require.Contains(t, string(sent[0].Body), "title")
+	require.NotContains(t, string(sent[0].Body), "points", "the index does not carry it")
+	require.Len(t, sent, 2)
+	text := q.String()
+	require.Contains(t, text, "then   read the whole items, keep ")
+	require.Contains(t, text, "points")
+
+	n, err := q.Count(l.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	var all []int
+	for _, page := range dbtest.Pages(t, l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate(), entity.Limit(2), entity.Filter(entity.Ge(&e.Points, 10)))) {
+		all = append(all, ids(page)...)
+	}
+	require.Len(t, all, 20)
+	scanned, err := l.byOwner.Scan(entity.Hydrate(), entity.Filter(entity.Ge(&e.Points, 25))).Collect(l.Ctx)
+	require.NoError(t, err)
+	require.Len(t, scanned, 5)
+}
+
+func TestHydrate_RefusesWhereItMakesNoSense(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for code, queries := range map[string][]entity.Query[task]{
+		"EDD-9165": {
+			l.tasks.Query(task{Project: "p"}, entity.Hydrate()), l.tasks.Scan(entity.Hydrate()), l.byTitle.Query(task{Title: "x"}, entity.Hydrate()), l.byTitle.Scan(entity.Hydrate()),
+		},
+		"EDD-9140": {l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Filter(entity.Where(expression.Name("title").Size().GreaterThan(expression.Value(2)))))},
+		"EDD-9108": {l.byStatus.Query(task{Status: "open"}, entity.Consistent())},
+	} {
+		for _, q := range queries {
+			_, err := q.Collect(l.Ctx)
+			require.Equal(t, code, dbtest.InputCode(err), q)
+			_, err = q.Count(l.Ctx)
+			require.Equal(t, code, dbtest.InputCode(err), q)
+			_, err = q.Page(l.Ctx, "")
+			require.Equal(t, code, dbtest.InputCode(err), q)
+		}
+	}
+	var all []task
+	err := l.DB.GetCollection(l.Ctx, l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()).Into(&all))
+	require.Equal(t, "EDD-9165", dbtest.InputCode(err))
+	require.Empty(t, l.Operations(), "no request")
+}
+
+// An error of the second read ends the query, and a cancelled context does.
+func TestHydrate_FailsWithTheSecondRead(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, dbtest.Attempts(1))
+	l.fill(5)
+	q := l.byStatus.Query(task{Status: "open"}, entity.Hydrate())
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "BatchGetItem" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	for _, err := range []error{dbtest.ErrorOf(q.Collect(l.Ctx)), dbtest.ErrorOf(q.First(l.Ctx)), dbtest.ErrorOf(q.Page(l.Ctx, "")), dbtest.ErrorOf(q.Count(l.Ctx)),
+		dbtest.ErrorOf(l.byStatus.Scan(entity.Hydrate(), entity.Segments(2)).Collect(l.Ctx))} {
+		require.Error(t, err)
+		var verb *entity.Error
+		require.True(t, errors.As(err, &verb), fmt.Sprint(err))
+	}
+	l.Wire.Inject(nil)
+	ctx, stop := context.WithCancel(l.Ctx)
+	stop()
+	_, err := q.Collect(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+}

@@ -1,0 +1,238 @@
+package reading_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+)
+
+// queries are queries of each kind whose pages can be turned, without a limit.
+func (l *lab) queries(limit ...entity.QueryOption) map[string]entity.Query[task] {
+	e := entity.Fields[task]()
+	with := func(opts ...entity.QueryOption) []entity.QueryOption { return append(opts, limit...) }
+	return map[string]entity.Query[task]{
+		"table":         l.tasks.Query(task{Project: "p"}, with()...),
+		"range":         l.tasks.Query(task{Project: "p"}, with(entity.Gt(&e.ID, 3), entity.Lt(&e.ID, 20))...),
+		"index":         l.byStatus.Query(task{Status: "open"}, with()...),
+		"descending":    l.byStatus.Query(task{Status: "open"}, with(entity.Desc())...),
+		"equal keys":    l.byStatus.Query(task{Status: "open", Rank: 2}, with()...),
+		"shared index":  l.byOwner.Query(task{Owner: "ada"}, with()...),
+		"filter":        l.byTitle.Query(task{Title: "title 1"}, with(entity.Filter(entity.Ge(&e.Points, 5)))...),
+		"whole items":   l.byStatus.Query(task{Status: "open"}, with(entity.Hydrate(), entity.Filter(entity.Ne(&e.Points, 7)))...),
+		"one item":      l.tasks.Query(task{Project: "p", ID: 3}, with()...),
+		"nothing":       l.tasks.Query(task{Project: "none"}, with()...),
+		"nothing at it": l.byTitle.Query(task{Title: "title 1"}, with(entity.Filter(entity.Eq(&e.Body, "other")))...),
+	}
+}
+
+// walk turns pages forward to the end and back to the beginning, twice, and returns the items of the query.
+func walk(t *testing.T, l *lab, name string, q entity.Query[task]) []int {
+	t.Helper()
+	var pages [][]int
+	page := l.page(q, "")
+	require.Empty(t, page.Prev, "%s: the first page", name)
+	for {
+		pages = append(pages, ids(page.Items))
+		if page.Next == "" {
+			break
+		}
+		page = l.page(q, page.Next)
+		require.NotEmpty(t, page.Prev, "%s: page %d", name, len(pages))
+	}
+	all := slices.Concat(pages...)
+	for page.Prev != "" { // the pages before the last one are full, so that they are met again
+		pages = pages[:len(pages)-1]
+		page = l.page(q, page.Prev)
+		require.NotEmpty(t, page.Items, name)
+		require.Equal(t, pages[len(pages)-1], ids(page.Items), name)
+		require.NotEmpty(t, page.Next, name)
+		next := l.page(q, page.Next)
+		back := l.page(q, next.Prev)
+		require.Equal(t, page.Items, back.Items, "%s: forth and back", name)
+		require.Equal(t, page.Prev, back.Prev, name)
+	}
+	require.Len(t, pages, 1, "%s: back at the first page", name)
+	return all
+}
+
+func TestPrev_TurnsThePagesOfEveryKindOfQuery(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "0123456789abcdef"} {
+		l := newLab(t, func(c *entity.Config) { c.CursorKey = []byte(key) })
+		l.fill(25)
+		for i := range 4 {
+			l.OK(l.errands.Create(l.Ctx, errand{ID: string(rune('a' + i)), Owner: "ada", Rank: 2 * i}))
+		}
+		whole := l.queries()
+		for _, limit := range []int{1, 3, 8, 25, 30} {
+			for name, q := range l.queries(entity.Limit(limit)) {
+				require.Equal(t, l.collect(whole[name]), walk(t, l, name, q), "%s, limit %d", name, limit)
+			}
+		}
+	}
+}
+
+// Without Limit, a page is what one request gives.
+func TestPrev_WithoutLimit(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var big []task
+	for i := range 9 {
+		big = append(big, task{Project: "p", ID: i, Status: "open", Title: "t", Body: string(make([]byte, 300_000))})
+	}
+	l.put(big...)
+	q := l.tasks.Query(task{Project: "p"})
+	page, all, n := l.page(q, ""), []int(nil), 0
+	for all = ids(page.Items); page.Next != ""; n++ {
+		page = l.page(q, page.Next)
+		all = append(all, ids(page.Items)...)
+	}
+	require.Len(t, all, 9)
+	require.Greater(t, n, 1)
+	back := ids(page.Items)
+	for page.Prev != "" {
+		page = l.page(q, page.Prev)
+		require.NotEmpty(t, page.Items)
+		back = append(ids(page.Items), back...)
+	}
+	require.Equal(t, all, back)
+}
+
+// The previous page ends right before the first item of the page, whatever was written in between.
+func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	l := newLab(t)
+	for range rounds {
+		project := string(rune('a' + random.IntN(26)))
+		there := map[int]bool{}
+		set := func(id int, exists bool) {
+			if there[id] = exists; exists {
+				l.put(task{Project: project, ID: id})
+			} else {
+				l.OK(l.tasks.DeleteMany(l.Ctx, []task{{Project: project, ID: id}}, entity.Unconditional()))
+				delete(there, id)
+			}
+		}
+		before, err := l.tasks.Query(task{Project: project}).Collect(l.Ctx)
+		require.NoError(t, err)
+		for _, v := range before {
+			there[v.ID] = true
+		}
+		for range 12 {
+			set(1+random.IntN(60), true)
+		}
+		limit := 1 + random.IntN(4)
+		desc := random.IntN(2) == 0
+		opts := []entity.QueryOption{entity.Limit(limit)}
+		if desc {
+			opts = append(opts, entity.Desc())
+		}
+		q := l.tasks.Query(task{Project: project}, opts...)
+		page := l.page(q, "")
+		for range random.IntN(4) {
+			if page.Next != "" {
+				page = l.page(q, page.Next)
+			}
+		}
+		for page.Prev != "" && len(page.Items) > 0 {
+			for range random.IntN(6) {
+				set(1+random.IntN(60), random.IntN(2) == 0)
+			}
+			first := page.Items[0].ID
+			var earlier []int // in the order of the query
+			for id := range there {
+				if desc && id > first || !desc && id < first {
+					earlier = append(earlier, id)
+				}
+			}
+			slices.Sort(earlier)
+			if desc {
+				slices.Reverse(earlier)
+			}
+			turned := l.page(q, page.Prev)
+			if len(earlier) == 0 {
+				require.Equal(t, l.page(q, ""), turned, "the first page")
+				break
+			}
+			from := max(len(earlier)-limit, 0)
+			require.Equal(t, earlier[from:], ids(turned.Items))
+			require.Equal(t, from > 0, turned.Prev != "", "a page before the first item")
+			page = turned
+		}
+	}
+}
+
+// A page that a bound of the cost ended can be empty, and the way back from it loses nothing.
+func TestPrev_WithBoundedCost(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(30)
+	e := entity.Fields[task]()
+	q := l.tasks.Query(task{Project: "p"}, entity.Limit(4), entity.MaxEvaluated(6), entity.Filter(entity.Ge(&e.Points, 14), entity.Ne(&e.Points, 20)))
+	page := l.page(q, "")
+	all := ids(page.Items)
+	for page.Next != "" {
+		page = l.page(q, page.Next)
+		all = append(all, ids(page.Items)...)
+	}
+	require.Len(t, all, 15)
+	back := ids(page.Items)
+	for page.Prev != "" {
+		page = l.page(q, page.Prev)
+		back = append(ids(page.Items), back...)
+	}
+	require.Equal(t, all, back)
+}
+
+// What going back costs: one request where one is enough.
+func TestPrev_CostsOneRequest(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(30)
+	q := l.tasks.Query(task{Project: "p"}, entity.Limit(5))
+	page := l.page(q, l.page(q, "").Next)
+	l.Wire.Reset()
+	first := l.page(q, page.Prev)
+	require.Equal(t, []int{0, 1, 2, 3, 4}, ids(first.Items))
+	require.Empty(t, first.Prev)
+	sent := l.Sent()
+	require.Len(t, sent, 1)
+	require.Contains(t, string(sent[0].Body), `"Limit":6`)
+	require.Contains(t, string(sent[0].Body), `"ScanIndexForward":false`)
+}
+
+func TestPrev_ScansHaveNone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(9)
+	scan := l.tasks.Scan(entity.Limit(3))
+	page := l.page(scan, l.page(scan, "").Next)
+	require.NotEmpty(t, page.Items)
+	require.Empty(t, page.Prev)
+}
+
+// A cursor works for its query only, in both directions.
+func TestPrev_IsBoundToTheQuery(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", "0123456789abcdef"} {
+		l := newLab(t, func(c *entity.Config) { c.CursorKey = []byte(key) })
+		l.fill(9)
+		q := l.byStatus.Query(task{Status: "open"}, entity.Limit(3))
+		page := l.page(q, l.page(q, "").Next)
+		l.Wire.Reset()
+		for _, other := range []entity.Query[task]{
+			l.byStatus.Query(task{Status: "done"}, entity.Limit(3)), l.byStatus.Query(task{Status: "open"}, entity.Desc()), l.tasks.Query(task{Project: "p"}), l.tasks.Scan(),
+		} {
+			_, err := other.Page(l.Ctx, page.Prev)
+			require.ErrorIs(t, err, entity.ErrInvalidCursor)
+			require.Empty(t, dbtest.InputCode(err))
+		}
+		require.Empty(t, l.Operations())
+		require.Len(t, l.page(l.byStatus.Query(task{Status: "open"}, entity.Limit(2)), page.Prev).Items, 2, "the size of a page can change")
+	}
+}
