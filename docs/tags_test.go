@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // declaring are the packages whose types declare something in the tag of a blank field.
@@ -48,7 +50,10 @@ func TestTags_EveryDeclarationAndTagKeyIsListed(t *testing.T) {
 func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 	t.Parallel()
 	page := read(t, "tags.md")
-	roles := append(stringValues(t, "internal/tag/field.go", "Role"), "text=ordered", "time=…")
+	roles := append(stringValues(t, "internal/tag/field.go", "Role"), "text=ordered", "time=…", "default=…")
+	for _, k := range []string{tag.UUIDv7, tag.ULID} {
+		roles = append(roles, "id="+k)
+	}
 	require.ElementsMatch(t, roles, firstColumn(t, section(t, page, "Roles")))
 	var formats []string
 	for _, f := range stringValues(t, "internal/tag/field.go", "timeFormats") {

@@ -122,7 +122,7 @@ func (db *DB) addIndex(ctx context.Context, x IndexSpec, table *types.TableDescr
 		}}},
 	}
 	client := db.runner.Client.(IndexClient)
-	return db.runner.Manage(ctx, *table.TableName, func(once func(*dynamodb.Options)) error {
+	return db.runner.Manage(ctx, "UpdateTable", *table.TableName, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		_, err := client.UpdateTable(ctx, in, once)
 		return err
 	})

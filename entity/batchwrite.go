@@ -12,10 +12,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional].
+// BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional], [Budget].
 type BatchOption interface{ opt.BatchOption }
 
 // Unconditional allows batch writes of entities whose writes depend on what is stored: those with a version,
@@ -39,9 +40,21 @@ type batchOp struct {
 	key  item.Item
 	base item.Item // what the item is made of; nil: the item is deleted
 	err  error
+
+	budget *pace.Budget // paces the requests of the batch; may be nil
+
+	unprepared *core.Unprepared[*batchOp] // takes the place of key, base and err; nil for an entity without a Prepare method
 }
 
 func (o *batchOp) batched() *batchOp { return o }
+
+// prepared returns the op after the Prepare method of its value.
+func (o *batchOp) prepared(ctx context.Context) *batchOp {
+	if o.unprepared == nil {
+		return o
+	}
+	return o.unprepared.Bind(ctx)
+}
 
 // putAt returns what a put of c is planned from.
 func putAt(c *core.Core, now time.Time) plan.Input {
@@ -52,7 +65,7 @@ func putAt(c *core.Core, now time.Time) plan.Input {
 	return in
 }
 
-// write returns the request that the op makes at the time now.
+// write returns the request that a prepared op makes at the time now.
 func (o *batchOp) write(now time.Time) (w exec.BatchWrite, err error) {
 	w = exec.BatchWrite{Table: o.c.Table, Key: o.key}
 	if err = o.err; err == nil && o.base != nil {
@@ -63,25 +76,46 @@ func (o *batchOp) write(now time.Time) (w exec.BatchWrite, err error) {
 
 // String prints what the op writes. It needs no client.
 func (o *batchOp) String() string {
+	asGiven := false
+	if o.unprepared != nil {
+		o, asGiven = o.unprepared.Shown()
+	}
 	w, err := o.write(o.c.Runner.Clock().UTC())
-	if err != nil {
+	var a *plan.Action
+	switch {
+	case err != nil && !asGiven:
 		return o.verb + " " + o.c.Schema.Name + ": " + err.Error()
+	case err != nil: // what is missing may come from Prepare
+	case w.Put != nil:
+		a = &plan.Action{Kind: plan.Put, Key: w.Key, Item: w.Put}
+	default:
+		a = &plan.Action{Kind: plan.Delete, Key: w.Key}
 	}
-	a := plan.Action{Kind: plan.Delete, Key: w.Key}
-	if w.Put != nil {
-		a = plan.Action{Kind: plan.Put, Key: w.Key, Item: w.Put}
-	}
-	return plan.BatchText(o.c.Schema, o.verb, o.c.Table, a)
+	return plan.BatchText(o.c.Schema, o.verb, o.c.Table, asGiven, a)
 }
 
-func batchPut(c *core.Core, verb string, v reflect.Value) *batchOp {
-	key, base, err := plan.NewBatchPut(c.Schema, v)
-	return &batchOp{c: c, verb: verb, key: key, base: base, err: err}
+func batchPut(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
+	if !c.Schema.Completes() {
+		key, base, err := plan.NewBatchPut(c.Schema, v)
+		return &batchOp{c: c, verb: verb, key: key, base: base, err: err, budget: budget}
+	}
+	bound := func(done bind.Completed, err error) *batchOp {
+		o := &batchOp{c: c, verb: verb, err: err, budget: budget}
+		if err == nil {
+			o.key, o.base, o.err = plan.NewBatchPut(c.Schema, done.Value)
+		}
+		return o
+	}
+	value := core.NewWhole(c, v, false)
+	if !c.Schema.Prepares {
+		return bound(value.AsGiven())
+	}
+	return &batchOp{c: c, verb: verb, unprepared: core.NewUnprepared(value, bound), budget: budget}
 }
 
-func batchDelete(c *core.Core, verb string, v reflect.Value) *batchOp {
+func batchDelete(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
 	key, _, err := bind.Key(c.Schema, v)
-	return &batchOp{c: c, verb: verb, key: key, err: err}
+	return &batchOp{c: c, verb: verb, key: key, err: err, budget: budget}
 }
 
 // firstPlaces returns the numbers from 0 to n-1.
@@ -136,15 +170,15 @@ func among[V any](vs []V, places []int) (picked []V) {
 	return picked
 }
 
-// batched returns the write of op i at a time.
-type batched func(i int, now time.Time) (exec.BatchWrite, error)
+// batched returns the write of op i at a time. The context is the call's.
+type batched func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error)
 
 // writeAll prepares all n ops before it sends any; wrong adds to an error which op it is about. left has the positions
 // of the ops that were not, or perhaps not, written, in order.
 func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
 	out, now := newOutgoing(n), r.Clock().UTC()
 	for i := range n {
-		w, err := op(i, now)
+		w, err := op(ctx, i, now)
 		if err != nil {
 			return firstPlaces(n), wrong(i, err)
 		}
@@ -158,40 +192,75 @@ func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func
 // order.
 func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Batch, op batched) (left []int, err error) {
 	left = firstPlaces(n)
-	err = c.Measure(ctx, verb, "", func(ctx context.Context) error {
+	err = c.MeasureBatch(ctx, verb, n, func(ctx context.Context) error {
 		if err := plan.CheckBatch(c.Schema, spec); err != nil {
 			return err
 		}
-		left, err = writeAll(ctx, c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
+		left, err = writeAll(pace.With(ctx, spec.Budget), c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
 		return err
 	})
 	return left, err
+}
+
+// completed has the values of a batch as the declaration completes them, so that a repetition writes the same ids.
+type completed[T any] struct{ values []T }
+
+// newCompleted returns nil for an entity that completes nothing.
+func newCompleted[T any](c *core.Core, vs []T) *completed[T] {
+	if !c.Schema.Completes() {
+		return nil
+	}
+	return &completed[T]{make([]T, 0, len(vs))}
+}
+
+// next completes the next value.
+func (x *completed[T]) next(ctx context.Context, c *core.Core, v reflect.Value) (reflect.Value, error) {
+	done, err := core.NewWhole(c, v, false).Prepared(ctx)
+	if err == nil {
+		x.values = append(x.values, done.Value.Interface().(T))
+	}
+	return done.Value, err
+}
+
+// or returns the completed values, or vs if one could not be completed, so that nothing was sent.
+func (x *completed[T]) or(vs []T) []T {
+	if x == nil || len(x.values) < len(vs) {
+		return vs
+	}
+	return x.values
 }
 
 // PutMany replaces or creates items without conditions. Attributes that the struct does not have are removed. If
 // several values have the same key, the last one is written. It sends batches of 25, up to 4 in parallel, and repeats
 // what DynamoDB leaves unprocessed. It costs one request per batch and the write units of the items.
 //
-// unwritten has the values that were not, or perhaps not, written, in order; it comes with the error. Entities that
-// keep versions, or have soft delete or unique values, are refused; so are those whose writes depend on what is stored,
-// unless [Unconditional] is given. Errors: *[InputError] and [ErrTooLarge] for any of the values, before any request;
-// *[UnprocessedError].
+// unwritten has the values that were not, or perhaps not, written, in order; it comes with the error. They have the
+// defaults and generated ids that they were sent with, and are as a [Preparer] left them, so that a repetition writes the
+// same items. Entities that keep versions, or have soft delete or unique values, are refused; so are those whose writes
+// depend on what is stored, unless [Unconditional] is given. Errors: *[InputError] and [ErrTooLarge] for any of the values,
+// before any request; *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	names := c.Schema.KeyNames()
-	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(i int, now time.Time) (w exec.BatchWrite, err error) {
+	names, completed := c.Schema.KeyNames(), newCompleted(c, vs)
+	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(ctx context.Context, i int, now time.Time) (w exec.BatchWrite, err error) {
+		v := reflect.ValueOf(&vs[i]).Elem()
+		if completed != nil {
+			if v, err = completed.next(ctx, c, v); err != nil {
+				return w, err
+			}
+		}
 		w.Table, w.Names = c.Table, names
-		w.Put, err = plan.BatchPut(c.Schema, reflect.ValueOf(&vs[i]).Elem(), putAt(c, now))
+		w.Put, err = plan.BatchPut(c.Schema, v, putAt(c, now))
 		return w, err
 	})
-	return among(vs, left), err
+	return among(completed.or(vs), left), err
 }
 
 // DeleteMany removes items without conditions; a missing item is not an error. Only the key parts of keys are used.
 // Batches, unwritten and errors are as in [Store.PutMany].
 func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption) (unwritten []T, err error) {
 	c := core.Of(s)
-	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(i int, _ time.Time) (w exec.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(_ context.Context, i int, _ time.Time) (w exec.BatchWrite, err error) {
 		w.Table = c.Table
 		w.Key, _, err = bind.Key(c.Schema, reflect.ValueOf(&keys[i]).Elem())
 		return w, err
@@ -204,20 +273,22 @@ func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption
 // PutMany, and [Unconditional] has the same meaning.
 func (o Ops[T]) BatchPut(v T, opts ...BatchOption) BatchOp {
 	c := core.Of(o)
-	if err := plan.CheckBatch(c.Schema, opt.Batches(opts)); err != nil {
+	spec := opt.Batches(opts)
+	if err := plan.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: "BatchPut", err: err}
 	}
-	return batchPut(c, "BatchPut", reflect.ValueOf(v))
+	return batchPut(c, "BatchPut", reflect.ValueOf(v), spec.Budget)
 }
 
 // BatchDelete removes the item in a [DB.BatchWrite], as [Store.DeleteMany] does; a missing item is not an error. Only
 // the key parts of key are used.
 func (o Ops[T]) BatchDelete(key T, opts ...BatchOption) BatchOp {
 	c := core.Of(o)
-	if err := plan.CheckBatch(c.Schema, opt.Batches(opts)); err != nil {
+	spec := opt.Batches(opts)
+	if err := plan.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: "BatchDelete", err: err}
 	}
-	return batchDelete(c, "BatchDelete", reflect.ValueOf(key))
+	return batchDelete(c, "BatchDelete", reflect.ValueOf(key), spec.Budget)
 }
 
 // BatchWrite applies puts and deletes of any entities and tables of db without conditions. It is not a transaction:
@@ -241,11 +312,18 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		}
 		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
-	err = db.measure(ctx, "BatchWrite", func(ctx context.Context) error {
-		left, err := writeAll(ctx, db.runner, len(ops), func(i int, now time.Time) (exec.BatchWrite, error) { return ops[i].batched().write(now) }, func(i int, err error) error {
-			b := ops[i].batched()
-			return fmt.Errorf("op %d: %w", i, b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err))
-		})
+	err = db.measure(ctx, "BatchWrite", len(ops), func(ctx context.Context) error {
+		for _, op := range ops {
+			ctx = pace.With(ctx, op.batched().budget)
+		}
+		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error) {
+			b := ops[i].batched().prepared(ctx)
+			w, err := b.write(now)
+			if err != nil {
+				err = b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err)
+			}
+			return w, err
+		}, func(i int, err error) error { return fmt.Errorf("op %d: %w", i, err) })
 		unwritten = among(ops, left)
 		if err != nil {
 			err = &Error{Verb: "BatchWrite", Err: err}

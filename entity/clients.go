@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
 )
@@ -26,9 +28,17 @@ func clientOrNil(client Client) Client {
 func newRunner(client Client, cfg Config) *exec.Runner {
 	return &exec.Runner{
 		Client: clientOrNil(client), ReadClient: clientOrNil(cfg.ReadClient),
-		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, SDKCodec: cfg.Codec == SDKCodec,
-		NoTransactions: cfg.MultiRegion == MRSC,
+		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, Tracer: cfg.Tracer,
+		SDKCodec: cfg.Codec == SDKCodec, RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
 	}
+}
+
+// newRetries returns the retry budget of cfg, nil for none.
+func newRetries(cfg Config) *ratelimit.TokenRateLimit {
+	if cfg.RetryBudget < 0 {
+		return nil
+	}
+	return ratelimit.NewTokenRateLimit(uint(cfg.RetryBudget))
 }
 
 // WithClient returns a DB with the declarations and the configuration of db and another client, for example one with the
@@ -37,16 +47,18 @@ func newRunner(client Client, cfg Config) *exec.Runner {
 // is declared on db too.
 //
 // Everything that is opened on the result uses its client alone: [Config].ReadClient is not used, and neither is what db has
-// learned about its own client. Operations, queries and reads of the one DB are refused by the other, with an *[InputError]
-// with code EDD-9114. A call on the result of a nil or zero db fails.
+// learned about its own client. The retry budget is that of db, since a DB of one request would never spend its own.
+// Operations, queries and reads of the one DB are refused by the other, with an *[InputError] with code EDD-9114. A call on the result of a nil or zero db fails.
 func (db *DB) WithClient(client Client) *DB {
 	if db.unopened() != nil {
 		return &DB{}
 	}
 	cfg := db.config
 	cfg.ReadClient = nil
+	runner := newRunner(client, cfg)
+	runner.Retries = db.runner.Retries
 	return &DB{
-		declared: core.SharedDeclared(db), config: cfg, format: db.format, cursors: db.cursors, runner: newRunner(client, cfg),
+		declared: core.SharedDeclared(db), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
 		registry: db.registry, base: db.original(),
 	}
 }

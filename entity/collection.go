@@ -32,7 +32,7 @@ type CollectionPart = core.CollectionPart
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
-	return db.measure(ctx, "GetCollection", func(ctx context.Context) error {
+	return db.measure(ctx, "GetCollection", len(parts), func(ctx context.Context) error {
 		list := make([]core.CollectionQuery, len(parts))
 		g, err := db.compileCollection("GetCollection", len(parts), func(i int) (*core.CollectionQuery, bool) {
 			if parts[i] != nil {
@@ -146,7 +146,7 @@ func Visit[T any](q Query[T], f func(T) error) VisitPart {
 // Each without an error. What queries can be read together, their options, and what they cost are as for GetCollection, and so
 // are the errors before any request, with code EDD-9127 for a nil function, too. If Each fails, functions may have been called.
 func (db *DB) Each(ctx context.Context, parts ...VisitPart) error {
-	return db.measure(ctx, "Each", func(ctx context.Context) error {
+	return db.measure(ctx, "Each", len(parts), func(ctx context.Context) error {
 		list, visits := make([]core.CollectionQuery, len(parts)), make([]core.VisitQuery, len(parts))
 		g, err := db.compileCollection("Each", len(parts), func(i int) (*core.CollectionQuery, bool) {
 			if parts[i] != nil {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
+
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/cursor"
@@ -23,10 +25,6 @@ import (
 // transactions, and those that create and describe tables. The module does all retries and turns those of the client off.
 // Its methods are shown at [entitytype.Client].
 type Client = entitytype.Client
-
-// Report is what one call cost; see [Config].Observe. It has the Verb, the Entity, the number of Requests, ReadUnits and
-// WriteUnits, the Duration, and Err. Its fields are shown at [entitytype.Report].
-type Report = entitytype.Report
 
 // Namespace is the prefix of every `$` key: `$<Name>#v<Version>#<entity>`.
 type Namespace struct {
@@ -81,12 +79,24 @@ type Config struct {
 	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
 	Clock         func() time.Time              // default time.Now
-	NewID         func() string                 // write ids and idempotency tokens, 1 to 36 characters, always unique; default 128 random bits
+	NewID         func() string                 // write ids, idempotency tokens and the random bits of generated ids, 1 to 36 characters, always unique; default 128 random bits
 	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
 	Validator     Validator                     // checks values by their `validate` tags before they are written; default none
 	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
 	OldCursorKeys [][]byte                      // keys of cursors that are still accepted after CursorKey was replaced
 	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
+	Tracer        Tracer                        // called around each verb and for each request; default none
+
+	// RequestTimeout is how long one request may take; the default 0 is unlimited. A request without an answer in that time
+	// counts as lost: it is repeated where that does no harm, and a write that may have been applied is examined as after any
+	// other lost answer.
+	RequestTimeout time.Duration
+
+	// RetryBudget is the size of the token bucket from which repeated requests are paid, over all calls of the DB, as in the
+	// SDK: a repetition costs 5 tokens, 10 after a timeout, which come back when it is answered, and each answered request
+	// adds 1. Without enough tokens a call ends with [ErrRetryBudget], so a database that throttles everything gets few
+	// repetitions. Conflicts cost nothing. The default 0 means 500, as in the SDK; a negative number means no limit.
+	RetryBudget int
 
 	// MultiRegion is the replication of the tables, by default SingleRegion. With MRSC, New refuses declarations that such tables
 	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/global-tables.md.
@@ -136,6 +146,9 @@ func withDefaults(c Config) Config {
 	}
 	if c.MaxAttempts == 0 {
 		c.MaxAttempts = exec.DefaultAttempts
+	}
+	if c.RetryBudget == 0 {
+		c.RetryBudget = int(awsretry.DefaultRetryRateTokens)
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -187,6 +200,12 @@ func check(c Config) (key.TimeFormat, error) {
 	}
 	if v := reflect.ValueOf(c.Validator); v.Kind() == reflect.Pointer && v.IsNil() {
 		bad("Validator", "must not be a nil %T", c.Validator)
+	}
+	if v := reflect.ValueOf(c.Tracer); v.Kind() == reflect.Pointer && v.IsNil() {
+		bad("Tracer", "must not be a nil %T", c.Tracer)
+	}
+	if c.RequestTimeout < 0 {
+		bad("RequestTimeout", "must not be negative")
 	}
 	if c.Codec != OwnCodec && c.Codec != SDKCodec {
 		bad("Codec", "must be OwnCodec or SDKCodec")
@@ -261,6 +280,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 		runner:   newRunner(client, cfg),
 		registry: &registry{stores: map[storeKey]core.Holder{}},
 	}
+	db.runner.Retries = newRetries(cfg)
 	return db, nil
 }
 
@@ -272,12 +292,12 @@ func (db *DB) unopened() error {
 	return nil
 }
 
-// measure runs f as one measured call of db.
-func (db *DB) measure(ctx context.Context, verb string, f func(context.Context) error) error {
+// measure runs f as one measured call of db about n keys or operations.
+func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Context) error) error {
 	if err := db.unopened(); err != nil {
 		return &Error{Verb: verb, Err: err}
 	}
-	return db.runner.Measure(ctx, verb, "", f)
+	return db.runner.Measure(ctx, entitytype.Call{Verb: verb, Batch: n}, f)
 }
 
 func (db *DB) options(name string) schema.Options {

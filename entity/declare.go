@@ -1,6 +1,10 @@
 package entity
 
-import "github.com/dynastrata/dynastrata/internal/schema"
+import (
+	"context"
+
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
 
 // Key declares a struct as an entity, in the tag of a blank field:
 //
@@ -45,3 +49,20 @@ type LSI struct{}
 
 // Declare is called by this module when a store is built.
 func (LSI) Declare(d *schema.Decl) { d.LocalIndex() }
+
+// Preparer is implemented by a *T that completes values of T before they are written. Create, Put, Upsert, PutMany and
+// BatchPut call Prepare once, also in a transaction, with the context of the call and before any request. They call it on
+// a copy of the given value, then give the fields that are still empty their defaults and generated ids, and then
+// validate. No other verb calls it: Update, Modify and Revert change a stored item, Restore returns one, and an Append
+// writes a part of one.
+//
+// An operation such as [Ops.Create] calls Prepare when it is run or [DB.Transact] applies it, and not when it is printed.
+// Run again, it writes the same value; if Prepare failed, it is called again. The copy shares nothing with the caller's
+// value that is stored, so Prepare can change maps and slices; unexported fields and those with the tag
+// dynamodbav:"-" are shared. A method with a value receiver is called, too, but cannot change anything. It is not called
+// if it is promoted from an embedded pointer that is nil.
+//
+// An error is a *[PrepareError] with code EDD-9180 that wraps it, and nothing is written. A panic is not recovered.
+type Preparer interface {
+	Prepare(ctx context.Context) error
+}

@@ -25,6 +25,7 @@
 //
 // [Store.Create], [Store.Put], [Store.Upsert], [Store.Update] and [Store.Delete] compile to the smallest safe set of
 // requests. Each has the condition that makes it safe; the library writes index keys, created_at, updated_at and version.
+// A value that is written whole is first completed by a [Preparer], defaults and generated ids.
 // Attributes are named by the addresses of a prototype's fields, so the compiler checks name and type:
 //
 //	e := entity.Fields[Employee]()

@@ -26,6 +26,7 @@ var (
 	ErrNoTable         = entitytype.ErrNoTable         // the table does not exist
 	ErrNoIndex         = entitytype.ErrNoIndex         // the table does not have the index; it is an *IndexError
 	ErrTokenReused     = entitytype.ErrTokenReused     // the idempotency token was used for another request
+	ErrRetryBudget     = entitytype.ErrRetryBudget     // a request was not repeated: Config.RetryBudget is spent
 	ErrNoClient        = entitytype.ErrNoClient        // the DB was opened without a client
 )
 
@@ -48,6 +49,10 @@ type (
 	// the Code, the Type, the Field and Err, which it wraps. The Validate method of a field's type is called whenever the
 	// field is written, that of the struct when a whole value is. Its fields are shown at [entitytype.ValidationError].
 	ValidationError = entitytype.ValidationError
+
+	// PrepareError is the failure of a [Preparer], before any request of the write. It has the Code, the Type and Err, which
+	// it wraps. Its fields are shown at [entitytype.PrepareError].
+	PrepareError = entitytype.PrepareError
 
 	// ConditionError is an [ErrConditionFailed] of a condition of the library. It has Attr, the attribute that made the
 	// condition fail, and the Problem. Its fields are shown at [entitytype.ConditionError].

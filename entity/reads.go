@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -180,8 +181,8 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 	if err != nil {
 		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
-	return c.Measure(ctx, "GetMany", "", func(ctx context.Context) error {
-		got, err := readAll(ctx, c.Runner, n, func(i int) (exec.Wanted, bool) { return exec.Wanted{Table: c.Table, Key: keys[i]}, spec.Strong })
+	return c.MeasureBatch(ctx, "GetMany", n, func(ctx context.Context) error {
+		got, err := readAll(pace.With(ctx, spec.Budget), c.Runner, n, func(i int) (exec.Wanted, bool) { return exec.Wanted{Table: c.Table, Key: keys[i]}, spec.Strong })
 		if err != nil {
 			return err
 		}
@@ -256,11 +257,19 @@ func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err e
 	if err != nil {
 		return nil, err
 	}
-	err = db.measure(ctx, "BatchGet", func(ctx context.Context) error {
+	err = db.measure(ctx, "BatchGet", len(loads), func(ctx context.Context) error {
 		found, err = db.batchGet(ctx, parts)
 		return err
 	})
 	return found, err
+}
+
+// paced returns a context with the budgets of loads.
+func paced(ctx context.Context, loads []loading) context.Context {
+	for i := range loads {
+		ctx = pace.With(ctx, loads[i].spec.Budget)
+	}
+	return ctx
 }
 
 func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
@@ -273,7 +282,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
 		ctx = db.runner.Direct(ctx)
 	}
-	got, err := readAll(ctx, db.runner, len(loads), func(i int) (exec.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
+	got, err := readAll(paced(ctx, loads), db.runner, len(loads), func(i int) (exec.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}
@@ -322,7 +331,7 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 // exist, the error is a *[TransactError] that names it ([ErrNotFound]), and every struct is unchanged. It costs one
 // request and twice the read units of consistent reads. Errors: *[InputError] before any request; [ErrConflict].
 func (db *DB) TransactGet(ctx context.Context, loads ...GetOp) error {
-	return db.measure(ctx, "TransactGet", func(ctx context.Context) error { return db.transactGet(ctx, loads) })
+	return db.measure(ctx, "TransactGet", len(loads), func(ctx context.Context) error { return db.transactGet(ctx, loads) })
 }
 
 func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
@@ -354,7 +363,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	if len(te.Failed) > 0 {
 		return te
 	}
-	items, err := db.runner.FindTogether(ctx, keys)
+	items, err := db.runner.FindTogether(paced(ctx, parts), keys)
 	if err != nil {
 		return &Error{Verb: "TransactGet", Err: err}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -144,11 +145,26 @@ type Write[R any] interface {
 // The writes below do not depend on T, so a program contains them once, however many entities it has.
 
 func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, opt.Creates(opts)))
+	spec := opt.Creates(opts)
+	if c.Schema.Completes() {
+		return core.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *plan.Op {
+			return plan.NewCreate(c.Schema, c.Table, v, spec)
+		})
+	}
+	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, spec))
 }
 
 func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, core.Returning(c, opt.Writes(opts))))
+	spec := core.Returning(c, opt.Writes(opts))
+	if c.Schema.Completes() {
+		spec := spec // so that only this copy is moved to the heap
+		return core.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
+			with := spec
+			with.Filled = filled
+			return plan.NewPut(c.Schema, c.Table, v, with)
+		})
+	}
+	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, spec))
 }
 
 func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
@@ -168,7 +184,16 @@ func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
 }
 
 func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, returningUpdate(c, opts)))
+	spec := returningUpdate(c, opts)
+	if c.Schema.Completes() {
+		spec := spec
+		return core.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
+			with := spec
+			with.Filled = filled
+			return plan.NewUpsert(c.Schema, c.Table, v, with)
+		})
+	}
+	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, spec))
 }
 
 // returningUpdate collects options and prepares [Returning].
@@ -267,7 +292,7 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 		ctx = c.Runner.Direct(ctx)
 	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
-		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
+		stored, err := c.Runner.Find(pace.With(ctx, spec.Budget), c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}
@@ -294,9 +319,9 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error)
 	return found, err
 }
 
-// Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. It costs one
-// request and one write of the item's size. Errors: [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before
-// any request.
+// Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. A [Preparer],
+// defaults and generated ids complete v first. It costs one request and one write of the item's size. Errors:
+// [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (stored T, err error) {
 	_, err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
@@ -304,10 +329,10 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 
 // Put creates the item, or replaces the attributes that the struct has, and returns the item. Every attribute of T is
 // set, and absent ones are removed; created_at, set_once and immutable attributes are kept, the version is incremented,
-// and attributes that T does not have stay. It has no guard of its own: it undoes what another program wrote since v
-// was read, unless versioned.Lock or [If] prevents that. It costs one request, and a read if an index key is composed
-// of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute;
-// [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
+// and attributes that T does not have stay. v is completed as by [Store.Create]. It has no guard of its own: it undoes
+// what another program wrote since v was read, unless versioned.Lock or [If] prevents that. It costs one request, and a
+// read if an index key is composed of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for
+// an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	_, err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
 	return stored, err
@@ -317,7 +342,8 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // stored value; created_at, set_once and immutable attributes are kept. Changes such as [Add] can be given in addition
 // to v: the attributes that they name are left out of v, and in a new item a counter or list starts with what is added.
 // A change inside a map or list needs a stored map or list. Upsert returns the item and whether it was created. Like
-// [Store.Put] it has no guard of its own.
+// [Store.Put] it has no guard of its own. A [Preparer] completes v first. The default of an empty field is stored if
+// the item has no such attribute, and ids are not generated: an empty one is left as stored.
 //
 // It costs one request, and a read if an index key is composed of given and absent attributes. Errors:
 // [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
@@ -431,7 +457,7 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 	return x.h.image, x.h.table
 }
 
-// PurgeOption is accepted by Purge: [OnProgress].
+// PurgeOption is accepted by Purge: [OnProgress], [Budget].
 type PurgeOption interface{ opt.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
@@ -462,5 +488,5 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 		return c.Wrap("Purge", bind.KeyText(c.Schema, primary), err)
 	}
 	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.MeasureItem(ctx, "Purge", primary, p.Run)
+	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(pace.With(ctx, spec.Budget)) })
 }

@@ -110,7 +110,7 @@ func active(t *types.TableDescription) bool {
 func (db *DB) awaitTable(ctx context.Context, t TableSpec, building func(IndexProgress)) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
-			err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+			err := db.runner.Manage(ctx, "CreateTable", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
 				_, err := db.runner.Client.CreateTable(ctx, t.input(), once)
 				return err
 			})
@@ -147,7 +147,7 @@ func elsewhere(err error) bool {
 // storedTTL returns the attribute by which the table expires items, "" if it does not.
 func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
 	var d *types.TimeToLiveDescription
-	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
+	err := db.runner.Manage(ctx, "DescribeTimeToLive", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
 		if err == nil {
 			d = out.TimeToLiveDescription
@@ -162,7 +162,7 @@ func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
 
 func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
 	enabled := true
-	return db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+	return db.runner.Manage(ctx, "UpdateTimeToLive", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		_, err := db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
 		}, once)
@@ -236,7 +236,7 @@ func (db *DB) backups(s Spec) (BackupClient, error) {
 // storedRecovery reports whether a table has point-in-time recovery.
 func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
 	var d *types.ContinuousBackupsDescription
-	err := db.runner.Manage(ctx, table, func(once func(*dynamodb.Options)) error {
+	err := db.runner.Manage(ctx, "DescribeContinuousBackups", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
 		if err == nil {
 			d = out.ContinuousBackupsDescription
@@ -258,7 +258,7 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 		if on, err := db.storedRecovery(ctx, c, t.Name); err != nil || on {
 			return err
 		}
-		err := db.runner.Manage(ctx, t.Name, func(once func(*dynamodb.Options)) error {
+		err := db.runner.Manage(ctx, "UpdateContinuousBackups", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
 			_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
 				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
 			}, once)
@@ -284,6 +284,10 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 // request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] or [IndexClient] and is not, EDD-9050 for
 // a table configured by ARN or by another text that is not a name, EDD-9108 for a mistake in an option, and [ErrNoClient].
 func (db *DB) CreateTables(ctx context.Context, opts ...TablesOption) error {
+	return db.managing(ctx, "CreateTables", func(ctx context.Context) error { return db.createTables(ctx, opts) })
+}
+
+func (db *DB) createTables(ctx context.Context, opts []TablesOption) error {
 	spec, backups, err := db.manage(ctx)
 	if bad := spec.misnamed(); bad != nil {
 		return errors.Join(append(bad, err)...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -71,8 +72,8 @@ type Token struct {
 	At time.Time
 }
 
-// own returns the plans of ops, which must be made with stores of db.
-func (db *DB) own(ops []Op) ([]*plan.Op, error) {
+// own returns the plans of ops, which must be made with stores of db. It calls the Prepare methods of their values.
+func (db *DB) own(ctx context.Context, ops []Op) ([]*plan.Op, error) {
 	plans := make([]*plan.Op, len(ops))
 	for i, op := range ops {
 		if op == nil {
@@ -81,7 +82,9 @@ func (db *DB) own(ops []Op) ([]*plan.Op, error) {
 		if core.OwnerOf(op).DB != core.DatabaseOf(db) {
 			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
 		}
-		plans[i] = core.PlanOf(op)
+	}
+	for i, op := range ops {
+		plans[i] = core.PlanOf(ctx, op)
 	}
 	return plans, nil
 }
@@ -108,8 +111,8 @@ func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, fail
 }
 
 func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
-	return db.measure(ctx, verb, func(ctx context.Context) error {
-		plans, err := db.own(ops)
+	return db.measure(ctx, verb, len(ops), func(ctx context.Context) error {
+		plans, err := db.own(ctx, ops)
 		if err != nil {
 			return &Error{Verb: verb, Err: err}
 		}
@@ -117,6 +120,9 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 			return nil
 		}
 		results, failed, err := send(ctx, plans)
+		if err == nil && len(failed) == 0 {
+			exec.Outcome(ctx, verb, entitytype.OutcomeApplied)
+		}
 		return settle(verb, ops, plans, results, failed, err)
 	})
 }

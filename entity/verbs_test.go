@@ -28,6 +28,7 @@ func bill(t *testing.T) (*lab, *entity.Store[ShapePlain], func() entity.Report) 
 	l, s := open[ShapePlain](t, func(c *entity.Config) {
 		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
 	})
+	reports = nil // of CreateTables
 	return l, s, func() entity.Report {
 		t.Helper()
 		require.Len(t, reports, 1, "one report for each verb")

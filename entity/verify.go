@@ -227,6 +227,10 @@ func (t TableSpec) unlike(got TableSpec) []Drift {
 // *[VerifyError] with every difference of every table. Before any request come [Spec.Err], EDD-9069 for a client that
 // should be a [BackupClient] and is not, and [ErrNoClient].
 func (db *DB) Verify(ctx context.Context) error {
+	return db.managing(ctx, "Verify", db.verify)
+}
+
+func (db *DB) verify(ctx context.Context) error {
 	spec, backups, err := db.manage(ctx)
 	if err != nil {
 		return err
@@ -242,6 +246,14 @@ func (db *DB) Verify(ctx context.Context) error {
 		return nil
 	}
 	return &bad
+}
+
+// managing runs f as one measured call about all tables. f refuses a database that was not opened, and a nil context.
+func (db *DB) managing(ctx context.Context, verb string, f func(context.Context) error) error {
+	if db.unopened() != nil || ctx == nil {
+		return f(ctx)
+	}
+	return db.measure(ctx, verb, 0, f)
 }
 
 // manage returns the spec and the client for backups, after the checks that precede all management of tables.

@@ -2,7 +2,6 @@ package entitytype
 
 import (
 	"context"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -34,17 +33,6 @@ type BackupClient interface {
 // IndexClient is the part of *dynamodb.Client that only the addition of indexes to existing tables needs.
 type IndexClient interface {
 	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
-}
-
-// Report is what one call cost. Calls that it makes itself are part of it.
-type Report struct {
-	Verb       string        // Create, Append, Query …
-	Entity     string        // entity name, "" for a transaction of several
-	Requests   int           // requests sent, repeats included
-	ReadUnits  float64       // read capacity units consumed
-	WriteUnits float64       // write capacity units consumed
-	Duration   time.Duration // from the call to its end
-	Err        error         // nil if it succeeded
 }
 
 // ScanProgress is the progress of a scan. It has no share of the whole, because DynamoDB does not say how much is left.

@@ -23,6 +23,7 @@ var (
 	ErrNoTable         = errors.New("no such table")
 	ErrNoIndex         = errors.New("no such index")
 	ErrTokenReused     = errors.New("idempotency token reused for another request")
+	ErrRetryBudget     = errors.New("the retry budget of the database is spent")
 	ErrStop            = errors.New("stop, without an error")
 	ErrNoClient        = errors.New("the database was opened without a client; plans can be printed but not run")
 )
@@ -104,6 +105,27 @@ func (e *ValidationError) Error() string {
 
 // Unwrap returns Err.
 func (e *ValidationError) Unwrap() error { return e.Err }
+
+// PrepareError is the failure of a Prepare method, before any request of the write that called it.
+type PrepareError struct {
+	Code string // EDD-9180
+	Type string // Go type of the entity
+
+	// Err is the error of the Prepare method, which may quote the value.
+	Err error
+	// Redacted reports that the text of the error leaves Err out, because it may quote a secret field of the struct.
+	Redacted bool
+}
+
+func (e *PrepareError) Error() string {
+	if e.Err == nil || e.Redacted {
+		return e.Code + " " + e.Type + ": Prepare failed"
+	}
+	return e.Code + " " + e.Type + ": Prepare: " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *PrepareError) Unwrap() error { return e.Err }
 
 // ConditionError is an ErrConditionFailed that names the attribute which made a condition of the library fail.
 type ConditionError struct {

@@ -15,6 +15,7 @@
 // breaking or compatible.
 //
 // A lock knows types, not their code: a type with its own MarshalDynamoDBAttributeValue appears as custom. What does not affect
-// stored items is left out: names in Go, the accessor names of indexes, the role secret, physical tables, and which events a series
-// refuses. The read models of package timeline are left out too: they have their own version, and are rebuilt.
+// stored items is left out: names in Go, the accessor names of indexes, the role secret, defaults, generated ids, physical
+// tables, and which events a series refuses. The read models of package timeline are left out too: they have their own version,
+// and are rebuilt.
 package schemalock

@@ -8,6 +8,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 )
 
 // RowsOption configures reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
@@ -20,6 +22,8 @@ type readOptions struct {
 	fullReplay                           bool      // sources may be scanned for one group
 	forKey                               any       // pointer to the key that a log is limited to
 	since                                time.Time // start of a log
+	budget                               *pace.Budget
+	err                                  error
 }
 
 // AsOf returns rows as they were at t. Events that happened at or before t count; they are replayed from the history,
@@ -63,14 +67,25 @@ func Partial() RowsOption { return func(o *readOptions) { o.partial = true } }
 // much as a build reads; see [View.Explain].
 func FullReplay() RowsOption { return func(o *readOptions) { o.fullReplay = true } }
 
+// ReadBudget bounds the capacity units that a read consumes per second, as made by entity.Budget. It is for replays and
+// logs, which read the whole history.
+func ReadBudget(b *entity.UnitBudget) RowsOption {
+	return func(o *readOptions) {
+		budget, err := opt.PaceOf(b)
+		if o.budget = budget; err != nil {
+			o.err = badOption("%v", err)
+		}
+	}
+}
+
 func collectReadOptions(opts []RowsOption) (o readOptions, err error) {
-	for _, opt := range opts {
-		if opt == nil {
+	for _, set := range opts {
+		if set == nil {
 			return o, badOption("an option is nil")
 		}
-		opt(&o)
+		set(&o)
 	}
-	return o, nil
+	return o, o.err
 }
 
 func (o readOptions) isReplay() bool { return o.asOf != nil || o.knownAt != nil }

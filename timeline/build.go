@@ -18,6 +18,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -29,7 +31,8 @@ type buildOptions struct {
 	segments        int
 	checkpointEvery int // rows of a segment between two checkpoints
 	progress        func(Meta)
-	exports         []fs.FS // of the sources' tables, for Rebuild; nil: the tables are scanned
+	budget          *pace.Budget // paces the requests; may be nil
+	exports         []fs.FS      // of the sources' tables, for Rebuild; nil: the tables are scanned
 	err             error
 }
 
@@ -61,6 +64,17 @@ func CheckpointEvery(rows int) BuildOption {
 	}
 }
 
+// Budget bounds the capacity units that a build consumes per second, as made by entity.Budget. Requests that keep its lease
+// are not bounded.
+func Budget(b *entity.UnitBudget) BuildOption {
+	return func(o *buildOptions) {
+		budget, err := opt.PaceOf(b)
+		if o.budget = budget; err != nil {
+			o.err = badOption("%v", err)
+		}
+	}
+}
+
 const (
 	defaultSegments        = 4
 	defaultCheckpointEvery = 500
@@ -69,11 +83,11 @@ const (
 
 func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
 	o := buildOptions{segments: defaultSegments, checkpointEvery: defaultCheckpointEvery}
-	for _, opt := range opts {
-		if opt == nil {
+	for _, set := range opts {
+		if set == nil {
 			return o, badOption("an option is nil")
 		}
-		opt(&o)
+		set(&o)
 	}
 	return o, o.err
 }
@@ -328,7 +342,7 @@ func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) e
 			_ = b.giveUpLease(ctx, errPanicked, on) // the panic has more details
 		}
 	}()
-	err = b.keepAlive(ctx, run)
+	err = b.keepAlive(ctx, func(ctx context.Context) error { return run(pace.With(ctx, b.budget)) })
 	if returned = true; err != nil {
 		err = b.giveUpLease(ctx, err, on)
 	}
@@ -463,21 +477,21 @@ func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
 }
 
 func (v *view) explain(ctx context.Context) (Explanation, error) {
-	if err := v.core.Err(); err != nil {
-		return Explanation{}, v.core.Wrap("Timeline.Explain", "", err)
-	}
 	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
 	if v.withoutPartitionKey() != nil {
 		e.OneRow = "a scan, with FullReplay: not every source has PartitionKey"
 	}
-	for _, o := range v.all {
-		s, err := o.estimate(ctx)
-		if err != nil {
-			return e, v.core.Wrap("Timeline.Explain", v.Name, err)
+	err := v.core.Measure(ctx, "Timeline.Explain", v.Name, func(ctx context.Context) error {
+		for _, o := range v.all {
+			s, err := o.estimate(ctx)
+			if err != nil {
+				return err
+			}
+			e.Sources = append(e.Sources, s)
 		}
-		e.Sources = append(e.Sources, s)
-	}
-	return e, nil
+		return nil
+	})
+	return e, err
 }
 
 const unitBytes = 4096 // of a consistent read unit

@@ -24,6 +24,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleView":         ExampleView,
 		"ExampleView_CatchUp": ExampleView_CatchUp,
 		"ExampleResume":       ExampleResume,
+		"ExampleBudget":       ExampleBudget,
 		"ExampleVersions":     ExampleVersions,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))

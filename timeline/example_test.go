@@ -159,6 +159,20 @@ func ExampleResume() {
 	// true
 }
 
+// A build and a replay leave capacity of the table to others. They share one budget.
+func ExampleBudget() {
+	ctx, db := context.Background(), depot("budget")
+	view := journeys(db)
+	report(ctx, db, "p-5", 0, "depot")
+	job := entity.Budget(200, 50) // read and write units per second
+	fmt.Println(entity.Must(view.Rebuild(ctx, timeline.Budget(job))).RebuildStatus)
+	row, _, err := view.Get(ctx, "p-5", timeline.AsOf(morning.Add(time.Hour)), timeline.ReadBudget(job))
+	fmt.Println(row.State.Places, err)
+	// prints
+	// complete
+	// [depot] <nil>
+}
+
 // Ticket is deleted softly, and keeps all its states.
 type Ticket struct {
 	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$" payload:"2"`

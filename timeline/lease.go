@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/pace"
 )
 
 // leaseDuration is how long a builder holds the lease after its last renewal.
@@ -68,6 +69,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 // save applies change to the manifest and renews the lease, if the fence is still ours. Saves are numbered, so one
 // that was in flight for long does not undo a later one.
 func (h *lease) save(ctx context.Context, change func(*manifest)) error {
+	ctx = pace.Without(ctx) // or the lease could end while it waits
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	err := h.put(ctx, change)

@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/spool"
 )
@@ -207,6 +208,7 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 		if err != nil {
 			return err
 		}
+		ctx = pace.With(ctx, o.budget)
 		if o.forKey != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.keyFor(x).IsValid() }) {
 			return badOption("ForKey: no source of the log reads items of %s", reflect.TypeOf(o.forKey).Elem())
 		}

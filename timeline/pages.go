@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/pace"
 )
 
 // checkPage checks the number and size of a page; 0 means the default.
@@ -61,6 +62,7 @@ func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p
 		if err != nil {
 			return err
 		}
+		ctx = pace.With(ctx, o.budget)
 		p.Page, p.Size, p.Pages = page, size, 1
 		offset := rowOffset(page, size)
 		if o.isReplay() {
@@ -131,6 +133,7 @@ func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []Ro
 		if err != nil {
 			return err
 		}
+		ctx = pace.With(ctx, o.budget)
 		p.Size, p.Total, p.Pages = size, -1, -1
 		if o.isReplay() {
 			return v.replayAfter(ctx, &p, cursor, o)
@@ -230,6 +233,7 @@ func (v *view) eachRow(ctx context.Context, opts []RowsOption, give func(anyRow)
 		if err != nil {
 			return err
 		}
+		ctx = pace.With(ctx, o.budget)
 		if o.isReplay() {
 			_, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool { return give(row) })
 			return err

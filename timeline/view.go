@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -342,6 +343,7 @@ func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, m
 		if err != nil {
 			return err
 		}
+		ctx = pace.With(ctx, o.budget)
 		group, err := v.keyCodec.text(reflect.ValueOf(k))
 		if err != nil {
 			return badOption("%v", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/opt"
@@ -111,6 +112,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 		if err != nil {
 			return err
 		}
+		exec.Outcome(ctx, "Append", exec.OutcomeOf(got))
 		r, err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key})
 		return err
 	})

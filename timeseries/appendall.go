@@ -31,7 +31,7 @@ const seriesAtOnce = 8
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
 	results := make([]Result[T], len(evs))
-	err := c.Measure(ctx, "AppendAll", "", func(ctx context.Context) error {
+	err := c.MeasureBatch(ctx, "AppendAll", len(evs), func(ctx context.Context) error {
 		groups, err := s.groupBySeries(evs)
 		if err != nil {
 			return err
@@ -50,9 +50,24 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 				results[x.index] = r
 			}
 		}
+		exec.Outcome(ctx, "AppendAll", common(groups))
 		return errors.Join(errs...)
 	})
 	return results, err
+}
+
+// common returns the outcome of all events, or that they had several.
+func common(groups []*group) (all entitytype.Outcome) {
+	for _, g := range groups {
+		for _, x := range g.events {
+			one := exec.OutcomeOf(x.result())
+			if all != "" && one != all {
+				return entitytype.OutcomeMixed
+			}
+			all = one
+		}
+	}
+	return all
 }
 
 // batchEvent is an event of a batch and its outcome.

@@ -51,6 +51,7 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	w := open[Telemetry](t, func(c *entity.Config) {
 		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
 	})
+	reports = nil // of CreateTables
 	last := w.append(tick(5, 1))
 	w.append(tick(4, 1))
 	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(6, 1), tick(7, 2)}))

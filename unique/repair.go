@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
@@ -59,8 +60,10 @@ func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired,
 	}
 	v := newVerification(c, l.k)
 	var done Repaired
+	spec := opt.Verifies(opts)
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		err := v.run(ctx, opt.Verifies(opts))
+		ctx = pace.With(ctx, spec.Budget)
+		err := v.run(ctx, spec)
 		if done.Report = v.report; err != nil {
 			return err
 		}

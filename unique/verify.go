@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -73,7 +74,7 @@ func (r Report) String() string {
 	return fmt.Sprintf("%d items, %d sentinels, %d unreadable: %s", r.Items, r.Sentinels, r.Unreadable, count(r.Findings))
 }
 
-// VerifyOption is accepted by Verify and Repair: entity.Segments.
+// VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget.
 type VerifyOption interface{ opt.VerifyOption }
 
 // Verify scans the table and compares the values of items with their sentinels, in both directions. A value that does not
@@ -90,7 +91,7 @@ func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, e
 	}
 	v := newVerification(c, l.k)
 	spec := opt.Verifies(opts)
-	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(ctx, spec) })
+	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(pace.With(ctx, spec.Budget), spec) })
 	return v.report, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -166,7 +167,9 @@ func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item,
 }
 
 func (l *list) run(ctx context.Context, f func(context.Context) error) error {
-	return l.c.MeasureItem(ctx, l.op.Verb, l.op.Key, f)
+	return l.c.MeasureItem(ctx, l.op.Verb, l.op.Key, func(ctx context.Context) error {
+		return f(pace.With(ctx, l.spec.Budget))
+	})
 }
 
 // Each calls f for each version until f returns false, up to the limit.

@@ -23,6 +23,7 @@ require (
 	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sync v0.7.0 // indirect
+	golang.org/x/time v0.15.0 // indirect
 )
 
 replace github.com/dynastrata/dynastrata => ../..

@@ -157,7 +157,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c opt.Change) (r expr.Chang
 			return r, nil, err
 		}
 	}
-	av, err := encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact())
+	av, err := encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact(), nil)
 	if err != nil {
 		return r, nil, err
 	}

@@ -267,7 +267,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 		if v, err = roundTime(s, &out, n, v); err != nil {
 			return expr.Cond{}, err
 		}
-		av, err := encode(s, &plain, reflect.ValueOf(v), false)
+		av, err := encode(s, &plain, reflect.ValueOf(v), false, nil)
 		if err != nil {
 			return expr.Cond{}, err
 		}
@@ -307,7 +307,7 @@ func compile(s *schema.Schema, c opt.Cond) (expr.Cond, *schema.Node, error) {
 
 // storedAsAbsent reports whether a write of v to n would leave the attribute out, or v is equally empty.
 func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
-	av, err := encode(s, n, reflect.ValueOf(v), false)
+	av, err := encode(s, n, reflect.ValueOf(v), false, nil)
 	if err != nil || av == nil {
 		return err == nil
 	}

@@ -46,6 +46,9 @@ const (
 	CodeHydrate            = "EDD-9165" // whole items of a query that has no entries of an index to read them by
 	CodeTransaction        = "EDD-9167" // a transaction on tables that have none
 	CodePartitions         = "EDD-9166" // no partitions, too many, or one twice in a query of several
+	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
+	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
+	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

@@ -126,7 +126,8 @@ func checkKeys(s *schema.Schema, it item.Item) error {
 // Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored. It can
 // be the same map as primary, so neither may be changed.
 func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
-	return keyOf(s, func(a *schema.Attr) (types.AttributeValue, error) { return EncodeAttr(s, a, v) })
+	var together item.Values
+	return keyOf(s, func(a *schema.Attr) (types.AttributeValue, error) { return encodeAttr(s, a, v, &together) })
 }
 
 // keyOf is Key for a value whose key parts encoded returns.

@@ -11,8 +11,8 @@ import (
 )
 
 // encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
-// that the field's tag leaves out.
-func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool) (av types.AttributeValue, err error) {
+// that the field's tag leaves out. together may be nil.
+func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, together *item.Values) (av types.AttributeValue, err error) {
 	switch {
 	case !v.IsValid():
 		return &types.AttributeValueMemberNULL{Value: true}, nil
@@ -28,7 +28,7 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool) (av t
 		if n.Tag.OmitEmpty {
 			options += ",omitempty"
 		}
-		if av, err = s.Codec.EncodeValue(v, options); n.Top {
+		if av, err = s.Codec.EncodeValueIn(together, v, options); n.Top {
 			av = n.Attr.Stored(av)
 		}
 	}
@@ -40,6 +40,10 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool) (av t
 
 // EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
 func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
+	return encodeAttr(s, a, v, nil)
+}
+
+func encodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *item.Values) (types.AttributeValue, error) {
 	fv, err := v.FieldByIndexErr(a.Index)
 	if err != nil {
 		return nil, nil // inside a nil embedded pointer
@@ -48,12 +52,12 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.Attrib
 		fv = fv.Elem()
 	}
 	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
-	return encode(s, &n, fv, a.Exact())
+	return encode(s, &n, fv, a.Exact(), together)
 }
 
 // EncodeValue encodes a value for attribute a. An empty value is encoded too.
 func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
-	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, reflect.ValueOf(v), false)
+	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, reflect.ValueOf(v), false, nil)
 }
 
 // CodecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the

@@ -110,11 +110,13 @@ func (c *Core) direct(ctx context.Context) context.Context {
 	return ctx
 }
 
-func (c *Core) measure(ctx context.Context, verb string, key func() string, f func(context.Context) error) error {
+func (c *Core) measure(ctx context.Context, call entitytype.Call, key func() string, f func(context.Context) error) error {
+	verb := call.Verb
 	if err := c.Err(); err != nil {
 		return c.Wrap(verb, key(), err)
 	}
-	return c.Runner.Measure(c.direct(ctx), verb, c.Schema.Name, func(ctx context.Context) error {
+	call.Entity, call.Table = c.Schema.Name, c.Table
+	return c.Runner.Measure(c.direct(ctx), call, func(ctx context.Context) error {
 		if err := f(ctx); err != nil {
 			return c.Wrap(verb, key(), err)
 		}
@@ -124,12 +126,17 @@ func (c *Core) measure(ctx context.Context, verb string, key func() string, f fu
 
 // Measure runs f as one measured call and wraps its error. key is what the call is about, for the error.
 func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
-	return c.measure(ctx, verb, func() string { return key }, f)
+	return c.measure(ctx, entitytype.Call{Verb: verb}, func() string { return key }, f)
+}
+
+// MeasureBatch is Measure for a call about n keys or values.
+func (c *Core) MeasureBatch(ctx context.Context, verb string, n int, f func(context.Context) error) error {
+	return c.measure(ctx, entitytype.Call{Verb: verb, Batch: n}, func() string { return "" }, f)
 }
 
 // MeasureItem is Measure for a call about the item with a primary key, which is formatted only for an error.
 func (c *Core) MeasureItem(ctx context.Context, verb string, primary item.Item, f func(context.Context) error) error {
-	return c.measure(ctx, verb, func() string { return bind.KeyText(c.Schema, primary) }, f)
+	return c.measure(ctx, entitytype.Call{Verb: verb}, func() string { return bind.KeyText(c.Schema, primary) }, f)
 }
 
 // Unopened returns the error for a nil or zero handle of type t, or database.

@@ -2,20 +2,24 @@ package core
 
 import (
 	"context"
+	"reflect"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Op is the sealed part of entity.Op.
 type Op interface {
-	plan() *plan.Op
+	plan(context.Context) *plan.Op
 	owner() *Core
 	settle(plan.Result) error
 }
 
-// PlanOf opens an operation.
-func PlanOf(o Op) *plan.Op { return o.plan() }
+// PlanOf opens an operation that is about to be run with ctx.
+func PlanOf(ctx context.Context, o Op) *plan.Op { return o.plan(ctx) }
 
 // OwnerOf returns the core that an operation belongs to.
 func OwnerOf(o Op) *Core { return o.owner() }
@@ -28,12 +32,87 @@ type Operation struct {
 	c      *Core
 	op     *plan.Op
 	decode func(result plan.Result, into any) error // into points to the caller's result; nil: it is an item
+
+	unprepared *Unprepared[*plan.Op] // takes the place of op; nil for an entity without a Prepare method
 }
 
 // NewOperation returns a write of c. decode decodes the result into its second argument.
 func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) *Operation {
 	op.KeepCase()
-	return &Operation{c, op, decode}
+	return &Operation{c: c, op: op, decode: decode}
+}
+
+// Unprepared is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe
+// for concurrent use.
+type Unprepared[B any] struct {
+	mu       sync.Mutex
+	value    *bind.Whole
+	bind     func(bind.Completed, error) B
+	bound    B
+	prepared bool
+}
+
+// NewUnprepared returns a write of value, which bound binds, or of the error of Prepare.
+func NewUnprepared[B any](value *bind.Whole, bound func(bind.Completed, error) B) *Unprepared[B] {
+	return &Unprepared[B]{value: value, bind: bound}
+}
+
+// Bind returns the write after Prepare, which it calls with ctx unless an earlier call has succeeded.
+func (u *Unprepared[B]) Bind(ctx context.Context) B {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.prepared {
+		return u.bound
+	}
+	done, err := u.value.Prepared(ctx)
+	bound := u.bind(done, err)
+	if err == nil {
+		u.bound, u.prepared = bound, true
+	}
+	return bound
+}
+
+// Shown returns the write for printing. asGiven reports that it is of the given value, because Prepare has not succeeded
+// yet.
+func (u *Unprepared[B]) Shown() (bound B, asGiven bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.prepared {
+		return u.bound, false
+	}
+	return u.bind(u.value.AsGiven()), true
+}
+
+// WholeOperation returns a write of the whole value v, for an entity that completes values. It generates ids unless
+// withoutIDs is set. build binds the completed value.
+func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, build func(v reflect.Value, filled []string) *plan.Op) *Operation {
+	value := NewWhole(c, v, withoutIDs)
+	bound := func(done bind.Completed, err error) *plan.Op {
+		if err != nil {
+			return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: err}
+		}
+		op := build(done.Value, done.Filled)
+		op.Generated = done.Generated
+		return op
+	}
+	if !c.Schema.Prepares {
+		return ItemOperation(c, bound(value.AsGiven()))
+	}
+	o := ItemOperation(c, &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table})
+	o.unprepared = NewUnprepared(value, func(done bind.Completed, err error) *plan.Op {
+		op := bound(done, err)
+		op.KeepCase()
+		return op
+	})
+	return o
+}
+
+// NewWhole returns v, to be completed with the clock and the ids of c.
+func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *bind.Whole {
+	if withoutIDs {
+		return bind.NewWhole(c.Schema, v, nil)
+	}
+	return bind.NewWhole(c.Schema, v, &bind.IDSource{Clock: c.Runner.Clock, NewID: c.Runner.NewID})
 }
 
 // ItemOperation returns a write of c whose result is an item. Without an item, the caller gets the zero value.
@@ -55,22 +134,55 @@ func (o *Operation) give(result plan.Result, into any) error {
 	return o.c.Decode(result.Item, into)
 }
 
-func (o *Operation) plan() *plan.Op { return o.op }
-func (o *Operation) owner() *Core   { return o.c }
+func (o *Operation) owner() *Core { return o.c }
+
+func (o *Operation) plan(ctx context.Context) *plan.Op {
+	if u := o.unprepared; u != nil {
+		return u.Bind(ctx)
+	}
+	return o.op
+}
 
 // String prints the compiled plan. It needs no client.
 func (o *Operation) String() string {
-	return o.op.Text(plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true})
+	in := plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true}
+	op, asGiven := o.op, false
+	if o.unprepared != nil {
+		op, asGiven = o.unprepared.Shown()
+	}
+	if asGiven {
+		return op.TextUnprepared(in)
+	}
+	return op.Text(in)
 }
 
 // Run plans the write, sends it alone, and decodes its result into the value that into points to. It is called once, and
 // o is used for nothing else.
 func (o *Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
+	if o.unprepared != nil {
+		return o.prepareAndRun(ctx, into)
+	}
 	o.op.Once = true
 	err = o.c.MeasureItem(ctx, o.op.Verb, o.op.Key, func(ctx context.Context) error {
 		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
 			return err
 		}
+		exec.Outcome(ctx, o.op.Verb, exec.OutcomeOf(result))
+		return o.give(result, into)
+	})
+	return result, err
+}
+
+// prepareAndRun is Run for a value with a Prepare method, which is called within the measured call.
+func (o *Operation) prepareAndRun(ctx context.Context, into any) (result plan.Result, err error) {
+	op := o.op
+	err = o.c.measure(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
+		op = o.plan(ctx)
+		op.Once = true
+		if result, err = o.c.Runner.Run(ctx, op); err != nil {
+			return err
+		}
+		exec.Outcome(ctx, op.Verb, exec.OutcomeOf(result))
 		return o.give(result, into)
 	})
 	return result, err

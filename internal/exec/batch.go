@@ -150,24 +150,32 @@ func hasElements(v reflect.Value) bool {
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]tableItems)) error {
-	for idle := 0; ; {
+	for idle := (tries{}); ; {
 		var out *dynamodb.BatchGetItemOutput
-		var reading *reading
-		err := r.read(ctx, slices.Collect(maps.Keys(wanted.input)), func() (err error) {
-			reading = r.reading()
+		var answer []tableItems
+		var bad error
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context) (err error) {
+			x := exchangeOf(ctx)
+			x.batch(wanted.count)
+			reading := r.reading()
 			reading.call.Keys = wanted.keys
-			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: r.capacity()}, reading.options)
-			return err
+			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
+			if err != nil {
+				return err
+			}
+			answer, bad = reading.tables(out)
+			n := 0
+			for _, t := range answer {
+				n += len(t.items)
+			}
+			x.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
+			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for i := range out.ConsumedCapacity {
-			meterOf(ctx).reads(&out.ConsumedCapacity[i])
-		}
-		answer, err := reading.tables(out)
-		if err != nil {
-			return err
+		if bad != nil {
+			return bad
 		}
 		for _, t := range answer {
 			if _, ok := wanted.input[t.name]; !ok && len(t.items) > 0 {
@@ -186,16 +194,25 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		if rest.count == 0 {
 			return nil
 		}
-		if rest.count < wanted.count {
-			idle = 0
-		} else if idle++; idle >= r.MaxAttempts {
-			return &UnprocessedError{Count: rest.count}
-		}
-		wanted = rest
-		if err := r.pause(ctx, idle); err != nil {
+		err = r.rest(ctx, &idle, rest.count < wanted.count, &UnprocessedError{Count: rest.count})
+		if err != nil {
 			return err
 		}
+		wanted = rest
 	}
+}
+
+// rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
+// nothing; otherwise it is the next part.
+func (r *Runner) rest(ctx context.Context, idle *tries, progress bool, left *UnprocessedError) error {
+	if progress {
+		r.refund(idle, success)
+		idle.sent = 0
+		return r.pause(ctx, 0)
+	}
+	r.refund(idle, transient)
+	idle.sent++
+	return r.again(ctx, idle, transient, left)
 }
 
 // tableItems is the items of one table in an answer.
@@ -301,32 +318,33 @@ func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
-	for idle := 0; ; {
+	for idle := (tries{}); ; {
 		requests := requestsOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, slices.Collect(maps.Keys(requests)), func() (err error) { // can be repeated like a read
+		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context) (err error) { // can be repeated like a read
+			x := exchangeOf(ctx)
+			x.batch(len(b.left))
 			sent := r.attempt()
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: r.capacity()}, sent.option()...)
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.option()...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
+			if err == nil {
+				x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		for i := range out.ConsumedCapacity {
-			meterOf(ctx).writes(&out.ConsumedCapacity[i])
-		}
 		rest, sure := remaining(writes, b.left, out.UnprocessedItems)
 		b.wrote = b.wrote || !sure || len(rest) < len(b.left)
-		if len(rest) < len(b.left) {
-			idle = 0
-		} else if idle++; idle >= r.MaxAttempts {
-			return nil
-		}
+		progress := len(rest) < len(b.left)
 		if b.left = rest; len(rest) == 0 {
 			return nil
 		}
-		if err := r.pause(ctx, idle); err != nil {
+		if err := r.rest(ctx, &idle, progress, &UnprocessedError{Count: len(rest)}); err != nil {
+			if idle.sent >= r.MaxAttempts {
+				return nil // the caller counts what is left over all batches
+			}
 			return err
 		}
 	}

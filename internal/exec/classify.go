@@ -31,6 +31,7 @@ const (
 	conflicted              // not applied because of another write; worth repeating
 	refused                 // not applied: conditions failed
 	unknown                 // may have been applied
+	success                 // no error
 )
 
 // ErrNoTable says that the table does not exist.
@@ -160,25 +161,30 @@ type attempt struct {
 	reading
 	rendered
 	trace httptrace.ClientTrace
-	opts  [1]func(*dynamodb.Options) // what option returns
+	opts  [1]func(*dynamodb.Options)       // what option returns
+	apis  [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 
 // attempt returns the options of a single attempt.
 func (r *Runner) attempt() *attempt {
 	a := new(attempt)
 	a.reading.sdk, a.reading.at = r.SDKCodec, &r.endpoints
+	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }
 
 // option returns the option of the call.
 func (a *attempt) option() []func(*dynamodb.Options) {
-	a.opts[0] = a.options
 	return a.opts[:]
 }
 
 // options sets the options of a single attempt: those of its answer, and the hooks.
 func (a *attempt) options(o *dynamodb.Options) {
 	a.reading.options(o)
+	if len(o.APIOptions) == 0 {
+		o.APIOptions = a.apis[:]
+		return
+	}
 	o.APIOptions = append(o.APIOptions, a.watch)
 }
 

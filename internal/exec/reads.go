@@ -71,20 +71,23 @@ func (a *reading) items(out smithy.Deserializable, typed []item.Item) ([]wire.It
 // Find reads one item; a missing one is the zero Item. The caller releases it.
 func (r *Runner) Find(ctx context.Context, table string, key item.Item, consistent bool) (wire.Item, error) {
 	var found wire.Item
-	err := r.read(ctx, []string{table}, func() error {
-		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: r.capacity()}
+	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context) error {
+		x := exchangeOf(ctx)
+		x.get(consistent)
+		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
 		reading := r.reading()
 		out, err := r.reader(ctx, consistent).GetItem(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
-		meterOf(ctx).reads(out.ConsumedCapacity)
 		it, err := reading.item(out, out.Item)
+		n := 1
 		if it.Len() == 0 {
 			it.Release()
-			it = wire.Item{}
+			it, n = wire.Item{}, 0
 		}
 		found = it
+		x.answered(out.ResultMetadata, n, 0, out.ConsumedCapacity)
 		return err
 	})
 	return found, err
@@ -96,76 +99,65 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 	return found.Detach(), err
 }
 
-// output is what the answer to a query or a scan has besides its items.
-type output interface {
-	*dynamodb.QueryOutput | *dynamodb.ScanOutput
-	smithy.Deserializable
-}
-
-// page reads a page of a table or index by send, which also returns what the output itself has: its items and its cost. If the
-// index is missing, page makes another request and returns an *IndexError.
-func page[O output](ctx context.Context, r *Runner, table string, index *string, send func(*reading) (O, []item.Item, *types.ConsumedCapacity, error)) (out O, items []wire.Item, err error) {
-	err = r.read(ctx, []string{table}, func() error {
+// QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
+// another request and returns an *IndexError.
+func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page *dynamodb.QueryOutput, items []wire.Item, err error) {
+	err = r.read(ctx, "Query", []string{*in.TableName}, func(ctx context.Context) error {
+		x := exchangeOf(ctx)
+		x.query(in)
+		in.ReturnConsumedCapacity = x.capacity()
 		reading := r.reading()
-		got, typed, cost, err := send(reading)
+		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Query(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
-		meterOf(ctx).reads(cost)
-		out = got
-		items, err = reading.items(got, typed)
+		page = out
+		items, err = reading.items(out, out.Items)
+		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
 		return err
 	})
-	return out, items, r.indexError(ctx, table, index, err)
-}
-
-func isTrue(b *bool) bool { return b != nil && *b }
-
-// QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
-// another request and returns an *IndexError.
-func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, []wire.Item, error) {
-	in.ReturnConsumedCapacity = r.capacity()
-	return page(ctx, r, *in.TableName, in.IndexName, func(a *reading) (*dynamodb.QueryOutput, []item.Item, *types.ConsumedCapacity, error) {
-		out, err := r.reader(ctx, isTrue(in.ConsistentRead)).Query(ctx, in, a.options)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		return out, out.Items, out.ConsumedCapacity, nil
-	})
+	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
 // Query is QueryItems for items as attribute values, which the output has.
 func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
-	out, items, err := r.QueryItems(ctx, in)
+	page, items, err := r.QueryItems(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	own := *out // the client may keep the output
+	own := *page // the client may keep the output
 	own.Items = wire.DetachAll(items)
 	return &own, nil
 }
 
-// ScanItems is QueryItems for a scan. The caller may set which consumed capacity to return.
-func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, []wire.Item, error) {
-	if in.ReturnConsumedCapacity == "" {
-		in.ReturnConsumedCapacity = r.capacity()
-	}
-	return page(ctx, r, *in.TableName, in.IndexName, func(a *reading) (*dynamodb.ScanOutput, []item.Item, *types.ConsumedCapacity, error) {
-		out, err := r.reader(ctx, isTrue(in.ConsistentRead)).Scan(ctx, in, a.options)
-		if err != nil {
-			return nil, nil, nil, err
+// ScanItems is QueryItems for a table or index. The caller may set which consumed capacity to return.
+func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *dynamodb.ScanOutput, items []wire.Item, err error) {
+	err = r.read(ctx, "Scan", []string{*in.TableName}, func(ctx context.Context) error {
+		x := exchangeOf(ctx)
+		x.scan(in)
+		if in.ReturnConsumedCapacity == "" {
+			in.ReturnConsumedCapacity = x.capacity()
 		}
-		return out, out.Items, out.ConsumedCapacity, nil
+		reading := r.reading()
+		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Scan(ctx, in, reading.options)
+		if err != nil {
+			return err
+		}
+		page = out
+		items, err = reading.items(out, out.Items)
+		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+		return err
 	})
+	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
 
 // Scan is ScanItems for items as attribute values, which the output has.
 func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
-	out, items, err := r.ScanItems(ctx, in)
+	page, items, err := r.ScanItems(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	own := *out
+	own := *page // the client may keep the output
 	own.Items = wire.DetachAll(items)
 	return &own, nil
 }
@@ -176,27 +168,34 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 	if err := r.transactions(); err != nil {
 		return nil, err
 	}
-	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: r.capacity()}
+	in := &dynamodb.TransactGetItemsInput{}
 	tables := make([]string, len(keys))
 	for i := range keys {
 		tables[i] = keys[i].Table
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
 	}
 	var items []wire.Item
-	err := r.read(ctx, tables, func() error {
+	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context) error {
+		x := exchangeOf(ctx)
+		x.batch(len(keys))
+		in.ReturnConsumedCapacity = x.capacity()
 		reading := r.reading()
 		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
 			return err
-		}
-		for i := range out.ConsumedCapacity {
-			meterOf(ctx).reads(&out.ConsumedCapacity[i])
 		}
 		var typed []item.Item
 		for _, response := range out.Responses {
 			typed = append(typed, response.Item)
 		}
 		items, err = reading.items(out, typed)
+		n := 0
+		for _, it := range items {
+			if !it.Missing() {
+				n++
+			}
+		}
+		x.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
 		if err == nil && len(items) != len(keys) {
 			wire.ReleaseAll(items)
 			return errOtherCount

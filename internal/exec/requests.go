@@ -48,7 +48,7 @@ func (e *rendered) render(a *plan.Action) {
 
 // single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (plan.Returned, error) {
-	meter, e := meterOf(ctx), &sent.rendered
+	x, e := exchangeOf(ctx), &sent.rendered
 	e.render(a)
 	cond := text(&e.condition)
 	switch a.Kind {
@@ -56,24 +56,24 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, sent.option()...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		meter.writes(out.ConsumedCapacity)
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		return plan.Returned{}, nil
 	case plan.Update:
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: &a.Table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValues:                        returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, sent.option()...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		meter.writes(out.ConsumedCapacity)
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		image, err := sent.image(out, out.Attributes)
 		switch {
 		case err != nil:
@@ -89,12 +89,12 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: r.capacity(),
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, sent.option()...)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		meter.writes(out.ConsumedCapacity)
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		image, err := sent.image(out, out.Attributes)
 		return plan.Returned{Image: image.Detach()}, err
 	}
@@ -102,8 +102,10 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 
 // together sends actions as one transaction under token.
 func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, sent *attempt) error {
+	x := exchangeOf(ctx)
+	x.batch(len(actions))
 	in := &dynamodb.TransactWriteItemsInput{
-		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: r.capacity(),
+		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
 	}
 	all := make([]rendered, len(actions))
 	for i := range actions {
@@ -113,9 +115,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	if err != nil {
 		return err
 	}
-	for i := range out.ConsumedCapacity {
-		meterOf(ctx).writes(&out.ConsumedCapacity[i])
-	}
+	x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
 	return nil
 }
 
@@ -148,10 +148,11 @@ func transactItem(a *plan.Action, e *rendered) types.TransactWriteItem {
 // DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, []string{name}, func() error {
+	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context) error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
+			exchangeOf(ctx).answered(out.ResultMetadata, 0, 0)
 		}
 		return err
 	})
@@ -160,8 +161,8 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 
 // Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
 // the SDK's retries off.
-func (r *Runner) Manage(ctx context.Context, table string, send func(once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, []string{table}, func() error { return send(once) })
+func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context) error { return send(ctx, once) })
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.

@@ -181,6 +181,9 @@ func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error)
 	return r.sendTransaction(ctx, b, r.NewID())
 }
 
+// operations are DynamoDB's names of what a single action does.
+var operations = [...]string{plan.Put: "PutItem", plan.Update: "UpdateItem", plan.Delete: "DeleteItem"}
+
 // sendSingle sends a single action. After a lost answer it repeats the action only if its guard lets at most one of the
 // first attempt and another write pass: under any other guard, a repetition could undo later writes. The write id shows who
 // wrote the item.
@@ -192,17 +195,19 @@ func (r *Runner) sendSingle(ctx context.Context, a *plan.Action, idempotent bool
 		}
 		return answer{}, err
 	}
-	for n := 0; ; n++ {
+	for t := (tries{}); ; {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		meterOf(ctx).request()
 		out := r.attempt()
-		returned, err := r.single(ctx, a, out)
-		if err == nil {
+		var returned plan.Returned
+		k, err := r.try(ctx, &t, operations[a.Kind], []string{a.Table}, out, func(ctx context.Context) (err error) {
+			returned, err = r.single(ctx, a, out)
+			return err
+		})
+		switch k {
+		case success:
 			return answer{returned: returned}, nil
-		}
-		switch out.classify(ctx, err) {
 		case refused:
 			var failed *types.ConditionalCheckFailedException
 			errors.As(err, &failed)
@@ -216,11 +221,8 @@ func (r *Runner) sendSingle(ctx context.Context, a *plan.Action, idempotent bool
 		case final:
 			return fail(tableError(err, a.Table))
 		}
-		if n+1 >= r.MaxAttempts {
-			return fail(exhausted(ctx, err))
-		}
-		if e := r.pause(ctx, n); e != nil {
-			return fail(fmt.Errorf("%w: %w", e, err))
+		if err := r.again(ctx, &t, k, err); err != nil {
+			return fail(err)
 		}
 	}
 }
@@ -252,17 +254,17 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 		}
 		return answer{}, err
 	}
-	for n := 0; ; n++ {
+	for t := (tries{}); ; {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		meterOf(ctx).request()
 		out := r.attempt()
-		err := r.together(ctx, b.actions, token, out)
-		if err == nil {
+		k, err := r.try(ctx, &t, "TransactWriteItems", b.tables(), out, func(ctx context.Context) error {
+			return r.together(ctx, b.actions, token, out)
+		})
+		switch k {
+		case success:
 			return answer{}, nil
-		}
-		switch out.classify(ctx, err) {
 		case refused:
 			f := reasons(err, b.actions)
 			if f == nil {
@@ -278,11 +280,11 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 		case final:
 			return fail(tableError(err, b.tables()...))
 		}
-		if n+1 >= r.MaxAttempts || time.Since(begun) > r.tokenLife() {
+		if time.Since(begun) > r.tokenLife() {
 			return fail(exhausted(ctx, err))
 		}
-		if e := r.pause(ctx, n); e != nil {
-			return fail(fmt.Errorf("%w: %w", e, err))
+		if err := r.again(ctx, &t, k, err); err != nil {
+			return fail(err)
 		}
 	}
 }
@@ -371,7 +373,7 @@ func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []p
 func (r *Runner) hides(ctx context.Context, a plan.Action) (hidden bool, err error) {
 	key := slices.Sorted(maps.Keys(a.Key))[0]
 	remove := &plan.Action{Kind: plan.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
-	err = r.read(ctx, []string{a.Table}, func() error {
+	err = r.read(ctx, "DeleteItem", []string{a.Table}, func(ctx context.Context) error {
 		_, err := r.single(ctx, remove, r.attempt())
 		var failed *types.ConditionalCheckFailedException
 		if !errors.As(err, &failed) {

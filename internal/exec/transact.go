@@ -227,8 +227,11 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		return nil, nil, err
 	}
 	for i, op := range ops {
-		if op.Reads() {
+		switch {
+		case op.Reads():
 			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time"}})
+		case op.Generated:
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeIDToken, Type: op.Schema.Type.String(), Problem: op.Verb + " generates an id, so that it would not be the same write each time; give the value an id that depends on the token"}})
 		}
 	}
 	if failed != nil {

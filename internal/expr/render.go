@@ -53,7 +53,14 @@ func (r *Renderer) Cond(c Cond) string {
 		}
 		return r.path(c.Path) + " IN (" + strings.Join(values, ", ") + ")"
 	case Exists, NotExists:
-		return string(c.Op) + "(" + r.path(c.Path) + ")"
+		p := r.path(c.Path)
+		switch { // the guards of most writes
+		case p == "#0" && c.Op == Exists:
+			return string(Exists) + "(#0)"
+		case p == "#0":
+			return string(NotExists) + "(#0)"
+		}
+		return string(c.Op) + "(" + p + ")"
 	case BeginsWith, Contains, HasType:
 		return string(c.Op) + "(" + r.path(c.Path) + ", " + r.value(c.Path, c.Values[0]) + ")"
 	}

@@ -75,7 +75,7 @@ func (c *Codec) Loose() *Codec {
 func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) { return f.encode(fv, nil) }
 
 // encode is Encode in the memory of a.
-func (f *TimeField) encode(fv reflect.Value, a *values) (types.AttributeValue, error) {
+func (f *TimeField) encode(fv reflect.Value, a *Values) (types.AttributeValue, error) {
 	for fv.Kind() == reflect.Pointer {
 		if fv.IsNil() {
 			if f.OmitEmpty {

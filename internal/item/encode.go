@@ -44,9 +44,9 @@ func ownEncoding(t reflect.Type) bool {
 	return t.Implements(marshalerType) || p.Implements(marshalerType) || t.Implements(numbererType) || p.Implements(numbererType)
 }
 
-// values allocates texts and numbers of one item, several together, since an item is kept or dropped as a whole. A nil
-// *values allocates each alone.
-type values struct {
+// Values allocates texts and numbers of one item, several together, since an item is kept or dropped as a whole. A nil
+// *Values allocates each alone.
+type Values struct {
 	texts   []types.AttributeValueMemberS
 	numbers []types.AttributeValueMemberN
 	likely  room
@@ -75,9 +75,9 @@ func roomOf(fields []field) (r room) {
 }
 
 // atLeast is the fewest texts or numbers that are allocated together.
-const atLeast = 4
+const atLeast = 2
 
-func (a *values) text(s string) types.AttributeValue {
+func (a *Values) text(s string) types.AttributeValue {
 	if a == nil {
 		return S(s)
 	}
@@ -90,7 +90,7 @@ func (a *values) text(s string) types.AttributeValue {
 	return av
 }
 
-func (a *values) number(text string) types.AttributeValue {
+func (a *Values) number(text string) types.AttributeValue {
 	if a == nil {
 		return N(text)
 	}
@@ -105,7 +105,7 @@ func (a *values) number(text string) types.AttributeValue {
 
 // plain encodes v as attributevalue does, without its search for methods and tags. It returns nil for an empty value
 // under omitempty.
-func (a *values) plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
+func (a *Values) plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
 	k := v.Kind()
 	if k == reflect.Pointer || k == reflect.Slice {
 		switch {
@@ -228,7 +228,7 @@ func (c *Codec) marshal(holder reflect.Value) (types.AttributeValue, error) {
 }
 
 // encode encodes the value v of f, in the memory of a. It returns nil if the tag leaves it out.
-func (f *field) encode(c *Codec, v reflect.Value, a *values) (types.AttributeValue, error) {
+func (f *field) encode(c *Codec, v reflect.Value, a *Values) (types.AttributeValue, error) {
 	switch f.form {
 	case byMarshal:
 		return c.marshal(holderOf(v, f.options))
@@ -274,9 +274,14 @@ func (f *field) encode(c *Codec, v reflect.Value, a *values) (types.AttributeVal
 
 // EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"). It returns nil if
 // the options make the value absent.
-func (c *Codec) EncodeValue(v reflect.Value, options string) (av types.AttributeValue, err error) {
+func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeValue, error) {
+	return c.EncodeValueIn(nil, v, options)
+}
+
+// EncodeValueIn is EncodeValue in the memory of a, for values that are kept or dropped together.
+func (c *Codec) EncodeValueIn(a *Values, v reflect.Value, options string) (av types.AttributeValue, err error) {
 	if (options == "" || options == ",omitempty") && factsOf(v.Type()).plain {
-		av = (*values)(nil).plain(v, options != "")
+		av = a.plain(v, options != "")
 	} else {
 		holder := holderOf(v, options)
 		if err := checkValue(holder, 0); err != nil {
@@ -311,7 +316,7 @@ func (c *Codec) marshalMap(v reflect.Value) (Item, error) {
 
 // encodeFields encodes the fields of v, except those that the codec encodes itself. suspect reports that a value may not be
 // storable.
-func (c *Codec) encodeFields(v reflect.Value, fields []field, a *values) (it Item, suspect bool, err error) {
+func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, suspect bool, err error) {
 	it = make(Item, len(fields)+4) // room for keys and hidden attributes
 	for i := range fields {
 		f := &fields[i]
@@ -337,7 +342,7 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field, a *values) (it Ite
 // Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
 func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
 	facts, suspect := factsOf(v.Type()), true
-	together := values{likely: facts.room}
+	together := Values{likely: facts.room}
 	if facts.needs().check || len(facts.fields) != len(facts.attrs) {
 		p := reflect.New(v.Type()) // so that methods with pointer receivers are called
 		p.Elem().Set(v)

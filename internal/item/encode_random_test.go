@@ -160,7 +160,7 @@ func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
 			p := reflect.New(typ)
 			fill(r, p.Elem())
 			want, wantErr := c.marshalMap(p.Elem())
-			got, suspect, err := c.encodeFields(p.Elem(), factsOf(typ).fields, new(values))
+			got, suspect, err := c.encodeFields(p.Elem(), factsOf(typ).fields, new(Values))
 			if wantErr != nil {
 				require.Error(t, err, "%v", typ) // of several errors, which one is first does not matter
 				refused++

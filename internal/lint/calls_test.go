@@ -76,6 +76,19 @@ type host struct {
 	Addr netip.Addr `dynamodbav:"addr"`
 }
 
+type parcel struct {
+	_    entity.Key `name:"Parcel" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id" entity:"id=ulid"`
+	Name string     `dynamodbav:"name"`
+}
+
+func (p *parcel) Prepare(context.Context) error {
+	if p.Name == "nobody" {
+		return errNameless
+	}
+	return nil
+}
+
 type badge struct {
 	_     entity.Key `name:"Badge" pk:"$#{id}" sk:"$"`
 	_     entity.GSI `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"$"`
@@ -217,6 +230,19 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		hosts := entity.Must(entity.New[host](c.db))
 		return collect(c, hosts.Query(host{ID: "h"}, entity.Filter(entity.Lt(&entity.Fields[host]().Addr, netip.Addr{}))))
 	},
+	"EDD-9180": func(_ *testing.T, c calls) error {
+		_, err := entity.Must(entity.New[parcel](c.db)).Create(c.ctx, parcel{Name: "nobody"})
+		return err
+	},
+	"EDD-9181": func(t *testing.T, c calls) error {
+		db, err := entity.Open(nil, entity.Config{Table: "t", Clock: func() time.Time { return time.Time{} }})
+		require.NoError(t, err)
+		_, err = entity.Must(entity.New[parcel](db)).Create(c.ctx, parcel{})
+		return err
+	},
+	"EDD-9182": func(_ *testing.T, c calls) error {
+		return c.db.TransactWithToken(c.ctx, entity.Token{ID: "t"}, entity.Must(entity.New[parcel](c.db)).Op().Create(parcel{}))
+	},
 	"EDD-9155": func(t *testing.T, c calls) error {
 		byToken, err := entity.Must(entity.New[badge](c.db)).Index("byToken")
 		require.NoError(t, err)
@@ -278,7 +304,11 @@ func requireInput(t *testing.T, code string, err error) {
 	t.Helper()
 	var bad *entity.InputError
 	var invalid *entity.ValidationError
+	var unprepared *entity.PrepareError
 	switch {
+	case errors.As(err, &unprepared):
+		assert.Equal(t, code, unprepared.Code, "%v", err)
+		assert.NotEmpty(t, unprepared.Type)
 	case errors.As(err, &invalid):
 		assert.Equal(t, code, invalid.Code, "%v", err)
 		assert.NotEmpty(t, invalid.Type)

@@ -24,7 +24,8 @@ var internals = map[string][]string{
 	"internal/item":   {"internal/key", "internal/wire"},
 	"internal/expr":   {"internal/item"},
 	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
-	"internal/opt":    {"entitytype", "internal/expr"},
+	"internal/pace":   nil,
+	"internal/opt":    {"entitytype", "internal/expr", "internal/pace"},
 	"internal/layout": {"entitytype", "internal/expr", "internal/item", "internal/schema", "internal/key"},
 	"internal/bind": {
 		"entitytype", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
@@ -36,11 +37,11 @@ var internals = map[string][]string{
 	"internal/cursor": {"entitytype", "internal/bind", "internal/item", "internal/schema", "internal/tag"},
 	"internal/exec": {
 		"entitytype", "internal/plan", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema",
-		"internal/key", "internal/wire",
+		"internal/key", "internal/wire", "internal/pace",
 	},
 	"internal/query": {
 		"entitytype", "internal/exec", "internal/cursor", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item",
-		"internal/schema", "internal/key", "internal/wire",
+		"internal/schema", "internal/key", "internal/wire", "internal/pace",
 	},
 	"internal/purge": {"entitytype", "internal/exec", "internal/plan", "internal/layout", "internal/expr", "internal/item", "internal/schema"},
 	"internal/core": {
@@ -78,6 +79,8 @@ func allowed(from, to string) bool {
 		return internal || to == "entity"
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)
+	case strings.HasPrefix(from, "contrib/"):
+		return to == "entity" || to == "entitytype"
 	case strings.HasPrefix(from, "examples/"):
 		return strings.HasPrefix(to, from+"/") || !strings.HasPrefix(to, "internal/")
 	}
@@ -88,7 +91,7 @@ func allowed(from, to string) bool {
 func known(pkg string) bool {
 	_, internal := internals[pkg]
 	return internal || pkg == "entity" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
-		strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
+		strings.HasPrefix(pkg, "contrib/") || strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
 }
 
 func TestImports_GoDownwards(t *testing.T) {
@@ -117,7 +120,7 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
 		{"internal/schema", "internal/layout"}, {"internal/layout", "internal/bind"}, {"internal/layout", "internal/opt"}, {"internal/bind", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
-		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"examples/telemetry", "internal/plan"},
+		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/exec"}, {"contrib/otel", "timeseries"}, {"examples/telemetry", "internal/plan"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}

@@ -41,8 +41,8 @@ func sources(t *testing.T) []source {
 
 var parsed = sync.OnceValues(parse)
 
-// parse reads every Go file once. It skips directories with their own go.mod, which are other modules, except examples, which
-// follow the same rules.
+// parse reads every Go file once. It skips directories with their own go.mod, which are other modules, except examples and
+// additions, which follow the same rules.
 func parse() ([]source, error) {
 	var found []source
 	fset := token.NewFileSet()
@@ -55,7 +55,8 @@ func parse() ([]source, error) {
 				return nil
 			}
 			_, module := os.Stat(filepath.Join(path, "go.mod"))
-			other := module == nil && filepath.Base(filepath.Dir(path)) != "examples"
+			parent := filepath.Base(filepath.Dir(path))
+			other := module == nil && parent != "examples" && parent != "contrib"
 			if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || other {
 				return filepath.SkipDir
 			}

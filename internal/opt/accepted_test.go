@@ -57,6 +57,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Returning", entity.Returning(new(note)), "Put Update"},
 		{"Set", entity.Set(text, ""), "Update"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
+		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
 		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
 		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/pace"
 )
 
 // Mistakes holds the errors of a call's options.
@@ -33,8 +34,9 @@ type (
 	// Read is for every read.
 	Read struct {
 		Mistakes
-		Strong  bool // strongly consistent
-		Expired bool // return expired items too
+		Strong  bool         // strongly consistent
+		Expired bool         // return expired items too
+		Budget  *pace.Budget // paces the requests; nil: they are not paced
 	}
 	// Get is for the read of one item.
 	Get struct {
@@ -85,6 +87,7 @@ type (
 	Verify struct {
 		Mistakes
 		Parallel
+		Budget *pace.Budget
 	}
 )
 
@@ -115,6 +118,8 @@ type (
 		From Image                                       // the item that the write is planned from; nil: it is read
 		Old  any                                         // *T, receives the item before the write; nil: not requested
 		Was  func(map[string]types.AttributeValue) error // decodes that item into Old
+
+		Filled []string // of this module only: attributes that the caller's value left empty and the declaration filled
 	}
 	// Update is for writes that name their changes.
 	Update struct {
@@ -125,11 +130,13 @@ type (
 	Batch struct {
 		Mistakes
 		Unconditional bool // replace what is stored without a condition
+		Budget        *pace.Budget
 	}
 	// Purge is for the removal of everything that belongs to an item.
 	Purge struct {
 		Mistakes
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
+		Budget   *pace.Budget
 	}
 	// Tables is for the creation of tables.
 	Tables struct {

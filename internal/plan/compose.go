@@ -116,6 +116,15 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	return step, checkStep(s, step)
 }
 
+// alone returns a as the only action of a plan. An operation that is run once has room for it.
+func (op *Op) alone(a Action) []Action {
+	if !op.Once {
+		return []Action{a}
+	}
+	op.only[0] = a
+	return op.only[:]
+}
+
 // compose is Compose for a mutation by op with one main part, which is all of it for an entity without features.
 func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step, error) {
 	if len(op.Schema.Features) > 0 {
@@ -125,7 +134,7 @@ func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step
 	}
 	resolve := main.Resolve
 	step := Step{
-		Actions: []Action{main.Action},
+		Actions: op.alone(main.Action),
 		Own:     1,
 		Resolve: func(f []Failure) Resolution {
 			if !f[0].Failed() {

@@ -167,7 +167,15 @@ func BatchPut(s *schema.Schema, v reflect.Value, in Input) (item.Item, error) {
 	return completeNew(s, key, it, nil, in)
 }
 
-// BatchText prints one write of a batch.
-func BatchText(s *schema.Schema, verb, table string, a Action) string {
-	return verb + " " + s.Name + " on " + table + "\n" + actionLines(s, []Action{a})
+// BatchText prints one write of a batch, or only its head if a is nil. asGiven says that the Prepare method of the value has
+// still to be called.
+func BatchText(s *schema.Schema, verb, table string, asGiven bool, a *Action) string {
+	text := verb + " " + s.Name + " on " + table
+	if asGiven {
+		text += preparing
+	}
+	if a != nil {
+		text += "\n" + actionLines(s, []Action{*a})
+	}
+	return text
 }

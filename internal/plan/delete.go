@@ -34,7 +34,7 @@ func (op *Op) direct(kind ActionKind, user expr.Cond, now time.Time) Step {
 		returns, done = ReturnOld, func(r Returned) (Result, error) { return Result{}, op.Old(r.Image) }
 	}
 	return Step{
-		Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(layout.PresentUnexpired(s, now), op.expected(), user), Returns: returns}},
+		Actions: op.alone(Action{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(layout.PresentUnexpired(s, now), op.expected(), user), Returns: returns}),
 		Resolve: func(f []Failure) Resolution {
 			if !layout.Live(s, f[0].Image, now) {
 				return Resolution{Err: op.missing(now)}

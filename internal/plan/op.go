@@ -144,6 +144,7 @@ type Op struct {
 	Checks      bool      // the operation writes nothing
 	Creates     bool      // the operation fails if there is a live item
 	SoftDeletes bool      // the operation makes a deleted copy, which depends on the newest existing one
+	Generated   bool      // the value has an id that was generated for this operation
 	Folds       bool      // the operation's actions have a Fold
 	Expect      *int64    // the version that the caller expects; nil for any
 	Given       item.Item // the current item as the caller's handle has it, which saves the first read
@@ -160,6 +161,7 @@ type Op struct {
 	SoleWriter bool
 
 	Once  bool      // the operation is run once, and its plans are followed one after the other
+	only  [1]Action // of its last plan
 	value item.Item // of a Create: the encoded value; nil if a plan of an operation with Once has it
 
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one

@@ -51,6 +51,22 @@ func actionLines(s *schema.Schema, actions []Action) string {
 	return b.String()
 }
 
+// preparing is printed for a value whose Prepare method has still to be called.
+const preparing = "\n  prepare the value first, by its Prepare method"
+
+// TextUnprepared prints the plan of op, which writes a value as it was given, before its Prepare method is called.
+func (op *Op) TextUnprepared(in Input) string {
+	title := op.Verb + " " + op.Schema.Name + " on " + op.Table + preparing
+	if op.Err != nil { // what is missing may come from Prepare
+		return title
+	}
+	_, actions, _ := strings.Cut(op.Text(in), "\n")
+	if actions == "" {
+		return title
+	}
+	return title + "\n" + actions
+}
+
 // Text prints the plan of op for in, one line per request and action. It hides values of secret attributes.
 func (op *Op) Text(in Input) string {
 	if op.Err != nil {

@@ -228,10 +228,10 @@ func (u *update) direct(in Input) (Step, error) {
 	guards[0], guards[1] = layout.PresentUnexpired(u.s, now), u.op.expected()
 	guards = append(append(append(guards, parentGuards(u.changes)...), elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
 	return Step{
-		Actions: []Action{{
+		Actions: u.op.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
 			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
-		}},
+		}),
 		Resolve: func(f []Failure) Resolution {
 			if !layout.Live(u.s, f[0].Image, now) {
 				return Resolution{Err: u.op.missing(now)}

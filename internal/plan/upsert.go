@@ -35,6 +35,7 @@ type upsert struct {
 	given   item.Item     // of the value, without the attributes in extra
 	extra   []expr.Change // the caller's changes in addition to the value
 	replace bool          // absent attributes are removed, as in a Put
+	filled  []string      // attributes in given that the caller left empty
 }
 
 // WriteKind returns the kind of write for the expiry.
@@ -52,7 +53,7 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	switch {
 	case !given && a.WriteOnce():
 		return c, false
-	case given && a.Role.Has(tag.SetOnce):
+	case given && (a.Role.Has(tag.SetOnce) || u.keepsStored(a)):
 		c.Kind = expr.SetIfAbsent
 	case given && item.Absent(av) && bind.NativeIndexPart(u.s, a), !given && u.replace:
 		c = expr.Change{Kind: expr.Remove, Path: c.Path}
@@ -60,6 +61,16 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 		return c, false
 	}
 	return c, true
+}
+
+// keepsStored reports whether the value of a was filled for a new item only.
+func (u *upsert) keepsStored(a *schema.Attr) bool {
+	return slices.Contains(u.filled, a.Name) && (!u.replace || a.WriteOnce()) && !u.s.KeyPart(a)
+}
+
+// emptyID reports whether a is an id that v lacks. An upsert, which does not generate any, leaves it as stored.
+func emptyID(a *schema.Attr, v reflect.Value) bool {
+	return a.Role.ID != "" && !a.Required() && !a.Given(v.FieldByIndex(a.Index))
 }
 
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
@@ -316,10 +327,10 @@ func (u *upsert) direct(in Input) (Step, error) {
 	}
 	now, joined := in.Now, in.Joined
 	return Step{
-		Actions: []Action{{
+		Actions: u.op.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
 			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
-		}},
+		}),
 		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
 		Done: func(r Returned) (Result, error) {
 			if joined {
@@ -346,7 +357,11 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	given, err := encoded.Item(func(a *schema.Attr) bool { return a.Append || a.Clock }, extra)
+	skip := func(a *schema.Attr) bool { return a.Append || a.Clock }
+	if !replace && len(s.Filled) > 0 {
+		skip = func(a *schema.Attr) bool { return a.Append || a.Clock || emptyID(a, v) }
+	}
+	given, err := encoded.Item(skip, extra)
 	if err != nil {
 		op.Err = err
 		return op
@@ -356,7 +371,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		op.Err = err
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace}
+	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace, filled: spec.Filled}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func newBuilder(src Source, v reflect.Value, spec opt.Bounded) *builder {
-	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired}
+	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired, Budget: spec.Budget}
 	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
 }
 

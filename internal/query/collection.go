@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -303,6 +304,9 @@ func (in *collectionRun) page(items []wire.Item, filters []expr.Cond) error {
 func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) error) error {
 	if g.cover.Nothing {
 		return nil
+	}
+	for _, p := range g.parts {
+		ctx = pace.With(ctx, p.Budget)
 	}
 	in := &collectionRun{parts: g.parts, take: take, left: make([]int, len(g.parts)), done: make([]bool, len(g.parts))}
 	sum, bounded := 0, true

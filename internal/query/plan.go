@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -18,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -69,6 +71,7 @@ type Plan struct {
 	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
 	Expired            bool
+	Budget             *pace.Budget // paces the requests; may be nil
 
 	Runner *exec.Runner
 	Cursor cursor.Codec
@@ -251,5 +254,9 @@ func (p *Plan) fixed() item.Item {
 
 // Measure runs f as one measured call.
 func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error {
-	return p.Runner.Measure(ctx, p.Verb, p.Schema.Name, f)
+	call := entitytype.Call{Verb: p.Verb, Entity: p.Schema.Name, Table: p.Table}
+	if p.Index != nil {
+		call.Index = p.Index.Index
+	}
+	return p.Runner.Measure(ctx, call, func(ctx context.Context) error { return f(pace.With(ctx, p.Budget)) })
 }

@@ -218,6 +218,8 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	for _, check := range b.checks {
 		check()
 	}
+	b.filled()
+	b.prepares()
 	if err := b.err(); err != nil {
 		return nil, err
 	}

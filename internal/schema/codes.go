@@ -79,6 +79,10 @@ const (
 
 	CodeNoTransactions = "EDD-9089"
 	CodeNotReplicated  = "EDD-9090"
+
+	CodeDefault  = "EDD-9091"
+	CodeFillRole = "EDD-9092"
+	CodePrepare  = "EDD-9093"
 )
 
 // Error is one mistake in a declaration.

@@ -1,7 +1,9 @@
 package schema_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"net"
 	"net/http"
@@ -29,11 +31,19 @@ type (
 	uid    [4]byte // attributevalue stores it as binary, as it does uuid.UUID
 	name   string
 	moment time.Time
+	red    string // takes red only
 	family struct {
 		Name     string
 		Children []*family
 	}
 )
+
+func (h *red) UnmarshalText(text []byte) error {
+	if *h = red(text); *h != "red" {
+		return errors.New("not red")
+	}
+	return nil
+}
 
 func (u uid) MarshalText() ([]byte, error)     { return []byte(string(u[:])), nil }
 func (u *uid) UnmarshalText(text []byte) error { copy(u[:], text); return nil }
@@ -47,6 +57,7 @@ var known = declaretest.Types{
 	"time.Time": reflect.TypeFor[time.Time](), "http.SameSite": reflect.TypeFor[http.SameSite](), "big.Int": reflect.TypeFor[big.Int](),
 	"net.IP": reflect.TypeFor[net.IP](), "netip.Addr": reflect.TypeFor[netip.Addr](),
 	"json.Number": reflect.TypeFor[json.Number](), "attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
+	"time.Duration": reflect.TypeFor[time.Duration](), "red": reflect.TypeFor[red](),
 	"name": reflect.TypeFor[name](), "moment": reflect.TypeFor[moment](), "stamp": reflect.TypeFor[stamp](), "Tree": reflect.TypeFor[family](),
 	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }
@@ -121,4 +132,54 @@ func TestDeclaration_JSONTagBesideADynamodbavTagIsNotBlamed(t *testing.T) {
 		Name string     `json:"label" dynamodbav:"name"`
 	}
 	require.NotContains(t, alone[tagged]().Error(), "json")
+}
+
+type (
+	preparing     struct{ A string }
+	preparingToo  struct{ B string }
+	preparingBoth struct {
+		_  entity.Key `name:"Wrong" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		preparing
+		preparingToo
+	}
+	preparingItself struct {
+		_  entity.Key `name:"Right" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		preparing
+		preparingToo
+	}
+	preparingOne struct {
+		_  entity.Key `name:"Right" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		preparing
+	}
+	preparingByValue struct {
+		_  entity.Key `name:"Right" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+	}
+	anotherPrepare struct {
+		_  entity.Key `name:"Right" pk:"$#{id}"`
+		ID string     `dynamodbav:"id"`
+		preparing
+	}
+)
+
+func (*preparing) Prepare(context.Context) error       { return nil }
+func (*preparingToo) Prepare(context.Context) error    { return nil }
+func (*preparingItself) Prepare(context.Context) error { return nil }
+func (preparingByValue) Prepare(context.Context) error { return nil }
+func (*anotherPrepare) Prepare() error                 { return nil }
+
+func TestDeclaration_PrepareIsPromotedFromOneEmbeddedStruct(t *testing.T) {
+	t.Parallel()
+	refused[preparingBoth](t, "EDD-9093", "")
+	for typ, prepares := range map[reflect.Type]bool{
+		reflect.TypeFor[preparingItself](): true, reflect.TypeFor[preparingOne](): true, reflect.TypeFor[preparingByValue](): true,
+		reflect.TypeFor[anotherPrepare](): false,
+	} {
+		s, err := schema.Build(typ, options)
+		require.NoError(t, err, typ)
+		require.Equal(t, prepares, s.Prepares, typ)
+	}
 }

@@ -93,6 +93,9 @@ type Schema struct {
 	UsesTTL       bool           // some item of the entity can have the TTL attribute
 	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
 
+	Filled   []*Attr // attributes with a default or a generated id, which writes of whole values fill
+	Prepares bool    // *T has a Prepare method, which writes of whole values call
+
 	Features []any // compiled declarations of features; see Feature
 
 	addresses map[address]*Node
@@ -107,6 +110,9 @@ type Discriminator struct{ Attr, Value string }
 
 // Attr returns the attribute with that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
+
+// Completes reports whether writes of whole values complete the given value.
+func (s *Schema) Completes() bool { return s.Prepares || len(s.Filled) > 0 }
 
 // KeyPart reports whether a is part of the primary key.
 func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }

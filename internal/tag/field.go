@@ -104,6 +104,14 @@ var roles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, 
 
 var timeFormats = []string{"ns", "us", "ms", "s", "unix", "unixms"}
 
+// The kinds of generated ids.
+const (
+	UUIDv7 = "uuidv7"
+	ULID   = "ulid"
+)
+
+var idKinds = []string{UUIDv7, ULID}
+
 // fieldWords are the words of an `entity` tag, for suggestions.
 var fieldWords = func() []string {
 	var words []string
@@ -112,6 +120,9 @@ var fieldWords = func() []string {
 	}
 	for _, f := range timeFormats {
 		words = append(words, "time="+f)
+	}
+	for _, k := range idKinds {
+		words = append(words, "id="+k)
 	}
 	return append(words, string(Text)+ordered)
 }()
@@ -124,14 +135,17 @@ type Field struct {
 	Roles []Role // in the order given
 	Time  string // ns, us, ms, s, unix or unixms; "" when not given
 
+	Default string // the constant of default=…; "" when not given
+	ID      string // uuidv7 or ulid; "" when not given
+
 	Ordered bool // text=ordered was given
 }
 
 // Has reports whether the field has the role r.
 func (f Field) Has(r Role) bool { return slices.Contains(f.Roles, r) }
 
-// ParseField reads a comma separated list of roles and at most one "time=format". The schema checks whether the roles fit
-// together and the field's type.
+// ParseField reads a comma separated list of roles and at most one each of "time=format", "default=constant" and "id=kind".
+// A constant cannot contain a comma. The schema checks whether the roles fit together and the field's type.
 func ParseField(text string) (Field, error) {
 	var field Field
 	at := 0
@@ -148,15 +162,15 @@ func (f *Field) add(word string, at int) error {
 	if word == "" {
 		return errorAt(at, "empty role")
 	}
-	if format, ok := strings.CutPrefix(word, "time="); ok {
-		if !slices.Contains(timeFormats, format) {
-			return errorAt(at+len("time="), "unknown time format %q%s", format, suggestion(format, timeFormats))
+	if key, value, ok := strings.Cut(word, "="); ok {
+		switch key {
+		case "time":
+			return choose(&f.Time, key, value, at, "time format", timeFormats)
+		case "id":
+			return choose(&f.ID, key, value, at, "kind of id", idKinds)
+		case "default":
+			return f.setDefault(value, at)
 		}
-		if f.Time != "" {
-			return errorAt(at, "time is given twice")
-		}
-		f.Time = format
-		return nil
 	}
 	name, isOrdered := strings.CutSuffix(word, ordered)
 	role := Role(name)
@@ -164,12 +178,39 @@ func (f *Field) add(word string, at int) error {
 		return errorAt(at, "only text can be ordered")
 	}
 	if !slices.Contains(roles, role) {
-		return errorAt(at, "unknown role %q%s", word, suggestion(word, fieldWords))
+		hint := suggestion(word, fieldWords)
+		if hint == "" && f.Default != "" {
+			hint = "; the constant of default cannot contain a comma"
+		}
+		return errorAt(at, "unknown role %q%s", word, hint)
 	}
 	if f.Has(role) {
 		return errorAt(at, "%s is given twice", word)
 	}
 	f.Roles = append(f.Roles, role)
 	f.Ordered = f.Ordered || isOrdered
+	return nil
+}
+
+// choose sets word to value, one of known, which the tag gives under key.
+func choose(word *string, key, value string, at int, what string, known []string) error {
+	if !slices.Contains(known, value) {
+		return errorAt(at+len(key)+len("="), "unknown %s %q%s", what, value, suggestion(value, known))
+	}
+	if *word != "" {
+		return errorAt(at, "%s is given twice", key)
+	}
+	*word = value
+	return nil
+}
+
+func (f *Field) setDefault(text string, at int) error {
+	switch {
+	case text == "":
+		return errorAt(at+len("default="), "default needs a constant")
+	case f.Default != "":
+		return errorAt(at, "default is given twice")
+	}
+	f.Default = text
 	return nil
 }

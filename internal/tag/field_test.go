@@ -77,6 +77,20 @@ func TestParseField(t *testing.T) {
 			assert.Equal(t, tag.Field{Time: format}, field)
 		})
 	}
+	for _, kind := range []string{"uuidv7", "ulid"} {
+		t.Run("id="+kind, func(t *testing.T) {
+			field, err := tag.ParseField("id=" + kind)
+			require.NoError(t, err)
+			assert.Equal(t, tag.Field{ID: kind}, field)
+		})
+	}
+	for _, constant := range []string{"active", "in progress", " ", "a=b", "-1", "2026-01-02T15:04:05Z"} {
+		t.Run("default="+constant, func(t *testing.T) {
+			field, err := tag.ParseField("default=" + constant + ",required")
+			require.NoError(t, err)
+			assert.Equal(t, tag.Field{Default: constant, Roles: []tag.Role{tag.Required}}, field)
+		})
+	}
 	t.Run("several", func(t *testing.T) {
 		field, err := tag.ParseField("immutable,time=ms,required")
 		require.NoError(t, err)
@@ -101,6 +115,15 @@ func TestParseFieldErrors(t *testing.T) {
 		{"time=ms,time=ms", 8, "time is given twice"},
 		{"time=ms,append,time=s", 15, "time is given twice"},
 		{"version=1", 0, `did you mean "version"?`},
+		{"default", 0, `unknown role "default"`},
+		{"default=", 8, "default needs a constant"},
+		{"default=a,default=b", 10, "default is given twice"},
+		{"default=a,b", 10, "cannot contain a comma"},
+		{"id", 0, `unknown role "id"`},
+		{"id=", 3, "unknown kind of id"},
+		{"id=uuidv", 3, `did you mean "uuidv7"?`},
+		{"id=ULID", 3, `did you mean "ulid"?`},
+		{"id=ulid,id=uuidv7", 8, "id is given twice"},
 	})
 	t.Run("nothing near", func(t *testing.T) {
 		_, err := tag.ParseField("banana")
@@ -112,6 +135,7 @@ func TestParseFieldErrors(t *testing.T) {
 func FuzzParseField(f *testing.F) {
 	for _, seed := range []string{
 		"", "append", "created_at,time=ms", "append,append", "time=", "time=ns,time=s", "creatd_at", ",", "required, zero",
+		"default=x,id=ulid", "default=,id=", "id=uuidv7,default=a=b,zero",
 	} {
 		f.Add(seed)
 	}
@@ -125,13 +149,20 @@ func FuzzParseField(f *testing.F) {
 		for _, r := range field.Roles {
 			words = append(words, string(r))
 		}
-		if field.Time == "" {
+		for key, value := range map[string]string{"default=": field.Default, "id=": field.ID} {
+			if value != "" {
+				words = append(words, key+value)
+			}
+		}
+		if field.Time == "" && field.Default == "" && field.ID == "" {
 			if strings.Join(words, ",") != text {
 				t.Fatalf("%q is read as %v", text, words)
 			}
 			return
 		}
-		words = append(words, "time="+field.Time)
+		if field.Time != "" {
+			words = append(words, "time="+field.Time)
+		}
 		given := strings.Split(text, ",")
 		slices.Sort(words)
 		slices.Sort(given)

@@ -66,10 +66,11 @@ func (w *writer) key(k Key) {
 	w.close()
 }
 
-// batchOf returns the body of a BatchGetItem whose keys are not in its input, but in keys by table, or nil if a value is
+// batchOf returns the payload of a BatchGetItem whose keys are not in its input, but in keys by table, or nil if a value is
 // unknown.
-func batchOf(in *dynamodb.BatchGetItemInput, keys map[string][]Key) []byte {
+func batchOf(in *dynamodb.BatchGetItemInput, op *smithy.OperationSchema, keys map[string][]Key) *payload {
 	w := writers.Get().(*writer)
+	defer w.release()
 	w.b = append(w.b, '{')
 	w.open("RequestItems")
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
@@ -83,11 +84,10 @@ func batchOf(in *dynamodb.BatchGetItemInput, keys map[string][]Key) []byte {
 	w.close()
 	w.costs(in.ReturnConsumedCapacity, "")
 	w.close()
-	known := !w.unknown
-	if body := w.finish(); known {
-		return body
+	if w.unknown {
+		return nil
 	}
-	return nil
+	return newPayload(w.b, op)
 }
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
@@ -96,8 +96,8 @@ func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSch
 	if !ok || p.call.Keys == nil {
 		return p.requests.SerializeRequest(ctx, op, in, req)
 	}
-	if body := batchOf(batch, p.call.Keys); body != nil {
-		return send(op, body, req)
+	if to := batchOf(batch, op, p.call.Keys); to != nil {
+		return send(to, req)
 	}
 	full := *batch
 	full.RequestItems = maps.Clone(batch.RequestItems)

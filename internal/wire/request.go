@@ -40,25 +40,34 @@ var targetHeaders = func() map[string]string {
 	return all
 }()
 
-// payload is the body of a request with the values of its headers.
+// payload is the body of a request, in memory of its own, with the values of its headers.
 type payload struct {
 	body    bytes.Reader
 	headers [2]string
+	short   [384]byte // the text of most bodies without an item
+}
+
+func newPayload(text []byte, op *smithy.OperationSchema) *payload {
+	p := &payload{headers: [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}}
+	if len(text) <= len(p.short) {
+		p.body.Reset(p.short[:copy(p.short[:], text)])
+	} else {
+		p.body.Reset(bytes.Clone(text))
+	}
+	return p
 }
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
 func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	body := bodyOf(in)
-	if body == nil {
+	to := payloadOf(in, op)
+	if to == nil {
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
 	}
-	return send(op, body, req)
+	return send(to, req)
 }
 
-// send makes req a request of an operation.
-func send(op *smithy.OperationSchema, body []byte, req *smithyhttp.Request) error {
-	to := &payload{headers: [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}}
-	to.body.Reset(body)
+// send makes req a request with a payload.
+func send(to *payload, req *smithyhttp.Request) error {
 	address, header := req.URL, req.Header
 	req.URL, req.Header = nil, nil // which SetStream would copy
 	sent, err := req.SetStream(&to.body)
@@ -76,18 +85,18 @@ func send(op *smithy.OperationSchema, body []byte, req *smithyhttp.Request) erro
 	return nil
 }
 
-// bodyOf returns the body of a request, or nil if it is left to the SDK: another operation, a member of the old API without
+// payloadOf returns the payload of a request, or nil if it is left to the SDK: another operation, a member of the old API without
 // expressions, or a value that the SDK does not know either.
-func bodyOf(in smithy.Serializable) []byte {
+func payloadOf(in smithy.Serializable, op *smithy.OperationSchema) *payload {
 	w := writers.Get().(*writer)
+	defer w.release()
 	w.b = append(w.b, '{')
 	written := w.input(in)
 	w.close()
-	written = written && !w.unknown
-	if body := w.finish(); written {
-		return body
+	if !written || w.unknown {
+		return nil
 	}
-	return nil
+	return newPayload(w.b, op)
 }
 
 // input writes the members of an input. It returns false if it cannot.

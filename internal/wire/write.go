@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/base64"
 	"slices"
 	"strconv"
@@ -23,14 +22,12 @@ const mostKept = 256 << 10
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
-// finish returns what was written, in memory of its own, and w to the pool.
-func (w *writer) finish() []byte {
-	body := bytes.Clone(w.b)
+// release returns w to the pool.
+func (w *writer) release() {
 	if cap(w.b) <= mostKept {
 		*w = writer{b: w.b[:0]}
 		writers.Put(w)
 	}
-	return body
 }
 
 // next writes the comma before another member or element.

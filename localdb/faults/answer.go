@@ -17,11 +17,19 @@ type reason struct {
 	Message string `json:",omitempty"`
 }
 
+// throttling is one of ThrottlingReasons.
+type throttling struct {
+	Reason   string `json:"reason"`
+	Resource string `json:"resource"`
+}
+
 // failure is the body of an error answer.
 type failure struct {
 	Type    string   `json:"__type"`
 	Message string   `json:"message"`
 	Reasons []reason `json:"CancellationReasons,omitempty"`
+
+	Throttling []throttling `json:"ThrottlingReasons,omitempty"`
 }
 
 // answer returns the response that a fault gives to a request.
@@ -33,6 +41,10 @@ func answer(req *http.Request, r Request, fault Fault) *http.Response {
 		if body, ok := unprocessed(r); ok {
 			return reply(req, http.StatusOK, body)
 		}
+	case HotPartition:
+		f := throttled(r)
+		f.Throttling = hotPartition(r)
+		return reply(req, http.StatusBadRequest, f)
 	case Conflict:
 		if n := actions(r); n > 0 {
 			reasons := noReasons(n)
@@ -61,6 +73,23 @@ func throttled(r Request) failure {
 		return failed("ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table was exceeded")
 	}
 	return failed("ThrottlingException", "Rate of requests exceeds the allowed throughput")
+}
+
+// hotPartition returns the reason for too much traffic on one partition, nil unless the request names one table.
+func hotPartition(r Request) []throttling {
+	var body struct{ TableName, IndexName string }
+	if json.Unmarshal(r.Body, &body) != nil || body.TableName == "" {
+		return nil
+	}
+	kind, resource, operation := "Table", "arn:aws:dynamodb:local:000000000000:table/"+body.TableName, "Read"
+	if body.IndexName != "" {
+		kind, resource = "Index", resource+"/index/"+body.IndexName
+	}
+	switch r.Operation {
+	case "PutItem", "UpdateItem", "DeleteItem":
+		operation = "Write"
+	}
+	return []throttling{{kind + operation + "KeyRangeThroughputExceeded", resource}}
 }
 
 // failed returns the body of a plain error.

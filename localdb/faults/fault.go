@@ -60,9 +60,17 @@ const (
 	// Cut passes the request on and breaks the connection in the middle of the answer: status, header and half of the body
 	// arrive.
 	Cut
+
+	// Stall passes the request on and keeps the answer back until the context of the request ends. The error is the
+	// context's.
+	Stall
+
+	// HotPartition refuses the request like Throttle, because one partition of its table gets too much traffic: the error of
+	// a request about items of one table has the reason KeyRangeThroughputExceeded.
+	HotPartition
 )
 
-var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed", "Unsent", "Cut"}
+var names = [...]string{"None", "Throttle", "Conflict", "Internal", "InternalApplied", "Drop", "Lost", "Twice", "Late", "Hang", "Unprocessed", "Unsent", "Cut", "Stall", "HotPartition"}
 
 // String returns the constant's name.
 func (f Fault) String() string {

@@ -197,6 +197,45 @@ func TestDropIsAConnectionErrorThatTheSDKRepeats(t *testing.T) {
 	assert.Equal(t, 2, transport.Count("PutItem"))
 }
 
+// A stalled request is applied, and its caller waits for nothing.
+func TestStallAppliesTheRequest(t *testing.T) {
+	t.Parallel()
+	reached := make(chan string, 1)
+	transport := faults.New(seen(reached))
+	transport.Inject(faults.Nth(1, faults.Stall))
+	client := dynamodb.New(dynamodb.Options{Region: "local", HTTPClient: transport, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- put(ctx, client) }()
+	require.Equal(t, "DynamoDB_20120810.PutItem", <-reached)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+}
+
+// seen is a database that reports its requests.
+type seen chan<- string
+
+func (s seen) Do(req *http.Request) (*http.Response, error) {
+	s <- req.Header.Get("X-Amz-Target")
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+}
+
+func TestHotPartitionNamesItsReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		call   func(context.Context, *dynamodb.Client) error
+		reason string
+	}{{put, "TableWriteKeyRangeThroughputExceeded"}, {get, "TableReadKeyRangeThroughputExceeded"}} {
+		var throttled *types.ProvisionedThroughputExceededException
+		require.ErrorAs(t, c.call(t.Context(), refused(t, faults.HotPartition)), &throttled)
+		require.Len(t, throttled.ThrottlingReasons, 1)
+		assert.Equal(t, c.reason, *throttled.ThrottlingReasons[0].Reason)
+		assert.Contains(t, *throttled.ThrottlingReasons[0].Resource, ":table/")
+	}
+	var cancelled *types.TransactionCanceledException
+	require.ErrorAs(t, transactWrite(2)(t.Context(), refused(t, faults.HotPartition)), &cancelled)
+}
+
 func TestHangEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -75,6 +75,12 @@ func (t *Transport) Do(req *http.Request) (*http.Response, error) {
 	case Hang:
 		<-req.Context().Done()
 		return nil, req.Context().Err()
+	case Stall:
+		if err := t.apply(req.WithContext(context.WithoutCancel(req.Context()))); err != nil {
+			return nil, err
+		}
+		<-req.Context().Done()
+		return nil, req.Context().Err()
 	case Drop:
 		return nil, fmt.Errorf("%w before %s was sent", ErrInjected, r.Operation)
 	case Lost, InternalApplied:

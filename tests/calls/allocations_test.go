@@ -128,16 +128,16 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 		bound float64
 		call  func() error
 	}{
-		{"Create", 90, func() error { _, err := orders.Create(ctx, o); return err }},
-		{"Put", 145, func() error { _, err := orders.Put(ctx, o); return err }},
-		{"Get", 32, func() error { _, err := orders.Get(ctx, id); return err }},
-		{"Update", 102, func() error {
+		{"Create", 60, func() error { _, err := orders.Create(ctx, o); return err }},
+		{"Put", 108, func() error { _, err := orders.Put(ctx, o); return err }},
+		{"Get", 27, func() error { _, err := orders.Get(ctx, id); return err }},
+		{"Update", 78, func() error {
 			_, err := orders.Update(ctx, id, entity.Set(&f.Note, &note), entity.Add(&f.Count, 1), entity.Set(&f.Paid, true))
 			return err
 		}},
-		{"Upsert", 155, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
-		{"Delete", 42, func() error { return orders.Delete(ctx, id) }},
-		{"Append", 124, func() error {
+		{"Upsert", 117, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
+		{"Delete", 28, func() error { return orders.Delete(ctx, id) }},
+		{"Append", 103, func() error {
 			_, err := series.Append(ctx, sample{Device: "d", At: due, Value: 9.5, Unit: &note})
 			return err
 		}},
@@ -148,11 +148,11 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 			}
 			return err
 		}},
-		{"PutMany of 25", 1150, func() error {
+		{"PutMany of 25", 1000, func() error {
 			_, err := orders.PutMany(ctx, values[:25], entity.Unconditional())
 			return err
 		}},
-		{"Transact of 2", 200, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
+		{"Transact of 2", 152, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
 	} {
 		require.NoError(t, verb.call(), verb.name)
 		got := testing.AllocsPerRun(200, func() {

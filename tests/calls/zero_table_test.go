@@ -31,6 +31,7 @@ var functions = map[string][]any{
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
 	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "entity.AddIndexes": {entity.AddIndexes}, "entity.OnIndex": {entity.OnIndex},
+	"entity.Budget": {entity.Budget}, "entity.Tracers": {entity.Tracers}, "entity.SlogTracer": {entity.SlogTracer},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
 	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
@@ -45,6 +46,7 @@ var functions = map[string][]any{
 	"timeline.On": {timeline.On[int, string, int]}, "timeline.Ensure": {timeline.Ensure[int, string, int]}, "timeline.AcceptedAt": {timeline.AcceptedAt[time.Time]},
 	"timeline.Classify": {timeline.Classify[Plain]}, "timeline.Upgrade": {timeline.Upgrade[Plain, Kept]}, "timeline.PartitionKey": {timeline.PartitionKey[string, Plain]},
 	"timeline.CheckpointEvery": {timeline.CheckpointEvery}, "timeline.OnProgress": {timeline.OnProgress}, "timeline.Resume": {timeline.Resume}, "timeline.Segments": {timeline.Segments}, "timeline.Export": {timeline.Export},
+	"timeline.Budget": {timeline.Budget}, "timeline.ReadBudget": {timeline.ReadBudget},
 	"timeline.ForKey": {timeline.ForKey[Plain]}, "timeline.Since": {timeline.Since}, "timeline.AsKnownAt": {timeline.AsKnownAt}, "timeline.AsOf": {timeline.AsOf},
 	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.AllowStale": {timeline.AllowStale}, "timeline.FullReplay": {timeline.FullReplay},
 
@@ -59,11 +61,12 @@ var values = map[string]any{
 	"entity.KeySpec": entity.KeySpec{}, "entity.AttributeSpec": entity.AttributeSpec{}, "entity.ProjectionSpec": entity.ProjectionSpec{}, "entity.Throughput": entity.Throughput{},
 	"entity.TableOptions": entity.TableOptions{}, "entity.Drift": entity.Drift{}, "entity.DriftKind": entity.DriftKind(""),
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
-	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.DecodeError": &entity.DecodeError{},
+	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.PrepareError": &entity.PrepareError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "entity.TableError": &entity.TableError{}, "entity.VerifyError": &entity.VerifyError{},
 	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{}, "entity.Casing": entity.Casing(0),
 	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "entity.IndexProgress": entity.IndexProgress{},
 	"entity.CursorError": &entity.CursorError{}, "entity.CursorReason": entity.CursorReason(""), "entity.IndexError": &entity.IndexError{},
+	"entity.Call": entity.Call{}, "entity.Attempt": entity.Attempt{}, "entity.Failure": &entity.Failure{}, "entity.SlogOptions": entity.SlogOptions{}, "entity.UnitBudget": &entity.UnitBudget{},
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
 
 	"timeseries.Series": timeseries.Series[Ticks]{}, "timeseries.Ops": timeseries.Ops[Ticks]{}, "timeseries.Events": timeseries.Events{}, "timeseries.Result": timeseries.Result[Ticks]{},
@@ -91,7 +94,7 @@ var values = map[string]any{
 var exempt = map[string]string{
 	"unique.Store": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
-	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Codec": "a number",
+	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.VisitPart": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",

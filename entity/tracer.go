@@ -1,0 +1,171 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/opt"
+)
+
+// Report is what one call cost; see [Config].Observe and [Tracer]. It has the Verb, the Entity, the Table and the Index, the
+// number of Requests, the Attempts by class, the Throttles by reason, RequestIDs of AWS, ReadUnits and WriteUnits, the items
+// Returned and Evaluated, the Outcome of a write, the Duration, and Err. Its fields are shown at [entitytype.Report].
+type Report = entitytype.Report
+
+// Tracer is called at the start and the end of every call, and for every request in between; see [Config].Tracer. It gets no
+// key and no value of an item. [SlogTracer] logs, package contrib/otel makes spans and metrics, and [Tracers] joins several.
+// Its methods are shown at [entitytype.Tracer].
+type Tracer = entitytype.Tracer
+
+// Call is the start of a call, for a [Tracer]: its Verb, Entity, Table and Index, and the number of keys, values or
+// operations in a Batch. Its fields are shown at [entitytype.Call].
+type Call = entitytype.Call
+
+// Attempt is one request of a call, for a [Tracer]: its Operation, Tables and Index, its Number among the repetitions, when
+// it was sent and how long it took, how it ended, and what it cost. Its fields are shown at [entitytype.Attempt].
+type Attempt = entitytype.Attempt
+
+// Failure is the error of a call as a [Tracer] gets it: a Type, whether the write is Ambiguous, and the classes that
+// errors.Is finds, without keys and values. Its fields are shown at [entitytype.Failure].
+type Failure = entitytype.Failure
+
+// Tracers returns a Tracer that calls several, in order. Each gets the context that the one before returned. nil is left
+// out; without any other, the result is nil.
+func Tracers(all ...Tracer) Tracer {
+	all = slices.DeleteFunc(slices.Clone(all), func(t Tracer) bool { return t == nil })
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return tracers(all)
+}
+
+type tracers []Tracer
+
+func (all tracers) Start(ctx context.Context, c Call) context.Context {
+	for _, t := range all {
+		ctx = t.Start(ctx, c)
+	}
+	return ctx
+}
+
+func (all tracers) Request(ctx context.Context, a Attempt) {
+	for _, t := range all {
+		t.Request(ctx, a)
+	}
+}
+
+func (all tracers) End(ctx context.Context, r Report) {
+	for _, t := range all {
+		t.End(ctx, r)
+	}
+}
+
+// SlogOptions says which calls a [SlogTracer] logs.
+type SlogOptions struct {
+	Slow time.Duration // calls that take at least this long are logged as slow; 0 logs none as slow
+}
+
+// SlogTracer returns a Tracer that logs calls which are slow or fail, each when it ends. A slow call is logged at level warn,
+// a failed one at level error. Failures that programs expect are logged at level info: [ErrNotFound], [ErrExists],
+// [ErrConditionFailed], [ErrDeleted], [ErrNotDeleted] and a cancelled context. The attributes have the fields of the
+// [Report]; no key and no value is among them. A nil logger is slog.Default().
+func SlogTracer(logger *slog.Logger, options SlogOptions) Tracer { return &slogTracer{logger, options} }
+
+type slogTracer struct {
+	logger  *slog.Logger
+	options SlogOptions
+}
+
+func (t *slogTracer) Start(ctx context.Context, _ Call) context.Context { return ctx }
+
+func (t *slogTracer) Request(context.Context, Attempt) {}
+
+// expected are the errors that many programs handle.
+var expected = []error{ErrNotFound, ErrExists, ErrConditionFailed, ErrDeleted, ErrNotDeleted, context.Canceled}
+
+func (t *slogTracer) End(ctx context.Context, r Report) {
+	level, message := slog.LevelWarn, "slow call"
+	switch {
+	case r.Err != nil && slices.ContainsFunc(expected, func(e error) bool { return errors.Is(r.Err, e) }):
+		level, message = slog.LevelInfo, "failed call"
+	case r.Err != nil:
+		level, message = slog.LevelError, "failed call"
+	case t.options.Slow <= 0 || r.Duration < t.options.Slow:
+		return
+	}
+	logger := t.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	if logger.Enabled(ctx, level) {
+		logger.LogAttrs(ctx, level, message, attributes(r)...)
+	}
+}
+
+// attributes returns the fields of a report that say something.
+func attributes(r Report) []slog.Attr {
+	attrs := []slog.Attr{slog.String("verb", r.Verb)}
+	text := func(name, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
+	}
+	number := func(name string, n int) {
+		if n != 0 {
+			attrs = append(attrs, slog.Int(name, n))
+		}
+	}
+	units := func(name string, n float64) {
+		if n != 0 {
+			attrs = append(attrs, slog.Float64(name, n))
+		}
+	}
+	text("entity", r.Entity)
+	text("table", r.Table)
+	text("index", r.Index)
+	attrs = append(attrs, slog.Duration("duration", r.Duration), slog.Int("requests", r.Requests))
+	number("throttled", r.Attempts.Throttled)
+	number("conflicts", r.Attempts.Conflict)
+	number("lost", r.Attempts.Lost)
+	number("refused", r.Attempts.Refused)
+	number("failed", r.Attempts.Failed)
+	for _, x := range r.Throttles {
+		number("throttled by "+x.Kind+x.Operation+x.Limit, x.Count)
+	}
+	units("read units", r.ReadUnits)
+	units("write units", r.WriteUnits)
+	number("returned", r.Returned)
+	number("evaluated", r.Evaluated)
+	text("outcome", string(r.Outcome))
+	var failure *Failure
+	if errors.As(r.Err, &failure) {
+		text("error", failure.Type)
+		if failure.Ambiguous {
+			attrs = append(attrs, slog.Bool("ambiguous", true))
+		}
+	}
+	if len(r.RequestIDs) > 0 {
+		attrs = append(attrs, slog.Any("request ids", r.RequestIDs))
+	}
+	return attrs
+}
+
+// UnitBudget is the capacity units per second that calls may consume together, made by [Budget]. It is an option of every
+// read, of PutMany, DeleteMany, BatchPut, BatchDelete and Purge, and of Verify and Repair of package unique; timeline.Budget
+// and timeline.ReadBudget take it too. Calls that get the same UnitBudget share it, also while they run.
+type UnitBudget = opt.UnitBudget
+
+// Budget bounds what calls consume, in read and write units per second; 0 is unlimited. The answer to each request says what
+// it consumed, and the next request of any of the calls waits until that is paid for. So a single request may consume more,
+// and parallel segments of a scan send a request each before the first answer. Units of up to one second can be saved. A wait
+// ends at once when the context ends. Negative units, and no units at all, are an *[InputError] of the verbs.
+func Budget(readUnits, writeUnits float64) *UnitBudget {
+	return opt.NewUnitBudget(readUnits, writeUnits)
+}

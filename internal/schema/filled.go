@@ -1,0 +1,219 @@
+package schema
+
+import (
+	"context"
+	"encoding"
+	"math"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/tag"
+)
+
+// Preparer is implemented by pointers to entities that complete their own values before these are written.
+type Preparer interface{ Prepare(context.Context) error }
+
+var (
+	preparerType = reflect.TypeFor[Preparer]()
+	durationType = reflect.TypeFor[time.Duration]()
+)
+
+// misfit is a constant that a type does not take: the rest of a sentence that begins with "the default".
+type misfit string
+
+// constant reads the constant of a default as a value of type t. It never quotes the text, which may be of a secret field.
+func constant(t reflect.Type, text string) (reflect.Value, misfit) {
+	v := reflect.New(t).Elem()
+	if isTime(t) {
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return v, "is not a time such as 2026-01-02T15:04:05Z"
+		}
+		return reflect.ValueOf(at.UTC()).Convert(t), ""
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if u.UnmarshalText([]byte(text)) != nil {
+			return v, "is refused by the UnmarshalText method of " + misfit(t.String())
+		}
+		return v, ""
+	}
+	if t == durationType {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return v, "is not a duration such as 1h30m"
+		}
+		v.SetInt(int64(d))
+		return v, ""
+	}
+	return v, setConstant(v, text)
+}
+
+// setConstant sets v, a value of a basic kind, to the constant in text.
+func setConstant(v reflect.Value, text string) misfit {
+	t := v.Type()
+	switch k := t.Kind(); {
+	case k == reflect.String:
+		if _, err := item.ParseDecimal(text); err != nil && numeric(t) {
+			return "is not a number that DynamoDB can store"
+		}
+		v.SetString(text)
+	case k == reflect.Bool:
+		if text != "true" && text != "false" {
+			return "is neither true nor false"
+		}
+		v.SetBool(text == "true")
+	case v.CanInt():
+		n, err := strconv.ParseInt(text, 10, t.Bits())
+		if err != nil {
+			return "is not an integer that fits " + misfit(t.String())
+		}
+		v.SetInt(n)
+	case v.CanUint() && k != reflect.Uintptr:
+		n, err := strconv.ParseUint(text, 10, t.Bits())
+		if err != nil {
+			return "is not an integer that fits " + misfit(t.String())
+		}
+		v.SetUint(n)
+	case v.CanFloat():
+		f, err := strconv.ParseFloat(text, t.Bits())
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return "is not a number that fits " + misfit(t.String())
+		}
+		v.SetFloat(f)
+	default:
+		return "needs a string, number, bool, duration or time, a type that unmarshals itself from text, or a pointer to one of these; set other fields in a Prepare method"
+	}
+	return ""
+}
+
+// SetDefault sets fv, the attribute's field in a struct, to the attribute's default.
+func (a *Attr) SetDefault(fv reflect.Value) {
+	v, _ := constant(bare(a.Type), a.Role.Default) // filled has checked it
+	if a.Type.Kind() == reflect.Pointer {
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		v = p
+	}
+	fv.Set(v)
+}
+
+// Given reports whether fv, the attribute's field in a struct, has a value. Zero is one behind a pointer only.
+func (a *Attr) Given(fv reflect.Value) bool {
+	if a.Time && fv.Kind() != reflect.Pointer {
+		return !fv.Convert(timeType).Interface().(time.Time).IsZero()
+	}
+	return !fv.IsZero() && (fv.Kind() != reflect.Slice || fv.Len() > 0)
+}
+
+// filled collects and checks the attributes with a default or a generated id.
+func (b *builder) filled() {
+	for _, a := range b.s.Attrs {
+		if a.Role.Default == "" && a.Role.ID == "" {
+			continue
+		}
+		b.s.Filled = append(b.s.Filled, a)
+		if problem := b.fillConflict(a); problem != "" {
+			b.add(CodeFillRole, a.Field, "%s", problem)
+			continue
+		}
+		if a.Role.Default != "" {
+			if problem := b.defaultMisfit(a); problem != "" {
+				b.add(CodeDefault, a.Field, "the default %s", problem)
+			}
+		}
+	}
+}
+
+// fillConflict returns why the attribute cannot be filled, or "".
+func (b *builder) fillConflict(a *Attr) string {
+	what := "default"
+	if a.Role.ID != "" {
+		what = "id"
+	}
+	keyPart := b.s.PK != nil && b.s.KeyPart(a)
+	switch {
+	case a.Role.Default != "" && a.Role.ID != "":
+		return "a field has a default or a generated id, not both"
+	case a.Owned():
+		return what + " makes no sense on a field that the library sets"
+	case a.Append || a.Clock:
+		return what + " makes no sense on a field that only appends write: they store what was reported"
+	case b.s.Handle != "" && (keyPart || a.Role.ID != ""):
+		return what + " makes no sense on this field of a time series: appends find the item by its key and write no other field"
+	case a.Role.Has(tag.Zero) && a.Type.Kind() != reflect.Pointer:
+		return what + " and zero exclude each other: one takes zero for no value, the other for a value"
+	case a.behind:
+		return what + " is for fields that every value of the struct has; this one is in an embedded pointer"
+	case b.s.Expires && a.Name == b.s.Options.TTL:
+		return what + " makes no sense on the time when the item expires, which lifecycle.TTL sets"
+	case a.Role.ID != "" && !holdsID(a.Type):
+		return "id needs a string or a [16]byte"
+	}
+	return ""
+}
+
+// holdsID reports whether a generated id can be a value of type t.
+func holdsID(t reflect.Type) bool {
+	return t.Kind() == reflect.String && !numeric(t) || t.Kind() == reflect.Array && bytesOf(t) && t.Len() == 16
+}
+
+// defaultMisfit returns why the attribute cannot have its default, or "".
+func (b *builder) defaultMisfit(a *Attr) misfit {
+	v, problem := constant(bare(a.Type), a.Role.Default)
+	if problem != "" {
+		return problem
+	}
+	if a.Type.Kind() != reflect.Pointer && !a.Given(v) {
+		return "is the zero value, so it changes nothing"
+	}
+	if b.storeDefault(a, v) != nil {
+		return "cannot be stored in the field"
+	}
+	return ""
+}
+
+// storeDefault encodes v, the default of a, as a write does.
+func (b *builder) storeDefault(a *Attr, v reflect.Value) error {
+	codec := item.Codec{Default: b.s.Options.Precision}
+	switch {
+	case a.Time:
+		f := item.TimeField{Attr: a.Name, Format: a.Format, Exact: true}
+		_, err := f.Encode(v)
+		return err
+	case a.Text:
+		_, err := a.TextField().Encode(v)
+		return err
+	}
+	_, err := codec.EncodeValue(v, a.Options)
+	return err
+}
+
+// prepares checks whether the entity has a Prepare method.
+func (b *builder) prepares() {
+	p := reflect.PointerTo(b.typ)
+	b.s.Prepares = p.Implements(preparerType)
+	_, hidden := p.MethodByName("Prepare")
+	_, field := b.typ.FieldByName("Prepare")
+	if !hidden && !field && embedsPreparer(b.typ, map[reflect.Type]bool{}) {
+		b.add(CodePrepare, "", "two embedded structs have a Prepare method, so Go promotes neither; write one for %s that calls them", b.typ)
+	}
+}
+
+// embedsPreparer reports whether a struct embedded in t has a Prepare method.
+func embedsPreparer(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t.Kind() != reflect.Struct || seen[t] {
+		return false
+	}
+	seen[t] = true
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous {
+			inner := bare(f.Type)
+			if reflect.PointerTo(inner).Implements(preparerType) || embedsPreparer(inner, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
