@@ -253,10 +253,18 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
 func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, err error) {
-	if err := spec.Err(); err != nil {
-		return nil, nil, &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	if err := readable(c, spec); err != nil {
+		return nil, nil, err
 	}
 	return bind.Key(c.Schema, v)
+}
+
+// readable returns the mistake in the options of a read.
+func readable(c *core.Core, spec opt.Read) error {
+	if err := spec.Err(); err != nil {
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	}
+	return nil
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.

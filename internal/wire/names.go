@@ -6,8 +6,8 @@ const maxNames = 128
 // names numbers the names of entries. It is kept for the next answer, because most items have the same attributes in the same
 // order: the parser guesses how an entry begins by the entry before it, and a decoder finds its fields by number.
 type names struct {
-	all     []name             // by number; 0 is no name
-	at      [2 * maxNames]byte // numbers by hash of the name, 0 for no name; the next place if it is taken
+	all     []name             // by number; the first is no name
+	at      [2 * maxNames]byte // numbers by hash of the name, in the next place if that is taken; 0 in an empty place
 	indexes []Indexes
 }
 
