@@ -104,7 +104,8 @@ func (r *Runner) ask(ctx context.Context, keys []Wanted, consistent bool) asked 
 		by[k.Table] = append(of, k.Key)
 	}
 	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: len(keys)}
-	bare := r.bare(r.reader(ctx, consistent))
+	client, _ := r.reader(ctx, consistent)
+	bare := r.bare(client)
 	if !bare {
 		wanted.keys = nil
 	}
@@ -157,9 +158,9 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context) (err error) {
 			x := exchangeOf(ctx)
 			x.batch(wanted.count)
-			reading := r.reading()
+			client, reading := r.reader(ctx, consistent)
 			reading.call.Keys = wanted.keys
-			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
+			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
 			if err != nil {
 				return err
 			}
