@@ -84,6 +84,12 @@ func scalar(av types.AttributeValue) string {
 			elements = append(elements, scalar(e))
 		}
 		return "L    [" + strings.Join(elements, ", ") + "]"
+	case *types.AttributeValueMemberM:
+		var entries []string
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			entries = append(entries, name+" = "+strings.Join(strings.Fields(scalar(v.Value[name])), " "))
+		}
+		return "M    {" + strings.Join(entries, ", ") + "}"
 	}
 	return fmt.Sprintf("%T", av)
 }

@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/migrate"
 )
 
 // storedLives makes the examples of an item with versions, unique values and soft delete, one write an hour.
@@ -44,6 +46,11 @@ func storedLives(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	step("life-restored", "#member", "member.email")
 	made["life-keys"] = sortKeys(dump(t, client, table, "pk", "sk"))
+
+	_, err = migrate.Rewrite(t.Context(), members, migrate.Checkpoint("fill"))
+	require.NoError(t, err)
+	point := having(dump(t, client, table, "pk", "sk"), "member._rewrite")
+	made["rewrite-checkpoint"] = regexp.MustCompile(`(work +S +)\S+`).ReplaceAllString(point, "${1}<fingerprint>")
 }
 
 // storedPasses makes the examples of an item that expires, with a history and a unique value.

@@ -28,7 +28,7 @@ type TablesOption interface{ opt.TablesOption }
 // AddIndexes makes CreateTables add the global indexes that an existing table lacks, one after the other as DynamoDB
 // demands, and wait until each is built. It adds none if the table differs from the declarations in something else that
 // cannot be changed, and never changes or removes an index. DynamoDB fills a new index with the items that have its key
-// attributes. Items from before the index was declared lack them; write them again to bring them in. Filling an index
+// attributes. Items from before the index was declared lack them; migrate.Rewrite sets them. Filling an index
 // consumes write units of the index for each item, and no read units of the table.
 func AddIndexes() TablesOption {
 	return opt.ForTables{Do: func(s *opt.Tables) { s.AddIndexes = true }}

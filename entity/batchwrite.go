@@ -144,7 +144,7 @@ func (o *outgoing) add(i int, w exec.BatchWrite) {
 		key = w.Put
 		o.known.name(w.Table, w.Names)
 	}
-	at, first := o.known.number(w.Table, key)
+	at, first := o.known.number(w.Table, o.known.key(w.Table, key))
 	if first {
 		o.writes, o.from = append(o.writes, w), append(o.from, i)
 		return

@@ -106,7 +106,8 @@ type Config struct {
 	// DynamoDB: Get, GetMany, BatchGet, queries and scans without [Consistent], those of global indexes among them. Every other
 	// request is sent by the client itself: consistent reads, whatever a write is planned from (reads with [KeepImage] too),
 	// transactions, histories of versions and deleted items, timelines, and what is about tables. So a cache can make a program see
-	// old items, as old as it keeps them, but not write from them. Default none.
+	// old items, as old as it keeps them, but not write from them. If it is not a *dynamodb.Client, the SDK decodes its answers, so it
+	// can keep outputs. Default none.
 	ReadClient Client
 
 	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into

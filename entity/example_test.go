@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -529,6 +530,43 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
 		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,
 		"ExampleOnPage":             ExampleOnPage,
+		"ExampleUpgrade":            ExampleUpgrade,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
+}
+
+// WriterV1 is the first form of Writer.
+type WriterV1 struct {
+	_ entity.Key `name:"Writer" pk:"$#{id}" sk:"$"`
+
+	ID   string `dynamodbav:"id"`
+	Name string `dynamodbav:"name"`
+}
+
+// Writer is today's form.
+type Writer struct {
+	_ entity.Key `name:"Writer" pk:"$#{id}" sk:"$" payload:"2"`
+
+	ID    string `dynamodbav:"id"`
+	First string `dynamodbav:"first"`
+	Last  string `dynamodbav:"last"`
+}
+
+// Reads return upgraded items. The first write of an item stores it upgraded.
+func ExampleUpgrade() {
+	ctx := context.Background()
+	old := entity.Must(entity.New[WriterV1](desk()))
+	entity.Must(old.Put(ctx, WriterV1{ID: "w-1", Name: "Ada Byron"}))
+
+	writers := entity.Must(entity.New[Writer](desk(), entity.Upgrade(1, func(w WriterV1) (Writer, error) {
+		first, last, _ := strings.Cut(w.Name, " ")
+		return Writer{ID: w.ID, First: first, Last: last}, nil
+	})))
+	ada, err := writers.Get(ctx, Writer{ID: "w-1"})
+	fmt.Println(ada.First, ada.Last, err)
+	ada, err = writers.Update(ctx, ada, entity.Set(&entity.Fields[Writer]().Last, "Lovelace"))
+	fmt.Println(ada.First, ada.Last, err)
+	// prints
+	// Ada Byron <nil>
+	// Ada Lovelace <nil>
 }

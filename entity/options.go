@@ -67,10 +67,11 @@ type OrderOption interface {
 	opt.ListOption
 }
 
-// SegmentsOption is accepted by scans and by checks of a whole table: [Segments].
+// SegmentsOption is accepted by scans, and by checks and rewrites of a whole table: [Segments].
 type SegmentsOption interface {
 	ScanOption
 	opt.VerifyOption
+	opt.RewriteOption
 }
 
 // CreateOption is accepted by Create: [If], [Idempotent].

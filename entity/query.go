@@ -338,6 +338,9 @@ func Project[S, T any](q Query[T]) Query[S] {
 	if err != nil && p.Err == nil {
 		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}
+	if c.Schema.Upgrades != nil && p.Err == nil {
+		p.Err = &InputError{Code: bind.CodeUpgrade, Type: typeOf[S]().String(), Problem: "a part of an item cannot be upgraded; read whole items"}
+	}
 	p.Project = projection.Names
 	return core.NewQuery[S](core.Planned(c, &p), func(it wire.Item, into any) error {
 		return c.ReadBy(&projection.Codec, it, into)

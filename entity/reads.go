@@ -29,9 +29,10 @@ type loading struct {
 	c      *core.Core
 	spec   opt.Get
 	key    exec.Key
-	parts  item.Item // key parts as given
+	wanted exec.Wanted // the key, in a BatchGet
+	parts  item.Item   // key parts as given
 	err    error
-	decode func(wire.Item) (fill func(), err error) // nil of GetMany
+	decode func(wire.Item) (fill func(), err error)
 }
 
 func (l loading) load() loading { return l }
@@ -78,31 +79,39 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 
 // identities numbers items from 0, each once.
 type identities struct {
-	numbers map[string]int      // by identity
-	names   map[string][]string // the key attributes of each table
-	texts   strings.Builder     // all identities: one string for each would be an allocation
+	numbers map[string]int          // by identity
+	keys    map[string]item.Primary // one of each table
+	texts   strings.Builder         // all identities: one string for each would be an allocation
 	id      []byte
 	room    int // how many items may come
 }
 
 func newIdentities(room int) identities {
-	return identities{numbers: make(map[string]int, room), names: make(map[string][]string, 1), room: room}
+	return identities{numbers: make(map[string]int, room), keys: make(map[string]item.Primary, 1), room: room}
+}
+
+// key returns the primary key in a map.
+func (x *identities) key(table string, m item.Item) item.Primary {
+	if like, ok := x.keys[table]; ok {
+		return like.With(m)
+	}
+	return wire.KeyOf(m)
 }
 
 // name sets the names of the key attributes of a table, if its items are given as a whole.
 func (x *identities) name(table string, names []string) {
-	if x.names[table] == nil {
-		x.names[table] = slices.Sorted(slices.Values(names))
+	if _, ok := x.keys[table]; !ok {
+		x.keys[table] = wire.KeyNamed(names)
 	}
 }
 
 // number returns the number of the item with a primary key. first reports whether it is new.
-func (x *identities) number(table string, key item.Item) (n int, first bool) {
-	if x.names[table] == nil {
-		x.names[table] = slices.Sorted(maps.Keys(key))
+func (x *identities) number(table string, key item.Primary) (n int, first bool) {
+	if _, ok := x.keys[table]; !ok {
+		x.keys[table] = key
 	}
-	n, ok := x.find(table, wire.Of(key))
-	if ok {
+	x.id = item.AppendKey(x.begin(table), key)
+	if n, ok := x.numbers[string(x.id)]; ok {
 		return n, false
 	}
 	at := x.texts.Len()
@@ -115,33 +124,39 @@ func (x *identities) number(table string, key item.Item) (n int, first bool) {
 	return n, true
 }
 
+func (x *identities) begin(table string) []byte { return append(append(x.id[:0], table...), 0) }
+
 // find returns the number of an item, if it has one.
 func (x *identities) find(table string, it wire.Item) (n int, ok bool) {
-	x.id = item.AppendKey(append(append(x.id[:0], table...), 0), it, x.names[table])
+	key, ok := x.keys[table]
+	if !ok {
+		return 0, false
+	}
+	x.id = item.AppendKeyOf(x.begin(table), it, key)
 	n, ok = x.numbers[string(x.id)]
 	return n, ok
 }
 
-// readItems is the items of loads, each once. A missing one is the zero Item.
+// readItems is the items of keys, each once. A missing one is the zero Item.
 type readItems struct {
 	items []wire.Item
-	at    []int // of each load the index of its item
+	at    []int // of each key the index of its item
 }
 
-// of returns the item of load i.
+// of returns the item of key i.
 func (r readItems) of(i int) wire.Item { return r.items[r.at[i]] }
 
-// readAll reads the items of loads, each once. The caller releases them.
-func readAll(ctx context.Context, r *exec.Runner, loads []loading) (readItems, error) {
-	got := readItems{items: make([]wire.Item, 0, len(loads)), at: make([]int, len(loads))}
-	known, keys := newIdentities(len(loads)), make([]exec.Key, 0, len(loads))
+// readAll reads the items with n keys, each once; strong says which are read consistently. The caller releases them.
+func readAll(ctx context.Context, r *exec.Runner, n int, wanted func(int) (key exec.Wanted, strong bool)) (readItems, error) {
+	got := readItems{items: make([]wire.Item, 0, n), at: make([]int, n)}
+	known, keys := newIdentities(n), make([]exec.Wanted, 0, n)
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		keys = keys[:0]
-		for i := range loads {
-			if l := &loads[i]; l.spec.Strong == strong {
-				at, first := known.number(l.key.Table, l.key.Key)
+		for i := range n {
+			if key, its := wanted(i); its == strong {
+				at, first := known.number(key.Table, key.Key)
 				if first {
-					got.items, keys = append(got.items, wire.Item{}), append(keys, l.key)
+					got.items, keys = append(got.items, wire.Item{}), append(keys, key)
 				}
 				got.at[i] = at
 			}
@@ -162,20 +177,21 @@ func readAll(ctx context.Context, r *exec.Runner, loads []loading) (readItems, e
 // getMany reads the items with n keys. fresh returns a pointer to a new value; found gets it, decoded, for each of its
 // keys.
 func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Read, fresh func() any, found func(int, any)) error {
-	loads := make([]loading, n)
-	for i := range loads {
-		if loads[i] = newLoading(c, key(i), opt.Get{Read: spec}); loads[i].err != nil {
-			return c.MeasureItem(ctx, "GetMany", loads[i].key.Key, func(context.Context) error { return loads[i].err })
-		}
+	keys, parts, err := manyKeys(c, n, key, spec)
+	if err != nil {
+		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
 	return c.MeasureBatch(ctx, "GetMany", n, func(ctx context.Context) error {
-		got, err := readAll(pace.With(ctx, spec.Budget), c.Runner, loads)
+		got, err := readAll(pace.With(ctx, spec.Budget), c.Runner, n, func(i int) (exec.Wanted, bool) { return exec.Wanted{Table: c.Table, Key: keys[i]}, spec.Strong })
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(got.items)
-		decoded := make([]any, len(got.items))
-		for i, l := range loads {
+		l, decoded := loading{c: c, spec: opt.Get{Read: spec}}, make([]any, len(got.items))
+		for i := range n {
+			if parts != nil {
+				l.parts = parts[i]
+			}
 			it, err := l.fits(got.of(i))
 			if err != nil {
 				return err
@@ -195,6 +211,24 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 		}
 		return nil
 	})
+}
+
+// manyKeys composes n keys. parts are those of each, if the case of stored keys has to be compared with them.
+func manyKeys(c *core.Core, n int, key func(int) reflect.Value, spec opt.Read) (keys []item.Primary, parts []item.Item, err error) {
+	if err := readable(c, spec); n > 0 && err != nil {
+		return nil, nil, err
+	}
+	keys = make([]item.Primary, n)
+	for i, binder := 0, bind.NewKeys(c.Schema); i < n; i++ {
+		var of item.Item
+		if keys[i], of, err = binder.Key(key(i)); err != nil {
+			return nil, nil, err
+		}
+		if c.Schema.FoldedParts() != nil {
+			parts = append(parts, maps.Clone(of))
+		}
+	}
+	return keys, parts, nil
 }
 
 // GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
@@ -239,15 +273,16 @@ func paced(ctx context.Context, loads []loading) context.Context {
 }
 
 func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
-	for i, l := range loads {
-		if l.err != nil {
-			return nil, loadFailed(i, l, l.err)
+	for i := range loads {
+		if l := &loads[i]; l.err != nil {
+			return nil, loadFailed(i, *l, l.err)
 		}
+		loads[i].wanted = exec.Wanted{Table: loads[i].key.Table, Key: wire.KeyOf(loads[i].key.Key)}
 	}
 	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
 		ctx = db.runner.Direct(ctx)
 	}
-	got, err := readAll(paced(ctx, loads), db.runner, loads)
+	got, err := readAll(paced(ctx, loads), db.runner, len(loads), func(i int) (exec.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}

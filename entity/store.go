@@ -34,6 +34,8 @@ type Store[T any] struct{ handle }
 func sameOptions(c *core.Core, spec opt.Store) error {
 	had := c.Schema.Options
 	switch {
+	case spec.Upgrades != nil && c.Schema.Upgrades == nil:
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists without upgrades"}
 	case spec.NoExpiry && !had.NoExpiry, spec.After != nil && (had.After == nil || *had.After != *spec.After):
 		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
@@ -95,6 +97,9 @@ func (db *DB) declareOwn(t reflect.Type, spec opt.Store, open func(*core.Core) c
 		return nil, wrongHandle(s, spec.Handle)
 	}
 	if err := db.regional(s, spec); err != nil {
+		return nil, err
+	}
+	if err := setUpgrades(s, spec.Upgrades); err != nil {
 		return nil, err
 	}
 	table, err := db.register(s)
@@ -248,10 +253,18 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
 func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, err error) {
-	if err := spec.Err(); err != nil {
-		return nil, nil, &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	if err := readable(c, spec); err != nil {
+		return nil, nil, err
 	}
 	return bind.Key(c.Schema, v)
+}
+
+// readable returns the mistake in the options of a read.
+func readable(c *core.Core, spec opt.Read) error {
+	if err := spec.Err(); err != nil {
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	}
+	return nil
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.

@@ -45,6 +45,18 @@ type ScanProgress struct {
 	ReadUnits    float64 // read capacity units consumed
 }
 
+// RewriteProgress is the progress of a rewrite, of all its runs.
+type RewriteProgress struct {
+	Evaluated    int     // items read and charged, of any entity
+	Items        int     // of them items of the entity
+	Rewritten    int     // items written, or with a dry run to be written
+	Skipped      int     // items that cannot be rewritten
+	Segments     int     // parts of the table
+	SegmentsDone int     // parts rewritten to their end
+	ReadUnits    float64 // read capacity units consumed
+	WriteUnits   float64 // write capacity units consumed
+}
+
 // IndexProgress is the progress of a global index that is added to a table. The numbers of items are estimates of DynamoDB,
 // which it renews about every six hours.
 type IndexProgress struct {

@@ -179,6 +179,20 @@ func (e *DecodeError) Error() string {
 	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
 }
 
+// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded.
+type UpgradeError struct {
+	Entity string // entity name
+	From   int    // payload version
+	Err    error  // of the function, or why there is no step
+}
+
+func (e *UpgradeError) Error() string {
+	return fmt.Sprintf("the stored %s of payload version %d cannot be upgraded: %v", e.Entity, e.From, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *UpgradeError) Unwrap() error { return e.Err }
+
 // CursorReason says why a cursor cannot be used.
 type CursorReason string
 

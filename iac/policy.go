@@ -14,12 +14,13 @@ type Family int
 
 // The families of verbs.
 const (
-	Read     Family = iota // Get, GetMany, BatchGet, TransactGet, queries and scans, histories, views
-	Write                  // writes of one item and batches, with the reads that they are planned from
-	Transact               // writes that are transactions: Transact, appends, history, soft delete, unique values; Idempotent
-	Stream                 // reading the streams of tables that have one
-	Check                  // DB.Verify, and the reason of ErrNoIndex
-	Create                 // DB.CreateTables
+	Read       Family = iota // Get, GetMany, BatchGet, TransactGet, queries and scans, histories, views
+	Write                    // writes of one item and batches, with the reads that they are planned from
+	Transact                 // writes that are transactions: Transact, appends, history, soft delete, unique values; Idempotent
+	Stream                   // reading the streams of tables that have one
+	Check                    // DB.Verify, and the reason of ErrNoIndex
+	Create                   // DB.CreateTables
+	AddIndexes               // DB.CreateTables with entity.AddIndexes
 )
 
 // actions are those of each family on the items of a table.
@@ -54,7 +55,7 @@ func Allow(families ...Family) PolicyOption {
 	return policyOption(func(p *policy) {
 		p.families = map[Family]bool{}
 		for _, f := range families {
-			if p.families[f] = true; f < Read || f > Create {
+			if p.families[f] = true; f < Read || f > AddIndexes {
 				p.errs = append(p.errs, fmt.Errorf("there is no family %d", f))
 			}
 		}
@@ -252,13 +253,17 @@ func (p *policy) statements(spec entity.Spec) (all []statement) {
 	if p.families[Stream] {
 		add("Streams", []string{"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}, streams, nil)
 	}
-	if p.families[Check] || p.families[Create] {
+	creates := p.families[Create] || p.families[AddIndexes]
+	if p.families[Check] || creates {
 		add("Tables", []string{"DescribeTable", "DescribeTimeToLive"}, every, nil)
 		add("Backups", []string{"DescribeContinuousBackups"}, recovering, nil)
 	}
-	if p.families[Create] {
+	if creates {
 		add("CreateTables", []string{"CreateTable", "UpdateTimeToLive"}, every, nil)
 		add("EnableBackups", []string{"UpdateContinuousBackups"}, recovering, nil)
+	}
+	if p.families[AddIndexes] {
+		add("AddIndexes", []string{"UpdateTable"}, every, nil)
 	}
 	return all
 }

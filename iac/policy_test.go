@@ -109,6 +109,7 @@ func TestPolicy_AllowsWhatTheFamiliesNeedAndNothingElse(t *testing.T) {
 		{[]iac.PolicyOption{iac.Allow(iac.Transact)}, "ConditionCheckItem DeleteItem GetItem PutItem Query UpdateItem", ""},
 		{[]iac.PolicyOption{iac.Allow(iac.Check)}, "DescribeTable DescribeTimeToLive", ""},
 		{[]iac.PolicyOption{iac.Allow(iac.Create)}, "CreateTable DescribeTable DescribeTimeToLive UpdateTimeToLive", ""},
+		{[]iac.PolicyOption{iac.Allow(iac.AddIndexes)}, "CreateTable DescribeTable DescribeTimeToLive UpdateTable UpdateTimeToLive", ""},
 		{[]iac.PolicyOption{iac.LeadingKeys("", "", "a*")}, "BatchGetItem BatchWriteItem ConditionCheckItem DeleteItem GetItem PutItem Query UpdateItem", ""},
 		{[]iac.PolicyOption{iac.LeadingKeys("", "gsi1", "a*")}, "BatchGetItem BatchWriteItem ConditionCheckItem DeleteItem GetItem PutItem Query Scan UpdateItem", "Query"},
 	} {

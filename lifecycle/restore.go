@@ -114,6 +114,9 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	if err == nil && copied == nil {
 		copied, err = r.search(ctx, reader, in)
 	}
+	if err == nil {
+		copied, err = layout.Upgraded(s, copied)
+	}
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 			}
 		}
 	}
-	return len(keys) == n && (!s.Templated || keySegments(s, keys) != nil)
+	return len(keys) == n && (!s.Templated || layout.UnderPrefix(s, keys))
 }
 
 // hasKeyType reports whether av has the type of key h.
@@ -154,31 +154,15 @@ func belongsTo(s *schema.Schema, image item.Item) bool {
 	return layout.OwnItems(s).Holds(image)
 }
 
-// keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
-// related item. It returns nil for a key of another entity, constraint or namespace.
-func keySegments(s *schema.Schema, keys item.Item) []string {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	av, _ := keys[h.Attr].(*types.AttributeValueMemberS)
-	if av == nil {
-		return nil
-	}
-	rest, ok := strings.CutPrefix(av.Value, h.Template.Prefix)
-	if !ok || rest != "" && rest[0] != '#' {
-		return nil
-	}
-	return strings.Split(rest, "#")
-}
-
 // classifyByKey classifies a record without images, by its key, if that is enough.
 func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
 	s := c.Schema
 	x, ok := meaning{}, true
 	switch {
 	case s.HasMetadata:
-		x.part, ok = partByKey(s, r.Keys)
+		var kind string
+		kind, ok = layout.KindByKey(s, r.Keys)
+		x.part = itemPart(kind)
 	case s.Templated || s.Discriminator != nil || !aloneInTable(c):
 		return meaning{}, false, missingImage(s, r, "NewImage or OldImage")
 	}
@@ -188,27 +172,6 @@ func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
 	var err error
 	x.kind, err = kindOf(s, r, r.Operation, x)
 	return x, err == nil, err
-}
-
-// partByKey returns which item a key belongs to. Escaped values contain no separator.
-func partByKey(s *schema.Schema, keys item.Item) (itemPart, bool) {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	n := len(h.Template.Segments)
-	segments := keySegments(s, keys)[1:]
-	switch len(segments) {
-	case n:
-		return currentItem, true
-	case n + 2:
-		for _, x := range layout.RelatedKinds {
-			if "#"+segments[n]+"#" == x.Infix {
-				return itemPart(x.Kind), s.SK != nil
-			}
-		}
-	}
-	return "", false
 }
 
 // aloneInTable reports that nothing declared on the table of c leaves other items there.

@@ -195,7 +195,7 @@ func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 	x.Payload = payload
 	if r.before != nil {
 		before := *r
-		before.payloadVersion = storedVersion(r.before)
+		before.payloadVersion = layout.PayloadOf(r.before)
 		if x.before, stage, err = o.decode(o, &before, r.before); err != nil {
 			return nil, o.eventError(r, stage, err)
 		}
@@ -275,19 +275,6 @@ func (o *origin) upgradeProblems() (problems []string) {
 		}
 	}
 	return problems
-}
-
-// storedVersion returns the payload version of an item; absent means 1.
-func storedVersion(it item.Item) int {
-	n, ok := it[schema.PayloadAttr].(*types.AttributeValueMemberN)
-	if !ok {
-		return 1
-	}
-	v, err := strconv.Atoi(n.Value)
-	if err != nil {
-		return 0 // no source reads version 0
-	}
-	return v
 }
 
 // decodeStored decodes the payload of an item in the version in which it was stored, and upgrades it to the current

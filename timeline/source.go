@@ -209,7 +209,7 @@ type itemEvents struct {
 }
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
-	r := &record{name: e.name, key: layout.KeyID(layout.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: storedVersion(it)}
+	r := &record{name: e.name, key: layout.KeyID(layout.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: layout.PayloadOf(it)}
 	at, err := e.clock.Format.FromValue(it[e.clock.Name])
 	if err == nil && e.acceptedAt != nil {
 		r.acceptedAt, err = e.acceptedAt(it)

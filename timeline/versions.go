@@ -165,7 +165,7 @@ func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error)
 		return nil
 	}
 	r := &record{
-		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: storedVersion(it), item: it, before: l.before,
+		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: layout.PayloadOf(it), item: it, before: l.before,
 		name: l.o.eventName(l.change(l.before, it)),
 	}
 	if l.before != nil && layout.StoredVersion(s, l.before) > n {

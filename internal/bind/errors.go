@@ -46,6 +46,9 @@ const (
 	CodeHydrate            = "EDD-9165" // whole items of a query that has no entries of an index to read them by
 	CodeTransaction        = "EDD-9167" // a transaction on tables that have none
 	CodePartitions         = "EDD-9166" // no partitions, too many, or one twice in a query of several
+	CodeRewriteHistory     = "EDD-9170" // a rewrite without new versions of an entity whose history has no times
+	CodeCheckpoint         = "EDD-9171" // a checkpoint of a rewrite that the table cannot hold, or without a name
+	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read
 	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
 	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token

@@ -1,7 +1,9 @@
 package bind
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -60,12 +62,11 @@ func keyBytes(av types.AttributeValue) int {
 
 func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
 
-// primaryOf composes the primary key from its parts. A key without a template is its parts.
-func primaryOf(s *schema.Schema, parts item.Item) (item.Item, error) {
-	primary := parts
-	if s.PK.Native == nil || s.SK != nil && s.SK.Native == nil {
-		primary = make(item.Item, 2)
-	}
+// native reports whether the primary key is attributes, without a template.
+func native(s *schema.Schema) bool { return s.PK.Native != nil && (s.SK == nil || s.SK.Native != nil) }
+
+// primaryOf composes the primary key from its parts in the given map. A key without a template is its parts.
+func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 	for i, k := range []*schema.KeyDef{s.PK, s.SK} {
 		if k == nil {
 			continue
@@ -73,16 +74,16 @@ func primaryOf(s *schema.Schema, parts item.Item) (item.Item, error) {
 		if k.Native != nil {
 			a := k.Native[0]
 			if item.Absent(parts[a.Name]) {
-				return nil, Invalid(s, CodeKeyPart, a, "the key part is missing")
+				return Invalid(s, CodeKeyPart, a, "the key part is missing")
 			}
 			primary[a.Name] = parts[a.Name]
 		} else {
 			text, missing, err := k.Template.Compose(parts)
 			if err != nil {
-				return nil, KeyError(s, err)
+				return KeyError(s, err)
 			}
 			if len(missing) > 0 || text == "" {
-				return nil, Invalid(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
+				return Invalid(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
 			}
 			primary[k.Attr] = item.S(text)
 		}
@@ -91,10 +92,10 @@ func primaryOf(s *schema.Schema, parts item.Item) (item.Item, error) {
 			limit = layout.MaxSortKey - s.RelatedSuffix
 		}
 		if n := keyBytes(primary[k.Attribute()]); n > limit {
-			return nil, TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
+			return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
 		}
 	}
-	return primary, nil
+	return nil
 }
 
 // nativeKeys reports whether the primary key consists of attributes of the model that are stored as given.
@@ -119,8 +120,7 @@ func checkKeys(s *schema.Schema, it item.Item) error {
 			}
 		}
 	}
-	_, err := primaryOf(s, it)
-	return err
+	return primaryOf(s, it, it)
 }
 
 // Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored. It can
@@ -136,6 +136,18 @@ func keyOf(s *schema.Schema, encoded func(*schema.Attr) (types.AttributeValue, e
 		return nil, nil, s.Unopened
 	}
 	parts = make(item.Item, 2)
+	primary = parts
+	if !native(s) {
+		primary = make(item.Item, 2)
+	}
+	if err := composeKey(s, parts, primary, encoded); err != nil {
+		return nil, nil, err
+	}
+	return primary, parts, nil
+}
+
+// composeKey sets parts and primary for a value whose key parts encoded returns.
+func composeKey(s *schema.Schema, parts, primary item.Item, encoded func(*schema.Attr) (types.AttributeValue, error)) error {
 	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
 		if k == nil {
 			continue
@@ -143,16 +155,53 @@ func keyOf(s *schema.Schema, encoded func(*schema.Attr) (types.AttributeValue, e
 		for _, a := range k.Parts {
 			av, err := encoded(a)
 			if err != nil {
-				return nil, nil, err
+				return err
 			}
 			if err := CheckPart(s, a, av); err != nil {
-				return nil, nil, err
+				return err
 			}
 			parts[a.Name] = av
 		}
 	}
-	primary, err = primaryOf(s, parts)
-	return primary, parts, err
+	return primaryOf(s, parts, primary)
+}
+
+// Keys composes many primary keys of an entity.
+type Keys struct {
+	s              *schema.Schema
+	names          *[2]string
+	parts, primary item.Item // of the last key
+}
+
+// NewKeys returns a Keys for s.
+func NewKeys(s *schema.Schema) *Keys {
+	k := &Keys{s: s, names: new([2]string), parts: item.Item{}}
+	if k.primary = k.parts; s.Unopened == nil && !native(s) {
+		k.primary = item.Item{}
+	}
+	return k
+}
+
+// Key is [Key] for v. parts may be changed by the next call.
+func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err error) {
+	if k.s.Unopened != nil {
+		return item.Primary{}, nil, k.s.Unopened
+	}
+	clear(k.parts)
+	clear(k.primary)
+	if err := composeKey(k.s, k.parts, k.primary, func(a *schema.Attr) (types.AttributeValue, error) { return EncodeAttr(k.s, a, v) }); err != nil {
+		return item.Primary{}, nil, err
+	}
+	if k.names[0] == "" {
+		for i, name := range slices.Sorted(maps.Keys(k.primary)) {
+			k.names[i] = name
+		}
+	}
+	primary.Names = k.names
+	for i := range primary.Len() {
+		primary.Values[i] = k.primary[k.names[i]]
+	}
+	return primary, k.parts, nil
 }
 
 // CheckPartitionKey rejects a partition key that is too long for DynamoDB.

@@ -79,7 +79,7 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	path, ok := parsePath(text)
 	if !ok {
 		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
-			text = root + "." + hiddenValue
+			text = root + "." + HiddenValue
 		}
 		return nil, Invalid(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
 	}

@@ -22,13 +22,14 @@ func secret(s *schema.Schema, name string) bool {
 	return a != nil && a.Role.Has(tag.Secret)
 }
 
-const hiddenValue = "<hidden>"
+// HiddenValue is printed instead of a secret.
+const HiddenValue = "<hidden>"
 
 // PathText formats a path for messages. Names inside a secret attribute are hidden, because the keys of a map can be
 // secrets.
 func PathText(s *schema.Schema, path expr.Path) string {
 	if len(path) > 1 && secret(s, path.Root()) {
-		return path.Root() + "." + hiddenValue
+		return path.Root() + "." + HiddenValue
 	}
 	return path.String()
 }
@@ -53,7 +54,7 @@ func hasSecretPart(s *schema.Schema, name string) bool {
 func (p printer) value(about []expr.Path, av types.AttributeValue) string {
 	for _, path := range about {
 		if secret(p.s, path.Root()) || hasSecretPart(p.s, path.Root()) {
-			return hiddenValue
+			return HiddenValue
 		}
 	}
 	return item.ValueText(av)

@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -69,13 +70,29 @@ func (c *Core) Decode(it item.Item, into any) error {
 
 // DecodeBy is [Core.Decode] with the codec of another struct.
 func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
+	if c.upgrades(into) {
+		up, err := layout.Upgraded(c.Schema, it)
+		if err != nil {
+			reflect.ValueOf(into).Elem().SetZero()
+			return err
+		}
+		it = up
+	}
 	return c.decoded(codec.Decode(it, reflect.ValueOf(into)), into)
 }
 
 // ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
 // that value to zero.
 func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
+	if c.upgrades(into) && layout.Outdated(c.Schema, it.Pick(schema.PayloadAttr)) {
+		return c.DecodeBy(codec, it.Map(), into)
+	}
 	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
+}
+
+// upgrades reports whether items are upgraded before they are decoded into the value that into points to.
+func (c *Core) upgrades(into any) bool {
+	return c.Schema.Upgrades != nil && reflect.TypeOf(into) == reflect.PointerTo(c.Schema.Type)
 }
 
 // decoded returns the error of decoding into a value.

@@ -39,6 +39,7 @@ type Operation struct {
 // NewOperation returns a write of c. decode decodes the result into its second argument.
 func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) *Operation {
 	op.KeepCase()
+	op.KeepPayload()
 	return &Operation{c: c, op: op, decode: decode}
 }
 
@@ -102,6 +103,7 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 	o.unprepared = NewUnprepared(value, func(done bind.Completed, err error) *plan.Op {
 		op := bound(done, err)
 		op.KeepCase()
+		op.KeepPayload()
 		return op
 	})
 	return o
@@ -131,7 +133,7 @@ func (o *Operation) give(result plan.Result, into any) error {
 	case result.Item == nil:
 		return nil
 	}
-	return o.c.Decode(result.Item, into)
+	return o.c.decoded(o.c.Schema.Codec.Decode(result.Item, reflect.ValueOf(into)), into) // a write stores today's payload
 }
 
 func (o *Operation) owner() *Core { return o.c }

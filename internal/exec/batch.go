@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -27,9 +28,13 @@ const (
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
 
-// GetMany is FindMany for items as attribute values.
+// GetMany is FindMany for keys and items as attribute values.
 func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
-	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
+	wanted := make([]Wanted, len(keys))
+	for i, k := range keys {
+		wanted[i] = Wanted{k.Table, wire.KeyOf(k.Key)}
+	}
+	return r.findMany(ctx, wanted, consistent, func(answer []tableItems) {
 		for _, t := range answer {
 			for _, it := range t.items {
 				found(t.name, it.Map())
@@ -39,10 +44,16 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 	})
 }
 
+// Wanted is the key of an item to read.
+type Wanted struct {
+	Table string
+	Key   item.Primary
+}
+
 // FindMany reads the items with the given keys and calls found for each, which releases it; absent items are left out. Keys
 // must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
 // unprocessed. It sends up to four at the same time, and calls found for one item at a time, in no order.
-func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it wire.Item)) error {
+func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, found func(table string, it wire.Item)) error {
 	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
 		for _, t := range answer {
 			for _, it := range t.items {
@@ -53,7 +64,7 @@ func (r *Runner) FindMany(ctx context.Context, keys []Key, consistent bool, foun
 }
 
 // findMany is FindMany for the items of each answer together.
-func (r *Runner) findMany(ctx context.Context, keys []Key, consistent bool, found func([]tableItems)) error {
+func (r *Runner) findMany(ctx context.Context, keys []Wanted, consistent bool, found func([]tableItems)) error {
 	var mu sync.Mutex
 	one := func(answer []tableItems) {
 		mu.Lock()
@@ -62,7 +73,7 @@ func (r *Runner) findMany(ctx context.Context, keys []Key, consistent bool, foun
 	}
 	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
 	return ParallelUntilError(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
-		return r.getChunk(ctx, byTable(chunks[i], consistent), consistent, one)
+		return r.getChunk(ctx, r.ask(ctx, chunks[i], consistent), consistent, one)
 	})
 }
 
@@ -75,20 +86,66 @@ func releaseTables(answer []tableItems) {
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
-type asked = map[string]types.KeysAndAttributes
+// asked is the keys of a request by table.
+type asked struct {
+	input map[string]types.KeysAndAttributes
+	keys  map[string][]item.Primary // if they are not in input
+	count int
+}
 
-// byTable groups keys as a request needs them.
-func byTable(keys []Key, consistent bool) asked {
-	wanted := asked{}
+// ask groups keys as a request needs them.
+func (r *Runner) ask(ctx context.Context, keys []Wanted, consistent bool) asked {
+	by := make(map[string][]item.Primary, 1)
 	for _, k := range keys {
-		of, ok := wanted[k.Table]
+		of, ok := by[k.Table]
 		if !ok {
-			of = types.KeysAndAttributes{Keys: make([]item.Item, 0, len(keys)), ConsistentRead: &consistent}
+			of = make([]item.Primary, 0, len(keys))
 		}
-		of.Keys = append(of.Keys, k.Key)
-		wanted[k.Table] = of
+		by[k.Table] = append(of, k.Key)
+	}
+	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: len(keys)}
+	client, _ := r.reader(ctx, consistent)
+	bare := r.bare(client)
+	if !bare {
+		wanted.keys = nil
+	}
+	for table, of := range by {
+		in := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
+		if !bare {
+			in.Keys = make([]item.Item, len(of))
+			for i, k := range of {
+				in.Keys[i] = k.Map()
+			}
+		}
+		wanted.input[table] = in
 	}
 	return wanted
+}
+
+// bare reports whether only the SDK's own code sees the inputs of requests that client sends. Then they can lack what the
+// library writes itself.
+func (r *Runner) bare(client Client) bool {
+	r.looked.Do(func() {
+		sdk, ok := r.Client.(*dynamodb.Client)
+		if !ok || r.SDKCodec {
+			return
+		}
+		if o := sdk.Options(); len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o) {
+			r.isBare = sdk
+		}
+	})
+	sdk, ok := client.(*dynamodb.Client)
+	return ok && sdk == r.isBare && sdk != nil
+}
+
+// hasElements reports whether a field of a struct of lists has an element.
+func hasElements(v reflect.Value) bool {
+	for i := range v.NumField() {
+		if v.Field(i).Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
@@ -98,11 +155,12 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		var out *dynamodb.BatchGetItemOutput
 		var answer []tableItems
 		var bad error
-		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted)), func(ctx context.Context) (err error) {
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context) (err error) {
 			x := exchangeOf(ctx)
-			x.batch(count(wanted))
-			reading := r.reading()
-			out, err = r.reader(ctx, consistent).BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted, ReturnConsumedCapacity: x.capacity()}, reading.options)
+			x.batch(wanted.count)
+			client, reading := r.reader(ctx, consistent)
+			reading.call.Keys = wanted.keys
+			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
 			if err != nil {
 				return err
 			}
@@ -121,23 +179,23 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			return bad
 		}
 		for _, t := range answer {
-			if _, ok := wanted[t.name]; !ok && len(t.items) > 0 {
+			if _, ok := wanted.input[t.name]; !ok && len(t.items) > 0 {
 				releaseTables(answer)
 				return errOtherTable
 			}
 		}
 		found(answer)
-		rest, left := asked{}, 0
+		rest := asked{input: map[string]types.KeysAndAttributes{}}
 		for table, keys := range out.UnprocessedKeys {
 			if n := len(keys.Keys); n > 0 {
-				rest[table] = types.KeysAndAttributes{Keys: keys.Keys, ConsistentRead: &consistent}
-				left += n
+				rest.input[table] = types.KeysAndAttributes{Keys: keys.Keys, ConsistentRead: &consistent}
+				rest.count += n
 			}
 		}
-		if left == 0 {
+		if rest.count == 0 {
 			return nil
 		}
-		err = r.rest(ctx, &idle, left < count(wanted), &UnprocessedError{Count: left})
+		err = r.rest(ctx, &idle, rest.count < wanted.count, &UnprocessedError{Count: rest.count})
 		if err != nil {
 			return err
 		}
@@ -181,13 +239,6 @@ func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems, er
 	}
 	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
 	return all, nil
-}
-
-func count(wanted asked) (n int) {
-	for _, keys := range wanted {
-		n += len(keys.Keys)
-	}
-	return n
 }
 
 // mostWrites is the most writes that BatchWriteItem takes; writesAtOnce is how many batches are sent concurrently.

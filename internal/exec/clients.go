@@ -3,6 +3,8 @@ package exec
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
@@ -18,12 +20,17 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 	return context.WithValue(ctx, directKey{}, true)
 }
 
-// reader returns the client of a read.
-func (r *Runner) reader(ctx context.Context, consistent bool) Client {
+// reader returns the client of a read, and the reading of its answer. The SDK reads the answers of a ReadClient that is not the
+// SDK's own: a cache keeps outputs, and needs their items.
+func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *reading) {
+	reading := r.reading()
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client
+		return r.Client, reading
 	}
-	return r.ReadClient
+	if _, own := r.ReadClient.(*dynamodb.Client); !own {
+		reading.sdk = true
+	}
+	return r.ReadClient, reading
 }
 
 // transactions returns an error if the tables have none.

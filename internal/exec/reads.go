@@ -75,8 +75,8 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 		x := exchangeOf(ctx)
 		x.get(consistent)
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
-		reading := r.reading()
-		out, err := r.reader(ctx, consistent).GetItem(ctx, in, reading.options)
+		client, reading := r.reader(ctx, consistent)
+		out, err := client.GetItem(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -108,8 +108,8 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 		if in.ReturnConsumedCapacity == "" { // not written again: the client may still be sending an earlier attempt
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := r.reading()
-		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Query(ctx, in, reading.options)
+		client, reading := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead)
+		out, err := client.Query(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}
@@ -141,8 +141,8 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 		if in.ReturnConsumedCapacity == "" {
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := r.reading()
-		out, err := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead).Scan(ctx, in, reading.options)
+		client, reading := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead)
+		out, err := client.Scan(ctx, in, reading.options)
 		if err != nil {
 			return err
 		}

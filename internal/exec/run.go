@@ -184,6 +184,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		return plan.Step{}, ErrNoClient
 	}
 	var err error
+	if in.Outdated() {
+		if err := r.upgrade(ctx, op); err != nil {
+			return plan.Step{}, err
+		}
+	}
 	switch {
 	case op.Read && first && op.Given != nil:
 		if in.Image = op.Given; op.SoftDeletes {
@@ -214,6 +219,11 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			}
 		}
 	}
+	if op.Verb != plan.Rewrite {
+		if in.Image, err = layout.Upgraded(op.Schema, in.Image); err != nil {
+			return plan.Step{}, err
+		}
+	}
 	if op.Prepare != nil {
 		prepared := in
 		if err := op.Prepare(ctx, r, &prepared); err != nil {
@@ -222,6 +232,16 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		in = prepared
 	}
 	return op.Plan(in)
+}
+
+// upgrade stores the item of op in today's payload version.
+func (r *Runner) upgrade(ctx context.Context, op *plan.Op) error {
+	image, err := r.Get(ctx, op.Table, op.Key, true)
+	if err != nil || image == nil || !layout.Outdated(op.Schema, image) {
+		return err
+	}
+	_, err = r.Run(ctx, plan.NewUpgrade(op.Schema, op.Table, image))
+	return err
 }
 
 // explain adds to the error of an item that was not found whether it has been deleted.

@@ -4,10 +4,12 @@ package exec
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -52,7 +54,9 @@ type Runner struct {
 	RequestTimeout time.Duration             // how long one request may take; 0 is unlimited
 
 	endpoints endpoints
-	shows     atomic.Bool // a refusal had the item that caused it, so the client does not hide items
+	looked    sync.Once
+	isBare    *dynamodb.Client // Client, if bare is true of it
+	shows     atomic.Bool      // a refusal had the item that caused it, so the client does not hide items
 }
 
 // CheckContext rejects a nil context.

@@ -26,6 +26,7 @@ type meter struct {
 	mu     sync.Mutex
 	report Report
 	tables []string // of the requests, each once
+	outer  *meter   // of the call that this is a part of; nil if that is not measured
 }
 
 type meterKey struct{}
@@ -37,6 +38,9 @@ func meterOf(ctx context.Context) *meter {
 
 // add adds a request.
 func (m *meter) add(a *entitytype.Attempt) {
+	if m.outer != nil {
+		m.outer.add(a)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := &m.report
@@ -137,6 +141,13 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	}()
 	err = f(context.WithValue(ctx, meterKey{}, m))
 	return err
+}
+
+// Metered runs f as a part of a call, whether or not that is measured, and returns what its requests cost.
+func Metered(ctx context.Context, f func(context.Context) error) (Report, error) {
+	m, begun := &meter{outer: meterOf(ctx)}, time.Now()
+	err := f(context.WithValue(ctx, meterKey{}, m))
+	return m.end(begun, err), err
 }
 
 // exchange is one request while it is sent. It exists only for requests that are measured or paced. All methods can be called on

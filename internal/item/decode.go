@@ -72,7 +72,7 @@ type structLayout struct {
 	of     []int // of each part its field
 }
 
-// Find returns the index of the field for an attribute, -1 if there is none.
+// Find returns the index of the field for an attribute, or -1.
 func (l *structLayout) Find(name []byte) int {
 	if i, ok := l.byName[string(name)]; ok {
 		return i

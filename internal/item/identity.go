@@ -6,26 +6,40 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// AppendKey appends a text of the attributes with the given names, a primary key. It is equal for equal keys only; numbers
-// are equal by value.
-func AppendKey(dst []byte, it wire.Item, names []string) []byte {
-	for _, name := range names {
-		v := it.Value(name)
-		dst = append(dst, byte(v.Kind()))
-		at := len(dst)
-		dst = append(dst, 0, 0, 0, 0)
-		switch v.Kind() {
-		case wire.S:
-			dst = v.AppendText(dst)
-		case wire.N:
-			dst = appendNumber(dst, v)
-		case wire.B:
-			dst = append(dst, v.Binary()...)
-		default:
-			dst = append(dst, ValueText(v.Attribute())...)
-		}
-		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+// Primary is a primary key without a map.
+type Primary = wire.Key
+
+// AppendKey appends a text of a key. It is equal for equal keys of the same names only; numbers are equal by value.
+func AppendKey(dst []byte, k Primary) []byte {
+	for i := range k.Len() {
+		dst = appendPart(dst, wire.ValueOf(k.Values[i]))
 	}
+	return dst
+}
+
+// AppendKeyOf is AppendKey for the primary key of an item, which has the names of k.
+func AppendKeyOf(dst []byte, it wire.Item, k Primary) []byte {
+	for i := range k.Len() {
+		dst = appendPart(dst, it.Value(k.Names[i]))
+	}
+	return dst
+}
+
+func appendPart(dst []byte, v wire.Value) []byte {
+	dst = append(dst, byte(v.Kind()))
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	switch v.Kind() {
+	case wire.S:
+		dst = v.AppendText(dst)
+	case wire.N:
+		dst = appendNumber(dst, v)
+	case wire.B:
+		dst = append(dst, v.Binary()...)
+	default:
+		dst = append(dst, ValueText(v.Attribute())...)
+	}
+	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return dst
 }
 

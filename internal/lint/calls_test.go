@@ -15,9 +15,11 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // The types of the examples in docs/validation.md.
@@ -74,6 +76,18 @@ type host struct {
 	_    entity.Key `name:"Host" pk:"$#{id}" sk:"$"`
 	ID   string     `dynamodbav:"id"`
 	Addr netip.Addr `dynamodbav:"addr"`
+}
+
+type novel struct {
+	_  entity.Key `name:"Novel" pk:"$#{id}" sk:"$" payload:"3"`
+	ID string     `dynamodbav:"id"`
+}
+
+type ledger struct {
+	_       entity.Key       `name:"Ledger" pk:"$#{id}" sk:"$"`
+	_       versioned.Retain ``
+	ID      string           `dynamodbav:"id"`
+	Version int              `dynamodbav:"version" entity:"version"`
 }
 
 type parcel struct {
@@ -148,6 +162,20 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9107": func(_ *testing.T, c calls) error {
 		e := entity.Fields[employee]()
 		return c.update(entity.Set(&e.Address, address{City: "Bern"}), entity.Remove(&e.Address.City))
+	},
+	"EDD-9170": func(t *testing.T, c calls) error {
+		ledgers, err := entity.New[ledger](c.db)
+		require.NoError(t, err)
+		_, err = migrate.Rewrite(c.ctx, ledgers)
+		return err
+	},
+	"EDD-9172": func(_ *testing.T, c calls) error {
+		_, err := entity.New[novel](c.db, entity.Upgrade(1, func(n novel) (novel, error) { return n, nil }))
+		return err
+	},
+	"EDD-9171": func(_ *testing.T, c calls) error {
+		_, err := migrate.Rewrite(c.ctx, c.models, migrate.Checkpoint("fill"))
+		return err
 	},
 	"EDD-9108": func(_ *testing.T, c calls) error {
 		return collect(c, c.employees.Query(employee{EmployeeID: "e-1"}, entity.Limit(0)))

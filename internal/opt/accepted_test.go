@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -28,6 +29,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
 		{"Put", is[entity.WriteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
 		{"New", is[entity.StoreOption]}, {"CreateTables", is[entity.TablesOption]},
+		{"Rewrite", is[migrate.Option]},
 	}
 	text := &entity.Fields[note]().Text
 	for _, c := range []struct {
@@ -35,6 +37,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		option any
 		want   string
 	}{
+		{"DryRun", migrate.DryRun(), "Rewrite"}, {"Upgrade", entity.Upgrade(1, func(n note) (note, error) { return n, nil }), "New"},
 		{"Consistent", entity.Consistent(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"IncludeExpired", entity.IncludeExpired(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"KeepImage", entity.KeepImage(new(entity.Image)), "Get"},
@@ -45,7 +48,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Hydrate", entity.Hydrate(), "Query Scan"},
 		{"Desc", entity.Desc(), "Query History.List"},
 		{"a condition", entity.Eq(text, ""), "Query History.List"},
-		{"Segments", entity.Segments(2), "Scan Verify"},
+		{"Segments", entity.Segments(2), "Scan Verify Rewrite"},
 		{"Segment", entity.Segment(0, 2), "Scan"},
 		{"OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"},
 		{"WithCurrent", versioned.WithCurrent(), "History.List"},
@@ -57,7 +60,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Returning", entity.Returning(new(note)), "Put Update"},
 		{"Set", entity.Set(text, ""), "Update"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
-		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge"},
+		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge Rewrite"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
 		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
 		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},

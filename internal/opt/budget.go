@@ -53,3 +53,4 @@ func (b *UnitBudget) list(s *List)       { b.set(&s.Budget, s) }
 func (b *UnitBudget) verify(s *Verify)   { b.set(&s.Budget, s) }
 func (b *UnitBudget) batch(s *Batch)     { b.set(&s.Budget, s) }
 func (b *UnitBudget) purge(s *Purge)     { b.set(&s.Budget, s) }
+func (b *UnitBudget) rewrite(s *Rewrite) { b.set(&s.Budget, s) }

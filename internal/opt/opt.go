@@ -6,6 +6,7 @@ package opt
 
 import (
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -138,6 +139,18 @@ type (
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
 		Budget   *pace.Budget
 	}
+	// Rewrite is for the rewrite of all items of an entity.
+	Rewrite struct {
+		Mistakes
+		Parallel
+		Budget     *pace.Budget
+		Dry        bool // read only
+		NewVersion bool // as an update, with a version and a time
+		Strict     bool // end at the first item that cannot be rewritten
+		Checkpoint *string
+		Restart    bool // begin again, whatever the checkpoint says
+		Progress   func(RewriteProgress)
+	}
 	// Tables is for the creation of tables.
 	Tables struct {
 		Mistakes
@@ -153,6 +166,7 @@ type Store struct {
 	After    *time.Duration // how long items live, for a declared time to live
 	NoExpiry bool           // items do not expire, although a time to live is declared
 	Handle   string         // the constructor that runs, "" for entity.New
+	Upgrades []Upgrade      // from earlier payload versions, in order
 
 	// Of this module only.
 	Table   string // logical table, instead of the declared one
@@ -176,6 +190,7 @@ type (
 	UpdateOption  interface{ update(*Update) }
 	BatchOption   interface{ batch(*Batch) }
 	PurgeOption   interface{ purge(*Purge) }
+	RewriteOption interface{ rewrite(*Rewrite) }
 	StoreOption   interface{ store(*Store) }
 	TablesOption  interface{ tables(*Tables) }
 )
@@ -198,6 +213,7 @@ type (
 	ForUpdate   struct{ Do func(*Update) }
 	ForBatch    struct{ Do func(*Batch) }
 	ForPurge    struct{ Do func(*Purge) }
+	ForRewrite  struct{ Do func(*Rewrite) }
 	ForStore    struct{ Do func(*Store) }
 	ForTables   struct{ Do func(*Tables) }
 )
@@ -229,6 +245,8 @@ func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }
 func (o ForParallel) scan(s *Scan)     { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) verify(s *Verify) { apply(o.Do, &s.Parallel, s) }
 
+func (o ForParallel) rewrite(s *Rewrite) { apply(o.Do, &s.Parallel, s) }
+
 func (o ForScan) scan(s *Scan) { apply(o.Do, s, s) }
 
 func (o ForList) list(s *List) { apply(o.Do, s, s) }
@@ -256,6 +274,8 @@ func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
 func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
 func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
+
+func (o ForRewrite) rewrite(s *Rewrite) { apply(o.Do, s, s) }
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
 
@@ -383,6 +403,12 @@ func Purges[O any](opts []O) (s Purge) {
 	return s
 }
 
+// Rewrites collects the options of a rewrite.
+func Rewrites[O any](opts []O) (s Rewrite) {
+	collect(opts, func(o RewriteOption) { o.rewrite(&s) }, &s)
+	return s
+}
+
 // ForCreation collects the options of the creation of tables.
 func ForCreation[O any](opts []O) (s Tables) {
 	collect(opts, func(o TablesOption) { o.tables(&s) }, &s)
@@ -395,6 +421,13 @@ func Stores[O any](opts []O) (s Store) {
 	return s
 }
 
+// Upgrade converts items of one payload version to the next.
+type Upgrade struct {
+	From     int
+	Old, New reflect.Type
+	Apply    func(any) (any, error)
+}
+
 // Image is an item exactly as it was read, with its table; nil if there was none.
 type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
@@ -405,6 +438,9 @@ type ScanProgress = entitytype.ScanProgress
 
 // IndexProgress is the progress of an index that is built.
 type IndexProgress = entitytype.IndexProgress
+
+// RewriteProgress is the progress of a rewrite.
+type RewriteProgress = entitytype.RewriteProgress
 
 // Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.

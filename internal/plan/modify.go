@@ -170,7 +170,11 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
-		it, err := rewrite(s, in, revertChanges(s, in.Image, in.Found.(item.Item)), bind.OnUpdate)
+		past, err := layout.Upgraded(s, in.Found.(item.Item))
+		if err != nil {
+			return Step{}, err
+		}
+		it, err := rewrite(s, in, revertChanges(s, in.Image, past), bind.OnUpdate)
 		if err != nil {
 			return Step{}, err
 		}

@@ -80,14 +80,14 @@ func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetc
 func (p *Plan) whole(ctx context.Context, entries []wire.Item) ([]wire.Item, error) {
 	primary := append(p.Schema.PK.Attributes(), p.Schema.SK.Attributes()...)
 	number, at := make(map[string]int, len(entries)), make([]int, len(entries))
-	var keys []exec.Key
+	var keys []exec.Wanted
 	for i, entry := range entries {
 		key := entry.Pick(primary...)
 		id := layout.KeyID(key)
 		n, known := number[id] // an item that moves in the index can come twice
 		if !known {
 			n = len(keys)
-			number[id], keys = n, append(keys, exec.Key{Table: p.Table, Key: key})
+			number[id], keys = n, append(keys, exec.Wanted{Table: p.Table, Key: wire.KeyOf(key)})
 		}
 		at[i] = n
 	}

@@ -28,7 +28,10 @@ import (
 // A client can be more than the SDK's: it may send the request several times, even concurrently or to several tables, and
 // return any of the outputs. So the items of each answer are kept with its output.
 type Call struct {
-	mu     sync.Mutex // guards all fields
+	// Keys, if it is set, has the keys of a BatchGetItem by table. Its input has the tables, with empty lists of keys.
+	Keys map[string][]Key
+
+	mu     sync.Mutex // guards the fields below
 	own    protocol
 	first  answer
 	others []answer

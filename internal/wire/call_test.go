@@ -36,7 +36,7 @@ type operation struct {
 	body   func(w wiretest.Writer, items []wiretest.Item) []byte
 }
 
-func maps(items []Item) []wiretest.Item {
+func mapsOf(items []Item) []wiretest.Item {
 	out := make([]wiretest.Item, len(items))
 	for i, it := range items {
 		out[i] = it.Map()
@@ -63,13 +63,13 @@ func around(member string, w wiretest.Writer, items []byte) []byte {
 var operations = []operation{
 	{"Query", smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput),
 		func() smithy.Deserializable { return &dynamodb.QueryOutput{} },
-		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.QueryOutput).Items = maps(p.Items()) },
+		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.QueryOutput).Items = mapsOf(p.Items()) },
 		func(w wiretest.Writer, items []wiretest.Item) []byte {
 			return around("Items", w, w.AppendItems(nil, items))
 		}},
 	{"Scan", smithy.NewOperationSchema(schemas.Scan, schemas.ScanInput, schemas.ScanOutput),
 		func() smithy.Deserializable { return &dynamodb.ScanOutput{} },
-		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.ScanOutput).Items = maps(p.Items()) },
+		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.ScanOutput).Items = mapsOf(p.Items()) },
 		func(w wiretest.Writer, items []wiretest.Item) []byte {
 			return around("Items", w, w.AppendItems(nil, items))
 		}},
@@ -106,7 +106,7 @@ var operations = []operation{
 		func(out smithy.Deserializable, p *Page) {
 			all := map[string][]wiretest.Item{}
 			for _, t := range p.Tables() {
-				all[t.Name] = maps(t.Items())
+				all[t.Name] = mapsOf(t.Items())
 			}
 			out.(*dynamodb.BatchGetItemOutput).Responses = all
 		},
@@ -301,7 +301,7 @@ func TestCall_EachOutputHasItsOwnItems(t *testing.T) {
 	second.Items = nil
 	_, err = c.Page(second)
 	assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
-	second.Items = maps(OfAll([]map[string]types.AttributeValue{{"a": &types.AttributeValueMemberS{}}}))
+	second.Items = mapsOf(OfAll([]map[string]types.AttributeValue{{"a": &types.AttributeValueMemberS{}}}))
 	page, err = c.Page(second)
 	assert.NoError(t, err, "it has items")
 	assert.Nil(t, page)

@@ -6,8 +6,8 @@ const maxNames = 128
 // names numbers the names of entries. It is kept for the next answer, because most items have the same attributes in the same
 // order: the parser guesses how an entry begins by the entry before it, and a decoder finds its fields by number.
 type names struct {
-	all     []name             // by number; 0 is no name
-	at      [2 * maxNames]byte // numbers by hash of the name, 0 where there is none; the next place if it is taken
+	all     []name             // by number; the first is no name
+	at      [2 * maxNames]byte // numbers by hash of the name, in the next place if that is taken; 0 in an empty place
 	indexes []Indexes
 }
 
@@ -37,7 +37,7 @@ func hash[T string | []byte](text T) int {
 	return int(mix(n, text[0], text[n/2], text[n-1]) % (2 * maxNames))
 }
 
-// mix returns a hash of what tells most texts apart.
+// mix returns a hash of what differs in most texts.
 func mix(n int, first, middle, last byte) uint32 {
 	return (uint32(n)<<24 | uint32(middle)<<16 | uint32(first)<<8 | uint32(last)) * 0x9e3779b1 >> 16
 }

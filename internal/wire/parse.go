@@ -199,7 +199,7 @@ func (p *parser) kindOf() Kind {
 	return None
 }
 
-// kind reads {"S":" or the begin of another type.
+// kind reads {"S":" or how another type begins.
 func (p *parser) kind(n *node) bool {
 	if !p.take('{') {
 		return false

@@ -22,6 +22,12 @@ func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
 	return requests{sdk}, ok && sdk.ID().Name == "awsJson1_0"
 }
 
+// Ours reports whether the requests of a client with these options are written, and its answers read, by this package.
+func Ours(o *dynamodb.Options) bool {
+	_, ok := requestsOf(o)
+	return ok
+}
+
 // targetHeaders has the header of each operation that is written here.
 var targetHeaders = func() map[string]string {
 	all := map[string]string{}
@@ -57,6 +63,11 @@ func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSche
 	if to == nil {
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
 	}
+	return send(to, req)
+}
+
+// send makes req a request with a payload.
+func send(to *payload, req *smithyhttp.Request) error {
 	address, header := req.URL, req.Header
 	req.URL, req.Header = nil, nil // which SetStream would copy
 	sent, err := req.SetStream(&to.body)

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -293,6 +294,88 @@ func TestCodec_ItemsInCopiesAreNotMissed(t *testing.T) {
 	}
 }
 
+// batches answers the first BatchGetItem with an unprocessed key, and keeps the bodies of requests.
+type batches struct{ sent []string }
+
+func (b *batches) Do(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	b.sent = append(b.sent, string(text))
+	body := `{"Responses":{"app":[` + shipmentJSON(1) + `]},"UnprocessedKeys":{"app":{"Keys":[{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#p-0000"}}]}}}`
+	if len(b.sent) == 2 {
+		body = `{"Responses":{"app":[` + shipmentJSON(0) + `]}}`
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+}
+
+// The requests of a batch are the same for every client, and what looks at inputs finds the keys.
+func TestCodec_KeysOfABatch(t *testing.T) {
+	t.Parallel()
+	var seen int
+	look := func(in any) { seen += len(in.(*dynamodb.BatchGetItemInput).RequestItems["app"].Keys) }
+	for name, c := range map[string]struct {
+		codec  entity.Codec
+		client func(*dynamodb.Options)
+		wrap   bool
+		seen   int
+	}{
+		"the SDK's client": {entity.OwnCodec, func(*dynamodb.Options) {}, false, 0},
+		"the SDK's codec":  {entity.SDKCodec, func(*dynamodb.Options) {}, false, 0},
+		"a middleware": {entity.OwnCodec, func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("look", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					look(in.Parameters)
+					return next.HandleInitialize(ctx, in)
+				}), middleware.After)
+			})
+		}, false, 3},
+		"an interceptor": {entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, 3},
+		"a wrapper":      {entity.OwnCodec, func(*dynamodb.Options) {}, true, 3},
+	} {
+		seen = 0
+		b := &batches{}
+		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: b, Credentials: aws.AnonymousCredentials{}}, c.client)
+		client := entity.Client(sdk)
+		if c.wrap {
+			client = looking{sdk, look}
+		}
+		_, s := shipments(t, client, c.codec)
+		found, err := s.GetMany(t.Context(), []Shipment{{Depot: "north", ID: "p-0001"}, {Depot: "north", ID: "p-0000"}})
+		require.NoError(t, err, name)
+		require.Len(t, found, 2)
+		assert.Equal(t, []string{"p-0001", "p-0000"}, []string{found[0].ID, found[1].ID}, name)
+		require.Len(t, b.sent, 2)
+		key := func(id string) string {
+			return `{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#` + id + `"}}`
+		}
+		for i, keys := range []string{key("p-0001") + "," + key("p-0000"), key("p-0000")} {
+			assert.JSONEq(t, `{"RequestItems":{"app":{"ConsistentRead":false,"Keys":[`+keys+`]}},"ReturnConsumedCapacity":"NONE"}`, b.sent[i], name)
+		}
+		assert.Equal(t, c.seen, seen, name)
+	}
+}
+
+// interceptor looks at inputs.
+type interceptor func(in any)
+
+func (f interceptor) BeforeSerialization(_ context.Context, in *smithyhttp.InterceptorContext) error {
+	f(in.Input)
+	return nil
+}
+
+// looking is a client that looks at inputs.
+type looking struct {
+	entity.Client
+	look func(in any)
+}
+
+func (c looking) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	c.look(in)
+	return c.Client.BatchGetItem(ctx, in, opts...)
+}
+
 // hedging sends each query twice and returns the answer that comes first.
 type hedging struct {
 	entity.Client
@@ -396,6 +479,7 @@ func TestCodec_AnswersThatAreLeftEarly(t *testing.T) {
 		for range whole.All(ctx) {
 			cancel()
 		}
+		cancel()
 	}
 	for _, crates := range kept {
 		for i, c := range crates {

@@ -1,0 +1,57 @@
+package entity
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded: a function of [Upgrade]
+// returned an error, or no step reads the version. It has the Entity, the version From and the error Err. Its fields are
+// shown at [entitytype.UpgradeError].
+type UpgradeError = entitytype.UpgradeError
+
+// Upgrade converts items that were stored with payload version from, as declared by payload:"…" of [Key] at that time. Old
+// is the struct of that version, and New that of version from+1: the Old of the next step, or the store's type if from+1 is
+// the current version. Steps must not skip a version; [New] refuses them with EDD-9172. f must depend only on its argument.
+//
+// Every read returns upgraded items: Get, queries of tables and indexes, scans, batches, transactions, deleted copies and
+// histories, and so do streams. Functions given to Modify, and writes that are planned from the stored item, see the
+// upgraded item and store it. A write that does not read, such as Update, has the condition that the item has today's
+// version: for an item of an earlier one it costs a read and a write more, once, which store the upgraded item without a
+// new version. Filters of queries are evaluated by DynamoDB on what is stored.
+//
+// Parts of the primary key, versions, timestamps and the expiry stay as stored, whatever f returns. A store with upgrades
+// needs a `$` key, and indexes that carry whole items. Events of a series are upgraded by timeline.Upgrade.
+// migrate.Rewrite upgrades all stored items.
+func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
+	return forStore{Do: func(s *opt.Store) {
+		if f == nil {
+			s.Add(errors.New("Upgrade needs a function"))
+			return
+		}
+		s.Upgrades = append(s.Upgrades, opt.Upgrade{
+			From: from, Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New](), Apply: func(old any) (any, error) { return f(old.(Old)) },
+		})
+	}}
+}
+
+// setUpgrades compiles the upgrades of a new store.
+func setUpgrades(s *schema.Schema, upgrades []opt.Upgrade) error {
+	if upgrades == nil {
+		return nil
+	}
+	var steps []schema.Upgrade
+	for _, u := range upgrades {
+		steps = append(steps, schema.Upgrade{From: u.From, Old: u.Old, New: u.New, Apply: u.Apply})
+	}
+	var wrong []error
+	for _, problem := range s.SetUpgrades(steps) {
+		wrong = append(wrong, &InputError{Code: bind.CodeUpgrade, Type: s.Type.String(), Problem: problem})
+	}
+	return errors.Join(wrong...)
+}

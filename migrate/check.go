@@ -1,0 +1,387 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/pace"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Kind is what [Check] has found.
+type Kind string
+
+// The kinds of findings.
+const (
+	Unknown  Kind = "unknown"  // no declaration on the table knows the item
+	Outdated Kind = "outdated" // Rewrite changes the item; it has Reasons
+	Broken   Kind = "broken"   // Rewrite cannot settle the item; it has a Problem
+	Orphaned Kind = "orphaned" // a sentinel, event or snapshot whose item has gone, or no longer has the value
+	Leftover Kind = "leftover" // the item has expired, and DynamoDB has not removed it yet
+)
+
+// Finding is an item that is not as the declarations say.
+type Finding struct {
+	Kind    Kind
+	Entity  string   // its name; "" if it is unknown
+	Key     string   // primary key; of a sentinel that of the item that it names. Secret parts are hidden
+	Reasons []Reason // of an outdated item
+	Problem Problem  // of a broken item
+	Related string   // of an orphaned item: sentinel, event or snapshot
+}
+
+// CheckOption is accepted by [Check]: entity.Segments, entity.Budget.
+type CheckOption interface{ opt.VerifyOption }
+
+// Checked is the result of [Check].
+type Checked struct {
+	Evaluated int          // items read
+	Findings  map[Kind]int // how many of each kind
+	Cost      Cost
+}
+
+// String returns the counts on one line.
+func (c Checked) String() string { return fmt.Sprintf("%d items", c.Evaluated) + counts(c.Findings) }
+
+// Check reads the table of a store and passes f each item that is not as the declarations on that table say: of all
+// entities that are declared on the store's database. Declare all of them before, or their items are unknown. It writes
+// nothing, and holds one page of items of each segment at a time. f is called by one goroutine at a time; its error ends
+// the check.
+//
+// Items that are written meanwhile are not reported for what a write does in two steps: what seems orphaned is read again. A
+// hard delete leaves the snapshots of its item, which are then orphaned without being wrong.
+//
+// It costs a strongly consistent scan of the table, a read for every 100 owners of sentinels and related items and for
+// every 100 unique values, and one to three reads for each that seems orphaned. Errors: *entity.InputError before any
+// request; those of f; those of requests that failed after all attempts.
+func Check(ctx context.Context, store Store, f func(Finding) error, opts ...CheckOption) (Checked, error) {
+	c := core.Of(store)
+	none := Checked{Findings: map[Kind]int{}}
+	if err := c.Err(); err != nil {
+		return none, c.Wrap("Check", "", err)
+	}
+	spec := opt.Verifies(opts)
+	k, err := newCheck(c, f, spec)
+	if err != nil {
+		return none, c.Wrap("Check", "", err)
+	}
+	err = c.Measure(ctx, "Check", "", func(ctx context.Context) error { return k.run(pace.With(ctx, spec.Budget)) })
+	return k.done, err
+}
+
+// check is one run of Check.
+type check struct {
+	c        *core.Core
+	runner   *exec.Runner
+	entities []examiner
+	segments int
+	report   func(Finding) error
+
+	mu   sync.Mutex
+	done Checked
+}
+
+func newCheck(c *core.Core, f func(Finding) error, spec opt.Verify) (*check, error) {
+	n, err := segmentsOf(c.Schema, spec.Segments)
+	switch {
+	case spec.Err() != nil:
+		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", spec.Err())
+	case err != nil:
+		return nil, err
+	case f == nil:
+		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "Check needs a function")
+	}
+	k := &check{c: c, segments: n, report: f, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
+	for _, s := range c.DB.On(c.Table) {
+		k.entities = append(k.entities, examiner{&core.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
+	}
+	return k, nil
+}
+
+func (k *check) run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	exec.Parallel(k.segments, k.segments, func(i int) {
+		for start, more := item.Item(nil), true; more && ctx.Err() == nil; more = start != nil {
+			cost, err := exec.Metered(ctx, func(ctx context.Context) (err error) {
+				start, err = k.page(ctx, i, start)
+				return err
+			})
+			k.mu.Lock()
+			k.done.Cost.add(cost)
+			k.mu.Unlock()
+			if err != nil {
+				stop(err)
+				return
+			}
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// page reads and examines one page of a segment.
+func (k *check) page(ctx context.Context, i int, start item.Item) (last item.Item, err error) {
+	strong, limit, number, of := true, int32(pageItems), int32(i), int32(k.segments)
+	in := &dynamodb.ScanInput{TableName: &k.c.Table, ConsistentRead: &strong, Limit: &limit, ExclusiveStartKey: start}
+	if of > 1 {
+		in.Segment, in.TotalSegments = &number, &of
+	}
+	out, err := k.runner.Scan(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	k.done.Evaluated += int(out.ScannedCount)
+	k.mu.Unlock()
+	return out.LastEvaluatedKey, k.examine(ctx, out.Items)
+}
+
+// found counts and reports a finding.
+func (k *check) found(f Finding) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.done.Findings[f.Kind]++
+	return k.report(f)
+}
+
+// examine examines the items of a page, entity by entity.
+func (k *check) examine(ctx context.Context, items []item.Item) error {
+	now := k.runner.Clock()
+	var unknown []item.Item
+	of := make([][]item.Item, len(k.entities))
+	sentinels := make([][]item.Item, len(k.entities))
+	for _, it := range items {
+		i, role := k.entityOf(it)
+		switch role {
+		case "":
+			unknown = append(unknown, it)
+		case ownRole:
+			of[i] = append(of[i], it)
+		case sentinelRole:
+			sentinels[i] = append(sentinels[i], it)
+		}
+	}
+	for i, e := range k.entities {
+		findings, err := e.findings(ctx, k.runner, of[i])
+		if err != nil {
+			return err
+		}
+		if err := k.settle(ctx, e, findings, sentinels[i], now); err != nil {
+			return err
+		}
+	}
+	for _, it := range unknown {
+		if err := k.found(Finding{Kind: Unknown, Key: k.keyText(it)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Roles of items in a table.
+const (
+	ownRole      = "own"
+	sentinelRole = "sentinel"
+	pointRole    = "checkpoint"
+)
+
+// entityOf returns the index of the entity that an item is of, and its role; "" if there is no such entity.
+func (k *check) entityOf(it item.Item) (i int, role string) {
+	mark := text(it[schema.EntityAttr])
+	for i, e := range k.entities {
+		switch rest, begins := strings.CutPrefix(mark, e.s.Name); {
+		case begins && strings.HasPrefix(rest, "._unique."):
+			return i, sentinelRole
+		case begins && rest == "._rewrite":
+			return i, pointRole
+		case !layout.PerhapsOwn(e.s).Holds(it):
+			continue
+		}
+		if _, ok := e.own(it); ok {
+			return i, ownRole
+		}
+	}
+	return 0, ""
+}
+
+// keyText formats the key of an item that no entity knows, as cautiously as that of any entity of the table.
+func (k *check) keyText(it item.Item) string {
+	shown := ""
+	for _, e := range k.entities {
+		shown = bind.KeyText(e.s, layout.KeyOf(e.s, it))
+		if strings.Contains(shown, bind.HiddenValue) {
+			return shown
+		}
+	}
+	return shown
+}
+
+// settle reports the findings of an entity's items, and those of its sentinels and related items without an owner.
+func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sentinels []item.Item, now time.Time) error {
+	var suspects []suspect
+	for _, f := range findings {
+		x := Finding{Entity: e.s.Name, Key: bind.KeyText(e.s, layout.KeyOf(e.s, f.image))}
+		switch {
+		case f.expired:
+			x.Kind = Leftover
+		case f.problem != "":
+			x.Kind, x.Problem = Broken, f.problem
+		case len(f.reasons) > 0:
+			x.Kind, x.Reasons = Outdated, f.reasons
+		}
+		if x.Kind != "" {
+			if err := k.found(x); err != nil {
+				return err
+			}
+		}
+		if !f.expired && f.owner != nil && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
+			name := map[string]string{layout.EventKind: "event", layout.SnapshotKind: "snapshot"}[f.kind]
+			suspects = append(suspects, suspect{it: f.image, owner: f.owner, what: name})
+		}
+	}
+	for _, it := range sentinels {
+		owner := item.Item{e.s.PK.Attribute(): it[schema.OwnerPKAttr]}
+		if e.s.SK != nil {
+			owner[e.s.SK.Attribute()] = it[schema.OwnerSKAttr]
+		}
+		x := Finding{Entity: e.s.Name, Key: bind.KeyText(e.s, owner), Related: sentinelRole}
+		switch named := isText(owner); {
+		case layout.Expired(e.s, it, now):
+			x.Kind = Leftover
+		case !named:
+			x.Kind, x.Key = Orphaned, ""
+		default:
+			suspects = append(suspects, suspect{it: it, owner: owner, what: sentinelRole})
+			continue
+		}
+		if err := k.found(x); err != nil {
+			return err
+		}
+	}
+	return k.orphans(ctx, e, suspects, now)
+}
+
+// isText reports whether all attributes of a key are strings.
+func isText(key item.Item) bool {
+	for _, av := range key {
+		if _, ok := av.(*types.AttributeValueMemberS); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// suspect is a sentinel or related item whose owner has to exist.
+type suspect struct {
+	it, owner item.Item
+	what      string
+}
+
+// orphans reports the suspects without an owner.
+func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now time.Time) error {
+	owners := map[string]item.Item{}
+	for _, x := range suspects {
+		owners[layout.KeyID(x.owner)] = x.owner
+	}
+	var keys []exec.Key
+	for _, id := range slices.Sorted(maps.Keys(owners)) {
+		keys = append(keys, exec.Key{Table: k.c.Table, Key: owners[id]})
+	}
+	there := map[string]item.Item{}
+	err := k.runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { there[layout.KeyID(layout.KeyOf(e.s, it))] = it })
+	if err != nil {
+		return err
+	}
+	copies := map[string]bool{} // whether an owner that has gone has left a deleted copy
+	for _, x := range suspects {
+		id := layout.KeyID(x.owner)
+		if e.owns(there[id], x) {
+			continue
+		}
+		orphan, err := k.confirm(ctx, e, x, now)
+		if err != nil {
+			return err
+		}
+		if orphan && there[id] == nil {
+			has, known := copies[id]
+			if !known {
+				if has, err = k.copied(ctx, e, x, now); err != nil {
+					return err
+				}
+				copies[id] = has
+			}
+			orphan = !has
+		}
+		if !orphan {
+			continue
+		}
+		f := Finding{Kind: Orphaned, Entity: e.s.Name, Key: bind.KeyText(e.s, layout.KeyOf(e.s, x.it)), Related: x.what}
+		if x.what == sentinelRole { // its own key holds the value
+			f.Key = bind.KeyText(e.s, x.owner)
+		}
+		if err := k.found(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owns reports whether an item, nil if absent, is the owner of a suspect.
+func (e examiner) owns(owner item.Item, x suspect) bool {
+	if owner == nil || x.what != sentinelRole {
+		return owner != nil
+	}
+	if up, err := layout.Upgraded(e.s, owner); err == nil {
+		owner = up
+	}
+	id := layout.KeyID(layout.KeyOf(e.s, x.it))
+	for _, g := range plan.UniqueConstraints(e.s) {
+		keys, err := g.Sentinels(owner)
+		if err == nil && slices.ContainsFunc(keys, func(key item.Item) bool { return layout.KeyID(key) == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// confirm reads a suspect and its owner again, at one instant.
+func (k *check) confirm(ctx context.Context, e examiner, x suspect, now time.Time) (orphan bool, err error) {
+	got, err := k.runner.TransactGet(ctx, []exec.Key{{Table: k.c.Table, Key: layout.KeyOf(e.s, x.it)}, {Table: k.c.Table, Key: x.owner}})
+	if err != nil || len(got[0]) == 0 || layout.Expired(e.s, got[0], now) {
+		return false, err
+	}
+	owner := got[1]
+	if len(owner) == 0 {
+		owner = nil
+	}
+	if x.what == sentinelRole && !layout.OwnedBy(e.s, x.owner).Holds(got[0]) {
+		return false, nil // another item has the value now
+	}
+	return !e.owns(owner, x), nil
+}
+
+// copied reports whether an owner that has gone has left a deleted copy, which keeps what belongs to it.
+func (k *check) copied(ctx context.Context, e examiner, x suspect, now time.Time) (bool, error) {
+	m, deletes := schema.Feature[plan.SoftDeleter](e.s)
+	if !deletes || x.what == sentinelRole && !m.Reserves() {
+		return false, nil
+	}
+	op := &plan.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
+	it, err := plan.ReadNewest(ctx, k.runner, op, schema.CopyInfix, now)
+	return it != nil, err
+}

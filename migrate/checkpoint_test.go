@@ -1,0 +1,115 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/migrate"
+)
+
+// fill makes n items that lack their index keys.
+func (c *club) fill(n int) {
+	c.T.Helper()
+	var puts []entity.BatchOp
+	type bare struct {
+		_    entity.Key `name:"Member" pk:"$#{id}" sk:"$"`
+		ID   string     `dynamodbav:"id"`
+		Team string     `dynamodbav:"team"`
+	}
+	db := c.Open(c.Raw)
+	store := dbtest.Declare[bare](c.T, db)
+	for i := range n {
+		puts = append(puts, store.Op().BatchPut(bare{ID: fmt.Sprintf("m%05d", i), Team: "red"}, entity.Unconditional()))
+	}
+	c.OK(db.BatchWrite(c.Ctx, puts...))
+}
+
+// A run that was ended goes on where it was, and a finished one does nothing.
+func TestCheckpoint_GoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.fill(600)
+	ctx, stop := context.WithCancel(c.Ctx)
+	var seen []migrate.Progress
+	part, err := migrate.Rewrite(ctx, c.now, migrate.Checkpoint("fill"), migrate.OnProgress(func(p migrate.Progress) {
+		seen = append(seen, p)
+		stop()
+	}))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, seen, 1)
+	assert.Equal(t, []int{250, part.Items, 1, 0}, []int{seen[0].Evaluated, seen[0].Rewritten, seen[0].Segments, seen[0].SegmentsDone})
+	assert.False(t, part.Done)
+
+	whole := c.rewrite(migrate.Checkpoint("fill")) // the lease was given up, although the context has ended
+	assert.Equal(t, []int{600, 600}, []int{whole.Items, whole.Rewritten})
+	assert.True(t, whole.Resumed && whole.Done)
+	assert.Equal(t, 600-part.Items, c.Wire.Count("UpdateItem"))
+	assert.Len(t, c.team("red"), 600)
+
+	again := c.rewrite(migrate.Checkpoint("fill"))
+	assert.Equal(t, []string{"GetItem"}, c.Operations())
+	assert.Equal(t, whole.Reasons, again.Reasons)
+	assert.True(t, again.Done)
+
+	assert.Zero(t, c.rewrite(migrate.Checkpoint("fill"), migrate.Restart()).Rewritten)
+}
+
+// Two runs do not work under one checkpoint. A run whose lease has ended can be replaced, and notices that it was.
+func TestCheckpoint_HasALease(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.fill(300)
+	other := dbtest.Declare[member](t, c.Open(c.Raw))
+	var running error
+	var once sync.Once
+	_, err := migrate.Rewrite(c.Ctx, c.now, migrate.Checkpoint("fill"), migrate.OnProgress(func(migrate.Progress) {
+		once.Do(func() {
+			_, running = migrate.Rewrite(c.Ctx, other, migrate.Checkpoint("fill"))
+			c.Clock.Move(31 * time.Second)
+			c.OK(migrate.Rewrite(c.Ctx, other, migrate.Checkpoint("fill")))
+		})
+	}))
+	require.ErrorIs(t, err, migrate.ErrLeaseLost)
+	var busy *migrate.RunningError
+	require.ErrorAs(t, running, &busy)
+	assert.Equal(t, "fill", busy.Checkpoint)
+	assert.Len(t, c.team("red"), 300)
+}
+
+// A checkpoint of another declaration is refused, unless the caller begins again.
+func TestCheckpoint_IsOfOneDeclaration(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.fill(3)
+	c.rewrite(migrate.Checkpoint("fill"))
+	old := dbtest.Declare[before](t, c.Open(c.Client))
+	_, err := migrate.Rewrite(c.Ctx, old, migrate.Checkpoint("fill"))
+	require.ErrorIs(t, err, migrate.ErrOtherWork)
+	_, err = migrate.Rewrite(c.Ctx, c.now, migrate.Checkpoint("fill"), migrate.NewVersion())
+	var mistaken *migrate.CheckpointError
+	require.ErrorAs(t, err, &mistaken)
+	assert.Equal(t, "fill", mistaken.Checkpoint)
+	c.OK(migrate.Rewrite(c.Ctx, old, migrate.Checkpoint("fill"), migrate.Restart()))
+}
+
+// dead makes every request from the n-th on fail, as if the program had been killed.
+func dead(n int) func(faults.Request) faults.Fault {
+	var mu sync.Mutex
+	return func(faults.Request) faults.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if n--; n < 0 {
+			return faults.Drop
+		}
+		return faults.None
+	}
+}

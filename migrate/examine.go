@@ -1,0 +1,343 @@
+package migrate
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// finding is what a stored item is, and what it should be.
+type finding struct {
+	image   item.Item
+	kind    string
+	owner   item.Item // primary key of the current item that it is or belongs to
+	want    item.Item // the item as it should be, its write id aside
+	reasons []Reason
+	expired bool
+	problem Problem // "" if it can be rewritten
+
+	values []value                 // unique values of a current item
+	claims []plan.UniqueConstraint // the constraints whose values nothing claims
+}
+
+// value is a unique value of an item.
+type value struct {
+	constraint plan.UniqueConstraint
+	sentinel   item.Item // primary key
+}
+
+// due reports whether something is to be written.
+func (f *finding) due() bool { return f.problem == "" && len(f.reasons) > 0 }
+
+// rewriting returns what is to be written.
+func (f *finding) rewriting() plan.Rewriting {
+	if !f.due() {
+		return plan.Rewriting{}
+	}
+	rw := plan.Rewriting{Item: f.want, Current: f.kind == layout.CurrentKind, Claims: f.claims}
+	if len(f.reasons) == 1 && f.reasons[0] == Claims {
+		rw.Item = nil
+	}
+	return rw
+}
+
+// examiner compares stored items with a declaration.
+type examiner struct {
+	c *core.Core
+	s *schema.Schema
+}
+
+// own reports whether an item that passed [layout.PerhapsOwn] is of the entity, and which of its items it is.
+func (e examiner) own(it item.Item) (f *finding, ok bool) {
+	s := e.s
+	if !s.HasMetadata {
+		owner, kind, known := layout.Owner(s, it)
+		f = &finding{image: it, kind: kind, owner: owner}
+		if !known {
+			f.problem = UnknownKind
+		}
+		return f, !s.Templated || layout.UnderPrefix(s, it)
+	}
+	if !layout.UnderPrefix(s, it) {
+		return nil, false
+	}
+	kind, known := layout.KindByKey(s, it)
+	f = &finding{image: it, kind: kind, owner: layout.KeyOf(s, it)}
+	_, marked := it[schema.EntityAttr]
+	if !known {
+		f.problem = UnknownKind
+		return f, marked
+	}
+	for _, k := range layout.RelatedKinds {
+		if k.Kind == kind {
+			f.owner, _ = layout.CurrentKey(s, it, k.Infix)
+		}
+	}
+	return f, true
+}
+
+// examine completes the finding of an item of the entity.
+func (e examiner) examine(f *finding, now time.Time) {
+	s := e.s
+	switch f.expired = layout.Expired(s, f.image, now) && (s.Expires || f.kind != layout.CurrentKind); {
+	case f.expired, f.problem != "":
+		return
+	}
+	f.want = item.Clone(f.image)
+	for _, step := range []func(*finding) Problem{e.upgraded, e.decoded, e.marked, e.keyed, e.defaulted, e.indexed, e.valued} {
+		if f.problem = step(f); f.problem != "" {
+			return
+		}
+	}
+	if bind.CheckSize(s, f.want) != nil {
+		f.problem = Unstorable
+	}
+}
+
+// upgraded replaces the attributes of an earlier payload version.
+func (e examiner) upgraded(f *finding) Problem {
+	up, err := layout.Upgraded(e.s, f.want)
+	switch {
+	case err != nil:
+		return NotUpgraded
+	case layout.Outdated(e.s, f.want):
+		f.want = item.Clone(up)
+		f.reasons = append(f.reasons, Payload)
+	}
+	return ""
+}
+
+// decoded sets attributes of the primary key that the item lacks, from the text of its key. The item must decode.
+func (e examiner) decoded(f *finding) Problem {
+	s, it := e.s, item.Clone(f.want)
+	for name, av := range f.owner {
+		it[name] = av // the texts of keys of related items continue that of the current item
+	}
+	v := reflect.New(s.Type)
+	if err := s.Codec.Decode(it, v); err != nil {
+		return Undecodable
+	}
+	if s.Templated && !s.HasMetadata {
+		return "" // KindOf has compared the attributes with the key
+	}
+	before := len(f.reasons)
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if _, has := f.want[a.Name]; has {
+				continue
+			}
+			av, err := bind.EncodeAttr(s, a, v.Elem())
+			if err != nil || item.Absent(av) {
+				return WrongKey
+			}
+			if f.want[a.Name] = av; len(f.reasons) == before {
+				f.reasons = append(f.reasons, KeyParts)
+			}
+		}
+	}
+	return ""
+}
+
+// marked sets the hidden attributes that the item lacks.
+func (e examiner) marked(f *finding) Problem {
+	s, lacks := e.s, false
+	if s.Templated {
+		if _, has := f.want[schema.EntityAttr]; !has {
+			f.want[schema.EntityAttr], lacks = item.S(s.Name), true
+		}
+	}
+	if s.HasMetadata {
+		kind, has := f.want[schema.KindAttr]
+		switch {
+		case has && (f.kind == layout.CurrentKind || !item.Equal(kind, item.S(f.kind))):
+			return WrongKey
+		case !has && f.kind != layout.CurrentKind:
+			f.want[schema.KindAttr], lacks = item.S(f.kind), true
+		}
+		_, has = f.want[schema.WriteAttr]
+		lacks = lacks || !has
+	}
+	if lacks {
+		f.reasons = append(f.reasons, Marks)
+	}
+	return ""
+}
+
+// keyed compares the primary key with the attributes that it is composed of.
+func (e examiner) keyed(f *finding) Problem {
+	if e.s.Templated && !e.s.HasMetadata {
+		return ""
+	}
+	for _, k := range []*schema.KeyDef{e.s.PK, e.s.SK} {
+		if !k.Written() {
+			continue
+		}
+		text, missing, err := k.Template.Compose(f.want)
+		if err != nil || len(missing) > 0 || !item.Equal(f.owner[k.Attr], item.S(text)) {
+			return WrongKey
+		}
+	}
+	return ""
+}
+
+// defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would.
+func (e examiner) defaulted(f *finding) Problem {
+	if f.kind != layout.CurrentKind {
+		return ""
+	}
+	lacks, v := false, reflect.New(e.s.Type).Elem()
+	for _, a := range e.s.Filled {
+		if _, has := f.want[a.Name]; has || a.Role.Default == "" {
+			continue
+		}
+		a.SetDefault(v.FieldByIndex(a.Index))
+		av, err := bind.EncodeAttr(e.s, a, v)
+		if err != nil {
+			return Unstorable
+		}
+		f.want[a.Name], lacks = av, true
+	}
+	if lacks {
+		f.reasons = append(f.reasons, Defaults)
+	}
+	return ""
+}
+
+// indexed sets the keys of indexes that the item belongs to, and removes the others.
+func (e examiner) indexed(f *finding) Problem {
+	s, it := e.s, item.Clone(f.want)
+	if f.kind == layout.CurrentKind {
+		if bind.ComposeIndexKeys(s, it, nil) != nil {
+			return Unstorable
+		}
+	} else {
+		for _, k := range s.IndexKeys() {
+			if k.Written() {
+				delete(it, k.Attr)
+			}
+		}
+		if f.kind == layout.CopyKind && bind.IndexCopy(s, it) != nil {
+			return Unstorable
+		}
+	}
+	stale := false
+	for _, k := range s.IndexKeys() {
+		for _, name := range k.Attributes() {
+			if item.Equal(it[name], f.want[name]) || e.foreign(k, f.want) {
+				continue
+			}
+			stale = true
+			if av, has := it[name]; has {
+				f.want[name] = av
+			} else {
+				delete(f.want, name)
+			}
+		}
+	}
+	if stale {
+		f.reasons = append(f.reasons, IndexKeys)
+	}
+	return ""
+}
+
+// foreign reports whether an index key is as effect-dynamodb composes it, which may differ from ours and stays.
+func (e examiner) foreign(k *schema.KeyDef, it item.Item) bool {
+	text, ok := it[k.Attr]
+	if !ok || !k.Written() || !e.s.Templated || e.s.HasMetadata {
+		return false
+	}
+	composed, ok := k.Template.AsStored(it)
+	return ok && item.Equal(text, item.S(composed))
+}
+
+// valued lists the unique values of a current item.
+func (e examiner) valued(f *finding) Problem {
+	if f.kind != layout.CurrentKind {
+		return ""
+	}
+	for _, g := range plan.UniqueConstraints(e.s) {
+		keys, err := g.Sentinels(f.want)
+		if err != nil {
+			return Unstorable
+		}
+		for _, k := range keys {
+			f.values = append(f.values, value{g, k})
+		}
+	}
+	return ""
+}
+
+// claimed compares a unique value with its sentinel, nil if nothing claims it. A claim expires with its item. Under a
+// constraint with a ttl of its own, a claim is not missing: it may have expired.
+func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time) {
+	s := e.s
+	there := sentinel != nil && !layout.Expired(s, sentinel, now)
+	if there && !layout.OwnedBy(s, f.owner).Holds(sentinel) {
+		f.problem = ValueTaken
+		return
+	}
+	op := &plan.Op{Schema: s, Table: e.c.Table, Key: f.owner}
+	parts, err := plan.ClaimsOf(op, plan.Input{Now: now}, f.want, []plan.UniqueConstraint{x.constraint})
+	if err != nil {
+		f.problem = Unstorable
+		return
+	}
+	end := layout.End(s, f.want)
+	for _, p := range parts {
+		if !item.Equal(p.Action.Item[s.Options.TTL], end) {
+			return
+		}
+	}
+	if len(parts) == 0 || there && item.Equal(sentinel[s.Options.TTL], end) {
+		return
+	}
+	if len(f.claims) == 0 {
+		f.reasons = append(f.reasons, Claims)
+	}
+	f.claims = append(f.claims, x.constraint)
+}
+
+// findings examines the items of a page that are of the entity, together with the sentinels of their values.
+func (e examiner) findings(ctx context.Context, r *exec.Runner, items []item.Item) ([]*finding, error) {
+	now := r.Clock()
+	var found []*finding
+	wanted, sentinels := map[string]bool{}, map[string]item.Item{}
+	var keys []exec.Key
+	for _, it := range items {
+		f, ok := e.own(it)
+		if !ok {
+			continue
+		}
+		found = append(found, f)
+		e.examine(f, now)
+		for _, x := range f.values {
+			if id := layout.KeyID(x.sentinel); !wanted[id] {
+				wanted[id] = true
+				keys = append(keys, exec.Key{Table: e.c.Table, Key: x.sentinel})
+			}
+		}
+	}
+	err := r.GetMany(ctx, keys, true, func(_ string, it item.Item) { sentinels[layout.KeyID(layout.KeyOf(e.s, it))] = it })
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		for _, x := range f.values {
+			if f.problem == "" {
+				e.claimed(f, x, sentinels[layout.KeyID(x.sentinel)], now)
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,28 @@
+package migrate_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/exampletest"
+	"github.com/dynastrata/dynastrata/localdb"
+)
+
+// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
+// one after the other, and compares what they print with what they say at their end.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	db, name := localdb.Test(t)
+	client, table = db, name
+	t.Cleanup(func() { client, table = nil, "app" })
+	empty := shop()
+	entity.Must(entity.New[Purchase](empty))
+	require.NoError(t, empty.CreateTables(t.Context()))
+	examples := map[string]func(){
+		"ExampleRewrite":    ExampleRewrite,
+		"ExampleCheck":      ExampleCheck,
+		"ExampleCheckpoint": ExampleCheckpoint,
+	}
+	require.NoError(t, exampletest.Run("example_test.go", examples))
+}

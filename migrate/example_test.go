@@ -1,0 +1,100 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/migrate"
+)
+
+// Order is the declaration of last year. Its items have no keys of the index of Purchase.
+type Order struct {
+	_ entity.Key `name:"Order" pk:"$#{id}" sk:"$"`
+
+	ID       string `dynamodbav:"id"`
+	Customer string `dynamodbav:"customer"`
+}
+
+// Purchase is the same entity today.
+type Purchase struct {
+	_ entity.Key `name:"Order" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byCustomer" index:"gsi1" pk:"$#{customer}" sk:"$#{id}"`
+
+	ID       string `dynamodbav:"id"`
+	Customer string `dynamodbav:"customer"`
+}
+
+// The database of the examples: none, or a local one while a test runs them.
+var (
+	client entity.Client
+	table  = "app"
+)
+
+// shop returns a database as a program has it.
+func shop() *entity.DB { return entity.Must(entity.Open(client, entity.Config{Table: table})) }
+
+// lastYear makes the old program store orders.
+func lastYear(ctx context.Context, ids ...string) {
+	orders := entity.Must(entity.New[Order](shop()))
+	for _, id := range ids {
+		entity.Must(orders.Put(ctx, Order{ID: id, Customer: "ada"}))
+	}
+}
+
+// A dry run shows what is to be done and what it costs. The run itself fills the new index.
+func ExampleRewrite() {
+	ctx := context.Background()
+	lastYear(ctx, "o-1", "o-2")
+	orders := entity.Must(entity.New[Purchase](shop()))
+
+	plan, err := migrate.Rewrite(ctx, orders, migrate.DryRun())
+	fmt.Println(plan, err)
+	fmt.Println(plan.Examples[0].Reason, plan.Estimate.WriteUnits)
+
+	done, err := migrate.Rewrite(ctx, orders, migrate.Checkpoint("byCustomer"), entity.Segments(4))
+	fmt.Println(done.Rewritten, done.Done, err)
+	found, err := entity.Must(orders.Index("byCustomer")).Query(Purchase{Customer: "ada"}, entity.Limit(2)).Collect(ctx)
+	fmt.Println(len(found), err)
+	// prints
+	// 2 of 5 items rewritten (2 index keys) <nil>
+	// index keys 4
+	// 2 true <nil>
+	// 2 <nil>
+}
+
+// A checkpoint lets a second run go on, or find that the work is done. It belongs to one declaration.
+func ExampleCheckpoint() {
+	ctx := context.Background()
+	lastYear(ctx, "o-3", "o-4")
+	orders := entity.Must(entity.New[Purchase](shop()))
+
+	fmt.Println(migrate.Rewrite(ctx, orders, migrate.Checkpoint("fill-2026")))
+	again, err := migrate.Rewrite(ctx, orders, migrate.Checkpoint("fill-2026"))
+	fmt.Println(again.Resumed, again.Done, err)
+
+	_, err = migrate.Rewrite(ctx, entity.Must(entity.New[Order](shop())), migrate.Checkpoint("fill-2026"))
+	fmt.Println(errors.Is(err, migrate.ErrOtherWork))
+	// prints
+	// 2 of 3 items rewritten (2 index keys) <nil>
+	// true true <nil>
+	// true
+}
+
+// A check finds what does not belong in the table of a store.
+func ExampleCheck() {
+	ctx := context.Background()
+	lastYear(ctx, "o-9")
+	orders := entity.Must(entity.New[Purchase](shop()))
+
+	done, err := migrate.Check(ctx, orders, func(f migrate.Finding) error {
+		fmt.Println(f.Kind, f.Entity, f.Key, f.Reasons)
+		return nil
+	})
+	fmt.Println(done.Findings[migrate.Outdated], err)
+	entity.Must(migrate.Rewrite(ctx, orders))
+	// prints
+	// outdated Order pk="$app#v1#order#o-9" sk="$app#v1#order" [index keys]
+	// 1 <nil>
+}
