@@ -11,7 +11,7 @@ import (
 // that another one makes is part of it and has no Start of its own.
 type Tracer interface {
 	// Start is called before a verb does anything else. The requests of the call get the context that it returns, so a span
-	// in it is the parent of what the SDK's client records.
+	// in it is the parent of what the SDK's client records. If it is nil, they get ctx.
 	Start(ctx context.Context, call Call) context.Context
 	// Request is called after each request of a call, with the context of Start.
 	Request(ctx context.Context, attempt Attempt)

@@ -125,7 +125,9 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	m := &meter{report: Report{Verb: call.Verb, Entity: call.Entity, Table: call.Table, Index: call.Index}}
 	begun := time.Now()
 	if r.Tracer != nil {
-		ctx = r.Tracer.Start(ctx, call)
+		if started := r.Tracer.Start(ctx, call); started != nil {
+			ctx = started
+		}
 	}
 	err := errPanicked // unless f returns
 	defer func() {
