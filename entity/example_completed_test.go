@@ -25,8 +25,9 @@ type Acquisition struct {
 func ExampleStore_Create_completed() {
 	acquisitions := entity.Must(entity.New[Acquisition](library()))
 	create := acquisitions.Op().Create(Acquisition{Tenant: "t-1"})
-	fmt.Println(create)
-	fmt.Println(create.String() == create.String())
+	first := create.String()
+	fmt.Println(first)
+	fmt.Println(create.String() == first)
 	// Output:
 	// Create Acquisition on library
 	//   put    pk="$app#v1#acquisition#t-1" sk="$app#v1#acquisition#01HX6BPDX8C32NJ3VJXVS95YAM"

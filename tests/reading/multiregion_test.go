@@ -127,7 +127,7 @@ func TestMultiRegion_TransactionsAreRefused(t *testing.T) {
 
 	v, err := s.Create(ctx, locked{ID: "a", State: "on"})
 	require.NoError(t, err)
-	v, err = s.Update(ctx, v, entity.Set(&f.State, "off"))
+	_, err = s.Update(ctx, v, entity.Set(&f.State, "off"))
 	require.NoError(t, err)
 	v, err = s.Modify(ctx, key, func(v *locked) error { v.Count++; return nil })
 	require.NoError(t, err)
