@@ -23,7 +23,7 @@ func TestStorm_OfConcurrentPrograms(t *testing.T) {
 	t.Parallel()
 	seed := testsize.Seed(t)
 	l := open[Pass](t, dbtest.Attempts(30))
-	calls := testsize.Pick(40, 1000)
+	calls := testsize.Pick(40, 300)
 	var done sync.WaitGroup
 	var mu sync.Mutex
 	outcomes := map[string]int{}

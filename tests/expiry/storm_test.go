@@ -80,7 +80,7 @@ func raise[T any](t *testing.T, keeps bool, x shape[T]) {
 	s := &storm[T]{lab: open[T](t), shape: x, m: newModel(keeps)}
 	s.fast = s.program(func() time.Duration { return 0 })
 	s.slow = s.program(func() time.Duration { return s.behind })
-	testsize.Check(t, testsize.Pick(8, 500)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(8, 60)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
 		s.m = newModel(keeps)
 		for _, it := range s.Items() {
 			s.RemoveItem(it)
