@@ -157,22 +157,36 @@ func (r *refusals) walkEntries(v reflect.Value, av types.AttributeValue, place s
 	}
 }
 
-// hasNamed reports whether a value of type t, or its address, has a method of that name.
-func hasNamed(t reflect.Type, method string) bool {
-	_, found := t.MethodByName(method)
-	if !found {
-		_, found = reflect.PointerTo(t).MethodByName(method)
+// methodByName returns a method of t. The names are constants: if a program looks up a method by another name, the linker keeps
+// every exported method of every type, which adds megabytes of the SDK.
+func methodByName(t reflect.Type, name string) (m reflect.Method, found bool) {
+	switch name {
+	case "Validate":
+		return t.MethodByName("Validate")
+	case "Prepare":
+		return t.MethodByName("Prepare")
 	}
+	return m, false
+}
+
+// method returns a method of a value of type t, or of its address.
+func method(t reflect.Type, name string) (reflect.Method, bool) {
+	if m, found := methodByName(t, name); found {
+		return m, true
+	}
+	return methodByName(reflect.PointerTo(t), name)
+}
+
+// hasNamed reports whether a value of type t, or its address, has a method of that name.
+func hasNamed(t reflect.Type, name string) bool {
+	_, found := method(t, name)
 	return found
 }
 
 // declares reports whether t itself declares a method. The compiler generates the promoted methods, and their source
 // file is named accordingly.
-func declares(t reflect.Type, method string) bool {
-	m, ok := t.MethodByName(method)
-	if !ok {
-		m, ok = reflect.PointerTo(t).MethodByName(method)
-	}
+func declares(t reflect.Type, name string) bool {
+	m, ok := method(t, name)
 	if !ok {
 		return false
 	}
