@@ -151,6 +151,7 @@ func TestRewrite_MakesEarlierPlansConflict(t *testing.T) {
 	c := open(t)
 	c.add("a", "red", "")
 	slow := dbtest.Declare[before](t, c.Open(c.Client))
+	c.Wire.Reset()
 	err := c.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
 		_, err := slow.Update(c.Ctx, before{ID: "a"}, entity.Set(&entity.Fields[before]().Tasks, 7))
 		return err
@@ -159,6 +160,7 @@ func TestRewrite_MakesEarlierPlansConflict(t *testing.T) {
 		require.NoError(t, err)
 	})
 	require.NoError(t, err)
+	assert.Equal(t, 2, c.Wire.Count("TransactWriteItems"), "the first plan is refused, the second reads the rewritten item")
 	assert.Equal(t, map[migrate.Reason]int{migrate.IndexKeys: 1}, c.rewrite().Reasons)
 	assert.Equal(t, []string{"a"}, c.team("red"))
 	assert.Equal(t, 7, c.get("a").Tasks)

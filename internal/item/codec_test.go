@@ -267,11 +267,12 @@ func TestDecode_NamesAreTakenByTheirCase(t *testing.T) {
 func TestDecode_LargestFloat32ComesBack(t *testing.T) {
 	type floats struct {
 		A float32
-		B []float32 `dynamodbav:",numberset"`
-		C *float32  `dynamodbav:",string"`
+		B []float32  `dynamodbav:",numberset"`
+		C *float32   `dynamodbav:",string"`
+		D []*float32 `dynamodbav:",numberset"`
 	}
 	largest, least := float32(math.MaxFloat32), float32(-math.MaxFloat32)
-	want := floats{largest, []float32{largest, least}, &least}
+	want := floats{largest, []float32{largest, least}, &least, []*float32{&largest, &least}}
 	it, err := codec0.Encode(reflect.ValueOf(want))
 	require.NoError(t, err)
 	var got floats
