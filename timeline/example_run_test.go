@@ -23,6 +23,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	examples := map[string]func(){
 		"ExampleView":         ExampleView,
 		"ExampleView_CatchUp": ExampleView_CatchUp,
+		"ExampleView_Apply":   ExampleView_Apply,
 		"ExampleResume":       ExampleResume,
 		"ExampleBudget":       ExampleBudget,
 		"ExampleVersions":     ExampleVersions,

@@ -89,6 +89,11 @@ func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.
 	if err != nil {
 		return err
 	}
+	return o.readUnder(ctx, cond, now, to)
+}
+
+// readUnder reads the events under a key condition.
+func (o *origin) readUnder(ctx context.Context, cond expr.Cond, now time.Time, to recordSink) error {
 	strong := true
 	var r expr.Renderer
 	in := &dynamodb.QueryInput{

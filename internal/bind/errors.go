@@ -52,6 +52,8 @@ const (
 	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
 	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
+	CodeApplyView          = "EDD-9188" // a timeline whose rows Apply cannot change
+	CodeApplyChange        = "EDD-9189" // a change that Apply cannot read
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

@@ -1,0 +1,177 @@
+package timeline_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+// record returns an item as the stream's record of its insertion.
+func (l *lab) record(it dbtest.Item, n int) stream.Record {
+	keys := dbtest.Item{"pk": it["pk"], "sk": it["sk"]}
+	return stream.Record{Operation: "INSERT", SequenceNumber: strconv.Itoa(n), Keys: keys, New: it, View: "NEW_IMAGE"}
+}
+
+// arrivals returns the stored events of readings as changes, in an order of their own.
+func (l *lab) arrivals() (all []timeline.Change) {
+	l.T.Helper()
+	for i, it := range l.Items() {
+		if c, ok, err := stream.Of(l.readings, l.record(it, i)); ok && c.Kind == stream.Appended || err != nil {
+			require.NoError(l.T, err)
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// since returns the arrivals that are not in before.
+func (l *lab) since(before []timeline.Change) (all []timeline.Change) {
+	l.T.Helper()
+	seen := map[string]bool{}
+	id := func(c timeline.Change) string {
+		it := c.Stored().Item
+		return dbtest.Text(it["pk"]) + dbtest.Text(it["sk"])
+	}
+	for _, c := range before {
+		seen[id(c)] = true
+	}
+	for _, c := range l.arrivals() {
+		if !seen[id(c)] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// apply applies changes and fails the test on an error.
+func apply[K comparable, S any](l *lab, v *timeline.View[K, S], changes ...timeline.Change) timeline.ApplyResult {
+	l.T.Helper()
+	r, err := v.Apply(l.Ctx, changes...)
+	require.NoError(l.T, err)
+	return r
+}
+
+// replayed requires that the rows are those of a replay.
+func replayed(l *lab, v *timeline.View[string, totals], why string, args ...any) {
+	l.T.Helper()
+	require.Equal(l.T, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v), why+" "+fmt.Sprint(args...))
+}
+
+func TestApply_AddsNewEventsToTheRowsOfTheirGroups(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-1", "north", 1, 2)
+		v := view(l, p)
+		rebuild(l, v)
+		old := l.arrivals()
+		l.append("d-1", "north", 3, 4)
+		l.append("d-2", "south", 1)
+		fresh := l.since(old)
+		assert.Equal(t, timeline.ApplyResult{Applied: 3}, apply(l, v, fresh...))
+		replayed(l, v, "applied")
+		l.Wire.Reset()
+		assert.Equal(t, timeline.ApplyResult{Duplicates: 3}, apply(l, v, fresh...))
+		assert.Equal(t, []string{"GetItem", "BatchGetItem"}, l.Operations(), "a usual duplicate costs no more")
+		replayed(l, v, "repeated")
+	})
+}
+
+func TestApply_FoldsAGroupWithALateEventFromItsHistory(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 5)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 3, 4, 7)
+	late := l.since(old)
+	l.Wire.Reset()
+	assert.Equal(t, timeline.ApplyResult{Refolded: 3, Groups: 1}, apply(l, v, late...))
+	assert.Equal(t, 1, l.Wire.Count("Query"), "once for each group")
+	replayed(l, v, "late")
+	assert.Equal(t, timeline.ApplyResult{Duplicates: 5}, apply(l, v, l.arrivals()...), "a row knows the events of its history too")
+}
+
+func TestApply_LeavesALateEventWithoutPartitionKeyToTheNextCatchUp(t *testing.T) {
+	t.Parallel()
+	for name, age := range map[string]time.Duration{"recent": time.Minute, "of a slow clock": 3 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.append("d-1", "north", 1, 5)
+			v := view(l, l.sites())
+			rebuild(l, v)
+			old := l.arrivals()
+			l.Clock.Move(-age)
+			l.append("d-1", "north", 3)
+			l.Clock.Move(age)
+			late := l.since(old)
+			require.Len(t, late, 1)
+			assert.Equal(t, timeline.ApplyResult{Noted: 1}, apply(l, v, late...))
+			l.Clock.Move(time.Minute)
+			catchUp(l, v)
+			replayed(l, v, name)
+			require.Equal(t, 3, rows(l, v)["north"].State.Count)
+		})
+	}
+}
+
+func TestApply_BeforeTheFirstBuildWaitsForIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.devices())
+	l.append("d-1", "north", 1)
+	assert.Equal(t, timeline.ApplyResult{Noted: 1}, apply(l, v, l.arrivals()...))
+	assert.Equal(t, timeline.Pending, metaOf(l, v).RebuildStatus)
+	rebuild(l, v)
+	replayed(l, v, "built")
+}
+
+func TestApply_ThenCatchUpFoldsNoGroupAgain(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-0", "s-0", 0)
+		v := view(l, p)
+		rebuild(l, v)
+		for n := range 6 { // an hour
+			old := l.arrivals()
+			for i := range 5 {
+				l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i), float64(10*n+1))
+			}
+			apply(l, v, l.since(old)...)
+			l.Clock.Move(10 * time.Minute)
+		}
+		l.Wire.Reset()
+		for range 2 {
+			catchUp(l, v)
+			assert.Zero(t, l.rowWrites())
+			replayed(l, v, "caught up")
+		}
+		assert.Equal(t, 2*4+2, l.Wire.Count("Scan"), "two catch-ups, and two replays of the test")
+		assert.EqualValues(t, 5, metaOf(l, v).Rows)
+		assert.Len(t, pageWalk(l, v, 2), 5, "pages list new groups")
+	})
+}
+
+func TestApply_ThenCatchUpStillFindsLateEvents(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-0", "s-0", 50)
+		v := view(l, p)
+		rebuild(l, v)
+		l.Clock.Move(5 * time.Minute)
+		l.append("d-0", "s-0", 1) // never delivered
+		l.Clock.Move(40 * time.Minute)
+		old := l.arrivals()
+		l.append("d-0", "s-0", 60)
+		assert.Equal(t, timeline.ApplyResult{Applied: 1}, apply(l, v, l.since(old)...))
+		catchUp(l, v)
+		replayed(l, v, "late")
+		require.Equal(t, 3, rows(l, v)[map[string]string{"sites": "s-0", "devices": "d-0"}[p.Name]].State.Count)
+	})
+}
