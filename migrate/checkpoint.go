@@ -24,7 +24,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-const pointFormat = "1"
+const (
+	pointFormat  = "1"
+	rewriteInfix = "._rewrite"
+)
 
 // Attributes of a checkpoint; docs/layout.md describes them.
 const (

@@ -87,7 +87,7 @@ func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
 	if !stringKeys(s) {
 		return invalid(bind.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
 	}
-	j.point = newCheckpoint(j, "._rewrite", *spec.Checkpoint, fingerprint(s, spec.NewVersion))
+	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, fingerprint(s, spec.NewVersion))
 	return w, nil
 }
 
