@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -174,4 +175,32 @@ func TestApply_ThenCatchUpStillFindsLateEvents(t *testing.T) {
 		replayed(l, v, "late")
 		require.Equal(t, 3, rows(l, v)[map[string]string{"sites": "s-0", "devices": "d-0"}[p.Name]].State.Count)
 	})
+}
+
+func TestApply_RefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	refused := func(code string, err error) {
+		t.Helper()
+		var wrong *entity.InputError
+		require.ErrorAs(t, err, &wrong)
+		assert.Equal(t, code, wrong.Code)
+	}
+	for _, change := range []func(*timeline.Projection[string, totals]){
+		func(p *timeline.Projection[string, totals]) { p.Descending = true },
+		func(p *timeline.Projection[string, totals]) { p.Retention = time.Hour },
+	} {
+		p := l.sites(change)
+		p.Name += fmt.Sprint(p.Retention)
+		_, err := view(l, p).Apply(l.Ctx)
+		refused("EDD-9188", err)
+	}
+	v := view(l, l.sites())
+	_, err := v.Apply(l.Ctx, nil)
+	refused("EDD-9189", err)
+	_, err = v.Apply(l.Ctx, stream.Change[reading]{})
+	refused("EDD-9189", err)
+	done, err := v.Apply(l.Ctx)
+	require.NoError(t, err)
+	assert.Zero(t, done, "without changes there is no request")
 }

@@ -57,7 +57,7 @@ func (b *builder) begin(ctx context.Context) error {
 		m.Failure = nil
 		if b.resume && b.canResume(m) {
 			g := *m.Building
-			g.Fence, m.Building = m.Fence, &g
+			g.Fence, g.Job, m.Building = m.Fence, g.Job || b.job, &g
 			return nil
 		}
 		m.retireBuilding(b.now())
@@ -73,7 +73,7 @@ func (b *builder) begin(ctx context.Context) error {
 		}
 		m.Building = &generation{
 			ID: b.core.Runner.NewID(), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
-			Route: b.buildRoute(), Segments: b.segments, Expected: expected,
+			Route: b.buildRoute(), Segments: b.segments, Expected: expected, Job: b.job,
 		}
 		return nil
 	})
@@ -86,10 +86,10 @@ func (b *builder) begin(ctx context.Context) error {
 }
 
 // canResume reports whether there is a build to resume. If the served rows were brought up to date since it started,
-// it has to catch up with them before it replaces them.
+// it has to catch up with them before it replaces them. A job writes all rows again, which it cannot once they change.
 func (b *builder) canResume(m *manifest) bool {
 	g := m.Building
-	return g != nil && g.Fingerprint == b.fingerprint && g.Route == b.buildRoute() && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
+	return g != nil && !(b.job && g.Closing) && g.Fingerprint == b.fingerprint && g.Route == b.buildRoute() && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
 }
 
 // estimateItems returns how many items a build will read; 0 if unknown.
@@ -127,14 +127,22 @@ func (b *builder) run(ctx context.Context) error {
 	default:
 		err = b.buildSorted(ctx)
 	}
+	if err != nil {
+		return err
+	}
+	return b.finish(ctx)
+}
+
+// finish makes a generation the served one, after it has caught up with the served rows. All of its rows are stored.
+func (b *builder) finish(ctx context.Context) (err error) {
 	for swapped := false; err == nil && !swapped; {
-		swapped, err = b.finish(ctx)
+		swapped, err = b.swap(ctx)
 	}
 	return err
 }
 
-// finish makes the generation the served one, unless the first Apply of the view came meanwhile.
-func (b *builder) finish(ctx context.Context) (swapped bool, err error) {
+// swap is finish, unless the first Apply of the view came meanwhile.
+func (b *builder) swap(ctx context.Context) (swapped bool, err error) {
 	m := b.last()
 	made := *m.Building
 	if m.Applied || m.servesMoreThan(&made) {
@@ -155,7 +163,7 @@ func (b *builder) finish(ctx context.Context) (swapped bool, err error) {
 		g.Since = m.Building.leftSince(made.Since)
 		g.HistoryStart = b.historyStart(m.Active, g.ReadAt, g.Finished, g.Counts)
 		if m.Active != nil {
-			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
+			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active, Job: m.Active.Job})
 		}
 		m.Active, m.Building, m.Owner = &g, nil, ""
 	})
@@ -214,7 +222,7 @@ func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err e
 	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.newCollector(b.window(), b.Memory/of), out: &rowWriter{b: b, ctx: ctx}}
 	defer func() { err = joinClose(err, s.c.spool.Close()) }()
 	to := recordSink{event: s.c.addFrom(0), partition: s.partition, page: b.countEvaluated}
-	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.started.ReadAt, to); err != nil {
+	if err := b.all[0].readPart(ctx, b.all[0].split(of)[i], start, b.started.ReadAt, to); err != nil {
 		return b.withView(err)
 	}
 	return s.note(segmentDone)

@@ -34,7 +34,7 @@ type storedRow[K comparable, S any] struct {
 	Newest     time.Time `dynamodbav:"newest,omitempty"` // latest accept time of its events
 	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events accepted less than 15 minutes before Newest
 	From       int64     `dynamodbav:"from,omitempty"`   // minute whose sum covers all until Tally's other minutes begin; 0: its own
-	Recent     []byte    `dynamodbav:"recent,omitempty"` // marks of the last applied events, 8 bytes each
+	Marks      []byte    `dynamodbav:"marks,omitempty"`  // marks of the last applied events, 8 bytes each
 	Fence      int64     `dynamodbav:"fence"`
 	Revision   int64     `dynamodbav:"revision,omitempty"` // grows with each write; absent in a row that a build wrote
 }
@@ -48,6 +48,20 @@ type directory struct {
 	Groups     []string `dynamodbav:"groups"`         // of every hundredth row
 	Ends       []byte   `dynamodbav:"ends,omitempty"` // expiry of these rows and the 99 after each, if rows expire
 	Fence      int64    `dynamodbav:"fence"`
+}
+
+// partRead is a part of the history that a worker of a job has read completely.
+type partRead struct {
+	_ entity.Key `name:"TimelineParts" pk:"$#{generation}" sk:"$#{source}#{of}#{segment}"`
+
+	Generation string    `dynamodbav:"generation"`
+	Source     int       `dynamodbav:"source" entity:"zero"` // its number in the ticket
+	Of         int       `dynamodbav:"of"`
+	Segment    int       `dynamodbav:"segment" entity:"zero"`
+	Counts     Counters  `dynamodbav:"counters"`
+	Newest     time.Time `dynamodbav:"newest,omitempty"` // latest accept time of its events
+	Evaluated  int64     `dynamodbav:"evaluated" entity:"zero"`
+	Fence      int64     `dynamodbav:"fence"`
 }
 
 // manifest is the one item of a view that says which rows are served, and who may change them.
@@ -89,6 +103,7 @@ type generation struct {
 	Fence        int64             `dynamodbav:"fence,omitempty"`     // of its builder
 	Closing      bool              `dynamodbav:"closing,omitempty"`   // its rows are written, and change under their revisions from now on
 	Since        time.Time         `dynamodbav:"since,omitempty"`     // accept time of an event that Apply left to the next catch-up
+	Job          bool              `dynamodbav:"job,omitempty"`       // a Job has built it, and stored the parts that it has read
 }
 
 // retirement is a generation that is no longer served, but still read by those who started before.
@@ -97,6 +112,7 @@ type retirement struct {
 	At       time.Time   `dynamodbav:"at"`
 	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for an abandoned build
 	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be missing
+	Job      bool        `dynamodbav:"job,omitempty"`      // as in the generation
 }
 
 // activeBuild returns the generation that a builder with a lease is building; nil without one, or if the lease has
@@ -174,6 +190,7 @@ func (e *expiry) Chosen(types.AttributeValue) bool { return false }
 type stores struct {
 	rows      rowStore
 	pages     *entity.Store[directory]
+	parts     *entity.Store[partRead]
 	manifests *entity.Store[manifest]
 	core      *core.Core
 }
@@ -195,10 +212,13 @@ func rowOptions(p Projection[any, any]) []entity.StoreOption {
 	}})
 }
 
-// openStores declares the page directory and the manifest of a view.
+// openStores declares the page directory, the parts of jobs and the manifest of a view.
 func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores, err error) {
 	s.rows = rows
 	if s.pages, err = entity.New[directory](db, itemOptions(p, "Pages")...); err != nil {
+		return s, err
+	}
+	if s.parts, err = entity.New[partRead](db, itemOptions(p, "Parts")...); err != nil {
 		return s, err
 	}
 	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
@@ -255,7 +275,7 @@ type typedRowStore[K comparable, S any] struct {
 func (r storedRow[K, S]) groupState() *groupState {
 	return &groupState{
 		group: r.Group, key: r.Key, state: &r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
-		position: r.Position, newest: r.Newest, tally: r.Tally, from: r.From, recent: r.Recent,
+		position: r.Position, newest: r.Newest, tally: r.Tally, from: r.From, recent: r.Marks,
 		stored: &storedVersion{exists: true, revision: r.Revision, fence: r.Fence},
 	}
 }
@@ -268,7 +288,7 @@ func (s typedRowStore[K, S]) row(generation string, fence int64, g *groupState) 
 	}
 	r.Tally, r.From = g.keptTally()
 	if g.marks {
-		r.Recent = g.recent.last()
+		r.Marks = g.recent.last()
 	}
 	if g.stored != nil {
 		r.Revision = g.stored.revision + 1
@@ -438,7 +458,7 @@ func (v *view) sweep(ctx context.Context, h *lease) error {
 		if err != nil {
 			return err
 		}
-		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
+		if err := v.removeGeneration(ctx, h, r); err != nil {
 			return err
 		}
 		err = h.save(ctx, func(m *manifest) {
@@ -451,7 +471,8 @@ func (v *view) sweep(ctx context.Context, h *lease) error {
 	return nil
 }
 
-func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error {
+func (v *view) removeGeneration(ctx context.Context, h *lease, r retirement) error {
+	id := r.ID
 	var batch []string
 	flush := func() error {
 		err := retryUnknown(ctx, func() error {
@@ -479,8 +500,19 @@ func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error 
 	if err != nil {
 		return err
 	}
-	return retryUnknown(ctx, func() error {
+	err = retryUnknown(ctx, func() error {
 		_, err := v.pages.DeleteMany(ctx, chunks)
+		return err
+	})
+	if err != nil || !r.Job {
+		return err
+	}
+	parts, err := v.parts.Query(partRead{Generation: id}, entity.Consistent()).Collect(ctx)
+	if err != nil {
+		return err
+	}
+	return retryUnknown(ctx, func() error {
+		_, err := v.parts.DeleteMany(ctx, parts)
 		return err
 	})
 }
