@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -203,4 +205,152 @@ func TestApply_RefusesWhatItCannotDo(t *testing.T) {
 	done, err := v.Apply(l.Ctx)
 	require.NoError(t, err)
 	assert.Zero(t, done, "without changes there is no request")
+}
+
+// What Apply costs depends on the changes, and not on how much has happened before.
+func TestApply_CostsRequestsForChangesAndNotForHistory(t *testing.T) {
+	t.Parallel()
+	sizes := []int{1_000, 10_000}
+	if testsize.Long() {
+		sizes = append(sizes, 100_000)
+	}
+	type counts struct {
+		N   int `dynamodbav:"n"`
+		Sum int `dynamodbav:"sum"`
+	}
+	var want []string
+	for _, size := range sizes {
+		l := newLab(t)
+		evs := make([]reading, size)
+		for i := range evs {
+			evs[i] = reading{Device: fmt.Sprintf("d-%d", i%10), Site: "s", At: at(float64(i) / 100), Value: i}
+		}
+		l.load(evs)
+		v, err := timeline.New(l.DB, timeline.Projection[string, counts]{
+			Name: "counts", Version: 1,
+			Source: timeline.Series(l.readings, timeline.PartitionKey(func(device string) reading { return reading{Device: device} })),
+			Handlers: []timeline.Handler[string, counts]{timeline.On("reading.appended", byDevice, func(c *counts, e timeline.Event[reading]) error {
+				c.N++
+				c.Sum += e.Payload.Value
+				return nil
+			})},
+		})
+		require.NoError(t, err)
+		rebuild(l, v)
+		var fresh []timeline.Change
+		for i := range 10 {
+			at := at(float64(size) + float64(i))
+			it := l.laid(reading{Device: fmt.Sprintf("d-%d", i), Site: "s", At: at, Value: 1})
+			l.PutItem(it)
+			c, ok, err := stream.Of(l.readings, l.record(it, i))
+			require.NoError(t, err)
+			require.True(t, ok)
+			fresh = append(fresh, c)
+		}
+		apply(l, v, fresh[0]) // the first one of a view writes the manifest
+		l.Wire.Reset()
+		assert.Equal(t, timeline.ApplyResult{Applied: 9, Duplicates: 1}, apply(l, v, fresh...))
+		sent := l.Operations()
+		assert.Equal(t, []string{"GetItem", "BatchGetItem"}, sent[:2])
+		if want == nil {
+			want = sent
+		}
+		assert.Equal(t, want, sent, "%d events", size)
+		assert.Len(t, sent, 2+9)
+		assert.Equal(t, size/10+1, rows(l, v)["d-3"].State.N)
+	}
+}
+
+// Changes of items are their states, of which one is stored twice, and one can be touched.
+func TestApply_OfVersionsReadsTheStatesOfItsItems(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, v := guests(t, l)
+	f := entity.Fields[guest]()
+	changes := func() (all []timeline.Change) {
+		for i, it := range l.Items() {
+			if c, ok, err := stream.Of(store, l.record(it, i)); ok || err != nil {
+				require.NoError(t, err)
+				all = append(all, c)
+			}
+		}
+		return all
+	}
+	equal := func(why string) {
+		t.Helper()
+		apply(l, v, changes()...)
+		apply(l, v, changes()...)
+		catchUp(l, v)
+		require.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v), why)
+	}
+	for _, id := range []string{"a", "a1", "b"} { // one is the beginning of another
+		_, err := store.Create(l.Ctx, guest{ID: id, House: "inn"})
+		require.NoError(t, err)
+	}
+	rebuild(l, v)
+	for i := range 3 {
+		_, err := store.Update(l.Ctx, guest{ID: "a"}, entity.Set(&f.House, fmt.Sprint("house ", i)))
+		require.NoError(t, err)
+		l.Wire.Reset()
+		done := apply(l, v, changes()...)
+		assert.Positive(t, done.Applied)
+		assert.Equal(t, 3, l.Wire.Count("Query"), "one for each item")
+	}
+	equal("updated")
+	due, err := store.Touch(l.Ctx, guest{ID: "b"}, &f.Seen, 0)
+	require.NoError(t, err)
+	require.True(t, due)
+	equal("touched")
+	require.NoError(t, store.Delete(l.Ctx, guest{ID: "a"}))
+	equal("deleted")
+}
+
+func TestApply_ToRowsThatExpireFoldsThemAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.devices(func(p *timeline.Projection[string, totals]) { p.Retention = time.Hour }))
+	l.append("d-1", "north", -90) // accepted at noon: its row has expired
+	l.append("d-2", "north", 0)
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 1)
+	l.append("d-3", "north", 1)
+	fresh := l.since(old)
+	assert.Equal(t, timeline.ApplyResult{Refolded: 2, Groups: 2}, apply(l, v, fresh...), "of a group without a row nothing is known")
+	assert.Equal(t, timeline.ApplyResult{Duplicates: 2}, apply(l, v, fresh...))
+	replayed(l, v, "applied")
+	l.Clock.Move(2 * time.Hour)
+	old = l.arrivals()
+	l.append("d-1", "north", 125)
+	apply(l, v, l.since(old)...)
+	replayed(l, v, "after its row had expired")
+	catchUp(l, v)
+	replayed(l, v, "caught up")
+}
+
+func TestApply_NamesTheChangesThatItDidNotApply(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	poison := errors.New("poison")
+	v := view(l, l.broken(poison))
+	l.append("d-1", "north", 1)
+	rebuild(l, v)
+	l.append("d-1", "north", 2)
+	l.append("d-3", "north", 1, 2)
+	all := l.arrivals() // in the order of the table's hashes
+	done, err := v.Apply(l.Ctx, all...)
+	var failed *timeline.ApplyError
+	require.ErrorAs(t, err, &failed)
+	require.ErrorIs(t, err, poison)
+	failedAt(t, err, timeline.Handling, poison)
+	var want []int
+	for i, c := range all {
+		if dbtest.Text(c.Stored().Item["device"]) == "d-3" {
+			want = append(want, i)
+		}
+	}
+	assert.Equal(t, want, failed.NotApplied)
+	assert.Equal(t, all[want[0]].Stored().Sequence, failed.Sequence)
+	assert.Equal(t, 2, done.Applied+done.Duplicates+done.Refolded)
+	assert.Equal(t, 2, rows(l, v)["d-1"].State.Count)
 }
