@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -173,8 +174,6 @@ func TestApply_DuringABuildLosesNothing(t *testing.T) {
 					}
 					if sorted { // late events wait for it
 						catchUp(l, v)
-					} else if name == "catch-up" { // it need not find what was accepted after it began
-						apply(l, v, l.arrivals()...)
 					}
 					replayed(l, v, "held at request", n)
 					catchUp(l, v)
@@ -226,4 +225,104 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The first write of a row by a build, on its way for long, does not undo what Apply has written.
+func TestApply_IsNotUndoneByALateWriteOfABuild(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.devices())
+	apply(l, v, l.arrivals()...) // the view is changed by Apply from now on
+	rebuild(l, v)
+	var late []faults.Request
+	for _, r := range l.Wire.Requests() {
+		if isRow(r) {
+			late = append(late, r)
+		}
+	}
+	require.Len(t, late, 1)
+	old := l.arrivals()
+	l.append("d-1", "north", 2)
+	apply(l, v, l.since(old)...)
+	l.resend(late[0])
+	replayed(l, v, "a late write came")
+}
+
+// A builder that takes the lease while the first Apply of the view comes does not overwrite its mark.
+func TestApply_IsSeenByABuilderThatBegins(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	var fresh []timeline.Change
+	require.NoError(t, l.Overtake(dbtest.First(isManifest), func() error { _, err := v.Rebuild(l.Ctx, timeline.Segments(1)); return err }, func() {
+		old := l.arrivals()
+		l.Clock.Move(10 * time.Minute)
+		l.append("d-1", "north", 2) // by a clock that is ahead
+		l.Clock.Move(-10 * time.Minute)
+		fresh = l.since(old)
+		apply(l, v, fresh...)
+	}))
+	replayed(l, v, "rebuilt")
+}
+
+// An Apply that is held before it writes the manifest, while a build swaps, does not undo the swap.
+func TestApply_DoesNotUndoASwap(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	l.append("d-1", "north", 2)
+	building, build := l.Wire.Hold(dbtest.First(isRow))
+	errs := make(chan error, 2)
+	go func() { _, err := v.Rebuild(l.Ctx, timeline.Segments(1)); errs <- err }()
+	<-building
+	applying, proceed := l.Wire.Hold(dbtest.First(isManifest))
+	go func() { _, err := v.Apply(l.Ctx, l.arrivals()...); errs <- err }()
+	<-applying
+	build()
+	require.NoError(t, <-errs)
+	generation := metaOf(l, v).Generation
+	proceed()
+	require.NoError(t, <-errs)
+	assert.Equal(t, generation, metaOf(l, v).Generation)
+	assert.Equal(t, timeline.Complete, metaOf(l, v).RebuildStatus)
+	replayed(l, v, "swapped")
+}
+
+// A build that stops after it has announced its end is resumed there, and its rows keep what Apply has added meanwhile.
+func TestApply_ToABuildThatIsResumedIsKept(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		for n := 1; ; n++ {
+			l.connect(once)
+			p = map[string]func(...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals]{"sorted": l.sites, "partition": l.devices}[t.Name()[len("TestApply_ToABuildThatIsResumedIsKept/"):]]()
+			p.Name = fmt.Sprintf("stopped-%d", n)
+			v := view(l, p)
+			l.append(fmt.Sprintf("d-%d", n%2), "s-0", 100+float64(n))
+			rebuild(l, v)
+			apply(l, v, l.arrivals()...)
+			l.Wire.Reset()
+			l.Wire.Inject(from(n, faults.Drop))
+			_, err := v.Rebuild(l.Ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
+			l.Wire.Inject(nil)
+			if err == nil {
+				assert.Greater(t, n, 10)
+				return
+			}
+			require.Less(t, n, 100)
+			old := l.arrivals()
+			l.append(fmt.Sprintf("d-%d", n%2), "s-0", 200+float64(n))
+			apply(l, v, l.since(old)...)
+			l.Clock.Move(time.Minute)
+			rebuild(l, v, timeline.Segments(1), timeline.Resume())
+			replayed(l, v, "stopped at request", n)
+			if n%2 == 0 {
+				catchUp(l, v)
+				replayed(l, v, "caught up; stopped at request", n)
+			}
+		}
+	})
 }
