@@ -44,16 +44,25 @@ var targetHeaders = func() map[string]string {
 type payload struct {
 	body    bytes.Reader
 	headers [2]string
-	short   [384]byte // the text of most bodies without an item
+}
+
+// shortPayload is a payload with its text.
+type shortPayload struct {
+	payload
+	text [384]byte // of most bodies without an item
 }
 
 func newPayload(text []byte, op *smithy.OperationSchema) *payload {
-	p := &payload{headers: [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}}
-	if len(text) <= len(p.short) {
-		p.body.Reset(p.short[:copy(p.short[:], text)])
+	var p *payload
+	if short := (*shortPayload)(nil); len(text) <= len(short.text) {
+		short = new(shortPayload)
+		p = &short.payload
+		p.body.Reset(short.text[:copy(short.text[:], text)])
 	} else {
+		p = new(payload)
 		p.body.Reset(bytes.Clone(text))
 	}
+	p.headers = [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}
 	return p
 }
 
