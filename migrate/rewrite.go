@@ -235,7 +235,7 @@ func (j *job) page(ctx context.Context, i int, after item.Item) (part Report, la
 		if text := r.Cond(layout.PerhapsOwn(j.s)); text != "" {
 			in.FilterExpression = &text
 		}
-		in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+		in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 		out, err := j.runner.Scan(ctx, in)
 		if err != nil {
 			return err

@@ -403,10 +403,10 @@ func digest(h hash.Hash, a *plan.Action) {
 	var e expr.Renderer
 	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))
 	names := item.Item{}
-	for name, attr := range e.Names {
+	for name, attr := range e.NameMap() {
 		names[name] = item.S(attr)
 	}
-	for _, it := range []item.Item{a.Key, a.Item, names, e.Values} {
+	for _, it := range []item.Item{a.Key, a.Item, names, e.ValueMap()} {
 		digestText(h, string(item.AppendBinary(nil, it)))
 	}
 }

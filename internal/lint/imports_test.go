@@ -22,7 +22,7 @@ var internals = map[string][]string{
 	"internal/key":    {"internal/tag"},
 	"internal/wire":   {"entitytype"},
 	"internal/item":   {"internal/key", "internal/wire"},
-	"internal/expr":   {"internal/item"},
+	"internal/expr":   {"internal/item", "internal/wire"},
 	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
 	"internal/pace":   nil,
 	"internal/opt":    {"entitytype", "internal/expr", "internal/pace"},

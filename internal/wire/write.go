@@ -16,7 +16,8 @@ import (
 // writer writes JSON. Maps are written in the order of their names.
 type writer struct {
 	b       []byte
-	unknown bool // a value was not written, because it is nil or of a type that is not DynamoDB's
+	unknown bool           // a value was not written, because it is nil or of a type that is not DynamoDB's
+	of      []Placeholders // of the expressions that are not yet written; nil if the input has them
 }
 
 // mostKept is how much memory a writer keeps for its next use. More is left to the garbage collector.
