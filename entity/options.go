@@ -67,10 +67,12 @@ type OrderOption interface {
 	opt.ListOption
 }
 
-// SegmentsOption is accepted by scans, and by checks and rewrites of a whole table: [Segments].
+// SegmentsOption is accepted by scans, and by checks, rewrites and copies of a whole table: [Segments].
 type SegmentsOption interface {
 	ScanOption
 	opt.VerifyOption
+	opt.PassOption
+	opt.CopyOption
 	opt.RewriteOption
 }
 

@@ -129,7 +129,13 @@ type Sized struct {
 }
 
 // KeyAndItem returns the results of Key and of Item, without skip and changes. It encodes the key parts once.
-func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts item.Item, it Sized, err error) {
+func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
+	primary, parts, sized, err := KeyAndSized(s, v)
+	return primary, parts, sized.Item, err
+}
+
+// KeyAndSized is KeyAndItem with the size of the item.
+func KeyAndSized(s *schema.Schema, v reflect.Value) (primary, parts item.Item, it Sized, err error) {
 	e := Encode(s, v)
 	if primary, parts, err = e.Key(); err == nil {
 		it.Item, err = e.Item(nil, nil)

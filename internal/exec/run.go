@@ -219,7 +219,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			}
 		}
 	}
-	if op.Verb != plan.Rewrite {
+	if !op.AsStored {
 		if in.Image, err = layout.Upgraded(op.Schema, in.Image); err != nil {
 			return plan.Step{}, err
 		}

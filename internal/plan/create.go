@@ -76,7 +76,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	if op.Err != nil {
 		return op
 	}
-	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
+	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndSized(s, v); op.Err != nil {
 		return op
 	}
 	user, err := bind.Conditions(s, spec.If)
@@ -91,7 +91,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 		case !op.Once:
 			value.Item = item.Clone(value.Item)
 		case value.Item == nil: // an earlier plan has it
-			if _, _, value, err = bind.KeyAndItem(s, v); err != nil {
+			if _, _, value, err = bind.KeyAndSized(s, v); err != nil {
 				return Step{}, err
 			}
 		default:
@@ -148,11 +148,11 @@ func CheckBatch(s *schema.Schema, spec opt.Batch) error {
 
 // NewBatchPut checks v. It returns its primary key and what [BatchItem] makes the item of.
 func NewBatchPut(s *schema.Schema, v reflect.Value) (key, base item.Item, err error) {
-	key, _, sized, err := bind.KeyAndItem(s, v)
+	key, _, base, err = bind.KeyAndItem(s, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	return key, sized.Item, nil
+	return key, base, nil
 }
 
 // BatchItem completes base, which it changes, as the item that a batch writes.

@@ -160,6 +160,8 @@ type Op struct {
 	// applied.
 	SoleWriter bool
 
+	AsStored bool // the plan gets the item as it is stored, also if its payload version is outdated
+
 	Once  bool       // the operation is run once, and its plans are followed one after the other
 	only  [1]Action  // of its last plan
 	value bind.Sized // of a Create: the encoded value; nil if a plan of an operation with Once has it
