@@ -133,9 +133,9 @@ func (op *Op) uncopied(in Input, x Copying) (Step, error) {
 // fenced makes one step of parts.
 func (op *Op) fenced(parts []Part, result Result) (Step, error) {
 	step := Step{
-		Own:     1,
-		Resolve: func(f []Failure) Resolution { return resolveParts(parts, 1, f) },
-		Done:    func(Returned) (Result, error) { return result, nil },
+		EntityActions: 1,
+		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, 1, f) },
+		Done:          func(Returned) (Result, error) { return result, nil },
 	}
 	for _, p := range parts {
 		step.Actions = append(step.Actions, p.Action)
