@@ -52,6 +52,8 @@ const (
 	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
 	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
+	CodeNoCurrent          = "EDD-9190" // a call about the current item of a series that has none
+	CodeNoCurrentCondition = "EDD-9191" // a condition for an append to such a series
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

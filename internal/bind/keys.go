@@ -88,8 +88,11 @@ func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 			primary[k.Attr] = item.S(text)
 		}
 		limit := layout.MaxPartitionKey
-		if i == 1 {
+		switch {
+		case i == 1:
 			limit = layout.MaxSortKey - s.RelatedSuffix
+		case s.EventPartitions != nil:
+			limit -= len(schema.EventPartitionSuffix(0))
 		}
 		if n := keyBytes(primary[k.Attribute()]); n > limit {
 			return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
