@@ -55,6 +55,8 @@ const (
 	CodeCopyTarget         = "EDD-9186" // a copy into items that cannot carry what a copy needs
 	CodeCopyChange         = "EDD-9187" // a change that was not made of a record, given to a copy
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
+	CodeNoCurrent          = "EDD-9190" // a call about the current item of a series that has none
+	CodeNoCurrentCondition = "EDD-9191" // a condition for an append to such a series
 	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job
 	CodeJobOther           = "EDD-9194" // a ticket of another view or definition
 	CodeJobPart            = "EDD-9195" // a part, record or row that is not of the job
