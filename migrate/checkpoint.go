@@ -60,7 +60,7 @@ type checkpoint struct {
 
 func newCheckpoint(j *job) (*checkpoint, error) {
 	s, name := j.s, *j.spec.Checkpoint
-	prefix := s.Prefix + "._rewrite"
+	prefix := s.Prefix + layout.CheckpointMark
 	p := &checkpoint{j: j, name: name, key: item.Item{s.PK.Attribute(): item.S(prefix + "#" + name)}, work: fingerprint(s, j.spec.NewVersion)}
 	if s.PK.Type != types.ScalarAttributeTypeS || s.SK != nil && s.SK.Type != types.ScalarAttributeTypeS {
 		return nil, bind.Invalid(s, bind.CodeCheckpoint, nil, "a checkpoint needs a table whose keys are strings")
@@ -240,7 +240,7 @@ func (p *checkpoint) item(owner string, lease time.Time) item.Item {
 	p.j.mu.Lock()
 	defer p.j.mu.Unlock()
 	it := item.Clone(p.key)
-	it[schema.EntityAttr] = item.S(p.j.s.Name + "._rewrite")
+	it[schema.EntityAttr] = item.S(p.j.s.Name + layout.CheckpointMark)
 	it[formatAttr], it[workAttr], it[fenceAttr] = item.N(pointFormat), item.S(p.work), item.N(strconv.FormatInt(p.fence, 10))
 	it[leaseAttr] = item.N(strconv.FormatInt(lease.UnixMilli(), 10))
 	if owner != "" {
