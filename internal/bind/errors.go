@@ -51,6 +51,10 @@ const (
 	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read
 	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
 	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
+	CodeConsoleLock        = "EDD-9196" // a schema lock that the command cannot use
+	CodeConsoleName        = "EDD-9197" // an entity, index, view or version that the command does not know
+	CodeConsoleKey         = "EDD-9198" // key parts on the command line that are missing, unknown or of another type
+	CodeConsoleProgram     = "EDD-9199" // a command that needs the declarations of a program, or a table
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
 )
 
