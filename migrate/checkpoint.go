@@ -16,17 +16,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/leases"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 const (
-	leaseDuration = 30 * time.Second // after its last renewal
-	pointFormat   = "1"
+	pointFormat  = "1"
+	rewriteInfix = layout.RewriteMark
 )
 
 // Attributes of a checkpoint; docs/layout.md describes them.
@@ -49,6 +49,7 @@ const (
 type checkpoint struct {
 	j     *job
 	name  string
+	mark  string // entity name that is stored in it
 	key   item.Item
 	work  string // fingerprint of the declaration and the options
 	owner string // id of this run
@@ -58,17 +59,23 @@ type checkpoint struct {
 	lease time.Time
 }
 
-func newCheckpoint(j *job) (*checkpoint, error) {
-	s, name := j.s, *j.spec.Checkpoint
-	prefix := s.Prefix + layout.CheckpointMark
-	p := &checkpoint{j: j, name: name, key: item.Item{s.PK.Attribute(): item.S(prefix + "#" + name)}, work: fingerprint(s, j.spec.NewVersion)}
-	if s.PK.Type != types.ScalarAttributeTypeS || s.SK != nil && s.SK.Type != types.ScalarAttributeTypeS {
-		return nil, bind.Invalid(s, bind.CodeCheckpoint, nil, "a checkpoint needs a table whose keys are strings")
-	}
+// newCheckpoint returns the checkpoint of a job under a name. infix says what the job does.
+func newCheckpoint(j *job, infix, name, work string) *checkpoint {
+	return &checkpoint{j: j, name: name, mark: j.s.Name + infix, key: stateKey(j.s, infix, name), work: work}
+}
+
+// stringKeys reports whether the keys of a table are strings, as those of the items that this package keeps in it.
+func stringKeys(s *schema.Schema) bool {
+	return s.PK.Type == types.ScalarAttributeTypeS && (s.SK == nil || s.SK.Type == types.ScalarAttributeTypeS)
+}
+
+// stateKey returns the primary key of an item in which this package keeps something under a name.
+func stateKey(s *schema.Schema, infix, name string) item.Item {
+	key := item.Item{s.PK.Attribute(): item.S(s.Prefix + infix + "#" + name)}
 	if s.SK != nil {
-		p.key[s.SK.Attribute()] = item.S(prefix)
+		key[s.SK.Attribute()] = item.S(s.Prefix + infix)
 	}
-	return p, nil
+	return key
 }
 
 // fingerprint is equal for equal work: what the items should be, and how they are written.
@@ -175,8 +182,10 @@ func (p *checkpoint) resume(stored item.Item) (done bool, err error) {
 		p.j.segments = append(p.j.segments, x)
 	}
 	r, counts := newReport(), fields(stored[countsAttr])
-	for name, n := range r.counters() {
-		*n = number[int](counts[name])
+	for _, counters := range []map[string]*int{r.counters(), r.copied()} {
+		for name, n := range counters {
+			*n = number[int](counts[name])
+		}
 	}
 	r.Cost.ReadUnits, r.Cost.WriteUnits = number[float64](counts["readUnits"]), number[float64](counts["writeUnits"])
 	for name, av := range fields(stored[reasonsAttr]) {
@@ -200,6 +209,11 @@ func (r *Report) counters() map[string]*int {
 	}
 }
 
+// copied returns the counts that only the report of a copy has.
+func (r *Report) copied() map[string]*int {
+	return map[string]*int{"omitted": &r.Omitted, "related": &r.Related}
+}
+
 // save stores the progress and renews the lease.
 func (p *checkpoint) save(ctx context.Context) error {
 	err := p.put(ctx, expr.Compare(expr.Eq, expr.Attr(fenceAttr), item.N(strconv.FormatInt(p.fence, 10))), p.owner)
@@ -212,9 +226,9 @@ func (p *checkpoint) save(ctx context.Context) error {
 // put stores the progress under a guard. Without an owner it gives up the lease. A put that arrives late does no harm: under
 // the same fence it undoes a little progress, which is made again.
 func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) error {
-	lease := p.j.runner.Clock().Add(leaseDuration)
+	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
-	op := &plan.Op{Verb: "Rewrite", Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}
+	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 		return plan.Step{
@@ -240,7 +254,7 @@ func (p *checkpoint) item(owner string, lease time.Time) item.Item {
 	p.j.mu.Lock()
 	defer p.j.mu.Unlock()
 	it := item.Clone(p.key)
-	it[schema.EntityAttr] = item.S(p.j.s.Name + layout.CheckpointMark)
+	it[schema.EntityAttr] = item.S(p.mark)
 	it[formatAttr], it[workAttr], it[fenceAttr] = item.N(pointFormat), item.S(p.work), item.N(strconv.FormatInt(p.fence, 10))
 	it[leaseAttr] = item.N(strconv.FormatInt(lease.UnixMilli(), 10))
 	if owner != "" {
@@ -259,6 +273,11 @@ func (p *checkpoint) item(owner string, lease time.Time) item.Item {
 	for name, n := range r.counters() {
 		counts[name] = item.N(strconv.Itoa(*n))
 	}
+	for name, n := range r.copied() {
+		if *n > 0 {
+			counts[name] = item.N(strconv.Itoa(*n))
+		}
+	}
 	decimal := func(f float64) types.AttributeValue { return item.N(strconv.FormatFloat(f, 'f', -1, 64)) }
 	counts["readUnits"], counts["writeUnits"] = decimal(r.Cost.ReadUnits), decimal(r.Cost.WriteUnits)
 	it[countsAttr] = &types.AttributeValueMemberM{Value: counts}
@@ -274,43 +293,22 @@ func countMap[K ~string](m map[K]int) types.AttributeValue {
 	return av
 }
 
-// keepAlive renews the lease while work runs, and ends work when the lease is lost.
+// keepAlive renews the lease while work runs, and cancels work when the lease is lost.
 func (p *checkpoint) keepAlive(ctx context.Context, work func(context.Context) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	defer func() { // also if a callback panics: the lease must not be renewed after it was given up
-		stop(nil)
-		<-ended
-	}()
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(leaseDuration / 6)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			p.mu.Lock()
-			due := p.j.runner.Clock().After(p.lease.Add(-leaseDuration * 2 / 3))
-			p.mu.Unlock()
-			if !due {
-				continue
-			}
-			p.j.saving.Lock()
-			err := p.save(ctx)
-			p.j.saving.Unlock()
-			if errors.Is(err, ErrLeaseLost) { // another error is harmless, since the next renewal comes soon
-				stop(err)
-			}
-		}
-	}()
-	err := work(ctx)
-	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
-		err = ErrLeaseLost
+	return leases.Keep(ctx, ErrLeaseLost, p.renewIfDue, work)
+}
+
+// renewIfDue renews the lease if that is due.
+func (p *checkpoint) renewIfDue(ctx context.Context) error {
+	p.mu.Lock()
+	due := leases.Due(p.j.runner.Clock(), p.lease)
+	p.mu.Unlock()
+	if !due {
+		return nil
 	}
-	return err
+	p.j.saving.Lock()
+	defer p.j.saving.Unlock()
+	return p.save(ctx)
 }
 
 // release gives up the lease after the error err, even if ctx is done.

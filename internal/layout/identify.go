@@ -17,7 +17,7 @@ const (
 	Foreign    Role = iota // of another entity, or of none
 	Own                    // the current item or a related one
 	Sentinel               // claims a unique value
-	Checkpoint             // holds the progress of a rewrite
+	Checkpoint             // holds what package migrate keeps
 )
 
 // Identity is what a stored item is to an entity.
@@ -31,8 +31,9 @@ type Identity struct {
 
 // Marks of items that an entity has besides its own: its name, and one of these.
 const (
-	SentinelMark   = "._unique."
-	CheckpointMark = "._rewrite"
+	SentinelMark = "._unique."
+	RewriteMark  = "._rewrite" // of the checkpoint of a rewrite
+	CopyMark     = "._copy"    // of the state of a copy
 )
 
 // Identify returns what an item is to s.
@@ -43,7 +44,7 @@ func Identify(s *schema.Schema, it item.Item) Identity {
 			if name, ok := strings.CutPrefix(rest, SentinelMark); ok {
 				return Identity{Role: Sentinel, Known: true, Owner: sentinelOwner(s, it), Name: name}
 			}
-			if rest == CheckpointMark {
+			if rest == RewriteMark || rest == CopyMark {
 				return Identity{Role: Checkpoint, Known: true}
 			}
 		}

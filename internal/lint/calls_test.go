@@ -177,6 +177,21 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err := migrate.Rewrite(c.ctx, c.models, migrate.Checkpoint("fill"))
 		return err
 	},
+	"EDD-9185": func(_ *testing.T, c calls) error {
+		_, err := migrate.Copy("", c.employees, c.employees, func(e employee) (employee, error) { return e, nil })
+		return err
+	},
+	"EDD-9186": func(_ *testing.T, c calls) error {
+		_, err := migrate.Copy("cars", c.employees, c.models, func(employee) (model, error) { return model{}, nil })
+		return err
+	},
+	"EDD-9187": func(t *testing.T, c calls) error {
+		ledgers, err := entity.New[ledger](c.db)
+		require.NoError(t, err)
+		books, err := migrate.Copy("books", c.employees, ledgers, func(employee) (ledger, error) { return ledger{}, migrate.Skip })
+		require.NoError(t, err)
+		return books.Handle(c.ctx, stream.Change[employee]{})
+	},
 	"EDD-9108": func(_ *testing.T, c calls) error {
 		return collect(c, c.employees.Query(employee{EmployeeID: "e-1"}, entity.Limit(0)))
 	},
@@ -288,6 +303,19 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9166": func(_ *testing.T, c calls) error {
 		byDepartment := entity.Must(c.employees.Index("byDepartment"))
 		return collect(c, byDepartment.QueryAny([]employee{{Department: "d1"}, {Department: "d1"}}))
+	},
+	"EDD-9193": func(t *testing.T, c calls) error {
+		_, err := c.view(t).JoinJob(c.ctx, nil)
+		return err
+	},
+	"EDD-9194": func(t *testing.T, c calls) error {
+		_, err := c.view(t).JoinJob(c.ctx, []byte(`{"view":"readings","definition":"of an older program","generation":"g","fence":1}`))
+		return err
+	},
+	"EDD-9195": func(*testing.T, calls) error {
+		var job timeline.Job
+		_, err := job.Split(0)
+		return err
 	},
 	"EDD-9150": func(t *testing.T, c calls) error {
 		_, _, err := c.view(t).Get(c.ctx, "r-1", timeline.AsOf(time.Unix(1, 0)))

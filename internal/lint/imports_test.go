@@ -54,6 +54,7 @@ var internals = map[string][]string{
 	"internal/dbtest":        {"entity", "localdb", "localdb/faults"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
+	"internal/leases":        nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
 }
@@ -77,6 +78,8 @@ func allowed(from, to string) bool {
 		return to == "entity"
 	case from == "schemalock":
 		return internal || to == "entity"
+	case from == "migrate" && to == "stream": // whose changes a copy follows
+		return true
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)
 	case strings.HasPrefix(from, "cmd/"): // shows and mends what all others store

@@ -21,6 +21,7 @@ var readings = []struct {
 	{"schema-employee", "schema Employee", 0},
 	{"schema-markdown", "schema --format markdown", 0},
 	{"schema-json", "--json schema Telemetry", 0},
+	{"schema-html", "schema --format html Employee Telemetry", 0},
 	{"schema-mermaid", "schema --format mermaid", 0},
 	{"show", "show Employee employeeId=e-1", 0},
 	{"show-deleted", "show employee employeeId=e-2", 0},

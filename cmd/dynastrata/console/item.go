@@ -29,6 +29,7 @@ const (
 	KindCheckpoint Kind = "checkpoint"
 	KindRow        Kind = "timeline row"
 	KindPages      Kind = "timeline pages"
+	KindParts      Kind = "timeline parts"
 	KindManifest   Kind = "timeline manifest"
 	KindUnknown    Kind = "unknown" // of no entity of the model, or of a kind of a later version
 )

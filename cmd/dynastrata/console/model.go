@@ -42,7 +42,7 @@ type constraint struct {
 var derivedNames = []struct {
 	prefix string
 	kind   Kind
-}{{"TimelinePages-", KindPages}, {"TimelineManifest-", KindManifest}, {"TimelineLog-", KindManifest}, {"Timeline-", KindRow}}
+}{{"TimelineParts-", KindParts}, {"TimelinePages-", KindPages}, {"TimelineManifest-", KindManifest}, {"TimelineLog-", KindManifest}}
 
 // modelOf returns the model of a lock. physical maps logical names of tables, "" for the default one.
 func modelOf(l schemalock.Lock, physical func(logical string) string) (*model, error) {
@@ -59,6 +59,7 @@ func modelOf(l schemalock.Lock, physical func(logical string) string) (*model, e
 		m.entities = append(m.entities, em)
 	}
 	for _, em := range m.entities[len(l.Entities):] {
+		em.derived = KindRow
 		for _, d := range derivedNames {
 			if strings.HasPrefix(em.s.Name, d.prefix) {
 				em.derived = d.kind

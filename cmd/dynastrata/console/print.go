@@ -35,7 +35,7 @@ func newPrinter(w io.Writer, json, noColor bool) *printer {
 // The colours of kinds, of the 16 that every terminal has.
 var kindColors = map[Kind]string{
 	KindCurrent: "10", KindEvent: "12", KindVersion: "13", KindDeleted: "9", KindSentinel: "11", KindCheckpoint: "6",
-	KindRow: "14", KindPages: "14", KindManifest: "14", KindUnknown: "9",
+	KindRow: "14", KindPages: "14", KindParts: "14", KindManifest: "14", KindUnknown: "9",
 }
 
 func (p *printer) styled(s lipgloss.Style, text string) string {

@@ -159,11 +159,7 @@ func (s *session) printSchema(all []shown, format string) error {
 	case "mermaid":
 		s.out.write(mermaid(all))
 	case "html":
-		text, err := page(all)
-		if err != nil {
-			return err
-		}
-		s.out.write(text)
+		s.out.write(page(all))
 	default:
 		return invalid(bind.CodeConsoleName, "there is no format %s; there are: %s", format, strings.Join(schemaFormats, ", "))
 	}
