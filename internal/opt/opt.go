@@ -53,9 +53,9 @@ type (
 	// Bounded is for reads of many items whose requests can be bounded.
 	Bounded struct {
 		Select
-		Hydrate  bool // read whole items by the entries of an index
-		Evaluate *int // maximum number of evaluated items
-		Requests *int // maximum number of requests
+		Hydrate      bool // read whole items by the entries of an index
+		MaxEvaluated *int // maximum number of evaluated items
+		MaxRequests  *int // maximum number of requests
 	}
 	// Order is for reads in the order of a sort key.
 	Order struct {
@@ -110,15 +110,15 @@ type (
 	// Restore is for writes that can expect a version.
 	Restore struct {
 		Create
-		Expect *int64
-		Any    bool // expect no version, whatever the given struct holds
+		Expect     *int64
+		AnyVersion bool // expect no version, whatever the given struct holds
 	}
 	// Write is for writes over a stored item.
 	Write struct {
 		Restore
-		From Image                                       // the item that the write is planned from; nil: it is read
-		Old  any                                         // *T, receives the item before the write; nil: not requested
-		Was  func(map[string]types.AttributeValue) error // decodes that item into Old
+		From      Image                                       // the item that the write is planned from; nil: it is read
+		Old       any                                         // *T, receives the item before the write; nil: not requested
+		DecodeOld func(map[string]types.AttributeValue) error // decodes that item into Old
 
 		Filled []string // of this module only: attributes that the caller's value left empty and the declaration filled
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -90,7 +91,7 @@ func (op *Op) copied(in Input, x Copying) (Step, error) {
 // copyParts returns the put of the copy that m makes, and the parts of its unique values.
 func (op *Op) copyParts(m *Mutation, x Copying, cond, pin expr.Cond) ([]Part, error) {
 	id := CopyID(x.Source, m.In.WriteID)
-	it, err := complete(op.Schema, op.Key, item.Clone(x.Item), Input{WriteID: id})
+	it, err := complete(op.Schema, op.Key, bind.Sized{Item: item.Clone(x.Item)}, Input{WriteID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +134,9 @@ func (op *Op) uncopied(in Input, x Copying) (Step, error) {
 // fenced makes one step of parts.
 func (op *Op) fenced(parts []Part, result Result) (Step, error) {
 	step := Step{
-		Own:     1,
-		Resolve: func(f []Failure) Resolution { return resolveParts(parts, 1, f) },
-		Done:    func(Returned) (Result, error) { return result, nil },
+		EntityActions: 1,
+		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, 1, f) },
+		Done:          func(Returned) (Result, error) { return result, nil },
 	}
 	for _, p := range parts {
 		step.Actions = append(step.Actions, p.Action)

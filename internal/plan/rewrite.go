@@ -102,7 +102,7 @@ func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
 		return Step{}, err
 	}
 	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, append([]Part{main}, claims...), Stored(it))
-	step.Own = 1
+	step.EntityActions = 1
 	return step, err
 }
 
@@ -136,9 +136,9 @@ func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
 	}
 	parts := append([]Part{{main, replanned}}, claims...)
 	step := Step{
-		Own:     1,
-		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(parts), f) },
-		Done:    func(Returned) (Result, error) { return Stored(after), nil },
+		EntityActions: 1,
+		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, len(parts), f) },
+		Done:          func(Returned) (Result, error) { return Stored(after), nil },
 	}
 	for _, p := range parts {
 		step.Actions = append(step.Actions, p.Action)
