@@ -94,9 +94,12 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	return t, nil
 }
 
+// anyID is as long as ids usually are, for sizes.
+const anyID = "01234567-89ab-cdef-0123-456789abcdef"
+
 // storable returns why a copy, which gets write ids that begin with id, cannot be stored.
 func (c *copier) storable(t target, id string) error {
-	it, err := c.whole(t.item, t.key, plan.CopyID(id, c.to.c.Runner.NewID()))
+	it, err := c.whole(t.item, t.key, plan.CopyID(id, anyID))
 	if err != nil {
 		return err
 	}

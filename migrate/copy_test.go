@@ -162,7 +162,9 @@ func TestCopy_ALateRemovalIsPlannedAgain(t *testing.T) {
 }
 
 // closing matches the request that cuts over.
-func (*station) closing(r faults.Request) bool { return strings.Contains(string(r.Body), string(migrate.CutOver)) }
+func (*station) closing(r faults.Request) bool {
+	return strings.Contains(string(r.Body), string(migrate.CutOver))
+}
 
 // held is a program whose transactions wait until it is let go.
 func (s *station) held() (c *migrate.Copier[ticket, pass], waits <-chan struct{}, letGo func()) {

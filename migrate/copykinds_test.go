@@ -84,6 +84,37 @@ func TestCopy_OfAVerbatimEntityInAnotherTable(t *testing.T) {
 	assert.True(t, clean.Clean())
 }
 
+// stamp is an old item with a binary key.
+type stamp struct {
+	_ entity.Key `name:"Stamp" pk:"hash"`
+
+	Hash []byte `dynamodbav:"hash"`
+}
+
+// The write id of a copy leads back to the old item, whatever the type of its key: a copy whose item has gone is removed, also
+// if no stream has brought that.
+func TestCopy_RemovesCopiesWithoutAnItem(t *testing.T) {
+	t.Parallel()
+	old, stamps := dbtest.OpenStore[stamp](t)
+	b, doors := dbtest.OpenStore[door](t)
+	c := entity.Must(migrate.Copy("stamps", stamps, doors, func(s stamp) (door, error) { return door{House: "h", Number: int(s.Hash[0])}, nil }))
+	old.OK(stamps.Put(old.Ctx, stamp{Hash: []byte{1, 0xff}}))
+	old.OK(stamps.Put(old.Ctx, stamp{Hash: []byte{2}}))
+	b.OK(c.Run(b.Ctx))
+	b.OK(doors.Create(b.Ctx, door{House: "h", Number: 3}))
+	require.NoError(t, stamps.Delete(old.Ctx, stamp{Hash: []byte{1, 0xff}}))
+	r, err := c.Verify(b.Ctx)
+	require.NoError(t, err)
+	assert.Equal(t, map[migrate.Reason]int{migrate.Extra: 1}, r.Reasons)
+	b.OK(c.CutOver(b.Ctx))
+	left, err := doors.Scan().Collect(b.Ctx)
+	require.NoError(t, err)
+	require.Len(t, left, 2)
+	for _, d := range left {
+		assert.NotEqual(t, 1, d.Number)
+	}
+}
+
 // session lives for a minute, unless its store is opened without expiry.
 type session struct {
 	_ entity.Key    `name:"Session" pk:"$#{id}" sk:"$"`

@@ -190,7 +190,7 @@ func (p *copyPass) estimate(copies []plan.NewCopyOf, part *Report) {
 	part.Estimate.Requests++
 	part.Estimate.WriteUnits += 2 // of the fence
 	for _, x := range copies {
-		it, err := p.whole(x.Copy.Item, x.Key, plan.CopyID(x.Copy.Source, p.to.c.Runner.NewID()))
+		it, err := p.whole(x.Copy.Item, x.Key, plan.CopyID(x.Copy.Source, anyID))
 		if err != nil {
 			continue
 		}
