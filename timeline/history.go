@@ -68,7 +68,7 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 		TableName: &o.core.Table, ConsistentRead: &strong,
 		FilterExpression: expression(&r, o.scanFilter(now)), Segment: &segment, TotalSegments: &of,
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	if start != nil {
 		p.skip = p.idOf(start)
@@ -121,7 +121,7 @@ func (o *origin) readUnder(ctx context.Context, cond expr.Cond, now time.Time, t
 		TableName: &o.core.Table, ConsistentRead: &strong, KeyConditionExpression: expression(&r, cond),
 		FilterExpression: expression(&r, o.queryFilter(now)),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	return p.readPages(nil, func(start item.Item) (page, error) {
 		in.ExclusiveStartKey = start

@@ -353,8 +353,8 @@ func (c calls) view(t *testing.T) *timeline.View[string, int] {
 
 func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {
 	t.Parallel()
-	for text := range codes(t) {
-		if !strings.HasPrefix(text, "EDD-91") {
+	for text, name := range codes(t) {
+		if !strings.HasPrefix(text, "EDD-91") || strings.HasPrefix(name, "CodeConsole") { // its own tests have them
 			continue
 		}
 		t.Run(text, func(t *testing.T) {

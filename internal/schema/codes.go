@@ -80,6 +80,8 @@ const (
 	CodeTimelinePage      = "EDD-9087"
 	CodeTimelineUpgrade   = "EDD-9088"
 
+	CodeTimelinePartitions = "EDD-9098"
+
 	CodeNoTransactions = "EDD-9089"
 	CodeNotReplicated  = "EDD-9090"
 

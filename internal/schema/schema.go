@@ -113,6 +113,16 @@ type Schema struct {
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.
 type Discriminator struct{ Attr, Value string }
 
+// Recorded returns a schema that was not compiled from a struct: of the stored items alone, as a schema lock describes them. It
+// cannot encode or decode values.
+func Recorded(s Schema) *Schema {
+	s.byName = map[string]*Attr{}
+	for _, a := range s.Attrs {
+		s.byName[a.Name] = a
+	}
+	return &s
+}
+
 // Attr returns the attribute with that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 
