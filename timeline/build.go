@@ -96,15 +96,23 @@ func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
 type route string
 
 const (
-	byPartition route = "partition" // one source with PartitionKey: read and fold a partition at a time
+	byPartition route = "partition" // one source with PartitionKey, and without shards: read and fold a partition at a time
 	bySorting   route = "sorted"    // otherwise: sort all events by group first
 )
 
 func (d *definition) route() route {
-	if len(d.all) == 1 && d.all[0].partitionOf != nil {
+	if len(d.all) == 1 && d.all[0].partitionOf != nil && d.all[0].eventPartitions() == 1 {
 		return byPartition
 	}
 	return bySorting
+}
+
+// eventPartitions returns over how many partitions a source spreads the events of one series.
+func (o *origin) eventPartitions() int {
+	if o.core == nil {
+		return 1
+	}
+	return max(1, len(o.core.Schema.EventPartitions))
 }
 
 // buildRoute names how the builder reads the history. A build is resumed by the same route only.
@@ -500,6 +508,11 @@ func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
 
 func (v *view) explain(ctx context.Context) (Explanation, error) {
 	e := Explanation{View: v.Name, Route: string(v.route()), Partitions: max(v.Partitions, 1), OneRow: "a query of its partition in each source"}
+	for _, o := range v.all {
+		if n := o.eventPartitions(); n > 1 {
+			e.OneRow += fmt.Sprintf("; %s spreads its events over %d partitions, which costs %d queries", o.id, n, n)
+		}
+	}
 	if v.withoutPartitionKey() != nil {
 		e.OneRow = "a scan, with FullReplay: not every source has PartitionKey"
 	}

@@ -240,7 +240,7 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if err != nil {
 		return err
 	}
-	if !cond.Holds(layout.KeyOf(o.core.Schema, r.item)) {
+	if key, ok := layout.SeriesPartition(o.core.Schema, layout.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
 		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil
