@@ -20,6 +20,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -61,7 +62,7 @@ type checkpoint struct {
 func newCheckpoint(j *job) (*checkpoint, error) {
 	s, name := j.s, *j.spec.Checkpoint
 	prefix := s.Prefix + "._rewrite"
-	p := &checkpoint{j: j, name: name, key: item.Item{s.PK.Attribute(): item.S(prefix + "#" + name)}, work: fingerprint(s, j.spec.NewVersion)}
+	p := &checkpoint{j: j, name: name, key: item.Item{s.PK.Attribute(): item.S(prefix + "#" + name)}, work: fingerprint(s, j.spec)}
 	if s.PK.Type != types.ScalarAttributeTypeS || s.SK != nil && s.SK.Type != types.ScalarAttributeTypeS {
 		return nil, bind.Invalid(s, bind.CodeCheckpoint, nil, "a checkpoint needs a table whose keys are strings")
 	}
@@ -71,11 +72,14 @@ func newCheckpoint(j *job) (*checkpoint, error) {
 	return p, nil
 }
 
-// fingerprint is equal for equal work: what the items should be, and how they are written.
-func fingerprint(s *schema.Schema, newVersion bool) string {
+// fingerprint is equal for equal work: what the items should be, how they are written, and which segment of the table is.
+func fingerprint(s *schema.Schema, spec opt.Rewrite) string {
 	var b strings.Builder
 	line := func(words ...any) { fmt.Fprintln(&b, words...) }
-	line(s.Name, s.Prefix, s.Payload, s.Templated, s.HasMetadata, s.Options.TTL, newVersion)
+	line(s.Name, s.Prefix, s.Payload, s.Templated, s.HasMetadata, s.Options.TTL, spec.NewVersion)
+	if x := spec.Segment; x != nil {
+		line(x.Number, x.Of)
+	}
 	key := func(k *schema.KeyDef) {
 		switch {
 		case k == nil:

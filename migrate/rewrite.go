@@ -45,6 +45,7 @@ const (
 //
 // The run can be ended at any time, and run again. With [Checkpoint] it goes on where it was. entity.Segments sets how many
 // parts of the table are read and written at the same time, 1 to 64; a checkpoint keeps the number of its first run.
+// entity.Segment rewrites one part, so that several programs can share the work; each part needs a checkpoint of its own.
 // entity.Budget bounds the capacity units per second.
 //
 // It costs a strongly consistent scan of the table, a read for every 100 unique values, and one write for each item that
@@ -88,6 +89,14 @@ type job struct {
 	segments []segment
 }
 
+// part returns which part of the table the job's segment i is.
+func (j *job) part(i int) (number, of int32) {
+	if x := j.spec.Segment; x != nil {
+		return int32(x.Number), int32(x.Of)
+	}
+	return int32(i), int32(len(j.segments))
+}
+
 // segment is how far a part of the table is done.
 type segment struct {
 	after item.Item // key of the last item that was evaluated; nil at the start
@@ -103,6 +112,9 @@ func newJob(c *core.Core, spec opt.Rewrite) (*job, error) {
 		return invalid(bind.CodeOption, "%v", err)
 	}
 	n, err := segmentsOf(s, spec.Segments)
+	if err == nil {
+		err = bind.SegmentOption(s, spec.Parallel)
+	}
 	_, keeps := schema.Feature[plan.Snapshotter](s)
 	switch {
 	case err != nil:
@@ -226,7 +238,8 @@ func (j *job) progress() Progress {
 func (j *job) page(ctx context.Context, i int, after item.Item) (part Report, last item.Item, err error) {
 	part = newReport()
 	err = j.metered(ctx, func(ctx context.Context) error {
-		strong, limit, number, of := true, int32(pageItems), int32(i), int32(len(j.segments))
+		strong, limit := true, int32(pageItems)
+		number, of := j.part(i)
 		in := &dynamodb.ScanInput{TableName: &j.c.Table, ConsistentRead: &strong, Limit: &limit, ExclusiveStartKey: after}
 		if of > 1 {
 			in.Segment, in.TotalSegments = &number, &of
