@@ -89,14 +89,6 @@ type job struct {
 	segments []segment
 }
 
-// part returns which part of the table the job's segment i is.
-func (j *job) part(i int) (number, of int32) {
-	if x := j.spec.Segment; x != nil {
-		return int32(x.Number), int32(x.Of)
-	}
-	return int32(i), int32(len(j.segments))
-}
-
 // segment is how far a part of the table is done.
 type segment struct {
 	after item.Item // key of the last item that was evaluated; nil at the start

@@ -21,12 +21,12 @@ func TestRewrite_SegmentsShareTheWork(t *testing.T) {
 		c.add(fmt.Sprintf("m%02d", i), "red", "")
 	}
 	want := c.rewrite(migrate.DryRun())
-	rewritten, evaluated := 0, 0
+	sum := migrate.Report{Done: true}
 	for i := range segments {
 		part, name := entity.Segment(i, segments), fmt.Sprintf("fill-%d", i)
 		r := c.rewrite(part, migrate.Checkpoint(name))
 		require.True(t, r.Done && !r.Resumed)
-		rewritten, evaluated = rewritten+r.Rewritten, evaluated+r.Evaluated
+		sum = sum.Merge(r)
 		again := c.rewrite(part, migrate.Checkpoint(name))
 		require.True(t, again.Done && again.Resumed)
 		require.Equal(t, r.Rewritten, again.Rewritten)
@@ -34,8 +34,14 @@ func TestRewrite_SegmentsShareTheWork(t *testing.T) {
 		_, err := migrate.Rewrite(c.Ctx, c.now, entity.Segment((i+1)%segments, segments), migrate.Checkpoint(name))
 		require.ErrorIs(t, err, migrate.ErrOtherWork)
 	}
-	require.Equal(t, want.Rewritten, rewritten)
-	require.GreaterOrEqual(t, evaluated, want.Evaluated)
+	require.Equal(t, want.Rewritten, sum.Rewritten)
+	require.Equal(t, want.Reasons, sum.Reasons)
+	require.Equal(t, want.Problems, sum.Problems)
+	require.Equal(t, want.Items, sum.Items)
+	require.True(t, sum.Done && !sum.Resumed)
+	require.Len(t, sum.Examples, 10)
+	require.Greater(t, sum.Cost.WriteUnits, float64(items))
+	require.False(t, sum.Merge(migrate.Report{}).Done)
 	require.Len(t, c.team("red"), items)
 	require.Zero(t, c.rewrite(migrate.DryRun()).Rewritten)
 }
