@@ -45,7 +45,7 @@ func setUpgrades(s *schema.Schema, upgrades []opt.Upgrade) error {
 	if upgrades == nil {
 		return nil
 	}
-	var steps []schema.Upgrade
+	var steps schema.Upgrades
 	for _, u := range upgrades {
 		steps = append(steps, schema.Upgrade{From: u.From, Old: u.Old, New: u.New, Apply: u.Apply})
 	}

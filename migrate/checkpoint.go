@@ -20,15 +20,13 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/leases"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-const (
-	leaseDuration = 30 * time.Second // after its last renewal
-	pointFormat   = "1"
-)
+const pointFormat = "1"
 
 // Attributes of a checkpoint; docs/layout.md describes them.
 const (
@@ -216,7 +214,7 @@ func (p *checkpoint) save(ctx context.Context) error {
 // put stores the progress under a guard. Without an owner it gives up the lease. A put that arrives late does no harm: under
 // the same fence it undoes a little progress, which is made again.
 func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) error {
-	lease := p.j.runner.Clock().Add(leaseDuration)
+	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
 	op := &plan.Op{Verb: "Rewrite", Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) {
@@ -278,43 +276,22 @@ func countMap[K ~string](m map[K]int) types.AttributeValue {
 	return av
 }
 
-// keepAlive renews the lease while work runs, and ends work when the lease is lost.
+// keepAlive renews the lease while work runs, and cancels work when the lease is lost.
 func (p *checkpoint) keepAlive(ctx context.Context, work func(context.Context) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	defer func() { // also if a callback panics: the lease must not be renewed after it was given up
-		stop(nil)
-		<-ended
-	}()
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(leaseDuration / 6)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			p.mu.Lock()
-			due := p.j.runner.Clock().After(p.lease.Add(-leaseDuration * 2 / 3))
-			p.mu.Unlock()
-			if !due {
-				continue
-			}
-			p.j.saving.Lock()
-			err := p.save(ctx)
-			p.j.saving.Unlock()
-			if errors.Is(err, ErrLeaseLost) { // another error is harmless, since the next renewal comes soon
-				stop(err)
-			}
-		}
-	}()
-	err := work(ctx)
-	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
-		err = ErrLeaseLost
+	return leases.Keep(ctx, ErrLeaseLost, p.renewIfDue, work)
+}
+
+// renewIfDue renews the lease if that is due.
+func (p *checkpoint) renewIfDue(ctx context.Context) error {
+	p.mu.Lock()
+	due := leases.Due(p.j.runner.Clock(), p.lease)
+	p.mu.Unlock()
+	if !due {
+		return nil
 	}
-	return err
+	p.j.saving.Lock()
+	defer p.j.saving.Unlock()
+	return p.save(ctx)
 }
 
 // release gives up the lease after the error err, even if ctx is done.

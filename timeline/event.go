@@ -219,14 +219,6 @@ func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
 	return e
 }
 
-// upgradeStep converts payloads of one version to the next.
-type upgradeStep struct {
-	from     int
-	old, new reflect.Type
-	codec    item.Codec
-	apply    func(any) (any, error)
-}
-
 // Upgrade converts payloads that were stored with version from, as declared by payload:"…" of entity.Key at that
 // time. Old is the payload type of that version, and New that of version from+1: the Old of the next step, or the
 // source's payload type if from+1 is the current version. Steps must not skip a version. A source rejects payloads of
@@ -234,7 +226,7 @@ type upgradeStep struct {
 // the replay with an *[EventError].
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 	return func(o *origin) {
-		s := upgradeStep{from: from, old: reflect.TypeFor[Old](), new: reflect.TypeFor[New]()}
+		s := schema.Upgrade{From: from, Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New]()}
 		var err error
 		switch {
 		case f == nil:
@@ -244,63 +236,36 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 			o.problem("a feed cannot be upgraded: it yields payloads of the current version")
 			return
 		}
-		if s.codec, err = schema.CodecOf(s.old, o.core.Schema.Options); err != nil {
+		if s.Codec, err = schema.CodecOf(s.Old, o.core.Schema.Options); err != nil {
 			o.problem("payload version %d: %v", from, err)
 			return
 		}
-		s.apply = func(old any) (any, error) { return f(old.(Old)) }
+		s.Apply = func(old any) (any, error) { return f(old.(Old)) }
 		o.upgrades = append(o.upgrades, s)
 	}
-}
-
-// upgradeProblems lists mistakes in the upgrade steps, and missing steps.
-func (o *origin) upgradeProblems() (problems []string) {
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	for i, s := range o.upgrades {
-		next, want := o.payloadVersion, o.payload
-		if i+1 < len(o.upgrades) {
-			next, want = o.upgrades[i+1].from, o.upgrades[i+1].old
-		}
-		switch {
-		case s.from < 1:
-			bad("payload versions start at 1, not %d", s.from)
-		case s.from >= o.payloadVersion:
-			bad(`there is an upgrade from payload version %d, but the current version is %d: raise payload:"…" in entity.Key`, s.from, o.payloadVersion)
-		case next == s.from:
-			bad("there are two upgrades from payload version %d", s.from)
-		case next != s.from+1:
-			bad("the upgrade from payload version %d is missing", s.from+1)
-		case s.new != want:
-			bad("the upgrade from payload version %d gives a %s, the next one needs a %s", s.from, s.new, want)
-		}
-	}
-	return problems
 }
 
 // decodeStored decodes the payload of an item in the version in which it was stored, and upgrades it to the current
 // one.
 func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
-	at := slices.IndexFunc(o.upgrades, func(s upgradeStep) bool { return s.from == r.payloadVersion })
-	if r.payloadVersion != o.payloadVersion && at < 0 {
+	steps := o.upgrades.Starting(r.payloadVersion)
+	if r.payloadVersion != o.payloadVersion && steps == nil {
 		return nil, Decoding, fmt.Errorf("%w: %d; the source reads %s", ErrPayloadVersion, r.payloadVersion, o.payloadVersions())
 	}
-	if at < 0 {
+	if steps == nil {
 		v := reflect.New(o.payload)
 		if err := o.core.Schema.Codec.Decode(it, v); err != nil {
 			return nil, Decoding, core.DecodeError(o.core, err)
 		}
 		return v.Elem().Interface(), "", nil
 	}
-	v := reflect.New(o.upgrades[at].old)
-	if err := o.upgrades[at].codec.Decode(it, v); err != nil {
+	v := reflect.New(steps[0].Old)
+	if err := steps[0].Codec.Decode(it, v); err != nil {
 		return nil, Decoding, core.DecodeError(o.core, err)
 	}
-	payload := v.Elem().Interface()
-	for _, s := range o.upgrades[at:] {
-		var err error
-		if payload, err = s.apply(payload); err != nil {
-			return nil, Upgrading, fmt.Errorf("from payload version %d: %w", s.from, err)
-		}
+	payload, failed, err := steps.Apply(v.Elem().Interface())
+	if err != nil {
+		return nil, Upgrading, fmt.Errorf("from payload version %d: %w", failed, err)
 	}
 	return payload, "", nil
 }
@@ -308,7 +273,7 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 // payloadVersions describes the payload versions that a source can read.
 func (o *origin) payloadVersions() string {
 	if len(o.upgrades) > 0 {
-		return fmt.Sprintf("%d to %d", o.upgrades[0].from, o.payloadVersion)
+		return fmt.Sprintf("%d to %d", o.upgrades[0].From, o.payloadVersion)
 	}
 	return strconv.Itoa(o.payloadVersion)
 }

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/leases"
 	"github.com/dynastrata/dynastrata/internal/pace"
 )
-
-// leaseDuration is how long a builder holds the lease after its last renewal.
-const leaseDuration = 30 * time.Second
 
 // lease is a builder's right to change the rows of a view. Its fence is unique, and its writes fail once another
 // builder has a higher one.
@@ -39,7 +37,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		if m.Owner != "" && m.Lease.After(now) {
 			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.activeBuild(now).progress()}
 		}
-		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leaseDuration)
+		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leases.Duration)
 		m.Saves++
 		if err := change(&m); err != nil {
 			return nil, err
@@ -91,7 +89,7 @@ func (h *lease) put(ctx context.Context, change func(*manifest)) error {
 	next := h.m
 	change(&next)
 	if next.Owner != "" {
-		next.Lease = h.clock().UTC().Add(leaseDuration)
+		next.Lease = h.clock().UTC().Add(leases.Duration)
 	} else {
 		next.Lease = time.Time{}
 	}
@@ -111,11 +109,10 @@ func (h *lease) last() manifest {
 	return h.m
 }
 
-// renewIfDue renews the lease after a third of its duration. A failure is harmless unless another builder took over,
-// since the next renewal comes soon.
+// renewIfDue renews the lease if that is due.
 func (h *lease) renewIfDue(ctx context.Context) error {
 	h.mu.Lock()
-	due := h.clock().UTC().After(h.m.Lease.Add(-leaseDuration * 2 / 3))
+	due := leases.Due(h.clock(), h.m.Lease)
 	h.mu.Unlock()
 	if !due {
 		return nil
@@ -129,32 +126,7 @@ func (h *lease) renewIfDue(ctx context.Context) error {
 
 // keepAlive renews the lease while work runs, and cancels work when the lease is lost.
 func (h *lease) keepAlive(ctx context.Context, work func(context.Context) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	defer func() { // also if a handler panics: the lease must not be renewed after it was given up
-		stop(nil)
-		<-done
-	}()
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(leaseDuration / 6)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if err := h.renewIfDue(ctx); errors.Is(err, ErrLeaseLost) {
-					stop(err)
-				}
-			}
-		}
-	}()
-	err := work(ctx)
-	if errors.Is(context.Cause(ctx), ErrLeaseLost) {
-		err = ErrLeaseLost
-	}
-	return err
+	return leases.Keep(ctx, ErrLeaseLost, h.renewIfDue, work)
 }
 
 // release gives up the lease after the error err, even if ctx is done.

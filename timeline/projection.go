@@ -283,8 +283,8 @@ func (d *definition) computeFingerprint() (string, error) {
 		line("source %q payload %d classified %t names %q clocks %q", o.id, o.payloadVersion, o.classify != nil, names, o.timeAttrs)
 		writeTypeShape(h, "payload", o.payload)
 		for _, s := range o.upgrades {
-			line("upgrade from %d", s.from)
-			writeTypeShape(h, "old", s.old)
+			line("upgrade from %d", s.From)
+			writeTypeShape(h, "old", s.Old)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
@@ -352,7 +352,7 @@ func (c *checker) source(s Source) (all []*origin, byName map[string]*origin) {
 // upgrades checks the payload upgrades of the sources.
 func (c *checker) upgrades(all []*origin) {
 	for _, o := range all {
-		for _, problem := range o.upgradeProblems() {
+		for _, problem := range o.upgrades.Mistakes(o.payloadVersion, o.payload) {
 			c.bad(schema.CodeTimelineUpgrade, "Source", "%s: %s", o.id, problem)
 		}
 	}

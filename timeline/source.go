@@ -52,17 +52,17 @@ type assembler interface {
 
 // origin is a source that is not a merge.
 type origin struct {
-	id             string        // in positions and fingerprints, unique in a definition
-	kind           string        // series, versions, items or feed
-	core           *core.Core    // of the entity; nil for a feed
-	payload        reflect.Type  // payload type of its events
-	eventNames     []string      // names of its events
-	payloadVersion int           // current version of the payload
-	upgrades       []upgradeStep // steps from earlier payload versions to the current one
-	timeAttrs      []string      // attributes with the times of events, for fingerprints
-	hasAcceptTimes bool          // whether its events have accept times
-	retention      time.Duration // how long its events live; 0: not known, or forever
-	problems       []string      // mistakes in its declaration
+	id             string          // in positions and fingerprints, unique in a definition
+	kind           string          // series, versions, items or feed
+	core           *core.Core      // of the entity; nil for a feed
+	payload        reflect.Type    // payload type of its events
+	eventNames     []string        // names of its events
+	payloadVersion int             // current version of the payload
+	upgrades       schema.Upgrades // steps from earlier payload versions to the current one
+	timeAttrs      []string        // attributes with the times of events, for fingerprints
+	hasAcceptTimes bool            // whether its events have accept times
+	retention      time.Duration   // how long its events live; 0: not known, or forever
+	problems       []string        // mistakes in its declaration
 
 	classify         func(*decodedEvent) string                            // names an event; nil: events keep their names
 	partitionKeyType reflect.Type                                          // argument type of partitionOf
@@ -105,7 +105,7 @@ func (o *origin) finish(opts []SourceOption) *origin {
 		}
 		opt(o)
 	}
-	slices.SortStableFunc(o.upgrades, func(a, b upgradeStep) int { return a.from - b.from })
+	slices.SortStableFunc(o.upgrades, func(a, b schema.Upgrade) int { return a.From - b.From })
 	return o
 }
 

@@ -3,7 +3,6 @@ package layout
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strconv"
 	"time"
 
@@ -49,27 +48,23 @@ func Upgraded(s *schema.Schema, it item.Item) (item.Item, error) {
 		return it, nil
 	}
 	from := PayloadOf(it)
-	at := slices.IndexFunc(s.Upgrades, func(u schema.Upgrade) bool { return u.From == from })
-	if at < 0 {
+	steps := s.Upgrades.Starting(from)
+	if steps == nil {
 		return nil, &entitytype.UpgradeError{Entity: s.Name, From: from, Err: errTooOld}
 	}
-	first := &s.Upgrades[at]
-	old := reflect.New(first.Old)
-	if err := first.Codec.Decode(it, old); err != nil {
+	old := reflect.New(steps[0].Old)
+	if err := steps[0].Codec.Decode(it, old); err != nil {
 		misfit := &entitytype.DecodeError{Entity: s.Name, Problem: "the item of an earlier payload version cannot be decoded"}
 		if f, ok := err.(*item.FieldError); ok {
 			misfit.Attr, misfit.Problem = f.Attr, f.Problem
 		}
 		return nil, misfit
 	}
-	v := old.Elem().Interface()
-	for _, u := range s.Upgrades[at:] {
-		var err error
-		if v, err = u.Apply(v); err != nil {
-			return nil, &entitytype.UpgradeError{Entity: s.Name, From: u.From, Err: err}
-		}
+	v, failed, err := steps.Apply(old.Elem().Interface())
+	if err != nil {
+		return nil, &entitytype.UpgradeError{Entity: s.Name, From: failed, Err: err}
 	}
-	was, err := first.Codec.Loose().Encode(old.Elem())
+	was, err := steps[0].Codec.Loose().Encode(old.Elem())
 	if err == nil {
 		var is item.Item
 		if is, err = s.Codec.Loose().Encode(reflect.ValueOf(v)); err == nil {

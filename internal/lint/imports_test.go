@@ -54,6 +54,7 @@ var internals = map[string][]string{
 	"internal/dbtest":        {"entity", "localdb", "localdb/faults"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
+	"internal/leases":        nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
 }

@@ -96,8 +96,8 @@ type Schema struct {
 	Filled   []*Attr // attributes with a default or a generated id, which writes of whole values fill
 	Prepares bool    // *T has a Prepare method, which writes of whole values call
 
-	Features []any     // compiled declarations of features; see Feature
-	Upgrades []Upgrade // from earlier payload versions, in order; nil: items are read as they are
+	Features []any    // compiled declarations of features; see Feature
+	Upgrades Upgrades // from earlier payload versions, in order; nil: items are read as they are
 
 	addresses map[address]*Node
 	prototype reflect.Value

@@ -15,8 +15,55 @@ type Upgrade struct {
 	Codec    item.Codec             // of Old
 }
 
+// Upgrades are steps in the order of From. Together they convert payloads to the current version.
+type Upgrades []Upgrade
+
+// Mistakes returns what is wrong with steps that must lead to payload version current, which has type t.
+func (us Upgrades) Mistakes(current int, t reflect.Type) (problems []string) {
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	for i, u := range us {
+		next, want := current, t
+		if i+1 < len(us) {
+			next, want = us[i+1].From, us[i+1].Old
+		}
+		switch {
+		case u.From < 1:
+			bad("payload versions start at 1, not %d", u.From)
+		case u.From >= current:
+			bad(`there is an upgrade from payload version %d, but the current version is %d: raise payload:"…" in entity.Key`, u.From, current)
+		case next == u.From:
+			bad("there are two upgrades from payload version %d", u.From)
+		case next != u.From+1:
+			bad("the upgrade from payload version %d is missing", u.From+1)
+		case u.New != want:
+			bad("the upgrade from payload version %d gives a %s, the next one needs a %s", u.From, u.New, want)
+		}
+	}
+	return problems
+}
+
+// Starting returns the steps for payloads of a version; empty if no step reads it.
+func (us Upgrades) Starting(version int) Upgrades {
+	for i, u := range us {
+		if u.From == version {
+			return us[i:]
+		}
+	}
+	return nil
+}
+
+// Apply converts a value of the first step's Old. With an error it returns the version whose step failed.
+func (us Upgrades) Apply(v any) (to any, failed int, err error) {
+	for _, u := range us {
+		if v, err = u.Apply(v); err != nil {
+			return nil, u.From, err
+		}
+	}
+	return v, 0, nil
+}
+
 // SetUpgrades compiles the steps by which items of earlier payload versions are read. It returns the mistakes.
-func (s *Schema) SetUpgrades(steps []Upgrade) (problems []string) {
+func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if !s.HasMetadata {
 		bad("its items do not record their payload version; upgrades need a $ key, and a table that is not shared with effect-dynamodb")
@@ -26,23 +73,8 @@ func (s *Schema) SetUpgrades(steps []Upgrade) (problems []string) {
 			bad(`the index %s does not carry whole items, so they cannot be upgraded when they are read from it; give it project:"all"`, x.Name)
 		}
 	}
+	problems = append(problems, steps.Mistakes(s.Payload, s.Type)...)
 	for i, u := range steps {
-		next, want := s.Payload, s.Type
-		if i+1 < len(steps) {
-			next, want = steps[i+1].From, steps[i+1].Old
-		}
-		switch {
-		case u.From < 1:
-			bad("payload versions start at 1, not %d", u.From)
-		case u.From >= s.Payload:
-			bad(`there is an upgrade from payload version %d, but the current version is %d: raise payload:"…" in entity.Key`, u.From, s.Payload)
-		case next == u.From:
-			bad("there are two upgrades from payload version %d", u.From)
-		case next != u.From+1:
-			bad("the upgrade from payload version %d is missing", u.From+1)
-		case u.New != want:
-			bad("the upgrade from payload version %d gives a %s, the next one needs a %s", u.From, u.New, want)
-		}
 		codec, err := CodecOf(u.Old, s.Options)
 		if err != nil {
 			bad("payload version %d: %v", u.From, err)
