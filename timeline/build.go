@@ -109,8 +109,11 @@ func (d *definition) route() route {
 
 // buildRoute names how the builder reads the history. A build is resumed by the same route only.
 func (b *builder) buildRoute() string {
-	if b.read != nil {
+	switch {
+	case b.read != nil:
 		return b.read.route()
+	case b.job:
+		return string(bySorting)
 	}
 	return string(b.route())
 }
@@ -134,6 +137,7 @@ type builder struct {
 	fence   int64      // of the lease
 	started generation // the generation as it was when this builder started
 	read    *exportSet // what a build reads instead of tables; nil: nothing
+	job     bool       // the work is that of a Job
 
 	reportMu    sync.Mutex // one progress report at a time
 	evaluatedMu sync.Mutex // guards evaluated
@@ -199,23 +203,18 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, from *exportSet) error {
 	for i, o := range b.all {
 		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
-		if o.feed != nil {
-			if err := o.readFeed(ctx, to); err != nil {
-				return b.withView(err)
-			}
-			continue
-		}
-		if from != nil {
+		if from != nil && o.feed == nil {
 			if err := b.readExport(ctx, o, from.byTable[o.core.Table], now, to); err != nil {
 				return b.withView(err)
 			}
 			continue
 		}
-		errs := make([]error, b.segments)
-		err := exec.ParallelUntilError(ctx, b.segments, b.segments, func(ctx context.Context, i int) error {
+		parts := o.split(b.segments)
+		errs := make([]error, len(parts))
+		err := exec.ParallelUntilError(ctx, len(parts), len(parts), func(ctx context.Context, i int) error {
 			to := to
 			to.partition = func(map[string]value) error { return b.renewIfDue(ctx) }
-			errs[i] = o.scan(ctx, int32(i), int32(b.segments), nil, now, to)
+			errs[i] = o.readPart(ctx, parts[i], nil, now, to)
 			return errs[i]
 		})
 		if err := decisiveError(append(errs, err)); err != nil {
@@ -380,7 +379,7 @@ func interrupted(err error) bool {
 // retireBuilding retires the generation that is being built.
 func (m *manifest) retireBuilding(at time.Time) {
 	if m.Building != nil {
-		m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Building.ID, At: at})
+		m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Building.ID, At: at, Job: m.Building.Job})
 		m.Building = nil
 	}
 }

@@ -62,6 +62,9 @@
 // time. An event that cannot be decoded, upgraded, named, grouped or handled stops a build with an *[EventError]. Only
 // events without a group key can be skipped, with SkipUngrouped, and they are counted.
 //
+// [View.BeginJob] splits a rebuild over processes: workers read parts of the history, fold groups and store rows, in any
+// order and as often as necessary, and the process that began it finishes it. See [Job].
+//
 // [View.CatchUp] applies what was accepted since. It reads by accept time and folds by event time, so groups with late
 // events are folded from their whole history. A write can be in flight for minutes after it took its time from the clock,
 // so each catch-up reads the 15 minutes before the newest known event again; a row records which of these events it

@@ -17,6 +17,8 @@ var (
 	ErrBuilding = errors.New("another builder is at work")
 	// ErrLeaseLost reports that another builder took over from this one, which stopped.
 	ErrLeaseLost = errors.New("another builder has taken over")
+	// ErrPartUnread reports that a part of the history was not read before [Job.Finish].
+	ErrPartUnread = errors.New("a part of the history has not been read")
 	// ErrGroupKeyMissing reports that an event has no group key.
 	ErrGroupKeyMissing = errors.New("the event has no group key")
 	// ErrHistoryGap is a *[HistoryExpiredError]: history before the requested time has expired.

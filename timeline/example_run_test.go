@@ -21,11 +21,12 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(timeseries.New[Delivery](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
-		"ExampleView":         ExampleView,
-		"ExampleView_CatchUp": ExampleView_CatchUp,
-		"ExampleResume":       ExampleResume,
-		"ExampleBudget":       ExampleBudget,
-		"ExampleVersions":     ExampleVersions,
+		"ExampleView":          ExampleView,
+		"ExampleView_CatchUp":  ExampleView_CatchUp,
+		"ExampleView_BeginJob": ExampleView_BeginJob,
+		"ExampleResume":        ExampleResume,
+		"ExampleBudget":        ExampleBudget,
+		"ExampleVersions":      ExampleVersions,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -157,6 +158,61 @@ func ExampleResume() {
 	// interrupted
 	// complete
 	// true
+}
+
+// The work of a rebuild is shared by workers, here goroutines: parts are read, records are collected by group, and each
+// group is folded and stored. Workers in other processes join with the ticket.
+func ExampleView_BeginJob() {
+	ctx, db := context.Background(), depot("job")
+	view := journeys(db)
+	report(ctx, db, "p-6", 0, "depot")
+	report(ctx, db, "p-6", 30, "van 7")
+	report(ctx, db, "p-7", 10, "depot")
+
+	job := entity.Must(view.BeginJob(ctx))
+	worker := entity.Must(view.JoinJob(ctx, job.Ticket())) // in any process
+	parts := entity.Must(job.Split(4))
+	groups := map[string][]timeline.JobRecord{} // the shuffle
+	var mu sync.Mutex
+	var readers, writers sync.WaitGroup
+	errs := make(chan error, 100)
+	for _, part := range parts {
+		readers.Go(func() {
+			errs <- worker.Read(ctx, part, func(r timeline.JobRecord) error {
+				mu.Lock()
+				defer mu.Unlock()
+				groups[r.Group] = append(groups[r.Group], r)
+				return nil
+			})
+		})
+	}
+	readers.Wait()
+	for group, records := range groups {
+		writers.Go(func() {
+			row, err := worker.Fold(ctx, group, func(yield func(timeline.JobRecord, error) bool) {
+				for _, r := range records {
+					if !yield(r, nil) {
+						return
+					}
+				}
+			})
+			errs <- errors.Join(err, worker.Store(ctx, row))
+		})
+	}
+	writers.Wait()
+	for range len(parts) + len(groups) {
+		if err := <-errs; err != nil {
+			fmt.Println(err, job.Abandon(ctx, err))
+			return
+		}
+	}
+	meta, err := job.Finish(ctx)
+	fmt.Println(meta.RebuildStatus, meta.Rows, meta.Counters.Folded, err)
+	row, _, err := view.Get(ctx, "p-6")
+	fmt.Println(row.State.Places, err)
+	// prints
+	// complete 2 3 <nil>
+	// [depot van 7] <nil>
 }
 
 // A build and a replay leave capacity of the table to others. They share one budget.

@@ -83,6 +83,26 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 	})
 }
 
+// split returns the parts in which a source is read: n segments of its table, or one for a feed.
+func (o *origin) split(n int) []JobPart {
+	if o.feed != nil {
+		n = 1
+	}
+	parts := make([]JobPart, n)
+	for i := range parts {
+		parts[i] = JobPart{Source: o.id, Segment: i, Of: n}
+	}
+	return parts
+}
+
+// readPart reads a part of the source, from start on if that is not nil.
+func (o *origin) readPart(ctx context.Context, p JobPart, start item.Item, now time.Time, to recordSink) error {
+	if o.feed != nil {
+		return o.readFeed(ctx, to)
+	}
+	return o.scan(ctx, int32(p.Segment), int32(p.Of), start, now, to)
+}
+
 // readPartition reads the events below the key fields that are set in key: a partition or a part of one.
 func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
 	cond, err := query.Under(o.core.Schema, key)
@@ -187,10 +207,7 @@ func expression(r *expr.Renderer, c expr.Cond) *string {
 
 // readWhole reads the whole history of a source sequentially.
 func (o *origin) readWhole(ctx context.Context, now time.Time, to recordSink) error {
-	if o.feed != nil {
-		return o.readFeed(ctx, to)
-	}
-	return o.scan(ctx, 0, 1, nil, now, to)
+	return o.readPart(ctx, o.split(1)[0], nil, now, to)
 }
 
 // feedMemory is how many bytes of a feed are held in memory to find duplicates.

@@ -56,7 +56,7 @@ func (b *builder) begin(ctx context.Context) error {
 		m.Failure = nil
 		if b.resume && b.canResume(m) {
 			g := *m.Building
-			g.Fence, m.Building = m.Fence, &g
+			g.Fence, g.Job, m.Building = m.Fence, g.Job || b.job, &g
 			return nil
 		}
 		m.retireBuilding(b.now())
@@ -72,7 +72,7 @@ func (b *builder) begin(ctx context.Context) error {
 		}
 		m.Building = &generation{
 			ID: b.core.Runner.NewID(), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
-			Route: b.buildRoute(), Segments: b.segments, Expected: expected,
+			Route: b.buildRoute(), Segments: b.segments, Expected: expected, Job: b.job,
 		}
 		return nil
 	})
@@ -127,10 +127,16 @@ func (b *builder) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return b.finish(ctx)
+}
+
+// finish makes a generation the served one, after it has caught up with the served rows. All of its rows are stored.
+func (b *builder) finish(ctx context.Context) error {
 	m := b.last()
 	made := *m.Building
 	if m.servesMoreThan(&made) {
-		if err := b.raiseFence(ctx); err != nil {
+		err := b.raiseFence(ctx)
+		if err != nil {
 			return err
 		}
 		if made, _, err = b.applyNewEvents(ctx, made, m.Active.Through); err != nil {
@@ -146,7 +152,7 @@ func (b *builder) run(ctx context.Context) error {
 		g.Finished, g.Rows, g.Positions, g.Fence = b.now(), rows, nil, 0
 		g.HistoryStart = b.historyStart(m.Active, g.ReadAt, g.Finished, g.Counts)
 		if m.Active != nil {
-			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active})
+			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active, Job: m.Active.Job})
 		}
 		m.Active, m.Building, m.Owner = &g, nil, ""
 	})
@@ -191,7 +197,7 @@ func (b *builder) buildSegment(ctx context.Context, i, of int, at string) (err e
 	s := &segment{b: b, ctx: ctx, name: strconv.Itoa(i), c: b.newCollector(b.window(), b.Memory/of), out: &rowWriter{b: b, ctx: ctx}}
 	defer func() { err = joinClose(err, s.c.spool.Close()) }()
 	to := recordSink{event: s.c.addFrom(0), partition: s.partition, page: b.countEvaluated}
-	if err := b.all[0].scan(ctx, int32(i), int32(of), start, b.started.ReadAt, to); err != nil {
+	if err := b.all[0].readPart(ctx, b.all[0].split(of)[i], start, b.started.ReadAt, to); err != nil {
 		return b.withView(err)
 	}
 	return s.note(segmentDone)

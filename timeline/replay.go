@@ -106,14 +106,17 @@ type collector struct {
 	w    window
 	only func(group string, r *record) bool // selects groups and events; nil: all
 
+	out func(key, value []byte) error // takes the events that are wanted
+
 	mu     sync.Mutex
-	spool  *spool.Spool
+	spool  *spool.Spool // of out, unless that is another
 	counts Counters
 	newest time.Time // latest accept time of events in the window
 }
 
 func (d *definition) newCollector(w window, memory int) *collector {
-	return &collector{d: d, w: w, spool: spool.New(max(memory, minMemory), d.TempDir)}
+	s := spool.New(max(memory, minMemory), d.TempDir)
+	return &collector{d: d, w: w, spool: s, out: s.Add}
 }
 
 // add adds an event if it is wanted.
@@ -129,7 +132,7 @@ func (c *collector) add(r *record) error {
 	if err != nil || key == nil {
 		return err
 	}
-	return c.spool.Add(key, value)
+	return c.out(key, value)
 }
 
 // entry returns an event as the spool stores it, nil for one that is not wanted.

@@ -47,6 +47,20 @@ type directory struct {
 	Fence      int64    `dynamodbav:"fence"`
 }
 
+// partRead is a part of the history that a worker of a job has read completely.
+type partRead struct {
+	_ entity.Key `name:"TimelineParts" pk:"$#{generation}" sk:"$#{source}#{of}#{segment}"`
+
+	Generation string    `dynamodbav:"generation"`
+	Source     int       `dynamodbav:"source" entity:"zero"` // its number in the ticket
+	Of         int       `dynamodbav:"of"`
+	Segment    int       `dynamodbav:"segment" entity:"zero"`
+	Counts     Counters  `dynamodbav:"counters"`
+	Newest     time.Time `dynamodbav:"newest,omitempty"` // latest accept time of its events
+	Evaluated  int64     `dynamodbav:"evaluated" entity:"zero"`
+	Fence      int64     `dynamodbav:"fence"`
+}
+
 // manifest is the one item of a view that says which rows are served, and who may change them.
 type manifest struct {
 	_ entity.Key `name:"TimelineManifest" pk:"$#{view}" sk:"$"`
@@ -83,6 +97,7 @@ type generation struct {
 	HistoryStart time.Time         `dynamodbav:"begins,omitempty"`    // sources with expiring events had none before; zero: unknown
 	Expected     int64             `dynamodbav:"expected"`            // items in the tables, by their statistics
 	Fence        int64             `dynamodbav:"fence,omitempty"`     // of its builder
+	Job          bool              `dynamodbav:"job,omitempty"`       // a Job has built it, and stored the parts that it has read
 }
 
 // retirement is a generation that is no longer served, but still read by those who started before.
@@ -91,6 +106,7 @@ type retirement struct {
 	At       time.Time   `dynamodbav:"at"`
 	Was      *generation `dynamodbav:"was,omitempty"`      // as it was served; nil for an abandoned build
 	Sweeping bool        `dynamodbav:"sweeping,omitempty"` // rows may be missing
+	Job      bool        `dynamodbav:"job,omitempty"`      // as in the generation
 }
 
 // activeBuild returns the generation that a builder with a lease is building; nil without one, or if the lease has
@@ -168,6 +184,7 @@ func (e *expiry) Chosen(types.AttributeValue) bool { return false }
 type stores struct {
 	rows      rowStore
 	pages     *entity.Store[directory]
+	parts     *entity.Store[partRead]
 	manifests *entity.Store[manifest]
 	core      *core.Core
 }
@@ -189,10 +206,13 @@ func rowOptions(p Projection[any, any]) []entity.StoreOption {
 	}})
 }
 
-// openStores declares the page directory and the manifest of a view.
+// openStores declares the page directory, the parts of jobs and the manifest of a view.
 func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores, err error) {
 	s.rows = rows
 	if s.pages, err = entity.New[directory](db, itemOptions(p, "Pages")...); err != nil {
+		return s, err
+	}
+	if s.parts, err = entity.New[partRead](db, itemOptions(p, "Parts")...); err != nil {
 		return s, err
 	}
 	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
@@ -414,7 +434,7 @@ func (v *view) sweep(ctx context.Context, h *lease) error {
 		if err != nil {
 			return err
 		}
-		if err := v.removeGeneration(ctx, h, r.ID); err != nil {
+		if err := v.removeGeneration(ctx, h, r); err != nil {
 			return err
 		}
 		err = h.save(ctx, func(m *manifest) {
@@ -427,7 +447,8 @@ func (v *view) sweep(ctx context.Context, h *lease) error {
 	return nil
 }
 
-func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error {
+func (v *view) removeGeneration(ctx context.Context, h *lease, r retirement) error {
+	id := r.ID
 	var batch []string
 	flush := func() error {
 		err := retryUnknown(ctx, func() error {
@@ -455,8 +476,19 @@ func (v *view) removeGeneration(ctx context.Context, h *lease, id string) error 
 	if err != nil {
 		return err
 	}
-	return retryUnknown(ctx, func() error {
+	err = retryUnknown(ctx, func() error {
 		_, err := v.pages.DeleteMany(ctx, chunks)
+		return err
+	})
+	if err != nil || !r.Job {
+		return err
+	}
+	parts, err := v.parts.Query(partRead{Generation: id}, entity.Consistent()).Collect(ctx)
+	if err != nil {
+		return err
+	}
+	return retryUnknown(ctx, func() error {
+		_, err := v.parts.DeleteMany(ctx, parts)
 		return err
 	})
 }

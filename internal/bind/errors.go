@@ -52,6 +52,9 @@ const (
 	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
 	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
+	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job
+	CodeJobOther           = "EDD-9194" // a ticket of another view or definition
+	CodeJobPart            = "EDD-9195" // a part, record or row that is not of the job
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

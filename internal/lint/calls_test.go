@@ -289,6 +289,19 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		byDepartment := entity.Must(c.employees.Index("byDepartment"))
 		return collect(c, byDepartment.QueryAny([]employee{{Department: "d1"}, {Department: "d1"}}))
 	},
+	"EDD-9193": func(t *testing.T, c calls) error {
+		_, err := c.view(t).JoinJob(c.ctx, nil)
+		return err
+	},
+	"EDD-9194": func(t *testing.T, c calls) error {
+		_, err := c.view(t).JoinJob(c.ctx, []byte(`{"view":"readings","definition":"of an older program","generation":"g","fence":1}`))
+		return err
+	},
+	"EDD-9195": func(*testing.T, calls) error {
+		var job timeline.Job
+		_, err := job.Split(0)
+		return err
+	},
 	"EDD-9150": func(t *testing.T, c calls) error {
 		_, _, err := c.view(t).Get(c.ctx, "r-1", timeline.AsOf(time.Unix(1, 0)))
 		return err

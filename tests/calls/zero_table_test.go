@@ -89,6 +89,7 @@ var values = map[string]any{
 	"timeline.Meta": timeline.Meta{}, "timeline.Counters": timeline.Counters{}, "timeline.Stage": timeline.Stage(""), "timeline.Status": timeline.Status(""), "timeline.Failure": timeline.Failure{},
 	"timeline.Explanation": timeline.Explanation{}, "timeline.SourceEstimate": timeline.SourceEstimate{}, "timeline.EventError": &timeline.EventError{}, "timeline.BuildingError": &timeline.BuildingError{},
 	"timeline.HistoryExpiredError": &timeline.HistoryExpiredError{}, "timeline.LimitError": &timeline.LimitError{}, "timeline.ExportError": &timeline.ExportError{}, "timeline.StaleError": &timeline.StaleError{},
+	"timeline.Job": &timeline.Job{}, "timeline.JobWorker": &timeline.JobWorker{}, "timeline.JobPart": timeline.JobPart{}, "timeline.JobRecord": timeline.JobRecord{}, "timeline.JobRow": &timeline.JobRow{},
 
 	"stream.Change": stream.Change[Plain]{}, "stream.Event": stream.Event{}, "stream.Record": stream.Record{}, "stream.Response": stream.Response{}, "stream.Route": stream.Route{},
 	"stream.Failure": stream.Failure{}, "stream.BatchItemFailure": stream.BatchItemFailure{}, "stream.Kind": stream.Kind(""), "stream.RecordError": &stream.RecordError{}, "stream.ImageError": &stream.ImageError{},
