@@ -1,7 +1,8 @@
 // Package beamx runs jobs over huge tables as pipelines of Apache Beam: on Prism in the same process, or on Dataflow, Flink and
-// Spark. [Rewrite] and [VerifyUnique] do what migrate.Rewrite and Verify of package unique do in one process.
+// Spark. [Rebuild], [Rewrite] and [VerifyUnique] do what View.Rebuild, migrate.Rewrite and Verify of package unique do in one
+// process.
 //
-// A transform of this package is put into a pipeline like any other:
+// Rebuild runs a pipeline of its own. The others are transforms, which are put into a pipeline like any other:
 //
 //	var orders = beamx.Register("orders", openOrders)
 //
@@ -14,7 +15,7 @@
 //	}
 //
 // Runners repeat bundles of elements: after a failure, when a worker dies, or speculatively. Everything that a transform
-// writes is guarded by what was read, so a repetition changes nothing. Mistakes in the construction of a pipeline panic, as
+// writes is guarded by a fence, a lease, or what was read, so a repetition changes nothing. Mistakes in the construction of a pipeline panic, as
 // those of Beam do.
 //
 // docs/beam.md says how to start pipelines, and what they cost.
