@@ -68,10 +68,12 @@ type OrderOption interface {
 	opt.ListOption
 }
 
-// SegmentsOption is accepted by scans, and by checks and rewrites of a whole table: [Segments].
+// SegmentsOption is accepted by scans, and by checks, rewrites and copies of a whole table: [Segments].
 type SegmentsOption interface {
 	ScanOption
 	opt.VerifyOption
+	opt.PassOption
+	opt.CopyOption
 	opt.RewriteOption
 }
 
@@ -139,12 +141,12 @@ func Limit(n int) SelectOption {
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
 func MaxEvaluated(n int) BoundOption {
-	return forBounded{Do: func(s *opt.Bounded) { s.Evaluate = &n }}
+	return forBounded{Do: func(s *opt.Bounded) { s.MaxEvaluated = &n }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) BoundOption {
-	return forBounded{Do: func(s *opt.Bounded) { s.Requests = &n }}
+	return forBounded{Do: func(s *opt.Bounded) { s.MaxRequests = &n }}
 }
 
 // Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes

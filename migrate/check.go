@@ -207,7 +207,7 @@ func (k *check) entityOf(it item.Item) (i int, role string) {
 		switch rest, begins := strings.CutPrefix(mark, e.s.Name); {
 		case begins && strings.HasPrefix(rest, "._unique."):
 			return i, sentinelRole
-		case begins && rest == "._rewrite":
+		case begins && (rest == rewriteInfix || rest == copyInfix):
 			return i, pointRole
 		case !layout.PerhapsOwn(e.s).Holds(it):
 			continue

@@ -16,17 +16,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/leases"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-const pointFormat = "1"
+const (
+	pointFormat  = "1"
+	rewriteInfix = "._rewrite"
+)
 
 // Attributes of a checkpoint; docs/layout.md describes them.
 const (
@@ -48,6 +49,7 @@ const (
 type checkpoint struct {
 	j     *job
 	name  string
+	mark  string // entity name that is stored in it
 	key   item.Item
 	work  string // fingerprint of the declaration and the options
 	owner string // id of this run
@@ -57,27 +59,30 @@ type checkpoint struct {
 	lease time.Time
 }
 
-func newCheckpoint(j *job) (*checkpoint, error) {
-	s, name := j.s, *j.spec.Checkpoint
-	prefix := s.Prefix + "._rewrite"
-	p := &checkpoint{j: j, name: name, key: item.Item{s.PK.Attribute(): item.S(prefix + "#" + name)}, work: fingerprint(s, j.spec)}
-	if s.PK.Type != types.ScalarAttributeTypeS || s.SK != nil && s.SK.Type != types.ScalarAttributeTypeS {
-		return nil, bind.Invalid(s, bind.CodeCheckpoint, nil, "a checkpoint needs a table whose keys are strings")
-	}
-	if s.SK != nil {
-		p.key[s.SK.Attribute()] = item.S(prefix)
-	}
-	return p, nil
+// newCheckpoint returns the checkpoint of a job under a name. infix says what the job does.
+func newCheckpoint(j *job, infix, name, work string) *checkpoint {
+	return &checkpoint{j: j, name: name, mark: j.s.Name + infix, key: stateKey(j.s, infix, name), work: work}
 }
 
-// fingerprint is equal for equal work: what the items should be, how they are written, and which segment of the table is.
-func fingerprint(s *schema.Schema, spec opt.Rewrite) string {
+// stringKeys reports whether the keys of a table are strings, as those of the items that this package keeps in it.
+func stringKeys(s *schema.Schema) bool {
+	return s.PK.Type == types.ScalarAttributeTypeS && (s.SK == nil || s.SK.Type == types.ScalarAttributeTypeS)
+}
+
+// stateKey returns the primary key of an item in which this package keeps something under a name.
+func stateKey(s *schema.Schema, infix, name string) item.Item {
+	key := item.Item{s.PK.Attribute(): item.S(s.Prefix + infix + "#" + name)}
+	if s.SK != nil {
+		key[s.SK.Attribute()] = item.S(s.Prefix + infix)
+	}
+	return key
+}
+
+// fingerprint is equal for equal work: what the items should be, and how they are written.
+func fingerprint(s *schema.Schema, newVersion bool) string {
 	var b strings.Builder
 	line := func(words ...any) { fmt.Fprintln(&b, words...) }
-	line(s.Name, s.Prefix, s.Payload, s.Templated, s.HasMetadata, s.Options.TTL, spec.NewVersion)
-	if x := spec.Segment; x != nil {
-		line(x.Number, x.Of)
-	}
+	line(s.Name, s.Prefix, s.Payload, s.Templated, s.HasMetadata, s.Options.TTL, newVersion)
 	key := func(k *schema.KeyDef) {
 		switch {
 		case k == nil:
@@ -177,8 +182,10 @@ func (p *checkpoint) resume(stored item.Item) (done bool, err error) {
 		p.j.segments = append(p.j.segments, x)
 	}
 	r, counts := newReport(), fields(stored[countsAttr])
-	for name, n := range r.counters() {
-		*n = number[int](counts[name])
+	for _, counters := range []map[string]*int{r.counters(), r.copied()} {
+		for name, n := range counters {
+			*n = number[int](counts[name])
+		}
 	}
 	r.Cost.ReadUnits, r.Cost.WriteUnits = number[float64](counts["readUnits"]), number[float64](counts["writeUnits"])
 	for name, av := range fields(stored[reasonsAttr]) {
@@ -202,6 +209,11 @@ func (r *Report) counters() map[string]*int {
 	}
 }
 
+// copied returns the counts that only the report of a copy has.
+func (r *Report) copied() map[string]*int {
+	return map[string]*int{"omitted": &r.Omitted, "related": &r.Related}
+}
+
 // save stores the progress and renews the lease.
 func (p *checkpoint) save(ctx context.Context) error {
 	err := p.put(ctx, expr.Compare(expr.Eq, expr.Attr(fenceAttr), item.N(strconv.FormatInt(p.fence, 10))), p.owner)
@@ -216,7 +228,7 @@ func (p *checkpoint) save(ctx context.Context) error {
 func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) error {
 	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
-	op := &plan.Op{Verb: "Rewrite", Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}
+	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 		return plan.Step{
@@ -242,7 +254,7 @@ func (p *checkpoint) item(owner string, lease time.Time) item.Item {
 	p.j.mu.Lock()
 	defer p.j.mu.Unlock()
 	it := item.Clone(p.key)
-	it[schema.EntityAttr] = item.S(p.j.s.Name + "._rewrite")
+	it[schema.EntityAttr] = item.S(p.mark)
 	it[formatAttr], it[workAttr], it[fenceAttr] = item.N(pointFormat), item.S(p.work), item.N(strconv.FormatInt(p.fence, 10))
 	it[leaseAttr] = item.N(strconv.FormatInt(lease.UnixMilli(), 10))
 	if owner != "" {
@@ -260,6 +272,11 @@ func (p *checkpoint) item(owner string, lease time.Time) item.Item {
 	r, counts := p.j.report, item.Item{}
 	for name, n := range r.counters() {
 		counts[name] = item.N(strconv.Itoa(*n))
+	}
+	for name, n := range r.copied() {
+		if *n > 0 {
+			counts[name] = item.N(strconv.Itoa(*n))
+		}
 	}
 	decimal := func(f float64) types.AttributeValue { return item.N(strconv.FormatFloat(f, 'f', -1, 64)) }
 	counts["readUnits"], counts["writeUnits"] = decimal(r.Cost.ReadUnits), decimal(r.Cost.WriteUnits)

@@ -14,7 +14,28 @@ var (
 	ErrLeaseLost = errors.New("another run took over")
 	// ErrOtherWork says that a checkpoint is of another declaration, or of other options. It is a *[CheckpointError].
 	ErrOtherWork = errors.New("the checkpoint is of other work")
+	// ErrCutOver says that the new items of a copy lead: nothing is copied any more.
+	ErrCutOver = errors.New("the copy is cut over")
+	// ErrNotBegun says that a copy has not begun.
+	ErrNotBegun = errors.New("the copy has not begun")
+	// ErrUnsettled says that the two sides of a copy are not equal, so it was not cut over. It is an *[UnsettledError].
+	ErrUnsettled = errors.New("the two sides are not equal")
 )
+
+// Skip is what the function of a [Copy] returns for an item that is to be left out. An earlier copy of it is removed.
+var Skip = errors.New("the item is left out")
+
+// UnsettledError is an [ErrUnsettled].
+type UnsettledError struct {
+	Report Report // of the last pass: what was written in it, and what has a problem
+}
+
+func (e *UnsettledError) Error() string {
+	return "the two sides are not equal: in the last pass " + e.Report.String()
+}
+
+// Is reports whether target is ErrUnsettled.
+func (e *UnsettledError) Is(target error) bool { return target == ErrUnsettled }
 
 // RunningError is an [ErrRunning].
 type RunningError struct {
@@ -41,7 +62,7 @@ func (e *CheckpointError) Error() string { return "checkpoint " + e.Checkpoint +
 // Is reports whether target is ErrOtherWork.
 func (e *CheckpointError) Is(target error) bool { return target == ErrOtherWork }
 
-// ItemError ends a [Strict] run: an item that cannot be rewritten.
+// ItemError ends a [Strict] run: an item that cannot be rewritten, or copied.
 type ItemError struct {
 	Key     string // its primary key; secret parts are hidden
 	Problem Problem

@@ -11,17 +11,40 @@ import (
 // entity.Segments, entity.Segment, entity.Budget.
 type Option interface{ opt.RewriteOption }
 
-type forRewrite = opt.ForRewrite
+// CopyOption is accepted by [Copier.Run]: [DryRun], [Strict], [Restart], [OnProgress], entity.Segments, entity.Budget.
+type CopyOption interface{ opt.CopyOption }
 
-// DryRun makes [Rewrite] read only. Its report says what a run would write, and in Estimate what that would cost.
-func DryRun() Option { return forRewrite{Do: func(s *opt.Rewrite) { s.Dry = true }} }
+// PassOption is accepted by [Copier.Verify] and [Copier.CutOver]: [OnProgress], entity.Segments, entity.Budget.
+type PassOption interface{ opt.PassOption }
+
+// RunOption is accepted by [Rewrite] and [Copier.Run]: [DryRun], [Strict], [Restart].
+type RunOption interface {
+	Option
+	CopyOption
+}
+
+// ProgressOption is accepted by [Rewrite] and by the passes of a copy: [OnProgress].
+type ProgressOption interface {
+	RunOption
+	PassOption
+}
+
+type (
+	forRewrite = opt.ForRewrite
+	forCopy    = opt.ForCopy
+	forPass    = opt.ForPass
+)
+
+// DryRun makes [Rewrite] and [Copier.Run] read only. Their report says what a run would write, and in Estimate what that
+// would cost.
+func DryRun() RunOption { return forCopy{Do: func(s *opt.Copy) { s.Dry = true }} }
 
 // NewVersion makes each rewrite of a current item an update: it gets the next version and a new updated_at, and with
 // versioned.Retain its last state becomes a snapshot. Without it, a rewrite leaves no trace in them.
 func NewVersion() Option { return forRewrite{Do: func(s *opt.Rewrite) { s.NewVersion = true }} }
 
-// Strict makes [Rewrite] end at the first item that cannot be rewritten, with an *[ItemError].
-func Strict() Option { return forRewrite{Do: func(s *opt.Rewrite) { s.Strict = true }} }
+// Strict makes [Rewrite] and [Copier.Run] end at the first item that has a problem, with an *[ItemError].
+func Strict() RunOption { return forCopy{Do: func(s *opt.Copy) { s.Strict = true }} }
 
 // Checkpoint keeps the progress of a [Rewrite] in an item of the table, under a name: a letter, then letters, digits, _ and
 // -. A run under the same name goes on where each segment was. Once the work is done, later runs return its report and read
@@ -30,15 +53,16 @@ func Checkpoint(name string) Option {
 	return forRewrite{Do: func(s *opt.Rewrite) { s.Checkpoint = &name }}
 }
 
-// Restart makes [Rewrite] begin again, whatever its [Checkpoint] says.
-func Restart() Option { return forRewrite{Do: func(s *opt.Rewrite) { s.Restart = true }} }
+// Restart makes [Rewrite] begin again, whatever its [Checkpoint] says, and [Copier.Run] whatever it has copied.
+func Restart() RunOption { return forCopy{Do: func(s *opt.Copy) { s.Restart = true }} }
 
-// Progress is the progress of a [Rewrite]; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
+// Progress is the progress of a [Rewrite], or of a pass of a copy; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
 type Progress = entitytype.RewriteProgress
 
-// OnProgress makes [Rewrite] call f after each page of items. One call is made at a time.
-func OnProgress(f func(Progress)) Option {
-	return forRewrite{Do: func(s *opt.Rewrite) {
+// OnProgress makes [Rewrite], [Copier.Run], [Copier.Verify] and [Copier.CutOver] call f after each page of items. One call is
+// made at a time.
+func OnProgress(f func(Progress)) ProgressOption {
+	return forPass{Do: func(s *opt.Pass) {
 		if s.Progress = f; f == nil {
 			s.Add(errors.New("OnProgress needs a function"))
 		}

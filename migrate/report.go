@@ -22,6 +22,13 @@ const (
 	Claims    Reason = "claims"     // a unique value is not claimed, or its claim expires at another time than the item
 )
 
+// The reasons of a copy.
+const (
+	Missing   Reason = "missing"   // there is no copy
+	Differing Reason = "differing" // the copy is not what the function makes of the item
+	Extra     Reason = "extra"     // there is a copy, and no item that the function makes it of
+)
+
 // Problem is why an item cannot be rewritten. Such an item stays as it is.
 type Problem string
 
@@ -36,6 +43,13 @@ const (
 	Busy        Problem = "written too often meanwhile"             // in each of five times Config.MaxAttempts attempts; a second run may succeed
 )
 
+// The problems of a copy. It can have Undecodable, NotUpgraded, ValueTaken, Unstorable, UnknownKind and Busy too.
+const (
+	NotConverted Problem = "function returned an error"         // which is in the example
+	KeyTaken     Problem = "key belongs to another item's copy" // the function gives two items one key
+	Foreign      Problem = "written by another program"         // the item under the copy's key, which therefore stays
+)
+
 // mostExamples is how many examples a report has of each reason and problem.
 const mostExamples = 10
 
@@ -44,6 +58,7 @@ type Example struct {
 	Reason  Reason  // "" if the item has a problem
 	Problem Problem // "" if the item is rewritten
 	Key     string  // its primary key; secret parts are hidden
+	Err     error   // of the function of a copy; nil for other problems
 }
 
 // Cost is what requests cost.
@@ -65,13 +80,15 @@ func (c Cost) String() string {
 	return fmt.Sprintf("%d requests, %.1f read units, %.1f write units", c.Requests, c.ReadUnits, c.WriteUnits)
 }
 
-// Report is the result of a [Rewrite]. With a [Checkpoint], the counts are those of all runs of the work. A page of items
+// Report is the result of a [Rewrite], or of a part of a [Copier]. With a [Checkpoint], the counts are those of all runs of the work. A page of items
 // that was under way when a run was killed is read again, and what the killed run did of it is not counted.
 type Report struct {
 	Evaluated int             // items read, of any entity
 	Items     int             // of them items of the entity: current items, deleted copies, snapshots, events
 	Expired   int             // of them items that have expired, which stay as they are
-	Rewritten int             // items written, or with DryRun to be written
+	Omitted   int             // of a copy: items that the function leaves out with Skip
+	Related   int             // of a copy: events, snapshots and deleted copies, which are not copied
+	Rewritten int             // items written or removed; with DryRun and Verify, to be written or removed
 	Reasons   map[Reason]int  // how many for each reason
 	Problems  map[Problem]int // how many items stay as they are for each problem
 	Conflicts int             // how often an item was read again because it was written meanwhile
@@ -80,7 +97,12 @@ type Report struct {
 	Estimate  Cost            // with DryRun: what the same run would cost without it
 	Resumed   bool            // an earlier run under the checkpoint has done part of the work
 	Done      bool            // the whole table, or the whole segment, was read
+
+	written string // what was done to the items that were written
 }
+
+// Clean reports whether the whole table was read, and every item was as it should be.
+func (r Report) Clean() bool { return r.Done && r.Rewritten == 0 && r.Skipped() == 0 }
 
 // Skipped returns how many items cannot be rewritten.
 func (r Report) Skipped() (n int) {
@@ -92,7 +114,11 @@ func (r Report) Skipped() (n int) {
 
 // String returns the counts on one line, reasons and problems in the order of their names.
 func (r Report) String() string {
-	text := fmt.Sprintf("%d of %d items rewritten", r.Rewritten, r.Items) + counts(r.Reasons)
+	written := r.written
+	if written == "" {
+		written = "rewritten"
+	}
+	text := fmt.Sprintf("%d of %d items %s", r.Rewritten, r.Items, written) + counts(r.Reasons)
 	if n := r.Skipped(); n > 0 {
 		text += fmt.Sprintf(", %d skipped", n) + counts(r.Problems)
 	}
@@ -139,6 +165,8 @@ func (r *Report) add(part Report) {
 	r.Items += part.Items
 	r.Expired += part.Expired
 	r.Rewritten += part.Rewritten
+	r.Omitted += part.Omitted
+	r.Related += part.Related
 	r.Conflicts += part.Conflicts
 	for k, n := range part.Reasons {
 		r.Reasons[k] += n

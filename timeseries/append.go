@@ -189,7 +189,7 @@ type appendOp struct {
 }
 
 func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.Op {
-	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Folds: true}
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Mergeable: true}
 	ev, err := newEvent(c, e, v)
 	if err != nil {
 		op.Err = err

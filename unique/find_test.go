@@ -74,11 +74,11 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 func TestFind_OfAValueThatNobodyHas(t *testing.T) {
 	t.Parallel()
 	b, find, _ := swapping(t, 0)
-	b.RemoveItem(b.item("p"))
+	b.RemoveItem(b.Current("p"))
 	_, err := find()
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.Operations())
-	b.RemoveItem(b.sentinel("x"))
+	b.RemoveItem(b.Sentinel("x"))
 	_, err = find()
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, []string{"GetItem"}, b.Operations())

@@ -1,7 +1,6 @@
 package unique_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,48 +68,13 @@ func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], 
 
 type row = dbtest.Item
 
-// isSentinel reports whether an item is a sentinel.
-func isSentinel(it row) bool { return strings.Contains(dbtest.Text(it["__edd_e__"]), "._unique.") }
-
-// sentinel returns the sentinel whose value ends in v, nil if absent.
-func (b *lab) sentinel(v string) row {
-	b.T.Helper()
-	for _, it := range b.Items() {
-		if pk, _ := b.KeyOf(it); isSentinel(it) && strings.HasSuffix(pk, "#"+v) {
-			return it
-		}
-	}
-	return nil
-}
-
-// item returns the item with that id that is no sentinel.
-func (b *lab) item(id string) row {
-	b.T.Helper()
-	for _, it := range b.Items() {
-		if dbtest.Text(it["id"]) == id && it["_k"] == nil {
-			return it
-		}
-	}
-	return nil
-}
-
-// kinds are the findings' kinds, sorted.
-func kinds(list []unique.Finding) []string {
-	names := []string{}
-	for _, f := range list {
-		names = append(names, f.String())
-	}
-	slices.Sort(names)
-	return names
-}
-
 // bijective requires that sentinels and owners with a value are one to one.
 func (b *lab) bijective(attr string) {
 	b.T.Helper()
 	owners, sentinels := map[string]string{}, map[string]string{}
 	for _, it := range b.Items() {
 		pk, sk := b.KeyOf(it)
-		if isSentinel(it) {
+		if dbtest.IsSentinel(it) {
 			sentinels[pk[strings.LastIndex(pk, "#")+1:]] = dbtest.Text(it["_entity_pk"]) + " " + dbtest.Text(it["_entity_sk"])
 		} else if v := dbtest.Text(it[attr]); v != "" {
 			require.NotContains(b.T, owners, v, "two items have one value")

@@ -26,13 +26,13 @@ func damaged(t *testing.T, b *lab, attr string, make func(id string) error) {
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
 		require.NoError(t, make(id))
 	}
-	b.RemoveItem(b.sentinel("value-a")) // a claims nothing
-	b.RemoveItem(b.item("b"))           // the sentinel of b stands alone
-	wrongOwner := b.sentinel("value-c") // and names b instead of c
-	orphan := b.sentinel("value-b")
+	b.RemoveItem(b.Sentinel("value-a")) // a claims nothing
+	b.RemoveItem(b.Current("b"))        // the sentinel of b stands alone
+	wrongOwner := b.Sentinel("value-c") // and names b instead of c
+	orphan := b.Sentinel("value-b")
 	wrongOwner["_entity_pk"], wrongOwner["_entity_sk"] = orphan["_entity_pk"], orphan["_entity_sk"]
 	b.PutItem(wrongOwner)
-	d := b.item("d") // d has the value of e, and its sentinel stands alone
+	d := b.Current("d") // d has the value of e, and its sentinel stands alone
 	d[attr] = dbtest.S("value-e")
 	b.PutItem(d)
 }
@@ -41,7 +41,7 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 	t.Helper()
 	before := b.Items()
 	r := entity.Must(l.Verify(t.Context()))
-	require.Equal(t, []string{"conflict of 2 items", "missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(r.Findings))
+	require.Equal(t, []string{"conflict of 2 items", "missing claim", "orphaned", "orphaned", "wrong owner"}, dbtest.Sorted(r.Findings))
 	require.Equal(t, []int{5, 5, 0}, []int{r.Items, r.Sentinels, r.Unreadable})
 	require.ElementsMatch(t, before, b.Items(), "Verify changes nothing")
 	r = entity.Must(l.Verify(t.Context(), entity.Segments(3)))
@@ -53,8 +53,8 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 	}
 
 	done := entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"missing claim", "orphaned", "orphaned", "wrong owner"}, kinds(done.Fixed))
-	require.Equal(t, []string{"conflict of 2 items"}, kinds(done.Remaining), "only the caller knows which of the two keeps the value")
+	require.Equal(t, []string{"missing claim", "orphaned", "orphaned", "wrong owner"}, dbtest.Sorted(done.Fixed))
+	require.Equal(t, []string{"conflict of 2 items"}, dbtest.Sorted(done.Remaining), "only the caller knows which of the two keeps the value")
 	for _, id := range []string{"a", "c", "e", "f"} {
 		_, err := l.Find(t.Context(), value("value-"+id))
 		require.NoError(t, err, id)
@@ -65,11 +65,11 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 	require.Len(t, again.Remaining, 1)
 	require.ElementsMatch(t, after, b.Items(), "a second time changes nothing")
 
-	d := b.item("d")
+	d := b.Current("d")
 	d[attr] = dbtest.S("value-new")
 	b.PutItem(d)
 	done = entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim"}, dbtest.Sorted(done.Fixed))
 	require.Empty(t, done.Remaining)
 	b.bijective(attr)
 }
@@ -134,28 +134,28 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	require.Empty(t, r.Findings)
 	require.Equal(t, []int{1, 1}, []int{r.Items, r.Sentinels})
 
-	want := b.sentinel("mm")
+	want := b.Sentinel("mm")
 	b.RemoveItem(want)
 	b.Clock.Move(time.Hour)
 	done := entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"missing claim"}, kinds(done.Fixed))
-	got := b.sentinel("mm")
+	require.Equal(t, []string{"missing claim"}, dbtest.Sorted(done.Fixed))
+	got := b.Sentinel("mm")
 	require.NotEqual(t, want["_w"], got["_w"])
 	delete(want, "_w")
 	delete(got, "_w")
 	require.Equal(t, want, got, "with the copy's end")
 
-	wrong := b.sentinel("mm")
+	wrong := b.Sentinel("mm")
 	wrong["_entity_pk"] = dbtest.S("$app#v1#member#other")
 	b.PutItem(wrong)
 	done = entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"wrong owner"}, kinds(done.Fixed))
+	require.Equal(t, []string{"wrong owner"}, dbtest.Sorted(done.Fixed))
 
-	lone := b.sentinel("mm")
+	lone := b.Sentinel("mm")
 	lone["pk"] = dbtest.S("$app#v1#member.handle#nobody")
 	b.PutItem(lone) // names an item that has another value
 	done = entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
+	require.Equal(t, []string{"orphaned"}, dbtest.Sorted(done.Fixed))
 
 	b.Clock.Move(31 * 24 * time.Hour)
 	r = entity.Must(l.Verify(t.Context()))
@@ -180,10 +180,10 @@ func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
 	entity.Must(s.Create(t.Context(), request{ID: "2", Token: "once"}))
 	r = entity.Must(l.Verify(t.Context()))
 	require.Empty(t, r.Findings, "the first claim has ended")
-	b.RemoveItem(b.item("2"))
+	b.RemoveItem(b.Current("2"))
 	done := entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"orphaned"}, kinds(done.Fixed))
-	require.Nil(t, b.sentinel("once"))
+	require.Equal(t, []string{"orphaned"}, dbtest.Sorted(done.Fixed))
+	require.Nil(t, b.Sentinel("once"))
 }
 
 func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
@@ -219,7 +219,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 	b := newLab(t)
 	s, l := prepare[secretive](t, b, "email")
 	entity.Must(s.Create(t.Context(), secretive{Email: "hush"}))
-	b.RemoveItem(b.sentinel("hush"))
+	b.RemoveItem(b.Sentinel("hush"))
 	r := entity.Must(l.Verify(t.Context()))
 	require.Len(t, r.Findings, 1)
 	b.Wire.Inject(func(q faults.Request) faults.Fault {
@@ -274,13 +274,13 @@ func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 
 	want := b.Items()
 	for _, v := range []string{"email_new-a", "email_new-b", "new-a", "new-b"} {
-		if it := b.sentinel(v); it != nil {
+		if it := b.Sentinel(v); it != nil {
 			b.RemoveItem(it)
 		}
 	}
 	require.Len(t, b.Items(), len(want)-2)
 	done := entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"missing claim", "missing claim"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim", "missing claim"}, dbtest.Sorted(done.Fixed))
 	require.ElementsMatch(t, want, b.Items(), "byte by byte what was there")
 }
 
@@ -325,15 +325,15 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	r := entity.Must(l.Verify(ctx))
 	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
 
-	claim := b.sentinel("no-a")
+	claim := b.Sentinel("no-a")
 	b.RemoveItem(claim)
 	claim["pk"] = dbtest.S("$app#v1#meter.serial#no-z")
 	b.PutItem(claim) // orphaned: no item has it
-	moved := b.sentinel("no-b")
+	moved := b.Sentinel("no-b")
 	moved["_entity_sk"] = dbtest.S("$app#v1#meter#c")
 	b.PutItem(moved)
 	done := entity.Must(l.Repair(ctx, entity.Segments(3)))
-	require.Equal(t, []string{"missing claim", "orphaned", "wrong owner"}, kinds(done.Fixed))
+	require.Equal(t, []string{"missing claim", "orphaned", "wrong owner"}, dbtest.Sorted(done.Fixed))
 	require.Empty(t, done.Remaining)
 	for _, id := range []string{"a", "b", "c"} {
 		got := entity.Must(l.Find(ctx, Meter{Serial: "no-" + id}))

@@ -100,7 +100,7 @@ func Expect(n int64) Expectation {
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
 func AnyVersion() Expectation {
-	return forRestore{Do: func(s *opt.Restore) { s.Any = true }}
+	return forRestore{Do: func(s *opt.Restore) { s.AnyVersion = true }}
 }
 
 type forRestore = opt.ForRestore

@@ -234,7 +234,7 @@ func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Oper
 	op := plan.NewRevert(c.Schema, c.Table, key, spec)
 	if op.Err == nil {
 		op.Prepare = func(ctx context.Context, r layout.Reader, in *plan.Input) error {
-			it, err := readVersionBehind(ctx, c, r, op, n, in.Image)
+			it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
 			in.Found = it
 			if err != nil && layout.Live(c.Schema, in.Image, in.Now) {
 				err = &plan.ItemPresent{Err: err} // the version is missing, not the item

@@ -54,8 +54,8 @@ func readVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op
 	return pickVersion(ctx, c, r, op, n, latest)
 }
 
-// readVersionBehind is readVersion for a caller that has read the current item already, which is nil if it does not exist.
-func readVersionBehind(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64, current item.Item) (item.Item, error) {
+// readVersionWithCurrent is readVersion for a caller that has read the current item already, which is nil if it does not exist.
+func readVersionWithCurrent(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64, current item.Item) (item.Item, error) {
 	if err := checkVersion(c, n); err != nil {
 		return nil, err
 	}

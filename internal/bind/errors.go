@@ -51,6 +51,9 @@ const (
 	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read
 	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
 	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
+	CodeCopy               = "EDD-9185" // a copy without a name or a function, or of an entity into itself
+	CodeCopyTarget         = "EDD-9186" // a copy into items that cannot carry what a copy needs
+	CodeCopyChange         = "EDD-9187" // a change that was not made of a record, given to a copy
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
 	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job
 	CodeJobOther           = "EDD-9194" // a ticket of another view or definition

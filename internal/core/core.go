@@ -194,7 +194,7 @@ func Returning(c *Core, spec opt.Write) opt.Write {
 		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
 		return spec
 	}
-	spec.Was = func(it map[string]types.AttributeValue) error {
+	spec.DecodeOld = func(it map[string]types.AttributeValue) error {
 		old := reflect.New(c.Schema.Type)
 		if it != nil {
 			if err := c.Decode(it, old.Interface()); err != nil {

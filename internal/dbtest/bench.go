@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -214,6 +215,16 @@ func counted() func() string {
 	var n atomic.Int64
 	prefix := rand.Text()[:12]
 	return func() string { return prefix + "-" + strconv.FormatInt(n.Add(1), 10) }
+}
+
+// Sorted returns the texts of a list in alphabetical order.
+func Sorted[S fmt.Stringer](list []S) []string {
+	texts := []string{}
+	for _, v := range list {
+		texts = append(texts, v.String())
+	}
+	slices.Sort(texts)
+	return texts
 }
 
 // InputCode returns the code of the *entity.InputError in err, or "" if err has no such error.

@@ -61,6 +61,31 @@ func (b *Bench) Item(pk, sk string) Item {
 	return out.Item
 }
 
+// IsSentinel reports whether an item is the sentinel of a unique value.
+func IsSentinel(it Item) bool { return it["_entity_pk"] != nil }
+
+// Sentinel returns the sentinel of a unique value, nil if absent. Its key must end in "#" and value.
+func (b *Bench) Sentinel(value string) Item {
+	b.T.Helper()
+	for _, it := range b.Items() {
+		if pk, _ := b.KeyOf(it); IsSentinel(it) && strings.HasSuffix(pk, "#"+value) {
+			return it
+		}
+	}
+	return nil
+}
+
+// Current returns the current item whose attribute id has a value, nil if absent.
+func (b *Bench) Current(id string) Item {
+	b.T.Helper()
+	for _, it := range b.Items() {
+		if Text(it["id"]) == id && it["_k"] == nil {
+			return it
+		}
+	}
+	return nil
+}
+
 // PutItem stores an item without the library.
 func (b *Bench) PutItem(it Item) {
 	b.T.Helper()

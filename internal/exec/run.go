@@ -48,7 +48,7 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
 		return plan.Result{}, op.Err
 	}
-	if op.Exact {
+	if op.Idempotent {
 		if err := r.transactions(); err != nil {
 			return plan.Result{}, err
 		}
@@ -98,12 +98,12 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		return result, nil, err
 	}
 	for {
-		how := delivery{op.Exact, op.SoleWriter}
+		how := delivery{op.Idempotent, op.SoleWriter}
 		got, err := r.send(ctx, alone(step, how), how)
 		if err != nil {
 			return plan.Result{}, nil, err
 		}
-		if got.failures == nil && op.Exact && step.Actions[0].Returns != plan.ReturnNothing {
+		if got.failures == nil && op.Idempotent && step.Actions[0].Returns != plan.ReturnNothing {
 			// A transaction does not return the item.
 			if got.returned.Image, err = r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
 				err = entitytype.ErrNotFound
@@ -159,7 +159,7 @@ func failure(op *plan.Op, step plan.Step, v plan.Resolution, got answer, at int)
 	if f := got.failures[at]; class == entitytype.ErrConditionFailed && f.Failed() {
 		refused.Which = bind.FailedPart(op.Schema, step.Actions[at].Cond, f.Image)
 	}
-	if step.Own == 0 || at < step.Own {
+	if step.EntityActions == 0 || at < step.EntityActions {
 		refused.Image = got.failures[at].Image
 	}
 	var err error = refused
@@ -219,7 +219,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			}
 		}
 	}
-	if op.Verb != plan.Rewrite {
+	if !op.AsStored {
 		if in.Image, err = layout.Upgraded(op.Schema, in.Image); err != nil {
 			return plan.Step{}, err
 		}

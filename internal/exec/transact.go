@@ -49,7 +49,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 		if err := withinLimits(ops, b); err != nil {
 			return nil, nil, err
 		}
-		got, err := r.send(ctx, b, delivery{exact: slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Exact })})
+		got, err := r.send(ctx, b, delivery{exact: slices.ContainsFunc(ops, func(op *plan.Op) bool { return op.Idempotent })})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -192,7 +192,7 @@ func sameItem(ops []*plan.Op) (items, at int, err error) {
 		if other := places[k].writer; other != nil && !plan.Mergeable(other, op) {
 			return len(places), i, clashed(other, op)
 		}
-		if !op.Checks {
+		if !op.ChecksOnly {
 			places[k].writer = op
 		}
 	}

@@ -177,6 +177,21 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err := migrate.Rewrite(c.ctx, c.models, migrate.Checkpoint("fill"))
 		return err
 	},
+	"EDD-9185": func(_ *testing.T, c calls) error {
+		_, err := migrate.Copy("", c.employees, c.employees, func(e employee) (employee, error) { return e, nil })
+		return err
+	},
+	"EDD-9186": func(_ *testing.T, c calls) error {
+		_, err := migrate.Copy("cars", c.employees, c.models, func(employee) (model, error) { return model{}, nil })
+		return err
+	},
+	"EDD-9187": func(t *testing.T, c calls) error {
+		ledgers, err := entity.New[ledger](c.db)
+		require.NoError(t, err)
+		books, err := migrate.Copy("books", c.employees, ledgers, func(employee) (ledger, error) { return ledger{}, migrate.Skip })
+		require.NoError(t, err)
+		return books.Handle(c.ctx, stream.Change[employee]{})
+	},
 	"EDD-9108": func(_ *testing.T, c calls) error {
 		return collect(c, c.employees.Query(employee{EmployeeID: "e-1"}, entity.Limit(0)))
 	},

@@ -78,6 +78,8 @@ func allowed(from, to string) bool {
 		return to == "entity"
 	case from == "schemalock":
 		return internal || to == "entity"
+	case from == "migrate" && to == "stream": // whose changes a copy follows
+		return true
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)
 	case from == "contrib/beam":

@@ -29,7 +29,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
 		{"Put", is[entity.WriteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
 		{"New", is[entity.StoreOption]}, {"CreateTables", is[entity.TablesOption]},
-		{"Rewrite", is[migrate.Option]},
+		{"Rewrite", is[migrate.Option]}, {"Run", is[migrate.CopyOption]}, {"CutOver", is[migrate.PassOption]},
 	}
 	text := &entity.Fields[note]().Text
 	for _, c := range []struct {
@@ -37,7 +37,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		option any
 		want   string
 	}{
-		{"DryRun", migrate.DryRun(), "Rewrite"}, {"Upgrade", entity.Upgrade(1, func(n note) (note, error) { return n, nil }), "New"},
+		{"DryRun", migrate.DryRun(), "Rewrite Run"}, {"migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Run CutOver"}, {"NewVersion", migrate.NewVersion(), "Rewrite"}, {"Upgrade", entity.Upgrade(1, func(n note) (note, error) { return n, nil }), "New"},
 		{"Consistent", entity.Consistent(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"IncludeExpired", entity.IncludeExpired(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"KeepImage", entity.KeepImage(new(entity.Image)), "Get"},
@@ -48,7 +48,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Hydrate", entity.Hydrate(), "Query Scan"},
 		{"Desc", entity.Desc(), "Query History.List"},
 		{"a condition", entity.Eq(text, ""), "Query History.List"},
-		{"Segments", entity.Segments(2), "Scan Verify Rewrite"},
+		{"Segments", entity.Segments(2), "Scan Verify Rewrite Run CutOver"},
 		{"Segment", entity.Segment(0, 2), "Scan Rewrite"},
 		{"OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"},
 		{"WithCurrent", versioned.WithCurrent(), "History.List"},
@@ -60,7 +60,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Returning", entity.Returning(new(note)), "Put Update"},
 		{"Set", entity.Set(text, ""), "Update"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
-		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge Rewrite"},
+		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge Rewrite Run CutOver"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
 		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
 		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},

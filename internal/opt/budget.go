@@ -53,4 +53,6 @@ func (b *UnitBudget) list(s *List)       { b.set(&s.Budget, s) }
 func (b *UnitBudget) verify(s *Verify)   { b.set(&s.Budget, s) }
 func (b *UnitBudget) batch(s *Batch)     { b.set(&s.Budget, s) }
 func (b *UnitBudget) purge(s *Purge)     { b.set(&s.Budget, s) }
+func (b *UnitBudget) pass(s *Pass)       { b.set(&s.Budget, s) }
+func (b *UnitBudget) copy(s *Copy)       { b.set(&s.Budget, s) }
 func (b *UnitBudget) rewrite(s *Rewrite) { b.set(&s.Budget, s) }

@@ -53,9 +53,9 @@ type (
 	// Bounded is for reads of many items whose requests can be bounded.
 	Bounded struct {
 		Select
-		Hydrate  bool // read whole items by the entries of an index
-		Evaluate *int // maximum number of evaluated items
-		Requests *int // maximum number of requests
+		Hydrate      bool // read whole items by the entries of an index
+		MaxEvaluated *int // maximum number of evaluated items
+		MaxRequests  *int // maximum number of requests
 	}
 	// Order is for reads in the order of a sort key.
 	Order struct {
@@ -112,15 +112,15 @@ type (
 	// Restore is for writes that can expect a version.
 	Restore struct {
 		Create
-		Expect *int64
-		Any    bool // expect no version, whatever the given struct holds
+		Expect     *int64
+		AnyVersion bool // expect no version, whatever the given struct holds
 	}
 	// Write is for writes over a stored item.
 	Write struct {
 		Restore
-		From Image                                       // the item that the write is planned from; nil: it is read
-		Old  any                                         // *T, receives the item before the write; nil: not requested
-		Was  func(map[string]types.AttributeValue) error // decodes that item into Old
+		From      Image                                       // the item that the write is planned from; nil: it is read
+		Old       any                                         // *T, receives the item before the write; nil: not requested
+		DecodeOld func(map[string]types.AttributeValue) error // decodes that item into Old
 
 		Filled []string // of this module only: attributes that the caller's value left empty and the declaration filled
 	}
@@ -141,17 +141,25 @@ type (
 		Progress func(deleted int) // called with the number of removed items; nil: not reported
 		Budget   *pace.Budget
 	}
-	// Rewrite is for the rewrite of all items of an entity.
-	Rewrite struct {
+	// Pass is for calls that read a whole table, segment by segment.
+	Pass struct {
 		Mistakes
 		Parallel
-		Budget     *pace.Budget
-		Dry        bool // read only
+		Budget   *pace.Budget
+		Progress func(RewriteProgress) // called after each page; nil: not reported
+	}
+	// Copy is for the copy of all items of an entity.
+	Copy struct {
+		Pass
+		Dry     bool // read only
+		Strict  bool // end at the first item that stays as it is for a problem
+		Restart bool // begin again, whatever the checkpoint says
+	}
+	// Rewrite is for the rewrite of all items of an entity.
+	Rewrite struct {
+		Copy
 		NewVersion bool // as an update, with a version and a time
-		Strict     bool // end at the first item that cannot be rewritten
 		Checkpoint *string
-		Restart    bool // begin again, whatever the checkpoint says
-		Progress   func(RewriteProgress)
 	}
 	// Tables is for the creation of tables.
 	Tables struct {
@@ -192,6 +200,8 @@ type (
 	UpdateOption  interface{ update(*Update) }
 	BatchOption   interface{ batch(*Batch) }
 	PurgeOption   interface{ purge(*Purge) }
+	PassOption    interface{ pass(*Pass) }
+	CopyOption    interface{ copy(*Copy) }
 	RewriteOption interface{ rewrite(*Rewrite) }
 	StoreOption   interface{ store(*Store) }
 	TablesOption  interface{ tables(*Tables) }
@@ -216,6 +226,8 @@ type (
 	ForUpdate   struct{ Do func(*Update) }
 	ForBatch    struct{ Do func(*Batch) }
 	ForPurge    struct{ Do func(*Purge) }
+	ForPass     struct{ Do func(*Pass) }
+	ForCopy     struct{ Do func(*Copy) }
 	ForRewrite  struct{ Do func(*Rewrite) }
 	ForStore    struct{ Do func(*Store) }
 	ForTables   struct{ Do func(*Tables) }
@@ -248,6 +260,8 @@ func (o ForOrder) list(s *List)   { apply(o.Do, &s.Order, s) }
 func (o ForParallel) scan(s *Scan)     { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) verify(s *Verify) { apply(o.Do, &s.Parallel, s) }
 
+func (o ForParallel) pass(s *Pass)       { apply(o.Do, &s.Parallel, s) }
+func (o ForParallel) copy(s *Copy)       { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) rewrite(s *Rewrite) { apply(o.Do, &s.Parallel, s) }
 
 func (o ForSegment) scan(s *Scan)       { apply(o.Do, &s.Parallel, s) }
@@ -280,6 +294,13 @@ func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
 func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
 func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
+
+func (o ForPass) pass(s *Pass)       { apply(o.Do, s, s) }
+func (o ForPass) copy(s *Copy)       { apply(o.Do, &s.Pass, s) }
+func (o ForPass) rewrite(s *Rewrite) { apply(o.Do, &s.Pass, s) }
+
+func (o ForCopy) copy(s *Copy)       { apply(o.Do, s, s) }
+func (o ForCopy) rewrite(s *Rewrite) { apply(o.Do, &s.Copy, s) }
 
 func (o ForRewrite) rewrite(s *Rewrite) { apply(o.Do, s, s) }
 
@@ -406,6 +427,18 @@ func Batches[O any](opts []O) Batch {
 // Purges collects the options of a purge.
 func Purges[O any](opts []O) (s Purge) {
 	collect(opts, func(o PurgeOption) { o.purge(&s) }, &s)
+	return s
+}
+
+// Passes collects the options of a call that reads a whole table.
+func Passes[O any](opts []O) (s Pass) {
+	collect(opts, func(o PassOption) { o.pass(&s) }, &s)
+	return s
+}
+
+// Copies collects the options of a copy.
+func Copies[O any](opts []O) (s Copy) {
+	collect(opts, func(o CopyOption) { o.copy(&s) }, &s)
 	return s
 }
 

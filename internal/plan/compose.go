@@ -105,9 +105,9 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 		parts = append(append(main[:len(main):len(main)], claims...), states...)
 	}
 	step := Step{
-		Own:     len(main),
-		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
-		Done:    func(Returned) (Result, error) { return result, nil },
+		EntityActions: len(main),
+		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
+		Done:          func(Returned) (Result, error) { return result, nil },
 	}
 	step.Actions = make([]Action, len(parts))
 	for i := range parts {
@@ -134,8 +134,8 @@ func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step
 	}
 	resolve := main.Resolve
 	step := Step{
-		Actions: op.alone(main.Action),
-		Own:     1,
+		Actions:       op.alone(main.Action),
+		EntityActions: 1,
 		Resolve: func(f []Failure) Resolution {
 			if !f[0].Failed() {
 				return Resolution{}
@@ -215,4 +215,4 @@ func Merge(a, b Action) (Action, bool) {
 }
 
 // Mergeable reports, before anything is read, whether two operations on one item can be in one transaction.
-func Mergeable(a, b *Op) bool { return a.Checks || b.Checks || a.Folds && b.Folds }
+func Mergeable(a, b *Op) bool { return a.ChecksOnly || b.ChecksOnly || a.Mergeable && b.Mergeable }

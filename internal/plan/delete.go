@@ -110,14 +110,14 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 // NewCheckExists plans a check that an item exists and meets conditions.
 func NewCheckExists(s *schema.Schema, table string, v reflect.Value, spec opt.Guard) *Op {
 	op, _ := newOp(s, table, "CheckExists", v, opt.Write{})
-	op.Checks = true
+	op.ChecksOnly = true
 	return op.guarded(spec.If, Check)
 }
 
 // NewCheckNotExists plans a check that there is no live item.
 func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	op, _ := newOp(s, table, "CheckNotExists", v, opt.Write{})
-	op.Checks = true
+	op.ChecksOnly = true
 	if op.Err != nil {
 		return op
 	}

@@ -101,10 +101,10 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 // in the struct. nil means any.
 func expectation(s *schema.Schema, verb string, v reflect.Value, spec opt.Write) (*int64, error) {
 	_, admitted := schema.Feature[OptimisticLock](s)
-	switch named := spec.Expect != nil || spec.Any; {
+	switch named := spec.Expect != nil || spec.AnyVersion; {
 	case named && !admitted:
 		return nil, bind.Invalid(s, bind.CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
-	case spec.Expect != nil && spec.Any:
+	case spec.Expect != nil && spec.AnyVersion:
 		return nil, bind.Invalid(s, bind.CodeOption, nil, "Expect and AnyVersion exclude each other")
 	case spec.Expect != nil && *spec.Expect < 0:
 		return nil, bind.Invalid(s, bind.CodeOption, s.Version, "a version is 0 or more")

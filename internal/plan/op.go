@@ -121,9 +121,9 @@ type Returned struct {
 
 // Step is a set of actions that are sent together.
 type Step struct {
-	Actions []Action
-	Own     int  // how many of the first actions concern items of the entity; 0: all
-	Whole   bool // decide on a refusal only after every action was evaluated, with no conflict
+	Actions       []Action
+	EntityActions int  // how many of the first actions concern items of the entity; 0: all
+	Whole         bool // decide on a refusal only after every action was evaluated, with no conflict
 	// Resolve decides what a definite failure means. The failures are aligned with Actions.
 	Resolve func([]Failure) Resolution
 	// Done makes the result of a successful step. returned is set for a lone action.
@@ -138,14 +138,14 @@ type Op struct {
 	Key         item.Item // primary key of the item
 	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
 	Err         error     // bad input
-	Exact       bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
+	Idempotent  bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
 	Read        bool      // the current item must be read before planning
 	Past        bool      // traces of earlier lives must be read if there is no live item
-	Checks      bool      // the operation writes nothing
+	ChecksOnly  bool      // the operation writes nothing
 	Creates     bool      // the operation fails if there is a live item
 	SoftDeletes bool      // the operation makes a deleted copy, which depends on the newest existing one
 	Generated   bool      // the value has an id that was generated for this operation
-	Folds       bool      // the operation's actions have a Fold
+	Mergeable   bool      // the operation's actions have a Fold
 	Expect      *int64    // the version that the caller expects; nil for any
 	Given       item.Item // the current item as the caller's handle has it, which saves the first read
 
@@ -159,6 +159,8 @@ type Op struct {
 	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
 	// applied.
 	SoleWriter bool
+
+	AsStored bool // the plan gets the item as it is stored, also if its payload version is outdated
 
 	Once  bool      // the operation is run once, and its plans are followed one after the other
 	only  [1]Action // of its last plan
@@ -182,9 +184,9 @@ func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || o
 // returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
 // the item first.
 func (op *Op) returnOld(spec opt.Write) {
-	if spec.Was != nil {
-		op.Old = func(it item.Item) error { return spec.Was(it) }
-		op.Read = op.Exact
+	if spec.DecodeOld != nil {
+		op.Old = func(it item.Item) error { return spec.DecodeOld(it) }
+		op.Read = op.Idempotent
 	}
 }
 
@@ -254,7 +256,7 @@ func imageOf(op *Op, from opt.Image) (item.Item, error) {
 
 // newKeyless starts an operation on the item of v, whose key the caller sets.
 func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec opt.Write) *Op {
-	op := &Op{Verb: verb, Schema: s, Table: table, Exact: spec.Idempotent, SoleWriter: spec.SoleWriter}
+	op := &Op{Verb: verb, Schema: s, Table: table, Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if err := spec.Err(); err != nil {
 		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", err)
 		return op

@@ -53,9 +53,6 @@ func differences(was, is item.Item) []expr.Change {
 	return changes
 }
 
-// Rewrite is the verb of a rewrite, which gets items as they are stored.
-const Rewrite = "Rewrite"
-
 // NewRewrite plans the write of what bring makes of a stored item of s, current or related. The item is as image when it
 // is planned first, and is read again if it was written meanwhile. A current item gets a new write id, so that a write that
 // was planned from the old state is planned again. A related item keeps its own: it says which write the item is of. With
@@ -63,7 +60,7 @@ const Rewrite = "Rewrite"
 //
 // A value that another item claims is the error of the constraint. The result is skipped if nothing is to be written.
 func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool, bring func(context.Context, layout.Reader, item.Item) (Rewriting, error)) *Op {
-	op := &Op{Verb: Rewrite, Schema: s, Table: table, Key: layout.KeyOf(s, image), Read: true, Given: image, SoleWriter: true}
+	op := &Op{Verb: "Rewrite", Schema: s, Table: table, Key: layout.KeyOf(s, image), Read: true, Given: image, SoleWriter: true, AsStored: true}
 	op.Prepare = func(ctx context.Context, r layout.Reader, in *Input) error {
 		rw := Rewriting{}
 		err := error(nil)
@@ -105,7 +102,7 @@ func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
 		return Step{}, err
 	}
 	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, append([]Part{main}, claims...), Stored(it))
-	step.Own = 1
+	step.EntityActions = 1
 	return step, err
 }
 
@@ -139,9 +136,9 @@ func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
 	}
 	parts := append([]Part{{main, replanned}}, claims...)
 	step := Step{
-		Own:     1,
-		Resolve: func(f []Failure) Resolution { return resolveParts(parts, len(parts), f) },
-		Done:    func(Returned) (Result, error) { return Stored(after), nil },
+		EntityActions: 1,
+		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, len(parts), f) },
+		Done:          func(Returned) (Result, error) { return Stored(after), nil },
 	}
 	for _, p := range parts {
 		step.Actions = append(step.Actions, p.Action)

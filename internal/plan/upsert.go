@@ -376,8 +376,8 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec opt.U
 		return op
 	}
 	op.Plan, op.Past = u.direct, dependsOnPast(s)
-	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                              // without an expected version, an absent item is not an error
-	op.Read = op.Read || op.Exact || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
+	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                                   // without an expected version, an absent item is not an error
+	op.Read = op.Read || op.Idempotent || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
 	if op.Read {
 		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
 	}

@@ -35,7 +35,7 @@ func (b *builder) bounds(spec opt.Bounded) error {
 		name  string
 		given *int
 		set   *int
-	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.Evaluate, &b.p.Evaluate}, {"MaxRequests", spec.Requests, &b.p.Requests}} {
+	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.MaxEvaluated, &b.p.Evaluate}, {"MaxRequests", spec.MaxRequests, &b.p.Requests}} {
 		n, err := bind.CountOption(b.s, o.name, o.given)
 		if err != nil {
 			return err

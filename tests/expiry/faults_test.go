@@ -18,7 +18,7 @@ func stored(items []dbtest.Item) *model {
 		text := func(name string) string { return dbtest.Text(it[name]) }
 		r := row{ID: text("id"), Code: text("code"), Note: text("note"), Ends: number(it, "ends"), version: number(it, "version")}
 		switch {
-		case it["_entity_pk"] != nil:
+		case dbtest.IsSentinel(it):
 			m.claims[codeOf(it)] = claim{ownerOf(it), number(it, "ends")}
 		case it["_k"] != nil:
 			if m.states[r.ID] == nil {
@@ -58,7 +58,7 @@ func TestFaults_AtEachRequest(t *testing.T) {
 			return l.DB.Transact(l.Ctx, l.store.Op().Create(Pass{ID: "n", Code: "OLD"}), l.store.Op().Update(Pass{ID: "a"}, end(l, 90000)))
 		},
 		"a repair": func(l *lab[Pass]) error {
-			l.RemoveItem(l.sentinel("A1"))
+			l.RemoveItem(l.Sentinel("A1"))
 			return dbtest.ErrorOf(l.codes.Repair(l.Ctx))
 		},
 	} {

@@ -114,7 +114,7 @@ func TestHistory_OfAnExpiredItem(t *testing.T) {
 		require.Equal(t, []int64{1}, numbers(l, h.List(key)))
 		l.Clock.Move(50 * time.Minute)
 		if removed {
-			l.RemoveItem(l.current("a"))
+			l.RemoveItem(l.Current("a"))
 		}
 		require.Equal(t, []int64{1, 2}, numbers(l, h.List(key)), "the last state is a past one")
 		require.Equal(t, []int64{2, 1}, numbers(l, h.List(key, versioned.WithCurrent(), entity.Desc())))
@@ -156,7 +156,7 @@ func TestHistory_OfAnItemThatLivesOn(t *testing.T) {
 	}
 	l.Clock.Move(29 * time.Minute)
 	l.OK(l.store.Update(ctx, Session{ID: "a"}, entity.Remove(&l.f.Seen))) // for ever
-	require.Empty(t, ends(l.sentinel("A1")))
+	require.Empty(t, ends(l.Sentinel("A1")))
 	require.Empty(t, l.snapshots("a")["42"])
 	l.Clock.Move(300 * day)
 	require.Equal(t, []int64{42}, numbers(l, h.List(Session{ID: "a"}, versioned.WithCurrent())))
@@ -173,7 +173,7 @@ func TestHistory_ContinuesAfterATakenVersion(t *testing.T) {
 		for range 2 {
 			l.OK(l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "x")))
 		}
-		it := l.current("a")
+		it := l.Current("a")
 		it["version"], it["_w"], it["updated"] = dbtest.N("1"), dbtest.S("other"), dbtest.S("2101-03-04T05:06:08.000000000Z")
 		l.PutItem(it)
 		states := 5

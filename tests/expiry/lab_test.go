@@ -3,9 +3,7 @@
 package expiry_test
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -119,28 +117,6 @@ func ends(it dbtest.Item) string { return dbtest.Text(it["ends"]) }
 // after returns a time as ends has it.
 func after(d time.Duration) string { return strconv.FormatInt(dawn.Add(d).Unix(), 10) }
 
-// sentinel returns the sentinel of a code, nil if absent.
-func (l *lab[T]) sentinel(code string) dbtest.Item {
-	l.T.Helper()
-	for _, it := range l.Items() {
-		if pk, _ := l.KeyOf(it); it["_entity_pk"] != nil && strings.HasSuffix(pk, ".code#"+code) {
-			return it
-		}
-	}
-	return nil
-}
-
-// current returns the item with an id, nil if absent.
-func (l *lab[T]) current(id string) dbtest.Item {
-	l.T.Helper()
-	for _, it := range l.Items() {
-		if dbtest.Text(it["id"]) == id && it["_k"] == nil {
-			return it
-		}
-	}
-	return nil
-}
-
 // snapshots returns when the snapshots of the item with an id expire, by version; "" for never.
 func (l *lab[T]) snapshots(id string) map[string]string {
 	l.T.Helper()
@@ -156,7 +132,7 @@ func (l *lab[T]) snapshots(id string) map[string]string {
 // follows requires that the sentinel of a code names the item with an id and expires with it.
 func (l *lab[T]) follows(code, id string) {
 	l.T.Helper()
-	it, s := l.current(id), l.sentinel(code)
+	it, s := l.Current(id), l.Sentinel(code)
 	require.NotNil(l.T, it, id)
 	require.NotNil(l.T, s, code)
 	pk, _ := l.KeyOf(it)
@@ -169,14 +145,4 @@ func owned(t *testing.T, err error) {
 	t.Helper()
 	var taken *unique.ViolationError
 	require.ErrorAs(t, err, &taken)
-}
-
-// kinds returns the names of findings, sorted.
-func kinds(list []unique.Finding) []string {
-	names := []string{}
-	for _, f := range list {
-		names = append(names, f.String())
-	}
-	slices.Sort(names)
-	return names
 }

@@ -200,7 +200,7 @@ func describe(items []dbtest.Item) []string {
 	for _, it := range items {
 		text := func(name string) string { return dbtest.Text(it[name]) }
 		switch {
-		case it["_entity_pk"] != nil:
+		case dbtest.IsSentinel(it):
 			all = append(all, fmt.Sprintf("code %s of %s ends %d", codeOf(it), ownerOf(it), number(it, "ends")))
 		case it["_k"] != nil:
 			all = append(all, fmt.Sprintf("state %s v%d code %q note %q ends %d deleted %t until %d", text("id"), number(it, "version"), text("code"), text("note"),

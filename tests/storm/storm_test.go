@@ -269,6 +269,9 @@ func (s *storm[T]) swap(rng *rand.Rand, id, mark string) {
 	if err != nil {
 		return
 	}
+	if s.at(&x).Email == s.at(&y).Email {
+		return // it moved from x to y between the two reads, and a transaction that gives it to both is a mistake
+	}
 	one, two := s.begin("swap", id), s.begin("swap", other)
 	one.email, two.email = true, true
 	first := s.Op().Update(s.key(id), s.logged(mark, s.email(s.at(&y).Email))...)

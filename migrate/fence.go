@@ -1,0 +1,191 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// State is how far a copy is. It is stored in the table of the new items, for all programs.
+type State string
+
+// The states of a copy.
+const (
+	NotBegun State = ""         // nothing was copied yet
+	Copying  State = "copying"  // the old items lead: the old program writes them, and copies follow
+	Freezing State = "freezing" // the same, and the old program is asked to stop writing
+	CutOver  State = "cut over" // the new items lead, and nothing is copied any more
+)
+
+// fences is how many items hold the state of a copy. Each source item depends on one of them. All are changed in one
+// transaction.
+const fences = 32
+
+const copyInfix = "._copy"
+
+// Attributes of a fence; docs/layout.md describes them.
+const (
+	stateAttr   = "state"
+	sourceAttr  = "source"
+	removedAttr = "removed"
+)
+
+// fenceOf returns the number of the fence that a source item depends on.
+func fenceOf(source item.Item) int {
+	h := fnv.New32a()
+	h.Write([]byte(layout.KeyID(source)))
+	return int(h.Sum32() % fences)
+}
+
+// fenceKey returns the primary key of a fence.
+func (c *copier) fenceKey(n int) item.Item {
+	return stateKey(c.to.s, copyInfix, fmt.Sprintf("%s#%02d", c.name, n))
+}
+
+// open holds for fences that let copies be written.
+func open() expr.Cond {
+	is := func(s State) expr.Cond { return expr.Compare(expr.Eq, expr.Attr(stateAttr), item.S(string(s))) }
+	return expr.Any(is(Copying), is(Freezing))
+}
+
+// fence returns a fence as it is stored. Errors: [ErrCutOver]; *[CheckpointError] if it was removed.
+func (c *copier) fence(n int, stored item.Item) (plan.Fence, error) {
+	f := plan.Fence{Key: c.fenceKey(n), Count: expr.Attr(removedAttr)}
+	switch State(text(stored[stateAttr])) {
+	case Copying, Freezing:
+	case CutOver:
+		return f, ErrCutOver
+	default:
+		return f, &CheckpointError{c.name, "an item that holds its state was removed"}
+	}
+	f.Guard = expr.All(open(), expr.Compare(expr.Eq, expr.Attr(removedAttr), stored[removedAttr]))
+	return f, nil
+}
+
+// readFence reads the fence of a source item.
+func (c *copier) readFence(ctx context.Context, source item.Item) (plan.Fence, error) {
+	n := fenceOf(source)
+	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, c.fenceKey(n), true)
+	if err != nil {
+		return plan.Fence{}, err
+	}
+	return c.fence(n, stored)
+}
+
+// readFences reads all fences.
+func (c *copier) readFences(ctx context.Context) (all [fences]plan.Fence, err error) {
+	keys, numbers := make([]exec.Key, fences), map[string]int{}
+	for n := range fences {
+		keys[n] = exec.Key{Table: c.to.c.Table, Key: c.fenceKey(n)}
+		numbers[layout.KeyID(keys[n].Key)] = n
+	}
+	var stored [fences]item.Item
+	err = c.to.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
+		stored[numbers[layout.KeyID(layout.KeyOf(c.to.s, it))]] = it
+	})
+	for n := range fences {
+		if err == nil {
+			all[n], err = c.fence(n, stored[n])
+		}
+	}
+	return all, err
+}
+
+// state reads the state. The copy must be of the same source.
+func (c *copier) state(ctx context.Context) (State, error) {
+	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, c.fenceKey(0), true)
+	switch {
+	case err != nil:
+		return NotBegun, err
+	case stored == nil:
+		return NotBegun, nil
+	case text(stored[sourceAttr]) != c.source():
+		return NotBegun, &CheckpointError{c.name, "it is the copy of another entity, or of another table; take another name"}
+	}
+	return State(text(stored[stateAttr])), nil
+}
+
+// source names what is copied.
+func (c *copier) source() string { return c.from.s.Prefix + " " + c.from.s.Name + " " + c.from.c.Table }
+
+// begin makes the fences, unless they are there. It looks once, or each time if again is set. Error: [ErrCutOver].
+func (c *copier) begin(ctx context.Context, again bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun && !again {
+		return nil
+	}
+	is, err := c.state(ctx)
+	if err == nil && is == NotBegun {
+		err = c.setFences(ctx, func(n int) plan.Action {
+			it := c.fenceKey(n)
+			it[schema.EntityAttr] = item.S(c.to.s.Name + copyInfix)
+			it[formatAttr], it[sourceAttr] = item.N(pointFormat), item.S(c.source())
+			it[stateAttr], it[removedAttr] = item.S(string(Copying)), item.N("0")
+			return plan.Action{Kind: plan.Put, Key: c.fenceKey(n), Item: it, Cond: layout.Absent(c.to.s)}
+		})
+		if errors.Is(err, entity.ErrConditionFailed) { // another program was first
+			is, err = c.state(ctx)
+		}
+	}
+	if err == nil && is == CutOver {
+		err = ErrCutOver
+	}
+	c.begun = err == nil
+	return err
+}
+
+// setFences writes all fences in one transaction.
+func (c *copier) setFences(ctx context.Context, action func(n int) plan.Action) error {
+	actions := make([]plan.Action, fences)
+	for n := range fences {
+		actions[n] = action(n)
+		actions[n].Table = c.to.c.Table
+	}
+	_, err := c.to.c.Runner.Run(ctx, plan.NewFences(c.to.s, c.to.c.Table, actions))
+	return err
+}
+
+// setState sets the state of a copy that is not cut over. Errors: [ErrCutOver]; [ErrNotBegun].
+func (c *copier) setState(ctx context.Context, to State) error {
+	return c.change(ctx, expr.Change{Kind: expr.Set, Path: expr.Attr(stateAttr), Value: item.S(string(to))})
+}
+
+// seal makes the fences refuse every write that was planned before. Errors: [ErrCutOver]; [ErrNotBegun].
+func (c *copier) seal(ctx context.Context) error {
+	return c.change(ctx, expr.Change{Kind: expr.Increment, Path: expr.Attr(removedAttr), Value: item.N("1")})
+}
+
+// change changes all fences, if they are open.
+func (c *copier) change(ctx context.Context, change expr.Change) error {
+	err := c.setFences(ctx, func(n int) plan.Action {
+		return plan.Action{Kind: plan.Update, Key: c.fenceKey(n), Cond: open(), Changes: []expr.Change{change}}
+	})
+	if errors.Is(err, entity.ErrConditionFailed) {
+		return c.refused(ctx)
+	}
+	return err
+}
+
+// refused returns why the fences are not open.
+func (c *copier) refused(ctx context.Context) error {
+	is, err := c.state(ctx)
+	switch {
+	case err != nil:
+		return err
+	case is == CutOver:
+		return ErrCutOver
+	case is == NotBegun:
+		return ErrNotBegun
+	}
+	return &CheckpointError{c.name, "an item that holds its state was removed"}
+}

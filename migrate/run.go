@@ -1,0 +1,203 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+const (
+	pageItems    = 250 // items evaluated by a request; a checkpoint is saved after each
+	mostSegments = 64
+	busyRounds   = 5 // how often the attempts of a write are made for an item that others write meanwhile
+)
+
+// segmentsOf returns the number of segments, 1 unless it is given.
+func segmentsOf(s *schema.Schema, given *int) (int, error) {
+	n, err := bind.CountOption(s, "Segments", given)
+	if err == nil && n > mostSegments {
+		err = bind.Invalid(s, bind.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
+	}
+	return max(n, 1), err
+}
+
+// job is one run over a table, segment by segment and page by page: a rewrite, or one of the passes of a copy.
+type job struct {
+	verb    string
+	c       *core.Core // of the table that has the checkpoint
+	s       *schema.Schema
+	runner  *exec.Runner
+	spec    opt.Copy
+	written string      // what the report says of the items that were written
+	point   *checkpoint // nil without one
+
+	// page reads the page of segment i, of n, that begins after a key, and does what is due. It adds to part what was done,
+	// also if it fails. last is nil after the last page.
+	page func(ctx context.Context, i, n int, after item.Item, part *Report) (last item.Item, err error)
+
+	saving sync.Mutex // held while the checkpoint is saved
+
+	mu       sync.Mutex // guards what follows
+	report   Report
+	spent    Cost // of this run
+	segments []segment
+}
+
+// segment is how far a part of the table is done.
+type segment struct {
+	after item.Item // key of the last item that was evaluated; nil at the start
+	done  bool
+}
+
+// newJob checks the options and returns a job without a page function.
+func newJob(verb string, c *core.Core, spec opt.Copy) (*job, error) {
+	if err := spec.Err(); err != nil {
+		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", err)
+	}
+	n, err := segmentsOf(c.Schema, spec.Segments)
+	if err != nil {
+		return nil, err
+	}
+	return &job{verb: verb, c: c, s: c.Schema, runner: c.Runner, spec: spec, report: newReport(), segments: make([]segment, n)}, nil
+}
+
+// metered runs a part of the job and adds up what it costs.
+func (j *job) metered(ctx context.Context, f func(context.Context) error) error {
+	r, err := exec.Metered(ctx, f)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.report.Cost.add(r)
+	j.spent.add(r)
+	return err
+}
+
+// result returns the report.
+func (j *job) result() Report {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := j.report.clone()
+	r.written = j.written
+	r.Done = !slices.ContainsFunc(j.segments, func(x segment) bool { return !x.done })
+	if j.spec.Dry {
+		r.Estimate.Requests += r.Cost.Requests
+		r.Estimate.ReadUnits += r.Cost.ReadUnits
+	}
+	return r
+}
+
+func (j *job) run(ctx context.Context) error {
+	if j.point == nil {
+		return j.allSegments(ctx)
+	}
+	done, err := j.point.acquire(ctx)
+	if err != nil || done {
+		return err
+	}
+	return j.point.release(ctx, j.point.keepAlive(ctx, j.allSegments))
+}
+
+// allSegments works on all segments at the same time. The first error ends them.
+func (j *job) allSegments(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	exec.Parallel(len(j.segments), len(j.segments), func(i int) {
+		if err := j.segment(ctx, i); err != nil {
+			stop(err)
+		}
+	})
+	return context.Cause(ctx)
+}
+
+// segment works on the rest of a segment, page by page.
+func (j *job) segment(ctx context.Context, i int) error {
+	for !j.segments[i].done {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part, last := newReport(), item.Item(nil)
+		err := j.metered(ctx, func(ctx context.Context) (err error) {
+			last, err = j.page(ctx, i, len(j.segments), j.segments[i].after, &part)
+			return err
+		})
+		j.mu.Lock()
+		if j.report.add(part); err == nil {
+			j.segments[i] = segment{last, last == nil}
+		}
+		progress := j.progress()
+		j.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if err := j.save(ctx, progress); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save saves the checkpoint and reports the progress.
+func (j *job) save(ctx context.Context, p Progress) error {
+	j.saving.Lock()
+	defer j.saving.Unlock()
+	if j.spec.Progress != nil {
+		j.spec.Progress(p)
+	}
+	if j.point == nil {
+		return nil
+	}
+	return j.point.save(ctx)
+}
+
+// progress returns the progress; j.mu is held.
+func (j *job) progress() Progress {
+	r := j.report
+	p := Progress{
+		Evaluated: r.Evaluated, Items: r.Items, Rewritten: r.Rewritten, Skipped: r.Skipped(), Segments: len(j.segments),
+		ReadUnits: r.Cost.ReadUnits, WriteUnits: r.Cost.WriteUnits,
+	}
+	for _, x := range j.segments {
+		if x.done {
+			p.SegmentsDone++
+		}
+	}
+	return p
+}
+
+// scan reads a page of segment i of n with the items that may be of the entity.
+func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (*dynamodb.ScanOutput, error) {
+	strong, limit, number, of := true, int32(pageItems), int32(i), int32(n)
+	in := &dynamodb.ScanInput{TableName: &e.c.Table, ConsistentRead: &strong, Limit: &limit, ExclusiveStartKey: after}
+	if of > 1 {
+		in.Segment, in.TotalSegments = &number, &of
+	}
+	var r expr.Renderer
+	if text := r.Cond(layout.PerhapsOwn(e.s)); text != "" {
+		in.FilterExpression = &text
+	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	return e.c.Runner.Scan(ctx, in)
+}
+
+// persist runs an operation that is planned from a stored item, also if other programs write the item very often.
+func persist(ctx context.Context, r *exec.Runner, op *plan.Op) (plan.Result, error) {
+	result, err := r.Run(ctx, op)
+	for n := 1; n < busyRounds && errors.Is(err, entity.ErrConflict); n++ {
+		op.Given = nil
+		result, err = r.Run(ctx, op)
+	}
+	return result, err
+}
