@@ -216,7 +216,7 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 		FilterExpression:     text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression: p.projection(&r, count),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
 		in.IndexName = &p.Index.Index
 	}
@@ -255,7 +255,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 		FilterExpression:       text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression:   p.projection(&r, count),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
 		in.IndexName = &p.Index.Index
 	}
