@@ -35,6 +35,7 @@ type App struct {
 
 	client  *dynamodb.Client        // of a test
 	streams *dynamodbstreams.Client // of a test
+	salt    []byte                  // of the pseudonyms of a test
 }
 
 // Connection is what the flags --endpoint, --region and --table say.
