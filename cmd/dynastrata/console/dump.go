@@ -278,7 +278,7 @@ func (s *session) loadCommand() *cli.Command {
 			} else if !c.Bool("yes") {
 				return invalid(bind.CodeConsoleProgram, "the items come from standard input, so the question cannot be answered there: give --yes")
 			}
-			if err := s.confirm(c, fmt.Sprintf("Write the items of %s to %s? Items with their keys are replaced.", c.Args().First(), strings.Join(s.m.tables(), ", "))); err != nil {
+			if err := s.confirm(ctx, c, fmt.Sprintf("Write the items of %s to %s? Items with their keys are replaced.", c.Args().First(), strings.Join(s.m.tables(), ", "))); err != nil {
 				return err
 			}
 			s.resume = "load the file again: items that were written are replaced by themselves"

@@ -51,7 +51,7 @@ func (s *session) rebuild(ctx context.Context, c *cli.Command) error {
 	if c.Bool("dry-run") {
 		return s.printExplanation(x)
 	}
-	if err := s.confirm(c, fmt.Sprintf("Build %s again? It reads about %.1f read units.", x.View, x.ReadUnits())); err != nil {
+	if err := s.confirm(ctx, c, fmt.Sprintf("Build %s again? It reads about %.1f read units.", x.View, x.ReadUnits())); err != nil {
 		return err
 	}
 	s.resume = again(c, "--resume")
@@ -70,7 +70,7 @@ func (s *session) catchUp(ctx context.Context, c *cli.Command) error {
 	if c.Bool("dry-run") {
 		return s.printExplanation(x)
 	}
-	if err := s.confirm(c, fmt.Sprintf("Apply new events to %s? It reads up to about %.1f read units.", x.View, x.ReadUnits())); err != nil {
+	if err := s.confirm(ctx, c, fmt.Sprintf("Apply new events to %s? It reads up to about %.1f read units.", x.View, x.ReadUnits())); err != nil {
 		return err
 	}
 	s.resume = again(c, "")
@@ -80,6 +80,7 @@ func (s *session) catchUp(ctx context.Context, c *cli.Command) error {
 // buildProgress shows the progress of a build in thousandths.
 func (s *session) buildProgress(view string) func(timeline.Meta) {
 	bar := newProgress(s.err, "build "+view, 1000)
+	bar.parts, bar.step, bar.next = true, 100, 100
 	return func(m timeline.Meta) {
 		if p := m.RebuildProgress; p != nil {
 			bar.set(int64(*p * 1000))
@@ -121,7 +122,7 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 		return invalid(bind.CodeConsoleName, "%s has no such unique constraint", e.s.Name)
 	}
 	if !c.Bool("dry-run") {
-		if err := s.confirm(c, fmt.Sprintf("Repair the sentinels of %s (%s)? It scans the table.", e.s.Name, strings.Join(names, ", "))); err != nil {
+		if err := s.confirm(ctx, c, fmt.Sprintf("Repair the sentinels of %s (%s)? It scans the table.", e.s.Name, strings.Join(names, ", "))); err != nil {
 			return err
 		}
 	}
@@ -211,7 +212,7 @@ func (s *session) restore(ctx context.Context, c *cli.Command) error {
 	if c.Bool("dry-run") {
 		return s.result(e.s.Name, "would restore the copy deleted at "+newest.Of, map[string]any{"deleted": newest.Of})
 	}
-	if err := s.confirm(c, fmt.Sprintf("Restore %s %s, deleted at %s?", e.s.Name, newest.keyText(), newest.Of)); err != nil {
+	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s %s, deleted at %s?", e.s.Name, newest.keyText(), newest.Of)); err != nil {
 		return err
 	}
 	s.resume = again(c, "")
@@ -239,7 +240,7 @@ func (s *session) purge(ctx context.Context, c *cli.Command) error {
 	if c.Bool("dry-run") {
 		return s.result(e.s.Name, "would remove "+what, map[string]any{"items": len(f.items)})
 	}
-	if err := s.confirm(c, fmt.Sprintf("Remove %s %s for good: %s?", e.s.Name, f.items[0].keyText(), what)); err != nil {
+	if err := s.confirm(ctx, c, fmt.Sprintf("Remove %s %s for good: %s?", e.s.Name, f.items[0].keyText(), what)); err != nil {
 		return err
 	}
 	s.resume = again(c, "")
@@ -263,7 +264,7 @@ func (s *session) rewrite(ctx context.Context, c *cli.Command) error {
 	if c.Bool("dry-run") {
 		return s.rewriteDry(ctx, x, c.Bool("new-version"))
 	}
-	if err := s.confirm(c, fmt.Sprintf("Rewrite the items of %s? The same with --dry-run says which.", x.name())); err != nil {
+	if err := s.confirm(ctx, c, fmt.Sprintf("Rewrite the items of %s? The same with --dry-run says which.", x.name())); err != nil {
 		return err
 	}
 	bar := newProgress(s.err, "rewrite "+x.name(), 0)
