@@ -279,7 +279,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 		declared: core.NewDeclared(),
 		config:   cfg, format: format, cursors: cursors,
 		runner:   newRunner(client, cfg),
-		registry: &registry{stores: map[storeKey]core.Holder{}},
+		registry: &registry{stores: map[storeKey]*registered{}},
 	}
 	db.runner.Retries = newRetries(cfg)
 	return db, nil

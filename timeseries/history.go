@@ -23,7 +23,7 @@ import (
 // events read.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)
-	return core.NewItemQuery[T](c, history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
+	return core.NewQuery[T](core.Items(c, history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts))))
 }
 
 // history compiles the query of a series' events.
@@ -68,8 +68,8 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if !s.e.ordersByTime() {
 		return none, c.Wrap("At", "", &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return core.NewItemQuery[T](c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
+	return core.NewQuery[T](core.Items(c, history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
 		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
 		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
-	})).First(ctx)
+	}))).First(ctx)
 }
