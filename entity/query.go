@@ -183,7 +183,7 @@ func queryAny(h core.Holder, x *schema.Index, partitions any, opts []QueryOption
 	for i := range plans {
 		plans[i] = queryPartition(c, x, given.Index(i), opt.Queries(opts))
 	}
-	return core.MergedItems(c, query.BuildMerge(c.Schema, plans))
+	return core.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
 }
 
 // queryPartition compiles the query of one partition of the table or of an index.

@@ -225,7 +225,7 @@ func manyKeys(c *core.Core, given reflect.Value, spec opt.Read) (keys []item.Pri
 		return nil, nil, err
 	}
 	keys = make([]item.Primary, n)
-	for i, binder := 0, bind.NewKeys(c.Schema); i < n; i++ {
+	for i, binder := 0, bind.NewKeys(c.Schema, n); i < n; i++ {
 		var of item.Item
 		if keys[i], of, err = binder.Key(given.Index(i)); err != nil {
 			return nil, nil, err

@@ -34,7 +34,7 @@ func (c *copier) current(it item.Item, now time.Time) bool {
 	return ok && f.problem == "" && f.kind == layout.CurrentKind && layout.Live(c.from.s, it, now)
 }
 
-// target converts a stored source item, nil if there is none.
+// target converts a stored source item, nil for an absent one.
 func (c *copier) target(image item.Item, now time.Time) target {
 	if !c.current(image, now) {
 		return target{}

@@ -136,7 +136,7 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 	err = x.to.c.Measure(ctx, "Copy", "", func(ctx context.Context) error {
 		ctx = pace.With(ctx, spec.Budget)
 		if !spec.Dry {
-			if err := j.metered(ctx, x.begin); err != nil {
+			if err := j.metered(ctx, func(ctx context.Context) error { return x.begin(ctx, true) }); err != nil {
 				return err
 			}
 		}
@@ -150,7 +150,7 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 // been: what is copied is the item as it is when Apply reads it. So changes can come twice, late, in any order, and to any
 // number of programs at once. The stream needs old images (NEW_AND_OLD_IMAGES).
 //
-// An error says that the changes have to be applied again. An item with a problem is none: it is in the report, and its copy
+// An error says that the changes have to be applied again. An item with a problem is not one: it is in the report, and its copy
 // stays as it is until the item is changed again, or until CutOver, which does not succeed before.
 //
 // It costs three reads and one transaction for each change, and two reads and no write for one whose state was copied
@@ -176,7 +176,7 @@ func (c *Copier[A, B]) Apply(ctx context.Context, changes ...stream.Change[A]) (
 	j := &job{report: newReport()}
 	err = x.to.c.Measure(ctx, "Apply", "", func(ctx context.Context) error {
 		return j.metered(ctx, func(ctx context.Context) error {
-			if err := x.begin(ctx); err != nil || len(all) == 0 {
+			if err := x.begin(ctx, false); err != nil || len(all) == 0 {
 				return err
 			}
 			for _, one := range all {

@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
@@ -308,13 +309,13 @@ func TestCopy_VerifyComparesBothSides(t *testing.T) {
 // Whatever happens to one request of a step, the step can be repeated, and both sides are equal afterwards.
 func TestCopy_FaultsAtEachRequest(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Twice, faults.Conflict} {
-		t.Run(fmt.Sprint(fault), func(t *testing.T) {
+	for i, round := range testsize.Rounds(faults.Lost, faults.Throttle, faults.Internal, faults.Twice, faults.InternalApplied, faults.Drop, faults.Conflict) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			s := newStation(t)
-			for round, n := 0, 1; ; n, round = n+1, round+1 {
-				name := fmt.Sprint("c", round)
-				c, err := migrate.Copy(name, dbtest.Declare[ticket](t, s.Open(s.Client)), dbtest.Declare[pass](t, s.Open(s.Client)), toPass)
+			for n := 1; ; n += testsize.Pick(3, 1) {
+				fault := round.At(n)
+				c, err := migrate.Copy(fmt.Sprint("c", n), dbtest.Declare[ticket](t, s.Open(s.Client)), dbtest.Declare[pass](t, s.Open(s.Client)), toPass)
 				require.NoError(t, err)
 				for _, it := range s.Items() {
 					s.RemoveItem(it)

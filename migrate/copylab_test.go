@@ -96,7 +96,7 @@ func (s *station) quickly(changes ...stream.Change[ticket]) {
 	s.OK(s.quick().Apply(s.Ctx, changes...))
 }
 
-// stored returns the item of a ticket, nil if there is none.
+// stored returns the item of a ticket, nil for an absent one.
 func (s *station) stored(id string) dbtest.Item {
 	s.T.Helper()
 	return s.Item("$app#v1#ticket#"+id, "$app#v1#ticket")

@@ -18,11 +18,13 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	t.Cleanup(func() { client, table = nil, "app" })
 	empty := shop()
 	entity.Must(entity.New[Purchase](empty))
+	entity.Must(entity.New[Invoice](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
 		"ExampleRewrite":    ExampleRewrite,
 		"ExampleCheck":      ExampleCheck,
 		"ExampleCheckpoint": ExampleCheckpoint,
+		"ExampleCopy":       ExampleCopy,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

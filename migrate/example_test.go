@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // Order is the declaration of last year. Its items have no keys of the index of Purchase.
@@ -79,6 +80,55 @@ func ExampleCheckpoint() {
 	// prints
 	// 2 of 3 items rewritten (2 index keys) <nil>
 	// true true <nil>
+	// true
+}
+
+// Invoice is a new entity, under the customer instead of the id.
+type Invoice struct {
+	_ entity.Key `name:"Invoice" pk:"$#{customer}" sk:"$#{id}"`
+
+	ID       string `dynamodbav:"id"`
+	Customer string `dynamodbav:"customer"`
+}
+
+// Orders become invoices under other keys: copied, followed, compared, and cut over.
+func ExampleCopy() {
+	ctx, db := context.Background(), shop()
+	orders := entity.Must(entity.New[Order](db, entity.Named("Sale")))
+	invoices := entity.Must(entity.New[Invoice](db))
+	sell := func(ids ...string) {
+		for _, id := range ids {
+			entity.Must(orders.Put(ctx, Order{ID: id, Customer: "ada"}))
+		}
+	}
+	sell("s-1", "s-2", "test")
+	copier := entity.Must(migrate.Copy("invoices", orders, invoices, func(o Order) (Invoice, error) {
+		if o.ID == "test" {
+			return Invoice{}, migrate.Skip
+		}
+		return Invoice{ID: o.ID, Customer: o.Customer}, nil
+	}))
+	route := stream.On(orders, copier.Handle) // for stream.Handle, for as long as the old program writes
+	_ = route
+
+	fmt.Println(copier.Run(ctx, entity.Segments(4)))
+	sell("s-3") // a change that the stream has not brought yet
+	differences, err := copier.Verify(ctx)
+	fmt.Println(differences, err)
+
+	_, err = copier.CutOver(ctx) // when the old program has stopped
+	fmt.Println(err)
+	fmt.Println(copier.State(ctx))
+	found, err := invoices.Query(Invoice{Customer: "ada"}).Collect(ctx)
+	fmt.Println(len(found), err)
+	_, err = copier.Run(ctx)
+	fmt.Println(errors.Is(err, migrate.ErrCutOver))
+	// prints
+	// 2 of 3 items copied (2 missing) <nil>
+	// 1 of 4 items differ (1 missing) <nil>
+	// <nil>
+	// cut over <nil>
+	// 3 <nil>
 	// true
 }
 

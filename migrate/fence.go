@@ -30,7 +30,7 @@ const (
 // transaction.
 const fences = 32
 
-const copyInfix = "._copy"
+const copyInfix = layout.CopyMark
 
 // Attributes of a fence; docs/layout.md describes them.
 const (
@@ -117,11 +117,11 @@ func (c *copier) state(ctx context.Context) (State, error) {
 // source names what is copied.
 func (c *copier) source() string { return c.from.s.Prefix + " " + c.from.s.Name + " " + c.from.c.Table }
 
-// begin makes the fences, unless they are there. Error: [ErrCutOver].
-func (c *copier) begin(ctx context.Context) error {
+// begin makes the fences, unless they are there. It looks once, or each time if again is set. Error: [ErrCutOver].
+func (c *copier) begin(ctx context.Context, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.begun {
+	if c.begun && !again {
 		return nil
 	}
 	is, err := c.state(ctx)

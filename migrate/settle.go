@@ -126,7 +126,7 @@ func (c *copier) decide(r *settled, x *plan.Copying, key, source, stored item.It
 	return nil
 }
 
-// holderOf returns the source item whose copy has a unique value, and where that copy is; nil if there is none.
+// holderOf returns the source item whose copy has a unique value, and where that copy is; nil if no copy has it.
 func (c *copier) holderOf(ctx context.Context, owner unique.Owner) (source, place item.Item, err error) {
 	place = item.Item{c.to.s.PK.Attribute(): item.S(owner.PK), c.to.s.SK.Attribute(): item.S(owner.SK)}
 	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, place, true)

@@ -203,11 +203,17 @@ func withinLimits(ops []*plan.Op, b body) error {
 	if n := len(b.actions); n > plan.MaxActions {
 		return tooMany(len(ops), n)
 	}
+	if len(b.actions) <= plan.MaxTransactionBytes/mostItemBytes {
+		return nil // unless one of the items is too large
+	}
 	if bytes := b.bytes(); bytes > plan.MaxTransactionBytes {
 		return &bind.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
 	}
 	return nil
 }
+
+// mostItemBytes is the largest size of an item with its key again.
+const mostItemBytes = item.MaxBytes + layout.MaxPartitionKey + layout.MaxSortKey + 2*layout.MaxKeyName
 
 const transaction = "transaction"
 
@@ -403,10 +409,10 @@ func digest(h hash.Hash, a *plan.Action) {
 	var e expr.Renderer
 	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))
 	names := item.Item{}
-	for name, attr := range e.Names {
+	for name, attr := range e.NameMap() {
 		names[name] = item.S(attr)
 	}
-	for _, it := range []item.Item{a.Key, a.Item, names, e.Values} {
+	for _, it := range []item.Item{a.Key, a.Item, names, e.ValueMap()} {
 		digestText(h, string(item.AppendBinary(nil, it)))
 	}
 }

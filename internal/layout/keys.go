@@ -12,10 +12,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Limits of DynamoDB for the text of a key, in bytes.
+// Limits of DynamoDB for the text of a key and the name of its attribute, in bytes.
 const (
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
+	MaxKeyName      = 255
 )
 
 // KeyOf returns the primary key of an item.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -90,7 +91,7 @@ func (op *Op) copied(in Input, x Copying) (Step, error) {
 // copyParts returns the put of the copy that m makes, and the parts of its unique values.
 func (op *Op) copyParts(m *Mutation, x Copying, cond, pin expr.Cond) ([]Part, error) {
 	id := CopyID(x.Source, m.In.WriteID)
-	it, err := complete(op.Schema, op.Key, item.Clone(x.Item), Input{WriteID: id})
+	it, err := complete(op.Schema, op.Key, bind.Sized{Item: item.Clone(x.Item)}, Input{WriteID: id})
 	if err != nil {
 		return nil, err
 	}

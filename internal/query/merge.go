@@ -52,15 +52,15 @@ func (p *Plan) partitionKey() (values []types.AttributeValue) {
 	return values
 }
 
-// BuildMerge compiles queries that differ in their partition only into one. The error of the first that has one is the error of
-// the query.
-func BuildMerge(s *schema.Schema, parts []*Plan) *Merge {
-	m := &Merge{parts: slices.Clone(parts), spec: Plan{Source: Source{Schema: s, Verb: "QueryAny"}}}
-	m.Err = m.build()
+// BuildMerge compiles queries that differ in their partition only into one. verb and where describe it in messages. The error
+// of the first that has one is the error of the query.
+func BuildMerge(s *schema.Schema, verb, where string, parts []*Plan) *Merge {
+	m := &Merge{parts: slices.Clone(parts), spec: Plan{Source: Source{Schema: s, Verb: verb}}}
+	m.Err = m.build(verb, where)
 	return m
 }
 
-func (m *Merge) build() error {
+func (m *Merge) build(verb, where string) error {
 	fail := func(code, format string, args ...any) error {
 		return &entitytype.InputError{Code: code, Type: m.spec.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 	}
@@ -78,7 +78,7 @@ func (m *Merge) build() error {
 	}
 	first := m.parts[0]
 	m.spec = *first
-	m.spec.Verb, m.spec.Where = "QueryAny", ""
+	m.spec.Verb, m.spec.Where = verb, where
 	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
 		return fail(bind.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
 	}
@@ -104,10 +104,10 @@ func (m *Merge) Plan() *Plan { return &m.spec }
 // String prints the query of each partition.
 func (m *Merge) String() string {
 	if m.Err != nil {
-		return "QueryAny " + m.spec.Schema.Name + ": " + m.Err.Error()
+		return m.spec.Verb + " " + m.spec.Schema.Name + ": " + m.Err.Error()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "QueryAny %s: %d partitions in one order", m.spec.Schema.Name, len(m.parts))
+	fmt.Fprintf(&b, "%s %s: %d partitions in one order", m.spec.Verb, m.spec.Schema.Name, len(m.parts))
 	for _, p := range m.parts {
 		b.WriteString("\n" + p.String())
 	}
@@ -406,7 +406,7 @@ func (m *Merge) gather(ctx context.Context, in *merging, limit int) (page gather
 
 // binding returns the text whose fingerprint binds cursors to this query.
 func (m *Merge) binding() string {
-	texts := []string{"QueryAny"}
+	texts := []string{m.spec.Verb}
 	for _, p := range m.parts {
 		texts = append(texts, p.binding())
 	}

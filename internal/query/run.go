@@ -218,7 +218,7 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 		FilterExpression:     text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression: p.projection(&r, count),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
 		in.IndexName = &p.Index.Index
 	}
@@ -257,7 +257,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 		FilterExpression:       text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression:   p.projection(&r, count),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
 		in.IndexName = &p.Index.Index
 	}
