@@ -96,7 +96,7 @@ type Report struct {
 	Cost      Cost            // of all requests, those for the checkpoint included
 	Estimate  Cost            // with DryRun: what the same run would cost without it
 	Resumed   bool            // an earlier run under the checkpoint has done part of the work
-	Done      bool            // the whole table was read
+	Done      bool            // the whole table, or the whole segment, was read
 
 	written string // what was done to the items that were written
 }

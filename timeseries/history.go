@@ -22,8 +22,8 @@ import (
 // enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of
 // events read.
 //
-// A series with shards:"P" is read from P partitions in one order: eight are asked at the same time at the beginning, at most
-// one answer of each is held, and each costs at least one request. entity.MaxRequests and entity.MaxEvaluated must be P or
+// A series with shards:"P" is read from P partitions in one order, eight at the same time. At most one answer of each is held,
+// and another one of those that run out. Each costs at least one request. entity.MaxRequests and entity.MaxEvaluated must be P or
 // more. Such a history cannot be part of a collection.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -318,4 +319,38 @@ func decoded(cursor string) string {
 		return err.Error()
 	}
 	return string(b)
+}
+
+// Answers that run out at the same place are read on together.
+func TestShards_AnswersAreReadOnTogether(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t)
+	evs := ticks[Log]("g-1", 100) // 4 MB in three partitions: two answers of each
+	for i := range evs {
+		evs[i].Note = ptr(strings.Repeat("n", 40<<10))
+	}
+	w.appendAll(evs)
+	w.Wire.Reset()
+	arrived, release := w.Wire.Hold(func(r faults.Request) bool { return strings.Contains(string(r.Body), "ExclusiveStartKey") })
+	defer release()
+	go func() {
+		for range 3 {
+			<-arrived // the first waits for the others
+		}
+		release()
+	}()
+	ctx, cancel := context.WithTimeout(w.Ctx, 2*time.Minute)
+	defer cancel()
+	got, err := w.History(evs[0]).Collect(ctx)
+	require.NoError(t, err)
+	require.Equal(t, evs, got)
+	require.Equal(t, 6, len(w.Wire.Requests()))
+
+	w.Wire.Reset()
+	n := 0
+	for _, err := range w.History(evs[0], entity.Limit(100)).All(w.Ctx) {
+		require.NoError(t, err)
+		n++
+	}
+	require.Equal(t, 100, n)
 }
