@@ -13,7 +13,13 @@ import (
 // registry holds the stores of a DB, and of those that share its declarations.
 type registry struct {
 	mu     sync.Mutex
-	stores map[storeKey]core.Holder // of the DB that Open returned
+	stores map[storeKey]*registered // of the DB that Open returned
+}
+
+// registered is what a struct declares, and the store that New returned for it; nil if it was opened on other DBs only.
+type registered struct {
+	core  *core.Core
+	store core.Holder
 }
 
 // clientOrNil returns nil for a nil pointer in an interface.
@@ -58,7 +64,7 @@ func (db *DB) WithClient(client Client) *DB {
 	runner := newRunner(client, cfg)
 	runner.Retries = db.runner.Retries
 	return &DB{
-		declared: core.SharedDeclared(db), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
+		declared: core.SharedDeclared(db, runner), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
 		registry: db.registry, base: db.original(),
 	}
 }
