@@ -193,7 +193,10 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 		"by a rebuild":        func(l *lab, v *timeline.View[string, totals], _ []timeline.Change) { rebuild(l, v) },
 		"by later events": func(l *lab, v *timeline.View[string, totals], batch []timeline.Change) {
 			old := l.arrivals()
-			l.append("d-0", "s-0", 300, 301)
+			for i, c := range batch { // to each group, as the site of a device is the one that it has in the batch
+				it := c.Stored().Item
+				l.append(dbtest.Text(it["device"]), dbtest.Text(it["site"]), 300+float64(len(old)+i)/100)
+			}
 			apply(l, v, l.since(old)...)
 		},
 	} {
@@ -206,6 +209,11 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 					v := view(l, p)
 					rebuild(l, v)
 					old := l.arrivals()
+					if n%2 == 0 { // a row with a revision
+						l.append("d-0", "s-0", 150+float64(n)/100)
+						apply(l, v, l.since(old)...)
+						old = l.arrivals()
+					}
 					l.append("d-0", "s-0", float64(n)/100, 200+float64(n)/100)
 					l.append(fmt.Sprintf("new-%d", n), fmt.Sprintf("new-%d", n), 1)
 					batch := l.since(old)
