@@ -209,7 +209,7 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 					v := view(l, p)
 					rebuild(l, v)
 					old := l.arrivals()
-					if n%2 == 0 { // a row with a revision
+					if n > 3 { // a row with a revision, for the requests after the manifest
 						l.append("d-0", "s-0", 150+float64(n)/100)
 						apply(l, v, l.since(old)...)
 						old = l.arrivals()
