@@ -58,7 +58,7 @@ func (db *DB) WithClient(client Client) *DB {
 	runner := newRunner(client, cfg)
 	runner.Retries = db.runner.Retries
 	return &DB{
-		declared: core.SharedDeclared(db), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
+		declared: core.SharedDeclared(db, runner), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
 		registry: db.registry, base: db.original(),
 	}
 }

@@ -275,14 +275,14 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{
-		declared: core.NewDeclared(),
+	runner := newRunner(client, cfg)
+	runner.Retries = newRetries(cfg)
+	return &DB{
+		declared: core.NewDeclared(runner),
 		config:   cfg, format: format, cursors: cursors,
-		runner:   newRunner(client, cfg),
+		runner:   runner,
 		registry: &registry{stores: map[storeKey]core.Holder{}},
-	}
-	db.runner.Retries = newRetries(cfg)
-	return db, nil
+	}, nil
 }
 
 // unopened returns an error if db is nil or a zero value.

@@ -168,11 +168,11 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 	for _, it := range items {
 		i, role := k.entityOf(it)
 		switch role {
-		case "":
+		case layout.Foreign:
 			unknown = append(unknown, it)
-		case ownRole:
+		case layout.Own:
 			of[i] = append(of[i], it)
-		case sentinelRole:
+		case layout.Sentinel:
 			sentinels[i] = append(sentinels[i], it)
 		}
 	}
@@ -193,30 +193,17 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 	return nil
 }
 
-// Roles of items in a table.
-const (
-	ownRole      = "own"
-	sentinelRole = "sentinel"
-	pointRole    = "checkpoint"
-)
+// sentinelRole names a sentinel in findings.
+const sentinelRole = "sentinel"
 
-// entityOf returns the index of the entity that an item is of, and its role; "" if there is no such entity.
-func (k *check) entityOf(it item.Item) (i int, role string) {
-	mark := text(it[schema.EntityAttr])
+// entityOf returns the index of the entity that an item is of, and its role.
+func (k *check) entityOf(it item.Item) (i int, role layout.Role) {
 	for i, e := range k.entities {
-		switch rest, begins := strings.CutPrefix(mark, e.s.Name); {
-		case begins && strings.HasPrefix(rest, "._unique."):
-			return i, sentinelRole
-		case begins && (rest == rewriteInfix || rest == copyInfix):
-			return i, pointRole
-		case !layout.PerhapsOwn(e.s).Holds(it):
-			continue
-		}
-		if _, ok := e.own(it); ok {
-			return i, ownRole
+		if role := layout.Identify(e.s, it).Role; role != layout.Foreign {
+			return i, role
 		}
 	}
-	return 0, ""
+	return 0, layout.Foreign
 }
 
 // keyText formats the key of an item that no entity knows, as cautiously as that of any entity of the table.
@@ -249,16 +236,14 @@ func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sen
 				return err
 			}
 		}
-		if !f.expired && f.owner != nil && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
+		alone := f.kind == layout.EventKind && e.s.NoCurrent // it belongs to no item
+		if !f.expired && f.owner != nil && !alone && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
 			name := map[string]string{layout.EventKind: "event", layout.SnapshotKind: "snapshot"}[f.kind]
 			suspects = append(suspects, suspect{it: f.image, owner: f.owner, what: name})
 		}
 	}
 	for _, it := range sentinels {
-		owner := item.Item{e.s.PK.Attribute(): it[schema.OwnerPKAttr]}
-		if e.s.SK != nil {
-			owner[e.s.SK.Attribute()] = it[schema.OwnerSKAttr]
-		}
+		owner := layout.Identify(e.s, it).Owner
 		x := Finding{Entity: e.s.Name, Key: bind.KeyText(e.s, owner), Related: sentinelRole}
 		switch named := isText(owner); {
 		case layout.Expired(e.s, it, now):

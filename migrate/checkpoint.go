@@ -26,7 +26,7 @@ import (
 
 const (
 	pointFormat  = "1"
-	rewriteInfix = "._rewrite"
+	rewriteInfix = layout.RewriteMark
 )
 
 // Attributes of a checkpoint; docs/layout.md describes them.

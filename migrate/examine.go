@@ -55,33 +55,14 @@ type examiner struct {
 	s *schema.Schema
 }
 
-// own reports whether an item that passed [layout.PerhapsOwn] is of the entity, and which of its items it is.
+// own returns the finding of an item of the entity, and false for any other item.
 func (e examiner) own(it item.Item) (f *finding, ok bool) {
-	s := e.s
-	if !s.HasMetadata {
-		owner, kind, known := layout.Owner(s, it)
-		f = &finding{image: it, kind: kind, owner: owner}
-		if !known {
-			f.problem = UnknownKind
-		}
-		return f, !s.Templated || layout.UnderPrefix(s, it)
-	}
-	if !layout.UnderPrefix(s, it) {
-		return nil, false
-	}
-	kind, known := layout.KindByKey(s, it)
-	f = &finding{image: it, kind: kind, owner: layout.KeyOf(s, it)}
-	_, marked := it[schema.EntityAttr]
-	if !known {
+	id := layout.Identify(e.s, it)
+	f = &finding{image: it, kind: id.Kind, owner: id.Owner}
+	if !id.Known {
 		f.problem = UnknownKind
-		return f, marked
 	}
-	for _, k := range layout.RelatedKinds {
-		if k.Kind == kind {
-			f.owner, _ = layout.CurrentKey(s, it, k.Infix)
-		}
-	}
-	return f, true
+	return f, id.Role == layout.Own
 }
 
 // examine completes the finding of an item of the entity.

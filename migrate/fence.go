@@ -30,7 +30,7 @@ const (
 // transaction.
 const fences = 32
 
-const copyInfix = "._copy"
+const copyInfix = layout.CopyMark
 
 // Attributes of a fence; docs/layout.md describes them.
 const (

@@ -69,6 +69,8 @@ func judgeAttribute(a, b string) (bool, string) {
 			judge(true, "its elements encode themselves in an unknown way")
 		case word == "recursive":
 			judge(true, "its content is of another type")
+		case word == secret:
+			judge(false, "it is stored alike, and messages hide it")
 		case had && promises[word] != "":
 			judge(true, promises[word])
 		default:

@@ -126,7 +126,7 @@ func TestCheck_FailsWhereThereIsNothingToCompareWith(t *testing.T) {
 	require.Contains(t, fatal(path), "does not exist; write it with DYNASTRATA_UPDATE_LOCK=1 go test")
 	require.NoFileExists(t, path)
 	require.NotEmpty(t, fatal(dir), "a directory is no file")
-	require.NoError(t, os.WriteFile(path, []byte("# dynastrata schema lock, format 2\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("# dynastrata schema lock, format 3\n"), 0o600))
 	require.Contains(t, fatal(path), "line 1")
 	t.Setenv(schemalock.UpdateVariable, "yes")
 	require.Contains(t, fatal(path), `is "yes"`)
@@ -146,7 +146,7 @@ func TestParse_SaysWhichLineIsNoLock(t *testing.T) {
 		line int
 	}{
 		"empty":            {"", 1},
-		"other format":     {strings.Replace(text, "format 1", "format 2", 1), 1},
+		"other format":     {strings.Replace(text, "format 2", "format 3", 1), 1},
 		"merge conflict":   {strings.Replace(text, "\nentity", "\n<<<<<<< HEAD\nentity", 1), 5},
 		"fact first":       {lines[0] + "\n  table = x\n", 2},
 		"no value":         {text + "  attribute x = \n", len(lines)},
@@ -200,8 +200,8 @@ type sum struct {
 	Total int `dynamodbav:"total"`
 }
 
-// A read model is rebuilt when it changes, so the lock does not change.
-func TestOf_LeavesReadModelsOut(t *testing.T) {
+// A read model is rebuilt when it changes, so a change of it is compatible.
+func TestOf_NamesReadModelsApart(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	samples := entity.Must(timeseries.New[sample](db))
@@ -213,5 +213,43 @@ func TestOf_LeavesReadModelsOut(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Greater(t, len(db.Spec().Tables[0].Entities), 1, "the view has items of its own")
-	require.Equal(t, before, schemalock.Of(db))
+	now := schemalock.Of(db)
+	require.Equal(t, before.Entities, now.Entities)
+	require.NotEmpty(t, now.Derived)
+	require.Equal(t, "Timeline-sums", now.Derived[0].Name)
+	parsed, err := schemalock.Parse([]byte(now.String()))
+	require.NoError(t, err)
+	require.Equal(t, now, parsed)
+	for _, change := range append(schemalock.Compare(before, now), schemalock.Compare(now, before)...) {
+		require.False(t, change.Breaking, change.String())
+	}
+	require.Len(t, schemalock.Compare(before, now), len(now.Derived))
+	require.Empty(t, schemalock.Compare(now, parsed))
+}
+
+type vault struct {
+	_ entity.Key `name:"Vault" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byOwner" index:"gsi1" pk:"$#{owner}"`
+
+	ID    string `dynamodbav:"id"`
+	Owner string `dynamodbav:"owner"`
+	Code  string `dynamodbav:"co de" entity:"secret"`
+}
+
+// Format 2 has the names of indexes and the secret attributes. A file of format 1 is still read.
+func TestParse_ReadsFormat1(t *testing.T) {
+	t.Parallel()
+	now := schemalock.Of(declared[vault](t))
+	require.Contains(t, now.String(), "  index gsi1 name = byOwner\n")
+	require.Contains(t, now.String(), "  attribute co%20de = S always secret\n")
+	text := strings.Replace(now.String(), "format 2", "format 1", 1)
+	text = strings.Replace(strings.Replace(text, "  index gsi1 name = byOwner\n", "", 1), " secret\n", "\n", 1)
+	old, err := schemalock.Parse([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, 1, old.Format)
+	require.Equal(t, text, old.String())
+	for _, change := range append(schemalock.Compare(old, now), schemalock.Compare(now, old)...) {
+		require.False(t, change.Breaking, change.String())
+	}
+	require.Len(t, schemalock.Compare(old, now), 2)
 }

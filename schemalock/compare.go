@@ -51,6 +51,31 @@ func Compare(old, now Lock) []Change {
 	for _, e := range gone {
 		changes = append(changes, Change{Breaking: true, Entity: e.Name, Old: "declared", Why: "its items remain but are no longer read; a renamed entity has other keys"})
 	}
+	return append(changes, compareDerived(old, now)...)
+}
+
+// compareDerived returns the read models that are new or gone, and those that are stored elsewhere. A file of format 1 has none.
+func compareDerived(old, now Lock) []Change {
+	var changes []Change
+	if old.Format == 1 {
+		return nil
+	}
+	facts := func(l Lock, name string) string {
+		if i := slices.IndexFunc(l.Derived, func(e Entity) bool { return e.Name == name }); i >= 0 {
+			var all []string
+			for _, f := range l.Derived[i].Facts {
+				all = append(all, f.What+" = "+f.Value)
+			}
+			return strings.Join(all, ", ")
+		}
+		return ""
+	}
+	for _, e := range slices.Concat(now.Derived, old.Derived) {
+		a, b := facts(old, e.Name), facts(now, e.Name)
+		if a != b && !slices.ContainsFunc(changes, func(c Change) bool { return c.Entity == e.Name }) {
+			changes = append(changes, Change{Entity: e.Name, Old: a, New: b, Why: "a read model is built again"})
+		}
+	}
 	return changes
 }
 
@@ -325,6 +350,9 @@ func judgeIndex(part []string, a, b string) (bool, string) {
 			return true, "DynamoDB creates local indexes only with the table"
 		}
 		return true, "DynamoDB cannot change the kind of an index"
+	}
+	if part[0] == "name" {
+		return false, "it is a name in Go, and is not stored"
 	}
 	if part[0] != "projection" {
 		return true, "DynamoDB cannot change the key of an index, and existing items have the old one"

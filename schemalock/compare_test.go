@@ -246,7 +246,7 @@ func TestLock_EndsInListsAndMapsOfThemselves(t *testing.T) {
 // locked returns the lock of entities of one database.
 func locked(t *testing.T, text string) Lock {
 	t.Helper()
-	l, err := Parse([]byte(header + "\n" + text))
+	l, err := Parse([]byte(header(newest) + "\n" + text))
 	require.NoError(t, err)
 	return l
 }

@@ -15,7 +15,8 @@
 // breaking or compatible.
 //
 // A lock knows types, not their code: a type with its own MarshalDynamoDBAttributeValue appears as custom. What does not affect
-// stored items is left out: names in Go, the accessor names of indexes, the role secret, defaults, generated ids, physical
-// tables, and which events a series refuses. The read models of package timeline are left out too: they have their own version,
-// and are rebuilt.
+// stored items is left out: names in Go, defaults, generated ids, physical tables, and which events a series refuses. The names
+// of indexes, the role secret and the keys of the read models of package timeline are in the file for programs that show stored
+// items without the declarations, such as the command dynastrata. A change of these is compatible: a read model has its own version,
+// and is rebuilt.
 package schemalock

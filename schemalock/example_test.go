@@ -38,7 +38,7 @@ func accounts[T any]() *entity.DB {
 func ExampleOf() {
 	fmt.Print(schemalock.Of(accounts[Account]()))
 	// Output:
-	// # dynastrata schema lock, format 1
+	// # dynastrata schema lock, format 2
 	// # What the entities of this program keep on disk. Made by schemalock; do not edit.
 	// # DYNASTRATA_UPDATE_LOCK=1 go test rewrites it; review the difference.
 	//
@@ -51,6 +51,7 @@ func ExampleOf() {
 	//   index gsi1 = global
 	//   index gsi1 partition = gsi1pk S $app#v1#account#{owner string}
 	//   index gsi1 projection = all
+	//   index gsi1 name = byOwner
 	//   attribute id = S always
 	//   attribute owner = S optional
 }
@@ -67,6 +68,7 @@ func ExampleCompare() {
 	}
 	// Output:
 	// breaking: Account: index gsi1 partition: gsi1pk S $app#v1#account#{owner string} → gsi1pk S $app#v1#account#{owner string|lower}: DynamoDB cannot change the key of an index, and existing items have the old one
+	// compatible: Account: index gsi1 name: byOwner → ofOwner: it is a name in Go, and is not stored
 	// compatible: Account: attribute balance: (none) → N int64 always: existing items do not have it
 }
 

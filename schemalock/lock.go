@@ -11,12 +11,15 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Lock is what the entities of a database keep on disk. Equal declarations give equal locks, whatever their order and their
 // names in Go.
 type Lock struct {
+	Format   int      // 1 if it was read from a file of that format; 0 for the present one, 2
 	Entities []Entity // by name, then by table
+	Derived  []Entity // what the read models of package timeline store, in the same order; none in format 1
 
 	mistake error
 }
@@ -53,16 +56,25 @@ func Of(db *entity.DB) Lock {
 	l := Lock{mistake: err}
 	for _, s := range schemas {
 		if s.Options.Derived {
-			continue // a read model has its own version, and is rebuilt
+			l.Derived = append(l.Derived, derivedOf(s))
+		} else {
+			l.Entities = append(l.Entities, entityOf(s))
 		}
-		l.Entities = append(l.Entities, entityOf(s))
 	}
-	slices.SortFunc(l.Entities, func(a, b Entity) int {
-		tableA, _ := a.value("table")
-		tableB, _ := b.value("table")
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(tableA, tableB))
-	})
+	for _, all := range [][]Entity{l.Entities, l.Derived} {
+		slices.SortFunc(all, func(a, b Entity) int {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(tableOf(a), tableOf(b)))
+		})
+	}
 	return l
+}
+
+// derivedOf returns the facts of what a read model stores that show which items these are. Their attributes can change with
+// the next build.
+func derivedOf(s *schema.Schema) Entity {
+	e := entityOf(s)
+	e.Facts = slices.DeleteFunc(e.Facts, func(f Fact) bool { return strings.HasPrefix(f.What, "attribute ") || f.What == "payload" })
+	return e
 }
 
 // entityOf returns the entity's facts in the order of the file.
@@ -104,9 +116,14 @@ func entityOf(s *schema.Schema) Entity {
 			add(what+" sort", keyText(x.SK))
 		}
 		add(what+" projection", projectionText(x.Project))
+		add(what+" name", x.Name)
 	}
 	for _, a := range s.Stored() {
-		add("attribute "+a.Path, strings.Join(a.Words, " "))
+		words := a.Words
+		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.Role.Has(tag.Secret) && schema.PathName(b.Name) == a.Path }) {
+			words = append(words, secret)
+		}
+		add("attribute "+a.Path, strings.Join(words, " "))
 	}
 	return e
 }
@@ -167,10 +184,16 @@ func projectionText(p schema.Projection) string {
 	return strings.Join(slices.Compact(names), " ")
 }
 
-// header is the first line of a file; its number counts formats.
-const header = "# dynastrata schema lock, format 1"
+// secret is the word of an attribute that no message shows.
+const secret = "secret"
 
-const intro = header + `
+// newest is the format that is written. Format 1 lacks the names of indexes, the word secret, and read models.
+const newest = 2
+
+// header returns the first line of a file.
+func header(format int) string { return "# dynastrata schema lock, format " + strconv.Itoa(format) }
+
+const intro = `
 # What the entities of this program keep on disk. Made by schemalock; do not edit.
 # DYNASTRATA_UPDATE_LOCK=1 go test rewrites it; review the difference.
 `
@@ -182,9 +205,13 @@ func (l Lock) String() string {
 		return "no schema lock: " + l.mistake.Error() + "\n"
 	}
 	var b strings.Builder
-	b.WriteString(intro)
-	for _, e := range l.Entities {
-		fmt.Fprintf(&b, "\nentity %s\n", e.Name)
+	b.WriteString(header(cmp.Or(l.Format, newest)) + intro)
+	for i, e := range slices.Concat(l.Entities, l.Derived) {
+		word := "entity"
+		if i >= len(l.Entities) {
+			word = "derived"
+		}
+		fmt.Fprintf(&b, "\n%s %s\n", word, e.Name)
 		for _, f := range e.Facts {
 			fmt.Fprintf(&b, "  %s = %s\n", f.What, f.Value)
 		}
@@ -202,14 +229,20 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("schema lock, line %d: %s", e.Line, e.Problem)
 }
 
-var entityLine = regexp.MustCompile(`^entity ([A-Za-z][A-Za-z0-9_-]*)$`)
+var entityLine = regexp.MustCompile(`^(entity|derived) ([A-Za-z][A-Za-z0-9_-]*)$`)
 
-// Parse reads the text of a lock, with the line ends of any system. The error is a *[FormatError].
+// Parse reads the text of a lock of this or an earlier format, with the line ends of any system. The error is a
+// *[FormatError].
 func Parse(text []byte) (Lock, error) {
 	var l Lock
+	var e *Entity // that facts are added to
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	if lines[0] != header {
-		return Lock{}, &FormatError{1, "the first line must be " + header + "; another first line means another version of the format, or a file that is not a schema lock"}
+	switch lines[0] {
+	case header(1):
+		l.Format = 1
+	case header(newest):
+	default:
+		return Lock{}, &FormatError{1, "the first line must be " + header(newest) + ", or that of format 1; another first line means another version of the format, or a file that is not a schema lock"}
 	}
 	for i, line := range lines {
 		bad := func(problem string) (Lock, error) { return Lock{}, &FormatError{i + 1, problem} }
@@ -217,7 +250,12 @@ func Parse(text []byte) (Lock, error) {
 			continue
 		}
 		if name := entityLine.FindStringSubmatch(line); name != nil {
-			l.Entities = append(l.Entities, Entity{Name: name[1]})
+			into := &l.Entities
+			if name[1] == "derived" {
+				into = &l.Derived
+			}
+			*into = append(*into, Entity{Name: name[2]})
+			e = &(*into)[len(*into)-1]
 			continue
 		}
 		what, value, ok := strings.Cut(line, " = ")
@@ -225,10 +263,9 @@ func Parse(text []byte) (Lock, error) {
 		if !ok || !indented || what == "" || value == "" {
 			return bad("neither an entity nor a fact")
 		}
-		if len(l.Entities) == 0 {
+		if e == nil {
 			return bad("a fact before the first entity")
 		}
-		e := &l.Entities[len(l.Entities)-1]
 		if _, twice := e.value(what); twice {
 			return bad(what + " is given twice")
 		}
@@ -240,7 +277,7 @@ func Parse(text []byte) (Lock, error) {
 // complete rejects a lock that was truncated or edited: every entity has a table and a key, once.
 func (l Lock) complete(lines []string) error {
 	seen := map[string]bool{}
-	for _, e := range l.Entities {
+	for _, e := range slices.Concat(l.Entities, l.Derived) {
 		table, ok := e.value("table")
 		if _, keyed := e.value("key partition"); !ok || !keyed {
 			return &FormatError{len(lines), "entity " + e.Name + " has no table or no key"}
@@ -252,6 +289,25 @@ func (l Lock) complete(lines []string) error {
 		}
 	}
 	return nil
+}
+
+// Text returns the value as it was before the file escaped characters that would break a line.
+func (f Fact) Text() string { return unescape(f.Value) }
+
+// unescape is the inverse of visible, and of schema.PathName.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // visible escapes characters that would break a line, or that an editor would lose.

@@ -131,6 +131,14 @@ func beat() model {
 	}
 }
 
+// shardedBeat is a beat whose fields are all appended, and whose events are in eight partitions.
+func shardedBeat() model {
+	m := beat()
+	m.declare(1, `orderBy:"at" shards:"8"`)
+	m.tag("Owner", `dynamodbav:"owner" entity:"append"`)
+	return m
+}
+
 // reading is verbatim and expires. Its declarations are: 0 key, 1 byDay, 2 TTL.
 func reading() model {
 	return model{
@@ -154,7 +162,7 @@ func reading() model {
 func TestLock_SaysWhatIsOnDisk(t *testing.T) {
 	t.Parallel()
 	l := Lock{Entities: slices.Concat(beat().lock(t).Entities, person().lock(t).Entities, reading().lock(t).Entities)}
-	require.Equal(t, intro+`
+	require.Equal(t, header(newest)+intro+`
 entity Beat
   table = beats
   items = $
@@ -191,15 +199,18 @@ entity Person
   index gsi1 partition = gsi1pk S $app#v1#person#{team string}
   index gsi1 sort = gsi1sk S $app#v1#person#{joined time=s}
   index gsi1 projection = all
+  index gsi1 name = byTeam
   index gsi2 = global
   index gsi2 partition = gsi2pk S verbatim {email string|lower}
   index gsi2 projection = keys email name team tenant
+  index gsi2 name = byEmail
   index lsi1 = local
   index lsi1 sort = ranked S verbatim {rank uint:5}
   index lsi1 projection = all
+  index lsi1 name = byRank
   attribute active = BOOL null
   attribute created = S time=ns always created_at
-  attribute email = S optional
+  attribute email = S optional secret
   attribute joined = S time=s optional
   attribute name = S required
   attribute number = N int64 always zero
@@ -233,6 +244,7 @@ entity Reading
   index day partition = native day S + zone S
   index day sort = native timestamp_ms N time=unixms
   index day projection = all
+  index day name = byDay
   attribute batch_id = S always
   attribute day = S optional
   attribute expiration_time = N int64 optional

@@ -74,7 +74,7 @@ var mutations = map[string]mutation{
 		m.declare(0, `name:"Beat" table:"beats" pk:"$#{device}" sk:"$" stream:"both"`)
 	}, ""},
 
-	"index name":             {person, func(m *model) { m.declare(1, `name:"ofTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`) }, ""},
+	"index name":             {person, func(m *model) { m.declare(1, `name:"ofTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`) }, "index gsi1 name"},
 	"index renamed in table": {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi9" pk:"$#{team}" sk:"$#{joined}"`) }, "index gsi9\nindex gsi1"},
 	"index partition":        {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{name}" sk:"$#{joined}"`) }, "!index gsi1 partition"},
 	"index sort":             {person, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{rank}"`) }, "!index gsi1 sort"},
@@ -104,6 +104,10 @@ var mutations = map[string]mutation{
 	"events ttl":     {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"8d"`) }, "timeseries.Events ttl"},
 	"events no ttl":  {beat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "timeseries.Events ttl\nttl"},
 	"late":           {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" late:"record" maxAhead:"1h"`) }, ""},
+	"events shards":  {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" shards:"8"`) }, "!timeseries.Events shards"},
+	"events reshard": {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"9"`) }, "!timeseries.Events shards"},
+	"events joined":  {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "!timeseries.Events shards"},
+	"events alone":   {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"8" current:"none"`) }, "!timeseries.Events current"},
 	"events dropped": {beat, func(m *model) { m.decls = m.decls[:1]; m.tag("Level", `dynamodbav:"level,omitempty"`) }, "!timeseries.Events\nttl\n!attribute level"},
 	"append dropped": {beat, func(m *model) {
 		m.tag("Level", `dynamodbav:"level,omitempty"`)
@@ -173,7 +177,7 @@ var mutations = map[string]mutation{
 	"immutable dropped": {person, func(m *model) { m.tag("Tenant", `dynamodbav:"tenant"`) }, "attribute tenant"},
 	"set_once":          {person, func(m *model) { m.tag("Team", `dynamodbav:"team,omitempty" entity:"set_once"`) }, "attribute team"},
 	"zero dropped":      {person, func(m *model) { m.tag("Number", `dynamodbav:"number"`) }, "!attribute number"},
-	"secret":            {person, func(m *model) { m.tag("Email", `dynamodbav:"email,omitempty"`) }, ""},
+	"secret":            {person, func(m *model) { m.tag("Email", `dynamodbav:"email,omitempty"`) }, "attribute email"},
 	"elements":          {person, func(m *model) { m.tag("Places", `dynamodbav:"places,omitempty,omitemptyelem"`) }, "attribute places"},
 	"nested": {person, func(m *model) {
 		retype[[]struct {

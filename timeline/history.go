@@ -103,12 +103,18 @@ func (o *origin) readPart(ctx context.Context, p JobPart, start item.Item, now t
 	return o.scan(ctx, int32(p.Segment), int32(p.Of), start, now, to)
 }
 
-// readPartition reads the events below the key fields that are set in key: a partition or a part of one.
+// readPartition reads the events below the key fields that are set in key: a partition or a part of one, or the same of
+// each partition that a series spreads its events over.
 func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
-	cond, err := query.Under(o.core.Schema, key)
-	if err != nil {
-		return err
+	conds, err := query.EventsUnder(o.core.Schema, key)
+	for i := 0; err == nil && i < len(conds); i++ {
+		err = o.readUnder(ctx, conds[i], now, to)
 	}
+	return err
+}
+
+// readUnder reads the events of one partition that meet a key condition.
+func (o *origin) readUnder(ctx context.Context, cond expr.Cond, now time.Time, to recordSink) error {
 	strong := true
 	var r expr.Renderer
 	in := &dynamodb.QueryInput{

@@ -58,7 +58,7 @@ func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
 }
 
 // entityName returns the entity name that is stored in a sentinel.
-func (c *constraint) entityName() string { return c.s.Name + "._unique." + c.name }
+func (c *constraint) entityName() string { return c.s.Name + layout.SentinelMark + c.name }
 
 // sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
 // that does not expire.

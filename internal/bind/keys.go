@@ -97,8 +97,11 @@ func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 // checkLength rejects a partition key (0) or sort key (1) that is too long for DynamoDB.
 func checkLength(s *schema.Schema, i int, av types.AttributeValue) error {
 	limit := layout.MaxPartitionKey
-	if i == 1 {
+	switch {
+	case i == 1:
 		limit = layout.MaxSortKey - s.RelatedSuffix
+	case s.EventPartitions != nil:
+		limit -= len(schema.EventPartitionSuffix(0))
 	}
 	if n := keyBytes(av); n > limit {
 		return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)

@@ -51,9 +51,12 @@ func hasSecretPart(s *schema.Schema, name string) bool {
 	return false
 }
 
+// Hides reports whether messages hide the values of an attribute: it is secret, or a key that is composed from a secret.
+func Hides(s *schema.Schema, name string) bool { return secret(s, name) || hasSecretPart(s, name) }
+
 func (p printer) value(about []expr.Path, av types.AttributeValue) string {
 	for _, path := range about {
-		if secret(p.s, path.Root()) || hasSecretPart(p.s, path.Root()) {
+		if Hides(p.s, path.Root()) {
 			return HiddenValue
 		}
 	}

@@ -4,11 +4,15 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // Database is an entity.DB for what belongs to it. Those that share declarations are different.
-type Database struct{ *declarations }
+type Database struct {
+	*declarations
+	Runner *exec.Runner
+}
 
 // declarations is what is declared on an entity.DB.
 type declarations struct {
@@ -21,14 +25,14 @@ type declarations struct {
 // Declared is embedded by an entity.DB under an unexported name, so that only this module can open it.
 type Declared struct{ db *Database }
 
-// NewDeclared returns an empty database.
-func NewDeclared() Declared {
-	return Declared{&Database{&declarations{tables: map[string]*schema.Table{}, views: map[string]string{}}}}
+// NewDeclared returns an empty database, whose requests r sends.
+func NewDeclared(r *exec.Runner) Declared {
+	return Declared{&Database{&declarations{tables: map[string]*schema.Table{}, views: map[string]string{}}, r}}
 }
 
-// SharedDeclared returns a database with the declarations of another one, which is open.
-func SharedDeclared(db DatabaseHandle) Declared {
-	return Declared{&Database{db.database().declarations}}
+// SharedDeclared returns a database with the declarations of another one, which is open, and requests of its own.
+func SharedDeclared(db DatabaseHandle, r *exec.Runner) Declared {
+	return Declared{&Database{db.database().declarations, r}}
 }
 
 func (d Declared) database() *Database { return d.db }

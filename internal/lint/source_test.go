@@ -41,8 +41,8 @@ func sources(t *testing.T) []source {
 
 var parsed = sync.OnceValues(parse)
 
-// parse reads every Go file once. It skips directories with their own go.mod, which are other modules, except examples and
-// additions, which follow the same rules.
+// parse reads every Go file once. It skips directories with their own go.mod, which are other modules, except examples,
+// additions and commands, which follow the same rules.
 func parse() ([]source, error) {
 	var found []source
 	fset := token.NewFileSet()
@@ -56,7 +56,7 @@ func parse() ([]source, error) {
 			}
 			_, module := os.Stat(filepath.Join(path, "go.mod"))
 			parent := filepath.Base(filepath.Dir(path))
-			other := module == nil && parent != "examples" && parent != "contrib"
+			other := module == nil && parent != "examples" && parent != "contrib" && parent != "cmd"
 			if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || other {
 				return filepath.SkipDir
 			}

@@ -1,0 +1,89 @@
+package console
+
+import (
+	"context"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// View is a read model: a *timeline.View.
+type View interface {
+	Rebuild(ctx context.Context, opts ...timeline.BuildOption) (timeline.Meta, error)
+	CatchUp(ctx context.Context, opts ...timeline.BuildOption) (timeline.Meta, error)
+	Explain(ctx context.Context) (timeline.Explanation, error)
+	String() string
+}
+
+// Views lists the read models of a [Program].
+func Views(views ...View) []View { return views }
+
+// Store is an entity that the command can write: see [Of].
+type Store struct {
+	holder  core.Holder
+	purge   func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error
+	restore func(ctx context.Context, key item.Item) error // nil without soft delete
+	repair  func(ctx context.Context, name string) (unique.Repaired, error)
+	verify  func(ctx context.Context, name string) (unique.Report, error)
+}
+
+// Stores lists the entities of a [Program].
+func Stores(stores ...Store) []Store { return stores }
+
+// Writable is the handle of an entity: an *entity.Store[T] or a *timeseries.Series[T].
+type Writable[T any] interface {
+	core.Holder
+	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
+	Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error
+}
+
+// Of makes an entity known to the commands that write: run purge, rewrite, and repair and restore if it has unique constraints and
+// soft delete. It does no I/O.
+func Of[T any](store Writable[T]) Store {
+	c := core.Of(store)
+	s := Store{holder: store}
+	s.purge = func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error {
+		v, err := core.Decode[T](c, key)
+		if err != nil {
+			return err
+		}
+		return store.Purge(ctx, v, opts...)
+	}
+	s.repair = func(ctx context.Context, name string) (unique.Repaired, error) {
+		l, err := unique.Of(store, name)
+		if err != nil {
+			return unique.Repaired{}, err
+		}
+		return l.Repair(ctx)
+	}
+	s.verify = func(ctx context.Context, name string) (unique.Report, error) {
+		l, err := unique.Of(store, name)
+		if err != nil {
+			return unique.Report{}, err
+		}
+		return l.Verify(ctx)
+	}
+	if plain, ok := any(store).(*entity.Store[T]); ok {
+		if deleted, err := lifecycle.Of(plain); err == nil {
+			s.restore = func(ctx context.Context, key item.Item) error {
+				v, err := core.Decode[T](c, key)
+				if err != nil {
+					return err
+				}
+				_, err = deleted.Restore(ctx, v)
+				return err
+			}
+		}
+	}
+	return s
+}
+
+// name returns the entity's name.
+func (s Store) name() string { return core.Of(s.holder).Schema.Name }
+
+var _ migrate.Store = core.Holder(nil)

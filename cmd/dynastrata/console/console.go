@@ -1,0 +1,271 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go/logging"
+	"github.com/urfave/cli/v3"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/schemalock"
+)
+
+// App is a program that embeds the command.
+type App struct {
+	// Open opens the program's database on the connection that the flags name, and declares every store. It does no I/O. Without it
+	// the command knows only the schema lock, and reads only.
+	Open func(ctx context.Context, c Connection) (Program, error)
+
+	Clock func() time.Time // by which items expire; default time.Now
+
+	client  *dynamodb.Client        // of a test
+	streams *dynamodbstreams.Client // of a test
+	salt    []byte                  // of the pseudonyms of a test
+}
+
+// Connection is what the flags --endpoint, --region and --table say.
+type Connection struct {
+	Client *dynamodb.Client
+	Table  string // of --table, "" if it is not given
+}
+
+// Program is what Open of an [App] opens.
+type Program struct {
+	DB     *entity.DB // with every store declared
+	Stores []Store    // what run repair, restore, purge and rewrite can work on; see [Stores]
+	Views  []View     // what run rebuild and catchup can work on; see [Views]
+}
+
+// Main runs the command with the arguments of the process, and exits with one of the codes in docs/command.md. An interrupt ends
+// the command after the request that is under way, and a second one at once.
+func Main(app App) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
+}
+
+// Streams are the input and output of a command. Colours and progress bars need an *os.File that is a terminal.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs the command with arguments, without the name of the program, and returns the exit code. Its cost is that of the command.
+func Run(ctx context.Context, app App, std Streams, args []string) int {
+	if app.Clock == nil {
+		app.Clock = time.Now
+	}
+	s := &session{app: app, std: std, out: newPrinter(std.Out, false, false), err: newPrinter(std.Err, false, false)}
+	root := s.root()
+	root.Writer, root.ErrWriter, root.Reader = std.Out, std.Err, std.In
+	root.ExitErrHandler = func(context.Context, *cli.Command, error) {}
+	err := root.Run(ctx, append([]string{"dynastrata"}, args...))
+	if err == nil {
+		err = s.out.failed
+	}
+	if closed := s.close(); err == nil {
+		err = closed
+	}
+	code := exitCode(err)
+	switch {
+	case code == ExitInterrupted:
+		s.err.line("interrupted")
+		if s.resume != "" {
+			s.err.line("go on with: %s", s.resume)
+		}
+	case err != nil && !errors.Is(err, errFindings):
+		s.err.write(s.err.alarm("dynastrata:") + " " + err.Error() + "\n") // whole, however wide
+	}
+	return code
+}
+
+// session is one run of the command.
+type session struct {
+	app      App
+	std      Streams
+	out, err *printer
+	resume   string // how to go on after an interrupt
+
+	opened  bool
+	m       *model
+	program Program
+	client  *dynamodb.Client
+	streams *dynamodbstreams.Client
+	server  *localdb.Server
+}
+
+func (s *session) close() error {
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Close()
+}
+
+// flags are those of every command.
+func (s *session) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "lock", Value: "dynastrata.lock", Usage: "schema lock of the program", Sources: cli.EnvVars("DYNASTRATA_LOCK")},
+		&cli.StringSliceFlag{Name: "table", Usage: "physical name of the default table, or logical=physical"},
+		&cli.StringFlag{Name: "endpoint", Usage: "URL of the database, or local to start one", Sources: cli.EnvVars("DYNAMODB_ENDPOINT")},
+		&cli.StringFlag{Name: "region", Usage: "AWS region; by default that of the AWS configuration"},
+		&cli.BoolFlag{Name: "json", Usage: "write JSON, one object a line"},
+		&cli.BoolFlag{Name: "no-color", Usage: "no colours, as with NO_COLOR=1"},
+		&cli.BoolFlag{Name: "yes", Usage: "write without asking"},
+	}
+}
+
+// printers sets up the output as the flags say.
+func (s *session) printers(c *cli.Command) {
+	s.out = newPrinter(s.std.Out, c.Bool("json"), c.Bool("no-color"))
+	s.err = newPrinter(s.std.Err, false, c.Bool("no-color"))
+}
+
+// tableNames returns the physical names of --table, by logical name; "" is the default table.
+func tableNames(c *cli.Command) map[string]string {
+	names := map[string]string{}
+	for _, text := range c.StringSlice("table") {
+		logical, physical, mapped := strings.Cut(text, "=")
+		if !mapped {
+			logical, physical = "", text
+		}
+		names[logical] = physical
+	}
+	return names
+}
+
+// open learns the entities: from the program, or from the schema lock.
+func (s *session) open(ctx context.Context, c *cli.Command) error {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	names := tableNames(c)
+	if s.app.Open != nil {
+		if err := s.connect(ctx, c); err != nil {
+			return err
+		}
+		var err error
+		if s.program, err = s.app.Open(ctx, Connection{s.client, names[""]}); err != nil {
+			return err
+		}
+		if s.program.DB == nil {
+			return invalid(bind.CodeConsoleProgram, "App.Open returned no DB")
+		}
+		s.m, err = modelOfDB(s.program.DB)
+		return err
+	}
+	path := c.String("lock")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return invalid(bind.CodeConsoleLock, "the schema lock cannot be read: %v", err)
+	}
+	l, err := schemalock.Parse(text)
+	if err != nil {
+		return invalid(bind.CodeConsoleLock, "%s: %v", path, err)
+	}
+	s.m, err = modelOf(l, func(logical string) string {
+		if name, ok := names[logical]; ok {
+			return name
+		}
+		return logical
+	})
+	if err == nil && s.m.blind {
+		s.err.line("%s is of format 1, which does not say what is secret: values are hidden; write it again with %s=1 go test", path, schemalock.UpdateVariable)
+	}
+	return err
+}
+
+// database learns the entities and connects.
+func (s *session) database(ctx context.Context, c *cli.Command) error {
+	if err := s.open(ctx, c); err != nil {
+		return err
+	}
+	for _, e := range s.m.entities {
+		if e.table == "" {
+			return invalid(bind.CodeConsoleProgram, "the lock does not know the name of the default table: give --table NAME")
+		}
+	}
+	return s.connect(ctx, c)
+}
+
+// connect makes the clients, once.
+func (s *session) connect(ctx context.Context, c *cli.Command) error {
+	if s.client != nil {
+		return nil
+	}
+	if s.client, s.streams = s.app.client, s.app.streams; s.client != nil {
+		return nil
+	}
+	endpoint, local := c.String("endpoint"), false
+	if endpoint == "local" {
+		server, err := localdb.Shared(ctx)
+		if err != nil {
+			return err
+		}
+		s.server, endpoint, local = server, server.Endpoint(), true
+	}
+	var options []func(*config.LoadOptions) error
+	if region := c.String("region"); region != "" {
+		options = append(options, config.WithRegion(region))
+	}
+	if local || strings.HasPrefix(endpoint, "http://127.0.0.1") || strings.HasPrefix(endpoint, "http://localhost") {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+		if c.String("region") == "" {
+			options = append(options, config.WithRegion("us-east-1"))
+		}
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	cfg.Logger = logging.Nop{} // the output is the command's
+	var base *string
+	if endpoint != "" {
+		base = aws.String(endpoint)
+	}
+	s.client = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = base })
+	s.streams = dynamodbstreams.NewFromConfig(cfg, func(o *dynamodbstreams.Options) { o.BaseEndpoint = base })
+	return nil
+}
+
+// confirm asks before something is written, unless --yes is given.
+func (s *session) confirm(ctx context.Context, c *cli.Command, what string) error {
+	if c.Bool("yes") {
+		return nil
+	}
+	s.err.write(what + " [y/N] ")
+	answers := make(chan string, 1)
+	go func() { // ends with the answer, or with the process
+		var answer string
+		_, _ = fmt.Fscanln(s.std.In, &answer)
+		answers <- answer
+	}()
+	select {
+	case <-ctx.Done():
+		s.err.write("\n")
+		return ctx.Err()
+	case answer := <-answers:
+		if strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes") {
+			return nil
+		}
+		if answer == "" {
+			s.err.write("\n")
+		}
+		return errDeclined
+	}
+}

@@ -1,0 +1,222 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// states returns the states of an item, newest first: its versions, the current one, and deleted copies; or the events of a series.
+// A state that is stored twice is listed once.
+func (f family) states(e *entityModel) []stored {
+	if e.has("timeseries.Events") {
+		events := f.of(KindEvent)
+		slices.Reverse(events)
+		return events
+	}
+	var all []stored
+	for _, k := range []Kind{KindCurrent, KindDeleted, KindVersion} {
+		for _, x := range f.of(k) {
+			same := func(y stored) bool { return e.s.Version != nil && versionOf(y) == versionOf(x) }
+			if k != KindVersion || !slices.ContainsFunc(all, same) {
+				all = append(all, x)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b stored) int { return cmp.Compare(versionOf(b), versionOf(a)) })
+	return all
+}
+
+// versionOf returns the version of a state.
+func versionOf(x stored) int64 { return layout.StoredVersion(x.model.s, x.raw) }
+
+// logCommand prints the history of an item.
+func (s *session) logCommand() *cli.Command {
+	return &cli.Command{
+		Name: "log", Usage: "print the history of an item, newest first", ArgsUsage: "entity part=value…",
+		ShellComplete: s.complete(true),
+		Action: s.action(func(ctx context.Context, c *cli.Command) error {
+			f, e, err := s.readFamily(ctx, c)
+			if err != nil {
+				return err
+			}
+			states := f.states(e)
+			if s.out.json {
+				for _, x := range states {
+					if err := s.out.object(x.object()); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			rows := [][]string{{"version", "state", "written", "changed"}}
+			if e.has("timeseries.Events") {
+				rows[0] = []string{e.orderBy, "", "accepted", "reported"}
+			}
+			for i, x := range states {
+				rows = append(rows, s.logRow(e, states, i, x))
+			}
+			s.out.table(rows)
+			return nil
+		}),
+	}
+}
+
+func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []string {
+	if x.Kind == KindEvent {
+		at, _ := x.attr(schema.AtAttr)
+		var said []string
+		for _, a := range x.Attrs {
+			if attr := e.s.Attr(a.Name); attr != nil && attr.Append {
+				said = append(said, a.Name+"="+a.Value)
+			}
+		}
+		return []string{x.Of, s.out.kind(x.Kind), at.Value, strings.Join(said, " ")}
+	}
+	state := s.out.kind(x.Kind)
+	if x.Deleted {
+		state += " (deleted)"
+	}
+	if x.Restored {
+		state += " (restored)"
+	}
+	written := ""
+	if a := layout.StateClock(e.s); a != nil {
+		f, _ := x.attr(a.Name)
+		written = f.Value
+	}
+	changed := "first"
+	if i+1 < len(states) {
+		var names []string
+		for _, d := range differences(states[i+1], x) {
+			names = append(names, d.name)
+		}
+		changed = cmp.Or(strings.Join(names, ", "), "nothing")
+	}
+	return []string{strconv.FormatInt(versionOf(x), 10), state, written, changed}
+}
+
+// difference is an attribute that two states have not in common.
+type difference struct {
+	name     string
+	old, new field
+}
+
+// differences returns the attributes of the model in which two states differ; the version and the time of the write always do.
+func differences(a, b stored) []difference {
+	var all []difference
+	if a.model == nil || b.model == nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for _, f := range slices.Concat(a.Attrs, b.Attrs) {
+		owned := false
+		if attr := a.model.s.Attr(f.Name); attr != nil {
+			owned = attr == a.model.s.Version || attr == a.model.s.UpdatedAt
+		}
+		if owned || names[f.Name] || library(a, f.Name) || f.Name == schema.DeletedAtAttr {
+			continue
+		}
+		names[f.Name] = true
+		if !item.Equal(a.raw[f.Name], b.raw[f.Name]) {
+			old, _ := a.attr(f.Name)
+			now, _ := b.attr(f.Name)
+			all = append(all, difference{f.Name, old, now})
+		}
+	}
+	slices.SortFunc(all, func(x, y difference) int { return cmp.Compare(x.name, y.name) })
+	return all
+}
+
+// diffCommand prints two states side by side.
+func (s *session) diffCommand() *cli.Command {
+	return &cli.Command{
+		Name: "diff", Usage: "print what differs between two versions, or two events", ArgsUsage: "entity part=value… old new",
+		ShellComplete: s.complete(true),
+		Action: s.action(func(ctx context.Context, c *cli.Command) error {
+			if err := s.database(ctx, c); err != nil {
+				return err
+			}
+			args := c.Args().Slice()
+			if len(args) < 3 {
+				return invalid(bind.CodeConsoleName, "give an entity, its key parts, and two versions")
+			}
+			e, err := s.m.entity(args[0])
+			if err != nil {
+				return err
+			}
+			g, err := parseGiven(args[1 : len(args)-2])
+			if err != nil {
+				return err
+			}
+			primary, err := e.primary(g)
+			if err != nil {
+				return err
+			}
+			f, err := s.family(ctx, e, primary)
+			if err != nil {
+				return err
+			}
+			var two [2]stored
+			for i, name := range args[len(args)-2:] {
+				if two[i], err = pick(f.states(e), name); err != nil {
+					return err
+				}
+			}
+			return s.printDiff(two[0], two[1])
+		}),
+	}
+}
+
+// pick returns the state with a version, or the event with a value of orderBy.
+func pick(states []stored, name string) (stored, error) {
+	var names []string
+	for _, x := range states {
+		own := x.Of
+		if x.Kind != KindEvent {
+			own = strconv.FormatInt(versionOf(x), 10)
+		}
+		if own == name {
+			return x, nil
+		}
+		names = append(names, own)
+	}
+	return stored{}, invalid(bind.CodeConsoleName, "there is no version %s; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+func (s *session) printDiff(a, b stored) error {
+	all := differences(a, b)
+	if s.out.json {
+		out := map[string]any{}
+		for _, d := range all {
+			out[d.name] = map[string]any{"old": d.old.Plain, "new": d.new.Plain}
+		}
+		return s.out.object(out)
+	}
+	if len(all) == 0 {
+		s.out.line("no difference")
+		return nil
+	}
+	title := func(x stored) string {
+		if x.Kind == KindEvent {
+			return x.Of
+		}
+		return fmt.Sprintf("version %d", versionOf(x))
+	}
+	rows := [][]string{{"attribute", title(a), title(b)}}
+	for _, d := range all {
+		rows = append(rows, []string{d.name, cmp.Or(d.old.Value, "–"), cmp.Or(d.new.Value, "–")})
+	}
+	s.out.table(rows)
+	return nil
+}

@@ -1,0 +1,203 @@
+package console
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// given are key parts from the command line, by name.
+type given map[string]string
+
+// parseGiven reads arguments of the form name=value.
+func parseGiven(args []string) (given, error) {
+	g := given{}
+	for _, arg := range args {
+		name, value, ok := strings.Cut(arg, "=")
+		if _, twice := g[name]; !ok || name == "" || value == "" || twice {
+			return nil, invalid(bind.CodeConsoleKey, "key parts are given as name=value, each once")
+		}
+		g[name] = value
+	}
+	return g, nil
+}
+
+// only rejects names that are no parts of the keys.
+func (g given) only(keys ...*schema.KeyDef) error {
+	known := map[string]bool{}
+	var names []string
+	for _, k := range keys {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if !known[a.Name] {
+				known[a.Name], names = true, append(names, a.Name)
+			}
+		}
+	}
+	for name := range g {
+		if !known[name] {
+			return invalid(bind.CodeConsoleKey, "the key has no such part; it has: %s", strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// value reads the value of a key part.
+func value(f *key.Field, text string) (key.Value, error) {
+	v, err := key.Value{Kind: f.Kind, S: text}, error(nil)
+	switch f.Kind {
+	case key.Int:
+		v.I, err = strconv.ParseInt(text, 10, 64)
+	case key.Uint:
+		v.U, err = strconv.ParseUint(text, 10, 64)
+	case key.Bool:
+		v.B, err = strconv.ParseBool(text)
+	case key.Time:
+		if v.T, err = time.Parse(time.RFC3339Nano, text); err != nil && !f.Time.Text() {
+			v.T, err = f.Time.Parse(text)
+		}
+	}
+	if err != nil {
+		return v, invalid(bind.CodeConsoleKey, "%s must be a %s", f.Attr, f.Kind)
+	}
+	return v, nil
+}
+
+// native reads the value of an attribute that is a key itself.
+func native(a *schema.Attr, text string) (types.AttributeValue, error) {
+	if a.Time {
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return a.Format.Value(t)
+		}
+	}
+	switch a.Scalar {
+	case types.ScalarAttributeTypeN:
+		if _, err := item.ParseDecimal(text); err != nil {
+			return nil, invalid(bind.CodeConsoleKey, "%s must be a number", a.Name)
+		}
+		return item.N(text), nil
+	case types.ScalarAttributeTypeB:
+		return &types.AttributeValueMemberB{Value: []byte(text)}, nil
+	}
+	return item.S(text), nil
+}
+
+// compose returns the attributes of a key. Of a key whose last parts are not given, it returns the beginning of the text and
+// false; nothing if not even that can be composed.
+func compose(k *schema.KeyDef, g given) (it item.Item, whole bool, err error) {
+	it = item.Item{}
+	if k == nil {
+		return it, true, nil
+	}
+	if !k.Written() {
+		for _, a := range k.Native {
+			text, ok := g[a.Name]
+			if !ok {
+				return it, false, nil
+			}
+			if it[a.Name], err = native(a, text); err != nil {
+				return nil, false, err
+			}
+		}
+		return it, true, nil
+	}
+	t := *k.Template
+	var vs []key.Value
+	for i, s := range k.Template.Segments {
+		if s.Field == nil {
+			continue
+		}
+		text, ok := g[s.Field.Attr]
+		if !ok {
+			t.Segments = t.Segments[:i]
+			return begin(k.Attr, &t, vs, false)
+		}
+		v, err := value(s.Field, text)
+		if err != nil {
+			return nil, false, err
+		}
+		vs = append(vs, v)
+	}
+	return begin(k.Attr, &t, vs, true)
+}
+
+func begin(attr string, t *key.Template, vs []key.Value, whole bool) (item.Item, bool, error) {
+	text, err := t.ComposeValues(vs)
+	if err != nil {
+		return nil, false, invalid(bind.CodeConsoleKey, "%v", err)
+	}
+	if text == "" {
+		return item.Item{}, whole, nil
+	}
+	return item.Item{attr: item.S(text)}, whole, nil
+}
+
+// primary returns the primary key of the current item with the given parts.
+func (e *entityModel) primary(g given) (item.Item, error) {
+	if err := g.only(e.s.PK, e.s.SK); err != nil {
+		return nil, err
+	}
+	out := item.Item{}
+	for _, k := range []*schema.KeyDef{e.s.PK, e.s.SK} {
+		it, whole, err := compose(k, g)
+		if err != nil {
+			return nil, err
+		}
+		if !whole {
+			return nil, invalid(bind.CodeConsoleKey, "%s needs each part of its key: %s", e.s.Name, strings.Join(e.partNames(), ", "))
+		}
+		for name, av := range it {
+			out[name] = av
+		}
+	}
+	return out, nil
+}
+
+// matches reports whether the values of an item at given parts are the given ones.
+func (g given) matches(it item.Item, keys ...*schema.KeyDef) bool {
+	for _, k := range keys {
+		if k == nil {
+			continue
+		}
+		for i, a := range k.Parts {
+			text, ok := g[a.Name]
+			av, has := it[a.Name]
+			if !ok || !has {
+				continue
+			}
+			var want types.AttributeValue
+			var err error
+			if k.Written() {
+				f := k.Template.Fields()[i]
+				v, verr := value(f, text)
+				if want, err = f.Attribute(v); verr != nil || err != nil {
+					return false
+				}
+				if f.Lower && equalFold(want, av) {
+					continue
+				}
+			} else if want, err = native(a, text); err != nil {
+				return false
+			}
+			if !item.Equal(want, av) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func equalFold(a, b types.AttributeValue) bool {
+	x, ok1 := a.(*types.AttributeValueMemberS)
+	y, ok2 := b.(*types.AttributeValueMemberS)
+	return ok1 && ok2 && strings.EqualFold(x.Value, y.Value)
+}

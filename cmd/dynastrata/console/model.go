@@ -1,0 +1,225 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/schemalock"
+)
+
+// model is what is known of the entities of a database.
+type model struct {
+	entities []*entityModel // by name; read models after the others
+	blind    bool           // which attributes are secret is unknown
+}
+
+// entityModel is one entity.
+type entityModel struct {
+	s        *schema.Schema
+	facts    schemalock.Entity
+	table    string // physical
+	uniques  []constraint
+	orderBy  string // of a series
+	features []string
+	derived  Kind // of the items of a read model; "" for others
+}
+
+// constraint is a unique constraint.
+type constraint struct {
+	name string
+	key  *key.Template
+}
+
+// Names of what read models store; the name of the view follows.
+var derivedNames = []struct {
+	prefix string
+	kind   Kind
+}{{"TimelineParts-", KindParts}, {"TimelinePages-", KindPages}, {"TimelineManifest-", KindManifest}, {"TimelineLog-", KindManifest}}
+
+// modelOf returns the model of a lock. physical maps logical names of tables, "" for the default one.
+func modelOf(l schemalock.Lock, physical func(logical string) string) (*model, error) {
+	if l.Err() != nil {
+		return nil, l.Err()
+	}
+	m := &model{blind: l.Format == 1}
+	for _, e := range slices.Concat(l.Entities, l.Derived) {
+		em, err := restore(e)
+		if err != nil {
+			return nil, err
+		}
+		em.table = physical(em.s.Table)
+		m.entities = append(m.entities, em)
+	}
+	for _, em := range m.entities[len(l.Entities):] {
+		em.derived = KindRow
+		for _, d := range derivedNames {
+			if strings.HasPrefix(em.s.Name, d.prefix) {
+				em.derived = d.kind
+				break
+			}
+		}
+	}
+	return m, nil
+}
+
+// modelOfDB returns the model of the declarations on a database.
+func modelOfDB(db *entity.DB) (*model, error) {
+	tables := map[string]string{}
+	for _, t := range core.DatabaseOf(db).Tables() {
+		for _, s := range t.Entities {
+			tables[s.Table] = t.Name
+		}
+	}
+	return modelOf(schemalock.Of(db), func(logical string) string { return tables[logical] })
+}
+
+// entity returns the entity with a name, whatever its case. The error names the others.
+func (m *model) entity(name string) (*entityModel, error) {
+	var names []string
+	for _, e := range m.entities {
+		if strings.EqualFold(e.s.Name, name) {
+			return e, nil
+		}
+		names = append(names, e.s.Name)
+	}
+	return nil, invalid(bind.CodeConsoleName, "there is no entity %s; there are: %s", name, strings.Join(names, ", "))
+}
+
+// tables returns the physical tables, in order.
+func (m *model) tables() []string {
+	var names []string
+	for _, e := range m.entities {
+		names = append(names, e.table)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// on returns the entities of a physical table.
+func (m *model) on(table string) []*entityModel {
+	var all []*entityModel
+	for _, e := range m.entities {
+		if e.table == table {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// unique reports whether a constraint names the attribute.
+func (e *entityModel) unique(attr string) bool {
+	return slices.ContainsFunc(e.uniques, func(c constraint) bool {
+		return slices.ContainsFunc(c.key.Fields(), func(f *key.Field) bool { return f.Attr == attr })
+	})
+}
+
+// hides reports whether values of an attribute are never printed: it is secret, has a unique value, or is a key that is composed
+// from one of these.
+func (m *model) hides(e *entityModel, attr string) bool {
+	if bind.Hides(e.s, attr) || e.unique(attr) {
+		return true
+	}
+	for _, k := range slices.Concat(e.s.Keys(), e.s.RelatedKeys) {
+		if k.Attr == attr && slices.ContainsFunc(k.Parts, func(a *schema.Attr) bool { return e.unique(a.Name) }) {
+			return true
+		}
+	}
+	if !m.blind || schema.Reserved(attr) || attr == e.s.Options.TTL {
+		return false
+	}
+	for _, k := range e.s.Keys() {
+		if slices.Contains(k.Attributes(), attr) || slices.ContainsFunc(k.Parts, func(a *schema.Attr) bool { return a.Name == attr }) {
+			return false
+		}
+	}
+	a := e.s.Attr(attr)
+	return a == nil || !a.Owned() && !a.Clock
+}
+
+// has reports whether the entity declares a feature, such as versioned.Retain.
+func (e *entityModel) has(feature string) bool { return slices.Contains(e.features, feature) }
+
+// setting returns a setting of a feature, such as versioned.Retain ttl; "" if absent.
+func (e *entityModel) setting(what string) string {
+	for _, f := range e.facts.Facts {
+		if f.What == what {
+			return f.Text()
+		}
+	}
+	return ""
+}
+
+// partNames returns the attributes that the primary key is made of.
+func (e *entityModel) partNames() []string {
+	var names []string
+	for _, k := range []*schema.KeyDef{e.s.PK, e.s.SK} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names
+}
+
+// index returns the index with a name, in Go or in DynamoDB.
+func (e *entityModel) index(name string) (*schema.Index, error) {
+	var names []string
+	for _, x := range e.s.Indexes {
+		if x.Name == name || x.Index == name {
+			return x, nil
+		}
+		names = append(names, cmp.Or(x.Name, x.Index))
+	}
+	return nil, invalid(bind.CodeConsoleName, "%s has no index %s; it has: %s", e.s.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// kinds returns the kinds of items that the entity stores, in the order in which a partition is drawn.
+func (e *entityModel) kinds() []Kind {
+	if e.derived != "" {
+		return []Kind{e.derived}
+	}
+	all := []Kind{KindCurrent}
+	if e.has("timeseries.Events") {
+		all = append(all, KindEvent)
+	}
+	if e.has("versioned.Retain") {
+		all = append(all, KindVersion)
+	}
+	if e.has("lifecycle.SoftDelete") {
+		all = append(all, KindDeleted)
+	}
+	return all
+}
+
+// infixOf returns the infix of a related item's sort key.
+func infixOf(k Kind) string {
+	for _, x := range layout.RelatedKinds {
+		if relatedKinds[x.Kind] == k {
+			return x.Infix
+		}
+	}
+	return ""
+}
+
+// secretAttrs returns the attributes that are never printed, in order.
+func (m *model) secretAttrs(e *entityModel) []string {
+	var names []string
+	for _, a := range e.s.Attrs {
+		if a.Role.Has(tag.Secret) || e.unique(a.Name) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}

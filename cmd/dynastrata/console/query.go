@@ -1,0 +1,194 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/urfave/cli/v3"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// getCommand prints one current item.
+func (s *session) getCommand() *cli.Command {
+	return &cli.Command{
+		Name: "get", Usage: "print the current item of a key", ArgsUsage: "entity part=value…",
+		ShellComplete: s.complete(true),
+		Action: s.action(func(ctx context.Context, c *cli.Command) error {
+			if err := s.database(ctx, c); err != nil {
+				return err
+			}
+			e, g, err := s.target(c)
+			if err != nil {
+				return err
+			}
+			primary, err := e.primary(g)
+			if err != nil {
+				return err
+			}
+			var cost spent
+			it, err := s.get(ctx, e.table, primary, &cost)
+			if err != nil {
+				return err
+			}
+			if it == nil {
+				return fmt.Errorf("%w: %s with this key", errNotFound, e.s.Name)
+			}
+			x := s.m.decode(e.table, it, s.app.Clock())
+			if s.out.json {
+				return s.out.object(x.object())
+			}
+			n := s.itemNode(x, true)
+			n.text = s.out.bold(e.s.Name) + " " + x.keyText() + "  " + n.text
+			s.out.tree(n)
+			return nil
+		}),
+	}
+}
+
+// queryCommand prints the items of a partition.
+func (s *session) queryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "query", Usage: "print the items of a partition, of the table or of an index", ArgsUsage: "entity [index] part=value…",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "limit", Usage: "print at most so many items"},
+			&cli.BoolFlag{Name: "related", Usage: "print events, versions and deleted copies too"},
+		},
+		ShellComplete: s.complete(true),
+		Action: s.action(func(ctx context.Context, c *cli.Command) error {
+			if err := s.database(ctx, c); err != nil {
+				return err
+			}
+			if c.NArg() == 0 {
+				return invalid(bind.CodeConsoleName, "give the name of an entity")
+			}
+			e, err := s.m.entity(c.Args().First())
+			if err != nil {
+				return err
+			}
+			rest := c.Args().Tail()
+			var x *schema.Index
+			if len(rest) > 0 && !strings.Contains(rest[0], "=") {
+				if x, err = e.index(rest[0]); err != nil {
+					return err
+				}
+				rest = rest[1:]
+			}
+			g, err := parseGiven(rest)
+			if err != nil {
+				return err
+			}
+			return s.runQuery(ctx, e, x, g, int(c.Int("limit")), c.Bool("related"))
+		}),
+	}
+}
+
+// runQuery prints the items of e with the given leading parts of a key of the table, or of index x.
+func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index, g given, limit int, related bool) error {
+	in, pk, sk, err := e.queryInput(x, g)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"kind", "key", "attributes"}}
+	var cost spent
+	n, now := 0, s.app.Clock()
+	for it, err := range s.query(ctx, in, &cost) {
+		if err != nil {
+			return err
+		}
+		y := s.m.decode(e.table, it, now)
+		if y.model != e || !g.matches(it, pk, sk) || !related && y.Kind != KindCurrent && y.Kind != e.derived {
+			continue
+		}
+		if n++; s.out.json {
+			if err := s.out.object(y.object()); err != nil {
+				return err
+			}
+		} else {
+			rows = append(rows, s.row(y))
+		}
+		if limit > 0 && n == limit {
+			break
+		}
+	}
+	if s.out.json {
+		return nil
+	}
+	if n > 0 {
+		s.out.table(rows)
+	}
+	s.out.line("%s", s.out.faint(fmt.Sprintf("%s, %s", count(n, "item"), cost)))
+	return nil
+}
+
+// queryInput returns the query of the items with the given leading parts.
+func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryInput, pk, sk *schema.KeyDef, err error) {
+	pk, sk = e.s.PK, e.s.SK
+	in = &dynamodb.QueryInput{TableName: &e.table}
+	if x != nil {
+		pk, sk, in.IndexName = x.PK, x.SK, &x.Index
+	}
+	if err := g.only(pk, sk); err != nil {
+		return nil, nil, nil, err
+	}
+	partition, whole, err := compose(pk, g)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !whole {
+		return nil, nil, nil, invalid(bind.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
+	}
+	var conds []expr.Cond
+	for _, name := range pk.Attributes() {
+		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), partition[name]))
+	}
+	if sk != nil {
+		begin, _, err := compose(sk, g)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for _, name := range sk.Attributes() {
+			if av, ok := begin[name]; ok && sk.Written() {
+				conds = append(conds, expr.Compare(expr.BeginsWith, expr.Attr(name), av))
+			} else if ok {
+				conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), av))
+			}
+		}
+	}
+	var r expr.Renderer
+	text := r.Cond(expr.All(conds...))
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &text, r.NameMap(), r.ValueMap()
+	return in, pk, sk, nil
+}
+
+// row returns an item as a row of a table.
+func (s *session) row(x stored) []string {
+	kind := s.out.kind(x.Kind)
+	if x.Of != "" {
+		kind += " " + x.Of
+	}
+	if x.Problem != "" {
+		kind += " " + s.out.alarm("! "+x.Problem)
+	}
+	var attrs []string
+	for _, a := range x.Attrs {
+		part := slices.ContainsFunc(x.Parts, func(p field) bool { return p.Name == a.Name })
+		if !part && !library(x, a.Name) {
+			attrs = append(attrs, a.Name+"="+a.Value)
+		}
+	}
+	return []string{kind, x.keyText(), strings.Join(attrs, " ")}
+}
+
+// keyOf returns a primary key for a message, with secrets hidden.
+func (m *model) keyOf(e *entityModel, key item.Item) string {
+	x := stored{model: e, owner: key, raw: key}
+	m.keyParts(&x)
+	return x.keyText()
+}
