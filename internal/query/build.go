@@ -266,15 +266,10 @@ func (b *builder) scan(spec opt.Scan) (err error) {
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
 		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
+	if err := bind.SegmentOption(b.s, spec.Parallel); err != nil {
+		return err
+	}
 	if s := spec.Segment; s != nil {
-		switch {
-		case spec.Segments != nil:
-			return b.fail(bind.CodeOption, nil, "a scan of one segment cannot have Segments")
-		case s.Of < 1 || s.Of > mostSegments:
-			return b.fail(bind.CodeOption, nil, "a table has 1 to %d segments, not %d", mostSegments, s.Of)
-		case s.Number < 0 || s.Number >= s.Of:
-			return b.fail(bind.CodeOption, nil, "there is no segment %d of %d: the first one is 0", s.Number, s.Of)
-		}
 		b.p.Segment = &segment{int32(s.Number), int32(s.Of)}
 	}
 	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err != nil {

@@ -20,8 +20,6 @@ const maxEvaluated = 1000
 // maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
-// mostSegments is DynamoDB's limit of segments of a table.
-const mostSegments = 1_000_000
 
 // tracker reports the progress of a run to a listener.
 type tracker struct {
