@@ -84,6 +84,24 @@ type meter struct {
 	Value  int    `dynamodbav:"value" entity:"append"`
 }
 
+type probe struct {
+	_ entity.Key        `name:"Probe" pk:"$#{probeId}" sk:"$"`
+	_ timeseries.Events `orderBy:"seq" shards:"4"`
+
+	ProbeID string `dynamodbav:"probeId"`
+	Seq     uint64 `dynamodbav:"seq"`
+	Value   int    `dynamodbav:"value" entity:"append"`
+}
+
+type entry struct {
+	_ entity.Key        `name:"Entry" pk:"$#{logId}" sk:"$"`
+	_ timeseries.Events `orderBy:"seq" shards:"4" current:"none" ttl:"30d"`
+
+	LogID string `dynamodbav:"logId"`
+	Seq   uint64 `dynamodbav:"seq"`
+	Text  string `dynamodbav:"text" entity:"append"`
+}
+
 // part is an entity whose partition key has one part, of any type.
 type part[V any] struct {
 	_ entity.Key `name:"Part" pk:"$#{v}"`

@@ -201,6 +201,28 @@ func storedSeries(t *testing.T, made map[string]string) {
 		require.NoError(t, err)
 	}
 	made["series-streams"] = sortKeys(dump(t, client, table, "pk", "sk"))
+
+	client, table = localdb.Test(t)
+	cfg := config(table)
+	id := cfg.NewID
+	cfg.NewID = func() string { return id() + "-s" } // not the tokens of the others
+	db = entity.Must(entity.Open(client, cfg))
+	probes := entity.Must(timeseries.New[probe](db))
+	require.NoError(t, db.CreateTables(t.Context()))
+	for seq := range uint64(5) {
+		_, err = probes.Append(t.Context(), probe{ProbeID: "p-1", Seq: seq + 1, Value: 21})
+		require.NoError(t, err)
+	}
+	made["series-shards"] = sortKeys(dump(t, client, table, "pk", "sk"))
+
+	client, table = localdb.Test(t)
+	db = entity.Must(entity.Open(client, config(table)))
+	entries := entity.Must(timeseries.New[entry](db))
+	require.NoError(t, db.CreateTables(t.Context()))
+	keepExpired(t, client, table, "_ttl")
+	_, err = entries.Append(t.Context(), entry{LogID: "l-1", Seq: 1, Text: "started"})
+	require.NoError(t, err)
+	made["series-log"] = dump(t, client, table, "pk", "sk")
 }
 
 // sortKeys leaves only the key lines of a dump.

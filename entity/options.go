@@ -15,6 +15,7 @@ type (
 	forIndex    = opt.ForIndex
 	forOrder    = opt.ForOrder
 	forParallel = opt.ForParallel
+	forSegment  = opt.ForSegment
 	forScan     = opt.ForScan
 	forGuard    = opt.ForGuard
 	forCreate   = opt.ForCreate
@@ -73,6 +74,12 @@ type SegmentsOption interface {
 	opt.VerifyOption
 	opt.PassOption
 	opt.CopyOption
+	opt.RewriteOption
+}
+
+// SegmentOption is accepted by scans and by rewrites of a whole table: [Segment].
+type SegmentOption interface {
+	ScanOption
 	opt.RewriteOption
 }
 
@@ -167,11 +174,11 @@ func Segments(n int) SegmentsOption {
 	return forParallel{Do: func(s *opt.Parallel) { s.Segments = &n }}
 }
 
-// Segment makes a scan read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
+// Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
-func Segment(i, n int) ScanOption {
-	return forScan{Do: func(s *opt.Scan) { s.Segment = &opt.Segment{Number: i, Of: n} }}
+func Segment(i, n int) SegmentOption {
+	return forSegment{Do: func(s *opt.Parallel) { s.Segment = &opt.Segment{Number: i, Of: n} }}
 }
 
 // ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and

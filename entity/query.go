@@ -177,7 +177,7 @@ func queryAny(c *core.Core, n int, partition func(int) *query.Plan) *query.Merge
 	for i := range plans {
 		plans[i] = partition(i)
 	}
-	return query.BuildMerge(c.Schema, plans)
+	return query.BuildMerge(c.Schema, "QueryAny", "", plans)
 }
 
 // QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].

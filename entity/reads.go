@@ -219,7 +219,7 @@ func manyKeys(c *core.Core, n int, key func(int) reflect.Value, spec opt.Read) (
 		return nil, nil, err
 	}
 	keys = make([]item.Primary, n)
-	for i, binder := 0, bind.NewKeys(c.Schema); i < n; i++ {
+	for i, binder := 0, bind.NewKeys(c.Schema, n); i < n; i++ {
 		var of item.Item
 		if keys[i], of, err = binder.Key(key(i)); err != nil {
 			return nil, nil, err

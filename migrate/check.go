@@ -236,7 +236,8 @@ func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sen
 				return err
 			}
 		}
-		if !f.expired && f.owner != nil && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
+		alone := f.kind == layout.EventKind && e.s.NoCurrent // it belongs to no item
+		if !f.expired && f.owner != nil && !alone && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
 			name := map[string]string{layout.EventKind: "event", layout.SnapshotKind: "snapshot"}[f.kind]
 			suspects = append(suspects, suspect{it: f.image, owner: f.owner, what: name})
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Option is accepted by [Rewrite]: [DryRun], [NewVersion], [Strict], [Checkpoint], [Restart], [OnProgress],
-// entity.Segments, entity.Budget.
+// entity.Segments, entity.Segment, entity.Budget.
 type Option interface{ opt.RewriteOption }
 
 // CopyOption is accepted by [Copier.Run]: [DryRun], [Strict], [Restart], [OnProgress], entity.Segments, entity.Budget.

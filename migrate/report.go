@@ -57,7 +57,7 @@ const mostExamples = 10
 type Example struct {
 	Reason  Reason  // "" if the item has a problem
 	Problem Problem // "" if the item is rewritten
-	Key     string  // its primary key; secret parts are hidden
+	Key     string  // its primary key, in a copy that of the old item; secret parts are hidden
 	Err     error   // of the function of a copy; nil for other problems
 }
 
@@ -96,7 +96,7 @@ type Report struct {
 	Cost      Cost            // of all requests, those for the checkpoint included
 	Estimate  Cost            // with DryRun: what the same run would cost without it
 	Resumed   bool            // an earlier run under the checkpoint has done part of the work
-	Done      bool            // the whole table was read
+	Done      bool            // the whole table, or the whole segment, was read
 
 	written string // what was done to the items that were written
 }

@@ -34,6 +34,7 @@ type Store interface{ core.Holder }
 //
 // The run can be ended at any time, and run again. With [Checkpoint] it goes on where it was. entity.Segments sets how many
 // parts of the table are read and written at the same time, 1 to 64; a checkpoint keeps the number of its first run.
+// entity.Segment rewrites one part, so that several programs can share the work; each part needs a checkpoint of its own.
 // entity.Budget bounds the capacity units per second.
 //
 // It costs a strongly consistent scan of the table, a read for every 100 unique values, and one write for each item that
@@ -58,6 +59,7 @@ type rewriter struct {
 	*job
 	examiner
 	newVersion bool
+	part       *opt.Segment // of the table; nil for all of it
 }
 
 func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
@@ -66,6 +68,9 @@ func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
 		return nil, bind.Invalid(s, code, nil, format, args...)
 	}
 	j, err := newJob("Rewrite", c, spec.Copy)
+	if err == nil {
+		err = bind.SegmentOption(s, spec.Parallel)
+	}
 	_, keeps := schema.Feature[plan.Snapshotter](s)
 	switch {
 	case err != nil:
@@ -77,7 +82,7 @@ func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
 	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
 		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
 	}
-	w := &rewriter{j, examiner{c, s}, spec.NewVersion}
+	w := &rewriter{j, examiner{c, s}, spec.NewVersion, spec.Segment}
 	if j.page = w.page; spec.Checkpoint == nil {
 		return w, nil
 	}
@@ -87,12 +92,13 @@ func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
 	if !stringKeys(s) {
 		return invalid(bind.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
 	}
-	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, fingerprint(s, spec.NewVersion))
+	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, workOf(fingerprint(s, spec.NewVersion), spec.Segment))
 	return w, nil
 }
 
 // page reads one page of a segment and writes what is due of it.
 func (w *rewriter) page(ctx context.Context, i, n int, after item.Item, part *Report) (last item.Item, err error) {
+	i, n = partOf(w.part, i, n)
 	out, err := w.scan(ctx, i, n, after)
 	if err != nil {
 		return nil, err

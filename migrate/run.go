@@ -188,7 +188,7 @@ func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (*dynamod
 	if text := r.Cond(layout.PerhapsOwn(e.s)); text != "" {
 		in.FilterExpression = &text
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	return e.c.Runner.Scan(ctx, in)
 }
 

@@ -131,6 +131,14 @@ func beat() model {
 	}
 }
 
+// shardedBeat is a beat whose fields are all appended, and whose events are in eight partitions.
+func shardedBeat() model {
+	m := beat()
+	m.declare(1, `orderBy:"at" shards:"8"`)
+	m.tag("Owner", `dynamodbav:"owner" entity:"append"`)
+	return m
+}
+
 // reading is verbatim and expires. Its declarations are: 0 key, 1 byDay, 2 TTL.
 func reading() model {
 	return model{

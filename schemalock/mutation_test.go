@@ -104,6 +104,10 @@ var mutations = map[string]mutation{
 	"events ttl":     {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"8d"`) }, "timeseries.Events ttl"},
 	"events no ttl":  {beat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "timeseries.Events ttl\nttl"},
 	"late":           {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" late:"record" maxAhead:"1h"`) }, ""},
+	"events shards":  {beat, func(m *model) { m.declare(1, `orderBy:"at" ttl:"7d" shards:"8"`) }, "!timeseries.Events shards"},
+	"events reshard": {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"9"`) }, "!timeseries.Events shards"},
+	"events joined":  {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at"`) }, "!timeseries.Events shards"},
+	"events alone":   {shardedBeat, func(m *model) { m.declare(1, `orderBy:"at" shards:"8" current:"none"`) }, "!timeseries.Events current"},
 	"events dropped": {beat, func(m *model) { m.decls = m.decls[:1]; m.tag("Level", `dynamodbav:"level,omitempty"`) }, "!timeseries.Events\nttl\n!attribute level"},
 	"append dropped": {beat, func(m *model) {
 		m.tag("Level", `dynamodbav:"level,omitempty"`)

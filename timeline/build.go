@@ -96,15 +96,23 @@ func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
 type route string
 
 const (
-	byPartition route = "partition" // one source with PartitionKey: read and fold a partition at a time
+	byPartition route = "partition" // one source with PartitionKey, and without shards: read and fold a partition at a time
 	bySorting   route = "sorted"    // otherwise: sort all events by group first
 )
 
 func (d *definition) route() route {
-	if len(d.all) == 1 && d.all[0].partitionOf != nil {
+	if len(d.all) == 1 && d.all[0].partitionOf != nil && d.all[0].eventPartitions() == 1 {
 		return byPartition
 	}
 	return bySorting
+}
+
+// eventPartitions returns over how many partitions a source spreads the events of one series.
+func (o *origin) eventPartitions() int {
+	if o.core == nil {
+		return 1
+	}
+	return max(1, len(o.core.Schema.EventPartitions))
 }
 
 // buildRoute names how the builder reads the history. A build is resumed by the same route only.
@@ -203,7 +211,7 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, from *exportSet) error {
 	for i, o := range b.all {
 		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
-		if from != nil && o.feed == nil {
+		if from != nil && o.core != nil {
 			if err := b.readExport(ctx, o, from.byTable[o.core.Table], now, to); err != nil {
 				return b.withView(err)
 			}
@@ -435,7 +443,23 @@ type Explanation struct {
 	Route   string // "partition": a partition at a time; "sorted": all events are sorted by group first
 	OneRow  string // how the events of one group are read: by a query or by a scan
 	Sources []SourceEstimate
+
+	Partitions int // of the rows of the next rebuild
 }
+
+// What DynamoDB accepts for one partition in a second.
+const (
+	partitionWrites = 1000 // write units
+	partitionReads  = 3000 // read units
+)
+
+// RowWriteUnits returns about how many write units a second DynamoDB accepts for the rows, if the capacity of their table
+// is no less. A row costs two for each KB, because it is written in a transaction.
+func (e Explanation) RowWriteUnits() float64 { return float64(max(e.Partitions, 1)) * partitionWrites }
+
+// RowReadUnits returns about how many read units a second DynamoDB gives for the rows, if the capacity of their table is no
+// less. Page, After and All consume them in every partition.
+func (e Explanation) RowReadUnits() float64 { return float64(max(e.Partitions, 1)) * partitionReads }
 
 // SourceEstimate is the cost of reading one source completely, from DynamoDB's table statistics, which are updated
 // about every six hours.
@@ -466,6 +490,13 @@ func (e Explanation) String() string {
 		}
 		fmt.Fprintf(&b, "\n  %s: a scan of %s, %d items, %d bytes, about %.1f read units", s.Source, s.Table, s.Items, s.Bytes, s.ReadUnits)
 	}
+	n := max(e.Partitions, 1)
+	plural := ""
+	if n > 1 {
+		plural = "s"
+	}
+	fmt.Fprintf(&b, "\n  rows: %d partition%s, for about %.0f write units and %.0f read units a second; a page or listing reads %d partition%s, one row 1",
+		n, plural, e.RowWriteUnits(), e.RowReadUnits(), n, plural)
 	return b.String()
 }
 
@@ -476,7 +507,12 @@ func (v *View[K, S]) Explain(ctx context.Context) (Explanation, error) {
 }
 
 func (v *view) explain(ctx context.Context) (Explanation, error) {
-	e := Explanation{View: v.Name, Route: string(v.route()), OneRow: "a query of its partition in each source"}
+	e := Explanation{View: v.Name, Route: string(v.route()), Partitions: max(v.Partitions, 1), OneRow: "a query of its partition in each source"}
+	for _, o := range v.all {
+		if n := o.eventPartitions(); n > 1 {
+			e.OneRow += fmt.Sprintf("; %s spreads its events over %d partitions, which costs %d queries", o.id, n, n)
+		}
+	}
 	if v.withoutPartitionKey() != nil {
 		e.OneRow = "a scan, with FullReplay: not every source has PartitionKey"
 	}

@@ -101,7 +101,8 @@
 //
 // # Limits
 //
-//   - The rows of a view are one partition: DynamoDB accepts about 1,000 write units and 3,000 read units a second for it.
+//   - The rows of a view are one partition, or Projection.Partitions: DynamoDB accepts about 1,000 write units and 3,000 read
+//     units a second for each. Pages and listings read them all, and merge them in group order.
 //   - A state is one item, of at most 400 KB. It cannot contain interfaces, sets, or fields that are not stored, and must be
 //     read back as it was.
 //   - Group keys are strings, integers, bools, times and structs of these. An empty string or zero time is not a key.

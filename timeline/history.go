@@ -68,7 +68,7 @@ func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, n
 		TableName: &o.core.Table, ConsistentRead: &strong,
 		FilterExpression: expression(&r, o.scanFilter(now)), Segment: &segment, TotalSegments: &of,
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	if start != nil {
 		p.skip = p.idOf(start)
@@ -103,19 +103,25 @@ func (o *origin) readPart(ctx context.Context, p JobPart, start item.Item, now t
 	return o.scan(ctx, int32(p.Segment), int32(p.Of), start, now, to)
 }
 
-// readPartition reads the events below the key fields that are set in key: a partition or a part of one.
+// readPartition reads the events below the key fields that are set in key: a partition or a part of one, or the same of
+// each partition that a series spreads its events over.
 func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
-	cond, err := query.Under(o.core.Schema, key)
-	if err != nil {
-		return err
+	conds, err := query.EventsUnder(o.core.Schema, key)
+	for i := 0; err == nil && i < len(conds); i++ {
+		err = o.readUnder(ctx, conds[i], now, to)
 	}
+	return err
+}
+
+// readUnder reads the events of one partition that meet a key condition.
+func (o *origin) readUnder(ctx context.Context, cond expr.Cond, now time.Time, to recordSink) error {
 	strong := true
 	var r expr.Renderer
 	in := &dynamodb.QueryInput{
 		TableName: &o.core.Table, ConsistentRead: &strong, KeyConditionExpression: expression(&r, cond),
 		FilterExpression: expression(&r, o.queryFilter(now)),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	return p.readPages(nil, func(start item.Item) (page, error) {
 		in.ExclusiveStartKey = start

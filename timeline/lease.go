@@ -3,7 +3,6 @@ package timeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -30,18 +29,21 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		if err != nil && !fresh {
 			return nil, err
 		}
-		if !fresh && m.Format != formatVersion {
-			return nil, fmt.Errorf("timeline %s: its manifest has format %d, this program reads %d", view, m.Format, formatVersion)
+		if !fresh {
+			if err := m.checkFormat(view); err != nil {
+				return nil, err
+			}
 		}
 		now, was := clock().UTC(), m
 		if m.Owner != "" && m.Lease.After(now) {
 			return nil, &BuildingError{View: view, Owner: m.Owner, Until: m.Lease, Progress: m.activeBuild(now).progress()}
 		}
-		m.View, m.Format, m.Owner, m.Fence, m.Lease = view, formatVersion, owner, m.Fence+1, now.Add(leases.Duration)
+		m.View, m.Owner, m.Fence, m.Lease = view, owner, m.Fence+1, now.Add(leases.Duration)
 		m.Saves++
 		if err := change(&m); err != nil {
 			return nil, err
 		}
+		m.Format = m.format()
 		f := entity.Fields[manifest]()
 		if fresh {
 			m, err = store.Create(ctx, m, fenced())
@@ -94,7 +96,7 @@ func (h *lease) put(ctx context.Context, change func(*manifest)) error {
 		next.Lease = time.Time{}
 	}
 	f := entity.Fields[manifest]()
-	next.Saves = h.m.Saves + 1
+	next.Saves, next.Format = h.m.Saves+1, next.format()
 	m, err := h.store.Put(ctx, next, entity.If(entity.Eq(&f.Fence, h.m.Fence), entity.Eq(&f.Saves, h.m.Saves)), fenced())
 	if err == nil {
 		h.m = m

@@ -45,7 +45,7 @@ func rowOffset(page, size int) int64 {
 // for the default. A page beyond the last is empty. Expired rows are neither returned nor counted. While groups are
 // added or removed between calls, pages can miss or repeat rows; [View.After] does neither.
 //
-// It costs three reads. With Projection.Retention the second is a query of the page directory, about 40 KB for 10,000
+// It costs three reads, and one more for each of Projection.Partitions above 1. With Projection.Retention the second is a query of the page directory, about 40 KB for 10,000
 // rows. With [AsOf] or [AsKnownAt] it replays the whole history. Errors: *[StaleError]; [ErrIncomplete];
 // *[HistoryExpiredError]; *[EventError]; *entity.InputError.
 func (v *View[K, S]) Page(ctx context.Context, page, size int, opts ...RowsOption) (Page[Row[K, S]], error) {
@@ -116,7 +116,8 @@ func (v *view) fillPage(p *Page[anyRow], rows []*groupState, id string) (err err
 // them; Meta describes these rows. The cursor contains the group of the page's last row, so set Config.CursorKey if
 // groups are secret.
 //
-// It costs two reads, and one more, strongly consistent, for rows that were replaced. With [AsOf] or [AsKnownAt] it
+// It costs two reads, one more for each of Projection.Partitions above 1, and one, strongly consistent, for rows that were
+// replaced. Partitions with many of the next rows are read more than once. With [AsOf] or [AsKnownAt] it
 // replays the whole history. Errors: those of [View.Page], and an *entity.CursorError, also if the rows were removed,
 // or are of another definition without [AllowStale].
 func (v *View[K, S]) After(ctx context.Context, cursor string, size int, opts ...RowsOption) (Page[Row[K, S]], error) {
@@ -219,7 +220,7 @@ func (v *view) readCursor(text string) (id, group string, err error) {
 // meanwhile, which can happen 15 minutes after a rebuild replaced them, and otherwise fails with
 // entity.ErrInvalidCursor.
 //
-// It costs two reads of the manifest and a query of all rows.
+// It costs two reads of the manifest and a query of all rows in each partition.
 func (v *View[K, S]) All(ctx context.Context, opts ...RowsOption) iter.Seq2[Row[K, S], error] {
 	return sequence(func(give func(Row[K, S]) bool) error {
 		return v.opened().eachRow(ctx, opts, func(row anyRow) bool { return give(typedRow[K, S](row)) })
@@ -284,8 +285,7 @@ func (b *builder) listPages(ctx context.Context, id string) (rows int64, err err
 		chunk.Groups, chunk.Ends = nil, nil
 		return err
 	}
-	all := b.rows.list(id, entity.Consistent())
-	for g, err := range all.All(ctx) {
+	for g, err := range b.rows.list(ctx, id, entity.Consistent()) {
 		if err != nil {
 			return 0, err
 		}

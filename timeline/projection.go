@@ -26,7 +26,7 @@ const (
 // Projection defines a read model. The events of a source are ordered by time and split into groups, and handlers fold
 // each group's events into its state.
 //
-// All fields but PageSize, MaxPageSize, Memory, TempDir and Table are part of the definition's fingerprint. Rows that
+// All fields but Partitions, PageSize, MaxPageSize, Memory, TempDir and Table are part of the definition's fingerprint. Rows that
 // were built by a definition with another fingerprint are not served. The fingerprint does not cover what functions
 // do, so raise Version when a function changes.
 type Projection[K comparable, S any] struct {
@@ -39,6 +39,11 @@ type Projection[K comparable, S any] struct {
 	Descending    bool          // fold the newest events first
 	SkipUngrouped bool          // count events without a group key and continue, instead of stopping
 	Retention     time.Duration // how long a row lives after its last event, in whole seconds; 0 means forever
+
+	// Partitions is the number of partitions of the rows, up to 100; 0 means 1. DynamoDB accepts about 1,000 write units and
+	// 3,000 read units a second for each. A row is in the partition that a hash of its group selects, so Get costs the same, and
+	// pages and listings read every partition. A new number counts from the next rebuild.
+	Partitions int
 
 	PageSize    int    // default number of rows on a page; 0 means 20
 	MaxPageSize int    // largest number of rows on a page; 0 means 100
@@ -105,7 +110,7 @@ func (h Handler[K, S]) erased() Handler[any, any] {
 func (p Projection[K, S]) erased() Projection[any, any] {
 	e := Projection[any, any]{
 		Name: p.Name, Version: p.Version, Source: p.Source, Start: func() any { return new(S) },
-		Descending: p.Descending, SkipUngrouped: p.SkipUngrouped, Retention: p.Retention,
+		Descending: p.Descending, SkipUngrouped: p.SkipUngrouped, Retention: p.Retention, Partitions: p.Partitions,
 		PageSize: p.PageSize, MaxPageSize: p.MaxPageSize, Memory: p.Memory, TempDir: p.TempDir, Table: p.Table,
 	}
 	if p.Start != nil {
@@ -158,6 +163,7 @@ func define(p Projection[any, any], t rowTypes) (*definition, error) {
 	c.handlers(p.Handlers, byName)
 	d.keyCodec, d.keys = c.groups(t, d.all)
 	c.pages(d.PageSize, d.MaxPageSize)
+	c.partitions(p.Partitions)
 	c.retention(p.Retention, d.all)
 	d.checkState(c)
 	if err := c.err(); err != nil {
@@ -234,7 +240,7 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if err != nil {
 		return err
 	}
-	if !cond.Holds(layout.KeyOf(o.core.Schema, r.item)) {
+	if key, ok := layout.SeriesPartition(o.core.Schema, layout.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
 		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil
@@ -254,8 +260,29 @@ func inView(view string, err error) error {
 	return err
 }
 
-// formatVersion is the format of rows and manifests. Other formats are not read.
+// formatVersion is the format of rows and manifests. Other formats are not read, except partitionedFormat.
 const formatVersion = 1
+
+// partitionedFormat is the format of a manifest with generations of several partitions, so that programs that do not know
+// them fail instead of finding no rows.
+const partitionedFormat = 2
+
+// format returns the format of a manifest.
+func (m *manifest) format() int {
+	spread := func(g *generation) bool { return g != nil && partitionsOf(g.ID) > 1 }
+	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return partitionsOf(r.ID) > 1 }) {
+		return partitionedFormat
+	}
+	return formatVersion
+}
+
+// checkFormat returns an error for a manifest in an unknown format.
+func (m *manifest) checkFormat(view string) error {
+	if m.Format == formatVersion || m.Format == partitionedFormat {
+		return nil
+	}
+	return fmt.Errorf("timeline %s: its manifest has format %d, this program reads %d and %d", view, m.Format, formatVersion, partitionedFormat)
+}
 
 // computeFingerprint identifies a definition by everything visible that changes rows. Functions are covered by
 // Version.
@@ -400,6 +427,12 @@ func (c *checker) pages(size, most int) {
 	}
 	if size < 1 || size > most {
 		c.bad(schema.CodeTimelinePage, "PageSize", "it must be from 1 to MaxPageSize, %d", most)
+	}
+}
+
+func (c *checker) partitions(n int) {
+	if n < 0 || n > maxPartitions {
+		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", maxPartitions)
 	}
 }
 

@@ -71,7 +71,7 @@ func (b *builder) begin(ctx context.Context) error {
 			now = later(now, m.Active.Through)
 		}
 		m.Building = &generation{
-			ID: b.core.Runner.NewID(), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
+			ID: spreadOver(b.core.Runner.NewID(), b.Partitions), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
 			Route: b.buildRoute(), Segments: b.segments, Expected: expected, Job: b.job,
 		}
 		return nil

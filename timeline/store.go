@@ -17,12 +17,12 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// storedRow is a row in the table. The rows of one generation are one partition, in group order.
+// storedRow is a row in the table. The rows of one generation are one partition, in group order, or several.
 type storedRow[K comparable, S any] struct {
 	_ entity.Key `name:"Timeline" pk:"$#{generation}" sk:"$#{group}"`
 	_ expiring
 
-	Generation string    `dynamodbav:"generation"`
+	Generation string    `dynamodbav:"generation"` // see partitionOf
 	Group      string    `dynamodbav:"group"`
 	Key        K         `dynamodbav:"key"`
 	State      S         `dynamodbav:"state"`
@@ -246,7 +246,7 @@ type rowStore interface {
 	// all yields the rows of a generation in group order.
 	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
 	// list is all with a part of each row only.
-	list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary]
+	list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error]
 	// after and from narrow all to the groups after one, or from it on.
 	after(group string) entity.QueryOption
 	from(group string) entity.QueryOption
@@ -276,7 +276,7 @@ func (r storedRow[K, S]) groupState() *groupState {
 // row returns a state as it is stored.
 func (s typedRowStore[K, S]) row(generation string, fence int64, g *groupState) storedRow[K, S] {
 	return storedRow[K, S]{
-		Generation: generation, Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
+		Generation: partitionOf(generation, g.group), Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
 		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
 		Newest: g.newest, Tally: g.tally.since(g.newest),
 	}
@@ -302,14 +302,14 @@ func (s typedRowStore[K, S]) putAll(ctx context.Context, generation string, fenc
 }
 
 func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string) (*groupState, error) {
-	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: generation, Group: group})
+	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: partitionOf(generation, group), Group: group})
 	return r.groupState(), err
 }
 
 func (s typedRowStore[K, S]) getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error) {
 	keys := make([]storedRow[K, S], len(groups))
 	for i, group := range groups {
-		keys[i] = storedRow[K, S]{Generation: generation, Group: group}
+		keys[i] = storedRow[K, S]{Generation: partitionOf(generation, group), Group: group}
 	}
 	found, err := s.store.GetMany(ctx, keys, entity.Consistent())
 	if err != nil {
@@ -325,7 +325,14 @@ func (s typedRowStore[K, S]) getAll(ctx context.Context, generation string, grou
 }
 
 func (s typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
-	return s.store.Query(storedRow[K, S]{Generation: generation}, opts...)
+	var keys []storedRow[K, S]
+	for _, partition := range allPartitions(generation) {
+		keys = append(keys, storedRow[K, S]{Generation: partition})
+	}
+	if len(keys) == 1 {
+		return s.store.Query(keys[0], opts...)
+	}
+	return s.store.QueryAny(keys, opts...)
 }
 
 func (s typedRowStore[K, S]) all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error] {
@@ -338,8 +345,16 @@ func (s typedRowStore[K, S]) all(ctx context.Context, generation string, opts ..
 	}
 }
 
-func (s typedRowStore[K, S]) list(generation string, opts ...entity.QueryOption) entity.Query[rowSummary] {
-	return entity.Project[rowSummary](s.query(generation, opts...))
+func (s typedRowStore[K, S]) list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error] {
+	var parts []iter.Seq2[rowSummary, error]
+	for _, partition := range allPartitions(generation) {
+		q := s.store.Query(storedRow[K, S]{Generation: partition}, opts...)
+		parts = append(parts, entity.Project[rowSummary](q).All(ctx)) // which takes no query of several partitions
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return inGroupOrder(parts)
 }
 
 func (s typedRowStore[K, S]) after(group string) entity.QueryOption {
@@ -353,7 +368,7 @@ func (s typedRowStore[K, S]) from(group string) entity.QueryOption {
 func (s typedRowStore[K, S]) remove(ctx context.Context, generation string, groups []string) error {
 	batch := make([]storedRow[K, S], len(groups))
 	for i, group := range groups {
-		batch[i] = storedRow[K, S]{Generation: generation, Group: group}
+		batch[i] = storedRow[K, S]{Generation: partitionOf(generation, group), Group: group}
 	}
 	_, err := s.store.DeleteMany(ctx, batch)
 	return err
@@ -459,7 +474,7 @@ func (v *view) removeGeneration(ctx context.Context, h *lease, r retirement) err
 		}
 		return err
 	}
-	for g, err := range v.rows.list(id, entity.Consistent(), entity.IncludeExpired()).All(ctx) {
+	for g, err := range v.rows.list(ctx, id, entity.Consistent(), entity.IncludeExpired()) {
 		if err != nil {
 			return err
 		}

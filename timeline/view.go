@@ -278,8 +278,8 @@ func (v *view) manifest(ctx context.Context, opts ...entity.GetOption) (*manifes
 	if errors.Is(err, entity.ErrNotFound) {
 		return &manifest{}, nil
 	}
-	if err == nil && m.Format != formatVersion {
-		err = fmt.Errorf("timeline %s: its manifest has format %d, this program reads %d", v.Name, m.Format, formatVersion)
+	if err == nil {
+		err = m.checkFormat(v.Name)
 	}
 	return &m, err
 }
@@ -328,7 +328,7 @@ func (v *view) serve(m *manifest, g *generation, o readOptions) (Meta, string, e
 	}
 }
 
-// Get returns the row of one group. It costs two reads. With [AsOf] or [AsKnownAt] the events of the group are
+// Get returns the row of one group. It costs two reads, whatever Projection.Partitions is. With [AsOf] or [AsKnownAt] the events of the group are
 // replayed instead: by a query of its partition in a source with [PartitionKey], otherwise by a scan of the source,
 // which [FullReplay] must allow. Errors: entity.ErrNotFound if the group has no event; *[StaleError]; [ErrIncomplete];
 // *[HistoryExpiredError]; *[EventError]; *entity.InputError.

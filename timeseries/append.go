@@ -34,7 +34,7 @@ const (
 
 // Result is the result of an append.
 type Result[T any] struct {
-	Applied  bool   // the event was stored and the current item updated
+	Applied  bool   // the event was stored, and the current item updated if the series has one
 	Reason   Reason // why it was not applied; "" if it was, and if an error left it undecided
 	Existing *T     // the event in the history, for Duplicate and Collision
 
@@ -46,7 +46,8 @@ type Result[T any] struct {
 // the same item. In a transaction it returns what the event sets, without a read.
 //
 // It costs one request or none. Errors: entity.ErrNotFound if there is no item, because it was removed since, or a condition
-// did not hold without one, or an error left the append undecided; those of a read.
+// did not hold without one, or an error left the append undecided; those of a read; *entity.InputError for a series with
+// current:"none".
 func (r Result[T]) Current(ctx context.Context) (v T, err error) {
 	if r.current == nil {
 		return v, entity.ErrNotFound
@@ -63,11 +64,16 @@ type current struct {
 	core    *core.Core
 	primary item.Item
 
+	err error // of a series without a current item
+
 	mu   sync.Mutex
 	item item.Item // nil until it is known
 }
 
 func (c *current) get(ctx context.Context) (item.Item, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.item != nil {
@@ -100,7 +106,11 @@ func (e *OrderByTypeError) Error() string {
 // current item. It writes the key, orderBy and the append fields of ev only; a nil pointer, slice or map leaves the
 // value on the current item. If ev is older, a duplicate and so on, the result has the [Reason].
 //
-// It costs one request with two transactional writes; an event that is recorded late costs one transaction more. Errors:
+// A series with current:"none" has no current item: Append stores the event unless one with the same orderBy is there, which
+// is a Duplicate if its append fields are equal, and otherwise a Collision. It takes no conditions.
+//
+// It costs one request with two transactional writes; an event that is recorded late costs one transaction more. With
+// current:"none" it costs one request with one write. Errors:
 // *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
@@ -113,7 +123,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 			return err
 		}
 		exec.Outcome(ctx, "Append", exec.OutcomeOf(got))
-		r, err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key})
+		r, err = result[T](c, outcomeOf(got), s.e.unknown(c, op.Key))
 		return err
 	})
 	return r, err
@@ -125,7 +135,7 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := core.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
 	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got plan.Result, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key})
+		*into.(*Result[T]), err = result[T](c, outcomeOf(got), o.e.unknown(c, op.Key))
 		return err
 	}))
 }
@@ -150,10 +160,18 @@ func result[T any](c *core.Core, o outcome, unknown *current) (Result[T], error)
 	return r, nil
 }
 
+// unknown returns the current item of the series with a primary key, to be read when it is asked for.
+func (e *events) unknown(c *core.Core, primary item.Item) *current {
+	return &current{core: c, primary: primary, err: e.refused(c, "Current")}
+}
+
 // conditions resolves the options of an append.
-func conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
+func (e *events) conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
 	if err := spec.Err(); err != nil {
 		return expr.Cond{}, &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	}
+	if err := e.checkConditions(c, spec); err != nil {
+		return expr.Cond{}, err
 	}
 	return bind.Conditions(c.Schema, spec.If)
 }
@@ -195,10 +213,13 @@ func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.
 		op.Err = err
 		return op
 	}
-	user, err := conditions(c, spec)
+	user, err := e.conditions(c, spec)
 	if err != nil {
 		op.Err = err
 		return op
+	}
+	if e.noCurrent {
+		return ev.logAppend("Append")
 	}
 	op.Key = ev.primary
 	op.Plan = (&appendOp{ev, user}).plan

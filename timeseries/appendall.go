@@ -26,7 +26,8 @@ const seriesAtOnce = 8
 // events and 4 MB, each of which updates the current item once. It works on eight series at the same time.
 //
 // It costs one request per transaction, and one more each time the current item or an event turns out to be newer or
-// already stored. A mistake in one event is an error before any request. If a transaction fails, the results of the earlier ones are returned with the
+// already stored. Of series with current:"none" it stores each event alone, by one request with one write, eight at the same
+// time; after an error it begins no further one. A mistake in one event is an error before any request. If a transaction fails, the results of the earlier ones are returned with the
 // error; results of undecided events have neither Applied nor Reason.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
 	c, spec := core.Of(s), opt.Appends(opts)
@@ -36,14 +37,18 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 		if err != nil {
 			return err
 		}
-		user, err := conditions(c, spec)
+		user, err := s.e.conditions(c, spec)
 		if err != nil {
 			return err
 		}
 		errs := make([]error, len(groups))
-		exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
+		if s.e.noCurrent {
+			errs = append(errs, s.logEvents(ctx, groups))
+		} else {
+			exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
+		}
 		for _, g := range groups {
-			unknown := &current{core: c, primary: g.events[0].primary}
+			unknown := s.e.unknown(c, g.events[0].primary)
 			for _, x := range g.events {
 				r, err := result[T](c, x.outcome, unknown)
 				errs = append(errs, err)

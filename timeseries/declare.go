@@ -3,6 +3,7 @@ package timeseries
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -22,6 +23,12 @@ import (
 // whose time is further in the future than that, because it would block all later ones. digits:"38" is for an integer
 // orderBy in a table that is shared with effect-dynamodb, if it is a bigint there.
 //
+// shards:"8" spreads the events of each series over that many partitions, from 2 to 100, by a hash of orderBy, for a series
+// that outgrows what DynamoDB writes to one partition in a second; the current item stays one. It needs a partition key that
+// begins with $. current:"none" declares a series of events alone, without a current item: an append is one plain write, and
+// its fields are key parts, orderBy and append fields. Neither can change once there are events. docs/performance.md has
+// the arithmetic.
+//
 // Only [Series.Append] and [Series.AppendAll] write fields with the role append, and they write no others.
 type Events struct{}
 
@@ -33,6 +40,9 @@ type events struct {
 	maxAhead time.Duration
 	bigint   bool           // orderBy is a bigint of effect-dynamodb
 	eventKey *schema.KeyDef // sort key of events
+
+	shards    int  // partitions of the events of a series; 0: they are with the current item
+	noCurrent bool // there is no current item
 }
 
 // FeatureName shows other declarations that the entity is a time series.
@@ -54,6 +64,8 @@ func (Events) Declare(d *schema.Decl) {
 	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
 	name, ok := d.Need("orderBy")
 	e.readDigits(d)
+	e.readShards(d)
+	e.readCurrent(d)
 	late, hasLate := d.Tag("late")
 	if _, twice := schema.Feature[*events](d.Schema); twice {
 		d.Problem(schema.CodeMalformed, "a struct has one timeseries.Events")
@@ -68,6 +80,9 @@ func (Events) Declare(d *schema.Decl) {
 		if late != "record" && late != "drop" {
 			d.Problem(schema.CodeMalformed, "late:%q must be drop or record", late)
 		}
+	}
+	if hasLate && e.noCurrent {
+		d.Problem(schema.CodeNoCurrent, "late is about events that are older than the current item, and there is none")
 	}
 	if ok {
 		e.readOrderBy(d, name)
@@ -125,6 +140,38 @@ func (e *events) readDigits(d *schema.Decl) {
 	}
 }
 
+// readShards reads over how many partitions the events of a series are spread.
+func (e *events) readShards(d *schema.Decl) {
+	text, ok := d.Tag("shards")
+	if !ok {
+		return
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 2 || n > schema.MostEventPartitions || text != strconv.Itoa(n) {
+		d.Problem(schema.CodeShards, "shards:%q must be a number from 2 to %d; without it events are in one partition", text, schema.MostEventPartitions)
+		return
+	}
+	if d.Schema.Profile.PadsNumbers() {
+		d.Problem(schema.CodeShards, "effect-dynamodb, which shares the table, would not find events in partitions of their own")
+	}
+	e.shards = n
+}
+
+// readCurrent reads whether the series has current items.
+func (e *events) readCurrent(d *schema.Decl) {
+	text, ok := d.Tag("current")
+	switch {
+	case !ok:
+		return
+	case text != "none":
+		d.Problem(schema.CodeNoCurrent, `current:%q must be none; without it each series has a current item`, text)
+		return
+	case d.Schema.Profile.PadsNumbers():
+		d.Problem(schema.CodeNoCurrent, "effect-dynamodb, which shares the table, would write current items")
+	}
+	e.noCurrent, d.Schema.NoCurrent = true, true
+}
+
 // longestText returns the length of the longest text of f in a key. Strings have none; they are checked at each append.
 func longestText(f *key.Field) int {
 	switch {
@@ -176,6 +223,16 @@ func (e *events) finish(d *schema.Decl) {
 			}
 		}
 	}
+	if e.noCurrent {
+		e.checkNoCurrent(d)
+	}
+	if e.shards > 0 && s.PK != nil {
+		if s.PK.Prefixed {
+			s.SpreadEvents(e.shards)
+		} else {
+			d.Problem(schema.CodeShards, "the partitions of events continue the partition key, which must begin with $")
+		}
+	}
 	for _, x := range s.Indexes {
 		for _, h := range []*schema.KeyDef{x.PK, x.SK} {
 			if h != nil && !(x.Local && h == x.PK) {
@@ -189,6 +246,22 @@ func (e *events) finish(d *schema.Decl) {
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
 		e.eventKey = e.newEventKey(s)
 		s.RelatedKeys = append(s.RelatedKeys, e.eventKey)
+	}
+}
+
+// checkNoCurrent refuses what is stored on current items only.
+func (e *events) checkNoCurrent(d *schema.Decl) {
+	s := d.Schema
+	for _, a := range s.Attrs {
+		if !a.Append && a != e.orderBy && !s.KeyPart(a) {
+			d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
+		}
+		if s.KeyPart(a) && a.Key != nil && a.Key.Kind == key.String && s.Profile.KeysLowerCase() {
+			d.Problem(schema.CodeNoCurrent, "%s is a string, and keys are in lower case: only a current item keeps series apart whose keys differ only in case", a.Field)
+		}
+	}
+	for _, x := range s.Indexes {
+		d.Problem(schema.CodeNoCurrent, "the index %s would be empty: it holds current items", x.Name)
 	}
 }
 
@@ -244,7 +317,14 @@ func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 
 // Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.
 func (e *events) Record(s *schema.Schema) schema.Record {
-	return schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
+	r := schema.Record{Name: "timeseries.Events", Settings: []schema.Setting{
 		{Key: "events", Value: e.eventKey.Template.Describe()}, {Key: "orderBy", Value: e.orderBy.Name}, {Key: "ttl", Value: schema.DurationText(e.ttl)},
 	}}
+	if e.noCurrent {
+		r.Settings = append(r.Settings, schema.Setting{Key: "current", Value: "none"})
+	}
+	if e.shards > 0 {
+		r.Settings = append(r.Settings, schema.Setting{Key: "shards", Value: strconv.Itoa(e.shards)})
+	}
+	return r
 }

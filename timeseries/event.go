@@ -101,14 +101,16 @@ func (ev *event) checkAhead(now time.Time) error {
 	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
 		return err
 	}
-	return &entitytype.InputError{Code: bind.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: fmt.Sprintf("the event is more than %s ahead of the clock; it would block later events", ev.e.maxAhead)}
+	problem := fmt.Sprintf("the event is more than %s ahead of the clock", ev.e.maxAhead)
+	if !ev.e.noCurrent {
+		problem += "; it would block later events"
+	}
+	return &entitytype.InputError{Code: bind.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
 }
 
 // key returns the primary key of the event item.
 func (ev *event) key() item.Item {
-	k := item.Clone(ev.primary)
-	k[ev.e.eventKey.Attr] = item.S(ev.sortKey)
-	return k
+	return layout.EventKey(ev.c.Schema, ev.primary, ev.sortKey)
 }
 
 // item returns the event item.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -104,6 +105,40 @@ func ExampleSeries_Upsert() {
 	// Upsert Weather on app
 	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
 	//          SET station = "s-1", region = "alps", createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
+}
+
+// A log of all servers of a service takes more events than one partition of DynamoDB. It has no current item, so that an
+// append is one plain write, and its events are in sixteen partitions.
+func ExampleEvents() {
+	type Audit struct {
+		_ entity.Key        `name:"Audit" pk:"$#{service}" sk:"$"`
+		_ timeseries.Events `orderBy:"at" ttl:"90d" shards:"16" current:"none"`
+
+		Service string    `dynamodbav:"service"`
+		At      time.Time `dynamodbav:"at"` // in nanoseconds, so that no two events have one time
+		Actor   string    `dynamodbav:"actor" entity:"append"`
+		Action  string    `dynamodbav:"action" entity:"append"`
+	}
+	audit := entity.Must(timeseries.New[Audit](printer()))
+	ten := time.Date(2026, 4, 22, 10, 0, 0, 0, time.UTC)
+
+	fmt.Println(audit.Op().Append(Audit{Service: "billing", At: ten, Actor: "ann", Action: "refund"}))
+	fmt.Println(audit.Op().Append(Audit{Service: "billing", At: ten.Add(time.Second), Actor: "bob", Action: "login"}))
+	history := audit.History(Audit{Service: "billing"}, entity.Desc(), entity.Limit(50)).String()
+	fmt.Println(strings.Count(history, "\n  key "), "queries")
+	_, err := audit.Get(context.Background(), Audit{Service: "billing"})
+	fmt.Println(err)
+	// Output:
+	// Append Audit on app
+	//   put    pk="$app#v1#audit#billing#e#12" sk="$app#v1#audit#e#2026-04-22T10:00:00.000000000Z"
+	//          {__edd_e__="Audit", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1784628005, _w="w-1", action="refund", actor="ann", at="2026-04-22T10:00:00.000000000Z", service="billing"}
+	//          if attribute_not_exists(pk)
+	// Append Audit on app
+	//   put    pk="$app#v1#audit#billing#e#12" sk="$app#v1#audit#e#2026-04-22T10:00:01.000000000Z"
+	//          {__edd_e__="Audit", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1784628005, _w="w-1", action="login", actor="bob", at="2026-04-22T10:00:01.000000000Z", service="billing"}
+	//          if attribute_not_exists(pk)
+	// 16 queries
+	// Get Audit: EDD-9190 timeseries_test.Audit: the series has no current item: it is declared with current:"none"
 }
 
 // Mistakes in a declaration are found when the program starts.

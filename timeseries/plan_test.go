@@ -48,6 +48,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 	t.Parallel()
 	telemetry, meters, channels, vaults := on[Telemetry](t), on[Meter](t), on[Channel](t), on[Vault](t)
 	trackers, scales := on[Tracker](t), on[Scale](t)
+	sharded, alone, log := on[Sharded](t), on[Alone](t), on[Log](t)
 	f, v := entity.Fields[Telemetry](), entity.Fields[Vault]()
 	enriched := tick(3, 3)
 	enriched.AccountID, enriched.Diagnostics = "acct-1", "fine"
@@ -60,6 +61,11 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"append-native-key":   scales.Op().Append(Scale{ScaleID: "s-1", Time: start, Grams: 5}),
 		"append-index-halves": trackers.Op().Append(Tracker{ID: "t", At: start, Zone: "hall", Floor: 2, Beacon: ptr("b")}),
 		"append-secret":       vaults.Op().Append(Vault{ID: "v", Ticket: "T#1", Holder: "ann", Note: "n"}),
+		"append-shards":       sharded.Op().Append(Sharded(singleOf("g-1", fact{at: 1}))),
+		"append-alone":        alone.Op().Append(Alone(singleOf("g-1", fact{at: 1}))),
+		"append-alone-shards": log.Op().Append(Log(singleOf("g-1", fact{at: 1}))),
+		"history-shards":      log.History(Log(singleOf("g-1", fact{})), entity.Ge(&entity.Fields[Log]().At, at(0)), entity.Desc(), entity.Limit(3)),
+		"history-alone":       alone.History(Alone(singleOf("g-1", fact{}))),
 		"update":              telemetry.Op().Update(device, entity.Set(&f.AccountID, "acct-1"), entity.Remove(&f.Diagnostics)),
 		"update-read":         trackers.Op().Update(Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann")),
 		"upsert":              telemetry.Op().Upsert(enriched),
@@ -83,12 +89,15 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 
 func TestPlan_OfAMistakeIsItsCode(t *testing.T) {
 	t.Parallel()
-	telemetry, probes := on[Telemetry](t), on[Probe](t)
+	telemetry, probes, log := on[Telemetry](t), on[Probe](t), on[Log](t)
 	f := entity.Fields[Telemetry]()
 	for code, plan := range map[string]fmt.Stringer{
 		"EDD-9101": telemetry.Op().Append(Telemetry{Channel: "c-1", Timestamp: start}),
 		"EDD-9113": probes.Op().Append(Probe{ID: "p", At: start.AddDate(1, 0, 0)}),
 		"EDD-9104": telemetry.Op().Update(device, entity.Set(f.GPIO, 1)),
+		"EDD-9190": log.Op().Upsert(Log(singleOf("g-1", fact{}))),
+		"EDD-9191": log.Op().Append(Log(singleOf("g-1", fact{at: 1})), entity.If(entity.Eq(&entity.Fields[Log]().Value, 1))),
+		"EDD-9166": log.History(Log(singleOf("g-1", fact{})), entity.MaxRequests(2)),
 		"EDD-9115": telemetry.History(device, entity.Eq(f.Alert, true)),
 	} {
 		require.Contains(t, plan.String(), code)

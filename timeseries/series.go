@@ -14,7 +14,9 @@ type (
 	forStore = opt.ForStore
 )
 
-// Series appends to and reads the time series of type T. It is safe for concurrent use.
+// Series appends to and reads the time series of type T. It is safe for concurrent use. If T is declared with current:"none",
+// the methods about current items fail with an *entity.InputError before any request: Get, GetMany, Query, Update, Upsert, and
+// those of [Ops] except Append.
 type Series[T any] struct {
 	handle
 	store *entity.Store[T]
@@ -42,35 +44,53 @@ func (s *Series[T]) opened() *Series[T] {
 	return s
 }
 
+// refused returns the error of a verb that needs a current item, for a series without one.
+func (s *Series[T]) refused(verb string) error { return s.opened().e.refused(core.Of(s), verb) }
+
 // Get returns the current item; see entity.Store.Get.
-func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error) {
+func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (v T, err error) {
+	if err := s.refused("Get"); err != nil {
+		return v, err
+	}
 	return s.opened().store.Get(ctx, key, opts...)
 }
 
 // Update changes enrichment fields of the current item; a change of orderBy or of an append field is an error. See
 // entity.Store.Update.
-func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOption) (T, error) {
+func (s *Series[T]) Update(ctx context.Context, key T, opts ...entity.UpdateOption) (v T, err error) {
+	if err := s.refused("Update"); err != nil {
+		return v, err
+	}
 	return s.opened().store.Update(ctx, key, opts...)
 }
 
 // Upsert merges enrichment fields into the current item, or creates it if there was no append yet; it ignores orderBy
 // and append fields of v. See entity.Store.Upsert.
 func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption) (item T, created bool, err error) {
+	if err := s.refused("Upsert"); err != nil {
+		return item, false, err
+	}
 	return s.opened().store.Upsert(ctx, v, opts...)
 }
 
 // Query reads the current items of one partition; see entity.Store.Query. DynamoDB also reads, and charges, the events
-// of the partition: an index is cheaper for a partition with many events.
+// of the partition, unless the series has shards: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
+	if c := core.Of(s); s.refused("Query") != nil {
+		return core.NewItemQuery[T](c, s.e.refusedQuery(c, "Query"))
+	}
 	return s.opened().store.Query(partition, opts...)
 }
 
 // GetMany returns the current items of many series; see entity.Store.GetMany.
 func (s *Series[T]) GetMany(ctx context.Context, keys []T, opts ...entity.ReadOption) ([]*T, error) {
+	if err := s.refused("GetMany"); err != nil {
+		return nil, err
+	}
 	return s.opened().store.GetMany(ctx, keys, opts...)
 }
 
-// Purge removes the current item and every event of the series; see entity.Store.Purge.
+// Purge removes the current item and every event of the series, in all partitions of shards; see entity.Store.Purge.
 func (s *Series[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
 	return s.opened().store.Purge(ctx, key, opts...)
 }
@@ -93,15 +113,24 @@ type Ops[T any] struct {
 
 // Update is [Series.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...entity.UpdateOption) entity.Write[T] {
+	if c := core.Of(o); o.e.refusal(c) != nil {
+		return core.NewWrite[T](o.e.refusedOp(c, "Update"))
+	}
 	return o.store.Update(key, opts...)
 }
 
 // Upsert is [Series.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
+	if c := core.Of(o); o.e.refusal(c) != nil {
+		return core.NewWrite[T](o.e.refusedOp(c, "Upsert"))
+	}
 	return o.store.Upsert(v, opts...)
 }
 
 // CheckExists makes the transaction fail unless the current item exists and meets conds.
 func (o Ops[T]) CheckExists(key T, conds ...entity.Cond) entity.Op {
+	if c := core.Of(o); o.e.refusal(c) != nil {
+		return core.NewWrite[T](o.e.refusedOp(c, "CheckExists"))
+	}
 	return o.store.CheckExists(key, conds...)
 }

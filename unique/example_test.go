@@ -85,6 +85,33 @@ func ExampleOf() {
 	// u-5 <nil>
 }
 
+// A check that is divided among programs: each compares some segments, and the suspects of a value meet in one of them.
+func ExampleLookup_VerifySegment() {
+	ctx := context.Background()
+	users := entity.Must(entity.New[User](directory()))
+	byBadge := entity.Must(unique.Of(users, "badge"))
+	entity.Must(users.Create(ctx, User{ID: "u-6", Site: "west", Badge: 3}))
+
+	const segments = 4
+	suspects := map[string][]unique.Suspect{} // in the place of a shuffle
+	for i := range segments {
+		_, err := byBadge.VerifySegment(ctx, i, segments, func(s unique.Suspect) error {
+			suspects[s.Value()] = append(suspects[s.Value()], s)
+			return nil
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, of := range suspects {
+		found, damaged, err := byBadge.Examine(ctx, of...)
+		fmt.Println(found, damaged, err)
+	}
+	fmt.Println(len(suspects), "suspects")
+	// prints
+	// 0 suspects
+}
+
 // The plan of a write that may change a value: the old one is given up and the new one claimed with the item.
 func ExampleViolationError() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))

@@ -102,16 +102,36 @@ type verification struct {
 	s        *schema.Schema
 	report   Report
 	suspects map[string]*suspect // by the id of the sentinel's key
+	note     func(claim) error   // takes what does not agree
 }
 
 func newVerification(c *core.Core, k *constraint) *verification {
-	return &verification{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
+	v := &verification{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
+	v.note = v.suspect
+	return v
 }
 
 // batch is how many items are compared at a time.
 const batch = 100
 
 func (v *verification) run(ctx context.Context, spec opt.Verify) error {
+	if err := v.read(ctx, spec); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.suspects)) {
+		e, err := v.examine(ctx, v.suspects[id])
+		if err != nil {
+			return err
+		}
+		if e.damaged {
+			v.report.Findings = append(v.report.Findings, e.finding)
+		}
+	}
+	return nil
+}
+
+// read compares all items of the table, or of one segment.
+func (v *verification) read(ctx context.Context, spec opt.Verify) error {
 	p := query.BuildScan(query.Source{
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
 		Code: bind.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
@@ -129,19 +149,7 @@ func (v *verification) run(ctx context.Context, spec opt.Verify) error {
 			items = items[:0]
 		}
 	}
-	if err := v.compare(ctx, items); err != nil {
-		return err
-	}
-	for _, id := range slices.Sorted(maps.Keys(v.suspects)) {
-		e, err := v.examine(ctx, v.suspects[id])
-		if err != nil {
-			return err
-		}
-		if e.damaged {
-			v.report.Findings = append(v.report.Findings, e.finding)
-		}
-	}
-	return nil
+	return v.compare(ctx, items)
 }
 
 // relevant holds for the sentinels of the constraint and for the items that can have a value.
@@ -185,7 +193,9 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			v.report.Sentinels++
 			x := claim{sentinel: layout.KeyOf(v.s, it), owner: v.ownerNamed(it), end: layout.End(v.s, it)}
 			if x.owner == nil {
-				v.suspect(x)
+				if err := v.note(x); err != nil {
+					return err
+				}
 				continue
 			}
 			x.other = x.owner
@@ -218,7 +228,9 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			agrees = other != nil && !layout.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
 		}
 		if !agrees || !item.Equal(layout.End(v.s, other), x.end) {
-			v.suspect(x)
+			if err := v.note(x); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -240,16 +252,15 @@ func (v *verification) lookup(ctx context.Context, claims []claim) (map[string]i
 }
 
 // suspect records a value to be examined.
-func (v *verification) suspect(x claim) {
+func (v *verification) suspect(x claim) error {
 	id := layout.KeyID(x.sentinel)
 	p := v.suspects[id]
 	if p == nil {
 		p = &suspect{key: x.sentinel, owners: map[string]item.Item{}}
 		v.suspects[id] = p
 	}
-	if x.owner != nil {
-		p.owners[layout.KeyID(x.owner)] = x.owner
-	}
+	p.add(x.owner)
+	return nil
 }
 
 // ownerNamed returns the primary key of the item that a sentinel names; nil if it names none.
@@ -288,6 +299,13 @@ func ownerIn(s *schema.Schema, k item.Item) Owner {
 type suspect struct {
 	key    item.Item            // of the sentinel
 	owners map[string]item.Item // primary keys of the items that had the value, by their ids
+}
+
+// add adds the primary key of an item that had the value, nil for none.
+func (p *suspect) add(owner item.Item) {
+	if owner != nil {
+		p.owners[layout.KeyID(owner)] = owner
+	}
 }
 
 const (

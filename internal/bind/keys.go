@@ -87,13 +87,24 @@ func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 			}
 			primary[k.Attr] = item.S(text)
 		}
-		limit := layout.MaxPartitionKey
-		if i == 1 {
-			limit = layout.MaxSortKey - s.RelatedSuffix
+		if err := checkLength(s, i, primary[k.Attribute()]); err != nil {
+			return err
 		}
-		if n := keyBytes(primary[k.Attribute()]); n > limit {
-			return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
-		}
+	}
+	return nil
+}
+
+// checkLength rejects a partition key (0) or sort key (1) that is too long for DynamoDB.
+func checkLength(s *schema.Schema, i int, av types.AttributeValue) error {
+	limit := layout.MaxPartitionKey
+	switch {
+	case i == 1:
+		limit = layout.MaxSortKey - s.RelatedSuffix
+	case s.EventPartitions != nil:
+		limit -= len(schema.EventPartitionSuffix(0))
+	}
+	if n := keyBytes(av); n > limit {
+		return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
 	}
 	return nil
 }
@@ -170,26 +181,39 @@ func composeKey(s *schema.Schema, parts, primary item.Item, encoded func(*schema
 type Keys struct {
 	s              *schema.Schema
 	names          *[2]string
-	parts, primary item.Item // of the last key
+	together       *item.Values
+	parts, primary item.Item // of the last key; nil if it is its parts
 }
 
-// NewKeys returns a Keys for s.
-func NewKeys(s *schema.Schema) *Keys {
-	k := &Keys{s: s, names: new([2]string), parts: item.Item{}}
-	if k.primary = k.parts; s.Unopened == nil && !native(s) {
-		k.primary = item.Item{}
+// NewKeys returns a Keys for n values of s.
+func NewKeys(s *schema.Schema, n int) *Keys {
+	k := &Keys{s: s, names: new([2]string)}
+	if s.Unopened != nil {
+		return k
+	}
+	each := len(s.PK.Parts)
+	if s.SK != nil {
+		each += len(s.SK.Parts)
+	}
+	k.together = item.NewValues(n * each)
+	if !native(s) {
+		k.parts, k.primary = item.Item{}, item.Item{}
 	}
 	return k
 }
 
-// Key is [Key] for v. parts may be changed by the next call.
+// Key is [Key] for v. parts may be changed by the next call; it is nil if the key is its parts.
 func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err error) {
-	if k.s.Unopened != nil {
+	switch {
+	case k.s.Unopened != nil:
 		return item.Primary{}, nil, k.s.Unopened
+	case k.primary == nil:
+		primary, err = k.native(v)
+		return primary, nil, err
 	}
 	clear(k.parts)
 	clear(k.primary)
-	if err := composeKey(k.s, k.parts, k.primary, func(a *schema.Attr) (types.AttributeValue, error) { return EncodeAttr(k.s, a, v) }); err != nil {
+	if err := composeKey(k.s, k.parts, k.primary, func(a *schema.Attr) (types.AttributeValue, error) { return encodeAttr(k.s, a, v, k.together) }); err != nil {
 		return item.Primary{}, nil, err
 	}
 	if k.names[0] == "" {
@@ -202,6 +226,42 @@ func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err 
 		primary.Values[i] = k.primary[k.names[i]]
 	}
 	return primary, k.parts, nil
+}
+
+// native is Key for a key that is its parts.
+func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
+	defs := [...]*schema.KeyDef{k.s.PK, k.s.SK}
+	var values [2]types.AttributeValue
+	for i, def := range defs {
+		if def == nil {
+			continue
+		}
+		if values[i], err = encodeAttr(k.s, def.Native[0], v, k.together); err != nil {
+			return item.Primary{}, err
+		}
+		if err = CheckPart(k.s, def.Native[0], values[i]); err != nil {
+			return item.Primary{}, err
+		}
+	}
+	for i, def := range defs {
+		if def == nil {
+			continue
+		}
+		if err := checkLength(k.s, i, values[i]); err != nil {
+			return item.Primary{}, err
+		}
+	}
+	first, second := 0, 1 // in the order of their names
+	if k.s.SK != nil && k.s.SK.Native[0].Name < k.s.PK.Native[0].Name {
+		first, second = 1, 0
+	}
+	if k.names[0] == "" {
+		k.names[0] = defs[first].Native[0].Name
+		if defs[second] != nil {
+			k.names[1] = defs[second].Native[0].Name
+		}
+	}
+	return item.Primary{Names: k.names, Values: [2]types.AttributeValue{values[first], values[second]}}, nil
 }
 
 // CheckPartitionKey rejects a partition key that is too long for DynamoDB.

@@ -25,6 +25,25 @@ func CountOption(s *schema.Schema, name string, given *int) (int, error) {
 	return *given, nil
 }
 
+// mostSegments is DynamoDB's limit of segments of a table.
+const mostSegments = 1_000_000
+
+// SegmentOption checks the choice of one segment of a table, if there is one.
+func SegmentOption(s *schema.Schema, p opt.Parallel) error {
+	x := p.Segment
+	switch {
+	case x == nil:
+		return nil
+	case p.Segments != nil:
+		return Invalid(s, CodeOption, nil, "a scan of one segment cannot have Segments")
+	case x.Of < 1 || x.Of > mostSegments:
+		return Invalid(s, CodeOption, nil, "a table has 1 to %d segments, not %d", mostSegments, x.Of)
+	case x.Number < 0 || x.Number >= x.Of:
+		return Invalid(s, CodeOption, nil, "there is no segment %d of %d: the first one is 0", x.Number, x.Of)
+	}
+	return nil
+}
+
 func parsePath(text string) (expr.Path, bool) {
 	var path expr.Path
 	for _, part := range strings.Split(text, ".") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -92,6 +93,7 @@ type Encoded struct {
 	s     *schema.Schema
 	v     reflect.Value
 	it    item.Item
+	most  int // at least the size of it, 0 if that is unknown
 	wrong error
 }
 
@@ -99,7 +101,7 @@ type Encoded struct {
 func Encode(s *schema.Schema, v reflect.Value) Encoded {
 	e := Encoded{s: s, v: v}
 	if s.Unopened == nil {
-		e.it, e.wrong = s.Codec.Encode(v)
+		e.it, e.most, e.wrong = s.Codec.EncodeCounted(v)
 	}
 	return e
 }
@@ -120,17 +122,30 @@ func (e *Encoded) Item(skip func(*schema.Attr) bool, changes []expr.Change) (ite
 	return written(e.s, e.v, e.it, skip, changes)
 }
 
+// Sized is an item whose size was counted when it was encoded.
+type Sized struct {
+	Item item.Item
+	most int // at least its size, 0 if that is unknown
+}
+
 // KeyAndItem returns the results of Key and of Item, without skip and changes. It encodes the key parts once.
 func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
+	primary, parts, sized, err := KeyAndSized(s, v)
+	return primary, parts, sized.Item, err
+}
+
+// KeyAndSized is KeyAndItem with the size of the item.
+func KeyAndSized(s *schema.Schema, v reflect.Value) (primary, parts item.Item, it Sized, err error) {
 	e := Encode(s, v)
 	if primary, parts, err = e.Key(); err == nil {
-		it, err = e.Item(nil, nil)
+		it.Item, err = e.Item(nil, nil)
+		it.most = e.most
 	}
 	return primary, parts, it, err
 }
 
 // KeyedItem is KeyAndItem for a new item, which gets the attributes of composed. It has no keys that it already has.
-func KeyedItem(s *schema.Schema, v reflect.Value) (composed, it item.Item, err error) {
+func KeyedItem(s *schema.Schema, v reflect.Value) (composed item.Item, it Sized, err error) {
 	e := Encode(s, v)
 	if e.wrong == nil && s.Unopened == nil && nativeKeys(s) {
 		err = checkKeys(s, e.it)
@@ -138,7 +153,8 @@ func KeyedItem(s *schema.Schema, v reflect.Value) (composed, it item.Item, err e
 		composed, _, err = e.Key()
 	}
 	if err == nil {
-		it, err = e.Item(nil, nil)
+		it.Item, err = e.Item(nil, nil)
+		it.most = e.most
 	}
 	return composed, it, err
 }
@@ -178,6 +194,20 @@ func CheckBytes(s *schema.Schema, n int) error {
 		return TooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
 	}
 	return nil
+}
+
+// mostAdded returns at least the size of what the library adds to an encoded item: keys, and a few short attributes.
+func mostAdded(s *schema.Schema) int {
+	const key, others = layout.MaxPartitionKey + layout.MaxSortKey + 2*layout.MaxKeyName, 4 << 10
+	return (1+len(s.Indexes))*key + len(s.Name) + others
+}
+
+// Check is [CheckSize] for what the item has become by the addition of keys and hidden attributes. It seldom looks at them.
+func (it Sized) Check(s *schema.Schema) error {
+	if it.most > 0 && it.most+mostAdded(s) <= item.MaxBytes {
+		return nil
+	}
+	return CheckSize(s, it.Item)
 }
 
 // CheckSize rejects an item that is too large for DynamoDB.

@@ -20,6 +20,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // class says what an error of the SDK means for the request.
@@ -160,15 +161,16 @@ type attempt struct {
 
 	reading
 	rendered
-	trace httptrace.ClientTrace
-	opts  [1]func(*dynamodb.Options)       // what option returns
-	apis  [1]func(*middleware.Stack) error // the option that adds the hooks
+	placeholders [1]wire.Placeholders // of rendered
+	trace        httptrace.ClientTrace
+	opts         [1]func(*dynamodb.Options)       // what option returns
+	apis         [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 
 // attempt returns the options of a single attempt.
 func (r *Runner) attempt() *attempt {
 	a := new(attempt)
-	a.reading.sdk, a.reading.at = r.SDKCodec, &r.endpoints
+	a.reading.sdk, a.reading.at, a.reading.call.Sole = r.SDKCodec, &r.endpoints, r.bare(r.Client)
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }

@@ -23,10 +23,10 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 // reader returns the client of a read, and the reading of its answer. The SDK reads the answers of a ReadClient that is not the
 // SDK's own: a cache keeps outputs, and needs their items.
 func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *reading) {
-	reading := r.reading()
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client, reading
+		return r.Client, r.reading(r.Client)
 	}
+	reading := r.reading(r.ReadClient)
 	if _, own := r.ReadClient.(*dynamodb.Client); !own {
 		reading.sdk = true
 	}

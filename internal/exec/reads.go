@@ -19,7 +19,12 @@ type reading struct {
 	at   *endpoints
 }
 
-func (r *Runner) reading() *reading { return &reading{sdk: r.SDKCodec, at: &r.endpoints} }
+// reading returns the reading of an answer to client.
+func (r *Runner) reading(client Client) *reading {
+	a := &reading{sdk: r.SDKCodec, at: &r.endpoints}
+	a.call.Sole = r.bare(client)
+	return a
+}
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
@@ -185,7 +190,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if in.ReturnConsumedCapacity == "" { // see QueryItems
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := r.reading()
+		reading := r.reading(r.Client)
 		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Key is the primary key of an item in a table.
@@ -33,23 +34,31 @@ func text(s *string) *string {
 	return s
 }
 
-// rendered is what an action is in a request.
+// rendered is the expressions of an action in a request.
 type rendered struct {
 	condition, update string
-	names             map[string]string
+	names             map[string]string // nil if they are not in the input
 	values            item.Item
 }
 
-func (e *rendered) render(a *plan.Action) {
+// render renders the expressions of a. It returns what their placeholders stand for if bare is set, and otherwise puts that
+// into the maps of e.
+func (e *rendered) render(a *plan.Action, bare bool) wire.Placeholders {
 	w := expr.Renderer{Room: len(a.Changes) + 1}
 	e.condition, e.update = w.Cond(a.Cond), w.Update(a.Changes)
-	e.names, e.values = w.Names, w.Values
+	if !bare {
+		e.names, e.values = w.NameMap(), w.ValueMap()
+	}
+	return w.Placeholders
 }
 
 // single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (plan.Returned, error) {
-	x, e := exchangeOf(ctx), &sent.rendered
-	e.render(a)
+	x, e, bare := exchangeOf(ctx), &sent.rendered, r.bare(r.Client)
+	sent.placeholders[0] = e.render(a, bare)
+	if bare {
+		sent.call.Placeholders = sent.placeholders[:]
+	}
 	cond := text(&e.condition)
 	switch a.Kind {
 	case plan.Put:
@@ -107,9 +116,13 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	in := &dynamodb.TransactWriteItemsInput{
 		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
 	}
-	all := make([]rendered, len(actions))
+	all, of, bare := make([]rendered, len(actions)), make([]wire.Placeholders, len(actions)), r.bare(r.Client)
 	for i := range actions {
+		of[i] = all[i].render(&actions[i], bare)
 		in.TransactItems[i] = transactItem(&actions[i], &all[i])
+	}
+	if bare {
+		sent.call.Placeholders = of
 	}
 	out, err := r.Client.TransactWriteItems(ctx, in, sent.option()...)
 	if err != nil {
@@ -120,7 +133,6 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 }
 
 func transactItem(a *plan.Action, e *rendered) types.TransactWriteItem {
-	e.render(a)
 	cond := text(&e.condition)
 	switch a.Kind {
 	case plan.Put:

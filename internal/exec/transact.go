@@ -177,37 +177,34 @@ func resolve(ops []*plan.Op, b body, got answer, hints [][]any) (failed []OpFail
 // sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
 // distinct items.
 func sameItem(ops []*plan.Op) (items, at int, err error) {
-	type place struct {
-		table, key string
-		writer     *plan.Op // the last one; nil: the item is only checked
-	}
-	places := make([]place, 0, len(ops)) // few enough to search
+	all := make(places, 0, len(ops))
 	for i, op := range ops {
-		key := layout.KeyID(op.Key)
-		k := slices.IndexFunc(places, func(p place) bool { return p.key == key && p.table == op.Table })
-		if k < 0 {
-			k = len(places)
-			places = append(places, place{table: op.Table, key: key})
-		}
-		if other := places[k].writer; other != nil && !plan.Mergeable(other, op) {
-			return len(places), i, clashed(other, op)
+		k, _ := all.find(op.Table, op.Key)
+		if other := all[k].writer; other != nil && !plan.Mergeable(other, op) {
+			return len(all), i, clashed(other, op)
 		}
 		if !op.ChecksOnly {
-			places[k].writer = op
+			all[k].writer = op
 		}
 	}
-	return len(places), 0, nil
+	return len(all), 0, nil
 }
 
 func withinLimits(ops []*plan.Op, b body) error {
 	if n := len(b.actions); n > plan.MaxActions {
 		return tooMany(len(ops), n)
 	}
+	if len(b.actions) <= plan.MaxTransactionBytes/mostItemBytes {
+		return nil // unless one of the items is too large
+	}
 	if bytes := b.bytes(); bytes > plan.MaxTransactionBytes {
 		return &bind.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
 	}
 	return nil
 }
+
+// mostItemBytes is the largest size of an item with its key again.
+const mostItemBytes = item.MaxBytes + layout.MaxPartitionKey + layout.MaxSortKey + 2*layout.MaxKeyName
 
 const transaction = "transaction"
 
@@ -403,10 +400,10 @@ func digest(h hash.Hash, a *plan.Action) {
 	var e expr.Renderer
 	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))
 	names := item.Item{}
-	for name, attr := range e.Names {
+	for name, attr := range e.NameMap() {
 		names[name] = item.S(attr)
 	}
-	for _, it := range []item.Item{a.Key, a.Item, names, e.Values} {
+	for _, it := range []item.Item{a.Key, a.Item, names, e.ValueMap()} {
 		digestText(h, string(item.AppendBinary(nil, it)))
 	}
 }

@@ -150,7 +150,7 @@ func grown(t *rapid.T, v av) av {
 func (b bare) update(i int, changes []expr.Change) *types.Update {
 	var r expr.Renderer
 	text := r.Update(changes)
-	return &types.Update{TableName: &b.table, Key: item.Item{"id": id(i)}, UpdateExpression: &text, ExpressionAttributeNames: r.Names, ExpressionAttributeValues: r.Values}
+	return &types.Update{TableName: &b.table, Key: item.Item{"id": id(i)}, UpdateExpression: &text, ExpressionAttributeNames: r.NameMap(), ExpressionAttributeValues: r.ValueMap()}
 }
 
 // refusesUpdate sends changes alone, and reports that DynamoDB refuses them on the item that there is.

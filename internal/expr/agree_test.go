@@ -74,7 +74,7 @@ func (b bare) verdicts(t require.TestingT, conds []expr.Cond) []bool {
 		text := r.Cond(c)
 		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 			TableName: &b.table, Key: item.Item{"id": id(i)}, ConditionExpression: &text,
-			ExpressionAttributeNames: r.Names, ExpressionAttributeValues: r.Values,
+			ExpressionAttributeNames: r.NameMap(), ExpressionAttributeValues: r.ValueMap(),
 		}})
 	}
 	held := make([]bool, len(conds))
@@ -100,7 +100,7 @@ func (b bare) refused(t require.TestingT, c expr.Cond) bool {
 	text := r.Cond(c)
 	_, err := b.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{
 		TableName: &b.table, Key: item.Item{"id": item.S("nobody")}, ConditionExpression: &text,
-		ExpressionAttributeNames: r.Names, ExpressionAttributeValues: r.Values,
+		ExpressionAttributeNames: r.NameMap(), ExpressionAttributeValues: r.ValueMap(),
 	})
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {

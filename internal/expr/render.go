@@ -6,18 +6,17 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
 // placeholder, so reserved words and odd characters never matter.
 type Renderer struct {
-	Room   int               // how many names and values to expect; 0 if that is unknown
-	first  string            // the attribute of the first placeholder
-	others []string          // those of the others, in order
-	Names  map[string]string // placeholder → attribute, as DynamoDB wants it; nil when unused
-	Values map[string]types.AttributeValue
-	print  func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
-	show   func(Path) string                         // of paths, for that reader
+	wire.Placeholders                                           // of the expressions so far
+	Room              int                                       // how many names and values to expect; 0 if that is unknown
+	print             func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
+	show              func(Path) string                         // of paths, for that reader
 }
 
 // Printer returns a Renderer for people: names and values stand in the text. path renders a path, value a value that is
@@ -161,25 +160,6 @@ var (
 	emptyList types.AttributeValue = &types.AttributeValueMemberL{}
 )
 
-// placeholders are those of one digit and two.
-var placeholders = func() (all [2][100]string) {
-	for i := range 100 {
-		all[0][i], all[1][i] = "#"+strconv.Itoa(i), ":"+strconv.Itoa(i)
-	}
-	return all
-}()
-
-// placeholder returns the placeholder of a name (#) or a value (:) with a number.
-func placeholder(mark byte, n int) string {
-	switch {
-	case n >= 100:
-		return string(mark) + strconv.Itoa(n)
-	case mark == '#':
-		return placeholders[0][n]
-	}
-	return placeholders[1][n]
-}
-
 func (r *Renderer) path(p Path) string {
 	if r.print != nil {
 		return r.show(p)
@@ -205,22 +185,12 @@ func (r *Renderer) name(attribute string) string {
 	if r.print != nil {
 		return attribute
 	}
-	if r.Names == nil {
-		r.Names, r.first = make(map[string]string, r.Room), attribute
-		if r.Room > 1 {
-			r.others = make([]string, 0, r.Room-1)
-		}
-		r.Names[placeholder('#', 0)] = attribute
-	}
-	if attribute == r.first {
-		return placeholder('#', 0)
-	}
-	i := slices.Index(r.others, attribute)
+	i := slices.Index(r.Names, attribute)
 	if i < 0 {
-		i, r.others = len(r.others), append(r.others, attribute)
-		r.Names[placeholder('#', i+1)] = attribute
+		i = len(r.Names)
+		r.Names = append(slices.Grow(r.Names, max(r.Room-i, 1)), attribute)
 	}
-	return placeholder('#', i+1)
+	return wire.NamePlaceholder(i)
 }
 
 func (r *Renderer) value(p Path, av types.AttributeValue) string {
@@ -235,10 +205,7 @@ func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 	if r.print != nil {
 		return r.print(about, av)
 	}
-	if r.Values == nil {
-		r.Values = make(map[string]types.AttributeValue, r.Room)
-	}
-	v := placeholder(':', len(r.Values))
-	r.Values[v] = av
-	return v
+	i := len(r.Values)
+	r.Values = append(slices.Grow(r.Values, max(r.Room-i, 1)), av)
+	return wire.ValuePlaceholder(i)
 }

@@ -18,7 +18,7 @@ func TestRender_EveryNameAndValueIsAPlaceholder(t *testing.T) {
 		expr.Cond{},
 	)
 	require.Equal(t, "#0.#1[2] = :0 AND (attribute_exists(#2) OR NOT (#2 IN (:1, :2))) AND #0 BETWEEN :3 AND :4", r.Cond(c))
-	require.Equal(t, map[string]string{"#0": "size", "#1": "a.b", "#2": "name"}, r.Names)
+	require.Equal(t, map[string]string{"#0": "size", "#1": "a.b", "#2": "name"}, r.NameMap())
 	require.Len(t, r.Values, 5)
 }
 

@@ -52,6 +52,9 @@ type Values struct {
 	likely  room
 }
 
+// NewValues returns a Values for n texts or n numbers.
+func NewValues(n int) *Values { return &Values{likely: room{n, n}} }
+
 // room is how many texts and numbers an item is likely to have.
 type room struct{ texts, numbers int }
 
@@ -314,9 +317,20 @@ func (c *Codec) marshalMap(v reflect.Value) (Item, error) {
 	return attributevalue.MarshalMapWithOptions(v.Addr().Interface(), c.encoder)
 }
 
-// encodeFields encodes the fields of v, except those that the codec encodes itself. suspect reports that a value may not be
-// storable.
-func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, suspect bool, err error) {
+// mostBytes returns at least the size of a value: that of a number is not computed.
+func mostBytes(av types.AttributeValue) int {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return mostNumberBytes
+	}
+	return ValueSize(av)
+}
+
+// encodeFields encodes the fields of v, except those that the codec encodes itself. most is at least the size of the item.
+// suspect reports that a value may not be storable.
+func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, most int, suspect bool, err error) {
 	it = make(Item, len(fields)+4) // room for keys and hidden attributes
 	for i := range fields {
 		f := &fields[i]
@@ -330,31 +344,39 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Ite
 		av, err := f.encode(c, fv, a)
 		switch {
 		case err != nil:
-			return nil, false, err
+			return nil, 0, false, err
 		case av != nil:
 			it[f.attr] = av
+			most += len(f.attr) + mostBytes(av)
 			suspect = suspect || unstorable(av) != ""
 		}
 	}
-	return it, suspect, nil
+	return it, most, suspect, nil
 }
 
 // Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
-func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
-	facts, suspect := factsOf(v.Type()), true
+func (c *Codec) Encode(v reflect.Value) (Item, error) {
+	it, _, err := c.EncodeCounted(v)
+	return it, err
+}
+
+// EncodeCounted is Encode. most is at least the size of the item, 0 if it was not counted.
+func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
+	facts, suspect, counted := factsOf(v.Type()), true, len(c.Stored) == 0 && len(c.Texts) == 0
 	together := Values{likely: facts.room}
 	if facts.needs().check || len(facts.fields) != len(facts.attrs) {
 		p := reflect.New(v.Type()) // so that methods with pointer receivers are called
 		p.Elem().Set(v)
 		if err := c.check(p.Elem()); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		counted = false
 		it, err = c.marshalMap(p.Elem())
 	} else {
-		it, suspect, err = c.encodeFields(v, facts.fields, &together)
+		it, most, suspect, err = c.encodeFields(v, facts.fields, &together)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for _, name := range c.Sets {
 		if isNull(it[name]) {
@@ -367,7 +389,7 @@ func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
 		}
 	}
 	if err := c.encodeTexts(v, it); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
@@ -378,15 +400,19 @@ func (c *Codec) Encode(v reflect.Value) (it Item, err error) {
 		av, err := f.encode(fv, &together)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, 0, err
 		case av == nil:
 			delete(it, f.Attr)
 		default:
 			it[f.Attr] = av
+			most += len(f.Attr) + mostBytes(av)
 		}
 	}
-	if suspect {
-		return it, CheckStorable(it) // which finds the first by name
+	if !counted {
+		most = 0
 	}
-	return it, nil
+	if suspect {
+		err = CheckStorable(it) // which finds the first by name
+	}
+	return it, most, err
 }

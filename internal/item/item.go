@@ -115,6 +115,9 @@ func ValueSize(av types.AttributeValue) int {
 	return 1
 }
 
+// mostNumberBytes is the largest size of a number.
+const mostNumberBytes = 21
+
 // numberSize returns one byte for every two significant digits, one for the exponent and one for a sign: at least what
 // DynamoDB counts.
 func numberSize(text string) int {
@@ -124,7 +127,7 @@ func numberSize(text string) int {
 			digits++
 		}
 	}
-	return min(digits/2+3, 21)
+	return min(digits/2+3, mostNumberBytes)
 }
 
 // Equal reports whether DynamoDB considers a and b equal: numbers by value, sets in any order, nil equal only to nil.

@@ -12,10 +12,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Limits of DynamoDB for the text of a key, in bytes.
+// Limits of DynamoDB for the text of a key and the name of its attribute, in bytes.
 const (
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
+	MaxKeyName      = 255
 )
 
 // KeyOf returns the primary key of an item.
@@ -27,6 +28,19 @@ func KeyOf(s *schema.Schema, it item.Item) item.Item {
 		}
 	}
 	return primary
+}
+
+// SameKey reports whether the [KeyID]s of two primary keys are equal.
+func SameKey(a, b item.Item) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, av := range a {
+		if !item.Equal(av, b[name]) {
+			return false
+		}
+	}
+	return true
 }
 
 // KeyID returns a text that is equal for equal primary keys only.

@@ -17,7 +17,7 @@ func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond)
 	in := &dynamodb.QueryInput{TableName: &table, ConsistentRead: &strong}
 	var e expr.Renderer
 	cond := e.Cond(expr.All(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]), sk))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.Names, e.Values
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &cond, e.NameMap(), e.ValueMap()
 	return in
 }
 

@@ -52,7 +52,7 @@ func Suffix(s *schema.Schema, primary, it item.Item) (string, bool) {
 }
 
 // CurrentKey returns the primary key of the current item that a related item under infix belongs to. It returns false if
-// the sort key does not contain infix and a suffix.
+// the sort key does not contain infix and a suffix, and for an event in the wrong partition.
 func CurrentKey(s *schema.Schema, related item.Item, infix string) (item.Item, bool) {
 	sk, _ := SortKey(s, related)
 	at := strings.LastIndex(sk, infix)
@@ -60,6 +60,12 @@ func CurrentKey(s *schema.Schema, related item.Item, infix string) (item.Item, b
 		return nil, false
 	}
 	k := KeyOf(s, related)
+	if infix == schema.EventInfix {
+		var ok bool
+		if k, ok = SeriesPartition(s, k); !ok {
+			return nil, false
+		}
+	}
 	k[s.SK.Attr] = item.S(sk[:at])
 	return k, true
 }

@@ -65,6 +65,14 @@ type reading struct {
 	Alert *bool             `dynamodbav:"alert,omitempty" entity:"append"`
 }
 
+type journal struct {
+	_    entity.Key        `name:"Journal" pk:"$#{id}" sk:"$"`
+	_    timeseries.Events `orderBy:"at" current:"none"`
+	ID   string            `dynamodbav:"id"`
+	At   time.Time         `dynamodbav:"at" entity:"time=ms"`
+	Text string            `dynamodbav:"text" entity:"append"`
+}
+
 type session struct {
 	_         entity.Key    `name:"Session" pk:"$#{id}" sk:"$"`
 	_         lifecycle.TTL `attr:"expiresAt" after:"1h"`
@@ -285,6 +293,15 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	},
 	"EDD-9182": func(_ *testing.T, c calls) error {
 		return c.db.TransactWithToken(c.ctx, entity.Token{ID: "t"}, entity.Must(entity.New[parcel](c.db)).Op().Create(parcel{}))
+	},
+	"EDD-9190": func(_ *testing.T, c calls) error {
+		_, err := entity.Must(timeseries.New[journal](c.db)).Get(c.ctx, journal{ID: "j"})
+		return err
+	},
+	"EDD-9191": func(_ *testing.T, c calls) error {
+		log := entity.Must(timeseries.New[journal](c.db))
+		_, err := log.Append(c.ctx, journal{ID: "j", At: c.now}, entity.If(entity.Exists(&entity.Fields[journal]().Text)))
+		return err
 	},
 	"EDD-9155": func(t *testing.T, c calls) error {
 		byToken, err := entity.Must(entity.New[badge](c.db)).Index("byToken")

@@ -22,7 +22,7 @@ var internals = map[string][]string{
 	"internal/key":    {"internal/tag"},
 	"internal/wire":   {"entitytype"},
 	"internal/item":   {"internal/key", "internal/wire"},
-	"internal/expr":   {"internal/item"},
+	"internal/expr":   {"internal/item", "internal/wire"},
 	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
 	"internal/pace":   nil,
 	"internal/opt":    {"entitytype", "internal/expr", "internal/pace"},
@@ -82,6 +82,8 @@ func allowed(from, to string) bool {
 		return true
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)
+	case from == "contrib/beam":
+		return to == "entity" || slices.Contains(features, to) || slices.Contains(folds, to)
 	case strings.HasPrefix(from, "cmd/"): // shows and mends what all others store
 		return internal || to == "entity" || to == "schemalock" || to == "localdb" || slices.Contains(features, to) || slices.Contains(folds, to) ||
 			strings.HasPrefix(to, "cmd/")
@@ -126,13 +128,13 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
 		{"internal/schema", "internal/layout"}, {"internal/layout", "internal/bind"}, {"internal/layout", "internal/opt"}, {"internal/bind", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
-		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/exec"}, {"contrib/otel", "timeseries"}, {"examples/telemetry", "internal/plan"}, {"examples/telemetry", "cmd/dynastrata/console"}, {"entity", "cmd/dynastrata/console"},
+		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/exec"}, {"contrib/otel", "timeseries"}, {"contrib/beam", "internal/exec"}, {"contrib/beam", "contrib/otel"}, {"examples/telemetry", "internal/plan"}, {"examples/telemetry", "cmd/dynastrata/console"}, {"entity", "cmd/dynastrata/console"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}
 	for _, good := range [][2]string{
 		{"timeseries", "entity"}, {"timeline", "timeseries"}, {"stream", "versioned"}, {"entity", "internal/exec"},
-		{"internal/schema", "internal/key"}, {"internal/plan", "entitytype"}, {"entity", "entitytype"}, {"versioned", "entitytype"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"},
+		{"internal/schema", "internal/key"}, {"internal/plan", "entitytype"}, {"entity", "entitytype"}, {"versioned", "entitytype"}, {"contrib/beam", "migrate"}, {"contrib/beam", "unique"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"},
 	} {
 		assert.True(t, allowed(good[0], good[1]), "%s may not import %s", good[0], good[1])
 	}

@@ -49,7 +49,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Desc", entity.Desc(), "Query History.List"},
 		{"a condition", entity.Eq(text, ""), "Query History.List"},
 		{"Segments", entity.Segments(2), "Scan Verify Rewrite Run CutOver"},
-		{"Segment", entity.Segment(0, 2), "Scan"},
+		{"Segment", entity.Segment(0, 2), "Scan Rewrite"},
 		{"OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"},
 		{"WithCurrent", versioned.WithCurrent(), "History.List"},
 		{"If", entity.If(entity.Eq(text, "")), "Append Create Restore Put Update"},

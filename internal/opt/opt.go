@@ -63,7 +63,12 @@ type (
 		Desc  bool
 	}
 	// Parallel is for reads of a whole table or index.
-	Parallel struct{ Segments *int } // parts that are read concurrently
+	Parallel struct {
+		Segments *int     // parts that are read concurrently
+		Segment  *Segment // the only part to read; nil: the whole table
+	}
+	// Segment is one of several parts of a table.
+	Segment struct{ Number, Of int }
 	// Query is for reads of one partition.
 	Query struct {
 		Bounded
@@ -73,11 +78,8 @@ type (
 	Scan struct {
 		Bounded
 		Parallel
-		Segment *Segment           // the only segment to read; nil: the whole table
 		Scanned func(ScanProgress) // called with the progress of the scan; nil: not reported
 	}
-	// Segment is one of several parts of a table.
-	Segment struct{ Number, Of int }
 	// List is for lists of versions.
 	List struct {
 		Select
@@ -214,6 +216,7 @@ type (
 	ForOrder    struct{ Do func(*Order) }
 	ForIndex    struct{ Do func(*Bounded) }
 	ForParallel struct{ Do func(*Parallel) }
+	ForSegment  struct{ Do func(*Parallel) }
 	ForScan     struct{ Do func(*Scan) }
 	ForList     struct{ Do func(*List) }
 	ForGuard    struct{ Do func(*Guard) }
@@ -260,6 +263,9 @@ func (o ForParallel) verify(s *Verify) { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) pass(s *Pass)       { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) copy(s *Copy)       { apply(o.Do, &s.Parallel, s) }
 func (o ForParallel) rewrite(s *Rewrite) { apply(o.Do, &s.Parallel, s) }
+
+func (o ForSegment) scan(s *Scan)       { apply(o.Do, &s.Parallel, s) }
+func (o ForSegment) rewrite(s *Rewrite) { apply(o.Do, &s.Parallel, s) }
 
 func (o ForScan) scan(s *Scan) { apply(o.Do, s, s) }
 

@@ -13,15 +13,15 @@ import (
 )
 
 // complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
-func complete(s *schema.Schema, primary, it item.Item, in Input) (item.Item, error) {
+func complete(s *schema.Schema, primary item.Item, it bind.Sized, in Input) (item.Item, error) {
 	for name, av := range primary {
-		it[name] = av
+		it.Item[name] = av
 	}
-	if err := bind.Recompose(s, it); err != nil {
+	if err := bind.Recompose(s, it.Item); err != nil {
 		return nil, err
 	}
-	layout.SetHidden(s, it, in.WriteID)
-	return it, bind.CheckSize(s, it)
+	layout.SetHidden(s, it.Item, in.WriteID)
+	return it.Item, it.Check(s)
 }
 
 // newItem applies changes to base and completes it as a new item.
@@ -30,12 +30,13 @@ func (op *Op) newItem(base item.Item, changes []expr.Change, in Input) (item.Ite
 	if err != nil {
 		return nil, err
 	}
-	return completeNew(op.Schema, op.Key, it, changes, in)
+	return completeNew(op.Schema, op.Key, bind.Sized{Item: it}, changes, in)
 }
 
 // completeNew completes it, to which changes are applied, as a new item: with version 1, or the version after those of
 // earlier lives, and with both timestamps.
-func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change, in Input) (item.Item, error) {
+func completeNew(s *schema.Schema, primary item.Item, sized bind.Sized, changes []expr.Change, in Input) (item.Item, error) {
+	it := sized.Item
 	for _, a := range [...]*schema.Attr{s.CreatedAt, s.UpdatedAt} {
 		if a == nil {
 			continue
@@ -50,7 +51,7 @@ func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change,
 	if err := setNewExpiry(s, it, changes, in); err != nil {
 		return nil, err
 	}
-	return complete(s, primary, it, in)
+	return complete(s, primary, sized, in)
 }
 
 // created returns the step that creates it.
@@ -75,7 +76,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	if op.Err != nil {
 		return op
 	}
-	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndItem(s, v); op.Err != nil {
+	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndSized(s, v); op.Err != nil {
 		return op
 	}
 	user, err := bind.Conditions(s, spec.If)
@@ -85,18 +86,19 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	}
 	op.Past, op.Creates = dependsOnPast(s), true
 	op.Plan = func(in Input) (Step, error) {
-		it, err := op.value, error(nil)
+		value, err := op.value, error(nil)
 		switch {
 		case !op.Once:
-			it = item.Clone(it)
-		case it == nil: // an earlier plan has it
-			if _, _, it, err = bind.KeyAndItem(s, v); err != nil {
+			value.Item = item.Clone(value.Item)
+		case value.Item == nil: // an earlier plan has it
+			if _, _, value, err = bind.KeyAndSized(s, v); err != nil {
 				return Step{}, err
 			}
 		default:
-			op.value = nil
+			op.value.Item = nil
 		}
-		if it, err = completeNew(s, op.Key, it, nil, in); err != nil {
+		it, err := completeNew(s, op.Key, value, nil, in)
+		if err != nil {
 			return Step{}, err
 		}
 		now := in.Now
@@ -155,7 +157,7 @@ func NewBatchPut(s *schema.Schema, v reflect.Value) (key, base item.Item, err er
 
 // BatchItem completes base, which it changes, as the item that a batch writes.
 func BatchItem(s *schema.Schema, key, base item.Item, in Input) (item.Item, error) {
-	return completeNew(s, key, base, nil, in)
+	return completeNew(s, key, bind.Sized{Item: base}, nil, in)
 }
 
 // BatchPut is NewBatchPut and BatchItem. It returns the item alone, which has the key.

@@ -162,9 +162,9 @@ type Op struct {
 
 	AsStored bool // the plan gets the item as it is stored, also if its payload version is outdated
 
-	Once  bool      // the operation is run once, and its plans are followed one after the other
-	only  [1]Action // of its last plan
-	value item.Item // of a Create: the encoded value; nil if a plan of an operation with Once has it
+	Once  bool       // the operation is run once, and its plans are followed one after the other
+	only  [1]Action  // of its last plan
+	value bind.Sized // of a Create: the encoded value; nil if a plan of an operation with Once has it
 
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 

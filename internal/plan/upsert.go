@@ -90,9 +90,16 @@ func (u *upsert) known(expiry []expr.Change) item.Item {
 	return it
 }
 
-// withCreated adds the change of created_at, which only a new item gets.
+// mostAdded is how many changes the library usually adds, besides derived ones.
+const mostAdded = 7
+
+// withCreated returns a copy of the changes with that of created_at, which only a new item gets.
 func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
-	changes := append(make([]expr.Change, 0, len(u.changes)+len(u.derived)+7), u.changes...) // with room for what the library adds
+	return u.addCreated(append(make([]expr.Change, 0, len(u.changes)+len(u.derived)+mostAdded), u.changes...), in)
+}
+
+// addCreated adds the change of created_at to changes.
+func (u *upsert) addCreated(changes []expr.Change, in Input) ([]expr.Change, error) {
 	a := u.s.CreatedAt
 	if a == nil {
 		return changes, nil
@@ -162,7 +169,7 @@ func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err erro
 
 // prepare resolves the changes of the value's attributes, in struct order.
 func (u *upsert) prepare() error {
-	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra))
+	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra)+mostAdded) // see direct
 	for _, a := range u.s.Attrs {
 		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || bind.ChangeOf(u.extra, a.Name) != nil {
 			continue
@@ -307,7 +314,11 @@ func (u *upsert) direct(in Input) (Step, error) {
 	case u.op.NeedsRead(in):
 		return u.afterRead(in)
 	}
-	changes, err := u.withCreated(in)
+	add := u.withCreated
+	if u.op.Once { // each plan adds to the changes in the same memory
+		add = func(in Input) ([]expr.Change, error) { return u.addCreated(u.changes, in) }
+	}
+	changes, err := add(in)
 	if err != nil {
 		return Step{}, err
 	}

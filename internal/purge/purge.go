@@ -142,7 +142,8 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 }
 
 // pages reads the current item and its related items, including expired ones and those of features that are no longer
-// declared. Only a short first page is read at first, because the rest is read again once the item is gone.
+// declared, and then the events of a series that spreads them over other partitions. Only a short first page is read at
+// first, because the rest is read again once the item is gone.
 func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, error] {
 	if !p.hasRelated() {
 		return func(yield func([]item.Item, error) bool) {
@@ -156,8 +157,15 @@ func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, er
 	}
 	return func(yield func([]item.Item, error) bool) {
 		for page, err := range layout.Pages(ctx, p.Runner, in) {
-			if in.Limit = nil; !yield(page, err) {
+			if in.Limit = nil; !yield(page, err) || err != nil {
 				return
+			}
+		}
+		for _, partition := range layout.EventPartitions(p.Schema, p.Key) {
+			for page, err := range layout.Pages(ctx, p.Runner, layout.QueryRelated(p.Schema, p.Table, partition, schema.EventInfix)) {
+				if !yield(page, err) || err != nil {
+					return
+				}
 			}
 		}
 	}

@@ -266,15 +266,10 @@ func (b *builder) scan(spec opt.Scan) (err error) {
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
 		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
+	if err := bind.SegmentOption(b.s, spec.Parallel); err != nil {
+		return err
+	}
 	if s := spec.Segment; s != nil {
-		switch {
-		case spec.Segments != nil:
-			return b.fail(bind.CodeOption, nil, "a scan of one segment cannot have Segments")
-		case s.Of < 1 || s.Of > mostSegments:
-			return b.fail(bind.CodeOption, nil, "a table has 1 to %d segments, not %d", mostSegments, s.Of)
-		case s.Number < 0 || s.Number >= s.Of:
-			return b.fail(bind.CodeOption, nil, "there is no segment %d of %d: the first one is 0", s.Number, s.Of)
-		}
 		b.p.Segment = &segment{int32(s.Number), int32(s.Of)}
 	}
 	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err != nil {
@@ -314,23 +309,37 @@ func (b *builder) present() error {
 // fields must be set, and those of the sort key may be set from the left. If all are set, the condition holds for the
 // item and its related items.
 func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
-	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, opt.Bounded{})
-	if err := b.partition(); err != nil {
-		return expr.Cond{}, err
-	}
-	if err := b.present(); err != nil {
-		return expr.Cond{}, err
-	}
-	pk, err := b.fixed(s.PK)
+	conds, err := under(s, v, s.PK)
 	if err != nil {
 		return expr.Cond{}, err
+	}
+	return conds[0], nil
+}
+
+// EventsUnder returns the key conditions of [Under] for each partition that holds the events of a series: one, unless the
+// series spreads them.
+func EventsUnder(s *schema.Schema, v reflect.Value) ([]expr.Cond, error) {
+	if s.EventPartitions == nil {
+		return under(s, v, s.PK)
+	}
+	return under(s, v, s.EventPartitions...)
+}
+
+// under returns the condition of [Under] for each of several partition keys.
+func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (conds []expr.Cond, err error) {
+	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, opt.Bounded{})
+	if err := b.partition(); err != nil {
+		return nil, err
+	}
+	if err := b.present(); err != nil {
+		return nil, err
 	}
 	sk, err := b.sortCondition()
 	if err != nil {
-		return expr.Cond{}, err
+		return nil, err
 	}
 	if b.p.Nothing {
-		return expr.Cond{}, b.fail(bind.CodeValue, nil, "the sort key is too long")
+		return nil, b.fail(bind.CodeValue, nil, "the sort key is too long")
 	}
 	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
 		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same
@@ -338,5 +347,12 @@ func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
 		sk = expr.Compare(expr.Between, expr.Attr(k.Attr), item.S(text), item.S(text+"$"))
 	}
-	return joinKey(pk, sk), nil
+	for _, partition := range partitions {
+		pk, err := b.fixed(partition)
+		if err != nil {
+			return nil, err
+		}
+		conds = append(conds, joinKey(pk, sk))
+	}
+	return conds, nil
 }

@@ -20,8 +20,6 @@ const maxEvaluated = 1000
 // maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
-// mostSegments is DynamoDB's limit of segments of a table.
-const mostSegments = 1_000_000
 
 // tracker reports the progress of a run to a listener.
 type tracker struct {
@@ -218,7 +216,7 @@ func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count 
 		FilterExpression:     text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression: p.projection(&r, count),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
 		in.IndexName = &p.Index.Index
 	}
@@ -257,7 +255,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 		FilterExpression:       text(r.Cond(p.sent(p.Runner.Clock()))),
 		ProjectionExpression:   p.projection(&r, count),
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.Names, r.Values
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
 		in.IndexName = &p.Index.Index
 	}

@@ -67,6 +67,9 @@ const (
 	CodeExpiringClaim   = "EDD-9094"
 	CodeExpiringHistory = "EDD-9095"
 
+	CodeShards    = "EDD-9096"
+	CodeNoCurrent = "EDD-9097"
+
 	CodeTimelineName      = "EDD-9080"
 	CodeTimelineVersion   = "EDD-9081"
 	CodeTimelineSource    = "EDD-9082"
@@ -76,6 +79,8 @@ const (
 	CodeTimelineRetention = "EDD-9086"
 	CodeTimelinePage      = "EDD-9087"
 	CodeTimelineUpgrade   = "EDD-9088"
+
+	CodeTimelinePartitions = "EDD-9098"
 
 	CodeNoTransactions = "EDD-9089"
 	CodeNotReplicated  = "EDD-9090"

@@ -22,6 +22,27 @@ type KeyDef struct {
 	Type     types.ScalarAttributeType
 }
 
+// EventPartitionSuffix returns what follows the partition key of a series' current item in that of one of the partitions of
+// its events.
+func EventPartitionSuffix(number int) string {
+	return EventInfix + string([]byte{'0' + byte(number/10), '0' + byte(number%10)})
+}
+
+// MostEventPartitions is how many partitions the events of a series can have. A query reads no more.
+const MostEventPartitions = 100
+
+// SpreadEvents declares that the events of each series are in n partitions. The partition key must be a `$` template.
+func (s *Schema) SpreadEvents(n int) {
+	for i := range n {
+		t := *s.PK.Template
+		number := strings.TrimPrefix(EventPartitionSuffix(i), EventInfix)
+		t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: strings.Trim(EventInfix, "#")}, key.Segment{Literal: number})
+		k := *s.PK
+		k.Template = &t
+		s.EventPartitions = append(s.EventPartitions, &k)
+	}
+}
+
 // Written reports whether the key is composed from a template and stored in an attribute of its own. Writes that change
 // a part must change it too.
 func (k *KeyDef) Written() bool { return k != nil && k.Template != nil }

@@ -89,9 +89,13 @@ type Schema struct {
 	Discriminator *Discriminator // of a verbatim entity that shares its table
 	RelatedKeys   []*KeyDef      // sort keys of related items
 	RelatedSuffix int            // longest suffix of a related item's sort key, in bytes; 0 without related items
-	Expires       bool           // current items can have the TTL attribute
-	UsesTTL       bool           // some item of the entity can have the TTL attribute
-	Handle        string         // constructor that must be used instead of entity.New, "" for entity.New
+	// EventPartitions are the partition keys of a series' events, in the order of their numbers; nil if events are in the
+	// partition of the current item.
+	EventPartitions []*KeyDef
+	NoCurrent       bool   // a series without a current item
+	Expires         bool   // current items can have the TTL attribute
+	UsesTTL         bool   // some item of the entity can have the TTL attribute
+	Handle          string // constructor that must be used instead of entity.New, "" for entity.New
 
 	Filled   []*Attr // attributes with a default or a generated id, which writes of whole values fill
 	Prepares bool    // *T has a Prepare method, which writes of whole values call

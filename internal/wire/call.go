@@ -30,6 +30,11 @@ import (
 type Call struct {
 	// Keys, if it is set, has the keys of a BatchGetItem by table. Its input has the tables, with empty lists of keys.
 	Keys map[string][]Key
+	// Placeholders, if it is set, has the names and values of the expressions of a write, of each action of a TransactWriteItems.
+	// Its input lacks them.
+	Placeholders []Placeholders
+	// Sole says that nothing but the SDK's own code and this package sees the output.
+	Sole bool
 
 	mu     sync.Mutex // guards the fields below
 	own    protocol
@@ -107,7 +112,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		p.call.keep(answer{out: out})
 		return sdk(page.body)
 	}
-	mark(out, page)
+	mark(out, page, p.call.Sole)
 	p.call.keep(answer{out, page})
 	return nil
 }
@@ -187,28 +192,35 @@ func isPlaceholder(m map[string]types.AttributeValue) bool {
 	return ok && s.Value == placeholderText
 }
 
-// mark puts a placeholder into an output whose items are in page.
-func mark(out smithy.Deserializable, page *Page) {
+// sharedMark is a placeholder for outputs that nothing changes.
+var sharedMark = []map[string]types.AttributeValue{placeholder()}
+
+// mark puts a placeholder into an output whose items are in page. sole says that the output is changed nowhere else.
+func mark(out smithy.Deserializable, page *Page, sole bool) {
 	if page.Len() == 0 {
 		return
 	}
+	items := sharedMark
+	if !sole {
+		items = []map[string]types.AttributeValue{placeholder()}
+	}
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
-		out.Items = []map[string]types.AttributeValue{placeholder()}
+		out.Items = items
 	case *dynamodb.ScanOutput:
-		out.Items = []map[string]types.AttributeValue{placeholder()}
+		out.Items = items
 	case *dynamodb.GetItemOutput:
-		out.Item = placeholder()
+		out.Item = items[0]
 	case *dynamodb.PutItemOutput:
-		out.Attributes = placeholder()
+		out.Attributes = items[0]
 	case *dynamodb.UpdateItemOutput:
-		out.Attributes = placeholder()
+		out.Attributes = items[0]
 	case *dynamodb.DeleteItemOutput:
-		out.Attributes = placeholder()
+		out.Attributes = items[0]
 	case *dynamodb.TransactGetItemsOutput:
-		out.Responses = []types.ItemResponse{{Item: placeholder()}}
+		out.Responses = []types.ItemResponse{{Item: items[0]}}
 	case *dynamodb.BatchGetItemOutput:
-		out.Responses = map[string][]map[string]types.AttributeValue{page.tables[0].Name: {placeholder()}}
+		out.Responses = map[string][]map[string]types.AttributeValue{page.tables[0].Name: items}
 	}
 }
 

@@ -370,8 +370,9 @@ func TestCall_MarksEveryOutput(t *testing.T) {
 	writes := []operation{
 		returned(func() smithy.Deserializable { return &dynamodb.PutItemOutput{} }), returned(func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} }),
 	}
-	for _, o := range append(writes, operations...) {
-		var c Call
+	all := append(writes, operations...)
+	for i, o := range append(all, all...) {
+		c := Call{Sole: i >= len(all)}
 		out, p := o.out(), &protocol{requests{sdk}, &c}
 		page, err := read(bytes.NewReader(o.body(wiretest.Writer{R: r}, some)), 0)
 		require.NoError(t, err)
@@ -381,7 +382,7 @@ func TestCall_MarksEveryOutput(t *testing.T) {
 		require.NoError(t, err, o.name)
 		has, taken := content(out)
 		assert.False(t, has || taken, o.name)
-		mark(out, page)
+		mark(out, page, c.Sole)
 		has, taken = content(out)
 		assert.True(t, has && taken, o.name)
 		_, err = p.call.Page(out)

@@ -92,6 +92,12 @@ func batchOf(in *dynamodb.BatchGetItemInput, op *smithy.OperationSchema, keys ma
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
 func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	if of := p.call.Placeholders; of != nil {
+		if to := payloadOf(in, op, of); to != nil {
+			return send(to, req)
+		}
+		return p.Protocol.SerializeRequest(ctx, op, complete(in, of), req)
+	}
 	batch, ok := in.(*dynamodb.BatchGetItemInput)
 	if !ok || p.call.Keys == nil {
 		return p.requests.SerializeRequest(ctx, op, in, req)

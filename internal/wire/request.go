@@ -44,22 +44,31 @@ var targetHeaders = func() map[string]string {
 type payload struct {
 	body    bytes.Reader
 	headers [2]string
-	short   [384]byte // the text of most bodies without an item
+}
+
+// shortPayload is a payload with its text.
+type shortPayload struct {
+	payload
+	text [384]byte // of most bodies without an item
 }
 
 func newPayload(text []byte, op *smithy.OperationSchema) *payload {
-	p := &payload{headers: [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}}
-	if len(text) <= len(p.short) {
-		p.body.Reset(p.short[:copy(p.short[:], text)])
+	var p *payload
+	if short := (*shortPayload)(nil); len(text) <= len(short.text) {
+		short = new(shortPayload)
+		p = &short.payload
+		p.body.Reset(short.text[:copy(short.text[:], text)])
 	} else {
+		p = new(payload)
 		p.body.Reset(bytes.Clone(text))
 	}
+	p.headers = [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}
 	return p
 }
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
 func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	to := payloadOf(in, op)
+	to := payloadOf(in, op, nil)
 	if to == nil {
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
 	}
@@ -86,10 +95,11 @@ func send(to *payload, req *smithyhttp.Request) error {
 }
 
 // payloadOf returns the payload of a request, or nil if it is left to the SDK: another operation, a member of the old API without
-// expressions, or a value that the SDK does not know either.
-func payloadOf(in smithy.Serializable, op *smithy.OperationSchema) *payload {
+// expressions, or a value that the SDK does not know either. of is what the input lacks of a write, see [Call.Placeholders].
+func payloadOf(in smithy.Serializable, op *smithy.OperationSchema, of []Placeholders) *payload {
 	w := writers.Get().(*writer)
 	defer w.release()
+	w.of = of
 	w.b = append(w.b, '{')
 	written := w.input(in)
 	w.close()
@@ -199,6 +209,11 @@ func (w *writer) input(in smithy.Serializable) bool {
 func (w *writer) expressions(table, condition *string, names map[string]string, values map[string]types.AttributeValue) {
 	w.text("TableName", table)
 	w.text("ConditionExpression", condition)
+	if len(w.of) > 0 {
+		w.placeholders(&w.of[0])
+		w.of = w.of[1:]
+		return
+	}
 	w.texts("ExpressionAttributeNames", names)
 	w.item("ExpressionAttributeValues", values)
 }

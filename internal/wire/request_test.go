@@ -173,7 +173,7 @@ func decoded(t *testing.T, body []byte) (v any) {
 }
 
 // bodyOf returns the body of a request, or nil if it is left to the SDK.
-func bodyOf(in smithy.Serializable) []byte { return textOf(payloadOf(in, inputs[0].schema)) }
+func bodyOf(in smithy.Serializable) []byte { return textOf(payloadOf(in, inputs[0].schema, nil)) }
 
 func textOf(p *payload) []byte {
 	if p == nil {
@@ -249,7 +249,7 @@ func TestRequests_Bodies(t *testing.T) {
 		"l": &types.AttributeValueMemberL{}, "m": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"z": &types.AttributeValueMemberNULL{Value: true}, "a": &types.AttributeValueMemberBOOL{}}},
 	}
 	put := &dynamodb.PutItemInput{TableName: aws.String("t"), Item: item}
-	first, long := payloadOf(put, inputs[0].schema), payloadOf(&dynamodb.PutItemInput{TableName: aws.String(strings.Repeat("t", 1000)), Item: item}, inputs[0].schema)
+	first, long := payloadOf(put, inputs[0].schema, nil), payloadOf(&dynamodb.PutItemInput{TableName: aws.String(strings.Repeat("t", 1000)), Item: item}, inputs[0].schema, nil)
 	longText := string(textOf(long))
 	const want = `{"TableName":"t","Item":{"b":{"B":null},"e":{"B":""},"l":{"L":[]},"m":{"M":{"a":{"BOOL":false},"z":{"NULL":true}}},"n":{"N":"1"}}}`
 	assert.Equal(t, want, string(textOf(first)))

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/base64"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +16,8 @@ import (
 // writer writes JSON. Maps are written in the order of their names.
 type writer struct {
 	b       []byte
-	unknown bool // a value was not written, because it is nil or of a type that is not DynamoDB's
+	unknown bool           // a value was not written, because it is nil or of a type that is not DynamoDB's
+	of      []Placeholders // of the expressions that are not yet written; nil if the input has them
 }
 
 // mostKept is how much memory a writer keeps for its next use. More is left to the garbage collector.
@@ -110,23 +113,46 @@ func (w *writer) item(name string, m map[string]types.AttributeValue) {
 	}
 }
 
+// member is an entry of a map.
+type member[V any] struct {
+	begin uint64 // the first bytes of the name, so that most names are compared as numbers
+	name  string
+	value V
+}
+
+// beginning returns the first bytes of a name as a number that is ordered like them.
+func beginning(name string) (begin uint64) {
+	if len(name) >= 8 {
+		return uint64(name[0])<<56 | uint64(name[1])<<48 | uint64(name[2])<<40 | uint64(name[3])<<32 |
+			uint64(name[4])<<24 | uint64(name[5])<<16 | uint64(name[6])<<8 | uint64(name[7])
+	}
+	for i := range len(name) {
+		begin |= uint64(name[i]) << (56 - 8*i)
+	}
+	return begin
+}
+
+// before reports whether the name of x is before that of y.
+func (x *member[V]) before(y *member[V]) bool {
+	if x.begin != y.begin {
+		return x.begin < y.begin
+	}
+	return x.name < y.name
+}
+
 // object writes a map.
 func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
-	type member struct {
-		name  string
-		value V
-	}
-	var room [16]member // on the stack
+	var room [16]member[V] // on the stack
 	members := room[:0]
 	for name, v := range m {
-		members = append(members, member{name, v})
+		members = append(members, member[V]{beginning(name), name, v})
 	}
 	if len(members) > len(room) {
-		slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
+		slices.SortFunc(members, func(x, y member[V]) int { return strings.Compare(x.name, y.name) })
 	} else { // by insertion
 		for i := 1; i < len(members); i++ {
 			x, at := members[i], i
-			for ; at > 0 && x.name < members[at-1].name; at-- {
+			for ; at > 0 && x.before(&members[at-1]); at-- {
 				members[at] = members[at-1]
 			}
 			members[at] = x
@@ -201,12 +227,34 @@ var escaped = func() (set [256]bool) {
 	return set
 }()
 
+// plainText returns how many bytes b begins with that stand for themselves in a string.
+func plainText(b []byte) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		v := binary.LittleEndian.Uint64(b[i:])
+		if found := special(v) | v&highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(b) && !escaped[b[i]] {
+		i++
+	}
+	return i
+}
+
 // appendText appends s as a string. Bytes that are not UTF-8 become U+FFFD.
 func appendText(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
+	from := len(b)
+	b = append(b, s...)
+	plain := plainText(b[from:])
+	if plain == len(s) { // as most texts are
+		return append(b, '"')
+	}
+	b = b[:from]
 	start := 0 // of what is not yet written
-	for i := 0; i < len(s); i++ {
+	for i := plain; i < len(s); i++ {
 		c := s[i]
 		if !escaped[c] {
 			continue

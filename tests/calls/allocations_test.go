@@ -129,30 +129,30 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 		call  func() error
 	}{
 		{"Create", 60, func() error { _, err := orders.Create(ctx, o); return err }},
-		{"Put", 108, func() error { _, err := orders.Put(ctx, o); return err }},
-		{"Get", 27, func() error { _, err := orders.Get(ctx, id); return err }},
+		{"Put", 104, func() error { _, err := orders.Put(ctx, o); return err }},
+		{"Get", 26, func() error { _, err := orders.Get(ctx, id); return err }},
 		{"Update", 78, func() error {
 			_, err := orders.Update(ctx, id, entity.Set(&f.Note, &note), entity.Add(&f.Count, 1), entity.Set(&f.Paid, true))
 			return err
 		}},
-		{"Upsert", 117, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
+		{"Upsert", 113, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
 		{"Delete", 28, func() error { return orders.Delete(ctx, id) }},
-		{"Append", 103, func() error {
+		{"Append", 102, func() error {
 			_, err := series.Append(ctx, sample{Device: "d", At: due, Value: 9.5, Unit: &note})
 			return err
 		}},
-		{"GetMany of 100", 1800, func() error {
+		{"GetMany of 100", 1320, func() error {
 			found, err := orders.GetMany(ctx, values)
 			if err == nil && slices.Contains(found, nil) {
 				err = errors.New("an item was not found")
 			}
 			return err
 		}},
-		{"PutMany of 25", 1000, func() error {
+		{"PutMany of 25", 970, func() error {
 			_, err := orders.PutMany(ctx, values[:25], entity.Unconditional())
 			return err
 		}},
-		{"Transact of 2", 152, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
+		{"Transact of 2", 150, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
 	} {
 		require.NoError(t, verb.call(), verb.name)
 		got := testing.AllocsPerRun(200, func() {

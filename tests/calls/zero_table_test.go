@@ -80,7 +80,7 @@ var values = map[string]any{
 	"versioned.Version": versioned.Version[Kept]{}, "versioned.FieldChange": versioned.FieldChange{}, "versioned.ConflictError": &versioned.ConflictError{},
 	"lifecycle.Deleted": lifecycle.Deleted[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.DeletedItem": lifecycle.DeletedItem[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
 	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Finding": unique.Finding{}, "unique.Kind": unique.Kind(0), "unique.Owner": unique.Owner{},
-	"unique.Repaired": unique.Repaired{}, "unique.Report": unique.Report{}, "unique.ViolationError": &unique.ViolationError{},
+	"unique.Repaired": unique.Repaired{}, "unique.Report": unique.Report{}, "unique.Suspect": unique.Suspect{}, "unique.ViolationError": &unique.ViolationError{},
 
 	"schemalock.Lock": schemalock.Lock{}, "schemalock.Change": schemalock.Change{}, "schemalock.Entity": schemalock.Entity{}, "schemalock.Fact": schemalock.Fact{},
 	"schemalock.FormatError": &schemalock.FormatError{},
@@ -108,7 +108,7 @@ var exempt = map[string]string{
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.VisitPart": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
-	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.SelectOption": "an interface", "entity.BoundOption": "an interface", "entity.OrderOption": "an interface", "entity.SegmentsOption": "an interface", "entity.CreateOption": "an interface", "entity.DeliveryOption": "an interface", "entity.GuardOption": "an interface",
+	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.SelectOption": "an interface", "entity.BoundOption": "an interface", "entity.OrderOption": "an interface", "entity.SegmentsOption": "an interface", "entity.SegmentOption": "an interface", "entity.CreateOption": "an interface", "entity.DeliveryOption": "an interface", "entity.GuardOption": "an interface",
 }
 
 // opened are handles of a database without a client, which are called with nothing too.

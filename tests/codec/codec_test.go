@@ -3,6 +3,7 @@ package codec_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -357,6 +358,99 @@ func TestCodec_KeysOfABatch(t *testing.T) {
 	}
 }
 
+// sent is an HTTP client that keeps the bodies of requests.
+type sent struct{ bodies []string }
+
+func (c *sent) Do(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.bodies = append(c.bodies, string(text))
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2}, nil
+}
+
+// The requests of writes are the same for every client, and what looks at inputs finds the names and values of expressions.
+func TestCodec_ExpressionsOfWrites(t *testing.T) {
+	t.Parallel()
+	names := 0
+	look := func(in any) {
+		switch in := in.(type) {
+		case *dynamodb.PutItemInput:
+			names += len(in.ExpressionAttributeNames)
+		case *dynamodb.UpdateItemInput:
+			names += len(in.ExpressionAttributeNames)
+			assert.NotEmpty(t, in.ExpressionAttributeValues)
+		case *dynamodb.DeleteItemInput:
+			names += len(in.ExpressionAttributeNames)
+		case *dynamodb.TransactWriteItemsInput:
+			for _, it := range in.TransactItems {
+				if it.Put != nil {
+					names += len(it.Put.ExpressionAttributeNames)
+				}
+			}
+		}
+	}
+	f := entity.Fields[Shipment]()
+	key, now := Shipment{Depot: "north", ID: "p-0001"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	writes := func(client entity.Client, codec entity.Codec) {
+		n := 0
+		db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, Clock: func() time.Time { return now }, NewID: func() string { n++; return fmt.Sprint("id", n) }})
+		require.NoError(t, err)
+		s, err := entity.New[Shipment](db)
+		require.NoError(t, err)
+		full := Shipment{Depot: "north", ID: "p-0001", Sent: now, Weight: 1.5, Tags: []string{"a"}, Any: map[string]any{"n": 1}}
+		_, err = s.Create(t.Context(), full)
+		require.NoError(t, err)
+		_, _ = s.Put(t.Context(), full) // the answer lacks the item
+		_, _ = s.Update(t.Context(), key, entity.Set(&f.Count, 3), entity.Set(&f.Note, aws.String("x\n")), entity.If(entity.Gt(&f.Weight, 1.0)))
+		require.NoError(t, s.Delete(t.Context(), key))
+		require.NoError(t, db.Transact(t.Context(), s.Op().Create(full), s.Op().Delete(Shipment{Depot: "north", ID: "p-0002"})))
+	}
+	var want []any
+	for _, c := range []struct {
+		name   string
+		codec  entity.Codec
+		client func(*dynamodb.Options)
+		wrap   bool
+		looked bool
+	}{
+		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false},
+		{"the SDK's client", entity.OwnCodec, func(*dynamodb.Options) {}, false, false},
+		{"an interceptor", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, true},
+		{"a middleware", entity.OwnCodec, func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("look", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+					look(in.Parameters)
+					return next.HandleSerialize(ctx, in)
+				}), middleware.Before)
+			})
+		}, false, true},
+		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true},
+	} {
+		names = 0
+		kept := &sent{}
+		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: kept, Credentials: aws.AnonymousCredentials{}}, c.client)
+		client := entity.Client(sdk)
+		if c.wrap {
+			client = looking{sdk, look}
+		}
+		writes(client, c.codec)
+		var got []any
+		for _, body := range kept.bodies {
+			var v any
+			require.NoError(t, json.Unmarshal([]byte(body), &v))
+			got = append(got, v)
+		}
+		require.GreaterOrEqual(t, len(got), 5)
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got, c.name)
+		assert.Equal(t, c.looked, names > 0, c.name)
+	}
+}
+
 // interceptor looks at inputs.
 type interceptor func(in any)
 
@@ -374,6 +468,16 @@ type looking struct {
 func (c looking) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
 	c.look(in)
 	return c.Client.BatchGetItem(ctx, in, opts...)
+}
+
+func (c looking) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	c.look(in)
+	return c.Client.PutItem(ctx, in, opts...)
+}
+
+func (c looking) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	c.look(in)
+	return c.Client.UpdateItem(ctx, in, opts...)
 }
 
 // hedging sends each query twice and returns the answer that comes first.

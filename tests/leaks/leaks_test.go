@@ -48,6 +48,16 @@ type reading struct {
 	Value  int       `dynamodbav:"value" entity:"append"`
 }
 
+// entry is an event of a log, whose events are in 20 partitions and have no current item.
+type entry struct {
+	_ entity.Key        `name:"Entry" pk:"$#{log}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" shards:"20" current:"none"`
+
+	Log  string    `dynamodbav:"log"`
+	At   time.Time `dynamodbav:"at"`
+	Text string    `dynamodbav:"text" entity:"append"`
+}
+
 // tally is a row of a timeline.
 type tally struct {
 	Events int `dynamodbav:"events"`
@@ -60,6 +70,7 @@ type world struct {
 	members  *entity.Store[member]
 	emails   *unique.Lookup[member]
 	readings *timeseries.Series[reading]
+	log      *timeseries.Series[entry]
 	sorted   *timeline.View[int, tally]    // built from all events, sorted by group
 	parts    *timeline.View[string, tally] // built partition by partition
 	handle   func()                        // what a handler of the timelines does
@@ -76,6 +87,7 @@ func open(t *testing.T) *world {
 	w.notes, w.members = dbtest.Declare[note](t, w.DB), dbtest.Declare[member](t, w.DB)
 	w.emails = entity.Must(unique.Of(w.members, "email"))
 	w.readings = entity.Must(timeseries.New[reading](w.DB))
+	w.log = entity.Must(timeseries.New[entry](w.DB))
 	w.sorted = entity.Must(timeline.New(w.DB, timeline.Projection[int, tally]{
 		Name: "sorted", Version: 1, Source: timeline.Series(w.readings),
 		Handlers: []timeline.Handler[int, tally]{timeline.On("reading.appended", func(e reading) int { return e.Value }, count[int](w))},
@@ -92,6 +104,7 @@ func open(t *testing.T) *world {
 	w.OK(w.notes.PutMany(w.Ctx, w.keys))
 	w.OK(w.members.Create(w.Ctx, member{ID: "a", Email: "a@b.c"}))
 	w.OK(w.readings.AppendAll(w.Ctx, w.events(dbtest.Start)))
+	w.OK(w.log.AppendAll(w.Ctx, entries("kept")))
 	w.OK(w.sorted.Rebuild(w.Ctx))
 	w.OK(w.parts.Rebuild(w.Ctx))
 	return w
@@ -114,6 +127,14 @@ func (w *world) events(from time.Time) []reading {
 	return all
 }
 
+// entries returns 60 events of a log.
+func entries(log string) (all []entry) {
+	for i := range 60 {
+		all = append(all, entry{Log: log, At: dbtest.Start.Add(time.Duration(i) * time.Second), Text: "x"})
+	}
+	return all
+}
+
 // calls are the calls with goroutines of their own, or with many requests. Each can be made again after it failed.
 func (w *world) calls() map[string]func(context.Context) error {
 	old := w.events(dbtest.Start.Add(-time.Hour)) // recorded late, each time that they are purged before
@@ -125,11 +146,35 @@ func (w *world) calls() map[string]func(context.Context) error {
 		"AppendAll": func(ctx context.Context) error {
 			return dbtest.ErrorOf(w.readings.AppendAll(ctx, old))
 		},
+		"AppendAll, log": func(ctx context.Context) error { return dbtest.ErrorOf(w.log.AppendAll(ctx, entries("new"))) },
+		"History, shards": func(ctx context.Context) error {
+			return dbtest.ErrorOf(w.log.History(entry{Log: "kept"}).Collect(ctx))
+		},
+		"At, shards": func(ctx context.Context) error {
+			return dbtest.ErrorOf(w.log.At(ctx, entry{Log: "kept"}, dbtest.Start.Add(time.Hour)))
+		},
+		"Purge, shards":  func(ctx context.Context) error { return w.log.Purge(ctx, entry{Log: "new"}) },
 		"Purge":          func(ctx context.Context) error { return w.readings.Purge(ctx, reading{Device: "0"}) },
 		"Verify":         func(ctx context.Context) error { return dbtest.ErrorOf(w.emails.Verify(ctx, entity.Segments(4))) },
 		"Rebuild":        func(ctx context.Context) error { return dbtest.ErrorOf(w.parts.Rebuild(ctx, timeline.Segments(4))) },
 		"Rebuild sorted": func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.Rebuild(ctx, timeline.Segments(4))) },
-		"CatchUp":        func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.CatchUp(ctx, timeline.Segments(4))) },
+		"Job": func(ctx context.Context) error {
+			job, err := w.sorted.BeginJob(ctx)
+			if err != nil {
+				return err
+			}
+			for _, part := range entity.Must(job.Split(2)) {
+				err = errors.Join(err, job.Worker().Read(ctx, part, func(timeline.JobRecord) error { return nil }))
+			}
+			if err == nil {
+				_, err = job.Finish(ctx)
+			}
+			if err != nil {
+				_ = job.Abandon(ctx, err)
+			}
+			return err
+		},
+		"CatchUp": func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.CatchUp(ctx, timeline.Segments(4))) },
 	}
 }
 
@@ -235,6 +280,12 @@ func TestCalls_LeaveNothingBehindWhenALoopEnds(t *testing.T) {
 			break
 		}
 		require.NoError(t, dbtest.ErrorOf(w.notes.Scan(entity.Segments(8), entity.Limit(1)).Collect(t.Context())))
+	})
+	leavesNothing(t, func() {
+		for _, err := range w.log.History(entry{Log: "kept"}).All(t.Context()) {
+			require.NoError(t, err)
+			break
+		}
 	})
 	leavesNothing(t, func() {
 		for _, err := range w.sorted.All(t.Context()) {

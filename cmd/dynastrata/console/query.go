@@ -163,7 +163,7 @@ func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryIn
 	}
 	var r expr.Renderer
 	text := r.Cond(expr.All(conds...))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &text, r.Names, r.Values
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &text, r.NameMap(), r.ValueMap()
 	return in, pk, sk, nil
 }
 

@@ -1,0 +1,129 @@
+package timeline
+
+import (
+	"container/heap"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// maxPartitions is how many partitions one query reads in one order.
+const maxPartitions = 100
+
+// partitionsMark begins the number of partitions at the end of a generation's id. So whoever knows a generation knows where
+// its rows are: cursors, workers of a job, readers of replaced rows, and the sweep that removes them.
+const partitionsMark = "~p"
+
+// spreadOver returns the id of a generation whose rows are in n partitions.
+func spreadOver(id string, n int) string {
+	if n <= 1 && partitionsOf(id) == 1 {
+		return id
+	}
+	return id + partitionsMark + strconv.Itoa(max(n, 1))
+}
+
+// partitionsOf returns the number of partitions of a generation.
+func partitionsOf(generation string) int {
+	at := strings.LastIndex(generation, partitionsMark)
+	if at < 0 {
+		return 1
+	}
+	digits := generation[at+len(partitionsMark):]
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || n > maxPartitions || strconv.Itoa(n) != digits {
+		return 1
+	}
+	return n
+}
+
+// partitionOf returns the partition with the row of a group. The hash must never change.
+func partitionOf(generation, group string) string {
+	n := partitionsOf(generation)
+	if n == 1 {
+		return generation
+	}
+	sum := sha256.Sum256([]byte(group))
+	return partitionAt(generation, int(binary.BigEndian.Uint64(sum[:8])%uint64(n)))
+}
+
+func partitionAt(generation string, number int) string {
+	return fmt.Sprintf("%s~%02d", generation, number)
+}
+
+// allPartitions returns the partitions with the rows of a generation.
+func allPartitions(generation string) []string {
+	n := partitionsOf(generation)
+	if n == 1 {
+		return []string{generation}
+	}
+	all := make([]string, n)
+	for i := range all {
+		all[i] = partitionAt(generation, i)
+	}
+	return all
+}
+
+// inGroupOrder yields what several sequences yield, each in group order, in group order. It stops at the first error.
+func inGroupOrder(parts []iter.Seq2[rowSummary, error]) iter.Seq2[rowSummary, error] {
+	return func(yield func(rowSummary, error) bool) {
+		var heads headHeap
+		for _, part := range parts {
+			next, stop := iter.Pull2(part)
+			defer stop()
+			h := &head{next: next}
+			if h.advance() {
+				heads = append(heads, h)
+			}
+		}
+		heap.Init(&heads)
+		for len(heads) > 0 {
+			h := heads[0]
+			if !yield(h.row, h.err) || h.err != nil {
+				return
+			}
+			if h.advance() {
+				heap.Fix(&heads, 0)
+			} else {
+				heap.Pop(&heads)
+			}
+		}
+	}
+}
+
+// head is the first row of a sequence that was not yielded yet.
+type head struct {
+	next func() (rowSummary, error, bool)
+	row  rowSummary
+	err  error
+}
+
+// advance moves to the next row. It returns false at the end.
+func (h *head) advance() (ok bool) {
+	h.row, h.err, ok = h.next()
+	return ok
+}
+
+// headHeap orders sequences by their next group, and errors first.
+type headHeap []*head
+
+func (h headHeap) Len() int { return len(h) }
+
+func (h headHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h headHeap) Less(i, j int) bool {
+	if h[i].err != nil || h[j].err != nil {
+		return h[i].err != nil && h[j].err == nil
+	}
+	return h[i].row.Group < h[j].row.Group
+}
+
+func (h *headHeap) Push(x any) { *h = append(*h, x.(*head)) }
+
+func (h *headHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -1,0 +1,356 @@
+package timeseries_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
+)
+
+// ticks are events of a series of T, one a minute.
+func ticks[T gauges](id string, n int) []T {
+	batch := make([]fact, n)
+	for i := range batch {
+		batch[i] = fact{at: i, a: i}
+	}
+	return ofSingles[T](singlesOf(id, batch))
+}
+
+// The name of a partition follows from the sort key alone, by SHA-256, so that any program can find an event.
+func TestShards_EventsAreWhereTheHashOfTheirSortKeySays(t *testing.T) {
+	t.Parallel()
+	w := open[Sharded](t)
+	w.appendAll(ticks[Sharded]("g-1", 200))
+	held := map[string]int{}
+	for _, it := range w.Items() {
+		pk, sk := text(it["pk"])[2:], text(it["sk"])[2:]
+		held[pk]++
+		if !strings.Contains(sk, "#e#") {
+			require.Equal(t, "$app#v1#sharded#g-1", pk, "the current item stays one")
+			continue
+		}
+		sum := sha256.Sum256([]byte(sk))
+		require.Equal(t, fmt.Sprintf("$app#v1#sharded#g-1#e#%02d", binary.BigEndian.Uint64(sum[:])%5), pk)
+	}
+	require.Len(t, held, 6)
+	require.Equal(t, 1, held["$app#v1#sharded#g-1"])
+	for pk, n := range held {
+		require.True(t, n == 1 || n > 20, "%s has %d of 200 events", pk, n)
+	}
+}
+
+func TestShards_ADuplicateIsFoundWhoeverAppendsItWhen(t *testing.T) {
+	t.Parallel()
+	w, other := open[Log](t), timeseries.Reason("")
+	again := declare[Log](t, w.Open(w.Raw))
+	evs := ticks[Log]("g-1", 40)
+	applied := make([]int, len(evs))
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for _, series := range []*timeseries.Series[Log]{w.Series, again, w.Series, again} {
+		group.Go(func() {
+			for i, ev := range evs {
+				r, err := series.Append(w.Ctx, ev)
+				mu.Lock()
+				require.NoError(t, err)
+				if r.Applied {
+					applied[i]++
+				} else if other = r.Reason; other != timeseries.Duplicate {
+					t.Error(other)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	require.Equal(t, slices.Repeat([]int{1}, len(evs)), applied, "each event is applied once")
+	require.Equal(t, evs, w.history(evs[0]))
+}
+
+func TestShards_CostOfEachVerb(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t) // three partitions
+	evs := ticks[Log]("g-1", 30)
+	count := func(want int, what string, f func() error) {
+		t.Helper()
+		w.Wire.Reset()
+		require.NoError(t, f(), what)
+		require.Equal(t, want, len(w.Wire.Requests()), "%s: %v", what, w.operations())
+	}
+	key := evs[0]
+	count(1, "append", func() error { return dbtest.ErrorOf(w.Append(w.Ctx, key)) })
+	require.Equal(t, []string{"PutItem"}, w.operations())
+	count(30, "append all", func() error { return dbtest.ErrorOf(w.AppendAll(w.Ctx, evs)) })
+	count(3, "history", func() error { return dbtest.ErrorOf(w.History(key).Collect(w.Ctx)) })
+	count(3, "count", func() error { return dbtest.ErrorOf(w.History(key).Count(w.Ctx)) })
+	count(3, "first", func() error { return dbtest.ErrorOf(w.History(key, entity.Desc()).First(w.Ctx)) })
+	count(3, "at", func() error { return dbtest.ErrorOf(w.At(w.Ctx, key, at(12))) })
+	// 2 reads up to the first event, as one reading without a current item proves nothing; 4 with 3 removals; 4 of nothing
+	count(13, "purge", func() error { return w.Purge(w.Ctx, key) })
+}
+
+func TestShards_AHistoryTakesWhatItsFirstEventsNeed(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t)
+	evs := ticks[Log]("g-1", 30)
+	w.appendAll(evs)
+	for _, o := range []entity.QueryOption{entity.MaxRequests(2), entity.MaxEvaluated(2)} {
+		_, err := w.History(evs[0], o).Collect(w.Ctx)
+		require.Equal(t, "EDD-9166", dbtest.InputCode(err))
+	}
+	got := entity.Must(w.History(evs[0], entity.MaxEvaluated(6)).Collect(w.Ctx))
+	require.Equal(t, evs[:len(got)], got, "what is returned is the beginning")
+	require.NotEmpty(t, got)
+	err := w.DB.GetCollection(w.Ctx, w.History(evs[0]).Into(&got))
+	require.Equal(t, "EDD-9127", dbtest.InputCode(err), "several partitions are no collection")
+}
+
+func TestShards_CursorsBelongToTheirQuery(t *testing.T) {
+	t.Parallel()
+	for _, key := range [][]byte{nil, []byte("0123456789abcdef0123456789abcdef")} {
+		w := open[Log](t, func(c *entity.Config) { c.CursorKey = key })
+		w.appendAll(append(ticks[Log]("g-1", 30), ticks[Log]("g-2", 30)...))
+		one, two := ticks[Log]("g-1", 1)[0], ticks[Log]("g-2", 1)[0]
+		page, err := w.History(one, entity.Limit(10)).Page(w.Ctx, "")
+		require.NoError(t, err)
+		require.Equal(t, key == nil, strings.Contains(decoded(page.Next), "2026-04-22"), "only a cursor without a key shows where it is")
+		next, err := w.History(one, entity.Limit(10)).Page(w.Ctx, page.Next)
+		require.NoError(t, err)
+		require.Equal(t, ticks[Log]("g-1", 20)[10:], next.Items)
+		for name, q := range map[string]entity.Query[Log]{
+			"another series": w.History(two), "another direction": w.History(one, entity.Desc()),
+			"another range": w.History(one, entity.Ge(&entity.Fields[Log]().At, at(3))),
+		} {
+			_, err := q.Page(w.Ctx, page.Next)
+			var bad *entity.CursorError
+			require.ErrorAs(t, err, &bad, name)
+			require.Equal(t, entity.CursorForeign, bad.Reason, name)
+		}
+	}
+}
+
+func TestShards_PurgeKnowsEveryPartitionAndTheItemOfAnEarlierDeclaration(t *testing.T) {
+	t.Parallel()
+	w := open[Sharded](t)
+	w.appendAll(append(ticks[Sharded]("g-1", 130), ticks[Sharded]("g-2", 3)...))
+	stray := w.Items()[0]
+	for _, it := range w.Items() {
+		if strings.Contains(text(it["pk"]), "g-1#e#") {
+			stray = it
+		}
+	}
+	stray["pk"] = dbtest.S("$app#v1#sharded#g-1") // from before the declaration had shards
+	w.PutItem(stray)
+	removed := 0
+	require.NoError(t, w.Purge(w.Ctx, ticks[Sharded]("g-1", 1)[0], entity.OnProgress(func(n int) { removed = n })))
+	require.Equal(t, 132, removed)
+	require.Len(t, w.Items(), 4, "the other series is untouched")
+}
+
+// An event that is appended while a purge runs is there as a whole afterwards, or not at all.
+func TestShards_AnAppendDuringAPurge(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 8; n++ {
+		w := open[Sharded](t)
+		w.appendAll(ticks[Sharded]("g-1", 9))
+		late := declare[Sharded](t, w.Open(w.Raw))
+		ev := Sharded(singleOf("g-1", fact{at: 100}))
+		seen := 0
+		err := w.Overtake(func(faults.Request) bool { seen++; return seen == n }, func() error { return w.Purge(w.Ctx, ev) }, func() {
+			require.NoError(t, dbtest.ErrorOf(late.Append(context.Background(), ev)))
+		})
+		require.NoError(t, err)
+		switch items := w.Items(); len(items) {
+		case 0:
+		case 2:
+			require.Equal(t, []Sharded{ev}, w.history(ev))
+			require.Equal(t, ev, w.current(ev))
+		default:
+			t.Errorf("request %d: %d items", n, len(items))
+		}
+	}
+}
+
+func TestLog_OutcomesOfAnAppend(t *testing.T) {
+	t.Parallel()
+	w := open[Alone](t)
+	ev := Alone(singleOf("g-1", fact{at: 5, a: 1}))
+	other := ev
+	other.Value = 2
+	require.True(t, w.append(ev).Applied)
+	again := w.append(ev)
+	require.Equal(t, timeseries.Duplicate, again.Reason)
+	require.Equal(t, ev, *again.Existing)
+	collided := w.append(other)
+	require.Equal(t, timeseries.Collision, collided.Reason)
+	require.Equal(t, ev, *collided.Existing)
+	require.True(t, w.append(Alone(singleOf("g-1", fact{at: 1}))).Applied, "there is no order to be late in")
+	require.Len(t, w.Items(), 2, "no current item")
+
+	err := w.DB.Transact(w.Ctx, w.Op().Append(Alone(singleOf("g-1", fact{at: 2}))), w.Op().Append(other))
+	var refused *timeseries.NotAppliedError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, timeseries.Collision, refused.Reason)
+	require.Len(t, w.Items(), 2, "all or nothing")
+	one, two := w.Op().Append(Alone(singleOf("g-1", fact{at: 2}))), w.Op().Append(Alone(singleOf("g-1", fact{at: 3})))
+	require.NoError(t, w.DB.Transact(w.Ctx, one, two))
+	require.True(t, one.Result().Applied && two.Result().Applied)
+	require.Equal(t, []string{"Put", "Put"}, w.kinds(len(w.Wire.Requests())-1))
+	err = w.DB.Transact(w.Ctx, w.Op().Append(ev), w.Op().Append(ev))
+	require.Equal(t, "EDD-9109", dbtest.InputCode(err))
+}
+
+func TestLog_RefusesWhatNeedsACurrentItemBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t)
+	ev := ticks[Log]("g-1", 1)[0]
+	r := w.append(ev)
+	f := entity.Fields[Log]()
+	w.Wire.Reset()
+	for name, call := range map[string]func() error{
+		"Get":         func() error { return dbtest.ErrorOf(w.Get(w.Ctx, ev)) },
+		"GetMany":     func() error { return dbtest.ErrorOf(w.GetMany(w.Ctx, []Log{ev})) },
+		"Update":      func() error { return dbtest.ErrorOf(w.Update(w.Ctx, ev, entity.Set(&f.Value, 1))) },
+		"Upsert":      func() error { return dbtest.ErrorOf(w.Upsert(w.Ctx, ev)) },
+		"Query":       func() error { return dbtest.ErrorOf(w.Query(ev).Collect(w.Ctx)) },
+		"Current":     func() error { return dbtest.ErrorOf(r.Current(w.Ctx)) },
+		"CheckExists": func() error { return w.DB.Transact(w.Ctx, w.Op().CheckExists(ev)) },
+		"Op.Update":   func() error { return w.DB.Transact(w.Ctx, w.Op().Update(ev, entity.Set(&f.Value, 1))) },
+		"Op.Upsert":   func() error { return w.DB.Transact(w.Ctx, w.Op().Upsert(ev)) },
+	} {
+		err := call()
+		require.Equal(t, "EDD-9190", dbtest.InputCode(err), name)
+		var e *entity.Error
+		require.ErrorAs(t, err, &e, name)
+	}
+	condition := entity.If(entity.Eq(&f.Value, 1))
+	require.Equal(t, "EDD-9191", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, ev, condition))))
+	require.Equal(t, "EDD-9191", dbtest.InputCode(dbtest.ErrorOf(w.AppendAll(w.Ctx, []Log{ev}, condition))))
+	require.Empty(t, w.Wire.Requests())
+}
+
+// A lost answer is proven by the write id of the event. Without proof the error is ambiguous, and the append can be repeated.
+func TestLog_AFaultAtTheAppend(t *testing.T) {
+	t.Parallel()
+	for _, f := range everyFault {
+		w := open[Log](t)
+		ev := ticks[Log]("g-1", 1)[0]
+		w.Wire.Inject(faults.Nth(1, f))
+		r, err := w.Append(w.Ctx, ev)
+		w.Wire.Inject(nil)
+		switch f {
+		case faults.Drop, faults.Internal:
+			require.True(t, err == nil && r.Applied || entity.IsAmbiguous(err), "%s: %v", f, err)
+		default:
+			require.NoError(t, err, f)
+			require.True(t, r.Applied, f)
+		}
+		if again := w.append(ev); err == nil {
+			require.Equal(t, timeseries.Duplicate, again.Reason, f)
+		}
+		require.Len(t, w.Items(), 1, f)
+	}
+}
+
+func TestLog_AppendAllReportsWhatWasDecidedBeforeAnError(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t, dbtest.Attempts(1))
+	evs := ticks[Log]("g-1", 60)
+	w.Wire.Inject(from(30, faults.Throttle, "PutItem"))
+	rs, err := w.AppendAll(w.Ctx, evs)
+	sent := len(w.Wire.Requests())
+	w.Wire.Inject(nil)
+	require.Error(t, err)
+	require.Less(t, sent, 30+2*8, "it begins no further request")
+	stored := map[string]bool{}
+	for _, ev := range w.history(evs[0]) {
+		stored[ev.At.String()] = true
+	}
+	for i, r := range rs {
+		require.Equal(t, stored[evs[i].At.String()], r.Applied, "event %d", i)
+		require.Empty(t, r.Reason)
+	}
+	require.Len(t, stored, 29)
+	for i, r := range w.appendAll(evs) {
+		require.Equal(t, !stored[evs[i].At.String()], r.Applied, "event %d", i)
+	}
+}
+
+func TestShards_AnEarlyBreakAndAnErrorEndAHistory(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t, dbtest.Attempts(1))
+	evs := ticks[Log]("g-1", 30)
+	w.appendAll(evs)
+	w.Wire.Reset()
+	for ev, err := range w.History(evs[0]).All(w.Ctx) {
+		require.NoError(t, err)
+		require.Equal(t, evs[0], ev)
+		break
+	}
+	require.Equal(t, 3, len(w.Wire.Requests()))
+	w.Wire.Inject(from(2, faults.Drop, "Query"))
+	_, err := w.History(evs[0]).Collect(w.Ctx)
+	require.ErrorIs(t, err, faults.ErrInjected)
+	w.Wire.Inject(nil)
+	ctx, cancel := context.WithCancel(w.Ctx)
+	cancel()
+	_, err = w.History(evs[0]).Collect(ctx)
+	require.True(t, errors.Is(err, context.Canceled))
+}
+
+// decoded is what a cursor shows to whoever has it.
+func decoded(cursor string) string {
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Answers that run out at the same place are read on together.
+func TestShards_AnswersAreReadOnTogether(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t)
+	evs := ticks[Log]("g-1", 100) // 4 MB in three partitions: two answers of each
+	for i := range evs {
+		evs[i].Note = ptr(strings.Repeat("n", 40<<10))
+	}
+	w.appendAll(evs)
+	w.Wire.Reset()
+	arrived, release := w.Wire.Hold(func(r faults.Request) bool { return strings.Contains(string(r.Body), "ExclusiveStartKey") })
+	defer release()
+	go func() {
+		for range 3 {
+			<-arrived // the first waits for the others
+		}
+		release()
+	}()
+	ctx, cancel := context.WithTimeout(w.Ctx, 2*time.Minute)
+	defer cancel()
+	got, err := w.History(evs[0]).Collect(ctx)
+	require.NoError(t, err)
+	require.Equal(t, evs, got)
+	require.Equal(t, 6, len(w.Wire.Requests()))
+
+	w.Wire.Reset()
+	n := 0
+	for _, err := range w.History(evs[0], entity.Limit(100)).All(w.Ctx) {
+		require.NoError(t, err)
+		n++
+	}
+	require.Equal(t, 100, n)
+}

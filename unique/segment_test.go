@@ -1,0 +1,153 @@
+package unique_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// suspects returns what the segments of a table suspect, by value, after a way as bytes, and the sum of their counts.
+func suspects[T any](t *testing.T, l *unique.Lookup[T], segments int) (map[string][]unique.Suspect, unique.Report) {
+	t.Helper()
+	of, sum := map[string][]unique.Suspect{}, unique.Report{}
+	for i := range segments {
+		r, err := l.VerifySegment(t.Context(), i, segments, func(s unique.Suspect) error {
+			sent, err := s.MarshalBinary()
+			var came unique.Suspect
+			require.NoError(t, errors.Join(err, came.UnmarshalBinary(sent)))
+			require.Equal(t, s, came)
+			of[came.Value()] = append(of[came.Value()], came)
+			return nil
+		})
+		require.NoError(t, err)
+		sum.Items, sum.Sentinels, sum.Unreadable = sum.Items+r.Items, sum.Sentinels+r.Sentinels, sum.Unreadable+r.Unreadable
+	}
+	return of, sum
+}
+
+// say prints what findings say, sorted.
+func say(list []unique.Finding) (lines []string) {
+	for _, f := range list {
+		lines = append(lines, fmt.Sprint(f.Kind, " of ", f.Owners, " claimed by ", f.ClaimedBy))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
+	t.Parallel()
+	b := newLab(t)
+	s, l := prepare[Person](t, b, "email")
+	damaged(t, b, "email", func(id string) error {
+		_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
+		return err
+	})
+	for i := range 20 { // a conflict among many items, so that segments share it
+		id := fmt.Sprint("same-", i)
+		entity.Must(s.Create(t.Context(), Person{ID: id, Email: "own-" + id}))
+		it := b.item(id)
+		it["email"] = dbtest.S("value-f")
+		b.PutItem(it)
+	}
+	want := entity.Must(l.Verify(t.Context()))
+	shared := false
+	for _, n := range []int{1, 4, 16} {
+		of, sum := suspects(t, l, n)
+		var found []unique.Finding
+		for _, value := range slices.Sorted(maps.Keys(of)) {
+			f, damaged, err := l.Examine(t.Context(), of[value]...)
+			require.NoError(t, err)
+			if damaged {
+				found = append(found, f)
+			}
+			alone, _, err := l.Examine(t.Context(), of[value][0])
+			require.NoError(t, err)
+			shared = shared || len(alone.Owners) < len(f.Owners)
+		}
+		require.Equal(t, say(want.Findings), say(found), "%d segments", n)
+		sum.Findings = want.Findings
+		require.Equal(t, want, sum)
+	}
+	require.True(t, shared, "a conflict needs the suspects of all segments")
+}
+
+func TestExamine_FindsNothingInAValueThatWasRepaired(t *testing.T) {
+	t.Parallel()
+	b := newLab(t)
+	s, l := prepare[Person](t, b, "email")
+	entity.Must(s.Create(t.Context(), Person{ID: "a", Email: "value-a"}))
+	b.RemoveItem(b.sentinel("value-a"))
+	of, _ := suspects(t, l, 2)
+	require.Len(t, of, 1)
+	entity.Must(l.Repair(t.Context()))
+	for _, list := range of {
+		f, damaged, err := l.Examine(t.Context(), list...)
+		require.NoError(t, err)
+		require.False(t, damaged)
+		require.Zero(t, f)
+	}
+}
+
+func TestExamine_RefusesSuspectsOfSeveralValuesAndOfOtherConstraints(t *testing.T) {
+	t.Parallel()
+	b := newLab(t)
+	s, l := prepare[Person](t, b, "email")
+	users, badges := prepare[User](t, b, "badge")
+	for _, id := range []string{"a", "b"} {
+		entity.Must(s.Create(t.Context(), Person{ID: id, Email: "value-" + id}))
+		b.RemoveItem(b.sentinel("value-" + id))
+	}
+	entity.Must(users.Create(t.Context(), User{ID: "u", Site: "north", Badge: 7}))
+	b.RemoveItem(b.Items()[slices.IndexFunc(b.Items(), isSentinel)])
+	var of []unique.Suspect
+	mine, _ := suspects(t, l, 1)
+	for _, list := range mine {
+		of = append(of, list...)
+	}
+	require.Len(t, of, 2)
+	theirs, _ := suspects(t, badges, 1)
+	require.Len(t, theirs, 1)
+	b.Wire.Reset()
+	bad := [][]unique.Suspect{nil, {{}}, of, {of[0], {}}}
+	for _, list := range theirs {
+		bad = append(bad, list)
+	}
+	for i, list := range bad {
+		_, _, err := l.Examine(t.Context(), list...)
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input, "case %d", i)
+	}
+	require.Error(t, new(unique.Suspect).UnmarshalBinary([]byte("no suspect")))
+	for _, call := range []func() error{
+		func() error { return dbtest.ErrorOf(l.VerifySegment(t.Context(), 0, 1, nil)) },
+		func() error {
+			return dbtest.ErrorOf(l.VerifySegment(t.Context(), 3, 3, func(unique.Suspect) error { return nil }))
+		},
+		func() error {
+			return dbtest.ErrorOf(l.VerifySegment(t.Context(), 0, 2, func(unique.Suspect) error { return nil }, entity.Segments(2)))
+		},
+	} {
+		var input *entity.InputError
+		require.ErrorAs(t, call(), &input)
+	}
+	require.Empty(t, b.Wire.Requests(), "nothing was asked")
+}
+
+func TestVerifySegment_EndsWithTheErrorOfItsFunction(t *testing.T) {
+	t.Parallel()
+	b := newLab(t)
+	s, l := prepare[Person](t, b, "email")
+	entity.Must(s.Create(t.Context(), Person{ID: "a", Email: "value-a"}))
+	b.RemoveItem(b.sentinel("value-a"))
+	stop := errors.New("stop")
+	_, err := l.VerifySegment(t.Context(), 0, 1, func(unique.Suspect) error { return stop })
+	require.ErrorIs(t, err, stop)
+}
