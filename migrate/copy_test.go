@@ -181,7 +181,7 @@ func (s *station) held() (c *migrate.Copier[ticket, pass], waits <-chan struct{}
 	return s.copier(s.Open(s.Through(wire))), waiting, sync.OnceFunc(func() { close(gate) })
 }
 
-// A copy is written after another program has seen that there is none to remove, and before that has counted it.
+// A copy is written after another program has seen no copy to remove, and before that has counted it.
 func TestCopy_ACopyThatComesBeforeItsRemovalIsRemoved(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
