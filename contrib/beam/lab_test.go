@@ -19,12 +19,11 @@ import (
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
 func init() {
-	register.DoFn1x1[migrate.Report, error](&keepReport{})
+	register.DoFn1x1[beamx.Rewritten, error](&keepReport{})
 	register.DoFn1x1[unique.Finding, error](&keepFinding{})
 	register.DoFn1x1[unique.Report, error](&keepCounts{})
 }
@@ -76,7 +75,7 @@ func taken[T any](t *testing.T, name string) (all []T) {
 
 type keepReport struct{ Name string }
 
-func (f *keepReport) ProcessElement(r migrate.Report) error { return keep(f.Name, r) }
+func (f *keepReport) ProcessElement(r beamx.Rewritten) error { return keep(f.Name, r.Report()) }
 
 type keepFinding struct{ Name string }
 
