@@ -227,7 +227,7 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 		options = append(options, config.WithRegion(region))
 	}
 	if strings.HasPrefix(endpoint, "http://127.0.0.1") || strings.HasPrefix(endpoint, "http://localhost") {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("localdb", "localdb", "")))
 		if c.String("region") == "" {
 			options = append(options, config.WithRegion("us-east-1"))
 		}
