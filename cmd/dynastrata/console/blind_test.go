@@ -36,3 +36,14 @@ func TestCompletion_OfNames(t *testing.T) {
 	require.Contains(t, r.out, "employeeId=\n")
 	require.Contains(t, r.out, "byTenant\n")
 }
+
+// --endpoint local uses the database that all programs of the user share.
+func TestConnect_StartsTheLocalDatabase(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var errs strings.Builder
+	code := Run(t.Context(), App{}, Streams{In: strings.NewReader(""), Out: &errs, Err: &errs},
+		[]string{"--endpoint", "local", "--lock", l.lock, "--table", "no-such-table-of-the-console", "get", "Employee", "employeeId=e-1"})
+	require.Equal(t, ExitFailed, code, errs.String())
+	require.Contains(t, errs.String(), "there is no such table or index")
+}
