@@ -51,6 +51,29 @@ func storedLives(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	point := having(dump(t, client, table, "pk", "sk"), "member._rewrite")
 	made["rewrite-checkpoint"] = regexp.MustCompile(`(work +S +)\S+`).ReplaceAllString(point, "${1}<fingerprint>")
+
+	guests := entity.Must(entity.New[guest](db))
+	copier := entity.Must(migrate.Copy("guests", members, guests, func(m member) (guest, error) {
+		return guest{MemberID: m.MemberID, Team: m.Team}, nil
+	}))
+	_, err = copier.Run(t.Context())
+	require.NoError(t, err)
+	items := dump(t, client, table, "pk", "sk")
+	copies := []string{having(items, "guest#m-1")}
+	for _, it := range strings.Split(having(items, "guest._copy"), "\n\n") {
+		if strings.HasSuffix(strings.Split(it, "\n")[0], "#00") {
+			copies = append(copies, it)
+		}
+	}
+	made["copy-stored"] = strings.NewReplacer(run, "", table, "app").Replace(strings.Join(copies, "\n\n"))
+}
+
+// guest is what members are copied as.
+type guest struct {
+	_ entity.Key `name:"Guest" pk:"$#{team}" sk:"$#{memberId}"`
+
+	MemberID string `dynamodbav:"memberId"`
+	Team     string `dynamodbav:"team"`
 }
 
 // storedPasses makes the examples of an item that expires, with a history and a unique value.

@@ -94,6 +94,15 @@ func (o *batchOp) String() string {
 	return plan.BatchText(o.c.Schema, o.verb, o.c.Table, asGiven, a)
 }
 
+// newBatchOp returns a write that build binds, unless the entity needs conditions.
+func newBatchOp(h core.Holder, verb string, v any, opts []BatchOption, build func(*core.Core, string, reflect.Value, *pace.Budget) *batchOp) *batchOp {
+	c, spec := core.Of(h), opt.Batches(opts)
+	if err := plan.CheckBatch(c.Schema, spec); err != nil {
+		return &batchOp{c: c, verb: verb, err: err}
+	}
+	return build(c, verb, reflect.ValueOf(v), spec.Budget)
+}
+
 func batchPut(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
 	if !c.Schema.Completes() {
 		key, base, err := plan.NewBatchPut(c.Schema, v)
@@ -162,14 +171,6 @@ func (o *outgoing) places(writes []int) []int {
 	return places
 }
 
-// among returns the values at places.
-func among[V any](vs []V, places []int) (picked []V) {
-	for _, i := range places {
-		picked = append(picked, vs[i])
-	}
-	return picked
-}
-
 // batched returns the write of op i at a time. The context is the call's.
 type batched func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error)
 
@@ -202,32 +203,50 @@ func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.B
 	return left, err
 }
 
-// completed has the values of a batch as the declaration completes them, so that a repetition writes the same ids.
-type completed[T any] struct{ values []T }
-
-// newCompleted returns nil for an entity that completes nothing.
-func newCompleted[T any](c *core.Core, vs []T) *completed[T] {
-	if !c.Schema.Completes() {
-		return nil
+// putMany puts the values in a slice. unwritten points to the slice for those that it did not write.
+func putMany(ctx context.Context, h core.Holder, values any, opts []BatchOption, unwritten any) error {
+	c, vs := core.Of(h), reflect.ValueOf(values)
+	names, completes := c.Schema.KeyNames(), c.Schema.Completes()
+	completed := reflect.MakeSlice(vs.Type(), 0, 0) // the values as the declaration completes them, so that a repetition writes the same ids
+	left, err := writeMany(ctx, c, "PutMany", vs.Len(), opt.Batches(opts), func(ctx context.Context, i int, now time.Time) (w exec.BatchWrite, err error) {
+		v := vs.Index(i)
+		if completes {
+			done, err := core.NewWhole(c, v, false).Prepared(ctx)
+			if err != nil {
+				return w, err
+			}
+			v = done.Value
+			completed = reflect.Append(completed, v)
+		}
+		w.Table, w.Names = c.Table, names
+		w.Put, err = plan.BatchPut(c.Schema, v, putAt(c, now))
+		return w, err
+	})
+	if completes && completed.Len() == vs.Len() { // otherwise nothing was sent
+		vs = completed
 	}
-	return &completed[T]{make([]T, 0, len(vs))}
+	pick(vs, left, unwritten)
+	return err
 }
 
-// next completes the next value.
-func (x *completed[T]) next(ctx context.Context, c *core.Core, v reflect.Value) (reflect.Value, error) {
-	done, err := core.NewWhole(c, v, false).Prepared(ctx)
-	if err == nil {
-		x.values = append(x.values, done.Value.Interface().(T))
-	}
-	return done.Value, err
+// deleteMany removes the items with the keys in a slice. unwritten points to the slice for those that it did not remove.
+func deleteMany(ctx context.Context, h core.Holder, given any, opts []BatchOption, unwritten any) error {
+	c, keys := core.Of(h), reflect.ValueOf(given)
+	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), opt.Batches(opts), func(_ context.Context, i int, _ time.Time) (w exec.BatchWrite, err error) {
+		w.Table = c.Table
+		w.Key, _, err = bind.Key(c.Schema, keys.Index(i))
+		return w, err
+	})
+	pick(keys, left, unwritten)
+	return err
 }
 
-// or returns the completed values, or vs if one could not be completed, so that nothing was sent.
-func (x *completed[T]) or(vs []T) []T {
-	if x == nil || len(x.values) < len(vs) {
-		return vs
+// pick appends the values at places to the slice that to points to.
+func pick(vs reflect.Value, places []int, to any) {
+	picked := reflect.ValueOf(to).Elem()
+	for _, i := range places {
+		picked.Set(reflect.Append(picked, vs.Index(i)))
 	}
-	return x.values
 }
 
 // PutMany replaces or creates items without conditions. Attributes that the struct does not have are removed. If
@@ -240,55 +259,28 @@ func (x *completed[T]) or(vs []T) []T {
 // depend on what is stored, unless [Unconditional] is given. Errors: *[InputError] and [ErrTooLarge] for any of the values,
 // before any request; *[UnprocessedError].
 func (s *Store[T]) PutMany(ctx context.Context, vs []T, opts ...BatchOption) (unwritten []T, err error) {
-	c := core.Of(s)
-	names, completed := c.Schema.KeyNames(), newCompleted(c, vs)
-	left, err := writeMany(ctx, c, "PutMany", len(vs), opt.Batches(opts), func(ctx context.Context, i int, now time.Time) (w exec.BatchWrite, err error) {
-		v := reflect.ValueOf(&vs[i]).Elem()
-		if completed != nil {
-			if v, err = completed.next(ctx, c, v); err != nil {
-				return w, err
-			}
-		}
-		w.Table, w.Names = c.Table, names
-		w.Put, err = plan.BatchPut(c.Schema, v, putAt(c, now))
-		return w, err
-	})
-	return among(completed.or(vs), left), err
+	err = putMany(ctx, s, vs, opts, &unwritten)
+	return unwritten, err
 }
 
 // DeleteMany removes items without conditions; a missing item is not an error. Only the key parts of keys are used.
 // Batches, unwritten and errors are as in [Store.PutMany].
 func (s *Store[T]) DeleteMany(ctx context.Context, keys []T, opts ...BatchOption) (unwritten []T, err error) {
-	c := core.Of(s)
-	left, err := writeMany(ctx, c, "DeleteMany", len(keys), opt.Batches(opts), func(_ context.Context, i int, _ time.Time) (w exec.BatchWrite, err error) {
-		w.Table = c.Table
-		w.Key, _, err = bind.Key(c.Schema, reflect.ValueOf(&keys[i]).Elem())
-		return w, err
-	})
-	return among(keys, left), err
+	err = deleteMany(ctx, s, keys, opts, &unwritten)
+	return unwritten, err
 }
 
 // BatchPut replaces or creates the item in a [DB.BatchWrite], as [Store.PutMany] does. Unlike [Ops.Put] it removes
 // attributes that the struct does not have, and checks no condition of the struct. It refuses the same entities as
 // PutMany, and [Unconditional] has the same meaning.
 func (o Ops[T]) BatchPut(v T, opts ...BatchOption) BatchOp {
-	c := core.Of(o)
-	spec := opt.Batches(opts)
-	if err := plan.CheckBatch(c.Schema, spec); err != nil {
-		return &batchOp{c: c, verb: "BatchPut", err: err}
-	}
-	return batchPut(c, "BatchPut", reflect.ValueOf(v), spec.Budget)
+	return newBatchOp(o, "BatchPut", v, opts, batchPut)
 }
 
 // BatchDelete removes the item in a [DB.BatchWrite], as [Store.DeleteMany] does; a missing item is not an error. Only
 // the key parts of key are used.
 func (o Ops[T]) BatchDelete(key T, opts ...BatchOption) BatchOp {
-	c := core.Of(o)
-	spec := opt.Batches(opts)
-	if err := plan.CheckBatch(c.Schema, spec); err != nil {
-		return &batchOp{c: c, verb: "BatchDelete", err: err}
-	}
-	return batchDelete(c, "BatchDelete", reflect.ValueOf(key), spec.Budget)
+	return newBatchOp(o, "BatchDelete", key, opts, batchDelete)
 }
 
 // BatchWrite applies puts and deletes of any entities and tables of db without conditions. It is not a transaction:
@@ -324,7 +316,8 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 			}
 			return w, err
 		}, func(i int, err error) error { return fmt.Errorf("op %d: %w", i, err) })
-		unwritten = among(ops, left)
+		unwritten = nil
+		pick(reflect.ValueOf(ops), left, &unwritten)
 		if err != nil {
 			err = &Error{Verb: "BatchWrite", Err: err}
 		}

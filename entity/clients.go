@@ -13,7 +13,13 @@ import (
 // registry holds the stores of a DB, and of those that share its declarations.
 type registry struct {
 	mu     sync.Mutex
-	stores map[storeKey]core.Holder // of the DB that Open returned
+	stores map[storeKey]*registered // of the DB that Open returned
+}
+
+// registered is what a struct declares, and the store that New returned for it; nil if it was opened on other DBs only.
+type registered struct {
+	core  *core.Core
+	store core.Holder
 }
 
 // clientOrNil returns nil for a nil pointer in an interface.

@@ -132,7 +132,9 @@ type VisitPart = core.VisitPart
 func Visit[T any](q Query[T], f func(T) error) VisitPart {
 	known, ok := q.(*core.Query[T])
 	if !ok {
-		known = core.NewQuery[T](failing{&InputError{Code: bind.CodeCollection, Type: typeOf[T]().String(), Problem: "the query is nil, or was not made by this module"}}, nil)
+		known = core.NewQuery[T](core.Decoding{Reading: failing{&InputError{
+			Code: bind.CodeCollection, Type: typeOf((*T)(nil)).String(), Problem: "the query is nil, or was not made by this module",
+		}}})
 	}
 	return core.Visit(known, f)
 }

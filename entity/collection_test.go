@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -478,7 +479,7 @@ func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
 		o.staff(t, r, tenant, []int{0, 4, 40}[i], 10)
 	}
 	filled := 0
-	check(t, func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(6, 1000)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
 		tenant := rapid.SampledFrom(tenants).Draw(rt, "tenant")
 		common := []entity.QueryOption{}
 		if rapid.Bool().Draw(rt, "descending") {

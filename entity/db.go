@@ -281,7 +281,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 		declared: core.NewDeclared(runner),
 		config:   cfg, format: format, cursors: cursors,
 		runner:   runner,
-		registry: &registry{stores: map[storeKey]core.Holder{}},
+		registry: &registry{stores: map[storeKey]*registered{}},
 	}, nil
 }
 

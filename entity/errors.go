@@ -104,7 +104,7 @@ func IsAmbiguous(err error) bool {
 func StoredItem[T any](err error) (T, bool) {
 	var none T
 	var refused *plan.Refused
-	if !errors.As(err, &refused) || refused.Image == nil || refused.Schema.Type != typeOf[T]() {
+	if !errors.As(err, &refused) || refused.Image == nil || refused.Schema.Type != typeOf((*T)(nil)) {
 		return none, false
 	}
 	v, err := core.Decode[T](&core.Core{Schema: refused.Schema}, refused.Image)

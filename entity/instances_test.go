@@ -139,9 +139,9 @@ func TestTables_ATransactionSpansTablesByTheirLogicalNames(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, count, name)
 	}
-	require.Equal(t, []string{"pk HASH"}, keyText(l.described(l.Table).KeySchema))
-	require.Equal(t, []string{"pk HASH", "sk RANGE"}, keyText(l.described(l.Table+"-store").KeySchema))
-	require.Equal(t, []string{"id HASH", "n RANGE"}, keyText(l.described(l.Table+"-yard").KeySchema))
+	require.Equal(t, []string{"pk HASH"}, dbtest.KeyText(l.Described(l.Table).KeySchema))
+	require.Equal(t, []string{"pk HASH", "sk RANGE"}, dbtest.KeyText(l.Described(l.Table+"-store").KeySchema))
+	require.Equal(t, []string{"id HASH", "n RANGE"}, dbtest.KeyText(l.Described(l.Table+"-yard").KeySchema))
 }
 
 // Crew takes its key, its roles and an index part from embedded structs, one of them by pointer.

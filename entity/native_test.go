@@ -90,7 +90,7 @@ func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
 	_, err = s.Get(t.Context(), Block{Hash: []byte{}, Height: 1})
 	dbtest.RequireInput(t, err, "EDD-9101", "Hash")
 	attributes := map[string]types.ScalarAttributeType{}
-	for _, a := range l.described(l.Table).AttributeDefinitions {
+	for _, a := range l.Described(l.Table).AttributeDefinitions {
 		attributes[*a.AttributeName] = a.AttributeType
 	}
 	require.Equal(t, []types.ScalarAttributeType{"B", "N", "B", "N", "B"}, []types.ScalarAttributeType{attributes["hash"], attributes["height"], attributes["root"], attributes["price"], attributes["c"]})

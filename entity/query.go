@@ -167,32 +167,42 @@ func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 // [Le]. It costs one request per MB read. Events, snapshots and deleted copies in the same partition are read and
 // charged, but not returned.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	c := core.Of(s)
-	return core.NewItemQuery[T](c, queryTable(c, reflect.ValueOf(partition), opt.Queries(opts)))
+	return core.NewQuery[T](queryOne(s, nil, partition, opts))
 }
 
-// queryAny compiles the query of several partitions, n in number, of the table or of an index.
-func queryAny(c *core.Core, n int, partition func(int) *query.Plan) *query.Merge {
-	plans := make([]*query.Plan, n)
+// queryOne reads one partition of the table or, if x is an index, of that.
+func queryOne(h core.Holder, x *schema.Index, partition any, opts []QueryOption) core.Decoding {
+	c := core.Of(h)
+	return core.Items(c, queryPartition(c, x, reflect.ValueOf(partition), opt.Queries(opts)))
+}
+
+// queryAny reads several partitions, in a slice, of the table or of an index.
+func queryAny(h core.Holder, x *schema.Index, partitions any, opts []QueryOption) core.Decoding {
+	c, given := core.Of(h), reflect.ValueOf(partitions)
+	plans := make([]*query.Plan, given.Len())
 	for i := range plans {
-		plans[i] = partition(i)
+		plans[i] = queryPartition(c, x, given.Index(i), opt.Queries(opts))
 	}
-	return query.BuildMerge(c.Schema, "QueryAny", "", plans)
+	return core.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
+}
+
+// queryPartition compiles the query of one partition of the table or of an index.
+func queryPartition(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
+	if x == nil {
+		return queryTable(c, partition, spec)
+	}
+	return queryIndex(c, x, partition, spec)
 }
 
 // QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].
 func (s *Store[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
-	c := core.Of(s)
-	return core.NewMergedQuery[T](c, queryAny(c, len(partitions), func(i int) *query.Plan {
-		return queryTable(c, reflect.ValueOf(&partitions[i]).Elem(), opt.Queries(opts))
-	}))
+	return core.NewQuery[T](queryAny(s, nil, partitions, opts))
 }
 
 // Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
 // by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
-	c := core.Of(s)
-	return core.NewItemQuery[T](c, scanTable(c, opt.Scans(opts)))
+	return core.NewQuery[T](scan(s, nil, opts))
 }
 
 // Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
@@ -200,6 +210,15 @@ func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 type Index[T any] struct {
 	handle
 	x *schema.Index
+}
+
+// scan reads the whole table or, if x is an index, that.
+func scan(h core.Holder, x *schema.Index, opts []ScanOption) core.Decoding {
+	c, spec := core.Of(h), opt.Scans(opts)
+	if x == nil {
+		return core.Items(c, scanTable(c, spec))
+	}
+	return core.Items(c, scanIndex(c, x, spec))
 }
 
 func indexNamed(c *core.Core, name string) (*schema.Index, error) {
@@ -271,8 +290,7 @@ func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	c := core.Of(x)
-	return core.NewItemQuery[T](c, queryIndex(c, x.opened(), reflect.ValueOf(partition), opt.Queries(opts)))
+	return core.NewQuery[T](queryOne(x, x.opened(), partition, opts))
 }
 
 // QueryAny reads the items of several partitions of the index as one query, in the order of the sort key: the tasks that are
@@ -288,16 +306,12 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // read, up to 8 at a time; with Limit each is asked for its share. It costs at least one request for each partition,
 // and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice.
 func (x *Index[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
-	c := core.Of(x)
-	return core.NewMergedQuery[T](c, queryAny(c, len(partitions), func(i int) *query.Plan {
-		return queryIndex(c, x.opened(), reflect.ValueOf(&partitions[i]).Elem(), opt.Queries(opts))
-	}))
+	return core.NewQuery[T](queryAny(x, x.opened(), partitions, opts))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
-	c := core.Of(x)
-	return core.NewItemQuery[T](c, scanIndex(c, x.opened(), opt.Scans(opts)))
+	return core.NewQuery[T](scan(x, x.opened(), opts))
 }
 
 // failing is a reading that cannot be run.
@@ -326,23 +340,23 @@ func Project[S, T any](q Query[T]) Query[S] {
 		from = known.Reading().ForCollection()
 	}
 	if from.Plan == nil {
-		err := &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: "Project takes queries of a store, an index or a history of events"}
-		return core.NewQuery[S](failing{err}, nil)
+		err := &InputError{Code: bind.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events"}
+		return core.NewQuery[S](core.Decoding{Reading: failing{err}})
 	}
 	c, p := from.Core, *from.Plan
 	index := p.Index
 	if p.Hydrate {
 		index = nil // the items are whole
 	}
-	projection, err := schema.Project(typeOf[S](), c.Schema, index)
+	projection, err := schema.Project(typeOf((*S)(nil)), c.Schema, index)
 	if err != nil && p.Err == nil {
-		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf[S]().String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
+		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}
 	if c.Schema.Upgrades != nil && p.Err == nil {
-		p.Err = &InputError{Code: bind.CodeUpgrade, Type: typeOf[S]().String(), Problem: "a part of an item cannot be upgraded; read whole items"}
+		p.Err = &InputError{Code: bind.CodeUpgrade, Type: typeOf((*S)(nil)).String(), Problem: "a part of an item cannot be upgraded; read whole items"}
 	}
 	p.Project = projection.Names
-	return core.NewQuery[S](core.Planned(c, &p), func(it wire.Item, into any) error {
+	return core.NewQuery[S](core.Decoding{Reading: core.Planned(c, &p), Decode: func(it wire.Item, into any) error {
 		return c.ReadBy(&projection.Codec, it, into)
-	})
+	}})
 }

@@ -56,25 +56,27 @@ func (l loading) kept(it wire.Item) {
 	}
 }
 
-// newLoading returns a read of the item with the key parts of v.
-func newLoading(c *core.Core, v reflect.Value, spec opt.Get) loading {
-	primary, parts, err := primaryKey(c, v, spec.Read)
-	return loading{c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, err: err}
+// newLoading returns a read into the struct that dst points to, of the item with its key parts.
+func newLoading(h core.Holder, dst any, opts []GetOption) loading {
+	c, to := core.Of(h), reflect.ValueOf(dst)
+	if to.IsNil() {
+		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
+	}
+	spec := opt.Gets(opts)
+	primary, parts, err := primaryKey(c, to.Elem(), spec.Read)
+	return loading{
+		c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
+		decode: func(it wire.Item) (func(), error) {
+			v := reflect.New(to.Type().Elem())
+			return func() { to.Elem().Set(v.Elem()) }, c.ReadBy(&c.Schema.Codec, it, v.Interface())
+		},
+	}
 }
 
 // GetInto reads *dst, whose key parts are set, in a [DB.TransactGet] or [DB.BatchGet]. The option [Consistent] is for
 // BatchGet; a transaction always reads consistently.
 func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
-	c := core.Of(o)
-	if dst == nil {
-		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
-	}
-	l := newLoading(c, reflect.ValueOf(dst).Elem(), opt.Gets(opts))
-	l.decode = func(it wire.Item) (func(), error) {
-		v := new(T)
-		return func() { *dst = *v }, c.ReadBy(&c.Schema.Codec, it, v)
-	}
-	return l
+	return newLoading(o, dst, opts)
 }
 
 // identities numbers items from 0, each once.
@@ -174,10 +176,11 @@ func readAll(ctx context.Context, r *exec.Runner, n int, wanted func(int) (key e
 	return got, nil
 }
 
-// getMany reads the items with n keys. fresh returns a pointer to a new value; found gets it, decoded, for each of its
-// keys.
-func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Value, spec opt.Read, fresh func() any, found func(int, any)) error {
-	keys, parts, err := manyKeys(c, n, key, spec)
+// getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.
+func getMany(ctx context.Context, h core.Holder, given any, opts []ReadOption, found any) error {
+	c, spec, to := core.Of(h), opt.Reads(opts), reflect.ValueOf(found).Elem()
+	n := reflect.ValueOf(given).Len()
+	keys, parts, err := manyKeys(c, reflect.ValueOf(given), spec)
 	if err != nil {
 		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
@@ -187,7 +190,8 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 			return err
 		}
 		defer wire.ReleaseAll(got.items)
-		l, decoded := loading{c: c, spec: opt.Get{Read: spec}}, make([]any, len(got.items))
+		l, decoded := loading{c: c, spec: opt.Get{Read: spec}}, make([]reflect.Value, len(got.items))
+		all := reflect.MakeSlice(to.Type(), n, n)
 		for i := range n {
 			if parts != nil {
 				l.parts = parts[i]
@@ -200,28 +204,30 @@ func getMany(ctx context.Context, c *core.Core, n int, key func(int) reflect.Val
 				continue
 			}
 			v := decoded[got.at[i]]
-			if v == nil {
-				v = fresh()
-				if err := c.ReadBy(&c.Schema.Codec, it, v); err != nil {
+			if !v.IsValid() {
+				v = reflect.New(c.Schema.Type)
+				if err := c.ReadBy(&c.Schema.Codec, it, v.Interface()); err != nil {
 					return err
 				}
 				decoded[got.at[i]] = v
 			}
-			found(i, v)
+			all.Index(i).Set(v)
 		}
+		to.Set(all)
 		return nil
 	})
 }
 
-// manyKeys composes n keys. parts are those of each, if the case of stored keys has to be compared with them.
-func manyKeys(c *core.Core, n int, key func(int) reflect.Value, spec opt.Read) (keys []item.Primary, parts []item.Item, err error) {
+// manyKeys composes the keys in a slice. parts are those of each, if the case of stored keys has to be compared with them.
+func manyKeys(c *core.Core, given reflect.Value, spec opt.Read) (keys []item.Primary, parts []item.Item, err error) {
+	n := given.Len()
 	if err := readable(c, spec); n > 0 && err != nil {
 		return nil, nil, err
 	}
 	keys = make([]item.Primary, n)
 	for i, binder := 0, bind.NewKeys(c.Schema, n); i < n; i++ {
 		var of item.Item
-		if keys[i], of, err = binder.Key(key(i)); err != nil {
+		if keys[i], of, err = binder.Key(given.Index(i)); err != nil {
 			return nil, nil, err
 		}
 		if c.Schema.FoldedParts() != nil {
@@ -235,14 +241,9 @@ func manyKeys(c *core.Core, n int, key func(int) reflect.Value, spec opt.Read) (
 // equal keys share one value. It costs one request per 100 different keys, more if DynamoDB leaves some unprocessed. It
 // sends up to four at the same time; the first error ends the others. The reads are not a snapshot; use [DB.TransactGet]
 // for that. Errors: *[InputError] for a missing key part, before any request; *[UnprocessedError].
-func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) ([]*T, error) {
-	found := make([]*T, len(keys))
-	err := getMany(ctx, core.Of(s), len(keys), func(i int) reflect.Value { return reflect.ValueOf(&keys[i]).Elem() }, opt.Reads(opts),
-		func() any { return new(T) }, func(i int, v any) { found[i] = v.(*T) })
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+func (s *Store[T]) GetMany(ctx context.Context, keys []T, opts ...ReadOption) (found []*T, err error) {
+	err = getMany(ctx, s, keys, opts, &found)
+	return found, err
 }
 
 // BatchGet reads items of any entities and tables of db, each into the struct given to its [Ops.GetInto]. found reports

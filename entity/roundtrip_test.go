@@ -21,6 +21,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
+type colour string
+
 // Everything has a field of every kind of type that can be stored.
 type Everything struct {
 	_ entity.Key `name:"Everything" pk:"$#{id}" sk:"$"`

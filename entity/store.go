@@ -25,7 +25,8 @@ import (
 
 type handle = core.Handle
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+// typeOf returns the type that a pointer points to. Unlike reflect.TypeFor it adds nothing to a program for each type.
+func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 
 // Store reads and writes the entities of type T. It is safe for concurrent use.
 type Store[T any] struct{ handle }
@@ -53,27 +54,34 @@ func wrongHandle(s *schema.Schema, used string) error {
 	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
 }
 
-// declare returns the store of a struct's entity. The first call creates it with open.
-func (db *DB) declare(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
+// declare returns the store of a struct's entity: the one that an earlier call returned, or empty, whose handle it sets.
+func (db *DB) declare(t reflect.Type, opts []StoreOption, empty core.Holder, handle *core.Handle) (core.Holder, error) {
 	if err := db.unopened(); err != nil {
 		return nil, err
 	}
 	db.registry.mu.Lock()
 	defer db.registry.mu.Unlock()
-	store, err := db.original().declareOwn(t, spec, open)
-	if err != nil || db.base == nil {
-		return store, err
+	known, err := db.original().declareOwn(t, opt.Stores(opts))
+	switch {
+	case err != nil:
+		return nil, err
+	case db.base != nil:
+		c := *known.core
+		c.Runner, c.DB = db.runner, core.DatabaseOf(db)
+		*handle = core.NewHandle(&c)
+		return empty, nil
+	case known.store == nil:
+		*handle = core.NewHandle(known.core)
+		known.store = empty
 	}
-	c := *core.Of(store)
-	c.Runner, c.DB = db.runner, core.DatabaseOf(db)
-	return open(&c), nil
+	return known.store, nil
 }
 
-// declareOwn returns the store of a struct's entity on a DB with declarations of its own. The registry is locked.
-func (db *DB) declareOwn(t reflect.Type, spec opt.Store, open func(*core.Core) core.Holder) (core.Holder, error) {
+// declareOwn returns what a struct declares on a DB with declarations of its own. The registry is locked.
+func (db *DB) declareOwn(t reflect.Type, spec opt.Store) (*registered, error) {
 	id := storeKey{t, spec.Name, spec.Handle}
-	if store, ok := db.registry.stores[id]; ok {
-		return store, sameOptions(core.Of(store), spec)
+	if known, ok := db.registry.stores[id]; ok {
+		return known, sameOptions(known.core, spec)
 	}
 	if err := spec.Err(); err != nil {
 		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: err.Error()}
@@ -106,31 +114,36 @@ func (db *DB) declareOwn(t reflect.Type, spec opt.Store, open func(*core.Core) c
 	if err != nil {
 		return nil, err
 	}
-	c := &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: core.DatabaseOf(db)}
-	store := open(c)
-	db.registry.stores[id] = store
-	return store, nil
+	made := &registered{core: &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: core.DatabaseOf(db)}}
+	db.registry.stores[id] = made
+	return made, nil
 }
 
 // New declares the struct T on db and returns its store; called again, it returns the same store. It does no I/O. The
 // error joins a *SchemaError for every mistake in T's declarations. A struct that needs a handle of its own, such as a
 // time series, is refused; so is a db that is nil or a zero value, with an *[InputError].
 func New[T any](db *DB, opts ...StoreOption) (*Store[T], error) {
-	s, err := db.declare(typeOf[T](), opt.Stores(opts), func(c *core.Core) core.Holder { return &Store[T]{core.NewHandle(c)} })
+	s := new(Store[T])
+	store, err := db.declare(typeOf((*T)(nil)), opts, s, &s.handle)
 	if err != nil {
 		return nil, err
 	}
-	return s.(*Store[T]), nil
+	return store.(*Store[T]), nil
 }
 
 // Fields returns the prototype of T, one value for the whole program. The addresses of its fields name attributes in
 // [Set], [Eq] and others; its pointer fields point to prototypes too, so &t.Address.City works. Never write to it.
 func Fields[T any]() *T {
-	t := typeOf[T]()
+	return prototype((*T)(nil)).(*T)
+}
+
+// prototype returns the prototype of the type that pointer points to.
+func prototype(pointer any) any {
+	t := typeOf(pointer)
 	if t.Kind() != reflect.Struct {
-		return new(T)
+		return reflect.New(t).Interface()
 	}
-	return schema.Prototype(t).Interface().(*T)
+	return schema.Prototype(t).Interface()
 }
 
 // Op is one intended write. Printing it shows its plan; [DB.Transact] applies it. It can be used any number of times.
@@ -147,10 +160,11 @@ type Write[R any] interface {
 	Result() R
 }
 
-// The writes below do not depend on T, so a program contains them once, however many entities it has.
+// The functions below do the work of the methods of [Store], [Index] and [Ops], which only add the type: a program contains a function
+// once, and a method once for each entity. h is the handle, and the value or key is what the caller gave.
 
-func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation {
-	spec := opt.Creates(opts)
+func create(h core.Holder, value any, opts []CreateOption) *core.Operation {
+	c, v, spec := core.Of(h), reflect.ValueOf(value), opt.Creates(opts)
 	if c.Schema.Completes() {
 		return core.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *plan.Op {
 			return plan.NewCreate(c.Schema, c.Table, v, spec)
@@ -159,7 +173,8 @@ func create(c *core.Core, v reflect.Value, opts []CreateOption) *core.Operation 
 	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, spec))
 }
 
-func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
+func put(h core.Holder, value any, opts []WriteOption) *core.Operation {
+	c, v := core.Of(h), reflect.ValueOf(value)
 	spec := core.Returning(c, opt.Writes(opts))
 	if c.Schema.Completes() {
 		spec := spec // so that only this copy is moved to the heap
@@ -172,23 +187,31 @@ func put(c *core.Core, v reflect.Value, opts []WriteOption) *core.Operation {
 	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, spec))
 }
 
-func update(c *core.Core, key reflect.Value, opts []UpdateOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, key, returningUpdate(c, opts)))
+func update(h core.Holder, key any, opts []UpdateOption) *core.Operation {
+	c := core.Of(h)
+	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), returningUpdate(c, opts)))
 }
 
-func remove(c *core.Core, key reflect.Value, opts []WriteOption) *core.Operation {
-	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, key, core.Returning(c, opt.Writes(opts))))
+func remove(h core.Holder, key any, opts []WriteOption) *core.Operation {
+	c := core.Of(h)
+	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), core.Returning(c, opt.Writes(opts))))
 }
 
-func require(c *core.Core, key reflect.Value, conds []Cond) *core.Operation {
-	spec := opt.Guard{}
+func checkExists(h core.Holder, key any, conds []Cond) *core.Operation {
+	c, spec := core.Of(h), opt.Guard{}
 	for _, k := range conds {
 		spec.If = append(spec.If, k.cond)
 	}
-	return core.ItemOperation(c, plan.NewCheckExists(c.Schema, c.Table, key, spec))
+	return core.ItemOperation(c, plan.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), spec))
 }
 
-func upsert(c *core.Core, v reflect.Value, opts []UpdateOption) *core.Operation {
+func checkNotExists(h core.Holder, key any) *core.Operation {
+	c := core.Of(h)
+	return core.ItemOperation(c, plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)))
+}
+
+func upsert(h core.Holder, value any, opts []UpdateOption) *core.Operation {
+	c, v := core.Of(h), reflect.ValueOf(value)
 	spec := returningUpdate(c, opts)
 	if c.Schema.Completes() {
 		spec := spec
@@ -214,38 +237,37 @@ type Ops[T any] struct{ handle }
 
 // Create is [Store.Create] as a value.
 func (o Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
-	return core.NewWrite[T](create(core.Of(o), reflect.ValueOf(v), opts))
+	return core.NewWrite[T](create(o, v, opts))
 }
 
 // Update is [Store.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
-	return core.NewWrite[T](update(core.Of(o), reflect.ValueOf(key), opts))
+	return core.NewWrite[T](update(o, key, opts))
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
 func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
-	return core.NewWrite[T](remove(core.Of(o), reflect.ValueOf(key), opts))
+	return core.NewWrite[T](remove(o, key, opts))
 }
 
 // CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and conds hold ([ErrConditionFailed]).
 func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
-	return core.NewWrite[T](require(core.Of(o), reflect.ValueOf(key), conds))
+	return core.NewWrite[T](checkExists(o, key, conds))
 }
 
 // CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
 func (o Ops[T]) CheckNotExists(key T) Op {
-	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key))))
+	return core.NewWrite[T](checkNotExists(o, key))
 }
 
 // Upsert is [Store.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
-	return core.NewWrite[T](upsert(core.Of(o), reflect.ValueOf(v), opts))
+	return core.NewWrite[T](upsert(o, v, opts))
 }
 
 // Put is [Store.Put] as a value.
 func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
-	return core.NewWrite[T](put(core.Of(o), reflect.ValueOf(v), opts))
+	return core.NewWrite[T](put(o, v, opts))
 }
 
 // Op builds writes as values.
@@ -287,9 +309,10 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 	return layout.SameCase(s, parts, it.Pick(names...))
 }
 
-// get reads the item with the key parts of v into the value that into points to.
-func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into any) error {
-	primary, parts, err := primaryKey(c, v, spec.Read)
+// get reads the item with the key parts of key into the value that into points to.
+func get(ctx context.Context, h core.Holder, key any, opts []GetOption, into any) error {
+	c, spec := core.Of(h), opt.Gets(opts)
+	primary, parts, err := primaryKey(c, reflect.ValueOf(key), spec.Read)
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
 	}
@@ -320,7 +343,7 @@ func get(ctx context.Context, c *core.Core, v reflect.Value, spec opt.Get, into 
 // consistent unless [Consistent] is given. Errors: [ErrNotFound]; *[InputError] for a missing key part.
 func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error) {
 	var found T
-	err := get(ctx, core.Of(s), reflect.ValueOf(key), opt.Gets(opts), &found)
+	err := get(ctx, s, key, opts, &found)
 	return found, err
 }
 
@@ -328,7 +351,7 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error)
 // defaults and generated ids complete v first. It costs one request and one write of the item's size. Errors:
 // [ErrExists]; [ErrConditionFailed]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (stored T, err error) {
-	_, err = create(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
+	_, err = create(s, v, opts).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -339,7 +362,7 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 // read if an index key is composed of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for
 // an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
-	_, err = put(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &stored)
+	_, err = put(s, v, opts).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -356,7 +379,7 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // response was lost and the stored item does not prove that it was written, or whether this write created it: a version
 // proves that, and so does an attribute that the write did not set.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
-	result, err := upsert(core.Of(s), reflect.ValueOf(v), opts).Run(ctx, &item)
+	result, err := upsert(s, v, opts).Run(ctx, &item)
 	return item, result.Created, err
 }
 
@@ -364,20 +387,25 @@ func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item 
 // composed of changed and unchanged attributes. Errors: [ErrNotFound]; [ErrConditionFailed], a *[ConditionError] for a
 // nested change without its parent or an immutable attribute; [ErrConflict]; *[InputError] before any request.
 func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (stored T, err error) {
-	_, err = update(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, &stored)
+	_, err = update(s, key, opts).Run(ctx, &stored)
 	return stored, err
 }
 
 // Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which
 // [IsAmbiguous] is true if the response was lost: a second delete could remove an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
-	_, err := remove(core.Of(s), reflect.ValueOf(key), opts).Run(ctx, nil)
+	_, err := remove(s, key, opts).Run(ctx, nil)
 	return err
 }
 
-// modify plans a change by f, which gets a pointer to the value that was read.
-func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) *core.Operation {
-	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, key, spec, func(image item.Item) (was, is reflect.Value, err error) {
+// modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
+func modify(h core.Holder, key any, opts []WriteOption, f func(any) error) *core.Operation {
+	c := core.Of(h)
+	spec := core.Returning(c, opt.Writes(opts))
+	if f == nil {
+		spec.Add(errors.New("the function that is to change the value is nil"))
+	}
+	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 		if err := c.Decode(image, before.Interface()); err != nil {
@@ -395,14 +423,12 @@ func modify(c *core.Core, key reflect.Value, spec opt.Write, f func(any) error) 
 // change nothing but its argument. An error of f ends the call and is wrapped. If f changes nothing, nothing is
 // written. Changing a key part, a field that the library sets or a set_once field is an *[InputError]. It costs a
 // consistent read and a write of the whole item. Errors: [ErrNotFound]; [ErrConditionFailed]; [ErrConflict].
-func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (T, error) {
-	c := core.Of(s)
-	spec := core.Returning(c, opt.Writes(opts))
-	if f == nil {
-		spec.Add(errors.New("the function that is to change the value is nil"))
+func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...WriteOption) (stored T, err error) {
+	var change func(any) error
+	if f != nil {
+		change = func(v any) error { return f(v.(*T)) }
 	}
-	var stored T
-	_, err := modify(c, reflect.ValueOf(key), spec, func(v any) error { return f(v.(*T)) }).Run(ctx, &stored)
+	_, err = modify(s, key, opts, change).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -411,7 +437,11 @@ func (s *Store[T]) Modify(ctx context.Context, key T, f func(*T) error, opts ...
 // that request fails its condition and costs one write unit. Errors: [ErrNotFound]; *[InputError] for a field that is
 // one of several parts of an index key.
 func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every time.Duration) (bool, error) {
-	c := core.Of(s)
+	return touch(ctx, s, key, field, every)
+}
+
+func touch(ctx context.Context, h core.Holder, key any, field *time.Time, every time.Duration) (bool, error) {
+	c := core.Of(h)
 	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
 	result, err := core.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
 	return err == nil && !result.Skipped, err
@@ -484,7 +514,11 @@ func OnProgress(f func(deleted int)) PurgeOption {
 //
 // Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
-	c, spec := core.Of(s), opt.Purges(opts)
+	return purgeItem(ctx, s, key, opts)
+}
+
+func purgeItem(ctx context.Context, h core.Holder, key any, opts []PurgeOption) error {
+	c, spec := core.Of(h), opt.Purges(opts)
 	if err := spec.Err(); err != nil {
 		return c.Wrap("Purge", "", &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}

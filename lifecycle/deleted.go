@@ -246,13 +246,13 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 // copyQuery makes a query of deleted copies from its plan.
 func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := p.Codec()
-	return core.NewQuery[DeletedItem[T]](core.Planned(c, p), func(it wire.Item, into any) (err error) {
+	return core.NewQuery[DeletedItem[T]](core.Decoding{Reading: core.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
 			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it.Map())
 		}
 		return err
-	})
+	}})
 }
 
 // copiesSource reads items whose sort key is that of a deleted copy.

@@ -57,5 +57,8 @@ func (c *copier) applied(ctx context.Context, one changed, report *Report) error
 	case r.problem == Busy: // the change would be lost
 		return entity.ErrConflict
 	}
+	if r.now.omitted {
+		report.Omitted++
+	}
 	return report.stayed(r, c.text(one.source), false)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -56,6 +57,9 @@ func (c *copier) target(image item.Item, now time.Time) target {
 	if err == nil {
 		err = c.takeExpiry(t, image)
 	}
+	if err == nil {
+		err = c.storable(t, c.copyID(layout.KeyOf(c.from.s, image), text(image[schema.WriteAttr])))
+	}
 	if err != nil {
 		return target{problem: Unstorable, err: err}
 	}
@@ -88,6 +92,34 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 		layout.SetVersion(s, t.item, 1)
 	}
 	return t, nil
+}
+
+// anyID is as long as ids usually are, for sizes.
+const anyID = "01234567-89ab-cdef-0123-456789abcdef"
+
+// storable returns why a copy, which gets write ids that begin with id, cannot be stored.
+func (c *copier) storable(t target, id string) error {
+	it, err := c.whole(t.item, t.key, plan.CopyID(id, anyID))
+	if err != nil {
+		return err
+	}
+	for _, g := range plan.UniqueConstraints(c.to.s) {
+		if _, err := g.Sentinels(it); err != nil {
+			return err
+		}
+	}
+	return bind.CheckSize(c.to.s, it)
+}
+
+// whole returns the item of a copy with its keys and hidden attributes.
+func (c *copier) whole(it, key item.Item, writeID string) (item.Item, error) {
+	it = item.Clone(it)
+	for name, av := range key {
+		it[name] = av
+	}
+	err := bind.Recompose(c.to.s, it)
+	layout.SetHidden(c.to.s, it, writeID)
+	return it, err
 }
 
 // takeExpiry gives a copy the expiry that follows from an attribute, or that of its source, unless its value has one.
@@ -125,14 +157,10 @@ func (c *copier) stamped(t target, old item.Item, now time.Time) (item.Item, err
 
 // same reports whether a stored item is the copy that an item makes, its write id aside.
 func (c *copier) same(stored, it item.Item, key item.Item) bool {
-	want := item.Clone(it)
-	for name, av := range key {
-		want[name] = av
-	}
-	if bind.Recompose(c.to.s, want) != nil {
+	want, err := c.whole(it, key, "")
+	if err != nil {
 		return false
 	}
-	layout.SetHidden(c.to.s, want, "")
 	is := item.Clone(stored)
 	for _, m := range []item.Item{is, want} {
 		delete(m, schema.WriteAttr)

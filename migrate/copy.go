@@ -83,7 +83,7 @@ func (c *copier) check(function bool) error {
 	switch {
 	case !function:
 		return invalid(bind.CodeCopy, "Copy needs a function")
-	case c.from.c.Table == c.to.c.Table && c.from.s.Prefix == s.Prefix && c.from.s.Name == s.Name:
+	case c.from.c.DB == c.to.c.DB && c.from.c.Table == c.to.c.Table && c.from.s.Prefix == s.Prefix:
 		return invalid(bind.CodeCopy, "the old and the new entity are the same: they have one name, namespace and table")
 	case !s.HasMetadata:
 		return invalid(bind.CodeCopyTarget, "copies need a write id, which only entities with $ keys have, in tables that are not shared with effect-dynamodb")

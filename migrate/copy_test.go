@@ -3,6 +3,8 @@ package migrate_test
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -130,6 +132,7 @@ func TestCopy_ALateWriteIsPlannedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStation(t)
+			s.apply(s.put(ticket{ID: "b", Owner: "bob"})) // the state is there
 			created := s.put(ticket{ID: "a", Owner: "ann"})
 			s.first = s.stored("a")
 			if c.copied {
@@ -143,6 +146,61 @@ func TestCopy_ALateWriteIsPlannedAgain(t *testing.T) {
 			s.requireEqual()
 		})
 	}
+}
+
+// A removal that is late does not take away what was copied since.
+func TestCopy_ALateRemovalIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	s.apply(s.put(ticket{ID: "a", Owner: "ann"}))
+	gone := s.remove("a")
+	require.NoError(t, s.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
+		_, err := s.copy.Apply(s.Ctx, gone)
+		return err
+	}, func() { s.quickly(s.put(ticket{ID: "a", Owner: "ann"})) }))
+	s.requireEqual()
+}
+
+// closing matches the request that cuts over.
+func (*station) closing(r faults.Request) bool {
+	return strings.Contains(string(r.Body), string(migrate.CutOver))
+}
+
+// held is a program whose transactions wait until it is let go.
+func (s *station) held() (c *migrate.Copier[ticket, pass], waits <-chan struct{}, letGo func()) {
+	wire := faults.New(s.Raw.Options().HTTPClient)
+	gate, waiting := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "TransactWriteItems" {
+			once.Do(func() { close(waiting) })
+			<-gate
+		}
+		return faults.None
+	})
+	return s.copier(s.Open(s.Through(wire))), waiting, sync.OnceFunc(func() { close(gate) })
+}
+
+// A copy is written after another program has seen no copy to remove, and before that has counted it.
+func TestCopy_ACopyThatComesBeforeItsRemovalIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	s.apply(s.put(ticket{ID: "b", Owner: "bob"})) // the state is there
+	created := s.put(ticket{ID: "a", Owner: "ann"})
+	remover, waits, letGo := s.held()
+	defer letGo()
+	removed := make(chan error, 1)
+	require.NoError(t, s.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
+		_, err := s.copy.Apply(s.Ctx, created)
+		return err
+	}, func() {
+		gone := s.remove("a")
+		go func() { removed <- remover.Handle(s.Ctx, gone) }()
+		<-waits
+	}))
+	letGo()
+	require.NoError(t, <-removed)
+	s.requireEqual()
 }
 
 // The same for a page of Run.
@@ -270,6 +328,66 @@ func TestCopy_CutOverEndsAllCopies(t *testing.T) {
 	late, err := s.copy.Verify(s.Ctx)
 	require.NoError(t, err)
 	assert.Equal(t, map[migrate.Reason]int{migrate.Missing: 2}, late.Reasons, "a, which the new program deleted, and c")
+}
+
+// A removal that was planned before the cut over is refused after it, although the copy is as it was read.
+func TestCopy_CutOverRefusesALateRemoval(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	s.apply(s.put(ticket{ID: "a", Owner: "ann"}))
+	first, gone := s.stored("a"), s.remove("a")
+	require.ErrorIs(t, s.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
+		return s.copy.Handle(s.Ctx, gone)
+	}, func() {
+		s.PutItem(first)
+		s.OK(s.quick().CutOver(s.Ctx))
+	}), migrate.ErrCutOver)
+	s.requireEqual()
+}
+
+// A copy that was planned after the last pass, of an item that the old program has written too late, is refused.
+func TestCopy_CutOverRefusesWhatWasPlannedDuringIt(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	s.apply(s.put(ticket{ID: "a", Owner: "ann"}))
+	late, waits, letGo := s.held()
+	defer letGo()
+	done := make(chan error, 1)
+	require.NoError(t, s.Overtake(s.closing, func() error {
+		_, err := s.copy.CutOver(s.Ctx)
+		return err
+	}, func() {
+		created := s.put(ticket{ID: "late", Owner: "bob"})
+		go func() { done <- late.Handle(s.Ctx, created) }()
+		<-waits
+	}))
+	letGo()
+	require.ErrorIs(t, <-done, migrate.ErrCutOver)
+	_, err := s.passes.Get(s.Ctx, pass{Owner: "bob", ID: "late"})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+// A write that was planned before the last pass does not come between that pass and the cut over.
+func TestCopy_CutOverSealsWhatItHasCompared(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	s.apply(s.put(ticket{ID: "a", Owner: "ann"}))
+	first := s.stored("a")
+	change := s.put(ticket{ID: "a", Owner: "ann", Uses: 1})
+	late, waits, letGo := s.held()
+	defer letGo()
+	done := make(chan error, 1)
+	go func() { done <- late.Handle(s.Ctx, change) }()
+	<-waits
+	s.PutItem(first)
+	require.NoError(t, s.Overtake(s.closing, func() error {
+		_, err := s.copy.CutOver(s.Ctx)
+		return err
+	}, func() {
+		letGo()
+		require.NoError(t, <-done)
+	}))
+	s.requireEqual()
 }
 
 // Verify finds what is missing, differs and is left over.

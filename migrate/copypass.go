@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -104,6 +103,9 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 		return nil, nil
 	default:
 		t := p.target(it, now)
+		if t.omitted {
+			part.Omitted++
+		}
 		if t.key == nil {
 			return nil, part.stayed(settled{now: t, problem: t.problem, err: t.err}, p.text(key), p.strict)
 		}
@@ -147,30 +149,25 @@ func (p *copyPass) create(ctx context.Context, f plan.Fence, fresh []*candidate,
 	var due []*candidate
 	for _, x := range fresh {
 		it, err := p.stamped(x.now, nil, now)
-		if err == nil {
-			err = p.storable(x.now.key, it)
-		}
 		if err != nil {
-			if err := part.stayed(settled{problem: Unstorable, err: err}, p.text(x.key), p.strict); err != nil {
-				return nil, err
-			}
+			left = append(left, x)
 			continue
 		}
 		due = append(due, x)
 		copies = append(copies, plan.NewCopyOf{Key: x.now.key, Copy: plan.Copying{Item: it, Fence: f, Source: p.copyID(x.key, x.state)}})
 	}
 	if !p.writes && p.again {
-		return due, nil
+		return append(left, due...), nil
 	}
 	r := p.to.c.Runner
 	for len(due) > 0 {
 		op, taken, err := plan.NewCopies(p.to.s, p.to.c.Table, plan.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
-		if err != nil {
-			return nil, err
-		}
-		if p.writes {
+		switch {
+		case err != nil: // of the first one, as if it were alone
+			taken, err = 1, entity.ErrConditionFailed
+		case p.writes:
 			_, err = r.Run(ctx, op)
-		} else {
+		default:
 			p.estimate(copies[:taken], part)
 		}
 		switch {
@@ -188,37 +185,15 @@ func (p *copyPass) create(ctx context.Context, f plan.Fence, fresh []*candidate,
 	return left, nil
 }
 
-// storable returns why a copy cannot be stored.
-func (c *copier) storable(key, it item.Item) error {
-	whole := item.Clone(it)
-	for name, av := range key {
-		whole[name] = av
-	}
-	if err := bind.Recompose(c.to.s, whole); err != nil {
-		return err
-	}
-	layout.SetHidden(c.to.s, whole, "")
-	for _, g := range plan.UniqueConstraints(c.to.s) {
-		if _, err := g.Sentinels(whole); err != nil {
-			return err
-		}
-	}
-	return bind.CheckSize(c.to.s, whole)
-}
-
 // estimate adds what a transaction of new copies costs.
 func (p *copyPass) estimate(copies []plan.NewCopyOf, part *Report) {
 	part.Estimate.Requests++
 	part.Estimate.WriteUnits += 2 // of the fence
 	for _, x := range copies {
-		it := item.Clone(x.Copy.Item)
-		for name, av := range x.Key {
-			it[name] = av
-		}
-		if bind.Recompose(p.to.s, it) != nil {
+		it, err := p.whole(x.Copy.Item, x.Key, plan.CopyID(x.Copy.Source, anyID))
+		if err != nil {
 			continue
 		}
-		layout.SetHidden(p.to.s, it, plan.CopyID(x.Copy.Source, p.to.c.Runner.NewID()))
 		part.Estimate.WriteUnits += 2 * writeUnits(item.Size(it))
 		for _, g := range plan.UniqueConstraints(p.to.s) {
 			if keys, err := g.Sentinels(it); err == nil {

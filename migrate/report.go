@@ -57,7 +57,7 @@ const mostExamples = 10
 type Example struct {
 	Reason  Reason  // "" if the item has a problem
 	Problem Problem // "" if the item is rewritten
-	Key     string  // its primary key; secret parts are hidden
+	Key     string  // its primary key, in a copy that of the old item; secret parts are hidden
 	Err     error   // of the function of a copy; nil for other problems
 }
 

@@ -148,9 +148,10 @@ const mostSteps = 20
 func (c *copier) follow(ctx context.Context, source item.Item, earlier []item.Item, part *Report) (settled, error) {
 	r, yielded, err := c.followed(ctx, source, earlier, part)
 	for n := 0; err == nil && n < len(yielded) && n < mostSteps; n++ { // what gave way gets its place again, or another one
-		var more []item.Item
-		_, more, err = c.followed(ctx, yielded[n], nil, part)
-		yielded = append(yielded, more...)
+		other, more, failed := c.followed(ctx, yielded[n], nil, part)
+		if yielded, err = append(yielded, more...), failed; other.problem == Busy {
+			r.problem = Busy
+		}
 	}
 	return r, err
 }
@@ -182,6 +183,9 @@ func (c *copier) followed(ctx context.Context, source item.Item, earlier []item.
 			return r, yielded, err
 		}
 		part.Conflicts += max(r.looks-1, 0)
+		if r.problem == Busy { // also if other keys could be settled
+			return r, yielded, nil
+		}
 		if r.wrote && r.reason != "" {
 			part.wrote(r.reason, c.text(source))
 		}
@@ -219,9 +223,6 @@ func (r *Report) wrote(reason Reason, key string) {
 
 // stayed counts a source item whose problem, if it has one, keeps it from being copied. It is an error if strict is set.
 func (r *Report) stayed(x settled, key string, strict bool) error {
-	if x.now.omitted {
-		r.Omitted++
-	}
 	if x.problem == "" {
 		return nil
 	}

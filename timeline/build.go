@@ -211,7 +211,7 @@ func (b *builder) checkpoint(ctx context.Context, change func(*generation)) erro
 func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, from *exportSet) error {
 	for i, o := range b.all {
 		to := recordSink{event: c.addFrom(i), page: b.countEvaluated, duplicate: c.countDuplicate, dir: b.TempDir}
-		if from != nil && o.feed == nil {
+		if from != nil && o.core != nil {
 			if err := b.readExport(ctx, o, from.byTable[o.core.Table], now, to); err != nil {
 				return b.withView(err)
 			}

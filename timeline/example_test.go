@@ -215,6 +215,24 @@ func ExampleView_BeginJob() {
 	// [depot van 7] <nil>
 }
 
+// The rows of a view can be spread over partitions, for builds that write more than one partition takes. What they cost is
+// known before.
+func ExampleExplanation() {
+	for _, partitions := range []int{1, 16} {
+		e := timeline.Explanation{View: "journeys", Route: "sorted", OneRow: "a query of its partition in each source", Partitions: partitions}
+		const rows = 1e8                                                            // of up to 1 KB: two write units each
+		fmt.Printf("%.1f hours to write all rows\n", 2*rows/e.RowWriteUnits()/3600) // without limits of the table
+		fmt.Println(e)
+	}
+	// Output:
+	// 55.6 hours to write all rows
+	// timeline journeys: a build reads by sorted; one row as of a moment: a query of its partition in each source
+	//   rows: 1 partition, for about 1000 write units and 3000 read units a second; a page or listing reads 1 partition, one row 1
+	// 3.5 hours to write all rows
+	// timeline journeys: a build reads by sorted; one row as of a moment: a query of its partition in each source
+	//   rows: 16 partitions, for about 16000 write units and 48000 read units a second; a page or listing reads 16 partitions, one row 1
+}
+
 // A build and a replay leave capacity of the table to others. They share one budget.
 func ExampleBudget() {
 	ctx, db := context.Background(), depot("budget")

@@ -298,6 +298,54 @@ func (b *builder) openExports() (*exportSet, error) {
 	return s, nil
 }
 
+// exportOf returns what the builder reads instead of a source's table; nil: nothing.
+func (b *builder) exportOf(o *origin) *tableExport {
+	if b.read == nil || o.core == nil {
+		return nil
+	}
+	return b.read.byTable[o.core.Table]
+}
+
+// partsOf returns in how many parts a source is read if tables are read in n: the files of an export, if each item is an
+// event.
+func (b *builder) partsOf(o *origin, n int) int {
+	x := b.exportOf(o)
+	switch {
+	case x != nil && o.kind != "versions":
+		return max(len(x.files), 1)
+	case x != nil || o.feed != nil:
+		return 1
+	}
+	return n
+}
+
+// readExportPart reads a part of an export: a file whose items are events, or all of it.
+func (b *builder) readExportPart(ctx context.Context, o *origin, x *tableExport, part JobPart, now time.Time, to recordSink) error {
+	if o.kind == "versions" {
+		return b.readExport(ctx, o, x, now, to)
+	}
+	if len(x.files) == 0 {
+		return nil
+	}
+	wanted := o.scanFilter(now)
+	p := &partitions{o: o, to: to, events: o.assemble()}
+	f := x.files[part.Segment]
+	err := x.read(ctx, f, func(it item.Item) error {
+		if !wanted.Holds(it) {
+			return nil
+		}
+		if _, err := o.itemOrder(it); err != nil {
+			return x.problem(f.name(), err, "an item has no primary key")
+		}
+		return p.push(it)
+	})
+	if err != nil {
+		return err
+	}
+	to.page(int(f.ItemCount))
+	return p.end()
+}
+
 // route names how a build from the exports reads its history, so that only a build from the same ones resumes it.
 func (s *exportSet) route() string { return "exports " + strings.Join(s.ids, " ") }
 
@@ -306,7 +354,7 @@ func (b *builder) readExport(ctx context.Context, o *origin, x *tableExport, now
 	wanted := o.scanFilter(now)
 	sorted := spool.New(max(b.Memory/2, minMemory), b.TempDir)
 	defer func() { err = joinClose(err, sorted.Close()) }()
-	if err := b.spoolExport(ctx, o, x, wanted, sorted); err != nil {
+	if err := b.spoolExport(ctx, x, o, wanted, sorted, to.page); err != nil {
 		return err
 	}
 	p := &partitions{o: o, to: to, events: o.assemble()}
@@ -328,8 +376,9 @@ func (b *builder) readExport(ctx context.Context, o *origin, x *tableExport, now
 	return p.end()
 }
 
-// spoolExport adds the wanted items of an export to s, several files at a time.
-func (b *builder) spoolExport(ctx context.Context, o *origin, x *tableExport, wanted expr.Cond, s *spool.Spool) error {
+// spoolExport adds the wanted items of an export to s, several files at a time. count is called with the numbers of items
+// that were read.
+func (b *builder) spoolExport(ctx context.Context, x *tableExport, o *origin, wanted expr.Cond, s *spool.Spool, count func(int)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var mu sync.Mutex
@@ -341,7 +390,7 @@ func (b *builder) spoolExport(ctx context.Context, o *origin, x *tableExport, wa
 		read := 0
 		errs[i] = x.read(ctx, x.files[i], func(it item.Item) error {
 			if read++; read%itemsPerReport == 0 {
-				b.countEvaluated(itemsPerReport)
+				count(itemsPerReport)
 			}
 			if !wanted.Holds(it) {
 				return nil
@@ -355,7 +404,7 @@ func (b *builder) spoolExport(ctx context.Context, o *origin, x *tableExport, wa
 			defer mu.Unlock()
 			return s.Add(key, value)
 		})
-		if b.countEvaluated(read % itemsPerReport); errs[i] != nil {
+		if count(read % itemsPerReport); errs[i] != nil {
 			stop()
 		}
 	})

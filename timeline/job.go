@@ -41,11 +41,11 @@ type Job struct {
 	ended bool
 }
 
-// JobPart is a part of a job's history: a segment of a source's table, or a feed.
+// JobPart is a part of a job's history: a segment of a source's table, a file of its export, or a feed.
 type JobPart struct {
 	Source  string `json:"source"`  // id of the source
 	Segment int    `json:"segment"` // from 0; 0 for a feed
-	Of      int    `json:"of"`      // number of segments; 1 for a feed
+	Of      int    `json:"of"`      // number of parts of the source
 }
 
 // maxJobSegments is how many segments DynamoDB makes of a table.
@@ -61,8 +61,8 @@ type ticket struct {
 }
 
 // BeginJob begins a rebuild whose work is shared by several processes. It takes the lease and renews it until the job ends
-// or ctx is done. Events accepted after the start wait for [View.CatchUp]. The options are those of [View.Rebuild], except
-// [Export]; [Segments] and [OnProgress] count for what the coordinator itself does.
+// or ctx is done. Events accepted after the start wait for [View.CatchUp]. The options are those of [View.Rebuild];
+// [Segments] and [OnProgress] count for what the coordinator itself does. With [Export], workers read the exports.
 //
 // It costs a read and a write of the manifest, a DescribeTable for each source, and what it costs to remove rows that were
 // replaced. Errors: *[BuildingError] while another builder is at work; [ErrLeaseLost]; *entity.InputError.
@@ -76,9 +76,6 @@ func (v *view) beginJob(ctx context.Context, opts []BuildOption) (j *Job, err er
 		if err != nil {
 			return err
 		}
-		if o.exports != nil {
-			return badOption("Export is for Rebuild")
-		}
 		b := &builder{view: v, buildOptions: o, job: true}
 		if err := b.begin(ctx); err != nil {
 			return err
@@ -87,6 +84,7 @@ func (v *view) beginJob(ctx context.Context, opts []BuildOption) (j *Job, err er
 			return err
 		}
 		j = &Job{b: b, worker: v.newWorker(o, b.started)}
+		j.worker.b.read = b.read
 		return nil
 	})
 	if err != nil {
@@ -136,7 +134,9 @@ func (d *definition) sourceIDs() []string {
 }
 
 // Split returns the parts of the history: segments parts of each source's table, from 1 to 1,000,000, and one of each feed.
-// Each must be read by [JobWorker.Read]. It sends no request. Errors: *entity.InputError.
+// With [Export], the parts are the files of the exports, but a source with the history of a versioned entity is one part,
+// because its items have to be sorted. Each part must be read by [JobWorker.Read]. It sends no request. Errors:
+// *entity.InputError.
 func (j *Job) Split(segments int) ([]JobPart, error) {
 	if segments < 1 || segments > maxJobSegments {
 		return nil, badPart("the number of segments must be from 1 to %d", maxJobSegments)
@@ -146,7 +146,7 @@ func (j *Job) Split(segments int) ([]JobPart, error) {
 	}
 	var parts []JobPart
 	for _, o := range j.b.all {
-		parts = append(parts, o.split(segments)...)
+		parts = append(parts, o.split(j.b.partsOf(o, segments))...)
 	}
 	return parts, nil
 }
@@ -287,9 +287,10 @@ func (j *Job) Abandon(ctx context.Context, cause error) error {
 	})
 }
 
-// JoinJob returns a worker of a job that another process, or another view of the same definition, has begun. [Budget] is
-// the only option that it takes. It costs a read. Errors: *entity.InputError if the ticket is malformed, or of another
-// view or definition; [ErrLeaseLost] if the job has ended or was taken over.
+// JoinJob returns a worker of a job that another process, or another view of the same definition, has begun. The options
+// that it takes are [Budget] and, if the job has it, [Export] of the same exports. It costs a read. Errors:
+// *entity.InputError if the ticket is malformed, or of another view, definition or set of exports; *[ExportError];
+// [ErrLeaseLost] if the job has ended or was taken over.
 func (v *View[K, S]) JoinJob(ctx context.Context, ticket []byte, opts ...BuildOption) (*JobWorker, error) {
 	return v.opened().joinJob(ctx, ticket, opts)
 }
@@ -300,19 +301,26 @@ func (v *view) joinJob(ctx context.Context, text []byte, opts []BuildOption) (w 
 		if err != nil {
 			return err
 		}
-		if o.exports != nil || o.resume || o.progress != nil {
-			return badOption("JoinJob takes no option but Budget")
+		if o.resume || o.progress != nil {
+			return badOption("JoinJob takes no options but Budget and Export")
 		}
 		t, err := v.parseTicket(text)
 		if err != nil {
 			return err
 		}
 		w = v.newWorker(o, generation{ID: t.Generation, Fence: t.Fence})
-		g, err := w.job(ctx)
-		if err == nil {
-			w.b.started = *g
+		if w.b.read, err = w.b.openExports(); err != nil {
+			return err
 		}
-		return err
+		g, err := w.job(ctx)
+		if err != nil {
+			return err
+		}
+		if g.Route != w.b.buildRoute() {
+			return otherJob("the ticket is of a job that reads other exports, or none")
+		}
+		w.b.started = *g
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -336,7 +344,12 @@ func (v *view) parseTicket(text []byte) (t ticket, err error) {
 	default:
 		return t, nil
 	}
-	return t, &entitytype.InputError{Code: bind.CodeJobOther, Type: "timeline", Problem: problem}
+	return t, otherJob(problem)
+}
+
+// otherJob returns the error for a ticket that does not fit the worker.
+func otherJob(problem string) error {
+	return &entitytype.InputError{Code: bind.CodeJobOther, Type: "timeline", Problem: problem}
 }
 
 // newWorker returns a worker for a generation. It keeps the fence of the ticket: what its calls write late must not pass

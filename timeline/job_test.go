@@ -211,6 +211,60 @@ func TestJob_InDisorderAndRepeatedEqualsARebuild(t *testing.T) {
 	})
 }
 
+// The files of an export are parts too, and cost no read of the table.
+func TestJob_ReadsExports(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.story()
+	x := l.export(l.tableName())
+	other := l.export(l.tableName())
+	other.summary["exportArn"] = x.summary["exportArn"].(string) + "0"
+	other.write()
+	l.append("d-1", "s-1", 9) // after the exports
+	exportJob(l, l.sites(), x, other, len(x.lines))
+	exportJob(l, l.histories(), x, other, 1)
+}
+
+// exportJob runs a job over an export, and compares it with a rebuild.
+func exportJob[S any](l *lab, f timeline.Projection[string, S], x, other *exported, parts int) {
+	l.T.Helper()
+	v := view(l, f)
+	want := rebuild(l, v, timeline.Export(x.files))
+	expected := rows(l, v)
+	l.Wire.Reset()
+	job := begun(l, v, timeline.Export(x.files))
+	require.Len(l.T, entity.Must(job.Split(1000)), parts)
+	another := view(newTransport(l), f)
+	for _, opts := range [][]timeline.BuildOption{nil, {timeline.Export(other.files)}} {
+		_, err := another.JoinJob(l.Ctx, job.Ticket(), opts...)
+		require.Equal(l.T, "EDD-9194", dbtest.InputCode(err))
+	}
+	_, err := another.JoinJob(l.Ctx, job.Ticket(), timeline.Export(l.export("other").files))
+	var wrong *timeline.ExportError
+	require.ErrorAs(l.T, err, &wrong)
+	w, err := another.JoinJob(l.Ctx, job.Ticket(), timeline.Export(x.files))
+	require.NoError(l.T, err)
+	require.NoError(l.T, newCrew(l, job, w).work(3))
+	meta, err := job.Finish(l.Ctx)
+	require.NoError(l.T, err)
+	require.Zero(l.T, l.Wire.Count("Scan"))
+	require.Equal(l.T, expected, rows(l, v))
+	require.Equal(l.T, want.Counters, meta.Counters)
+	require.Equal(l.T, want.Through, meta.Through)
+
+	for name, file := range x.files {
+		if strings.HasPrefix(name, "data/") {
+			file.Data = append(file.Data, 0)
+			defer func() { file.Data = file.Data[:len(file.Data)-1] }()
+		}
+	}
+	job = begun(l, v, timeline.Export(x.files))
+	require.ErrorAs(l.T, newCrew(l, job).work(1), &wrong, "a damaged file is found")
+	_, err = job.Finish(l.Ctx)
+	require.ErrorIs(l.T, err, timeline.ErrPartUnread)
+	require.NoError(l.T, job.Abandon(l.Ctx, wrong))
+}
+
 func TestJob_CostsAsDocumented(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -2,12 +2,12 @@ package timeline
 
 import (
 	"container/heap"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // maxPartitions is how many partitions one query reads in one order.
@@ -39,14 +39,13 @@ func partitionsOf(generation string) int {
 	return n
 }
 
-// partitionOf returns the partition with the row of a group. The hash must never change.
+// partitionOf returns the partition with the row of a group.
 func partitionOf(generation, group string) string {
 	n := partitionsOf(generation)
 	if n == 1 {
 		return generation
 	}
-	sum := sha256.Sum256([]byte(group))
-	return partitionAt(generation, int(binary.BigEndian.Uint64(sum[:8])%uint64(n)))
+	return partitionAt(generation, layout.Shard(group, n))
 }
 
 func partitionAt(generation string, number int) string {

@@ -264,11 +264,12 @@ func TestPartitions_AnyIDWorks(t *testing.T) {
 	l.connect(func(c *entity.Config) {
 		c.NewID = func() string { n++; return fmt.Sprintf("%s-%d~p7", l.Table[len(l.Table)-8:], n) }
 	})
-	l.append("d-1", "north", 1)
-	l.append("d-1", "south", 2)
+	for i := range 8 {
+		l.append("d-1", fmt.Sprint("s-", i), float64(i))
+	}
 	v := view(l, l.sites())
 	rebuild(l, v)
-	assert.Len(t, rows(l, v), 2)
+	assert.Len(t, rows(l, v), 8)
 	assert.Len(t, l.spread("sites"), 1)
 }
 

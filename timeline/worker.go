@@ -7,6 +7,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/pace"
@@ -59,8 +60,8 @@ func (w *JobWorker) job(ctx context.Context) (*generation, error) {
 // [Job.Finish]. A part can be read again, which counts once. Give the records of one call per part to [JobWorker.Fold]: those
 // of several calls can differ where items have changed in between. An error of yield ends the call and is returned.
 //
-// It costs a strongly consistent scan of the part, a read, and a write. Errors: *entity.InputError for a part of another
-// definition; [ErrLeaseLost]; *[EventError]; *[LimitError].
+// It costs a strongly consistent scan of the part, or nothing if that is a file of an export, a read, and a write. Errors:
+// *entity.InputError for a part of another definition; [ErrLeaseLost]; *[EventError]; *[LimitError]; *[ExportError].
 func (w *JobWorker) Read(ctx context.Context, part JobPart, yield func(JobRecord) error) error {
 	if err := w.opened(); err != nil {
 		return err
@@ -71,7 +72,7 @@ func (w *JobWorker) Read(ctx context.Context, part JobPart, yield func(JobRecord
 		switch {
 		case i < 0:
 			return badPart("the part is of a source that the definition does not have")
-		case part.Segment < 0 || part.Segment >= part.Of || part.Of > maxJobSegments || b.all[i].feed != nil && part.Of != 1:
+		case part.Segment < 0 || part.Segment >= part.Of || part.Of > maxJobSegments || part.Of != b.partsOf(b.all[i], part.Of):
 			return badPart("there is no segment %d of %d of %s", part.Segment, part.Of, part.Source)
 		case yield == nil:
 			return badPart("Read needs a function that takes the records")
@@ -87,14 +88,21 @@ func (w *JobWorker) Read(ctx context.Context, part JobPart, yield func(JobRecord
 			read.Counts.Folded++
 			return yield(JobRecord{string(group), position, value})
 		}
-		to := recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: b.TempDir, page: func(n int) { read.Evaluated += int64(n) }}
-		if err := b.all[i].readPart(ctx, part, nil, b.started.ReadAt, to); err != nil {
+		var evaluated atomic.Int64
+		to := recordSink{event: c.addFrom(i), duplicate: c.countDuplicate, dir: b.TempDir, page: func(n int) { evaluated.Add(int64(n)) }}
+		var err error
+		if x := b.exportOf(b.all[i]); x != nil {
+			err = b.readExportPart(ctx, b.all[i], x, part, b.started.ReadAt, to)
+		} else {
+			err = b.all[i].readPart(ctx, part, nil, b.started.ReadAt, to)
+		}
+		if err != nil {
 			return b.withView(err)
 		}
 		read.Counts.add(c.counts)
-		read.Newest = c.newest
+		read.Newest, read.Evaluated = c.newest, evaluated.Load()
 		f := entity.Fields[partRead]()
-		err := retryUnknown(ctx, func() error {
+		err = retryUnknown(ctx, func() error {
 			_, err := b.parts.Put(ctx, read, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, b.fence))), fenced())
 			return err
 		})

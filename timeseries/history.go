@@ -22,26 +22,26 @@ import (
 // enrichment. key may be a current item: fields outside the primary key are ignored. It costs one request per MB of
 // events read.
 //
-// A series with shards:"P" is read from P partitions in one order: eight are asked at the same time at the beginning, at most
-// one answer of each is held, and each costs at least one request. entity.MaxRequests and entity.MaxEvaluated must be P or
+// A series with shards:"P" is read from P partitions in one order, eight at the same time. At most one answer of each is held,
+// and another one of those that run out. Each costs at least one request. entity.MaxRequests and entity.MaxEvaluated must be P or
 // more. Such a history cannot be part of a collection.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := core.Of(s)
-	return history[T](c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts))
+	return core.NewQuery[T](history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
 }
 
-// history returns the query of a series' events. Events of several partitions are merged in the order of their sort keys.
-func history[T any](c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) *core.Query[T] {
+// history reads a series' events. Events of several partitions are merged in the order of their sort keys.
+func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) core.Decoding {
 	plans := historyPlans(c, e, verb, key, spec)
 	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
-		return core.NewItemQuery[T](c, plans[0])
+		return core.Items(c, plans[0])
 	}
 	where := ""
 	if primary, _, err := bind.Key(c.Schema, key); err == nil {
 		pk := c.Schema.PK.Attr
 		where = bind.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
 	}
-	return core.NewMergedQuery[T](c, query.BuildMerge(c.Schema, verb, where, plans))
+	return core.MergedItems(c, query.BuildMerge(c.Schema, verb, where, plans))
 }
 
 // historyPlans compiles the query of a series' events, for each partition that holds some.
@@ -93,8 +93,8 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if !s.e.ordersByTime() {
 		return none, c.Wrap("At", "", &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return history[T](c, s.e, "At", reflect.ValueOf(key), opt.Query{
+	return core.NewQuery[T](history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
 		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
 		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
-	}).First(ctx)
+	})).First(ctx)
 }

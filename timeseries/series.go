@@ -77,7 +77,7 @@ func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption
 // of the partition, unless the series has shards: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
 	if c := core.Of(s); s.refused("Query") != nil {
-		return core.NewItemQuery[T](c, s.e.refusedQuery(c, "Query"))
+		return core.NewQuery[T](core.Items(c, s.e.refusedQuery(c, "Query")))
 	}
 	return s.opened().store.Query(partition, opts...)
 }

@@ -33,6 +33,14 @@ type Store[T any] interface {
 // Of opens the constraint that T declares under name. The error is an *entity.SchemaError if T declares no such constraint.
 func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	c := core.Of(store)
+	k, err := constraintNamed(c, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Lookup[T]{core.NewHandle(c), k}, nil
+}
+
+func constraintNamed(c *core.Core, name string) (*constraint, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -40,7 +48,7 @@ func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	for _, f := range c.Schema.Features {
 		if k, ok := f.(*constraint); ok {
 			if k.name == name {
-				return &Lookup[T]{core.NewHandle(c), k}, nil
+				return k, nil
 			}
 			known = append(known, k.name)
 		}
@@ -57,28 +65,45 @@ func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 // taken the value in between, it reads both in one transaction until they agree. Errors: entity.ErrNotFound;
 // entity.ErrConflict if the value changed its owner before each of Config.MaxAttempts such reads; *entity.InputError
 // for a missing field.
-func (l *Lookup[T]) Find(ctx context.Context, v T) (T, error) {
-	c := core.Of(l)
-	var found T
-	if err := c.Err(); err != nil {
-		return found, c.Wrap("Find", "", err)
-	}
-	k, err := l.valueKey(reflect.ValueOf(v))
-	if err != nil {
-		return found, c.Measure(ctx, "Find", "", func(context.Context) error { return err })
-	}
-	err = c.Measure(ctx, "Find", "", func(ctx context.Context) error {
-		it, err := l.find(ctx, k)
-		if err == nil {
-			found, err = core.Decode[T](c, it)
-		}
-		return err
-	})
+func (l *Lookup[T]) Find(ctx context.Context, v T) (found T, err error) {
+	err = l.untyped().find(ctx, v, &found)
 	return found, err
 }
 
+// untyped returns what the methods of l, which only add the type, are about.
+func (l *Lookup[T]) untyped() lookup {
+	if l == nil {
+		return lookup{c: core.Of(l)}
+	}
+	return lookup{core.Of(l), l.k}
+}
+
+// lookup is a [Lookup] without its type.
+type lookup struct {
+	c *core.Core
+	k *constraint // nil if c was not opened
+}
+
+// find reads the item with the value that v has into the value that into points to.
+func (l lookup) find(ctx context.Context, v, into any) error {
+	if err := l.c.Err(); err != nil {
+		return l.c.Wrap("Find", "", err)
+	}
+	k, err := l.valueKey(reflect.ValueOf(v))
+	if err != nil {
+		return l.c.Measure(ctx, "Find", "", func(context.Context) error { return err })
+	}
+	return l.c.Measure(ctx, "Find", "", func(ctx context.Context) error {
+		it, err := l.owner(ctx, k)
+		if err != nil {
+			return err
+		}
+		return l.c.Decode(it, into)
+	})
+}
+
 // valueKey returns the key of the sentinel for the value in v.
-func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
+func (l lookup) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
 		av, err := bind.EncodeAttr(s, a, v)
@@ -93,12 +118,11 @@ func (l *Lookup[T]) valueKey(v reflect.Value) (item.Item, error) {
 	return l.k.sentinelKey(given)
 }
 
-// find returns the owner of the sentinel under k. It reads one after the other. If the owner does not have the value,
+// owner returns the owner of the sentinel under k. It reads one after the other. If the owner does not have the value,
 // another item may have taken it in between; a transaction then reads both at one instant, and its answer counts if the
 // sentinel still names the item that was read with it.
-func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
-	c := core.Of(l)
-	r := c.Runner
+func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
+	c, r := l.c, l.c.Runner
 	sentinel, err := r.Get(ctx, c.Table, k, true)
 	if err != nil {
 		return nil, err
@@ -132,8 +156,8 @@ func (l *Lookup[T]) find(ctx context.Context, k item.Item) (item.Item, error) {
 
 // ownerNamed returns the primary key of the item that a sentinel names. The error is entity.ErrNotFound without a
 // sentinel or if it has expired.
-func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
-	c := core.Of(l)
+func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
+	c := l.c
 	if len(sentinel) == 0 || layout.Expired(c.Schema, sentinel, c.Runner.Clock()) {
 		return nil, entity.ErrNotFound
 	}
@@ -144,9 +168,8 @@ func (l *Lookup[T]) ownerNamed(sentinel item.Item) (item.Item, error) {
 }
 
 // holds reports whether an item is live and has the value of the sentinel under k.
-func (l *Lookup[T]) holds(it, k item.Item) bool {
-	c := core.Of(l)
-	if len(it) == 0 || !layout.Live(c.Schema, it, c.Runner.Clock()) {
+func (l lookup) holds(it, k item.Item) bool {
+	if len(it) == 0 || !layout.Live(l.c.Schema, it, l.c.Runner.Clock()) {
 		return false
 	}
 	own, err := l.k.storedKey(it)

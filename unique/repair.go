@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -54,7 +53,11 @@ func count(findings []Finding) string {
 // stopped at any time and run again; what it did until then is in the result, together with the error. It costs what Verify
 // costs, and a few reads and a transaction for every finding.
 func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired, error) {
-	c := core.Of(l)
+	return l.untyped().repair(ctx, opts)
+}
+
+func (l lookup) repair(ctx context.Context, opts []VerifyOption) (Repaired, error) {
+	c := l.c
 	if err := c.Err(); err != nil {
 		return Repaired{}, c.Wrap("Repair", "", err)
 	}

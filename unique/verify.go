@@ -85,7 +85,11 @@ type VerifyOption interface{ opt.VerifyOption }
 // Verify writes nothing. It costs a strongly consistent scan, one read for every sentinel and one for the sentinel of every
 // item, in batches of 100, and a few reads for each value that does not agree.
 func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, error) {
-	c := core.Of(l)
+	return l.untyped().verify(ctx, opts)
+}
+
+func (l lookup) verify(ctx context.Context, opts []VerifyOption) (Report, error) {
+	c := l.c
 	if err := c.Err(); err != nil {
 		return Report{}, c.Wrap("Verify", "", err)
 	}

@@ -41,7 +41,7 @@ type ListOption interface{ opt.ListOption }
 // request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := core.Of(h)
-	return core.NewQuery[Version[T]](newList(c, reflect.ValueOf(key), opt.Lists(opts)), decode[T](c))
+	return core.NewQuery[Version[T]](core.Decoding{Reading: newList(c, reflect.ValueOf(key), opt.Lists(opts)), Decode: decode[T](c)})
 }
 
 // list reads the versions of an item. It implements core.Reading.

@@ -42,27 +42,45 @@ type Reading interface {
 	ForCollection() CollectionQuery
 }
 
-// decoding is a reading with the way to decode its items. What a query does is done here, once for all types: into is what
+// Decoding is a reading with the way to decode its items. What a query does is done here, once for all types: into is what
 // a typed query passes, a pointer to a value or to a slice.
-type decoding struct {
+type Decoding struct {
 	Reading
-	decode func(it wire.Item, into any) error
+	Decode func(it wire.Item, into any) error // into points to a value
 }
 
-func (d decoding) first(ctx context.Context, into any) error {
-	return d.Few(ctx, 1, func(items []wire.Item) error { return d.decode(items[0], into) })
+// all decodes one item after the other into the value that into points to, and calls yield for each. That value is zero if yield
+// gets an error.
+func (d Decoding) all(ctx context.Context, into any, yield func(error) bool) {
+	v, stopped := reflect.ValueOf(into).Elem(), false
+	err := d.Each(ctx, func(it wire.Item) (bool, error) {
+		v.SetZero()
+		if err := d.Decode(it, into); err != nil {
+			return false, err
+		}
+		stopped = !yield(nil)
+		return !stopped, nil
+	})
+	if err != nil && !stopped {
+		v.SetZero()
+		yield(err)
+	}
 }
 
-func (d decoding) one(ctx context.Context, into any) error {
+func (d Decoding) first(ctx context.Context, into any) error {
+	return d.Few(ctx, 1, func(items []wire.Item) error { return d.Decode(items[0], into) })
+}
+
+func (d Decoding) one(ctx context.Context, into any) error {
 	return d.Few(ctx, 2, func(items []wire.Item) error {
 		if len(items) > 1 {
 			return entitytype.ErrMultipleItems
 		}
-		return d.decode(items[0], into)
+		return d.Decode(items[0], into)
 	})
 }
 
-func (d decoding) collect(ctx context.Context, into any) error {
+func (d Decoding) collect(ctx context.Context, into any) error {
 	all := reflect.ValueOf(into).Elem()
 	err := d.Each(ctx, func(it wire.Item) (bool, error) { return true, d.add(all, it) })
 	if err != nil {
@@ -72,7 +90,7 @@ func (d decoding) collect(ctx context.Context, into any) error {
 }
 
 // add decodes an item and appends it to a slice.
-func (d decoding) add(all reflect.Value, it wire.Item) error {
+func (d Decoding) add(all reflect.Value, it wire.Item) error {
 	n := all.Len()
 	if n == all.Cap() {
 		all.Grow(it.Together())
@@ -80,16 +98,16 @@ func (d decoding) add(all reflect.Value, it wire.Item) error {
 	all.SetLen(n + 1)
 	at := all.Index(n)
 	at.SetZero()
-	return d.decode(it, at.Addr().Interface())
+	return d.Decode(it, at.Addr().Interface())
 }
 
-func (d decoding) page(ctx context.Context, cursor string, into any) (around Cursors, err error) {
+func (d Decoding) page(ctx context.Context, cursor string, into any) (around Cursors, err error) {
 	all := reflect.ValueOf(into).Elem()
 	err = d.Page(ctx, cursor, func(items []wire.Item, found Cursors) error {
 		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
 		around = found
 		for i, it := range items {
-			if err := d.decode(it, all.Index(i).Addr().Interface()); err != nil {
+			if err := d.Decode(it, all.Index(i).Addr().Interface()); err != nil {
 				all.SetZero()
 				return err
 			}
@@ -102,21 +120,16 @@ func (d decoding) page(ctx context.Context, cursor string, into any) (around Cur
 // Query implements entity.Query[T]: it decodes the items of a reading as T.
 type Query[T any] struct {
 	Seal
-	d decoding
+	d Decoding
 }
 
-// NewQuery returns a query of r. decode decodes an item into its second argument, a *T.
-func NewQuery[T any](r Reading, decode func(it wire.Item, into any) error) *Query[T] {
-	return &Query[T]{d: decoding{r, decode}}
-}
+// NewQuery returns a query of d, which decodes items as a T.
+func NewQuery[T any](d Decoding) *Query[T] { return &Query[T]{d: d} }
 
-// NewItemQuery returns a query of c's plan p that decodes items of the entity.
-func NewItemQuery[T any](c *Core, p *query.Plan) *Query[T] { return &Query[T]{d: itemsOf(c, p)} }
-
-// itemsOf returns the reading of c's plan p that decodes items of the entity.
-func itemsOf(c *Core, p *query.Plan) decoding {
+// Items returns the reading of c's plan p that decodes items of the entity.
+func Items(c *Core, p *query.Plan) Decoding {
 	codec := p.Codec()
-	return decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
+	return Decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
 // Reading returns what q reads from.
@@ -128,19 +141,8 @@ func (q *Query[T]) String() string { return q.d.String() }
 // All yields every item.
 func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		stopped := false
-		err := q.d.Each(ctx, func(it wire.Item) (bool, error) {
-			var v T
-			if err := q.d.decode(it, &v); err != nil {
-				return false, err
-			}
-			stopped = !yield(v, nil)
-			return !stopped, nil
-		})
-		if err != nil && !stopped {
-			var none T
-			yield(none, err)
-		}
+		var v T
+		q.d.all(ctx, &v, func(err error) bool { return yield(v, err) })
 	}
 }
 
@@ -194,11 +196,11 @@ func Planned(c *Core, p *query.Plan) Reading {
 	return planned{c, p, p}
 }
 
-// NewMergedQuery returns a query of c's plans, merged in m, that decodes items of the entity.
-func NewMergedQuery[T any](c *Core, m *query.Merge) *Query[T] {
+// MergedItems returns the reading of c's plans, merged in m, that decodes items of the entity.
+func MergedItems(c *Core, m *query.Merge) Decoding {
 	m.Open(c.Runner, c.Cursor)
 	codec := m.Plan().Codec()
-	return NewQuery[T](planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) })
+	return Decoding{planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
 func (r planned) String() string { return r.from.String() }
@@ -317,7 +319,7 @@ func Visit[T any](q *Query[T], f func(T) error) VisitPart {
 	if f != nil {
 		v.Visit = func(it item.Item) error {
 			var to T
-			if err := q.d.decode(wire.Of(it), &to); err != nil {
+			if err := q.d.Decode(wire.Of(it), &to); err != nil {
 				return err
 			}
 			return f(to)
@@ -330,7 +332,7 @@ func Visit[T any](q *Query[T], f func(T) error) VisitPart {
 func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.d.into(dst) }
 
 // into makes a part of a collection of d, whose items go to the slice that dst points to.
-func (d decoding) into(dst any) CollectionPart {
+func (d Decoding) into(dst any) CollectionPart {
 	p := &part{d, d.ForCollection()}
 	to := reflect.ValueOf(dst)
 	if !to.IsNil() {

@@ -136,8 +136,6 @@ func (o *Operation) give(result plan.Result, into any) error {
 	return o.c.decoded(o.c.Schema.Codec.Decode(result.Item, reflect.ValueOf(into)), into) // a write stores today's payload
 }
 
-func (o *Operation) owner() *Core { return o.c }
-
 func (o *Operation) plan(ctx context.Context) *plan.Op {
 	if u := o.unprepared; u != nil {
 		return u.Bind(ctx)
@@ -190,30 +188,49 @@ func (o *Operation) prepareAndRun(ctx context.Context, into any) (result plan.Re
 	return result, err
 }
 
-// Write implements entity.Write[R].
-type Write[R any] struct {
+// settled is an operation and the result of the last successful transaction with it.
+type settled struct {
 	*Operation
 	mu     sync.Mutex
-	result R
+	result any // a pointer to the decoded result; nil before that
 }
 
-// NewWrite adds the type of the result to an operation.
-func NewWrite[R any](o *Operation) *Write[R] { return &Write[R]{Operation: o} }
-
-// Result returns the result of the last successful transaction, and the zero R before that.
-func (w *Write[R]) Result() R {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.result
-}
-
-func (w *Write[R]) settle(result plan.Result) error {
-	var r R
-	if err := w.give(result, &r); err != nil {
+// settle decodes a result into the new value that into points to, and keeps it.
+func (s *settled) settle(result plan.Result, into any) error {
+	if err := s.give(result, into); err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.result = r
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result = into
 	return nil
 }
+
+func (s *settled) last() any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.result
+}
+
+// Write implements entity.Write[R].
+type Write[R any] struct{ s settled }
+
+// NewWrite adds the type of the result to an operation.
+func NewWrite[R any](o *Operation) *Write[R] { return &Write[R]{settled{Operation: o}} }
+
+// Result returns the result of the last successful transaction, and the zero R before that.
+func (w *Write[R]) Result() (result R) {
+	if r, ok := w.s.last().(*R); ok {
+		result = *r
+	}
+	return result
+}
+
+// String prints the compiled plan. It needs no client.
+func (w *Write[R]) String() string { return w.s.String() }
+
+func (w *Write[R]) plan(ctx context.Context) *plan.Op { return w.s.plan(ctx) }
+
+func (w *Write[R]) owner() *Core { return w.s.c }
+
+func (w *Write[R]) settle(result plan.Result) error { return w.s.settle(result, new(R)) }

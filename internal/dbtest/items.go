@@ -138,7 +138,22 @@ func (b *Bench) KeyOf(it Item) (pk, sk string) {
 // keySchema reads the table's key attributes, the partition key first.
 func (b *Bench) keySchema() []types.KeySchemaElement {
 	b.T.Helper()
-	out, err := b.Raw.DescribeTable(b.Ctx, &dynamodb.DescribeTableInput{TableName: &b.Table})
+	return b.Described(b.Table).KeySchema
+}
+
+// Described returns what DynamoDB knows about a table.
+func (b *Bench) Described(table string) *types.TableDescription {
+	b.T.Helper()
+	out, err := b.Raw.DescribeTable(b.Ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	require.NoError(b.T, err)
-	return out.Table.KeySchema
+	return out.Table
+}
+
+// KeyText returns a key schema as text: pk HASH, sk RANGE.
+func KeyText(key []types.KeySchemaElement) []string {
+	var parts []string
+	for _, k := range key {
+		parts = append(parts, *k.AttributeName+" "+string(k.KeyType))
+	}
+	return parts
 }

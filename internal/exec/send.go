@@ -41,31 +41,62 @@ func alone(step plan.Step, how delivery) body {
 	return b
 }
 
+// place is an item that a transaction writes or checks.
+type place struct {
+	table  string
+	key    item.Item
+	id     string   // of the key, where there are many places
+	step   int      // whose action is the first on the item
+	writer *plan.Op // the last one; nil: the item is only checked
+}
+
+// places are the items of a transaction, few enough to search.
+type places []place
+
+// fewPlaces is how many keys are compared faster than their texts are made.
+const fewPlaces = 4
+
+// find returns the index of the place of an item. It adds one if the item is not known.
+func (all *places) find(table string, key item.Item) (at int, known bool) {
+	is := func(p place) bool { return p.table == table && layout.SameKey(p.key, key) }
+	id := ""
+	if len(*all) >= fewPlaces {
+		if len(*all) == fewPlaces {
+			for i := range *all {
+				(*all)[i].id = layout.KeyID((*all)[i].key)
+			}
+		}
+		id = layout.KeyID(key)
+		is = func(p place) bool { return p.id == id && p.table == table }
+	}
+	if at = slices.IndexFunc(*all, is); at >= 0 {
+		return at, true
+	}
+	*all = append(*all, place{table: table, key: key, id: id})
+	return len(*all) - 1, false
+}
+
 // newBody merges the actions of steps. If that is impossible, clash has the indexes of the two steps.
 func newBody(steps []plan.Step) (b body, clash []int) {
 	n := 0
 	for i := range steps {
 		n += len(steps[i].Actions)
 	}
-	type place struct {
-		table, key string
-		step       int
-	}
-	places, at := make([]place, 0, n), make([]int, n) // few enough to search
+	items, at := make(places, 0, n), make([]int, n)
 	b.steps, b.at, b.actions, b.parts = steps, make([][]int, len(steps)), make([]plan.Action, 0, n), make([]int, 0, n)
 	for i := range steps {
 		own := steps[i].Actions
 		b.at[i], at = at[:len(own):len(own)], at[len(own):]
 		for j := range own {
-			a, key := &own[j], layout.KeyID(own[j].Key)
-			k := slices.IndexFunc(places, func(p place) bool { return p.key == key && p.table == a.Table })
-			if k < 0 {
-				k = len(b.actions)
-				places, b.actions, b.parts = append(places, place{a.Table, key, i}), append(b.actions, *a), append(b.parts, 0)
+			a := &own[j]
+			k, known := items.find(a.Table, a.Key)
+			if !known {
+				items[k].step = i
+				b.actions, b.parts = append(b.actions, *a), append(b.parts, 0)
 			} else {
 				merged, ok := plan.Merge(b.actions[k], *a)
 				if !ok {
-					return body{}, []int{places[k].step, i}
+					return body{}, []int{items[k].step, i}
 				}
 				b.actions[k] = merged
 			}

@@ -177,26 +177,17 @@ func resolve(ops []*plan.Op, b body, got answer, hints [][]any) (failed []OpFail
 // sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
 // distinct items.
 func sameItem(ops []*plan.Op) (items, at int, err error) {
-	type place struct {
-		table, key string
-		writer     *plan.Op // the last one; nil: the item is only checked
-	}
-	places := make([]place, 0, len(ops)) // few enough to search
+	all := make(places, 0, len(ops))
 	for i, op := range ops {
-		key := layout.KeyID(op.Key)
-		k := slices.IndexFunc(places, func(p place) bool { return p.key == key && p.table == op.Table })
-		if k < 0 {
-			k = len(places)
-			places = append(places, place{table: op.Table, key: key})
-		}
-		if other := places[k].writer; other != nil && !plan.Mergeable(other, op) {
-			return len(places), i, clashed(other, op)
+		k, _ := all.find(op.Table, op.Key)
+		if other := all[k].writer; other != nil && !plan.Mergeable(other, op) {
+			return len(all), i, clashed(other, op)
 		}
 		if !op.ChecksOnly {
-			places[k].writer = op
+			all[k].writer = op
 		}
 	}
-	return len(places), 0, nil
+	return len(all), 0, nil
 }
 
 func withinLimits(ops []*plan.Op, b body) error {

@@ -119,7 +119,7 @@ func (c *Codec) decodeMap(it Item, dst reflect.Value) error {
 			if _, text := it[name].(*types.AttributeValueMemberS); text {
 				continue
 			}
-			if bare := indirect(field.typ); Opaque(bare) && !isNull(it[name]) {
+			if bare := Pointee(field.typ); Opaque(bare) && !isNull(it[name]) {
 				return &FieldError{name, "the stored value (" + kindOf(it[name]) + ") is no text"}
 			}
 		}

@@ -236,7 +236,7 @@ func sameFields(t reflect.Type, inside map[reflect.Type]bool) bool {
 		inner := Flattened(f)
 		pointer := f.Type.Kind() == reflect.Pointer
 		switch {
-		case inner == nil && (f.PkgPath != "" || isTime(indirect(f.Type))):
+		case inner == nil && (f.PkgPath != "" || isTime(Pointee(f.Type))):
 			return false
 		case inner == nil:
 			continue

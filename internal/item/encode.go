@@ -62,9 +62,9 @@ type room struct{ texts, numbers int }
 func roomOf(fields []field) (r room) {
 	for i := range fields {
 		f, n := &fields[i], 1
-		t := indirect(f.typ)
+		t := Pointee(f.typ)
 		if f.form == asList {
-			t, n = indirect(t.Elem()), 3
+			t, n = Pointee(t.Elem()), 3
 		}
 		switch k := t.Kind(); {
 		case f.form != asPlain && f.form != asList && !f.time, k == reflect.Bool, k == reflect.Slice:

@@ -106,7 +106,7 @@ func (f *facts) add(sf reflect.StructField, index []int, name string, options []
 	if name == "" {
 		name = sf.Name
 	}
-	bare := indirect(sf.Type)
+	bare := Pointee(sf.Type)
 	isFloat := bare.Kind() == reflect.Float64 || bare.Kind() == reflect.Float32
 	found := field{
 		index: index, attr: name, typ: sf.Type,
@@ -201,7 +201,8 @@ func avTag(f reflect.StructField) (name string, options []string) {
 	return words[0], words[1:]
 }
 
-func indirect(t reflect.Type) reflect.Type {
+// Pointee returns the type that t points to, through any number of pointers.
+func Pointee(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

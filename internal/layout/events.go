@@ -11,11 +11,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// EventShard returns which of n partitions holds the event with a sort key: the first eight bytes of the SHA-256 hash of
-// the sort key, as a big-endian number, modulo n. Two events with the same orderBy have the same sort key, so they meet in
-// one partition.
-func EventShard(sortKey string, n int) int {
-	sum := sha256.Sum256([]byte(sortKey))
+// Shard returns which of n partitions holds what a text identifies, the sort key of an event or the group of a timeline's
+// row: the first eight bytes of the SHA-256 hash of the text, as a big-endian number, modulo n. Two events with the same
+// orderBy have the same sort key, so they meet in one partition.
+func Shard(text string, n int) int {
+	sum := sha256.Sum256([]byte(text))
 	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(n))
 }
 
@@ -24,7 +24,7 @@ func EventKey(s *schema.Schema, primary item.Item, sortKey string) item.Item {
 	k := item.Clone(primary)
 	k[s.SK.Attr] = item.S(sortKey)
 	if n := len(s.EventPartitions); n > 0 {
-		k[s.PK.Attr] = inEventPartition(s, primary, EventShard(sortKey, n))
+		k[s.PK.Attr] = inEventPartition(s, primary, Shard(sortKey, n))
 	}
 	return k
 }
@@ -61,7 +61,7 @@ func SeriesPartition(s *schema.Schema, event item.Item) (item.Item, bool) {
 	if !ok {
 		return nil, false
 	}
-	home, ok := strings.CutSuffix(pk.Value, schema.EventPartitionSuffix(EventShard(sk, n)))
+	home, ok := strings.CutSuffix(pk.Value, schema.EventPartitionSuffix(Shard(sk, n)))
 	if !ok {
 		return nil, false
 	}

@@ -30,6 +30,19 @@ func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	return primary
 }
 
+// SameKey reports whether the [KeyID]s of two primary keys are equal.
+func SameKey(a, b item.Item) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, av := range a {
+		if !item.Equal(av, b[name]) {
+			return false
+		}
+	}
+	return true
+}
+
 // KeyID returns a text that is equal for equal primary keys only.
 func KeyID(primary item.Item) string {
 	names := make([]string, 0, 2)

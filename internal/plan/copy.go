@@ -150,8 +150,8 @@ type NewCopyOf struct {
 	Copy Copying
 }
 
-// NewCopies plans the puts of new copies with one fence in one transaction. It fails with ErrConditionFailed if one of
-// them cannot be written, for whatever reason. As many as fit are written; taken is how many.
+// NewCopies plans the puts of new copies with one fence in one transaction, which fails with ErrConditionFailed if a
+// condition does not hold. As many as fit are written; taken is how many. The error is that of the first copy.
 func NewCopies(s *schema.Schema, table string, now Input, copies []NewCopyOf) (op *Op, taken int, err error) {
 	op = &Op{Verb: "Copy", Schema: s, Table: table, Key: copies[0].Key, SoleWriter: true}
 	refused := func(Failure) Resolution { return Resolution{Err: entitytype.ErrConditionFailed} }
@@ -160,10 +160,10 @@ func NewCopies(s *schema.Schema, table string, now Input, copies []NewCopyOf) (o
 	for _, c := range copies {
 		one := &Op{Verb: op.Verb, Schema: s, Table: table, Key: c.Key}
 		more, err := one.copyParts(&Mutation{Kind: Created, Op: one, In: now}, c.Copy, layout.Absent(s), expr.Cond{})
-		if err != nil {
-			return nil, taken, err
+		if err != nil && taken == 0 {
+			return nil, 0, err
 		}
-		clash, size := false, 0
+		clash, size := err != nil, 0
 		for _, p := range more {
 			clash = clash || used[layout.KeyID(p.Action.Key)]
 			size += item.Size(p.Action.Item) + item.Size(p.Action.Key)

@@ -20,10 +20,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// mostPartitions is how many partitions one query reads; firstReads is how many of them are read concurrently at its start.
 const (
-	mostPartitions = 100
-	firstReads     = 8
+	mostPartitions = 100 // of one query
+	readsAtOnce    = 8   // of a query's partitions
+	lastPart       = 4   // while no more than a quarter of an answer is left, the next one is read with those of others
 )
 
 // Merge is a query of several partitions, read as one in the order of the sort key. Items with equal sort keys come in the order
@@ -123,7 +123,8 @@ type stream struct {
 	start  item.Item // where the next request begins
 	items  []wire.Item
 	taken  int
-	ended  bool // nothing follows items
+	ended  bool     // nothing follows items
+	ahead  *fetched // the answer after items, if it was read already
 	number int
 	key    []types.AttributeValue // the sort key of the head
 }
@@ -133,6 +134,11 @@ func (s *stream) head() bool { return s.taken < len(s.items) }
 
 // dry reports that the next item can be known after another request.
 func (s *stream) dry() bool { return !s.head() && !s.ended }
+
+// nearlyDry reports that the answer after the items will be needed soon, and was not read yet.
+func (s *stream) nearlyDry() bool {
+	return !s.ended && s.ahead == nil && (len(s.items)-s.taken)*lastPart <= len(s.items)
+}
 
 // place returns the position after the items that were taken.
 func (s *stream) place() item.Item {
@@ -170,6 +176,7 @@ type merging struct {
 	budget  *budget
 	bound   bound
 	keep    bool // taken items stay in use
+	onwards bool // everything will be read, so answers may be read before they are needed
 }
 
 // sortNames returns the attributes of the sort key.
@@ -227,13 +234,27 @@ func (in *merging) read(ctx context.Context, m *Merge, s *stream, others int) er
 		s.items, s.taken = nil, 0
 		return err
 	}
+	in.begin(m, s, got)
+	return nil
+}
+
+// readAhead reads the answer after the items of a stream.
+func (in *merging) readAhead(ctx context.Context, s *stream) error {
+	got, err := s.p.next(ctx, s.start, s.ask, s.in)
+	if err == nil {
+		s.ahead = &got
+	}
+	return err
+}
+
+// begin makes an answer the items of a stream.
+func (in *merging) begin(m *Merge, s *stream, got fetched) {
 	s.from, s.start, s.ended = s.start, got.last, got.last == nil
 	s.items, s.taken = got.items, 0
 	if s.ask *= 4; s.ask > maxEvaluated {
 		s.ask = 0 // as many as one answer holds
 	}
 	in.settle(m, s)
-	return nil
 }
 
 // settle passes over items that are not after the bound: they were written since, or belong to the page on the other side.
@@ -246,11 +267,18 @@ func (in *merging) settle(m *Merge, s *stream) {
 	}
 }
 
-// fill reads until every stream has a head or has ended. It returns false if the budget does not allow that.
+// fill reads until every stream has a head or has ended. It returns false if the budget does not allow that. Streams that will
+// need a request soon are read on together with those that need one now: the items of all end at about the same place.
 func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 	for {
 		var dry []*stream
 		for _, s := range in.streams {
+			for s.dry() && s.ahead != nil {
+				wire.ReleaseAll(s.items)
+				got := *s.ahead
+				s.ahead = nil
+				in.begin(m, s, got)
+			}
 			if s.dry() {
 				dry = append(dry, s)
 			}
@@ -258,8 +286,21 @@ func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 		if len(dry) == 0 {
 			return true, nil
 		}
-		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(dry) > 1 {
-			err := exec.ParallelUntilError(ctx, len(dry), firstReads, func(ctx context.Context, i int) error { return in.read(ctx, m, dry[i], 0) })
+		due := dry
+		if in.onwards {
+			for _, s := range in.streams {
+				if !s.dry() && s.nearlyDry() {
+					due = append(due, s)
+				}
+			}
+		}
+		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(due) > 1 {
+			err := exec.ParallelUntilError(ctx, len(due), readsAtOnce, func(ctx context.Context, i int) error {
+				if i < len(dry) {
+					return in.read(ctx, m, dry[i], 0)
+				}
+				return in.readAhead(ctx, due[i])
+			})
 			if err != nil {
 				return false, err
 			}
@@ -297,6 +338,9 @@ func (in *merging) take(m *Merge, s *stream) {
 func (in *merging) release() {
 	for _, s := range in.streams {
 		wire.ReleaseAll(s.items)
+		if s.ahead != nil {
+			wire.ReleaseAll(s.ahead.items)
+		}
 	}
 }
 
@@ -308,6 +352,7 @@ func (m *Merge) All(ctx context.Context) iter.Seq2[wire.Item, error] {
 			return
 		}
 		in := m.start(nil, m.spec.Limit, false, m.spec.budget())
+		in.onwards = m.spec.Limit == 0
 		defer in.release()
 		for n := 0; m.spec.Limit == 0 || n < m.spec.Limit; n++ {
 			known, err := in.fill(ctx, m)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
@@ -129,7 +130,7 @@ func (n *Node) field(f nestedField) *Node {
 // and is Loose.
 func (n *Node) Inside(step expr.Step) *Node {
 	in := &Node{Path: n.Path.Child(step), Attr: n.Attr, Type: reflect.TypeFor[any](), Loose: true}
-	t := pointee(n.Type)
+	t := item.Pointee(n.Type)
 	opaque := n.Attr.Time && n.Top || isTime(t) || reflect.PointerTo(t).Implements(marshalerType)
 	switch k := t.Kind(); {
 	case step.Name == "":

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/item"
 )
 
 // Validator checks values by the rules in `validate` tags; package entity documents the contract.
@@ -40,7 +42,7 @@ func hasWord(text, word string) bool {
 // map.
 func newRule(text string, t reflect.Type) *Rule {
 	r := &Rule{Tag: text, Type: t}
-	t = pointee(t)
+	t = item.Pointee(t)
 	if !hasWord(text, "dive") || t.Kind() != reflect.Slice && t.Kind() != reflect.Array && t.Kind() != reflect.Map {
 		return r
 	}
@@ -127,7 +129,7 @@ func (b *builder) probeInside(r *Rule, place string, seen map[reflect.Type]bool)
 	}
 	b.probeInside(r.Key, place, seen)
 	b.probeInside(r.Elem, place, seen)
-	t := pointee(r.Type)
+	t := item.Pointee(r.Type)
 	if t.Kind() == reflect.Struct {
 		b.probeFields(r, t, place+".", seen)
 	}

@@ -52,15 +52,7 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }
 
-// pointee returns the type that t points to, through any number of pointers.
-func pointee(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t
-}
-
-// encoded is pointee up to a type that encodes itself.
+// encoded is item.Pointee up to a type that encodes itself.
 func encoded(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer && !encodesItself(t) {
 		t = t.Elem()

@@ -158,7 +158,23 @@ func (w *world) calls() map[string]func(context.Context) error {
 		"Verify":         func(ctx context.Context) error { return dbtest.ErrorOf(w.emails.Verify(ctx, entity.Segments(4))) },
 		"Rebuild":        func(ctx context.Context) error { return dbtest.ErrorOf(w.parts.Rebuild(ctx, timeline.Segments(4))) },
 		"Rebuild sorted": func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.Rebuild(ctx, timeline.Segments(4))) },
-		"CatchUp":        func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.CatchUp(ctx, timeline.Segments(4))) },
+		"Job": func(ctx context.Context) error {
+			job, err := w.sorted.BeginJob(ctx)
+			if err != nil {
+				return err
+			}
+			for _, part := range entity.Must(job.Split(2)) {
+				err = errors.Join(err, job.Worker().Read(ctx, part, func(timeline.JobRecord) error { return nil }))
+			}
+			if err == nil {
+				_, err = job.Finish(ctx)
+			}
+			if err != nil {
+				_ = job.Abandon(ctx, err)
+			}
+			return err
+		},
+		"CatchUp": func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.CatchUp(ctx, timeline.Segments(4))) },
 	}
 }
 

@@ -92,7 +92,14 @@ var (
 // declarations declare on a database what deeds write.
 var declarations = []func(*entity.DB) error{
 	declare[Bare], declare[Numbered], declare[Chronicled], declare[Binned], declare[Named], declare[Full],
-	func(db *entity.DB) error { series[Dropping](db); series[Recording](db); view(db); return nil },
+	func(db *entity.DB) error {
+		series[Dropping](db)
+		series[Recording](db)
+		series[Spread](db)
+		series[Alone](db)
+		view(db)
+		return nil
+	},
 }
 
 // declare opens a store, with retries that take no time.
@@ -238,6 +245,14 @@ func recorded(id string, at int64, a int) Recording {
 	return Recording{Reading: Reading{ID: id, At: at, A: a}}
 }
 
+func spreadEvent(id string, at int64, a int) Spread {
+	return Spread{Reading: Reading{ID: id, At: at, A: a}}
+}
+
+func aloneEvent(id string, at int64, a int) Alone {
+	return Alone{Reading: Reading{ID: id, At: at, A: a}}
+}
+
 // reported appends events, undisturbed.
 func reported(times ...int64) func(*bench) error {
 	return func(b *bench) error {
@@ -246,6 +261,12 @@ func reported(times ...int64) func(*bench) error {
 				return err
 			}
 			if _, err := series[Recording](b.look).Append(b.Ctx, recorded(b.id, at, int(at))); err != nil {
+				return err
+			}
+			if _, err := series[Spread](b.look).Append(b.Ctx, spreadEvent(b.id, at, int(at))); err != nil {
+				return err
+			}
+			if _, err := series[Alone](b.look).Append(b.Ctx, aloneEvent(b.id, at, int(at))); err != nil {
 				return err
 			}
 		}
@@ -276,6 +297,24 @@ func seriesDeeds() []deed {
 		}, pieces: true, reports: true},
 		{name: "AppendAll, two series", before: reported(1, 3), do: func(b *bench) error {
 			return failure(series[Dropping](b.db).AppendAll(b.Ctx, []Dropping{dropped(b.id, 7, 7), dropped(b.id+"-b", 2, 2), dropped(b.id, 5, 5)}))
+		}, pieces: true, reports: true},
+		{name: "Append, shards", before: reported(1, 3), do: func(b *bench) error {
+			return failure(series[Spread](b.db).Append(b.Ctx, spreadEvent(b.id, 5, 5)))
+		}},
+		{name: "AppendAll, shards", before: reported(1, 3), do: func(b *bench) error {
+			return failure(series[Spread](b.db).AppendAll(b.Ctx, []Spread{spreadEvent(b.id, 7, 7), spreadEvent(b.id, 2, 2), spreadEvent(b.id, 3, 9)}))
+		}, pieces: true, reports: true},
+		{name: "Purge, shards", before: reported(1, 3), do: func(b *bench) error {
+			return series[Spread](b.db).Purge(b.Ctx, spreadEvent(b.id, 0, 0))
+		}, pieces: true},
+		{name: "Append, no current item", before: reported(1, 3), do: func(b *bench) error {
+			return failure(series[Alone](b.db).Append(b.Ctx, aloneEvent(b.id, 2, 2)))
+		}},
+		{name: "Append, no current item, duplicate", before: reported(1, 3), do: func(b *bench) error {
+			return failure(series[Alone](b.db).Append(b.Ctx, aloneEvent(b.id, 3, 3)))
+		}},
+		{name: "AppendAll, no current item", before: reported(1, 3), do: func(b *bench) error {
+			return failure(series[Alone](b.db).AppendAll(b.Ctx, []Alone{aloneEvent(b.id, 7, 7), aloneEvent(b.id, 2, 2), aloneEvent(b.id, 3, 9)}))
 		}, pieces: true, reports: true},
 		{name: "Purge, series", before: reported(1, 3), do: func(b *bench) error {
 			return series[Dropping](b.db).Purge(b.Ctx, dropped(b.id, 0, 0))

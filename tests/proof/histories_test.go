@@ -56,8 +56,10 @@ func calm(h core.Holder) {
 
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	t.Run("series, late events dropped", histories(seriesGame("series, late events dropped", false, func(v *Dropping) *Reading { return &v.Reading })))
-	t.Run("series, late events recorded", histories(seriesGame("series, late events recorded", true, func(v *Recording) *Reading { return &v.Reading })))
+	t.Run("series, late events dropped", histories(seriesGame("series, late events dropped", dropsLate, seriesVerbs, func(v *Dropping) *Reading { return &v.Reading })))
+	t.Run("series, late events recorded", histories(seriesGame("series, late events recorded", recordsLate, seriesVerbs, func(v *Recording) *Reading { return &v.Reading })))
+	t.Run("series, three partitions", histories(seriesGame("series, three partitions", recordsLate, spreadVerbs, func(v *Spread) *Reading { return &v.Reading })))
+	t.Run("series, no current item", histories(seriesGame("series, no current item", knowsNone, aloneVerbs, func(v *Alone) *Reading { return &v.Reading })))
 	t.Run("record, states kept", histories(recordGame("record, states kept", recordVerbs, func(v *Kept) *Record { return &v.Record })))
 	t.Run("record, states passing", histories(recordGame("record, states passing", recordVerbs, func(v *Passing) *Record { return &v.Record })))
 	t.Run("record, single requests", histories(singleGame("record, single requests", func(v *Locked) *Record { return &v.Record })))

@@ -25,7 +25,21 @@ type Recording struct {
 	Reading
 }
 
-// Reading is an event of both.
+// Spread is a Recording whose events are in three partitions.
+type Spread struct {
+	_ entity.Key        `name:"Spread" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" late:"record" shards:"3"`
+	Reading
+}
+
+// Alone is a series without a current item.
+type Alone struct {
+	_ entity.Key        `name:"Alone" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at" current:"none"`
+	Reading
+}
+
+// Reading is an event of all.
 type Reading struct {
 	ID string  `dynamodbav:"id"`
 	At int64   `dynamodbav:"at"`
@@ -67,8 +81,25 @@ type seriesOut struct {
 
 func (o seriesOut) String() string { return o.reasons + o.facts }
 
+// Verbs of the games. A history of several partitions is not read at one moment, and neither are the events of an AppendAll without
+// a current item stored in one order.
+var (
+	seriesVerbs = []string{"append", "append", "append", "appendall", "get", "history"}
+	spreadVerbs = []string{"append", "append", "append", "appendall", "get"}
+	aloneVerbs  = []string{"append", "append", "history"}
+)
+
+// lateness is what a series does with a late event.
+type lateness int
+
+const (
+	dropsLate lateness = iota
+	recordsLate
+	knowsNone // without a current item no event is late
+)
+
 // seriesGame is the game of a series.
-func seriesGame[T any](name string, late bool, at func(*T) *Reading) game[seriesState, seriesIn, seriesOut] {
+func seriesGame[T any](name string, late lateness, verbs []string, at func(*T) *Reading) game[seriesState, seriesIn, seriesOut] {
 	return game[seriesState, seriesIn, seriesOut]{
 		name: name,
 		open: func(db *entity.DB, id string) (func(context.Context, seriesIn) (seriesOut, error), error) {
@@ -95,7 +126,7 @@ func seriesGame[T any](name string, late bool, at func(*T) *Reading) game[series
 				}
 				return f
 			}
-			in := seriesIn{verb: []string{"append", "append", "append", "appendall", "get", "history"}[rng.IntN(6)]}
+			in := seriesIn{verb: verbs[rng.IntN(len(verbs))]}
 			switch in.verb {
 			case "append":
 				in.list = []fact{event(1 + rng.IntN(times))}
@@ -113,7 +144,7 @@ func seriesGame[T any](name string, late bool, at func(*T) *Reading) game[series
 		},
 		show: func(s seriesState) string { return fmt.Sprintf("%v of %s", s.current, s.stored()) },
 		later: func(e entry[seriesIn, seriesOut]) int {
-			if e.said.out.reasons == "applied" {
+			if e.said.out.reasons == "applied" && late != knowsNone {
 				return e.in.list[0].at // older ones would be dropped after newer ones
 			}
 			return times + 1
@@ -203,7 +234,7 @@ func (s seriesState) stored() string {
 }
 
 // stepSeries is what docs/semantics.md says of Append, Get and History.
-func stepSeries(s seriesState, in seriesIn, late bool) (seriesState, seriesOut, outcome) {
+func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesOut, outcome) {
 	switch in.verb {
 	case "get":
 		return s, seriesOut{facts: s.current.String()}, outcome{}
@@ -216,6 +247,9 @@ func stepSeries(s seriesState, in seriesIn, late bool) (seriesState, seriesOut, 
 		return s, seriesOut{reasons: string(timeseries.Duplicate)}, outcome{}
 	case there.at > 0:
 		return s, seriesOut{reasons: string(timeseries.Collision)}, outcome{}
+	case late == knowsNone:
+		s.events[f.at] = f
+		return s, seriesOut{reasons: "applied"}, outcome{}
 	case f.at > s.current.at:
 		s.events[f.at] = f
 		if f.b == "" {
@@ -223,7 +257,7 @@ func stepSeries(s seriesState, in seriesIn, late bool) (seriesState, seriesOut, 
 		}
 		s.current = f
 		return s, seriesOut{reasons: "applied"}, outcome{}
-	case late:
+	case late == recordsLate:
 		s.events[f.at] = f
 		return s, seriesOut{reasons: string(timeseries.LateRecorded)}, outcome{}
 	}

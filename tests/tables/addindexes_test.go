@@ -1,4 +1,4 @@
-// Package tables_test holds tests of tables that change after they were created.
+// Package tables_test holds tests of tables: what a DB makes of its declarations, prints and verifies, and what changes later.
 package tables_test
 
 import (

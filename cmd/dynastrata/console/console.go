@@ -35,6 +35,7 @@ type App struct {
 
 	client  *dynamodb.Client        // of a test
 	streams *dynamodbstreams.Client // of a test
+	salt    []byte                  // of the pseudonyms of a test
 }
 
 // Connection is what the flags --endpoint, --region and --table say.
@@ -88,7 +89,7 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 			s.err.line("go on with: %s", s.resume)
 		}
 	case err != nil && !errors.Is(err, errFindings):
-		s.err.line("%s %v", s.err.alarm("dynastrata:"), err)
+		s.err.write(s.err.alarm("dynastrata:") + " " + err.Error() + "\n") // whole, however wide
 	}
 	return code
 }
@@ -243,17 +244,28 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 }
 
 // confirm asks before something is written, unless --yes is given.
-func (s *session) confirm(c *cli.Command, what string) error {
+func (s *session) confirm(ctx context.Context, c *cli.Command, what string) error {
 	if c.Bool("yes") {
 		return nil
 	}
 	s.err.write(what + " [y/N] ")
-	var answer string
-	if _, err := fmt.Fscanln(s.std.In, &answer); err != nil && answer == "" {
+	answers := make(chan string, 1)
+	go func() { // ends with the answer, or with the process
+		var answer string
+		_, _ = fmt.Fscanln(s.std.In, &answer)
+		answers <- answer
+	}()
+	select {
+	case <-ctx.Done():
 		s.err.write("\n")
+		return ctx.Err()
+	case answer := <-answers:
+		if strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes") {
+			return nil
+		}
+		if answer == "" {
+			s.err.write("\n")
+		}
+		return errDeclined
 	}
-	if strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes") {
-		return nil
-	}
-	return errDeclined
 }

@@ -28,7 +28,7 @@ var (
 
 // invalid returns an *entity.InputError. Its text quotes names, and no values.
 func invalid(code, format string, args ...any) error {
-	return &entity.InputError{Code: code, Type: "dynastrata", Problem: fmt.Sprintf(format, args...)}
+	return &entity.InputError{Code: code, Type: "command", Problem: fmt.Sprintf(format, args...)}
 }
 
 // exitCode returns the exit code for an error of a command.

@@ -115,6 +115,9 @@ type difference struct {
 // differences returns the attributes of the model in which two states differ; the version and the time of the write always do.
 func differences(a, b stored) []difference {
 	var all []difference
+	if a.model == nil || b.model == nil {
+		return nil
+	}
 	names := map[string]bool{}
 	for _, f := range slices.Concat(a.Attrs, b.Attrs) {
 		owned := false

@@ -3,15 +3,20 @@ package console
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"flag"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -70,12 +75,27 @@ type lab struct {
 	table  string
 	now    time.Time
 	ids    int
+	prefix string // begins the ids of writes, which are tokens of transactions
 	db     *entity.DB
-	lock   string // path
+	lock   string                 // path
+	before atomic.Pointer[func()] // called before each request, if set
 
 	employees *entity.Store[Employee]
 	telemetry *timeseries.Series[Telemetry]
 	visits    *timeline.View[string, Visits]
+}
+
+// hooked is a client that calls a function before each request.
+type hooked struct {
+	dynamodb.HTTPClient
+	before *atomic.Pointer[func()]
+}
+
+func (h hooked) Do(r *http.Request) (*http.Response, error) {
+	if f := h.before.Load(); f != nil {
+		(*f)()
+	}
+	return h.HTTPClient.Do(r)
 }
 
 var noon = time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)
@@ -87,7 +107,7 @@ var secrets = []string{"alice@example.com", "bob@example.com", "a.baker@example.
 func (l *lab) declare(client entity.Client, table string) {
 	db, err := entity.Open(client, entity.Config{
 		Table: table, TimePrecision: time.Second, Clock: func() time.Time { return l.now },
-		NewID: func() string { l.ids++; return fmt.Sprintf("write-%d", l.ids) },
+		NewID: func() string { l.ids++; return fmt.Sprintf("%s-%02d", l.prefix, l.ids) },
 	})
 	require.NoError(l.t, err)
 	l.db = db
@@ -106,8 +126,8 @@ func (l *lab) declare(client entity.Client, table string) {
 // newLab returns a lab with its tables. Without a database the test is skipped.
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	l := &lab{t: t, now: noon}
-	l.client, l.table = localdb.Test(t)
+	l := &lab{t: t, now: noon, prefix: rand.Text()[:5]}
+	l.client, l.table = localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = hooked{o.HTTPClient, &l.before} })
 	l.declare(l.client, l.table)
 	require.NoError(t, l.db.CreateTables(t.Context()))
 	l.lock = filepath.Join(t.TempDir(), "dynastrata.lock")
@@ -161,7 +181,7 @@ func (l *lab) app() App {
 func (l *lab) start(ctx context.Context, app App, input string, args ...string) result {
 	l.t.Helper()
 	var out, errs bytes.Buffer
-	app.client = l.client
+	app.client, app.streams, app.salt = l.client, l.streams(), []byte("salt")
 	code := Run(ctx, app, Streams{In: strings.NewReader(input), Out: &out, Err: &errs}, args)
 	r := result{code, l.named(out.String()), l.named(errs.String())}
 	for _, secret := range secrets {
@@ -170,9 +190,18 @@ func (l *lab) start(ctx context.Context, app App, input string, args ...string) 
 	return r
 }
 
+// streams returns a client of the streams of the same database.
+func (l *lab) streams() *dynamodbstreams.Client {
+	if l.client == nil {
+		return nil
+	}
+	o := l.client.Options()
+	return dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+}
+
 // named replaces what differs between runs.
 func (l *lab) named(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, l.table, "TABLE"), l.lock, "LOCK")
+	return strings.NewReplacer(l.table, "TABLE", l.lock, "LOCK", l.prefix+"-", "write-").Replace(text)
 }
 
 // golden compares text with a file.
@@ -186,4 +215,19 @@ func golden(t *testing.T, name, text string) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), text, "%s; go test -update rewrites it", path)
+}
+
+// listen returns a listener on a free port of this machine.
+func listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
+// modelOfFile returns the model of a lock file whose default table has a name.
+func modelOfFile(t *testing.T, path, table string) *model {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	l, err := schemalock.Parse(text)
+	require.NoError(t, err)
+	m, err := modelOf(l, func(string) string { return table })
+	require.NoError(t, err)
+	return m
 }

@@ -143,6 +143,7 @@ type progress struct {
 	step  int64 // a line is written each time that so many were done
 	next  int64
 	drawn bool
+	parts bool // of a thousand, shown as a percentage
 }
 
 func newProgress(p *printer, what string, total int64) *progress {
@@ -169,6 +170,9 @@ func (b *progress) set(n int64) {
 }
 
 func (b *progress) share(n int64) string {
+	if b.parts {
+		return fmt.Sprintf("%d %%", n*100/max(b.total, 1))
+	}
 	if b.total > 0 {
 		return fmt.Sprintf("%d of about %d", n, max(n, b.total))
 	}

@@ -1,4 +1,4 @@
-package entity_test
+package tables_test
 
 import (
 	"bytes"
@@ -17,22 +17,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
-
-func (l *lab) described(table string) *types.TableDescription {
-	l.T.Helper()
-	out, err := l.Raw.DescribeTable(l.Ctx, &dynamodb.DescribeTableInput{TableName: &table})
-	require.NoError(l.T, err)
-	return out.Table
-}
-
-// keyText is a key schema as text: pk HASH, sk RANGE.
-func keyText(key []types.KeySchemaElement) []string {
-	var parts []string
-	for _, k := range key {
-		parts = append(parts, *k.AttributeName+" "+string(k.KeyType))
-	}
-	return parts
-}
 
 // projectionText is a projection as text.
 func projectionText(p *types.Projection) []string {
@@ -55,8 +39,10 @@ type Report struct {
 
 func TestCreateTables_ProjectedIndexesCanBeQueried(t *testing.T) {
 	t.Parallel()
-	l, s := opened(t, Report{ID: "a", Kind: "k", Day: "mon", Title: "t", Body: "b"})
-	l.PutItem(keys("pk", "stranger", "sk", "x", "gsi2pk", "k", "gsi3pk", "k", "gsi3sk", "mon"))
+	l, s := dbtest.OpenStore[Report](t)
+	l.OK(s.Create(t.Context(), Report{ID: "a", Kind: "k", Day: "mon", Title: "t", Body: "b"}))
+	text := dbtest.S
+	l.PutItem(dbtest.Item{"pk": text("stranger"), "sk": text("x"), "gsi2pk": text("k"), "gsi3pk": text("k"), "gsi3sk": text("mon")})
 	f := entity.Fields[Report]()
 	some := entity.Must(s.Index("some"))
 	got := entity.Must(some.Query(Report{Kind: "k"}, entity.Filter(entity.Eq(&f.Title, "t"))).One(t.Context()))
@@ -75,14 +61,15 @@ type LogEntry struct {
 
 func TestCreateTables_IsIdempotent(t *testing.T) {
 	t.Parallel()
-	l, _ := opened(t, Report{ID: "a", Kind: "k"})
-	made := l.described(l.Table)
+	l, s := dbtest.OpenStore[Report](t)
+	l.OK(s.Create(t.Context(), Report{ID: "a", Kind: "k"}))
+	made := l.Described(l.Table)
 	require.NoError(t, l.DB.CreateTables(t.Context()))
 	require.NoError(t, l.DB.CreateTables(t.Context()))
 	again := dbtest.Declare[Report](t, l.Open(l.Raw))
 	_, err := again.Get(t.Context(), Report{ID: "a"})
 	require.NoError(t, err, "what was there is still there")
-	require.Equal(t, made.CreationDateTime, l.described(l.Table).CreationDateTime)
+	require.Equal(t, made.CreationDateTime, l.Described(l.Table).CreationDateTime)
 }
 
 // A table that is there already and differs from the declarations is reported, and left alone.
@@ -115,15 +102,15 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t)
+			l := dbtest.Open(t)
 			in.TableName, in.BillingMode = &l.Table, types.BillingModePayPerRequest
 			l.OK(l.Raw.CreateTable(t.Context(), &in))
-			made := l.described(l.Table)
+			made := l.Described(l.Table)
 			dbtest.Declare[Employee](t, l.DB)
 			err := l.DB.CreateTables(t.Context())
 			require.Equal(t, "EDD-9049", dbtest.SchemaCode(err))
 			require.Zero(t, l.Wire.Count("UpdateTable"))
-			require.Equal(t, made, l.described(l.Table))
+			require.Equal(t, made, l.Described(l.Table))
 		})
 	}
 }
@@ -131,7 +118,7 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 // More than is needed does no harm.
 func TestCreateTables_RicherExistingTableIsFine(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	dbtest.Declare[Employee](t, l.DB)
 	l.CreateTables()
 	lean := dbtest.Declare[Team](t, l.Open(l.Raw))
@@ -144,7 +131,7 @@ func TestCreateTables_RicherExistingTableIsFine(t *testing.T) {
 // What DynamoDB says about an index that is not there has no type of its own; it must not look like "nothing found".
 func TestQuery_OfAnIndexThatTheTableLacksIsAnError(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	dbtest.Declare[Team](t, l.DB)
 	l.CreateTables()
 	s := dbtest.Declare[Employee](t, l.Open(l.Raw))
@@ -156,7 +143,7 @@ func TestQuery_OfAnIndexThatTheTableLacksIsAnError(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 }
 
-func timeToLive(t *testing.T, l *lab) types.TimeToLiveDescription {
+func timeToLive(t *testing.T, l *dbtest.Bench) types.TimeToLiveDescription {
 	t.Helper()
 	out, err := l.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &l.Table})
 	require.NoError(t, err)
@@ -166,20 +153,20 @@ func timeToLive(t *testing.T, l *lab) types.TimeToLiveDescription {
 func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 	t.Parallel()
 	for name, attr := range map[string]string{"": "_ttl", "expires": "expires"} {
-		l, _ := open[Token](t, func(c *entity.Config) { c.TTL = name })
+		l, _ := dbtest.OpenStore[Token](t, func(c *entity.Config) { c.TTL = name })
 		ttl := timeToLive(t, l)
 		require.Equal(t, types.TimeToLiveStatusEnabled, ttl.TimeToLiveStatus)
 		require.Equal(t, attr, *ttl.AttributeName)
 		require.NoError(t, l.DB.CreateTables(t.Context()), "a second time changes nothing")
 		require.Zero(t, l.Wire.Count("UpdateTimeToLive"))
 	}
-	l, _ := open[Team](t)
+	l, _ := dbtest.OpenStore[Team](t)
 	require.Equal(t, types.TimeToLiveStatusDisabled, timeToLive(t, l).TimeToLiveStatus)
 }
 
 func TestCreateTables_EnablesTimeToLiveOfATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	l, _ := open[Invoice](t)
+	l, _ := dbtest.OpenStore[Employee](t)
 	db := l.Open(l.Raw)
 	dbtest.Declare[Pass](t, db)
 	require.NoError(t, db.CreateTables(t.Context()))
@@ -196,7 +183,7 @@ type Pass struct {
 
 func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
 	t.Parallel()
-	l, _ := open[Team](t)
+	l, _ := dbtest.OpenStore[Team](t)
 	_, err := l.Raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &l.Table,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("expires"), Enabled: aws.Bool(true)},
@@ -234,7 +221,7 @@ func (s *slowTable) Do(req *http.Request) (*http.Response, error) {
 func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 	t.Parallel()
 	for old, slow := range map[string]string{`"TableStatus":"ACTIVE"`: `"TableStatus":"CREATING"`, `"IndexStatus":"ACTIVE"`: `"IndexStatus":"CREATING"`} {
-		l := newLab(t)
+		l := dbtest.Open(t)
 		wire := faults.New(&slowTable{l.Raw.Options().HTTPClient, old, slow, 2})
 		db := l.Open(l.Through(wire))
 		dbtest.Declare[Report](t, db)
@@ -257,7 +244,7 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 
 func TestCreateTables_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	dbtest.Declare[Team](t, l.DB)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,4 +1,4 @@
-package entity_test
+package agree_test
 
 import (
 	"slices"
@@ -11,12 +11,19 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 type av = types.AttributeValue
+
+func str(s string) av { return dbtest.S(s) }
+func num(s string) av { return dbtest.N(s) }
+
+// dawn is a time that samples have.
+var dawn = time.Date(2024, 5, 6, 7, 8, 9, 123456789, time.UTC)
 
 // Sample has an attribute of every type that conditions and changes can be about. Its index key has two parts:
 // changing only one makes an update read the item first, so that changes are tried on both routes.

@@ -1,4 +1,4 @@
-package entity_test
+package tables_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // The bare table has none of what the declarations of the second program need, and another table is missing.
 func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	t.Parallel()
-	l, _ := open[Unfollowed](t)
+	l, _ := dbtest.OpenStore[Unfollowed](t)
 	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
 	equipped(&l.Config)
 	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
@@ -24,7 +24,7 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	dbtest.Declare[Followed](t, db)
 	dbtest.Declare[Pass](t, db)
 	dbtest.Declare[LogEntry](t, db)
-	before := l.described(l.Table)
+	before := l.Described(l.Table)
 	err := db.Verify(t.Context())
 	var found *entity.VerifyError
 	require.ErrorAs(t, err, &found)
@@ -51,12 +51,12 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	require.ErrorIs(t, found.Tables[1], entity.ErrNoTable)
 	require.ErrorIs(t, err, entity.ErrNoTable)
 	require.Equal(t, "EDD-9049", dbtest.SchemaCode(err))
-	require.Equal(t, before, l.described(l.Table), "nothing is changed")
+	require.Equal(t, before, l.Described(l.Table), "nothing is changed")
 }
 
 func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, equipped)
+	l := dbtest.Open(t, equipped)
 	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
 	l.CreateTables()
@@ -80,7 +80,7 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 
 func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	l, _ := open[Unfollowed](t)
+	l, _ := dbtest.OpenStore[Unfollowed](t)
 	type Reader struct {
 		_ entity.Key `name:"Reader" pk:"$#{id}" sk:"$" stream:"old"`
 
@@ -92,9 +92,9 @@ func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	var differs *entity.TableError
 	require.ErrorAs(t, err, &differs)
 	require.Equal(t, []entity.Drift{{Kind: entity.DifferentStream, Need: "OLD_IMAGE"}}, differs.Differences)
-	require.Nil(t, l.described(l.Table).StreamSpecification)
+	require.Nil(t, l.Described(l.Table).StreamSpecification)
 
-	rich := newLab(t)
+	rich := dbtest.Open(t)
 	dbtest.Declare[Followed](t, rich.DB)
 	rich.CreateTables()
 	db = rich.Open(rich.Raw)
@@ -134,7 +134,7 @@ func (v *vault) UpdateContinuousBackups(_ context.Context, in *dynamodb.UpdateCo
 
 func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	safe := &vault{Client: l.Raw, on: map[string]bool{}, early: 2}
 	db := entity.Must(entity.Open(safe, l.Config))
@@ -174,7 +174,7 @@ type narrow struct{ entity.Client }
 
 func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
+	l := dbtest.Open(t)
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.Wire })
 	db := entity.Must(entity.Open(narrow{client}, l.Config))
@@ -191,7 +191,7 @@ func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 
 func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, func(c *entity.Config) {
+	l := dbtest.Open(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"logs": c.Table + "-logs"}
 		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
 	})
@@ -203,5 +203,5 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 	require.True(t, errors.As(err, &which))
 	require.Equal(t, l.Table, which.Table)
 	require.Equal(t, types.TimeToLiveStatusEnabled, timeToLive(t, l).TimeToLiveStatus)
-	require.Equal(t, types.TableStatusActive, l.described(l.Table+"-logs").TableStatus)
+	require.Equal(t, types.TableStatusActive, l.Described(l.Table+"-logs").TableStatus)
 }

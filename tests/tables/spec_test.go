@@ -1,4 +1,4 @@
-package entity_test
+package tables_test
 
 import (
 	"strings"
@@ -114,7 +114,7 @@ func TestSpec_NamesEveryLogicalNameOfATable(t *testing.T) {
 // What DescribeTable says of the tables that CreateTables made is compared by code of this test, not of the library.
 func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, func(c *entity.Config) {
+	l := dbtest.Open(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"sealed": c.Table + "-sealed", "logs": c.Table + "-logs"}
 	})
 	declareSpecs(t, l.DB)
@@ -124,7 +124,7 @@ func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 	spec := l.DB.Spec()
 	require.Len(t, spec.Tables, 3)
 	for _, want := range spec.Tables {
-		got := l.described(want.Name)
+		got := l.Described(want.Name)
 		require.Equal(t, keyed(want.Key), storedKey(got, got.KeySchema), want.Name)
 		require.Equal(t, want.Billing, got.BillingModeSummary.BillingMode)
 		attributes := map[string]bool{}

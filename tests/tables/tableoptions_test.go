@@ -1,4 +1,4 @@
-package entity_test
+package tables_test
 
 import (
 	"context"
@@ -119,7 +119,7 @@ func TestOpen_ReportsEveryMistakeOfTableOptions(t *testing.T) {
 
 func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, func(c *entity.Config) {
+	l := dbtest.Open(t, func(c *entity.Config) {
 		c.Tables = map[string]string{"logs": c.Table, "spare": c.Table + "-spare"}
 		c.TableOptions = map[string]entity.TableOptions{
 			"":             {Provisioned: &entity.Throughput{Read: 1, Write: 2}, Indexes: map[string]entity.Throughput{"gsi9": {Read: 1, Write: 1}}},
@@ -180,7 +180,7 @@ func equipped(c *entity.Config) {
 }
 
 // unprotect lets the table be deleted when the test is over.
-func unprotect(t *testing.T, l *lab) {
+func unprotect(t *testing.T, l *dbtest.Bench) {
 	t.Helper()
 	t.Cleanup(func() {
 		off := false
@@ -191,12 +191,12 @@ func unprotect(t *testing.T, l *lab) {
 
 func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, equipped)
+	l := dbtest.Open(t, equipped)
 	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
 	l.CreateTables()
 	require.NoError(t, l.DB.Verify(t.Context()))
-	got := l.described(l.Table)
+	got := l.Described(l.Table)
 	require.True(t, *got.DeletionProtectionEnabled)
 	require.True(t, *got.StreamSpecification.StreamEnabled)
 	require.Equal(t, types.StreamViewTypeNewAndOldImages, got.StreamSpecification.StreamViewType)

@@ -1,0 +1,334 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/urfave/cli/v3"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/migrate"
+)
+
+// finding is something that does not belong in a table.
+type finding struct {
+	Table  string `json:"table"`
+	Kind   string `json:"finding"` // table, unknown, outdated, broken, orphaned, leftover
+	Entity string `json:"entity,omitempty"`
+	Key    string `json:"key,omitempty"`
+	What   string `json:"what,omitempty"`
+}
+
+// checkCommand compares tables and items with the declarations.
+func (s *session) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "compare tables and all their items with the declarations",
+		Action: s.action(func(ctx context.Context, c *cli.Command) error {
+			if err := s.database(ctx, c); err != nil {
+				return err
+			}
+			s.resume = "check again; it writes nothing"
+			k := &checking{s: s, counts: map[string]int{}}
+			for _, table := range s.m.tables() {
+				if err := k.table(ctx, table); err != nil {
+					return err
+				}
+			}
+			return k.summary()
+		}),
+	}
+}
+
+// checking is one run of check.
+type checking struct {
+	s      *session
+	counts map[string]int
+	items  int
+	cost   migrate.Cost
+	bar    *progress
+}
+
+// found prints a finding.
+func (k *checking) found(f finding) error {
+	k.counts[f.Kind]++
+	p := k.s.out
+	if k.bar != nil {
+		k.bar.clear()
+	}
+	if p.json {
+		return p.object(f)
+	}
+	p.line("%s  %s", p.alarm(f.Kind), strings.Join(slices.DeleteFunc([]string{f.Entity, f.Key, f.What}, func(t string) bool { return t == "" }), "  "))
+	return p.failed
+}
+
+// summary prints the counts. It returns errFindings if there are findings.
+func (k *checking) summary() error {
+	var parts []string
+	n := 0
+	for kind, count := range k.counts {
+		parts, n = append(parts, fmt.Sprintf("%d %s", count, kind)), n+count
+	}
+	slices.Sort(parts)
+	p := k.s.out
+	if p.json {
+		if err := p.object(map[string]any{"items": k.items, "findings": k.counts, "requests": k.cost.Requests, "readUnits": k.cost.ReadUnits}); err != nil {
+			return err
+		}
+	} else {
+		p.line("%s, %s; %s", count(k.items, "item"), cmp.Or(strings.Join(parts, ", "), "all as declared"), k.cost)
+	}
+	if n > 0 {
+		return errFindings
+	}
+	return nil
+}
+
+// unknownKey prints the primary key of an item of no declared entity.
+func (m *model) unknownKey(table string, it item.Item) string {
+	var all []string
+	for _, name := range m.on(table)[0].s.KeyNames() {
+		f := fieldOf(name, it[name])
+		if m.hidesUnknown(table) {
+			f.Value = hidden
+		}
+		all = append(all, f.Name+"="+f.Value)
+	}
+	return strings.Join(all, " ")
+}
+
+// table checks one table and its items.
+func (k *checking) table(ctx context.Context, table string) error {
+	d, err := k.s.describe(ctx, table)
+	if err != nil {
+		return err
+	}
+	k.cost.Requests++
+	k.bar = newProgress(k.s.err, "check "+table, aws.ToInt64(d.ItemCount))
+	defer k.bar.clear()
+	if k.s.program.DB != nil {
+		return k.declared(ctx, table)
+	}
+	for _, what := range k.s.m.tableDifferences(table, d) {
+		if err := k.found(finding{Table: table, Kind: "table", What: what}); err != nil {
+			return err
+		}
+	}
+	return k.recorded(ctx, table)
+}
+
+// describe returns the description of a table.
+func (s *session) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		return nil, failed("describe "+table, err)
+	}
+	return out.Table, nil
+}
+
+// tableDifferences returns what the entities of a table need of it, and it does not have.
+func (m *model) tableDifferences(table string, d *types.TableDescription) []string {
+	var all []string
+	note := func(text string) {
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	has := func(keys []types.KeySchemaElement) string {
+		var names []string
+		for _, e := range keys {
+			names = append(names, aws.ToString(e.AttributeName))
+		}
+		return strings.Join(names, ", ")
+	}
+	indexes := map[string]string{}
+	for _, x := range d.GlobalSecondaryIndexes {
+		indexes[aws.ToString(x.IndexName)] = has(x.KeySchema)
+	}
+	for _, x := range d.LocalSecondaryIndexes {
+		indexes[aws.ToString(x.IndexName)] = has(x.KeySchema)
+	}
+	for _, e := range m.on(table) {
+		if want := strings.Join(e.s.KeyNames(), ", "); want != has(d.KeySchema) {
+			note(fmt.Sprintf("%s: the key is declared as %s, and is %s", table, want, has(d.KeySchema)))
+		}
+		for _, x := range e.s.Indexes {
+			want := strings.Join(append(x.PK.Attributes(), x.SK.Attributes()...), ", ")
+			if is, there := indexes[x.Index]; !there {
+				note(fmt.Sprintf("%s: there is no index %s", table, x.Index))
+			} else if is != want {
+				note(fmt.Sprintf("%s: the key of index %s is declared as %s, and is %s", table, x.Index, want, is))
+			}
+		}
+	}
+	return all
+}
+
+// declared checks with the declarations of the program: [entity.DB.Verify] and [migrate.Check].
+func (k *checking) declared(ctx context.Context, table string) error {
+	var differs *entity.VerifyError
+	switch err := k.s.program.DB.Verify(ctx); {
+	case errors.As(err, &differs):
+		for _, t := range differs.Tables {
+			if t.Table != table {
+				continue
+			}
+			if err := k.found(finding{Table: table, Kind: "table", What: strings.ReplaceAll(t.Error(), "\n", " ")}); err != nil {
+				return err
+			}
+		}
+	case err != nil:
+		return err
+	}
+	db := core.DatabaseOf(k.s.program.DB)
+	handle := core.NewHandle(&core.Core{Schema: db.On(table)[0], Table: table, Runner: db.Runner, DB: db})
+	before := k.items
+	done, err := migrate.Check(ctx, handle, func(f migrate.Finding) error { return k.found(k.s.m.translated(table, f)) })
+	k.items = before + done.Evaluated
+	k.cost.Requests += done.Cost.Requests
+	k.cost.ReadUnits += done.Cost.ReadUnits
+	return err
+}
+
+// translated returns a finding of migrate.Check as it is printed. A key that is composed from unique values is hidden.
+func (m *model) translated(table string, f migrate.Finding) finding {
+	var what []string
+	for _, r := range f.Reasons {
+		what = append(what, string(r))
+	}
+	for _, text := range []string{string(f.Problem), f.Related} {
+		if text != "" {
+			what = append(what, text)
+		}
+	}
+	x := finding{Table: table, Kind: string(f.Kind), Entity: f.Entity, Key: f.Key, What: strings.Join(what, ", ")}
+	if e, err := m.entity(f.Entity); f.Entity != "" && (err != nil || m.hidesKey(e)) || f.Entity == "" && m.hidesUnknown(table) {
+		x.Key = hidden
+	}
+	return x
+}
+
+// hidesUnknown reports whether keys of unknown items of a table are hidden: one of its entities has something to hide, which may be
+// in them.
+func (m *model) hidesUnknown(table string) bool {
+	return m.blind || slices.ContainsFunc(m.on(table), func(e *entityModel) bool { return len(m.secretAttrs(e)) > 0 })
+}
+
+// hidesKey reports whether a part of the primary key is never printed.
+func (m *model) hidesKey(e *entityModel) bool {
+	return slices.ContainsFunc(e.s.KeyNames(), func(name string) bool { return m.hides(e, name) })
+}
+
+// recorded checks with the lock alone. It holds one page of items.
+func (k *checking) recorded(ctx context.Context, table string) error {
+	var cost spent
+	defer func() { k.cost.Requests, k.cost.ReadUnits = k.cost.Requests+cost.requests, k.cost.ReadUnits+cost.units }()
+	for page, err := range k.s.scan(ctx, table, &cost) {
+		if err != nil {
+			return err
+		}
+		k.items += len(page)
+		if err := k.page(ctx, table, page, &cost); err != nil {
+			return err
+		}
+		k.bar.set(int64(k.items))
+	}
+	return nil
+}
+
+func (k *checking) page(ctx context.Context, table string, page []item.Item, cost *spent) error {
+	now := k.s.app.Clock()
+	there := map[string]bool{} // current items, by the id of their key
+	var suspects []stored
+	for _, it := range page {
+		x := k.s.m.decode(table, it, now)
+		f := finding{Table: table, Entity: x.Entity, Key: x.keyText()}
+		switch {
+		case x.Kind == KindUnknown && x.model == nil:
+			f.Kind, f.Key = string(migrate.Unknown), k.s.m.unknownKey(table, it)
+		case x.Problem != "":
+			f.Kind, f.What = string(migrate.Broken), x.Problem
+		case x.Expired && (x.Kind != KindCurrent || x.model.s.Expires):
+			f.Kind, f.What = string(migrate.Leftover), string(x.Kind)
+		case x.Kind == KindCurrent:
+			there[layout.KeyID(x.owner)] = true
+		case x.Kind == KindSentinel || x.Kind == KindEvent || x.Kind == KindVersion:
+			suspects = append(suspects, x)
+		}
+		if f.Kind == "" {
+			continue
+		}
+		if err := k.found(f); err != nil {
+			return err
+		}
+	}
+	return k.orphans(ctx, table, suspects, there, cost)
+}
+
+// orphans reports the suspects whose current item is neither there nor a deleted copy. It reads each such suspect again, because
+// it may have been removed meanwhile.
+func (k *checking) orphans(ctx context.Context, table string, suspects []stored, there map[string]bool, cost *spent) error {
+	known := map[string]bool{}
+	for _, x := range suspects {
+		id, ok := "", x.owner != nil
+		for _, av := range x.owner {
+			ok = ok && av != nil
+		}
+		if ok {
+			id = layout.KeyID(x.owner)
+			if there[id] {
+				continue
+			}
+			has, asked := known[id]
+			if !asked {
+				var err error
+				if has, err = k.owned(ctx, x, cost); err != nil {
+					return err
+				}
+				known[id] = has
+			}
+			if has {
+				continue
+			}
+			again, err := k.s.get(ctx, table, layout.KeyOf(x.model.s, x.raw), cost)
+			if err != nil {
+				return err
+			}
+			if again == nil {
+				continue
+			}
+		}
+		if err := k.found(finding{Table: table, Kind: string(migrate.Orphaned), Entity: x.Entity, Key: x.keyText(), What: strings.TrimSpace(string(x.Kind) + " " + x.Of)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owned reports whether the current item of x exists, or has left a deleted copy.
+func (k *checking) owned(ctx context.Context, x stored, cost *spent) (bool, error) {
+	it, err := k.s.get(ctx, x.model.table, x.owner, cost)
+	if err != nil || it != nil {
+		return it != nil, err
+	}
+	if !x.model.has("lifecycle.SoftDelete") || x.model.s.SK == nil {
+		return false, nil
+	}
+	in := layout.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
+	in.Limit = aws.Int32(1)
+	for _, err := range k.s.query(ctx, in, cost) {
+		return err == nil, err
+	}
+	return false, nil
+}

@@ -1,0 +1,301 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/urfave/cli/v3"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+// runCommand has the commands that write, with the declarations of the program.
+func (s *session) runCommand() *cli.Command {
+	dry := &cli.BoolFlag{Name: "dry-run", Usage: "print what it would do, and write nothing"}
+	resume := &cli.BoolFlag{Name: "resume", Usage: "go on where an earlier run was cut off"}
+	return &cli.Command{
+		Name: "run", Usage: "rebuild and repair what is stored; asks before it writes",
+		Commands: []*cli.Command{
+			{Name: "rebuild", Usage: "build the rows of a read model again", ArgsUsage: "view", Flags: []cli.Flag{dry, resume}, Action: s.action(s.rebuild)},
+			{Name: "catchup", Usage: "apply new events to the rows of a read model", ArgsUsage: "view", Flags: []cli.Flag{dry}, Action: s.action(s.catchUp)},
+			{Name: "repair", Usage: "repair the sentinels of a unique constraint", ArgsUsage: "entity [constraint]", Flags: []cli.Flag{dry}, Action: s.action(s.repair)},
+			{Name: "restore", Usage: "restore the deleted item of a key", ArgsUsage: "entity part=value…", Flags: []cli.Flag{dry}, ShellComplete: s.complete(true), Action: s.action(s.restore)},
+			{Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…", Flags: []cli.Flag{dry}, ShellComplete: s.complete(true), Action: s.action(s.purge)},
+			{
+				Name: "rewrite", Usage: "bring the items of an entity to its declaration", ArgsUsage: "entity", Action: s.action(s.rewrite),
+				Flags: []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}},
+			},
+		},
+	}
+}
+
+// again returns the command line that goes on with a command.
+func again(c *cli.Command, flags string) string {
+	return strings.Join(append(strings.Fields("run "+c.Name+" "+flags), c.Args().Slice()...), " ")
+}
+
+func (s *session) rebuild(ctx context.Context, c *cli.Command) error {
+	v, x, err := s.view(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return s.printExplanation(x)
+	}
+	if err := s.confirm(ctx, c, fmt.Sprintf("Build %s again? It reads about %.1f read units.", x.View, x.ReadUnits())); err != nil {
+		return err
+	}
+	s.resume = again(c, "--resume")
+	opts := []timeline.BuildOption{timeline.OnProgress(s.buildProgress(x.View))}
+	if c.Bool("resume") {
+		opts = append(opts, timeline.Resume())
+	}
+	return s.built(v.Rebuild(ctx, opts...))
+}
+
+func (s *session) catchUp(ctx context.Context, c *cli.Command) error {
+	v, x, err := s.view(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return s.printExplanation(x)
+	}
+	if err := s.confirm(ctx, c, fmt.Sprintf("Apply new events to %s? It reads up to about %.1f read units.", x.View, x.ReadUnits())); err != nil {
+		return err
+	}
+	s.resume = again(c, "")
+	return s.built(v.CatchUp(ctx, timeline.OnProgress(s.buildProgress(x.View))))
+}
+
+// buildProgress shows the progress of a build in thousandths.
+func (s *session) buildProgress(view string) func(timeline.Meta) {
+	bar := newProgress(s.err, "build "+view, 1000)
+	bar.parts, bar.step, bar.next = true, 100, 100
+	return func(m timeline.Meta) {
+		if p := m.RebuildProgress; p != nil {
+			bar.set(int64(*p * 1000))
+		}
+	}
+}
+
+// built prints the result of a build.
+func (s *session) built(m timeline.Meta, err error) error {
+	if s.err.width > 0 {
+		s.err.write("\r\x1b[K")
+	}
+	if err != nil {
+		return err
+	}
+	if s.out.json {
+		return s.out.object(m)
+	}
+	s.out.line("%s of %s, %s applied", count(int(m.Rows), "row"), count(int(m.Counters.Scanned), "event"), count(int(m.Counters.Folded), "event"))
+	return nil
+}
+
+func (s *session) repair(ctx context.Context, c *cli.Command) error {
+	x, err := s.store(ctx, c)
+	if err != nil {
+		return err
+	}
+	e, err := s.m.entity(x.name())
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, u := range e.uniques {
+		if c.NArg() < 2 || c.Args().Get(1) == u.name {
+			names = append(names, u.name)
+		}
+	}
+	if len(names) == 0 {
+		return invalid(bind.CodeConsoleName, "%s has no such unique constraint", e.s.Name)
+	}
+	if !c.Bool("dry-run") {
+		if err := s.confirm(ctx, c, fmt.Sprintf("Repair the sentinels of %s (%s)? It scans the table.", e.s.Name, strings.Join(names, ", "))); err != nil {
+			return err
+		}
+	}
+	s.resume = again(c, "")
+	for _, name := range names {
+		if c.Bool("dry-run") {
+			r, err := x.verify(ctx, name)
+			if err != nil {
+				return err
+			}
+			if err := s.result(name, r.String(), map[string]any{"items": r.Items, "sentinels": r.Sentinels, "findings": len(r.Findings)}); err != nil {
+				return err
+			}
+			continue
+		}
+		r, err := x.repair(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := s.result(name, r.String(), map[string]any{"fixed": len(r.Fixed), "remaining": len(r.Remaining)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// result prints one result about something with a name.
+func (s *session) result(name, text string, fields map[string]any) error {
+	if s.out.json {
+		fields["name"] = name
+		return s.out.object(fields)
+	}
+	s.out.line("%s: %s", name, text)
+	return nil
+}
+
+// item returns what belongs to the key in the arguments, and the key with its parts as attributes, from which the program's type is
+// decoded.
+func (s *session) item(ctx context.Context, c *cli.Command) (x Store, f family, e *entityModel, whole item.Item, err error) {
+	if x, err = s.store(ctx, c); err != nil {
+		return
+	}
+	e, g, err := s.target(c)
+	if err != nil {
+		return
+	}
+	whole, err = e.primary(g)
+	if err != nil {
+		return
+	}
+	if f, err = s.family(ctx, e, whole); err != nil {
+		return
+	}
+	whole = item.Clone(whole)
+	for _, k := range []*schema.KeyDef{e.s.PK, e.s.SK} {
+		if !k.Written() {
+			continue
+		}
+		for _, field := range k.Template.Fields() {
+			var v key.Value
+			var av types.AttributeValue
+			if v, err = value(field, g[field.Attr]); err != nil {
+				return
+			}
+			if av, err = field.Attribute(v); err != nil {
+				return
+			}
+			whole[field.Attr] = av
+		}
+	}
+	return x, f, e, whole, nil
+}
+
+func (s *session) restore(ctx context.Context, c *cli.Command) error {
+	x, f, e, value, err := s.item(ctx, c)
+	if err != nil {
+		return err
+	}
+	copies := f.of(KindDeleted)
+	switch {
+	case x.restore == nil:
+		return invalid(bind.CodeConsoleProgram, "%s has no soft delete", e.s.Name)
+	case len(copies) == 0:
+		return fmt.Errorf("%w: no deleted copy of %s with this key", errNotFound, e.s.Name)
+	}
+	newest := copies[len(copies)-1]
+	if c.Bool("dry-run") {
+		return s.result(e.s.Name, "would restore the copy deleted at "+newest.Of, map[string]any{"deleted": newest.Of})
+	}
+	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s %s, deleted at %s?", e.s.Name, newest.keyText(), newest.Of)); err != nil {
+		return err
+	}
+	s.resume = again(c, "")
+	if err := x.restore(ctx, value); err != nil {
+		return err
+	}
+	return s.result(e.s.Name, "restored", map[string]any{"restored": newest.Of})
+}
+
+func (s *session) purge(ctx context.Context, c *cli.Command) error {
+	x, f, e, value, err := s.item(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(f.items) == 0 {
+		return fmt.Errorf("%w: %s with this key", errNotFound, e.s.Name)
+	}
+	var kinds []string
+	for _, k := range append(e.kinds(), KindSentinel) {
+		if n := len(f.of(k)); n > 0 {
+			kinds = append(kinds, fmt.Sprintf("%d %s", n, k))
+		}
+	}
+	what := strings.Join(kinds, ", ")
+	if c.Bool("dry-run") {
+		return s.result(e.s.Name, "would remove "+what, map[string]any{"items": len(f.items)})
+	}
+	if err := s.confirm(ctx, c, fmt.Sprintf("Remove %s %s for good: %s?", e.s.Name, f.items[0].keyText(), what)); err != nil {
+		return err
+	}
+	s.resume = again(c, "")
+	bar := newProgress(s.err, "purge", int64(len(f.items)))
+	err = x.purge(ctx, value, entity.OnProgress(func(n int) { bar.set(int64(n)) }))
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	return s.result(e.s.Name, "removed "+what, map[string]any{"items": len(f.items)})
+}
+
+// checkpointName is the name of the checkpoint of a rewrite.
+const checkpointName = "console"
+
+func (s *session) rewrite(ctx context.Context, c *cli.Command) error {
+	x, err := s.store(ctx, c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return s.rewriteDry(ctx, x, c.Bool("new-version"))
+	}
+	if err := s.confirm(ctx, c, fmt.Sprintf("Rewrite the items of %s? The same with --dry-run says which.", x.name())); err != nil {
+		return err
+	}
+	bar := newProgress(s.err, "rewrite "+x.name(), 0)
+	opts := []migrate.Option{migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) })}
+	flags := ""
+	if c.Bool("new-version") {
+		opts, flags = append(opts, migrate.NewVersion()), "--new-version "
+	}
+	s.resume = again(c, flags)
+	if holdsCheckpoints(core.Of(x.holder).Schema) {
+		opts = append(opts, migrate.Checkpoint(checkpointName))
+		s.resume = again(c, flags+"--resume")
+		if !c.Bool("resume") {
+			opts = append(opts, migrate.Restart())
+		}
+	}
+	r, err := migrate.Rewrite(ctx, x.holder, opts...)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	if s.out.json {
+		return s.out.object(map[string]any{"evaluated": r.Evaluated, "items": r.Items, "rewritten": r.Rewritten, "reasons": r.Reasons, "problems": r.Problems, "resumed": r.Resumed, "cost": r.Cost})
+	}
+	s.out.line("%s", r)
+	s.printExamples(x.name(), r)
+	s.out.line("%s", r.Cost)
+	return nil
+}
+
+// holdsCheckpoints reports whether the keys of a table are strings, as those of a checkpoint.
+func holdsCheckpoints(x *schema.Schema) bool {
+	return x.PK.Type == types.ScalarAttributeTypeS && (x.SK == nil || x.SK.Type == types.ScalarAttributeTypeS)
+}

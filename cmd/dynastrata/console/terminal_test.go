@@ -1,0 +1,145 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+)
+
+// terminal runs the command on a pseudo-terminal of some width, with what is typed, and returns what it shows: escape sequences
+// begin with ␛, and ␍ goes back to the start of a line.
+func (l *lab) terminal(app App, width int, typed string, args ...string) (int, string) {
+	l.t.Helper()
+	control, tty, err := pty.Open()
+	require.NoError(l.t, err)
+	defer func() { _ = control.Close() }()
+	require.NoError(l.t, pty.Setsize(tty, &pty.Winsize{Rows: 40, Cols: uint16(width)}))
+	shown := make(chan string)
+	go func() {
+		var b bytes.Buffer
+		typing := writer(func(p []byte) (int, error) {
+			b.Write(p)
+			if typed != "" && bytes.HasSuffix(b.Bytes(), []byte("[y/N] ")) {
+				_, _ = control.WriteString(typed)
+			}
+			return len(p), nil
+		})
+		_, _ = io.Copy(typing, control) // ends with an error when the terminal is closed
+		shown <- b.String()
+	}()
+	app.client, app.streams, app.salt = l.client, l.streams(), []byte("salt")
+	code := Run(context.WithoutCancel(l.t.Context()), app, Streams{In: tty, Out: tty, Err: tty}, append([]string{"--lock", l.lock, "--table", l.table}, args...))
+	require.NoError(l.t, tty.Close())
+	text := strings.NewReplacer("\r\n", "\n", "\r", "␍", "\x1b", "␛").Replace(l.named(<-shown))
+	for _, secret := range secrets {
+		require.NotContains(l.t, text, secret)
+	}
+	return code, text
+}
+
+var bars = regexp.MustCompile(`(?:␍␛\[K[^␍\n]+)+(␍␛\[K[^␍\n]+␍␛\[K)`)
+
+// recordings are commands as they look on a terminal.
+var recordings = []struct {
+	name, typed, args string
+	program           bool
+	code              int
+}{
+	{"schema", "", "schema Employee", false, 0},
+	{"show", "", "show Employee employeeId=e-1", false, 0},
+	{"show-series", "", "show Telemetry channel=c-1 deviceId=d-7", false, 0},
+	{"get", "", "get Employee employeeId=e-1", false, 0},
+	{"query", "", "query Employee byTenant tenantId=t-1", false, 0},
+	{"log", "", "log Employee employeeId=e-1", false, 0},
+	{"diff", "", "diff Employee employeeId=e-1 1 3", false, 0},
+	{"plan", "", "plan scan", false, 0},
+	{"dump", "", "dump --out /dev/null", false, 0},
+	{"rebuild", "y\n", "run rebuild visits", true, 0},
+	{"catchup", "y\n", "run catchup visits", true, 0},
+	{"repair", "n\n", "run repair Employee", true, ExitDeclined},
+	{"restore", "y\n", "run restore Employee employeeId=e-2", true, 0},
+	{"rewrite", "", "run rewrite --dry-run Telemetry", true, 0},
+	{"purge", "y\n", "run purge Employee employeeId=e-2", true, 0},
+	{"check", "", "check", false, ExitFindings},
+	{"mistake", "", "show Employe employeeId=e-1", false, ExitUsage},
+}
+
+func TestTerminal_Recordings(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	l := newLab(t)
+	l.story()
+	for _, c := range recordings {
+		app := App{Clock: l.app().Clock}
+		if c.program {
+			app = l.app()
+		}
+		if c.name == "check" {
+			l.spoil()
+		}
+		code, text := l.terminal(app, 100, c.typed, strings.Fields(c.args)...)
+		require.Equal(t, c.code, code, "%s: %s", c.args, text)
+		if c.name == "check" {
+			text = strings.ReplaceAll(text, "␍␛[K", "\n")
+			text = sorted(text)
+		}
+		text = bars.ReplaceAllString(text, "$1") // only the last bar: the parts of a build come in any order
+		golden(t, "terminal/"+c.name+".txt", "$ dynastrata "+c.args+"\n"+text)
+	}
+}
+
+// Lines fit the terminal, and there are no colours if nobody wants them.
+func TestTerminal_WidthsAndColours(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	l := newLab(t)
+	l.story()
+	app := App{Clock: l.app().Clock}
+	_, narrow := l.terminal(app, 40, "", "query", "Employee", "byTenant", "tenantId=t-1")
+	golden(t, "terminal/narrow.txt", narrow)
+	_, colored := l.terminal(app, 100, "", "show", "Employee", "employeeId=e-1")
+	require.Contains(t, colored, "␛[")
+	_, plain := l.terminal(app, 100, "", "--no-color", "show", "Employee", "employeeId=e-1")
+	require.NotContains(t, plain, "␛")
+	t.Setenv("NO_COLOR", "1")
+	_, again := l.terminal(app, 100, "", "show", "Employee", "employeeId=e-1")
+	require.Equal(t, plain, again)
+	require.Equal(t, plain, l.run("show", "Employee", "employeeId=e-1").out, "a pipe has none")
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "dumb")
+	_, again = l.terminal(app, 100, "", "show", "Employee", "employeeId=e-1")
+	require.Equal(t, plain, again)
+}
+
+// A question can be interrupted.
+func TestConfirm_EndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.story()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	app := l.app()
+	app.client = l.client
+	var out bytes.Buffer
+	question := writer(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "[y/N]") {
+			cancel()
+		}
+		return len(p), nil
+	})
+	code := Run(ctx, app, Streams{In: r, Out: &out, Err: question}, []string{"--table", l.table, "run", "repair", "Employee"})
+	require.Equal(t, ExitInterrupted, code)
+}
+
+type writer func(p []byte) (int, error)
+
+func (f writer) Write(p []byte) (int, error) { return f(p) }
