@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	beam.Init()
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil))) // Prism logs each stage of each job
+	if role := os.Getenv(roleVar); role != "" {
+		serve(role)
+		return
+	}
 	beamx.SetLeasePoll(10 * time.Millisecond)
 	os.Exit(m.Run())
 }
