@@ -102,7 +102,11 @@ type Change[T any] struct {
 	Record Record
 
 	entity string
+	stored core.Change
 }
+
+// Stored returns the change as it is stored. It is for timeline.View.Apply, and of no use to programs.
+func (c Change[T]) Stored() core.Change { return c.stored }
 
 // ImageError reports a record without an image that is needed, because the view of the stream leaves it out: without
 // it the kind of the change is unknown, or there is no item to return. The package documentation lists the views that
@@ -158,6 +162,11 @@ func wrap(c *core.Core, r Record, err error) error {
 
 func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name}
+	change.stored = core.Change{
+		Core: c, Item: x.new, Sequence: r.SequenceNumber, At: r.Time,
+		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended,
+		Removed:  r.Operation == streamtypes.OperationTypeRemove,
+	}
 	s := c.Schema
 	for _, side := range []struct {
 		image   item.Item

@@ -200,7 +200,7 @@ func (v *view) replayRow(ctx context.Context, k any, group string, o readOptions
 		return row, meta, err
 	}
 	var n Counters
-	g, err := v.replayGroup(ctx, k, group, w, &n)
+	g, err := v.replayGroup(ctx, k, group, w, 0, &n)
 	if err != nil {
 		return row, meta, err
 	}

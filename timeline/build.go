@@ -145,6 +145,7 @@ type builder struct {
 	fence   int64      // of the lease
 	started generation // the generation as it was when this builder started
 	read    *exportSet // what a build reads instead of tables; nil: nothing
+	marks   bool       // rows keep the marks of their last events, for Apply
 	job     bool       // the work is that of a Job
 
 	reportMu    sync.Mutex // one progress report at a time
@@ -253,8 +254,8 @@ func retryUnknown(ctx context.Context, write func() error) error {
 
 // putRows writes rows under the builder's fence, in one transaction: a batch has no conditions, so it could overwrite what
 // another builder has written since. If the rows are too large together, or one of them cannot be stored, it writes each
-// alone.
-func (b *builder) putRows(ctx context.Context, rows []*groupState) error {
+// alone. It returns the rows that are not as they were read, which are not written.
+func (b *builder) putRows(ctx context.Context, rows []*groupState) (refused []*groupState, err error) {
 	errs := make([]error, 0, len(rows))
 	var sound []*groupState
 	for _, g := range rows {
@@ -266,23 +267,27 @@ func (b *builder) putRows(ctx context.Context, rows []*groupState) error {
 	}
 	if len(sound) > 1 {
 		err := retryUnknown(ctx, func() error { return b.rows.putAll(ctx, b.id, b.fence, sound) })
-		if errors.Is(err, entity.ErrConditionFailed) {
+		taken := errors.Is(err, entity.ErrConditionFailed)
+		if taken {
 			err = ErrLeaseLost
 		}
-		if !isRejected(err) {
-			return decisiveError(append(errs, err))
+		if !isRejected(err) && !(taken && sound[0].stored != nil) {
+			return nil, decisiveError(append(errs, err))
 		}
 	}
-	return decisiveError(append(errs, b.putEach(ctx, sound)))
+	refused, err = b.putEach(ctx, sound)
+	return refused, decisiveError(append(errs, err))
 }
 
-// putEach writes rows one by one.
-func (b *builder) putEach(ctx context.Context, rows []*groupState) error {
-	errs := make([]error, len(rows))
+// putEach writes rows one by one. It returns those that are not as they were read.
+func (b *builder) putEach(ctx context.Context, rows []*groupState) (refused []*groupState, err error) {
+	errs, taken := make([]error, len(rows)), make([]bool, len(rows))
 	exec.Parallel(len(rows), rowWriters, func(i int) {
 		g := rows[i]
 		err := b.rows.put(ctx, b.id, b.fence, g)
 		switch {
+		case errors.Is(err, entity.ErrConditionFailed) && g.stored != nil:
+			err, taken[i] = nil, true
 		case errors.Is(err, entity.ErrConditionFailed):
 			err = ErrLeaseLost
 		case isRejected(err):
@@ -290,7 +295,12 @@ func (b *builder) putEach(ctx context.Context, rows []*groupState) error {
 		}
 		errs[i] = err
 	})
-	return decisiveError(errs)
+	for i, g := range rows {
+		if taken[i] {
+			refused = append(refused, g)
+		}
+	}
+	return refused, decisiveError(errs)
 }
 
 // rowWriter writes rows in batches.
@@ -298,6 +308,7 @@ type rowWriter struct {
 	b       *builder
 	ctx     context.Context
 	rows    []*groupState // not written yet
+	refused []*groupState // not written, since they are not as they were read
 	written int
 	after   func() error // called after each batch; nil: nothing
 }
@@ -308,6 +319,7 @@ func (b *builder) newRowWriter(ctx context.Context) *rowWriter {
 }
 
 func (w *rowWriter) add(g *groupState) error {
+	g.marks = w.b.marks
 	if w.rows = append(w.rows, g); len(w.rows) < rowBatch {
 		return nil
 	}
@@ -315,7 +327,8 @@ func (w *rowWriter) add(g *groupState) error {
 }
 
 func (w *rowWriter) flush() error {
-	err := w.b.putRows(w.ctx, w.rows)
+	refused, err := w.b.putRows(w.ctx, w.rows)
+	w.refused = append(w.refused, refused...)
 	w.written += len(w.rows)
 	if w.rows = w.rows[:0]; err == nil && w.after != nil {
 		err = w.after()

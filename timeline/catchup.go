@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,7 +51,7 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 				return stale
 			}
 			g := *m.Active
-			relist, g.Unlisted = g.Unlisted, true // until this catch-up has finished
+			relist, g.Unlisted = g.Unlisted || m.Applied, true // until this catch-up has finished
 			m.Active = &g
 			return nil
 		})
@@ -58,7 +59,7 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 			return err
 		}
 		b.started = *b.m.Active
-		b.id, b.fence = b.started.ID, b.m.Fence
+		b.id, b.fence, b.marks = b.started.ID, b.m.Fence, b.m.Applied
 		if err := b.runUnderLease(ctx, func(ctx context.Context) error { return b.updateServed(ctx, relist) }, func(*manifest, error) {}); err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (d *definition) acceptTimes() error {
 	return nil
 }
 
-// updateServed brings the served rows up to now. relist reports that an earlier catch-up did not finish.
+// updateServed brings the served rows up to now. relist reports that there may be rows that the directory does not list.
 func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
 	if err := b.sweep(ctx, b.lease); err != nil {
 		return err
@@ -96,17 +97,36 @@ func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
 	g.Unlisted = false
 	return b.save(ctx, func(m *manifest) {
 		g := g
+		g.Since = m.Active.leftSince(g.Since)
 		m.Active, m.Owner, m.Failure = &g, "", nil
 	})
 }
 
+// errApplied ends a pass over rows that Apply has begun to change.
+var errApplied = errors.New("timeline: Apply has begun to change the rows")
+
 // applyNewEvents applies the events accepted since a generation was made, up to now, and those that may have been in
-// flight then. It returns the updated generation, and whether its rows have to be listed again because there are new
-// ones or some live longer.
+// flight then. In a view that Apply changes it has no end, because Apply has none. It returns the updated generation, and
+// whether its rows have to be listed again because there are new ones or some live longer.
 func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Time) (_ generation, moved bool, err error) {
-	w := window{until: now, now: now}
-	c := b.newCollector(w, b.Memory/2)
-	from := rereadFrom(g.Newest)
+	if !b.marks {
+		made, moved, err := b.applyEvents(ctx, g, window{until: now, now: now})
+		if !errors.Is(err, errApplied) {
+			return made, moved, err
+		}
+		if err := b.save(ctx, func(*manifest) {}); err != nil { // reads that Apply has been called
+			return g, false, err
+		}
+		b.marks = true
+	}
+	return b.applyEvents(ctx, g, window{now: now})
+}
+
+// applyEvents is applyNewEvents, for events in w.
+func (b *builder) applyEvents(ctx context.Context, g generation, w window) (_ generation, moved bool, err error) {
+	c, now := b.newCollector(w, b.Memory/2), w.now
+	c.by = now
+	from := g.rereadFrom()
 	c.only = func(_ string, r *record) bool { return r.acceptedAt.IsZero() || !r.lastAccept().Before(from) }
 	defer func() { err = joinClose(err, c.spool.Close()) }()
 	if err := b.readSources(ctx, c, now, nil); err != nil {
@@ -114,7 +134,7 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &incrementalFold{newest: g.Newest, b: b, out: b.newRowWriter(ctx)}
+	a := &incrementalFold{from: minuteOf(from), b: b, out: b.newRowWriter(ctx)}
 	load := func(groups []string) error { return a.load(ctx, groups) }
 	if err := b.fold(ctx, groupsAhead(c.spool.Sorted(), load), &n, a); err != nil {
 		return g, false, err
@@ -122,8 +142,16 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	if err := a.out.flush(); err != nil {
 		return g, false, err
 	}
-	if err := b.refoldLate(ctx, a, w, &n); err != nil {
-		return g, false, err
+	for {
+		if err := a.markRefused(); err != nil {
+			return g, false, err
+		}
+		if len(a.late) == 0 {
+			break
+		}
+		if err := b.refoldLate(ctx, a, w, &n); err != nil {
+			return g, false, err
+		}
 	}
 	was := g
 	g.Through, g.ReadAt, g.Finished = now, now, b.now()
@@ -135,34 +163,51 @@ func (b *builder) applyNewEvents(ctx context.Context, g generation, now time.Tim
 	return g, a.created > 0 || b.Retention > 0 && a.out.written > 0, nil
 }
 
-// refoldLate folds the groups with late events from their whole history.
+// refoldLate folds the groups with late events from their whole history. It reads the versions of their rows before, so that
+// a row contains nothing that the history which is read after does not.
 func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, n *Counters) (err error) {
-	if len(a.late) == 0 {
-		return nil
+	late := a.late
+	a.late = nil
+	groups := slices.Sorted(maps.Keys(late))
+	stored := map[string]*storedVersion{}
+	add := func(g *groupState) error {
+		g.stored = stored[g.group]
+		return a.out.add(g)
 	}
 	if b.withoutPartitionKey() == nil {
-		for _, group := range slices.Sorted(maps.Keys(a.late)) {
-			g, err := b.replayGroup(ctx, a.late[group], group, w, n)
-			if err != nil {
+		for some := range slices.Chunk(groups, aheadGroups) {
+			if err := a.loadVersions(ctx, some, w, stored); err != nil {
 				return err
 			}
-			if g == nil { // all its events have expired
-				continue
+			for _, group := range some {
+				g, err := b.replayGroup(ctx, late[group], group, w, 0, n)
+				if err != nil {
+					return err
+				}
+				if g == nil { // all its events have expired
+					continue
+				}
+				if err := add(g); err != nil {
+					return err
+				}
 			}
-			if err := a.out.add(g); err != nil {
-				return err
-			}
+			clear(stored)
 		}
 		return a.out.flush()
 	}
+	for some := range slices.Chunk(groups, aheadGroups) {
+		if err := a.loadVersions(ctx, some, w, stored); err != nil {
+			return err
+		}
+	}
 	c := b.newCollector(w, b.Memory)
-	c.only = func(group string, _ *record) bool { _, late := a.late[group]; return late }
+	c.only = func(group string, _ *record) bool { _, late := late[group]; return late }
 	defer func() { err = joinClose(err, c.spool.Close()) }()
 	if err := b.readSources(ctx, c, w.now, nil); err != nil {
 		return err
 	}
 	n.add(c.counts)
-	if err := b.fold(ctx, c.spool.Sorted(), n, fullFold{a.out.add}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), n, fullFold{give: add}); err != nil {
 		return err
 	}
 	return a.out.flush()
@@ -172,7 +217,7 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 // them as they were before a touch.
 type incrementalFold struct {
 	b      *builder
-	newest time.Time              // latest accept time known before
+	from   int64                  // minute from which on events are read again
 	stored map[string]*groupState // rows of the next groups
 
 	row       *groupState // stored row of the current group
@@ -195,8 +240,40 @@ func (a *incrementalFold) load(ctx context.Context, groups []string) error {
 	}
 	a.stored = map[string]*groupState{}
 	for i, group := range groups {
-		if rows[i] != nil {
+		if rows[i] != nil && !a.b.expired(rows[i].touched, window{now: a.b.now()}) {
 			a.stored[group] = rows[i]
+		}
+	}
+	return nil
+}
+
+// loadVersions reads the versions of the rows of groups, for their next writes.
+func (a *incrementalFold) loadVersions(ctx context.Context, groups []string, w window, versions map[string]*storedVersion) error {
+	rows, err := a.b.rows.getAll(ctx, a.b.id, groups)
+	if err != nil {
+		return err
+	}
+	for i, group := range groups {
+		if versions[group] = (&storedVersion{}); rows[i] != nil {
+			versions[group] = rows[i].stored
+		}
+		switch {
+		case versions[group].fence > a.b.fence:
+			return ErrLeaseLost
+		case !w.until.IsZero() && rows[i] != nil && rows[i].newest.After(w.until): // no builder applied that
+			return errApplied
+		}
+	}
+	return nil
+}
+
+// markRefused notes the groups whose rows were changed after they had been read.
+func (a *incrementalFold) markRefused() error {
+	refused := a.out.refused
+	a.out.refused = nil
+	for _, g := range refused {
+		if err := a.markLate(g, g.key); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -206,11 +283,9 @@ func (a *incrementalFold) begin(group string) (*groupState, error) {
 	row, exists := a.stored[group]
 	a.row, a.exists, a.reread, a.settled, a.isLate, a.newEvents = row, exists, tally{}, false, false, 0
 	if !a.exists {
-		return &groupState{group: group}, nil
+		return &groupState{group: group, stored: &storedVersion{}}, nil
 	}
-	g := *row
-	g.tally = maps.Clone(row.tally)
-	return &g, nil
+	return row.clone(), nil
 }
 
 func (a *incrementalFold) admit(g *groupState, r *record, position string) (bool, error) {
@@ -237,7 +312,7 @@ func (a *incrementalFold) admit(g *groupState, r *record, position string) (bool
 
 // settle compares the reread events with those in the row.
 func (a *incrementalFold) settle(g *groupState) error {
-	if a.settled || maps.Equal(a.reread, a.row.tally.since(a.newest)) {
+	if a.settled || a.row.containsExactly(a.reread, a.from) {
 		a.settled = true
 		return nil
 	}

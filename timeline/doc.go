@@ -70,6 +70,9 @@
 // so each catch-up reads the 15 minutes before the newest known event again; a row records which of these events it
 // contains.
 //
+// [View.Apply] applies the changes that package stream reads, for a Lambda function, without a lease and without reading the
+// history. Rows have a revision, so consumers, catch-ups and builds can work at the same time.
+//
 // # Reading
 //
 // [View.Get], [View.Page], [View.After] and [View.All] read stored rows, eventually consistently. [Meta] describes how

@@ -68,6 +68,21 @@ func (e *BuildingError) Error() string {
 // Is reports whether target is [ErrBuilding].
 func (e *BuildingError) Is(target error) bool { return target == ErrBuilding }
 
+// ApplyError reports that [View.Apply] did not apply all changes. The others are applied, and may be given again.
+type ApplyError struct {
+	View       string
+	NotApplied []int  // indexes of the changes that were not applied, in order
+	Sequence   string // sequence number of the first one's record, for stream.BatchItemFailure
+	Err        error  // joins the errors of their groups
+}
+
+func (e *ApplyError) Error() string {
+	return fmt.Sprintf("timeline %s: %d changes were not applied: %v", e.View, len(e.NotApplied), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ApplyError) Unwrap() error { return e.Err }
+
 // HistoryExpiredError reports that the history does not reach back to the requested time. It matches [ErrHistoryGap].
 type HistoryExpiredError struct {
 	View  string

@@ -21,12 +21,13 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(timeseries.New[Delivery](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
-		"ExampleView":          ExampleView,
-		"ExampleView_CatchUp":  ExampleView_CatchUp,
-		"ExampleView_BeginJob": ExampleView_BeginJob,
-		"ExampleResume":        ExampleResume,
 		"ExampleBudget":        ExampleBudget,
+		"ExampleResume":        ExampleResume,
 		"ExampleVersions":      ExampleVersions,
+		"ExampleView":          ExampleView,
+		"ExampleView_Apply":    ExampleView_Apply,
+		"ExampleView_BeginJob": ExampleView_BeginJob,
+		"ExampleView_CatchUp":  ExampleView_CatchUp,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

@@ -11,8 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -120,6 +126,81 @@ func ExampleView_CatchUp() {
 	// prints
 	// [depot van 7 doorstep] <nil>
 	// [depot doorstep] <nil>
+}
+
+// A Lambda function keeps the rows up to date from the stream of the table. It is started as
+//
+//	lambda.Start(handler)
+//
+// with an event source mapping that has ReportBatchItemFailures: after a failure Lambda repeats the records from the first one
+// that was not applied, and those that were applied count once.
+func ExampleView_Apply() {
+	ctx, db := context.Background(), depot("apply")
+	series := entity.Must(timeseries.New[Delivery](db))
+	view := journeys(db)
+
+	handler := func(ctx context.Context, e stream.Event) (stream.Response, error) {
+		var changes []timeline.Change
+		resp, err := stream.Handle(ctx, e, stream.On(series, func(_ context.Context, c stream.Change[Delivery]) error {
+			changes = append(changes, c)
+			return nil
+		}, stream.Appended))
+		if err != nil {
+			return resp, err
+		}
+		done, err := view.Apply(ctx, changes...)
+		var failed *timeline.ApplyError
+		if errors.As(err, &failed) {
+			resp.BatchItemFailures = append(resp.BatchItemFailures, stream.BatchItemFailure{ItemIdentifier: failed.Sequence})
+			err = nil // after it was logged
+		}
+		fmt.Printf("%+v\n", done)
+		return resp, err
+	}
+
+	records := streamOf(exampleTable) // what the Lambda runtime does
+	report(ctx, db, "p-6", 0, "depot")
+	entity.Must(view.Rebuild(ctx))
+	report(ctx, db, "p-6", 30, "doorstep")
+	report(ctx, db, "p-6", 15, "van 7") // the scanner in the van had no network
+	report(ctx, db, "p-7", 5, "depot")
+	event := stream.Event{Records: records()}
+	for range 2 { // delivered twice
+		resp, err := handler(ctx, event)
+		fmt.Println(resp.BatchItemFailures, err)
+	}
+	for row, err := range view.All(ctx) {
+		fmt.Println(row.Key, row.State.Places, err)
+	}
+	// prints
+	// {Applied:1 Duplicates:0 Refolded:3 Groups:1 Noted:0 Skipped:0}
+	// [] <nil>
+	// {Applied:0 Duplicates:4 Refolded:0 Groups:0 Noted:0 Skipped:0}
+	// [] <nil>
+	// p-6 [depot van 7 doorstep] <nil>
+	// p-7 [depot] <nil>
+}
+
+// streamOf turns the stream of a table on, and returns a function that reads the records since.
+func streamOf(table string) func() []stream.Record {
+	ctx, client, on := context.Background(), exampleClient.(*dynamodb.Client), true
+	changed := entity.Must(client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{
+		StreamEnabled: &on, StreamViewType: types.StreamViewTypeNewImage,
+	}}))
+	o, arn := client.Options(), changed.TableDescription.LatestStreamArn
+	reader := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials})
+	return func() (all []stream.Record) {
+		described := entity.Must(reader.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: arn}))
+		for _, shard := range described.StreamDescription.Shards {
+			begin := entity.Must(reader.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+				StreamArn: arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
+			}))
+			for _, r := range entity.Must(reader.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: begin.ShardIterator})).Records {
+				all = append(all, stream.FromSDK(*arn, r))
+			}
+		}
+		return all
+	}
 }
 
 // A build can read a copy of an export of the table, and consumes no read units then. An export that is incomplete, damaged

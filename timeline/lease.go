@@ -48,8 +48,8 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 		if fresh {
 			m, err = store.Create(ctx, m, fenced())
 		} else {
-			same := []entity.Cond{entity.Eq(&f.Fence, was.Fence)}
-			if was.Owner == "" { // given up; a holder with a late renewal has an owner
+			same := []entity.Cond{entity.Eq(&f.Fence, was.Fence), entity.Eq(&f.Saves, was.Saves)} // Apply saves under the same fence
+			if was.Owner == "" {                                                                  // given up; a holder with a late renewal has an owner
 				same = append(same, entity.NotExists(&f.Owner))
 			} else {
 				same = append(same, entity.Eq(&f.Lease, was.Lease))
@@ -72,19 +72,17 @@ func (h *lease) save(ctx context.Context, change func(*manifest)) error {
 	ctx = pace.Without(ctx) // or the lease could end while it waits
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	err := h.put(ctx, change)
-	if !errors.Is(err, entity.ErrConditionFailed) {
-		return err
+	for {
+		err := h.put(ctx, change)
+		if !errors.Is(err, entity.ErrConditionFailed) {
+			return err
+		}
+		m, err := h.store.Get(ctx, manifest{View: h.m.View}, entity.Consistent())
+		if err != nil || m.Fence != h.m.Fence {
+			return errors.Join(ErrLeaseLost, err)
+		}
+		h.m = m // an earlier save of ours was applied but its answer lost, or Apply has saved
 	}
-	m, err := h.store.Get(ctx, manifest{View: h.m.View}, entity.Consistent())
-	if err != nil || m.Fence != h.m.Fence {
-		return errors.Join(ErrLeaseLost, err)
-	}
-	h.m = m // an earlier save of ours was applied but its answer lost
-	if err = h.put(ctx, change); errors.Is(err, entity.ErrConditionFailed) {
-		err = ErrLeaseLost
-	}
-	return err
 }
 
 func (h *lease) put(ctx context.Context, change func(*manifest)) error {

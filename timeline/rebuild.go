@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -78,17 +79,17 @@ func (b *builder) begin(ctx context.Context) error {
 	})
 	if err == nil {
 		b.started = *b.m.Building
-		b.id, b.fence, b.evaluated = b.started.ID, b.m.Fence, b.started.Evaluated
+		b.id, b.fence, b.evaluated, b.marks = b.started.ID, b.m.Fence, b.started.Evaluated, b.m.Applied
 		b.lease.onRenew = b.saveEvaluated
 	}
 	return err
 }
 
 // canResume reports whether there is a build to resume. If the served rows were brought up to date since it started,
-// it has to catch up with them before it replaces them.
+// it has to catch up with them before it replaces them. A job writes all rows again, which it cannot once they change.
 func (b *builder) canResume(m *manifest) bool {
 	g := m.Building
-	return g != nil && g.Fingerprint == b.fingerprint && g.Route == b.buildRoute() && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
+	return g != nil && !(b.job && g.Closing) && g.Fingerprint == b.fingerprint && g.Route == b.buildRoute() && (!m.servesMoreThan(g) || b.acceptTimes() == nil)
 }
 
 // estimateItems returns how many items a build will read; 0 if unknown.
@@ -119,9 +120,11 @@ func (b *builder) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.buildRoute() == string(byPartition) {
+	switch {
+	case b.started.Closing: // all rows are written
+	case b.buildRoute() == string(byPartition):
 		err = b.buildByPartition(ctx)
-	} else {
+	default:
 		err = b.buildSorted(ctx)
 	}
 	if err != nil {
@@ -131,43 +134,65 @@ func (b *builder) run(ctx context.Context) error {
 }
 
 // finish makes a generation the served one, after it has caught up with the served rows. All of its rows are stored.
-func (b *builder) finish(ctx context.Context) error {
+func (b *builder) finish(ctx context.Context) (err error) {
+	for swapped := false; err == nil && !swapped; {
+		swapped, err = b.swap(ctx)
+	}
+	return err
+}
+
+// swap is finish, unless the first Apply of the view came meanwhile.
+func (b *builder) swap(ctx context.Context) (swapped bool, err error) {
 	m := b.last()
 	made := *m.Building
-	if m.servesMoreThan(&made) {
-		err := b.raiseFence(ctx)
-		if err != nil {
-			return err
-		}
-		if made, _, err = b.applyNewEvents(ctx, made, m.Active.Through); err != nil {
-			return err
+	if m.Applied || m.servesMoreThan(&made) {
+		if made, err = b.closeGap(ctx); err != nil {
+			return false, err
 		}
 	}
 	rows, err := b.listPages(ctx, b.id)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return b.save(ctx, func(m *manifest) {
+	err = b.save(ctx, func(m *manifest) {
+		if swapped = !m.Applied || made.Closing; !swapped {
+			return
+		}
 		g := made
-		g.Finished, g.Rows, g.Positions, g.Fence = b.now(), rows, nil, 0
+		g.Finished, g.Rows, g.Positions, g.Fence, g.Closing = b.now(), rows, nil, 0, false
+		g.Since = m.Building.leftSince(made.Since)
 		g.HistoryStart = b.historyStart(m.Active, g.ReadAt, g.Finished, g.Counts)
 		if m.Active != nil {
 			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active, Job: m.Active.Job})
 		}
 		m.Active, m.Building, m.Owner = &g, nil, ""
 	})
+	return swapped, err
 }
 
-// raiseFence takes a higher fence. Rows are about to be written again, and no request from the first time that is
-// still in flight may overwrite them.
-func (b *builder) raiseFence(ctx context.Context) error {
-	err := b.save(ctx, func(m *manifest) {
+// closeGap brings the generation up to date with the rows that it replaces. It announces that first: Apply changes the rows of
+// both generations from then on, and what it had applied before is in the history that is read after. It takes a higher
+// fence, so that no request from the first writing that is still in flight overwrites a row.
+func (b *builder) closeGap(ctx context.Context) (made generation, err error) {
+	err = b.save(ctx, func(m *manifest) {
 		g := *m.Building
 		m.Fence++
-		g.Fence, m.Building = m.Fence, &g
+		g.Fence, g.Closing, m.Building = m.Fence, true, &g
 	})
-	b.fence = b.last().Fence
-	return err
+	if err != nil {
+		return made, err
+	}
+	m := b.last()
+	b.fence, b.marks = m.Fence, m.Applied
+	var now time.Time
+	if m.Active != nil {
+		now = m.Active.Through
+	}
+	if m.Applied {
+		now = later(now, b.now())
+	}
+	made, _, err = b.applyNewEvents(ctx, *m.Building, now)
+	return made, err
 }
 
 // segmentDone is the position of a segment that was read completely.
@@ -218,7 +243,7 @@ type segment struct {
 func (s *segment) partition(last map[string]value) error {
 	s.n.add(s.c.counts)
 	s.c.counts = Counters{}
-	if err := s.b.fold(s.ctx, s.c.spool.Sorted(), &s.n, fullFold{s.out.add}); err != nil {
+	if err := s.b.fold(s.ctx, s.c.spool.Sorted(), &s.n, fullFold{give: s.out.add}); err != nil {
 		return err
 	}
 	if err := s.c.spool.Reset(); err != nil {
@@ -283,7 +308,7 @@ func (b *builder) buildSorted(ctx context.Context) (err error) {
 		defer b.reportProgress()
 		return b.renewIfDue(ctx)
 	}
-	if err := b.fold(ctx, c.spool.Sorted(), &n, fullFold{out.add}); err != nil {
+	if err := b.fold(ctx, c.spool.Sorted(), &n, fullFold{give: out.add}); err != nil {
 		return err
 	}
 	if err := out.flush(); err != nil {

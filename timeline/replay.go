@@ -48,6 +48,21 @@ type groupState struct {
 	cause       *EventError // the error to report if the row cannot be stored: names the group and its last event
 	newest      time.Time   // latest accept time of its events
 	tally       tally       // of the events that a catch-up may read again
+	from        int64       // minute of tally with the sum of several, 0: none; see keptTally
+	start       int64       // of a row that was read: the minute up to which that sum goes
+	complete    int64       // of a row that was read: the minute from which on tally is complete
+	rereads     int64       // minute from which on the next catch-up reads events again; 0: unknown
+	recent      marks       // of the last applied events
+	marks       bool        // recent is stored with the row
+
+	// stored is the row as it was read, which the next write expects; nil for the first write of a row by a build.
+	stored *storedVersion
+}
+
+// storedVersion identifies what a row contained when it was read.
+type storedVersion struct {
+	exists          bool
+	revision, fence int64
 }
 
 // maxTallyMinutes is how many minutes a tally holds before old ones are dropped.
@@ -58,8 +73,11 @@ func (g *groupState) count(r *record, position string) {
 	if g.newest = later(g.newest, r.acceptedAt); g.tally == nil {
 		g.tally = tally{}
 	}
-	if g.tally[minuteOf(r.lastAccept())] += r.fingerprint(position); len(g.tally) > maxTallyMinutes {
-		g.tally = g.tally.since(g.newest)
+	mark := r.fingerprint(position)
+	g.recent = g.recent.with(mark)
+	if g.tally[minuteOf(r.lastAccept())] += mark; len(g.tally) > maxTallyMinutes {
+		g.tally, g.from = g.keptTally()
+		g.completeFrom()
 	}
 }
 
@@ -111,6 +129,7 @@ type collector struct {
 	mu     sync.Mutex
 	spool  *spool.Spool // of out, unless that is another
 	counts Counters
+	by     time.Time // later events do not count for newest; zero: all do
 	newest time.Time // latest accept time of events in the window
 }
 
@@ -126,7 +145,7 @@ func (c *collector) add(r *record) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.add(n)
-	if c.w.includes(c.d.all[r.origin], r) {
+	if c.w.includes(c.d.all[r.origin], r) && (c.by.IsZero() || !r.acceptedAt.After(c.by)) {
 		c.newest = later(c.newest, r.acceptedAt)
 	}
 	if err != nil || key == nil {
@@ -191,16 +210,24 @@ type foldPolicy interface {
 
 // fullFold folds every group from its start.
 type fullFold struct {
-	give func(*groupState) error
+	give    func(*groupState) error
+	rereads int64 // see groupState
 }
 
-func (fullFold) begin(group string) (*groupState, error) {
-	return &groupState{group: group}, nil
+func (w fullFold) begin(group string) (*groupState, error) {
+	return &groupState{group: group, rereads: w.rereads}, nil
 }
 
 func (fullFold) admit(*groupState, *record, string) (bool, error) { return true, nil }
 
 func (w fullFold) done(g *groupState) error { return w.give(g) }
+
+// blame makes an event the one that is reported if the row of g cannot be stored.
+func (d *definition) blame(g *groupState, r *record) {
+	o := d.all[r.origin]
+	g.cause = o.eventError(r, Storing, nil)
+	g.cause.View, g.cause.Group = d.Name, d.keyCodec.redacted(reflect.ValueOf(g.key), o.confidentialTexts(r.item))
+}
 
 // fold applies sorted events, group by group.
 func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, error], n *Counters, f foldPolicy) error {
@@ -208,8 +235,7 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 	var last spool.Entry
 	var latest *record // last one of the group
 	through := func() error {
-		g.cause = d.all[latest.origin].eventError(latest, Storing, nil)
-		g.cause.View, g.cause.Group = d.Name, d.keyCodec.redacted(reflect.ValueOf(g.key), d.all[latest.origin].confidentialTexts(latest.item))
+		d.blame(g, latest)
 		return f.done(g)
 	}
 	for e, err := range sorted {
@@ -314,16 +340,16 @@ func groupsAhead(sorted iter.Seq2[spool.Entry, error], load func(groups []string
 
 // replay folds everything in the window and gives each group, in group order.
 func (d *definition) replay(ctx context.Context, w window, n *Counters, done func(*groupState) error) error {
-	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, done, func(o *origin, to recordSink) error {
+	return d.replayFrom(ctx, d.newCollector(w, d.Memory), n, fullFold{give: done}, func(o *origin, to recordSink) error {
 		return o.readWhole(ctx, w.now, to)
 	})
 }
 
-// replayGroup folds the events of one group. It returns nil if there are none.
-func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, n *Counters) (found *groupState, err error) {
+// replayGroup folds the events of one group. It returns nil if there are none. rereads is for its tally; see groupState.
+func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, rereads int64, n *Counters) (found *groupState, err error) {
 	c := d.newCollector(w, d.Memory)
 	c.only = func(g string, _ *record) bool { return g == group }
-	keep := func(g *groupState) error { found = g; return nil }
+	keep := fullFold{give: func(g *groupState) error { found = g; return nil }, rereads: rereads}
 	err = d.replayFrom(ctx, c, n, keep, func(o *origin, to recordSink) error {
 		if o.partitionOf == nil {
 			return o.readWhole(ctx, w.now, to)
@@ -335,7 +361,7 @@ func (d *definition) replayGroup(ctx context.Context, k any, group string, w win
 
 // replayFrom reads every source into c and folds what c has collected.
 func (d *definition) replayFrom(
-	ctx context.Context, c *collector, n *Counters, done func(*groupState) error, read func(*origin, recordSink) error,
+	ctx context.Context, c *collector, n *Counters, f fullFold, read func(*origin, recordSink) error,
 ) (err error) {
 	defer func() { err = joinClose(err, c.spool.Close()) }()
 	for i, o := range d.all {
@@ -344,5 +370,5 @@ func (d *definition) replayFrom(
 		}
 	}
 	n.add(c.counts)
-	return d.fold(ctx, c.spool.Sorted(), n, fullFold{done})
+	return d.fold(ctx, c.spool.Sorted(), n, f)
 }

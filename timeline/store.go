@@ -33,7 +33,10 @@ type storedRow[K comparable, S any] struct {
 	Position   string    `dynamodbav:"position"`
 	Newest     time.Time `dynamodbav:"newest,omitempty"` // latest accept time of its events
 	Tally      tally     `dynamodbav:"tally,omitempty"`  // of the events accepted less than 15 minutes before Newest
+	From       int64     `dynamodbav:"from,omitempty"`   // minute whose sum covers all until Tally's other minutes begin; 0: its own
+	Marks      []byte    `dynamodbav:"marks,omitempty"`  // marks of the last applied events, 8 bytes each
 	Fence      int64     `dynamodbav:"fence"`
+	Revision   int64     `dynamodbav:"revision,omitempty"` // grows with each write; absent in a row that a build wrote
 }
 
 // directory is a part of the list of rows at which pages start.
@@ -75,6 +78,7 @@ type manifest struct {
 	Building *generation  `dynamodbav:"building,omitempty"`
 	Retired  []retirement `dynamodbav:"retired,omitempty"`
 	Failure  *Failure     `dynamodbav:"failure,omitempty"`
+	Applied  bool         `dynamodbav:"applied,omitempty"` // Apply has been called: rows change without a lease
 }
 
 // generation is one set of rows.
@@ -97,6 +101,8 @@ type generation struct {
 	HistoryStart time.Time         `dynamodbav:"begins,omitempty"`    // sources with expiring events had none before; zero: unknown
 	Expected     int64             `dynamodbav:"expected"`            // items in the tables, by their statistics
 	Fence        int64             `dynamodbav:"fence,omitempty"`     // of its builder
+	Closing      bool              `dynamodbav:"closing,omitempty"`   // its rows are written, and change under their revisions from now on
+	Since        time.Time         `dynamodbav:"since,omitempty"`     // accept time of an event that Apply left to the next catch-up
 	Job          bool              `dynamodbav:"job,omitempty"`       // a Job has built it, and stored the parts that it has read
 }
 
@@ -236,12 +242,12 @@ func fenced() entity.DeliveryOption {
 
 // rowStore stores the rows of a view by generation and group.
 type rowStore interface {
-	// put stores a row unless a builder with a higher fence did.
+	// put stores a row unless a builder with a higher fence did, or the row is not as it was read; see groupState.stored.
 	put(ctx context.Context, generation string, fence int64, g *groupState) error
 	// putAll stores rows in one transaction: all of them, or none.
 	putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error
 	get(ctx context.Context, generation, group string) (*groupState, error)
-	// getAll returns the rows of groups, consistently; nil for one that does not exist.
+	// getAll returns the rows of groups, consistently, also those that have expired; nil for one that does not exist.
 	getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error)
 	// all yields the rows of a generation in group order.
 	all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error]
@@ -269,34 +275,52 @@ type typedRowStore[K comparable, S any] struct {
 func (r storedRow[K, S]) groupState() *groupState {
 	return &groupState{
 		group: r.Group, key: r.Key, state: &r.State, events: r.Events, first: r.First, last: r.Last, touched: r.Touched,
-		position: r.Position, newest: r.Newest, tally: r.Tally,
+		position: r.Position, newest: r.Newest, tally: r.Tally, from: r.From, recent: r.Marks,
+		stored: &storedVersion{exists: true, revision: r.Revision, fence: r.Fence},
 	}
 }
 
 // row returns a state as it is stored.
 func (s typedRowStore[K, S]) row(generation string, fence int64, g *groupState) storedRow[K, S] {
-	return storedRow[K, S]{
+	r := storedRow[K, S]{
 		Generation: partitionOf(generation, g.group), Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
-		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence,
-		Newest: g.newest, Tally: g.tally.since(g.newest),
+		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence, Newest: g.newest,
 	}
+	r.Tally, r.From = g.keptTally()
+	if g.marks {
+		r.Marks = g.recent.last()
+	}
+	if g.stored != nil {
+		r.Revision = g.stored.revision + 1
+	}
+	return r
 }
 
-// under holds unless a builder with a higher fence has written the row.
-func (s typedRowStore[K, S]) under(fence int64) entity.GuardOption {
+// under holds unless a builder with a higher fence has written the row, and if the row is as it was read. Nobody reads a
+// row before a build has written it first, so that write must not find a revision.
+func (s typedRowStore[K, S]) under(fence int64, g *groupState) entity.GuardOption {
 	f := entity.Fields[storedRow[K, S]]()
-	return entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence)))
+	unfenced := entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))
+	switch {
+	case g.stored == nil:
+		return entity.If(unfenced, entity.NotExists(&f.Revision))
+	case !g.stored.exists:
+		return entity.If(entity.NotExists(&f.Fence))
+	case g.stored.revision == 0:
+		return entity.If(entity.Le(&f.Fence, fence), entity.NotExists(&f.Revision))
+	}
+	return entity.If(unfenced, entity.Eq(&f.Revision, g.stored.revision))
 }
 
 func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
-	_, err := s.store.Put(ctx, s.row(generation, fence, g), s.under(fence), fenced())
+	_, err := s.store.Put(ctx, s.row(generation, fence, g), s.under(fence, g), fenced())
 	return err
 }
 
 func (s typedRowStore[K, S]) putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error {
 	ops := make([]entity.Op, len(rows))
 	for i, g := range rows {
-		ops[i] = s.store.Op().Put(s.row(generation, fence, g), s.under(fence), fenced())
+		ops[i] = s.store.Op().Put(s.row(generation, fence, g), s.under(fence, g), fenced())
 	}
 	return s.db.Transact(ctx, ops...)
 }
@@ -311,7 +335,7 @@ func (s typedRowStore[K, S]) getAll(ctx context.Context, generation string, grou
 	for i, group := range groups {
 		keys[i] = storedRow[K, S]{Generation: partitionOf(generation, group), Group: group}
 	}
-	found, err := s.store.GetMany(ctx, keys, entity.Consistent())
+	found, err := s.store.GetMany(ctx, keys, entity.Consistent(), entity.IncludeExpired())
 	if err != nil {
 		return nil, err
 	}

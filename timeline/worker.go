@@ -143,7 +143,7 @@ func (w *JobWorker) Fold(ctx context.Context, group string, records iter.Seq2[Jo
 			return nil, err
 		}
 	}
-	err = b.fold(ctx, s.Sorted(), &Counters{}, fullFold{func(g *groupState) error { row = &JobRow{g}; return nil }})
+	err = b.fold(ctx, s.Sorted(), &Counters{}, fullFold{give: func(g *groupState) error { row = &JobRow{g}; return nil }})
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (w *JobWorker) Store(ctx context.Context, rows ...*JobRow) error {
 			if _, err := w.job(ctx); err != nil {
 				return err
 			}
-			if err := b.putRows(ctx, batch); err != nil {
+			if _, err := b.putRows(ctx, batch); err != nil {
 				return err
 			}
 		}

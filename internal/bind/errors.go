@@ -59,6 +59,8 @@ const (
 	CodeConsoleKey         = "EDD-9198" // key parts on the command line that are missing, unknown or of another type
 	CodeConsoleProgram     = "EDD-9199" // a command that needs the declarations of a program, or a table
 	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
+	CodeApplyView          = "EDD-9188" // a timeline whose rows Apply cannot change
+	CodeApplyChange        = "EDD-9189" // a change that Apply cannot read
 	CodeNoCurrent          = "EDD-9190" // a call about the current item of a series that has none
 	CodeNoCurrentCondition = "EDD-9191" // a condition for an append to such a series
 	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job

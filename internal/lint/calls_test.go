@@ -321,6 +321,19 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		byDepartment := entity.Must(c.employees.Index("byDepartment"))
 		return collect(c, byDepartment.QueryAny([]employee{{Department: "d1"}, {Department: "d1"}}))
 	},
+	"EDD-9188": func(t *testing.T, c calls) error {
+		v, err := timeline.New(c.db, timeline.Projection[string, int]{
+			Name: "newest", Version: 1, Source: timeline.Series(c.readings), Descending: true,
+			Handlers: []timeline.Handler[string, int]{timeline.Ensure[reading, string, int]("reading.appended", func(r reading) string { return r.ID })},
+		})
+		require.NoError(t, err)
+		_, err = v.Apply(c.ctx)
+		return err
+	},
+	"EDD-9189": func(t *testing.T, c calls) error {
+		_, err := c.view(t).Apply(c.ctx, stream.Change[reading]{})
+		return err
+	},
 	"EDD-9193": func(t *testing.T, c calls) error {
 		_, err := c.view(t).JoinJob(c.ctx, nil)
 		return err

@@ -89,6 +89,7 @@ var values = map[string]any{
 	"timeline.Handler": timeline.Handler[string, int]{}, "timeline.Event": timeline.Event[int]{}, "timeline.Row": timeline.Row[string, int]{}, "timeline.Page": timeline.Page[int]{},
 	"timeline.Meta": timeline.Meta{}, "timeline.Counters": timeline.Counters{}, "timeline.Stage": timeline.Stage(""), "timeline.Status": timeline.Status(""), "timeline.Failure": timeline.Failure{},
 	"timeline.Explanation": timeline.Explanation{}, "timeline.SourceEstimate": timeline.SourceEstimate{}, "timeline.EventError": &timeline.EventError{}, "timeline.BuildingError": &timeline.BuildingError{},
+	"timeline.ApplyResult": timeline.ApplyResult{}, "timeline.ApplyError": &timeline.ApplyError{},
 	"timeline.HistoryExpiredError": &timeline.HistoryExpiredError{}, "timeline.LimitError": &timeline.LimitError{}, "timeline.ExportError": &timeline.ExportError{}, "timeline.StaleError": &timeline.StaleError{},
 	"timeline.Job": &timeline.Job{}, "timeline.JobWorker": &timeline.JobWorker{}, "timeline.JobPart": timeline.JobPart{}, "timeline.JobRecord": timeline.JobRecord{}, "timeline.JobRow": &timeline.JobRow{},
 
@@ -103,7 +104,7 @@ var values = map[string]any{
 // exempt says what cannot be called with nothing, and why.
 var exempt = map[string]string{
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.RunOption": "an interface", "migrate.ProgressOption": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
-	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
+	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Number": "a constraint", "entity.Client": "an interface", "entity.BackupClient": "an interface", "entity.IndexClient": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.CollectionPart": "an interface", "entity.VisitPart": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",

@@ -1,0 +1,356 @@
+package timeline_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/timeline"
+)
+
+// record returns an item as the stream's record of its insertion.
+func (l *lab) record(it dbtest.Item, n int) stream.Record {
+	keys := dbtest.Item{"pk": it["pk"], "sk": it["sk"]}
+	return stream.Record{Operation: "INSERT", SequenceNumber: strconv.Itoa(n), Keys: keys, New: it, View: "NEW_IMAGE"}
+}
+
+// arrivals returns the stored events of readings as changes, in an order of their own.
+func (l *lab) arrivals() (all []timeline.Change) {
+	l.T.Helper()
+	for i, it := range l.Items() {
+		if c, ok, err := stream.Of(l.readings, l.record(it, i)); ok && c.Kind == stream.Appended || err != nil {
+			require.NoError(l.T, err)
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// since returns the arrivals that are not in before.
+func (l *lab) since(before []timeline.Change) (all []timeline.Change) {
+	l.T.Helper()
+	seen := map[string]bool{}
+	id := func(c timeline.Change) string {
+		it := c.Stored().Item
+		return dbtest.Text(it["pk"]) + dbtest.Text(it["sk"])
+	}
+	for _, c := range before {
+		seen[id(c)] = true
+	}
+	for _, c := range l.arrivals() {
+		if !seen[id(c)] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// apply applies changes and fails the test on an error.
+func apply[K comparable, S any](l *lab, v *timeline.View[K, S], changes ...timeline.Change) timeline.ApplyResult {
+	l.T.Helper()
+	r, err := v.Apply(l.Ctx, changes...)
+	require.NoError(l.T, err)
+	return r
+}
+
+// replayed requires that the rows are those of a replay.
+func replayed(l *lab, v *timeline.View[string, totals], why string, args ...any) {
+	l.T.Helper()
+	require.Equal(l.T, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v), why+" "+fmt.Sprint(args...))
+}
+
+func TestApply_AddsNewEventsToTheRowsOfTheirGroups(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-1", "north", 1, 2)
+		v := view(l, p)
+		rebuild(l, v)
+		old := l.arrivals()
+		l.append("d-1", "north", 3, 4)
+		l.append("d-2", "south", 1)
+		fresh := l.since(old)
+		assert.Equal(t, timeline.ApplyResult{Applied: 3}, apply(l, v, fresh...))
+		replayed(l, v, "applied")
+		l.Wire.Reset()
+		assert.Equal(t, timeline.ApplyResult{Duplicates: 3}, apply(l, v, fresh...))
+		assert.Equal(t, []string{"GetItem", "BatchGetItem"}, l.Operations(), "a usual duplicate costs no more")
+		replayed(l, v, "repeated")
+	})
+}
+
+func TestApply_FoldsAGroupWithALateEventFromItsHistory(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1, 5)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 3, 4, 7)
+	late := l.since(old)
+	l.Wire.Reset()
+	assert.Equal(t, timeline.ApplyResult{Refolded: 3, Groups: 1}, apply(l, v, late...))
+	assert.Equal(t, 1, l.Wire.Count("Query"), "once for each group")
+	replayed(l, v, "late")
+	assert.Equal(t, timeline.ApplyResult{Duplicates: 5}, apply(l, v, l.arrivals()...), "a row knows the events of its history too")
+}
+
+func TestApply_LeavesALateEventWithoutPartitionKeyToTheNextCatchUp(t *testing.T) {
+	t.Parallel()
+	for name, age := range map[string]time.Duration{"recent": time.Minute, "of a slow clock": 3 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.append("d-1", "north", 1, 5)
+			v := view(l, l.sites())
+			rebuild(l, v)
+			old := l.arrivals()
+			l.Clock.Move(-age)
+			l.append("d-1", "north", 3)
+			l.Clock.Move(age)
+			late := l.since(old)
+			require.Len(t, late, 1)
+			assert.Equal(t, timeline.ApplyResult{Noted: 1}, apply(l, v, late...))
+			l.Clock.Move(time.Minute)
+			catchUp(l, v)
+			replayed(l, v, name)
+			require.Equal(t, 3, rows(l, v)["north"].State.Count)
+		})
+	}
+}
+
+func TestApply_BeforeTheFirstBuildWaitsForIt(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.devices())
+	l.append("d-1", "north", 1)
+	assert.Equal(t, timeline.ApplyResult{Noted: 1}, apply(l, v, l.arrivals()...))
+	assert.Equal(t, timeline.Pending, metaOf(l, v).RebuildStatus)
+	rebuild(l, v)
+	replayed(l, v, "built")
+}
+
+func TestApply_ThenCatchUpFoldsNoGroupAgain(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-0", "s-0", 0)
+		v := view(l, p)
+		rebuild(l, v)
+		for n := range 6 { // an hour
+			old := l.arrivals()
+			for i := range 5 {
+				l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i), float64(10*n+1))
+			}
+			apply(l, v, l.since(old)...)
+			l.Clock.Move(10 * time.Minute)
+		}
+		l.Wire.Reset()
+		for range 2 {
+			catchUp(l, v)
+			assert.Zero(t, l.rowWrites())
+			replayed(l, v, "caught up")
+		}
+		assert.Equal(t, 2*4+2, l.Wire.Count("Scan"), "two catch-ups, and two replays of the test")
+		assert.EqualValues(t, 5, metaOf(l, v).Rows)
+		assert.Len(t, pageWalk(l, v, 2), 5, "pages list new groups")
+	})
+}
+
+func TestApply_ThenCatchUpStillFindsLateEvents(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-0", "s-0", 50)
+		v := view(l, p)
+		rebuild(l, v)
+		l.Clock.Move(5 * time.Minute)
+		l.append("d-0", "s-0", 1) // never delivered
+		l.Clock.Move(40 * time.Minute)
+		old := l.arrivals()
+		l.append("d-0", "s-0", 60)
+		assert.Equal(t, timeline.ApplyResult{Applied: 1}, apply(l, v, l.since(old)...))
+		catchUp(l, v)
+		replayed(l, v, "late")
+		require.Equal(t, 3, rows(l, v)[map[string]string{"sites": "s-0", "devices": "d-0"}[p.Name]].State.Count)
+	})
+}
+
+func TestApply_RefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	refused := func(code string, err error) {
+		t.Helper()
+		var wrong *entity.InputError
+		require.ErrorAs(t, err, &wrong)
+		assert.Equal(t, code, wrong.Code)
+	}
+	for _, change := range []func(*timeline.Projection[string, totals]){
+		func(p *timeline.Projection[string, totals]) { p.Descending = true },
+		func(p *timeline.Projection[string, totals]) { p.Retention = time.Hour },
+	} {
+		p := l.sites(change)
+		p.Name += fmt.Sprint(p.Retention)
+		_, err := view(l, p).Apply(l.Ctx)
+		refused("EDD-9188", err)
+	}
+	v := view(l, l.sites())
+	_, err := v.Apply(l.Ctx, nil)
+	refused("EDD-9189", err)
+	_, err = v.Apply(l.Ctx, stream.Change[reading]{})
+	refused("EDD-9189", err)
+	done, err := v.Apply(l.Ctx)
+	require.NoError(t, err)
+	assert.Zero(t, done, "without changes there is no request")
+}
+
+// What Apply costs depends on the changes, and not on how much has happened before.
+func TestApply_CostsRequestsForChangesAndNotForHistory(t *testing.T) {
+	t.Parallel()
+	sizes := []int{1_000, 10_000}
+	if testsize.Long() {
+		sizes = append(sizes, 100_000)
+	}
+	type counts struct {
+		N   int `dynamodbav:"n"`
+		Sum int `dynamodbav:"sum"`
+	}
+	var want []string
+	for _, size := range sizes {
+		l := newLab(t)
+		evs := make([]reading, size)
+		for i := range evs {
+			evs[i] = reading{Device: fmt.Sprintf("d-%d", i%10), Site: "s", At: at(float64(i) / 100), Value: i}
+		}
+		l.load(evs)
+		v, err := timeline.New(l.DB, timeline.Projection[string, counts]{
+			Name: "counts", Version: 1,
+			Source: timeline.Series(l.readings, timeline.PartitionKey(func(device string) reading { return reading{Device: device} })),
+			Handlers: []timeline.Handler[string, counts]{timeline.On("reading.appended", byDevice, func(c *counts, e timeline.Event[reading]) error {
+				c.N++
+				c.Sum += e.Payload.Value
+				return nil
+			})},
+		})
+		require.NoError(t, err)
+		rebuild(l, v)
+		var fresh []timeline.Change
+		for i := range 10 {
+			at := at(float64(size) + float64(i))
+			it := l.laid(reading{Device: fmt.Sprintf("d-%d", i), Site: "s", At: at, Value: 1})
+			l.PutItem(it)
+			c, ok, err := stream.Of(l.readings, l.record(it, i))
+			require.NoError(t, err)
+			require.True(t, ok)
+			fresh = append(fresh, c)
+		}
+		apply(l, v, fresh[0]) // the first one of a view writes the manifest
+		l.Wire.Reset()
+		assert.Equal(t, timeline.ApplyResult{Applied: 9, Duplicates: 1}, apply(l, v, fresh...))
+		sent := l.Operations()
+		assert.Equal(t, []string{"GetItem", "BatchGetItem"}, sent[:2])
+		if want == nil {
+			want = sent
+		}
+		assert.Equal(t, want, sent, "%d events", size)
+		assert.Len(t, sent, 2+9)
+		assert.Equal(t, size/10+1, rows(l, v)["d-3"].State.N)
+	}
+}
+
+// Changes of items are their states, of which one is stored twice, and one can be touched.
+func TestApply_OfVersionsReadsTheStatesOfItsItems(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store, v := guests(t, l)
+	f := entity.Fields[guest]()
+	changes := func() (all []timeline.Change) {
+		for i, it := range l.Items() {
+			if c, ok, err := stream.Of(store, l.record(it, i)); ok || err != nil {
+				require.NoError(t, err)
+				all = append(all, c)
+			}
+		}
+		return all
+	}
+	equal := func(why string) {
+		t.Helper()
+		apply(l, v, changes()...)
+		apply(l, v, changes()...)
+		catchUp(l, v)
+		require.Equal(t, rows(l, v, timeline.AsOf(at(1e6))), rows(l, v), why)
+	}
+	for _, id := range []string{"a", "a1", "b"} { // one is the beginning of another
+		_, err := store.Create(l.Ctx, guest{ID: id, House: "inn"})
+		require.NoError(t, err)
+	}
+	rebuild(l, v)
+	for i := range 3 {
+		_, err := store.Update(l.Ctx, guest{ID: "a"}, entity.Set(&f.House, fmt.Sprint("house ", i)))
+		require.NoError(t, err)
+		l.Wire.Reset()
+		done := apply(l, v, changes()...)
+		assert.Positive(t, done.Applied)
+		assert.Equal(t, 3, l.Wire.Count("Query"), "one for each item")
+	}
+	equal("updated")
+	due, err := store.Touch(l.Ctx, guest{ID: "b"}, &f.Seen, 0)
+	require.NoError(t, err)
+	require.True(t, due)
+	equal("touched")
+	require.NoError(t, store.Delete(l.Ctx, guest{ID: "a"}))
+	equal("deleted")
+}
+
+func TestApply_ToRowsThatExpireFoldsThemAgain(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	v := view(l, l.devices(func(p *timeline.Projection[string, totals]) { p.Retention = time.Hour }))
+	l.append("d-1", "north", -90) // accepted at noon: its row has expired
+	l.append("d-2", "north", 0)
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 1)
+	l.append("d-3", "north", 1)
+	fresh := l.since(old)
+	assert.Equal(t, timeline.ApplyResult{Refolded: 2, Groups: 2}, apply(l, v, fresh...), "of a group without a row nothing is known")
+	assert.Equal(t, timeline.ApplyResult{Duplicates: 2}, apply(l, v, fresh...))
+	replayed(l, v, "applied")
+	l.Clock.Move(2 * time.Hour)
+	old = l.arrivals()
+	l.append("d-1", "north", 125)
+	apply(l, v, l.since(old)...)
+	replayed(l, v, "after its row had expired")
+	catchUp(l, v)
+	replayed(l, v, "caught up")
+}
+
+func TestApply_NamesTheChangesThatItDidNotApply(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	poison := errors.New("poison")
+	v := view(l, l.broken(poison))
+	l.append("d-1", "north", 1)
+	rebuild(l, v)
+	l.append("d-1", "north", 2)
+	l.append("d-3", "north", 1, 2)
+	all := l.arrivals() // in the order of the table's hashes
+	done, err := v.Apply(l.Ctx, all...)
+	var failed *timeline.ApplyError
+	require.ErrorAs(t, err, &failed)
+	require.ErrorIs(t, err, poison)
+	failedAt(t, err, timeline.Handling, poison)
+	var want []int
+	for i, c := range all {
+		if dbtest.Text(c.Stored().Item["device"]) == "d-3" {
+			want = append(want, i)
+		}
+	}
+	assert.Equal(t, want, failed.NotApplied)
+	assert.Equal(t, all[want[0]].Stored().Sequence, failed.Sequence)
+	assert.Equal(t, 2, done.Applied+done.Duplicates+done.Refolded)
+	assert.Equal(t, 2, rows(l, v)["d-1"].State.Count)
+}
