@@ -106,7 +106,7 @@ func TestExamine_RefusesSuspectsOfSeveralValuesAndOfOtherConstraints(t *testing.
 		b.RemoveItem(b.Sentinel("value-" + id))
 	}
 	entity.Must(users.Create(t.Context(), User{ID: "u", Site: "north", Badge: 7}))
-	b.RemoveItem(b.Items()[slices.IndexFunc(b.Items(), isSentinel)])
+	b.RemoveItem(b.Items()[slices.IndexFunc(b.Items(), dbtest.IsSentinel)])
 	var of []unique.Suspect
 	mine, _ := suspects(t, l, 1)
 	for _, list := range mine {
