@@ -37,6 +37,8 @@ func (p *copyPass) sources(ctx context.Context, i, n int, after item.Item, part 
 		if all, err = p.readFences(ctx); err != nil {
 			return nil, err
 		}
+	} else {
+		part.Estimate.Requests, part.Estimate.ReadUnits = 1, fences
 	}
 	out, err := p.from.scan(ctx, i, n, after)
 	if err != nil {

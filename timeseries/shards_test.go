@@ -354,3 +354,45 @@ func TestShards_AnswersAreReadOnTogether(t *testing.T) {
 	}
 	require.Equal(t, 100, n)
 }
+
+func TestShards_ExpiredEventsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	w := open[Log](t)
+	evs := ticks[Log]("g-1", 20)
+	for _, ev := range evs[10:] {
+		w.append(ev) // accepted first, so they expire first
+	}
+	w.Clock.Move(24 * time.Hour)
+	w.appendAll(evs[:10])
+	w.Clock.Move(29 * 24 * time.Hour)
+	require.Equal(t, evs[:10], w.history(evs[0]))
+	require.Equal(t, evs[9], must(w.At(w.Ctx, evs[0], at(19))), "the newest that has not expired")
+	require.Equal(t, evs, must(w.History(evs[0], entity.IncludeExpired()).Collect(w.Ctx)))
+	require.Equal(t, timeseries.Duplicate, w.append(evs[15]).Reason, "an event that DynamoDB has not removed is there")
+	w.Clock.Move(2 * 24 * time.Hour)
+	_, err := w.At(w.Ctx, evs[0], at(19))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+}
+
+// Sealed has a secret in the key that the names of its partitions continue.
+type Sealed struct {
+	_ entity.Key        `name:"Sealed" pk:"$#{token}" sk:"$"`
+	_ timeseries.Events `orderBy:"seq" shards:"2" current:"none"`
+
+	Token string `dynamodbav:"token" entity:"secret"`
+	Seq   uint64 `dynamodbav:"seq"`
+	Value int    `dynamodbav:"value" entity:"append"`
+}
+
+func TestShards_NamesOfPartitionsShowNoSecret(t *testing.T) {
+	t.Parallel()
+	series := on[Sealed](t)
+	ev := Sealed{Token: "hunter2", Seq: 7}
+	_, err := series.History(ev).Collect(t.Context())
+	for _, text := range []string{series.Op().Append(ev).String(), series.History(ev).String(), err.Error()} {
+		require.NotContains(t, text, "hunter2")
+		require.Contains(t, text, "Sealed")
+	}
+	_, err = series.History(ev).Page(t.Context(), "")
+	require.Equal(t, "EDD-9155", dbtest.InputCode(err), "a cursor without a key could be guessed from")
+}

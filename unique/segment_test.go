@@ -53,7 +53,7 @@ func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
 	for i := range 20 { // a conflict among many items, so that segments share it
 		id := fmt.Sprint("same-", i)
 		entity.Must(s.Create(t.Context(), Person{ID: id, Email: "own-" + id}))
-		it := b.item(id)
+		it := b.Current(id)
 		it["email"] = dbtest.S("value-f")
 		b.PutItem(it)
 	}
@@ -84,7 +84,7 @@ func TestExamine_FindsNothingInAValueThatWasRepaired(t *testing.T) {
 	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
 	entity.Must(s.Create(t.Context(), Person{ID: "a", Email: "value-a"}))
-	b.RemoveItem(b.sentinel("value-a"))
+	b.RemoveItem(b.Sentinel("value-a"))
 	of, _ := suspects(t, l, 2)
 	require.Len(t, of, 1)
 	entity.Must(l.Repair(t.Context()))
@@ -103,10 +103,10 @@ func TestExamine_RefusesSuspectsOfSeveralValuesAndOfOtherConstraints(t *testing.
 	users, badges := prepare[User](t, b, "badge")
 	for _, id := range []string{"a", "b"} {
 		entity.Must(s.Create(t.Context(), Person{ID: id, Email: "value-" + id}))
-		b.RemoveItem(b.sentinel("value-" + id))
+		b.RemoveItem(b.Sentinel("value-" + id))
 	}
 	entity.Must(users.Create(t.Context(), User{ID: "u", Site: "north", Badge: 7}))
-	b.RemoveItem(b.Items()[slices.IndexFunc(b.Items(), isSentinel)])
+	b.RemoveItem(b.Items()[slices.IndexFunc(b.Items(), dbtest.IsSentinel)])
 	var of []unique.Suspect
 	mine, _ := suspects(t, l, 1)
 	for _, list := range mine {
@@ -146,7 +146,7 @@ func TestVerifySegment_EndsWithTheErrorOfItsFunction(t *testing.T) {
 	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
 	entity.Must(s.Create(t.Context(), Person{ID: "a", Email: "value-a"}))
-	b.RemoveItem(b.sentinel("value-a"))
+	b.RemoveItem(b.Sentinel("value-a"))
 	stop := errors.New("stop")
 	_, err := l.VerifySegment(t.Context(), 0, 1, func(unique.Suspect) error { return stop })
 	require.ErrorIs(t, err, stop)

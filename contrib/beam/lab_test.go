@@ -19,12 +19,11 @@ import (
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
 func init() {
-	register.DoFn1x1[migrate.Report, error](&keepReport{})
+	register.DoFn1x1[beamx.Rewritten, error](&keepReport{})
 	register.DoFn1x1[unique.Finding, error](&keepFinding{})
 	register.DoFn1x1[unique.Report, error](&keepCounts{})
 }
@@ -33,6 +32,10 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	beam.Init()
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil))) // Prism logs each stage of each job
+	if role := os.Getenv(roleVar); role != "" {
+		serve(role)
+		return
+	}
 	beamx.SetLeasePoll(10 * time.Millisecond)
 	os.Exit(m.Run())
 }
@@ -76,7 +79,7 @@ func taken[T any](t *testing.T, name string) (all []T) {
 
 type keepReport struct{ Name string }
 
-func (f *keepReport) ProcessElement(r migrate.Report) error { return keep(f.Name, r) }
+func (f *keepReport) ProcessElement(r beamx.Rewritten) error { return keep(f.Name, r.Report()) }
 
 type keepFinding struct{ Name string }
 

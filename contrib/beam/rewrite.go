@@ -17,10 +17,10 @@ import (
 )
 
 func init() {
-	register.DoFn3x1[context.Context, int, func(migrate.Report), error](&rewriteFn{})
-	register.Emitter1[migrate.Report]()
+	register.DoFn3x1[context.Context, int, func(Rewritten), error](&rewriteFn{})
+	register.Emitter1[Rewritten]()
 	register.Function2x1(mergeReports)
-	beam.RegisterCoder(reflect.TypeFor[migrate.Report](), encodeReport, decodeReport)
+	beam.RegisterCoder(reflect.TypeFor[Rewritten](), encodeReport, decodeReport)
 }
 
 // RewriteOptions says how to rewrite a table.
@@ -35,8 +35,17 @@ type RewriteOptions struct {
 // Budget bounds the capacity units per second that each worker process consumes for a transform. Zero is no bound.
 type Budget struct{ ReadUnits, WriteUnits float64 }
 
+// Rewritten is the report of a rewrite, as an element of a collection.
+type Rewritten struct{ report migrate.Report } // Beam refuses the public field of an interface that a report has
+
+// Report returns the report.
+func (r Rewritten) Report() migrate.Report { return r.report }
+
+// String returns the report's counts on one line.
+func (r Rewritten) String() string { return r.report.String() }
+
 // Rewrite brings the stored items of an entity to its declaration, as migrate.Rewrite does, by one migrate.Rewrite for each
-// segment of the table. The result is a PCollection<migrate.Report> with one report, the sum of all segments. Its examples are
+// segment of the table. The result is a PCollection<Rewritten> with one report, the sum of all segments. Its examples are
 // of segments that no earlier run has done.
 //
 // A segment is done under a checkpoint in the table, so a bundle that is repeated goes on where it was, and a bundle that runs
@@ -71,7 +80,7 @@ type rewriteFn struct {
 	Options RewriteOptions
 }
 
-func (f *rewriteFn) ProcessElement(ctx context.Context, i int, emit func(migrate.Report)) error {
+func (f *rewriteFn) ProcessElement(ctx context.Context, i int, emit func(Rewritten)) error {
 	store, err := handle[migrate.Store](ctx, f.Store)
 	if err != nil {
 		return err
@@ -99,7 +108,7 @@ func (f *rewriteFn) ProcessElement(ctx context.Context, i int, emit func(migrate
 					log.Warnf(ctx, "item %s: %s", x.Key, x.Problem)
 				}
 			}
-			emit(report)
+			emit(Rewritten{report})
 			return nil
 		case errors.Is(err, migrate.ErrLeaseLost): // another attempt of this segment took over
 		case !errors.As(err, &other):
@@ -126,11 +135,11 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func mergeReports(a, b migrate.Report) migrate.Report { return a.Merge(b) }
+func mergeReports(a, b Rewritten) Rewritten { return Rewritten{a.report.Merge(b.report)} }
 
-func encodeReport(r migrate.Report) ([]byte, error) { return json.Marshal(r) }
+func encodeReport(r Rewritten) ([]byte, error) { return json.Marshal(r.report) }
 
-func decodeReport(data []byte) (r migrate.Report, err error) {
-	err = json.Unmarshal(data, &r)
+func decodeReport(data []byte) (r Rewritten, err error) {
+	err = json.Unmarshal(data, &r.report)
 	return r, err
 }

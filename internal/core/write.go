@@ -226,6 +226,9 @@ func (w *Write[R]) Result() (result R) {
 	return result
 }
 
+// Operation returns the operation without the type of its result.
+func (w *Write[R]) Operation() *Operation { return w.s.Operation }
+
 // String prints the compiled plan. It needs no client.
 func (w *Write[R]) String() string { return w.s.String() }
 

@@ -20,7 +20,6 @@ const maxEvaluated = 1000
 // maxSegments is the maximum number of segments of a table that are read concurrently.
 const maxSegments = 64
 
-
 // tracker reports the progress of a run to a listener.
 type tracker struct {
 	report   func(opt.ScanProgress)

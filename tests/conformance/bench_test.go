@@ -82,7 +82,7 @@ func runJoined(b *dbtest.Bench, op entity.Op) error {
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
 	var result T
-	_, err := op.(*core.Write[T]).Run(t.Context(), &result)
+	_, err := op.(*core.Write[T]).Operation().Run(t.Context(), &result)
 	return err
 }
 

@@ -211,20 +211,23 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 	if s.client, s.streams = s.app.client, s.app.streams; s.client != nil {
 		return nil
 	}
-	endpoint, local := c.String("endpoint"), false
+	endpoint := c.String("endpoint")
 	if endpoint == "local" {
 		server, err := localdb.Shared(ctx)
 		if err != nil {
 			return err
 		}
-		s.server, endpoint, local = server, server.Endpoint(), true
+		s.server, s.client = server, server.Client() // with the credentials of every program that uses it
+		o := s.client.Options()
+		s.streams = dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+		return nil
 	}
 	var options []func(*config.LoadOptions) error
 	if region := c.String("region"); region != "" {
 		options = append(options, config.WithRegion(region))
 	}
-	if local || strings.HasPrefix(endpoint, "http://127.0.0.1") || strings.HasPrefix(endpoint, "http://localhost") {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+	if strings.HasPrefix(endpoint, "http://127.0.0.1") || strings.HasPrefix(endpoint, "http://localhost") {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("localdb", "localdb", "")))
 		if c.String("region") == "" {
 			options = append(options, config.WithRegion("us-east-1"))
 		}

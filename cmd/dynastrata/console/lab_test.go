@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -214,4 +215,19 @@ func golden(t *testing.T, name, text string) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(want), text, "%s; go test -update rewrites it", path)
+}
+
+// listen returns a listener on a free port of this machine.
+func listen() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
+// modelOfFile returns the model of a lock file whose default table has a name.
+func modelOfFile(t *testing.T, path, table string) *model {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	l, err := schemalock.Parse(text)
+	require.NoError(t, err)
+	m, err := modelOf(l, func(string) string { return table })
+	require.NoError(t, err)
+	return m
 }

@@ -35,13 +35,15 @@ func page(all []shown) string {
 		if len(v.Secrets) > 0 {
 			put(" Never printed: <code>%s</code>.", strings.Join(v.Secrets, ", "))
 		}
-		put("</p>\n<div class=\"partition\">\n")
-		for _, x := range v.Stored {
-			put(`<div class="item %s"><b>%s</b><code>%s`, strings.ReplaceAll(string(x.Kind), " ", "-"), x.Kind, x.Partition)
-			if x.Sort != "" {
-				put("<br>%s", x.Sort)
+		put("</p>\n")
+		for i, x := range v.Stored { // a box for each partition
+			if i == 0 || x.Partition != v.Stored[i-1].Partition {
+				if i > 0 {
+					put("</div>\n")
+				}
+				put("<div class=\"partition\"><code>%s</code>\n", x.Partition)
 			}
-			put("</code>")
+			put(`<div class="item %s"><b>%s</b><code>%s</code>`, strings.ReplaceAll(string(x.Kind), " ", "-"), x.Kind, x.Sort)
 			if x.Lives != "" {
 				put("<span>for %s</span>", x.Lives)
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -163,7 +162,7 @@ func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryIn
 	}
 	var r expr.Renderer
 	text := r.Cond(expr.All(conds...))
-	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &text, r.Names, r.Values
+	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &text, r.NameMap(), r.ValueMap()
 	return in, pk, sk, nil
 }
 
@@ -184,11 +183,4 @@ func (s *session) row(x stored) []string {
 		}
 	}
 	return []string{kind, x.keyText(), strings.Join(attrs, " ")}
-}
-
-// keyOf returns a primary key for a message, with secrets hidden.
-func (m *model) keyOf(e *entityModel, key item.Item) string {
-	x := stored{model: e, owner: key, raw: key}
-	m.keyParts(&x)
-	return x.keyText()
 }

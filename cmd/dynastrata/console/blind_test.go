@@ -1,0 +1,49 @@
+package console
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A lock of format 1 does not say what is secret: values are hidden, and the rest is shown.
+func TestFormat1_HidesValues(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.story()
+	text, err := os.ReadFile(l.lock)
+	require.NoError(t, err)
+	old := strings.NewReplacer("format 2", "format 1", " secret\n", "\n", "  index gsi1 name = byTenant\n", "", "  index gsi1 name = byAccount\n", "").Replace(string(text))
+	old, _, _ = strings.Cut(old, "\nderived ")
+	require.NoError(t, os.WriteFile(l.lock, []byte(old), 0o600))
+	r := l.run("show", "Employee", "employeeId=e-1")
+	require.Equal(t, ExitOK, r.code, r.err)
+	require.NotContains(t, r.out, "Alice")
+	golden(t, "format1.txt", r.out+r.err)
+	require.Equal(t, ExitUsage, l.run("dump").code)
+	require.Equal(t, ExitOK, l.run("query", "Employee", "gsi1", "tenantId=t-1").code)
+}
+
+// The shell completes names of entities, key parts and indexes.
+func TestCompletion_OfNames(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	r := l.run("show", "--generate-shell-completion")
+	require.Contains(t, r.out, "Employee\n")
+	r = l.run("query", "Employee", "--generate-shell-completion")
+	require.Contains(t, r.out, "employeeId=\n")
+	require.Contains(t, r.out, "byTenant\n")
+}
+
+// --endpoint local uses the database that all programs of the user share.
+func TestConnect_StartsTheLocalDatabase(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	var errs strings.Builder
+	code := Run(t.Context(), App{}, Streams{In: strings.NewReader(""), Out: &errs, Err: &errs},
+		[]string{"--endpoint", "local", "--lock", l.lock, "--table", "no-such-table-of-the-console", "get", "Employee", "employeeId=e-1"})
+	require.Equal(t, ExitFailed, code, errs.String())
+	require.Contains(t, errs.String(), "there is no such table or index")
+}

@@ -1,0 +1,48 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/cmd/dynastrata/console"
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+type Task struct {
+	_ entity.Key `name:"Task" pk:"$#{team}" sk:"$#{taskId}"`
+
+	Team   string `dynamodbav:"team"`
+	TaskID string `dynamodbav:"taskId"`
+	Title  string `dynamodbav:"title"`
+}
+
+// openTasks declares the entities of a program.
+func openTasks(_ context.Context, c console.Connection) (console.Program, error) {
+	db, err := entity.Open(c.Client, entity.Config{Table: "tasks"})
+	if err != nil {
+		return console.Program{}, err
+	}
+	tasks, err := entity.New[Task](db)
+	if err != nil {
+		return console.Program{}, err
+	}
+	return console.Program{DB: db, Stores: console.Stores(console.Of(tasks)), Views: console.Views()}, nil
+}
+
+// The main of a program that embeds the command is console.Main(console.App{Open: open}). Run is the same for tests, with arguments
+// and output of their own.
+func ExampleRun() {
+	var out strings.Builder
+	code := console.Run(context.Background(), console.App{Open: openTasks}, console.Streams{In: os.Stdin, Out: &out, Err: os.Stderr},
+		[]string{"--endpoint", "http://localhost:8000", "schema", "Task"})
+	first, _, _ := strings.Cut(out.String(), "  verb")
+	fmt.Print(code, "\n", first)
+	// Output:
+	// 0
+	// Task  table tasks, items $
+	//   table  pk=$app#v1#task#{team}  sk=$app#v1#task#{taskId}
+	//   stored
+	//     current       pk=$app#v1#task#{team}  sk=$app#v1#task#{taskId}
+}
