@@ -23,6 +23,8 @@ var (
 )
 
 // Skip is what the function of a [Copy] returns for an item that is to be left out. An earlier copy of it is removed.
+//
+//lint:ignore ST1012 as fs.SkipDir
 var Skip = errors.New("the item is left out")
 
 // UnsettledError is an [ErrUnsettled].

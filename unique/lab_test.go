@@ -66,8 +66,6 @@ func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], 
 	return s, l
 }
 
-type row = dbtest.Item
-
 // bijective requires that sentinels and owners with a value are one to one.
 func (b *lab) bijective(attr string) {
 	b.T.Helper()
