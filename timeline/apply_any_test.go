@@ -27,6 +27,7 @@ func TestApply_OfAnyDeliveryEqualsARebuild(t *testing.T) {
 		if rapid.Bool().Draw(rt, "sorted") {
 			p = l.sites()
 		}
+		p.Partitions = rapid.SampledFrom([]int{0, 3}).Draw(rt, "partitions")
 		v := view(l, p)
 		drawn := 0
 		some := func(label string) (batch []timeline.Change) { // any changes, some of them twice
