@@ -78,6 +78,11 @@ func (s *station) read(ctx context.Context, arn string, f *feed) error {
 				continue
 			}
 			page, err := client.GetRecords(s.Ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: at})
+			var trimmed *streamtypes.TrimmedDataAccessException
+			if errors.As(err, &trimmed) {
+				delete(iterators, *shard.ShardId) // from its oldest record again; what was read comes twice
+				continue
+			}
 			if err != nil {
 				return err
 			}

@@ -73,7 +73,7 @@ func oneAction(r *rand.Rand) (it types.TransactWriteItem) {
 func TestPlaceholders_RequestsAreThoseOfMaps(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 5))
-	n, left := testsize.Pick(2000, 1_000_000), 0
+	n, left := int(testsize.Number(t, "DYNASTRATA_REQUESTS", uint64(testsize.Pick(2000, 100_000)))), 0
 	for range n {
 		in, schema, of := lacking(r)
 		if payloadOf(in, schema, of) == nil {
