@@ -307,7 +307,8 @@ func TestPartitions_ResumeAfterACrashAtAnyRequest(t *testing.T) {
 				v = view(l.connect(), f)
 				rebuild(l, v, timeline.Segments(2), timeline.Resume())
 				require.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "ended at request %d", n)
-				require.LessOrEqual(t, len(l.spread(f.Name)), 3)
+				// If only the answer to the last request was lost, that build is served, and Resume makes another one.
+				require.LessOrEqual(t, len(l.spread(f.Name)), 2+3)
 			}
 		})
 	}
