@@ -236,6 +236,23 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 	}
 }
 
+// Two consumers see the first events of a group, and neither finds a row. The second to write does not undo the first.
+func TestApply_DoesNotOverwriteARowThatAnotherConsumerMade(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-0", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 1)
+	first := l.since(old)
+	require.NoError(t, l.Overtake(dbtest.First(isRow), func() error { _, err := v.Apply(l.Ctx, first...); return err }, func() {
+		l.append("d-1", "north", 2)
+		apply(l, v, l.since(old)...)
+	}))
+	replayed(l, v, "both applied")
+}
+
 // The first write of a row by a build, on its way for long, does not undo what Apply has written.
 func TestApply_IsNotUndoneByALateWriteOfABuild(t *testing.T) {
 	t.Parallel()
