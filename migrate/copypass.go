@@ -105,8 +105,11 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 		return nil, nil
 	default:
 		t := p.target(it, now)
-		if t.omitted {
+		switch {
+		case t.omitted:
 			part.Omitted++
+		case t.expired:
+			part.Expired++
 		}
 		if t.key == nil {
 			return nil, part.stayed(settled{now: t, problem: t.problem, err: t.err}, p.text(key), p.strict)
