@@ -50,7 +50,7 @@ func Shared[V View](view Opener[V], job *timeline.Job, parts []timeline.JobPart)
 		}
 	}
 	for i, in := range scopes {
-		beam.ParDo0(in, &foldFn{Crew: of}, beam.GroupByKey(in, beam.Flatten(in, events[i]...)))
+		fold(in, of, beam.Flatten(in, events[i]...))
 	}
 	return p
 }
