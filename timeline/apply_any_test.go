@@ -246,6 +246,25 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 	}
 }
 
+// Two consumers read a group's row, which is missing at first. The second to write does not undo the first.
+func TestApply_DoesNotUndoAnotherConsumersWrite(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-0", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	for _, minute := range []float64{1, 3, 5} {
+		old := l.arrivals()
+		l.append("d-1", "north", minute)
+		first := l.since(old)
+		require.NoError(t, l.Overtake(dbtest.First(isRow), func() error { _, err := v.Apply(l.Ctx, first...); return err }, func() {
+			l.append("d-1", "north", minute+1)
+			apply(l, v, l.since(old)...)
+		}))
+		replayed(l, v, "both applied events after minute", minute)
+	}
+}
+
 // The first write of a row by a build, on its way for long, does not undo what Apply has written.
 func TestApply_IsNotUndoneByALateWriteOfABuild(t *testing.T) {
 	t.Parallel()
