@@ -194,6 +194,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			}
 		}
 		if rest.count == 0 {
+			idle.giveBack()
 			return nil
 		}
 		err = r.rest(ctx, &idle, rest.count < wanted.count, &UnprocessedError{Count: rest.count})
@@ -341,6 +342,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		b.wrote = b.wrote || !sure || len(rest) < len(b.left)
 		progress := len(rest) < len(b.left)
 		if b.left = rest; len(rest) == 0 {
+			idle.giveBack()
 			return nil
 		}
 		if err := r.rest(ctx, &idle, progress, &UnprocessedError{Count: len(rest)}); err != nil {
