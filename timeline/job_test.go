@@ -125,7 +125,11 @@ func finished[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timel
 	if err := c.work(2); err != nil {
 		return timeline.Meta{}, errors.Join(err, job.Abandon(l.Ctx, err))
 	}
-	return job.Finish(l.Ctx)
+	meta, err := job.Finish(l.Ctx)
+	if err != nil {
+		err = errors.Join(err, job.Abandon(l.Ctx, nil)) // or it would keep its lease
+	}
+	return meta, err
 }
 
 // begun begins a job and fails the test on an error.

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sigv4"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -131,7 +132,7 @@ func (r *Runner) bare(client Client) bool {
 			return
 		}
 		if o := sdk.Options(); len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o) {
-			r.isBare = sdk
+			r.isBare, r.schemes = sdk, sigv4.Schemes(&o)
 		}
 	})
 	sdk, ok := client.(*dynamodb.Client)
