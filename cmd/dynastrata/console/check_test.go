@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
@@ -181,18 +180,4 @@ func TestPlan_SaysWhatItCosts(t *testing.T) {
 		require.Contains(t, r.err, "EDD-9199")
 	}
 	require.Equal(t, ExitUsage, l.embedded("", "plan", "rebuild", "visit").code)
-}
-
-var stamp = regexp.MustCompile(`(?m)^\S+Z  `)
-
-func TestTail_PrintsTypedChanges(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.story()
-	r := l.run("tail", "--from-start", "--limit", "16")
-	require.Equal(t, ExitOK, r.code, r.err)
-	golden(t, "tail.txt", sorted(stamp.ReplaceAllString(r.out, "TIME  ")+"\n")) // the records of a transaction have no order
-	r = l.run("--json", "tail", "--from-start", "--limit", "2", "Telemetry")
-	require.Equal(t, 2, strings.Count(r.out, `"entity":"Telemetry"`), r.out+r.err)
-	l.now = l.now.Add(time.Hour)
 }

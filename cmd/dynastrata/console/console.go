@@ -33,9 +33,10 @@ type App struct {
 
 	Clock func() time.Time // by which items expire; default time.Now
 
-	client  *dynamodb.Client        // of a test
-	streams *dynamodbstreams.Client // of a test
-	salt    []byte                  // of the pseudonyms of a test
+	client  *dynamodb.Client                           // of a test
+	streams streamClient                               // of a test
+	salt    []byte                                     // of the pseudonyms of a test
+	wait    func(context.Context, time.Duration) error // of a test
 }
 
 // Connection is what the flags --endpoint, --region and --table say.
@@ -70,6 +71,9 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 	if app.Clock == nil {
 		app.Clock = time.Now
 	}
+	if app.wait == nil {
+		app.wait = wait
+	}
 	s := &session{app: app, std: std, out: newPrinter(std.Out, false, false), err: newPrinter(std.Err, false, false)}
 	root := s.root()
 	root.Writer, root.ErrWriter, root.Reader = std.Out, std.Err, std.In
@@ -94,6 +98,18 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 	return code
 }
 
+// wait waits for a duration, or until ctx ends, and then returns its error.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
 // session is one run of the command.
 type session struct {
 	app      App
@@ -105,7 +121,7 @@ type session struct {
 	m       *model
 	program Program
 	client  *dynamodb.Client
-	streams *dynamodbstreams.Client
+	streams streamClient
 	server  *localdb.Server
 }
 
