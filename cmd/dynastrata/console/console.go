@@ -91,6 +91,8 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		s.err.line("interrupted")
 		if s.resume != "" {
 			s.err.line("go on with: %s", s.resume)
+		} else {
+			s.err.line("nothing was written")
 		}
 	case err != nil && !errors.Is(err, errFindings):
 		s.err.write(s.err.alarm("dynastrata:") + " " + err.Error() + "\n") // whole, however wide

@@ -105,22 +105,31 @@ var secrets = []string{"alice@example.com", "bob@example.com", "a.baker@example.
 
 // declare declares the entities on a client, nil for none.
 func (l *lab) declare(client entity.Client, table string) {
+	l.t.Helper()
+	require.NoError(l.t, l.open(client, table))
+}
+
+func (l *lab) open(client entity.Client, table string) error {
 	db, err := entity.Open(client, entity.Config{
 		Table: table, TimePrecision: time.Second, Clock: func() time.Time { return l.now },
 		NewID: func() string { l.ids++; return fmt.Sprintf("%s-%02d", l.prefix, l.ids) },
 	})
-	require.NoError(l.t, err)
+	if err != nil {
+		return err
+	}
 	l.db = db
-	l.employees, err = entity.New[Employee](db)
-	require.NoError(l.t, err)
-	l.telemetry, err = timeseries.New[Telemetry](db)
-	require.NoError(l.t, err)
+	if l.employees, err = entity.New[Employee](db); err != nil {
+		return err
+	}
+	if l.telemetry, err = timeseries.New[Telemetry](db); err != nil {
+		return err
+	}
 	l.visits, err = timeline.New(db, timeline.Projection[string, Visits]{
 		Name: "visits", Version: 1, Retention: 24 * time.Hour, Source: timeline.Series(l.telemetry), Start: func() Visits { return Visits{} },
 		Handlers: []timeline.Handler[string, Visits]{timeline.On("telemetry.appended", func(x Telemetry) string { return x.DeviceID },
 			func(v *Visits, _ timeline.Event[Telemetry]) error { v.Reports++; return nil })},
 	})
-	require.NoError(l.t, err)
+	return err
 }
 
 // newLab returns a lab with its tables. Without a database the test is skipped.

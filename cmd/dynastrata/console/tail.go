@@ -95,7 +95,7 @@ type shard struct {
 
 	from  streamtypes.ShardIteratorType // where to begin while nothing is read
 	asked time.Time                     // when the iterator for LATEST was given, by DynamoDB's clock; zero without one
-	again bool                          // the shard is read from its beginning, because that iterator was lost; earlier records are passed over
+	again bool                          // the shard is read from its beginning, because that iterator was lost; records of earlier minutes are passed over
 	last  string                        // sequence number of the last record that was read; "" for none
 	next  *string                       // iterator; nil if a new one is needed
 	ended bool
@@ -251,7 +251,7 @@ func (t *tail) read(ctx context.Context, x *shard) (n int, err error) {
 	}
 	for _, r := range out.Records {
 		record := stream.FromSDK(x.arn, r)
-		if !x.again || !record.Time.Before(x.asked.Truncate(time.Second)) {
+		if !x.again || !record.Time.Before(x.asked.Truncate(time.Minute)) {
 			if err := t.print(x.table, record); err != nil {
 				return n, err
 			}
