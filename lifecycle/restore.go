@@ -79,9 +79,11 @@ type restore struct {
 	key  item.Item // primary key of the chosen copy; nil for the newest
 }
 
-// foundCopy is the copy to be restored, and the highest version in the item's history.
+// foundCopy is the copy to be restored, the newest copy if that is another one, which has expired or is of another
+// spelling of the key, and the highest version in the item's history.
 type foundCopy struct {
 	copied  item.Item
+	newest  item.Item
 	version int64
 }
 
@@ -104,15 +106,18 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 // read finds the copy. Without a copy, the error says whether the item exists.
 func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input) error {
 	s := r.op.Schema
-	var copied item.Item
+	var newest, copied item.Item
 	var err error
 	if r.key == nil {
-		copied, err = plan.ReadNewest(ctx, reader, r.op, schema.CopyInfix, in.Now)
+		newest, copied, err = plan.ReadNewestCopies(ctx, reader, r.op, in.Now)
 	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); layout.Expired(s, copied, in.Now) {
 		copied = nil
 	}
 	if err == nil && copied == nil {
-		copied, err = r.search(ctx, reader, in)
+		newest, copied, err = r.search(ctx, reader, in)
+	}
+	if r.key != nil || layout.KeyID(layout.KeyOf(s, newest)) == layout.KeyID(layout.KeyOf(s, copied)) {
+		newest = nil
 	}
 	if err == nil {
 		copied, err = layout.Upgraded(s, copied)
@@ -120,7 +125,7 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	if err != nil {
 		return err
 	}
-	found := foundCopy{copied, layout.StoredVersion(s, copied)}
+	found := foundCopy{copied, newest, layout.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
 	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// The copy may not be the newest state: copies of later deletes may have expired before this one.
@@ -137,24 +142,24 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 // search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
 // query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
 // neither proves that there is nothing.
-func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (item.Item, error) {
+func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (newest, copied item.Item, err error) {
 	s := r.op.Schema
 	for range 2 {
-		current, copied, err := plan.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
+		current, newest, copied, err := plan.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
 		switch {
 		case err != nil || copied != nil:
-			return copied, err
+			return newest, copied, err
 		case layout.Live(s, current, in.Now):
 			if err := layout.SameCase(s, r.op.Parts, current); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			return nil, entitytype.ErrNotDeleted
+			return nil, nil, entitytype.ErrNotDeleted
 		}
 	}
 	if err := r.op.CheckExpected(nil, in.Now); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return nil, entitytype.ErrNotFound
+	return nil, nil, entitytype.ErrNotFound
 }
 
 func (r *restore) plan(in plan.Input) (plan.Step, error) {
@@ -184,6 +189,13 @@ func (r *restore) plan(in plan.Input) (plan.Step, error) {
 		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: layout.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
 			return plan.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
 		}},
+	}
+	if found.newest != nil && s.HasMetadata { // a delete marks the newest copy, whatever it is
+		unmarked, pin, err := plan.Unchanged(s, found.newest)
+		if err != nil {
+			return plan.Step{}, err
+		}
+		main = append(main, plan.Part{Action: plan.Action{Kind: plan.Check, Table: r.op.Table, Key: layout.KeyOf(s, found.newest), Cond: unmarked, Pin: pin}, Resolve: readAgain})
 	}
 	return plan.Compose(m, main, plan.Stored(m.New))
 }

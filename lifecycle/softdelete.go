@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -80,15 +81,16 @@ func (f *softDelete) Reserves() bool { return f.reserve }
 
 // SoftDelete adds the deleted state and the deleted copy to m and returns the put of the copy. The newest copy is the
 // one with the highest sort key, so the time of a copy is always after that of the copies that exist, even if the clock
-// is behind that of an earlier delete.
-func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
+// is behind that of an earlier delete. The copy that was the newest until now gets the write id of the delete, so that a
+// restore that has read it as the newest one fails.
+func (f *softDelete) SoftDelete(m *plan.Mutation) ([]plan.Part, error) {
 	s := m.Op.Schema
 	name, format := layout.DeletedAttr(s)
 	at := plan.Later(s, m.Old, m.In.Now)
 	if m.In.NewestCopy != nil {
 		last, err := format.FromValue(m.In.NewestCopy[name])
 		if err != nil {
-			return plan.Part{}, &entitytype.DecodeError{Entity: s.Name, Attr: name, Problem: "in a deleted copy it is not a time"}
+			return nil, &entitytype.DecodeError{Entity: s.Name, Attr: name, Problem: "in a deleted copy it is not a time"}
 		}
 		if next := last.Add(format.Unit()); next.After(at) {
 			at = next
@@ -96,27 +98,34 @@ func (f *softDelete) SoftDelete(m *plan.Mutation) (plan.Part, error) {
 	}
 	var err error
 	if m.DeletedState, err = plan.DeletedState(s, m.Old, m.In, at); err != nil {
-		return plan.Part{}, err
+		return nil, err
 	}
 	text, err := timeText(format, at)
 	if err != nil {
-		return plan.Part{}, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
+		return nil, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
 	m.Copy = layout.RelatedItem(s, m.DeletedState, schema.CopyInfix+text, layout.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}
 	if err := bind.IndexCopy(s, m.Copy); err != nil {
-		return plan.Part{}, err
+		return nil, err
 	}
-	return plan.Part{
-		Action: plan.Action{
-			Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, m.Copy), Item: m.Copy, Cond: layout.Absent(s), WriteID: plan.WriteID(s, m.In),
-		},
-		Resolve: func(plan.Failure) plan.Resolution {
-			return plan.Resolution{Replan: entitytype.ErrConflict}
-		},
-	}, bind.CheckSize(s, m.Copy)
+	parts := []plan.Part{{Action: plan.Action{
+		Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, m.Copy), Item: m.Copy, Cond: layout.Absent(s), WriteID: plan.WriteID(s, m.In),
+	}, Resolve: readAgain}}
+	if m.In.NewestCopy != nil && s.HasMetadata {
+		parts = append(parts, plan.Part{Action: plan.Action{
+			Kind: plan.Update, Table: m.Op.Table, Key: layout.KeyOf(s, m.In.NewestCopy), Cond: layout.Present(s), WriteID: plan.WriteID(s, m.In),
+			Changes: []expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(m.In.WriteID)}},
+		}, Resolve: readAgain})
+	}
+	return parts, bind.CheckSize(s, m.Copy)
+}
+
+// readAgain resolves the failure of an action on a copy that has changed since the copies were read.
+func readAgain(plan.Failure) plan.Resolution {
+	return plan.Resolution{Replan: entitytype.ErrConflict}
 }
 
 // timeText returns a time as it stands in the sort key of a deleted copy.

@@ -20,6 +20,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/leases"
+	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -224,8 +225,10 @@ func (p *checkpoint) save(ctx context.Context) error {
 }
 
 // put stores the progress under a guard. Without an owner it gives up the lease. A put that arrives late does no harm: under
-// the same fence it undoes a little progress, which is made again.
+// the same fence it undoes a little progress, which is made again. It does not wait for a budget, or the lease could end
+// meanwhile.
 func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) error {
+	ctx = pace.Without(ctx)
 	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
 	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}

@@ -85,6 +85,32 @@ func TestCheckpoint_HasALease(t *testing.T) {
 	assert.Len(t, c.team("red"), 300)
 }
 
+// atRequest is a tracer that is called for each request.
+type atRequest func(entity.Attempt)
+
+func (f atRequest) Start(ctx context.Context, _ entity.Call) context.Context { return ctx }
+func (f atRequest) Request(_ context.Context, a entity.Attempt)              { f(a) }
+func (f atRequest) End(context.Context, entity.Report)                       {}
+
+// A run saves its progress and gives up its lease although its budget allows no request for hours.
+func TestCheckpoint_IsSavedWhateverTheBudget(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.fill(3)
+	ctx, stop := context.WithCancel(c.Ctx)
+	db := c.Open(c.Raw, func(x *entity.Config) {
+		x.Tracer = atRequest(func(a entity.Attempt) {
+			if a.Operation == "PutItem" { // which takes the lease
+				stop()
+			}
+		})
+	})
+	_, err := migrate.Rewrite(ctx, dbtest.Declare[member](t, db), migrate.Checkpoint("fill"), entity.Budget(0, .0001))
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NotErrorIs(t, err, context.DeadlineExceeded, "of the request that gives up the lease")
+	assert.Equal(t, 3, c.rewrite(migrate.Checkpoint("fill")).Rewritten)
+}
+
 // A checkpoint of another declaration is refused, unless the caller begins again.
 func TestCheckpoint_IsOfOneDeclaration(t *testing.T) {
 	t.Parallel()

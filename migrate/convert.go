@@ -22,6 +22,7 @@ type target struct {
 	key     item.Item // primary key; nil if there should be no copy
 	item    item.Item // without hidden attributes and index keys
 	omitted bool      // the function leaves the item out
+	expired bool      // its copy would have expired
 	problem Problem
 	err     error // of the function
 }
@@ -60,8 +61,11 @@ func (c *copier) target(image item.Item, now time.Time) target {
 	if err == nil {
 		err = c.storable(t, c.copyID(layout.KeyOf(c.from.s, image), text(image[schema.WriteAttr])))
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return target{problem: Unstorable, err: err}
+	case !layout.Live(c.to.s, t.item, now):
+		return target{expired: true}
 	}
 	return t
 }
@@ -138,14 +142,15 @@ func (c *copier) takeExpiry(t target, image item.Item) (err error) {
 	return err
 }
 
-// stamped returns the item of a target with the expiry that it already has if it is counted from the time of its write.
+// stamped returns the item of a target with its expiry, if that is counted from the time of the write: that of a stored copy
+// that has not expired, otherwise a new one.
 func (c *copier) stamped(t target, old item.Item, now time.Time) (item.Item, error) {
 	x := bind.Expiry(c.to.s)
 	if x == nil || x.From() != nil || !x.Derives() || x.Chosen(t.item[x.Stamps()]) {
 		return t.item, nil
 	}
 	it, end := item.Clone(t.item), old[x.Stamps()]
-	if end == nil {
+	if end == nil || !layout.Live(c.to.s, old, now) {
 		var err error
 		if end, err = x.Stamp(nil, now); err != nil || end == nil {
 			return it, err

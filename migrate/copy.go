@@ -227,8 +227,8 @@ func (c *Copier[A, B]) Verify(ctx context.Context, opts ...PassOption) (Report, 
 // has waited since long before. Call it when the old program has stopped writing, and start the new program when it has
 // returned nil.
 //
-// If the sides cannot be made equal, because an item has a problem or is written again and again, the error is an
-// *[UnsettledError] and nothing is cut over. A CutOver that was ended or killed has either cut over, see [Copier.State], or
+// If the sides cannot be made equal, because an item has a problem or is written again and again, or if [Copier.Thaw] is called
+// meanwhile, the error is an *[UnsettledError] and nothing is cut over. A CutOver that was ended or killed has either cut over, see [Copier.State], or
 // can be called again; it begins with reading both sides. The library cannot stop the old program: what that writes after
 // CutOver has read the item is not in the new one. [Copier.Freeze] asks it to stop. Verify shows afterwards what was written
 // too late.
@@ -257,12 +257,13 @@ func (c *Copier[A, B]) State(ctx context.Context) (is State, err error) {
 // Freeze sets the state to [Freezing], for old programs that look at it: they stop writing. Copies still follow. It costs 64 write
 // units. Errors: [ErrNotBegun]; [ErrCutOver]; those of requests that failed after all attempts.
 func (c *Copier[A, B]) Freeze(ctx context.Context) error {
-	return c.do(ctx, "Freeze", func(ctx context.Context, x *copier) error { return x.setState(ctx, Freezing) })
+	return c.do(ctx, "Freeze", func(ctx context.Context, x *copier) error { return x.freeze(ctx) })
 }
 
-// Thaw sets the state back to [Copying], after a Freeze, or a CutOver that failed. Cost and errors are those of [Copier.Freeze].
+// Thaw sets the state back to [Copying], after a Freeze, or a CutOver that failed. A CutOver that is still at work, or whose last
+// request is still on its way, does not succeed after that. Cost and errors are those of [Copier.Freeze].
 func (c *Copier[A, B]) Thaw(ctx context.Context) error {
-	return c.do(ctx, "Thaw", func(ctx context.Context, x *copier) error { return x.setState(ctx, Copying) })
+	return c.do(ctx, "Thaw", func(ctx context.Context, x *copier) error { return x.thaw(ctx) })
 }
 
 // do runs f as one call.

@@ -390,6 +390,38 @@ func TestCopy_CutOverSealsWhatItHasCompared(t *testing.T) {
 	s.requireEqual()
 }
 
+// A cut over whose last request is on its way while the copy is thawed does not succeed: the old program has written since, also
+// if the copy has been frozen again.
+func TestCopy_AThawStopsACutOver(t *testing.T) {
+	t.Parallel()
+	for _, state := range []migrate.State{migrate.Copying, migrate.Freezing} {
+		t.Run(string(state), func(t *testing.T) {
+			t.Parallel()
+			s := newStation(t)
+			s.apply(s.put(ticket{ID: "a", Owner: "ann"}))
+			err := s.Overtake(s.closing, func() error {
+				_, err := s.copy.CutOver(s.Ctx)
+				return err
+			}, func() {
+				quick := s.quick()
+				require.NoError(t, quick.Thaw(s.Ctx))
+				s.put(ticket{ID: "late", Owner: "bob"})
+				if state == migrate.Freezing {
+					require.NoError(t, quick.Freeze(s.Ctx))
+				}
+			})
+			var unsettled *migrate.UnsettledError
+			require.ErrorAs(t, err, &unsettled)
+			assert.True(t, unsettled.Thawed)
+			is, err := s.copy.State(s.Ctx)
+			require.NoError(t, err)
+			assert.Equal(t, state, is)
+			s.OK(s.copy.CutOver(s.Ctx))
+			s.requireEqual()
+		})
+	}
+}
+
 // Verify finds what is missing, differs and is left over.
 func TestCopy_VerifyComparesBothSides(t *testing.T) {
 	t.Parallel()

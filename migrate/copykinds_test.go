@@ -158,6 +158,42 @@ func TestCopy_OfItemsThatExpire(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(dbtest.Start.Add(time.Hour).Unix()), end("long"))
 }
 
+// stay lives for an hour after it was last seen.
+type stay struct {
+	_ entity.Key    `name:"Stay" pk:"$#{id}" sk:"$#stay"`
+	_ lifecycle.TTL `attr:"ends" from:"seen" after:"1h"`
+
+	ID   string    `dynamodbav:"id"`
+	Seen time.Time `dynamodbav:"seen"`
+}
+
+// Neither a copy that has expired while its item lives on, nor one that would have expired before it is written, keeps the copy
+// from being cut over.
+func TestCopy_CutsOverCopiesThatExpireBeforeTheirItems(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	sessions := dbtest.Declare[session](t, b.DB, lifecycle.NoExpiry())
+	visits, stays := dbtest.Declare[visit](t, b.DB), dbtest.Declare[stay](t, b.DB)
+	b.CreateTables()
+	b.OK(sessions.Create(b.Ctx, session{ID: "a"}))
+
+	counted := entity.Must(migrate.Copy("visits", sessions, visits, func(s session) (visit, error) { return visit{ID: s.ID}, nil }))
+	b.OK(counted.Run(b.Ctx))
+	b.Clock.Move(2 * time.Hour)
+	b.OK(counted.CutOver(b.Ctx))
+	b.OK(visits.Get(b.Ctx, visit{ID: "a"}))
+
+	seen := dbtest.Start.Add(90 * time.Minute)
+	derived := entity.Must(migrate.Copy("stays", sessions, stays, func(s session) (stay, error) { return stay{ID: s.ID, Seen: seen}, nil }))
+	b.OK(derived.Run(b.Ctx))
+	b.OK(stays.Get(b.Ctx, stay{ID: "a"}))
+	b.Clock.Move(time.Hour)
+	r, err := derived.Run(b.Ctx, migrate.Restart())
+	require.NoError(t, err)
+	assert.Equal(t, []int{1, 0, 1}, []int{r.Items, r.Rewritten, r.Expired})
+	b.OK(derived.CutOver(b.Ctx))
+}
+
 // Snapshots and deleted copies are counted and not copied, and an old item with soft delete is followed.
 func TestCopy_OfAnEntityWithHistory(t *testing.T) {
 	t.Parallel()

@@ -105,8 +105,11 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 		return nil, nil
 	default:
 		t := p.target(it, now)
-		if t.omitted {
+		switch {
+		case t.omitted:
 			part.Omitted++
+		case t.expired:
+			part.Expired++
 		}
 		if t.key == nil {
 			return nil, part.stayed(settled{now: t, problem: t.problem, err: t.err}, p.text(key), p.strict)
@@ -309,29 +312,41 @@ func (c *copier) passes(ctx context.Context, verb, written string, spec opt.Pass
 	return last, err
 }
 
-// cutOver makes passes until one finds nothing to write, and closes the fences.
+// cutOver freezes the copy, makes the sides equal, and closes the fences.
 func (c *copier) cutOver(ctx context.Context, both bothSides) error {
 	is, err := c.state(ctx)
 	if err == nil && is != CutOver {
-		err = c.setState(ctx, Freezing)
+		err = c.freeze(ctx)
 	}
-	for n := 0; err == nil && is != CutOver; n++ {
-		if err = c.seal(ctx); err != nil {
-			break
-		}
-		var r Report
-		if r, err = both(ctx, true); err != nil {
-			break
-		}
-		switch {
-		case r.Clean():
-			err, is = c.setState(ctx, CutOver), CutOver
-		case r.Skipped() > 0, n+1 == mostPasses:
-			err = &UnsettledError{r}
-		}
+	if err == nil && is != CutOver {
+		err = c.equalize(ctx, both)
 	}
 	if errors.Is(err, ErrCutOver) { // by another program, or by this one, whose answer was lost
 		return nil
 	}
 	return err
+}
+
+// equalize makes passes until one finds nothing to write, and closes the fences, unless the copy is thawed meanwhile: then the
+// old program may have written what the pass had compared already.
+func (c *copier) equalize(ctx context.Context, both bothSides) error {
+	read, err := c.first(ctx)
+	if err != nil {
+		return err
+	}
+	guard := frozen(read)
+	for n := 1; ; n++ {
+		if err := c.seal(ctx, guard); err != nil {
+			return err
+		}
+		r, err := both(ctx, true)
+		switch {
+		case err != nil:
+			return err
+		case r.Clean():
+			return c.close(ctx, guard)
+		case r.Skipped() > 0, n == mostPasses:
+			return &UnsettledError{Report: r}
+		}
+	}
 }

@@ -10,10 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -56,45 +53,19 @@ func (f *feed) take() (c stream.Change[ticket], ok bool) {
 }
 
 // read reads the stream until ctx is done.
-func (s *station) read(ctx context.Context, arn string, f *feed) error {
-	o := s.Raw.Options()
-	client := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
-	iterators := map[string]*string{}
+func (s *station) read(ctx context.Context, from *dbtest.Stream, f *feed) error {
 	for ctx.Err() == nil {
-		described, err := client.DescribeStream(s.Ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn})
+		records, err := from.Next(s.Ctx)
 		if err != nil {
 			return err
 		}
-		for _, shard := range described.StreamDescription.Shards {
-			at, known := iterators[*shard.ShardId]
-			if !known {
-				begin, err := client.GetShardIterator(s.Ctx, &dynamodbstreams.GetShardIteratorInput{StreamArn: &arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon})
-				if err != nil {
-					return err
-				}
-				at = begin.ShardIterator
-			}
-			if at == nil {
-				continue
-			}
-			page, err := client.GetRecords(s.Ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: at})
-			var trimmed *streamtypes.TrimmedDataAccessException
-			if errors.As(err, &trimmed) {
-				delete(iterators, *shard.ShardId) // from its oldest record again; what was read comes twice
-				continue
-			}
+		for _, r := range records {
+			c, ok, err := stream.Of(s.tickets, stream.FromSDK(from.ARN, r))
 			if err != nil {
 				return err
 			}
-			iterators[*shard.ShardId] = page.NextShardIterator
-			for _, r := range page.Records {
-				c, ok, err := stream.Of(s.tickets, stream.FromSDK(arn, r))
-				if err != nil {
-					return err
-				}
-				if ok {
-					f.add(c)
-				}
+			if ok {
+				f.add(c)
 			}
 		}
 	}
@@ -132,8 +103,7 @@ func TestStorm_ACopyFollowsWritersUntilTheCutOver(t *testing.T) {
 		}
 		s.OK(bulk.BatchWrite(s.Ctx, puts...))
 	}
-	on := true
-	out, err := s.Raw.UpdateTable(s.Ctx, &dynamodb.UpdateTableInput{TableName: &old.Table, StreamSpecification: &types.StreamSpecification{StreamEnabled: &on, StreamViewType: types.StreamViewTypeNewAndOldImages}})
+	changes, err := dbtest.OpenStream(s.Ctx, s.Raw, old.Table, types.StreamViewTypeNewAndOldImages)
 	require.NoError(t, err)
 
 	// open returns the copier of a program whose requests for the new side are answered by inject.
@@ -152,7 +122,7 @@ func TestStorm_ACopyFollowsWritersUntilTheCutOver(t *testing.T) {
 	stop := make(chan struct{})
 	reading, unread := context.WithCancel(s.Ctx)
 	f := &feed{random: rand.New(rand.NewPCG(seed, 99))}
-	consuming.Go(func() { assert.NoError(t, s.read(reading, *out.TableDescription.LatestStreamArn, f)) })
+	consuming.Go(func() { assert.NoError(t, s.read(reading, changes, f)) })
 	consumed := make(chan struct{})
 	var died atomic.Int64
 	for n := range consumers {

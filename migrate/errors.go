@@ -29,10 +29,14 @@ var Skip = errors.New("the item is left out")
 
 // UnsettledError is an [ErrUnsettled].
 type UnsettledError struct {
-	Report Report // of the last pass: what was written in it, and what has a problem
+	Report Report // of the last pass: what was written in it, and what has a problem; empty if Thawed
+	Thawed bool   // Thaw was called before the copy was cut over, so the old program may write again
 }
 
 func (e *UnsettledError) Error() string {
+	if e.Thawed {
+		return "the copy was thawed before it was cut over"
+	}
 	return "the two sides are not equal: in the last pass " + e.Report.String()
 }
 

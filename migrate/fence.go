@@ -37,6 +37,7 @@ const (
 	stateAttr   = "state"
 	sourceAttr  = "source"
 	removedAttr = "removed"
+	thawsAttr   = "thaws"
 )
 
 // fenceOf returns the number of the fence that a source item depends on.
@@ -51,10 +52,21 @@ func (c *copier) fenceKey(n int) item.Item {
 	return stateKey(c.to.s, copyInfix, fmt.Sprintf("%s#%02d", c.name, n))
 }
 
+// inState holds for fences in a state.
+func inState(s State) expr.Cond {
+	return expr.Compare(expr.Eq, expr.Attr(stateAttr), item.S(string(s)))
+}
+
 // open holds for fences that let copies be written.
-func open() expr.Cond {
-	is := func(s State) expr.Cond { return expr.Compare(expr.Eq, expr.Attr(stateAttr), item.S(string(s))) }
-	return expr.Any(is(Copying), is(Freezing))
+func open() expr.Cond { return expr.Any(inState(Copying), inState(Freezing)) }
+
+// frozen holds for fences while the copy is frozen and was not thawed since one of them was read.
+func frozen(read item.Item) expr.Cond {
+	same := expr.Compare(expr.NotExists, expr.Attr(thawsAttr))
+	if thaws := read[thawsAttr]; thaws != nil {
+		same = expr.Compare(expr.Eq, expr.Attr(thawsAttr), thaws)
+	}
+	return expr.All(inState(Freezing), same)
 }
 
 // fence returns a fence as it is stored. Errors: [ErrCutOver]; *[CheckpointError] if it was removed.
@@ -100,18 +112,19 @@ func (c *copier) readFences(ctx context.Context) (all [fences]plan.Fence, err er
 	return all, err
 }
 
+// first reads the first fence, nil before there is one. The copy must be of the same source.
+func (c *copier) first(ctx context.Context) (item.Item, error) {
+	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, c.fenceKey(0), true)
+	if err == nil && stored != nil && text(stored[sourceAttr]) != c.source() {
+		return nil, &CheckpointError{c.name, "it is the copy of another entity, or of another table; take another name"}
+	}
+	return stored, err
+}
+
 // state reads the state. The copy must be of the same source.
 func (c *copier) state(ctx context.Context) (State, error) {
-	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, c.fenceKey(0), true)
-	switch {
-	case err != nil:
-		return NotBegun, err
-	case stored == nil:
-		return NotBegun, nil
-	case text(stored[sourceAttr]) != c.source():
-		return NotBegun, &CheckpointError{c.name, "it is the copy of another entity, or of another table; take another name"}
-	}
-	return State(text(stored[stateAttr])), nil
+	stored, err := c.first(ctx)
+	return State(text(stored[stateAttr])), err
 }
 
 // source names what is copied.
@@ -155,37 +168,57 @@ func (c *copier) setFences(ctx context.Context, action func(n int) plan.Action) 
 	return err
 }
 
-// setState sets the state of a copy that is not cut over. Errors: [ErrCutOver]; [ErrNotBegun].
-func (c *copier) setState(ctx context.Context, to State) error {
-	return c.change(ctx, expr.Change{Kind: expr.Set, Path: expr.Attr(stateAttr), Value: item.S(string(to))})
+// setTo sets the state.
+func setTo(s State) expr.Change {
+	return expr.Change{Kind: expr.Set, Path: expr.Attr(stateAttr), Value: item.S(string(s))}
 }
 
-// seal makes the fences refuse every write that was planned before. Errors: [ErrCutOver]; [ErrNotBegun].
-func (c *copier) seal(ctx context.Context) error {
-	return c.change(ctx, expr.Change{Kind: expr.Increment, Path: expr.Attr(removedAttr), Value: item.N("1")})
+// addOne adds one to a count.
+func addOne(attr string) expr.Change {
+	return expr.Change{Kind: expr.Increment, Path: expr.Attr(attr), Value: item.N("1")}
 }
 
-// change changes all fences, if they are open.
-func (c *copier) change(ctx context.Context, change expr.Change) error {
+// freeze asks the old program to stop. Errors are those of change.
+func (c *copier) freeze(ctx context.Context) error { return c.change(ctx, open(), setTo(Freezing)) }
+
+// thaw lets the old program write again. What a cut over has compared before does not count any more. Errors are those of change.
+func (c *copier) thaw(ctx context.Context) error {
+	return c.change(ctx, open(), setTo(Copying), addOne(thawsAttr))
+}
+
+// seal makes the fences refuse every write that was planned before. Errors are those of change.
+func (c *copier) seal(ctx context.Context, guard expr.Cond) error {
+	return c.change(ctx, guard, addOne(removedAttr))
+}
+
+// close ends the copy. Errors are those of change.
+func (c *copier) close(ctx context.Context, guard expr.Cond) error {
+	return c.change(ctx, guard, setTo(CutOver))
+}
+
+// change changes all fences under a guard. Errors: [ErrCutOver]; [ErrNotBegun]; *[UnsettledError] if the copy was thawed.
+func (c *copier) change(ctx context.Context, guard expr.Cond, changes ...expr.Change) error {
 	err := c.setFences(ctx, func(n int) plan.Action {
-		return plan.Action{Kind: plan.Update, Key: c.fenceKey(n), Cond: open(), Changes: []expr.Change{change}}
+		return plan.Action{Kind: plan.Update, Key: c.fenceKey(n), Cond: guard, Changes: changes}
 	})
 	if errors.Is(err, entity.ErrConditionFailed) {
-		return c.refused(ctx)
+		return c.refused(ctx, guard)
 	}
 	return err
 }
 
-// refused returns why the fences are not open.
-func (c *copier) refused(ctx context.Context) error {
-	is, err := c.state(ctx)
-	switch {
+// refused returns why the fences do not hold a guard.
+func (c *copier) refused(ctx context.Context, guard expr.Cond) error {
+	stored, err := c.first(ctx)
+	switch is := State(text(stored[stateAttr])); {
 	case err != nil:
 		return err
 	case is == CutOver:
 		return ErrCutOver
 	case is == NotBegun:
 		return ErrNotBegun
+	case !guard.Holds(stored):
+		return &UnsettledError{Thawed: true}
 	}
 	return &CheckpointError{c.name, "an item that holds its state was removed"}
 }

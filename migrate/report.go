@@ -85,7 +85,7 @@ func (c Cost) String() string {
 type Report struct {
 	Evaluated int             // items read, of any entity
 	Items     int             // of them items of the entity: current items, deleted copies, snapshots, events
-	Expired   int             // of them items that have expired, which stay as they are
+	Expired   int             // of them items that have expired, which stay as they are; of a copy also those whose copies would have
 	Omitted   int             // of a copy: items that the function leaves out with Skip
 	Related   int             // of a copy: events, snapshots and deleted copies, which are not copied
 	Rewritten int             // items written or removed; with DryRun and Verify, to be written or removed

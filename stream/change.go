@@ -42,7 +42,7 @@ const (
 	SnapshotRemoved Kind = "snapshot removed" // by Purge
 	SnapshotExpired Kind = "snapshot expired" // DynamoDB removed it because it had expired
 
-	CopyChanged Kind = "copy changed" // by another program; this library never changes a deleted copy
+	CopyChanged Kind = "copy changed" // by another program; see the package documentation for marks of later deletes
 	CopyRemoved Kind = "copy removed" // by a restore, or by Purge
 	CopyExpired Kind = "copy expired" // DynamoDB removed it because it had expired; the item can no longer be restored
 )

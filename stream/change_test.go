@@ -84,7 +84,7 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 		{"create", note("a"), []stream.Kind{stream.Created}, 1},
 		{"delete", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
 		{"create over a deleted copy", note("b"), []stream.Kind{stream.Created}, 1},
-		{"delete again", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 1},
+		{"delete again, which marks the older copy", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.CurrentRemoved, stream.SoftDeleted}, 2},
 		{"restore the older copy", func() error {
 			copies, err := bin.List(key).Collect(l.Ctx)
 			if err != nil || len(copies) != 2 {

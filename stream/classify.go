@@ -58,8 +58,23 @@ func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 			op = streamtypes.OperationTypeRemove
 		}
 	}
+	if x.part == deletedCopy && op == streamtypes.OperationTypeModify && marked(old, new) {
+		return meaning{}, false, nil
+	}
 	x.kind, err = kindOf(s, r, op, x)
 	return x, err == nil, err
+}
+
+// marked reports whether two images of a deleted copy differ in nothing but the write id, with which a later delete marks
+// it.
+func marked(old, new item.Item) bool {
+	if old == nil || new == nil {
+		return false
+	}
+	was, is := item.Clone(old), item.Clone(new)
+	delete(was, schema.WriteAttr)
+	delete(is, schema.WriteAttr)
+	return item.Equal(&types.AttributeValueMemberM{Value: was}, &types.AttributeValueMemberM{Value: is})
 }
 
 // kindOf returns the kind of a change by operation op, which is the record's unless the entity marker was added or

@@ -1,16 +1,12 @@
 package stream_test
 
 import (
-	"io"
-	"maps"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
 )
 
@@ -23,45 +19,5 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	entity.Must(entity.New[Article](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
-	examples := map[string]func(){"ExampleOf": ExampleOf}
-	source, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, strings.Count(string(source), saying), len(examples), "an example is not run")
-	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		require.Equal(t, said(t, name), printed(t, examples[name]), name)
-	}
-}
-
-// file holds the examples, and saying stands before what each prints.
-const (
-	file   = "example_test.go"
-	saying = "\t// prints\n"
-)
-
-// said is what an example says that it prints.
-func said(t *testing.T, example string) string {
-	t.Helper()
-	source, err := os.ReadFile(file)
-	require.NoError(t, err)
-	_, body, found := strings.Cut(string(source), "func "+example+"() {")
-	require.True(t, found, example)
-	body, _, _ = strings.Cut(body, "\n}\n")
-	_, lines, found := strings.Cut(body, saying)
-	require.True(t, found, "%s does not say what it prints", example)
-	return strings.ReplaceAll(lines, "\t// ", "") + "\n"
-}
-
-// printed is what f writes to the standard output.
-func printed(t *testing.T, f func()) string {
-	t.Helper()
-	stdout := os.Stdout
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	os.Stdout = write
-	defer func() { os.Stdout = stdout }()
-	f() // prints less than a pipe holds
-	require.NoError(t, write.Close())
-	text, err := io.ReadAll(read)
-	require.NoError(t, err)
-	return string(text)
+	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleOf": ExampleOf}))
 }

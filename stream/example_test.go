@@ -153,17 +153,21 @@ func ExampleOf() {
 		return
 	}
 	for _, shard := range described.StreamDescription.Shards {
-		begin, err := reader.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
-			StreamArn: arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
-		})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		page, err := reader.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: begin.ShardIterator})
-		if err != nil {
-			fmt.Println(err)
-			return
+		var page *dynamodbstreams.GetRecordsOutput
+		for page == nil {
+			begin, err := reader.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
+				StreamArn: arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
+			})
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			page, err = reader.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: begin.ShardIterator})
+			var trimmed *streamtypes.TrimmedDataAccessException // the oldest records were removed meanwhile: begin again
+			if err != nil && !errors.As(err, &trimmed) {
+				fmt.Println(err)
+				return
+			}
 		}
 		for _, r := range page.Records { // and so on with page.NextShardIterator
 			c, ok, err := stream.Of(articles, stream.FromSDK(*arn, r))

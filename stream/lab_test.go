@@ -5,9 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/require"
 
@@ -23,9 +21,10 @@ import (
 // lab is a table with a stream, and what has been read of it.
 type lab struct {
 	*dbtest.Bench
-	arn  string
-	view types.StreamViewType
-	read int // records that were handed out
+	stream *dbtest.Stream
+	arn    string
+	view   types.StreamViewType
+	read   int // records that were handed out
 }
 
 func newLab(t testing.TB, change ...func(*entity.Config)) *lab {
@@ -45,49 +44,19 @@ func store[T any](l *lab) *entity.Store[T] {
 func (l *lab) create() *lab {
 	l.T.Helper()
 	require.NoError(l.T, l.DB.CreateTables(l.Ctx))
-	on := true
-	out, err := l.Raw.UpdateTable(l.Ctx, &dynamodb.UpdateTableInput{
-		TableName: &l.Table, StreamSpecification: &types.StreamSpecification{StreamEnabled: &on, StreamViewType: l.view},
-	})
+	var err error
+	l.stream, err = dbtest.OpenStream(l.Ctx, l.Raw, l.Table, l.view)
 	require.NoError(l.T, err)
-	l.arn = *out.TableDescription.LatestStreamArn
+	l.arn = l.stream.ARN
 	return l
-}
-
-// streams is a client of the stream side of the same database.
-func (l *lab) streams() *dynamodbstreams.Client {
-	o := l.Raw.Options()
-	return dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
 }
 
 // all are the records of every shard from its beginning.
 func (l *lab) all() []streamtypes.Record {
 	l.T.Helper()
-	client := l.streams()
-	var records []streamtypes.Record
-	var last *string
-	for {
-		described, err := client.DescribeStream(l.Ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &l.arn, ExclusiveStartShardId: last})
-		require.NoError(l.T, err)
-		for _, shard := range described.StreamDescription.Shards {
-			at, err := client.GetShardIterator(l.Ctx, &dynamodbstreams.GetShardIteratorInput{
-				StreamArn: &l.arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
-			})
-			require.NoError(l.T, err)
-			for iterator := at.ShardIterator; iterator != nil; {
-				page, err := client.GetRecords(l.Ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: iterator})
-				require.NoError(l.T, err)
-				records = append(records, page.Records...)
-				if len(page.Records) == 0 { // an open shard never ends
-					break
-				}
-				iterator = page.NextShardIterator
-			}
-		}
-		if last = described.StreamDescription.LastEvaluatedShardId; last == nil {
-			return records
-		}
-	}
+	records, err := l.stream.All(l.Ctx)
+	require.NoError(l.T, err)
+	return records
 }
 
 // next are the records that came since it was called last.

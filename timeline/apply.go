@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -90,6 +91,31 @@ type application struct {
 	done    ApplyResult
 	failed  map[int]bool // indexes of changes that were not applied
 	errs    []error
+
+	mu     sync.Mutex
+	served *manifest // as last read
+	readAt time.Time // before it was read
+}
+
+// manifestLife is how long after the manifest was read a row of a generation that it names is written. Such a generation is
+// removed sweepGrace later at the earliest, and DynamoDB refuses a request that is on its way for the five minutes between
+// them, because its signature is too old.
+const manifestLife = sweepGrace - 5*time.Minute
+
+// serves reports whether a generation is still served or about to be. It reads the manifest again if that is due.
+func (p *application) serves(ctx context.Context, g *generation) (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.view.now()
+	if age := now.Sub(p.readAt); age < 0 || age > manifestLife {
+		m, err := p.manifest(ctx, entity.Consistent())
+		if err != nil {
+			return false, err
+		}
+		p.served, p.readAt = m, now
+	}
+	is := func(x *generation) bool { return x != nil && x.ID == g.ID }
+	return is(p.served.Active) || is(p.served.Building), nil
 }
 
 // fail notes that changes were not applied.
@@ -158,7 +184,9 @@ func (r *ApplyResult) add(o ApplyResult) {
 // were there before; see builder.closeGap.
 func (p *application) announce(ctx context.Context) ([]*generation, error) {
 	var targets []*generation
-	_, err := p.changeManifest(ctx, func(m *manifest) bool {
+	var err error
+	p.readAt = p.view.now()
+	p.served, err = p.changeManifest(ctx, func(m *manifest) bool {
 		targets = nil
 		changed := !m.Applied
 		m.Applied = true
@@ -303,6 +331,10 @@ func (p *application) applyGroup(ctx context.Context, to *generation, d *deliver
 		}
 		if err := p.states.checkRoundTrip(reflect.ValueOf(g.state).Elem()); err != nil {
 			return n, left, g.storeError(err)
+		}
+		// The rows that replaced those of a removed generation have the events, which were stored before their build ended.
+		if serves, err := p.serves(ctx, to); err != nil || !serves {
+			return ApplyResult{Duplicates: len(d.events)}, time.Time{}, err
 		}
 		err = retryUnknown(ctx, func() error { return p.rows.put(ctx, to.ID, g.stored.fence, g) })
 		switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
-// Changes come late, twice and in any order, to two consumers, with builds and catch-ups between and at the same time, and
-// requests fail. Each is delivered at last. Then the rows are those of the history.
+// Changes come late, twice and in any order, to two consumers, with builds, jobs and catch-ups between and at the same time,
+// and requests fail. Each is delivered at last. Then the rows are those of the history.
 func TestApply_OfAnyDeliveryEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	l, cases := newLab(t), 0
@@ -75,10 +75,20 @@ func TestApply_OfAnyDeliveryEqualsARebuild(t *testing.T) {
 				both.Go(func() { deliver(batch) })
 				both.Wait()
 			},
+			"job and consumer": func() {
+				batch, opts := some("batch"), []timeline.BuildOption(nil)
+				if rapid.Bool().Draw(rt, "resume") {
+					opts = append(opts, timeline.Resume())
+				}
+				var both sync.WaitGroup
+				both.Go(func() { _, _ = finished(l, v, opts...) })
+				both.Go(func() { deliver(batch) })
+				both.Wait()
+			},
 			"resume": func() { _, _ = v.Rebuild(l.Ctx, timeline.Resume(), timeline.Segments(1)) },
 			"wait":   func() { l.Clock.Move(time.Duration(rapid.IntRange(1, 30).Draw(rt, "minutes")) * time.Minute) },
 		}
-		names := []string{"append", "append", "deliver", "deliver", "replay", "two consumers", "build and consumer", "catch-up and consumer", "resume", "wait"}
+		names := []string{"append", "append", "deliver", "deliver", "replay", "two consumers", "build and consumer", "job and consumer", "catch-up and consumer", "resume", "wait"}
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 5, 20).Draw(rt, "steps") {
 			if rapid.IntRange(0, 2).Draw(rt, "faults") == 0 && name != "append" {
 				l.Wire.Inject(faults.Random(rapid.Uint64().Draw(rt, "seed"), 0.15, faults.Drop, faults.Lost, faults.Throttle))
@@ -233,6 +243,25 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Two consumers read a group's row, which is missing at first. The second to write does not undo the first.
+func TestApply_DoesNotUndoAnotherConsumersWrite(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-0", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	for _, minute := range []float64{1, 3, 5} {
+		old := l.arrivals()
+		l.append("d-1", "north", minute)
+		first := l.since(old)
+		require.NoError(t, l.Overtake(dbtest.First(isRow), func() error { _, err := v.Apply(l.Ctx, first...); return err }, func() {
+			l.append("d-1", "north", minute+1)
+			apply(l, v, l.since(old)...)
+		}))
+		replayed(l, v, "both applied events after minute", minute)
 	}
 }
 

@@ -179,6 +179,101 @@ func TestApply_ThenCatchUpStillFindsLateEvents(t *testing.T) {
 	})
 }
 
+// Rows that workers of a job have stored know their events, like those of any build.
+func TestApply_AfterAJobCountsOnce(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		v := view(l, p)
+		for n := range 2 { // before the first Apply of the view, and after
+			l.append("d-1", "s-1", float64(10*n+1), float64(10*n+3))
+			l.append("d-2", "s-2", float64(10*n+2))
+			job := begun(l, v)
+			require.NoError(t, newCrew(l, job, joined(l, job, p)).work(3))
+			_, err := job.Finish(l.Ctx)
+			require.NoError(t, err)
+			want := rows(l, v)
+			l.Wire.Reset()
+			all := l.arrivals()
+			done := apply(l, v, all...)
+			if n > 0 {
+				assert.Equal(t, timeline.ApplyResult{Duplicates: len(all)}, done)
+				assert.Equal(t, []string{"GetItem", "BatchGetItem"}, l.Operations())
+			}
+			assert.Zero(t, done.Applied)
+			require.Equal(t, want, rows(l, v), "what the job has folded counts once")
+			old := l.arrivals()
+			l.append("d-1", "s-1", float64(10*n+2)) // a late one
+			l.append("d-2", "s-2", float64(10*n+4))
+			apply(l, v, append(old, l.since(old)...)...)
+			if p.Name == "sites" { // late events wait for it
+				catchUp(l, v)
+			}
+			replayed(l, v, "applied after job", n)
+		}
+	})
+}
+
+// raised returns a view of another program, whose definition has the same name and another version.
+func raised(l *lab, p timeline.Projection[string, totals]) (*lab, *timeline.View[string, totals]) {
+	l.T.Helper()
+	other := newTransport(l)
+	q := other.sites()
+	if p.Name == "devices" {
+		q = other.devices()
+	}
+	q.Version = p.Version + 1
+	return other, view(other, q)
+}
+
+// The next catch-up of their own definition finds the events, however long ago they were accepted.
+func TestApply_LeavesRowsOfAnotherDefinitionToTheirCatchUp(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-1", "s-1", 1)
+		served := view(l, p)
+		rebuild(l, served)
+		before, old := rows(l, served), l.arrivals()
+		l.Clock.Move(-3 * time.Hour)
+		l.append("d-1", "s-1", 0.5, 3)
+		l.Clock.Move(3 * time.Hour)
+		l.append("d-2", "s-2", 4)
+		other, next := raised(l, p)
+		fresh := l.since(old)
+		assert.Equal(t, timeline.ApplyResult{Noted: 3}, apply(other, next, fresh...))
+		assert.Equal(t, before, rows(l, served), "the rows stay")
+		_, err := next.CatchUp(l.Ctx)
+		var stale *timeline.StaleError
+		require.ErrorAs(t, err, &stale)
+		l.Clock.Move(time.Minute)
+		catchUp(l, served)
+		replayed(l, served, "caught up")
+		rebuild(other, next)
+		replayed(other, next, "rebuilt")
+		assert.Equal(t, timeline.ApplyResult{Noted: 3}, apply(l, served, fresh...), "the old program finds the rows of the new one")
+		replayed(other, next, "delivered to the old program")
+		catchUp(other, next)
+		replayed(other, next, "caught up")
+	})
+}
+
+// A build of a new definition gets the events that a consumer of the old one applies meanwhile.
+func TestApply_NotesEventsForTheBuildOfAnotherDefinition(t *testing.T) {
+	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
+		l.append("d-1", "s-1", 1)
+		served := view(l, p)
+		rebuild(l, served)
+		other, next := raised(l, p)
+		require.NoError(t, other.Overtake(dbtest.First(isRow), func() error { _, err := next.Rebuild(l.Ctx, timeline.Segments(1)); return err }, func() {
+			old := l.arrivals()
+			l.Clock.Move(-3 * time.Hour) // by a slow clock: the scan has passed, and a catch-up would not look so far back
+			l.append("d-1", "s-1", 0.5, 3)
+			l.append("d-2", "s-2", 4)
+			l.Clock.Move(3 * time.Hour)
+			done := apply(l, served, l.since(old)...)
+			assert.Equal(t, 3, done.Applied+done.Refolded+done.Noted)
+		}))
+		replayed(other, next, "built")
+	})
+}
+
 func TestApply_RefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	l := offline(t)

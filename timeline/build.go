@@ -284,7 +284,7 @@ func (b *builder) putEach(ctx context.Context, rows []*groupState) (refused []*g
 	errs, taken := make([]error, len(rows)), make([]bool, len(rows))
 	exec.Parallel(len(rows), rowWriters, func(i int) {
 		g := rows[i]
-		err := b.rows.put(ctx, b.id, b.fence, g)
+		err := retryUnknown(ctx, func() error { return b.rows.put(ctx, b.id, b.fence, g) })
 		switch {
 		case errors.Is(err, entity.ErrConditionFailed) && g.stored != nil:
 			err, taken[i] = nil, true

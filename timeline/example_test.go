@@ -13,10 +13,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
@@ -183,21 +182,11 @@ func ExampleView_Apply() {
 
 // streamOf turns the stream of a table on, and returns a function that reads the records since.
 func streamOf(table string) func() []stream.Record {
-	ctx, client, on := context.Background(), exampleClient.(*dynamodb.Client), true
-	changed := entity.Must(client.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{
-		StreamEnabled: &on, StreamViewType: types.StreamViewTypeNewImage,
-	}}))
-	o, arn := client.Options(), changed.TableDescription.LatestStreamArn
-	reader := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials})
+	ctx := context.Background()
+	from := entity.Must(dbtest.OpenStream(ctx, exampleClient.(*dynamodb.Client), table, types.StreamViewTypeNewImage))
 	return func() (all []stream.Record) {
-		described := entity.Must(reader.DescribeStream(ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: arn}))
-		for _, shard := range described.StreamDescription.Shards {
-			begin := entity.Must(reader.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
-				StreamArn: arn, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
-			}))
-			for _, r := range entity.Must(reader.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: begin.ShardIterator})).Records {
-				all = append(all, stream.FromSDK(*arn, r))
-			}
+		for _, r := range entity.Must(from.All(ctx)) {
+			all = append(all, stream.FromSDK(from.ARN, r))
 		}
 		return all
 	}

@@ -312,10 +312,11 @@ func (v *view) joinJob(ctx context.Context, text []byte, opts []BuildOption) (w 
 		if w.b.read, err = w.b.openExports(); err != nil {
 			return err
 		}
-		g, err := w.job(ctx)
+		m, err := w.job(ctx)
 		if err != nil {
 			return err
 		}
+		g := m.Building
 		if g.Route != w.b.buildRoute() {
 			return otherJob("the ticket is of a job that reads other exports, or none")
 		}

@@ -277,7 +277,10 @@ func (b *builder) listPages(ctx context.Context, id string) (rows int64, err err
 		}
 	}
 	write := func() error {
-		_, err := b.pages.Put(ctx, chunk, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, chunk.Fence))), fenced())
+		err := retryUnknown(ctx, func() error {
+			_, err := b.pages.Put(ctx, chunk, entity.If(entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, chunk.Fence))), fenced())
+			return err
+		})
 		if errors.Is(err, entity.ErrConditionFailed) {
 			return ErrLeaseLost
 		}

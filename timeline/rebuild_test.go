@@ -175,11 +175,23 @@ func TestRebuild_ServesOldRowsUntilTheSwap(t *testing.T) {
 	assert.Equal(t, 3, rows(l, v)["north"].State.Count)
 }
 
-// TestRebuild_RetriesWritesWithUnknownOutcome loses the answer to the first attempt at each row and page.
+// TestRebuild_RetriesWritesWithUnknownOutcome loses the first attempt at rows and at a page, or its answer. A single row is
+// written alone, several in a transaction.
 func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
 	t.Parallel()
+	for _, rows := range []int{1, 3} {
+		for _, fault := range []faults.Fault{faults.Lost, faults.Drop} {
+			t.Run(fmt.Sprint(rows, " ", fault), func(t *testing.T) {
+				t.Parallel()
+				retriesUnknown(t, rows, fault)
+			})
+		}
+	}
+}
+
+func retriesUnknown(t *testing.T, n int, fault faults.Fault) {
 	l := newLab(t, once)
-	for i := range 3 {
+	for i := range n {
 		l.append(fmt.Sprintf("d-%d", i), "s", -1)
 	}
 	v := view(l, l.devices())
@@ -198,9 +210,16 @@ func TestRebuild_RetriesWritesWithUnknownOutcome(t *testing.T) {
 			return faults.None
 		}
 		lost[kind] = true
-		return faults.Lost
+		return fault
 	})
 	rebuild(l, v)
+	assert.Len(t, lost, 2)
+	assert.Equal(t, rows(l, v, timeline.AsOf(l.Clock.Now())), rows(l, v))
+	for i := range n {
+		l.append(fmt.Sprintf("d-%d", i), "s", 1)
+	}
+	lost = map[string]bool{"timelinepages": true}
+	catchUp(l, v)
 	assert.Len(t, lost, 2)
 	assert.Equal(t, rows(l, v, timeline.AsOf(l.Clock.Now())), rows(l, v))
 }

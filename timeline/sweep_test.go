@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -34,6 +35,51 @@ func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
 	assert.ErrorIs(t, err, entity.ErrInvalidCursor)
 	assert.Len(t, rows(l, v), 30)
 	assert.Equal(t, 30, l.count("state"), "one generation is left")
+}
+
+// An Apply that was interrupted for longer than the grace must not bring back a row of a generation that is gone.
+func TestSweep_AnApplyThatWasHeldLeavesNoRowBehind(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 2)
+	l.append("d-2", "north", 1)
+	fresh := l.since(old)
+	var done timeline.ApplyResult
+	builder := l.connect()
+	again := view(builder, builder.devices())
+	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("BatchGetItem")), func() (err error) {
+		done, err = v.Apply(l.Ctx, fresh...)
+		return err
+	}, func() {
+		rebuild(builder, again)
+		l.Clock.Move(16 * time.Minute)
+		require.NoError(t, again.Sweep(l.Ctx))
+	}))
+	assert.Equal(t, timeline.ApplyResult{Duplicates: 2}, done)
+	assert.Equal(t, 2, l.count("state"), "one generation is left")
+	replayed(l, v, "rebuilt")
+}
+
+// An Apply that takes longer than that goes on where its rows are still served.
+func TestSweep_AnApplyThatWasHeldGoesOn(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "north", 1)
+	v := view(l, l.devices())
+	rebuild(l, v)
+	old := l.arrivals()
+	l.append("d-1", "north", 2)
+	fresh := l.since(old)
+	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("BatchGetItem")), func() error {
+		done, err := v.Apply(l.Ctx, fresh...)
+		assert.Equal(t, timeline.ApplyResult{Applied: 1}, done)
+		return err
+	}, func() { l.Clock.Move(16 * time.Minute) }))
+	replayed(l, v, "applied")
 }
 
 func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {

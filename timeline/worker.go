@@ -44,8 +44,9 @@ func (w *JobWorker) opened() error {
 	return nil
 }
 
-// job returns the generation of the job. It fails once the job has ended or another builder has a higher fence.
-func (w *JobWorker) job(ctx context.Context) (*generation, error) {
+// job returns the manifest, which has the generation of the job. It fails once the job has ended or another builder has a
+// higher fence.
+func (w *JobWorker) job(ctx context.Context) (*manifest, error) {
 	m, err := w.b.manifest(ctx, entity.Consistent())
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (w *JobWorker) job(ctx context.Context) (*generation, error) {
 	if m.Fence != w.b.fence || m.Building == nil || m.Building.ID != w.b.id {
 		return nil, ErrLeaseLost
 	}
-	return m.Building, nil
+	return m, nil
 }
 
 // Read reads a part and calls yield for each of its events, in any order. After the last it stores what it has counted, for
@@ -178,13 +179,26 @@ func (w *JobWorker) Store(ctx context.Context, rows ...*JobRow) error {
 		}
 		ctx = pace.With(ctx, b.budget)
 		for batch := range slices.Chunk(states, rowBatch) {
-			if _, err := w.job(ctx); err != nil {
+			m, err := w.job(ctx)
+			if err != nil {
 				return err
 			}
-			if _, err := b.putRows(ctx, batch); err != nil {
+			if _, err := b.putRows(ctx, marked(batch, m.Applied)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// marked returns rows that keep the marks of their last events, or do not. It copies them, because others may store them at the
+// same time.
+func marked(rows []*groupState, marks bool) []*groupState {
+	copies := make([]*groupState, len(rows))
+	for i, g := range rows {
+		c := *g
+		c.marks = marks
+		copies[i] = &c
+	}
+	return copies
 }

@@ -116,8 +116,11 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 }
 
 // foreign is a hint for the next plan: the sentinel with this id belongs to another item, so it must not be deleted or
-// reserved.
-type foreign struct{ id string }
+// reserved. If again is set, the item has got it back since.
+type foreign struct {
+	id    string
+	again bool
+}
 
 // reserves reports whether deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
@@ -143,7 +146,9 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	switch {
 	case m.Kind == plan.SoftDeleted && c.reserves():
 		switch {
-		case before == nil || takenOver(m, before):
+		case before == nil:
+		case takenOver(m, before):
+			parts = append(parts, c.leave(m, before))
 		case c.claimsNothing(m.Old): // effect-dynamodb claims empty values too
 			parts = append(parts, c.release(m, before))
 		default:
@@ -155,7 +160,11 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 	case sameKey(before, after):
 		return []plan.Part{c.claim(m, after)}, nil
 	}
-	if before != nil && !takenOver(m, before) {
+	switch {
+	case before == nil:
+	case takenOver(m, before):
+		parts = append(parts, c.leave(m, before))
+	default:
 		parts = append(parts, c.release(m, before))
 	}
 	if after != nil {
@@ -185,13 +194,13 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 }
 
 // takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
-func takenOver(m *plan.Mutation, k item.Item) bool {
-	for _, x := range m.In.Hints {
+func takenOver(m *plan.Mutation, k item.Item) (taken bool) {
+	for _, x := range m.In.Hints { // the last one counts
 		if f, ok := x.(foreign); ok && f.id == layout.KeyID(k) {
-			return true
+			taken = !f.again
 		}
 	}
-	return false
+	return taken
 }
 
 // claim returns the part that claims the value under k for the item of m.
@@ -233,12 +242,23 @@ func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
 	}
 }
 
+// leave returns the part that leaves the value under k to another item, on the condition that it is not the item's own:
+// the item may have got it back since it was found to be another's.
+func (c *constraint) leave(m *plan.Mutation, k item.Item) plan.Part {
+	return plan.Part{
+		Action: plan.Action{Kind: plan.Check, Table: m.Op.Table, Key: k, Cond: expr.Negate(layout.OwnedBy(c.s, m.Op.Key)), Label: c.label()},
+		Resolve: func(plan.Failure) plan.Resolution {
+			return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{foreign{layout.KeyID(k), true}}}
+		},
+	}
+}
+
 // label replaces the sentinel's key, which contains the value, in printed plans.
 func (c *constraint) label() string { return "sentinel of " + c.name }
 
 // lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
 func lost(k item.Item) func(plan.Failure) plan.Resolution {
 	return func(plan.Failure) plan.Resolution {
-		return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{foreign{layout.KeyID(k)}}}
+		return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{foreign{layout.KeyID(k), false}}}
 	}
 }

@@ -33,7 +33,9 @@ func TestMain(m *testing.M) {
 	beam.Init()
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil))) // Prism logs each stage of each job
 	if role := os.Getenv(roleVar); role != "" {
-		serve(role)
+		if err := serve(role); err != nil {
+			panic(err)
+		}
 		return
 	}
 	beamx.SetLeasePoll(10 * time.Millisecond)

@@ -16,7 +16,9 @@ import (
 
 func init() {
 	register.DoFn3x1[context.Context, timeline.JobPart, func(string, []byte), error](&readFn{})
-	register.DoFn3x1[context.Context, string, func(*[]byte) bool, error](&foldFn{})
+	register.DoFn4x1[context.Context, string, func(*[]byte) bool, func(int), error](&foldFn{})
+	register.Function1x0(ignore)
+	register.Emitter1[int]()
 	register.Emitter2[string, []byte]()
 	register.Iter1[[]byte]()
 	beam.RegisterCoder(reflect.TypeFor[timeline.JobPart](), encodePart, decodePart)
@@ -76,9 +78,18 @@ func rebuild(view string, ticket []byte, parts []timeline.JobPart, budget Budget
 	s = s.Scope("dynastrata.Rebuild")
 	of := crew{View: view, Ticket: ticket, Budget: budget}
 	events := beam.ParDo(s, &readFn{Crew: of}, beam.Reshuffle(s, beam.CreateList(s, parts)))
-	beam.ParDo0(s, &foldFn{Crew: of}, beam.GroupByKey(s, events))
+	fold(s, of, events)
 	return p
 }
+
+// fold folds the events of each group, and stores the rows. The step has an output that nobody needs, because Prism is busy
+// while it waits for the end of a step without one.
+func fold(s beam.Scope, of crew, events beam.PCollection) {
+	stored := beam.ParDo(s, &foldFn{Crew: of}, beam.GroupByKey(s, events))
+	beam.ParDo0(s, ignore, beam.Reshuffle(s, stored))
+}
+
+func ignore(int) {}
 
 // crew is what a step has to know to join a job.
 type crew struct {
@@ -121,7 +132,7 @@ func (f *readFn) ProcessElement(ctx context.Context, part timeline.JobPart, emit
 // rowBatch is how many rows are stored together.
 const rowBatch = 100
 
-// foldFn folds groups and stores their rows, many at a time: those of a bundle until it ends.
+// foldFn folds groups and stores their rows, many at a time: those of a bundle until it ends. It emits how many it has stored.
 type foldFn struct {
 	Crew   crew
 	worker *timeline.JobWorker
@@ -133,9 +144,9 @@ func (f *foldFn) Setup(ctx context.Context) (err error) {
 	return err
 }
 
-func (f *foldFn) StartBundle(context.Context) { f.rows = nil } // an earlier bundle may have failed
+func (f *foldFn) StartBundle(context.Context, func(int)) { f.rows = nil } // an earlier bundle may have failed
 
-func (f *foldFn) ProcessElement(ctx context.Context, group string, next func(*[]byte) bool) error {
+func (f *foldFn) ProcessElement(ctx context.Context, group string, next func(*[]byte) bool, stored func(int)) error {
 	row, err := f.worker.Fold(ctx, group, records(group, next))
 	if err != nil {
 		return err
@@ -143,14 +154,17 @@ func (f *foldFn) ProcessElement(ctx context.Context, group string, next func(*[]
 	if f.rows = append(f.rows, row); len(f.rows) < rowBatch {
 		return nil
 	}
-	return f.store(ctx)
+	return f.store(ctx, stored)
 }
 
-func (f *foldFn) FinishBundle(ctx context.Context) error { return f.store(ctx) }
+func (f *foldFn) FinishBundle(ctx context.Context, stored func(int)) error {
+	return f.store(ctx, stored)
+}
 
-func (f *foldFn) store(ctx context.Context) error {
+func (f *foldFn) store(ctx context.Context, stored func(int)) error {
 	rows := f.rows
 	f.rows = nil
+	stored(len(rows))
 	return f.worker.Store(ctx, rows...)
 }
 

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"bytes"
 	"maps"
 	"reflect"
 	"slices"
@@ -25,7 +26,7 @@ func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
 	case *types.AttributeValueMemberN:
 		return strings.Trim(v.Value, "0.") == ""
 	case *types.AttributeValueMemberB:
-		return len(v.Value) == 0
+		return len(v.Value) == 0 || a.IsArray() && len(bytes.Trim(v.Value, "\x00")) == 0
 	case *types.AttributeValueMemberBOOL:
 		return !v.Value
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sigv4"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -131,7 +132,7 @@ func (r *Runner) bare(client Client) bool {
 			return
 		}
 		if o := sdk.Options(); len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o) {
-			r.isBare = sdk
+			r.isBare, r.schemes = sdk, sigv4.Schemes(&o)
 		}
 	})
 	sdk, ok := client.(*dynamodb.Client)
@@ -193,6 +194,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			}
 		}
 		if rest.count == 0 {
+			idle.giveBack()
 			return nil
 		}
 		err = r.rest(ctx, &idle, rest.count < wanted.count, &UnprocessedError{Count: rest.count})
@@ -340,6 +342,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		b.wrote = b.wrote || !sure || len(rest) < len(b.left)
 		progress := len(rest) < len(b.left)
 		if b.left = rest; len(rest) == 0 {
+			idle.giveBack()
 			return nil
 		}
 		if err := r.rest(ctx, &idle, progress, &UnprocessedError{Count: len(rest)}); err != nil {

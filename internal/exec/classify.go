@@ -170,7 +170,7 @@ type attempt struct {
 // attempt returns the options of a single attempt.
 func (r *Runner) attempt() *attempt {
 	a := new(attempt)
-	a.reading.sdk, a.reading.at, a.reading.call.Sole = r.SDKCodec, &r.endpoints, r.bare(r.Client)
+	a.reading.from(r, r.Client)
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -17,19 +18,31 @@ type reading struct {
 	call wire.Call
 	sdk  bool // the SDK reads the items
 	at   *endpoints
+	with []smithyhttp.AuthScheme // that sign the request; nil for those of the client
 }
 
 // reading returns the reading of an answer to client.
 func (r *Runner) reading(client Client) *reading {
-	a := &reading{sdk: r.SDKCodec, at: &r.endpoints}
-	a.call.Sole = r.bare(client)
+	a := new(reading)
+	a.from(r, client)
 	return a
+}
+
+// from sets a to the reading of an answer to client.
+func (a *reading) from(r *Runner, client Client) {
+	a.sdk, a.at = r.SDKCodec, &r.endpoints
+	if a.call.Sole = r.bare(client); a.call.Sole {
+		a.with = r.schemes
+	}
 }
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	once(o)
 	a.at.options(o)
+	if a.with != nil {
+		o.AuthSchemes = a.with
+	}
 	if !a.sdk {
 		a.call.Options(o)
 	}

@@ -17,8 +17,9 @@ import (
 // tries is the state of a request that may be sent several times.
 type tries struct {
 	sent  int
-	token func() error // gives back what the repetition under way took from the retry budget; may be nil
-	until time.Time    // after which the request must not be repeated; zero for never
+	token func() error  // gives back what the repetition under way took from the retry budget; may be nil
+	life  time.Duration // how long after it was first sent the request may be repeated; 0 for ever
+	until time.Time     // when life ends; zero before the request was sent
 }
 
 // errTooLate says that a unit budget allows a repetition only when it must not be made any more.
@@ -26,7 +27,7 @@ var errTooLate = errors.New("the budget of units allows no request before the to
 
 // paced waits until all budgets allow a request.
 func (t *tries) paced(ctx context.Context, budgets []*pace.Budget) error {
-	if t.sent == 0 || t.until.IsZero() {
+	if t.until.IsZero() {
 		return pace.Wait(ctx, budgets)
 	}
 	limited, cancel := context.WithDeadline(ctx, t.until)
@@ -44,10 +45,13 @@ func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []s
 	budgets := pace.Of(ctx)
 	if budgets != nil {
 		if err := t.paced(ctx, budgets); err != nil {
+			t.giveBack()
 			return final, err
 		}
 	}
-	t.sent++
+	if t.sent++; t.life > 0 && t.until.IsZero() {
+		t.until = time.Now().Add(t.life)
+	}
 	own, m := ctx, meterOf(ctx)
 	var x *exchange
 	if m != nil || budgets != nil {
@@ -86,6 +90,9 @@ func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []s
 	}
 	return k, err
 }
+
+// late reports that the request must not be repeated any more.
+func (t *tries) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
 // refund gives tokens back to the retry budget: the database has answered.
 func (r *Runner) refund(t *tries, k class) {

@@ -247,3 +247,48 @@ func TestPace_DoesNotDelayATransactionBeyondItsToken(t *testing.T) {
 		require.LessOrEqual(t, time.Since(begun), longestToken)
 	})
 }
+
+// throttled is a client whose first transaction is throttled.
+type throttled struct {
+	Client
+	sent int
+}
+
+func (c *throttled) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if c.sent++; c.sent == 1 {
+		return nil, &types.ProvisionedThroughputExceededException{}
+	}
+	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
+
+// The life of a token begins when it is first sent, however long a budget has delayed that.
+func TestPace_ATransactionThatWaitedForLongIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, budget := &throttled{}, pace.New(0, 1)
+		budget.Spend(time.Now(), 0, 3600)
+		r := &Runner{Client: client, MaxAttempts: 5}
+		b := body{actions: []plan.Action{{Kind: plan.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
+		_, err := r.sendTransaction(pace.With(t.Context(), budget), b, "token")
+		require.NoError(t, err)
+		require.Equal(t, 2, client.sent)
+	})
+}
+
+// The same if the wait for a budget of units ends with its context.
+func TestRetries_ComeBackIfTheWaitForUnitsEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
+		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
+		for range 2 {
+			budget := pace.New(1, 0)
+			r.Pause = func(context.Context, int) error { budget.Spend(time.Now(), 3600, 0); return nil }
+			ctx, cancel := context.WithTimeout(pace.With(t.Context(), budget), time.Second)
+			err := get(ctx, r)
+			cancel()
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, entitytype.ErrRetryBudget)
+		}
+	})
+}

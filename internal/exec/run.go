@@ -40,8 +40,11 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the item comes and goes", entitytype.ErrConflict)
+	return errComesAndGoes
 }
+
+// errComesAndGoes is the error of an operation whose item was found neither existing nor deleted, again and again.
+var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", entitytype.ErrConflict)
 
 // Run plans op and sends it until it has an outcome or an error. If a guard is lost, it reads and plans again.
 func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
@@ -62,14 +65,19 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 		if round == 0 && unproven(op, step, err) {
 			step, err = r.plan(ctx, op, in, false)
 		}
-		if err != nil {
-			return plan.Result{}, r.explain(ctx, op, err)
+		var result plan.Result
+		var again *retry
+		if err == nil {
+			result, again, err = r.follow(ctx, op, step)
 		}
-		result, again, err := r.follow(ctx, op, step)
-		switch {
-		case err != nil:
-			return result, r.explain(ctx, op, err)
-		case again == nil:
+		if err != nil {
+			exists := false
+			if err, exists = r.explain(ctx, op, err); !exists {
+				return result, err
+			}
+			again = &retry{err: errComesAndGoes}
+		}
+		if again == nil {
 			return result, nil
 		}
 		last, hints = again.err, append(hints, again.hints...)
@@ -244,18 +252,22 @@ func (r *Runner) upgrade(ctx context.Context, op *plan.Op) error {
 	return err
 }
 
-// explain adds to the error of an item that was not found whether it has been deleted.
-func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) error {
+// explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by
+// now, as after a restore, and op has changed nothing: the error would be about a moment that has passed, and op can be
+// planned again.
+func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) (explained error, exists bool) {
 	var present *plan.ItemPresent
 	if !op.AlsoDeleted || !errors.Is(err, entitytype.ErrNotFound) || errors.As(err, &present) {
-		return err
+		return err, false
 	}
-	deleted, readErr := plan.WasDeleted(ctx, r, op, r.Clock().UTC())
+	deleted, exists, readErr := plan.Fate(ctx, r, op, r.Clock().UTC())
 	switch {
 	case readErr != nil:
-		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr)
+		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr), false
 	case deleted:
-		return fmt.Errorf("%w: %w", entitytype.ErrDeleted, err)
+		return fmt.Errorf("%w: %w", entitytype.ErrDeleted, err), false
 	}
-	return err
+	var missing *plan.Missing
+	var unsure *plan.Ambiguous
+	return err, exists && errors.As(err, &missing) && missing.Op == op && !errors.As(err, &unsure)
 }

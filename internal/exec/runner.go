@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -55,8 +56,9 @@ type Runner struct {
 
 	endpoints endpoints
 	looked    sync.Once
-	isBare    *dynamodb.Client // Client, if bare is true of it
-	shows     atomic.Bool      // a refusal had the item that caused it, so the client does not hide items
+	isBare    *dynamodb.Client        // Client, if bare is true of it
+	schemes   []smithyhttp.AuthScheme // of isBare, with a signer of our own; nil for those that it has
+	shows     atomic.Bool             // a refusal had the item that caused it, so the client does not hide items
 }
 
 // CheckContext rejects a nil context.

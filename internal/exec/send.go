@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -278,14 +277,14 @@ const conditionFailed = "ConditionalCheckFailed"
 
 // sendTransaction sends a body under one token. However often it is sent, it is applied at most once.
 func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
-	begun, ambiguous, writes := time.Now(), false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
+	ambiguous, writes := false, slices.ContainsFunc(b.actions, func(a plan.Action) bool { return a.Kind != plan.Check })
 	fail := func(err error) (answer, error) {
 		if ambiguous {
 			err = &plan.Ambiguous{Err: err}
 		}
 		return answer{}, err
 	}
-	for t := (tries{until: begun.Add(r.tokenLife())}); ; {
+	for t := (tries{life: r.tokenLife()}); ; {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
@@ -311,7 +310,7 @@ func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (ans
 		case final:
 			return fail(tableError(err, b.tables()...))
 		}
-		if time.Since(begun) > r.tokenLife() {
+		if t.late() {
 			return fail(exhausted(ctx, err))
 		}
 		if err := r.again(ctx, &t, k, err); err != nil {

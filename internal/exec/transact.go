@@ -39,8 +39,19 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 	hints := make([][]any, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
 		steps, failed, err := r.planAll(ctx, ops, hints, round == 0)
-		if err != nil || failed != nil {
-			return nil, r.explainAll(ctx, ops, failed), err
+		if err != nil {
+			return nil, nil, err
+		}
+		if failed != nil {
+			exists := false
+			if failed, exists = r.explainAll(ctx, ops, failed); !exists {
+				return nil, failed, nil
+			}
+			last = failed
+			if err := r.pause(ctx, round); err != nil {
+				return nil, nil, err
+			}
+			continue
 		}
 		b, failed := merge(ops, steps)
 		if failed != nil {
@@ -58,7 +69,9 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 		}
 		again := false
 		if failed, again = resolve(ops, b, got, hints); !again {
-			return nil, r.explainAll(ctx, ops, failed), got.cause
+			if failed, again = r.explainAll(ctx, ops, failed); !again {
+				return nil, failed, got.cause
+			}
 		}
 		last = failed
 		if err := r.pause(ctx, round); err != nil {
@@ -121,12 +134,17 @@ func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]any, fir
 	return steps, failed, nil
 }
 
-// explainAll adds to the failures what the op would report alone.
-func (r *Runner) explainAll(ctx context.Context, ops []*plan.Op, failed []OpFailure) []OpFailure {
+// explainAll adds to the failures what the op would report alone. again is set if one of them is about an item that exists
+// by now.
+func (r *Runner) explainAll(ctx context.Context, ops []*plan.Op, failed []OpFailure) (explained []OpFailure, again bool) {
 	for i, f := range failed {
-		failed[i].Err = r.explain(ctx, ops[f.Index], f.Err)
+		err, exists := r.explain(ctx, ops[f.Index], f.Err)
+		if exists {
+			err, again = errComesAndGoes, true
+		}
+		failed[i].Err = err
 	}
-	return failed
+	return failed, again
 }
 
 func (r *Runner) done(steps []plan.Step, got answer) ([]plan.Result, []OpFailure, error) {

@@ -64,11 +64,11 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
 	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}, op.resolveGuarded(in)}}
 	if kind == SoftDeleted {
-		put, err := softDeleter(s).SoftDelete(m)
+		moves, err := softDeleter(s).SoftDelete(m)
 		if err != nil {
 			return Step{}, err
 		}
-		main = append(main, put)
+		main = append(main, moves...)
 	} else if snapshotter(s) != nil {
 		if m.DeletedState, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
 			return Step{}, err

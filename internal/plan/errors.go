@@ -29,6 +29,17 @@ func (e *ItemPresent) Error() string { return e.Err.Error() }
 
 func (e *ItemPresent) Unwrap() error { return e.Err }
 
+// Missing is the error of Op, whose item does not exist. It is Err in every respect.
+type Missing struct {
+	Op  *Op
+	Err error
+}
+
+func (e *Missing) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *Missing) Unwrap() error { return e.Err }
+
 // Refused reports a write whose condition failed. Class is what that means for the verb, Cause is the SDK's error, Image
 // is the stored item, and Which is the failed condition in words. Cause is nil if a read showed that the condition would
 // fail.

@@ -23,8 +23,9 @@ type GivenVersionLock interface {
 
 // SoftDeleter is a feature that turns a deleted item into a deleted copy: package lifecycle.
 type SoftDeleter interface {
-	// SoftDelete sets the deleted state and the deleted copy of m, and returns the put of the copy.
-	SoftDelete(m *Mutation) (Part, error)
+	// SoftDelete sets the deleted state and the deleted copy of m, and returns the put of the copy and the mark on the copy
+	// that was the newest before.
+	SoftDelete(m *Mutation) ([]Part, error)
 	// Reserves reports whether a deleted copy keeps the unique values of its item.
 	Reserves() bool
 }

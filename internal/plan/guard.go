@@ -137,7 +137,7 @@ func (op *Op) CheckExpected(image item.Item, now time.Time) error {
 		return nil
 	}
 	if !layout.Live(op.Schema, image, now) {
-		return fmt.Errorf("%w: %w", entitytype.ErrNotFound, &entitytype.ConflictError{Expected: *op.Expect, Absent: true})
+		return &Missing{op, fmt.Errorf("%w: %w", entitytype.ErrNotFound, &entitytype.ConflictError{Expected: *op.Expect, Absent: true})}
 	}
 	if actual := layout.StoredVersion(op.Schema, image); actual != *op.Expect {
 		return &entitytype.ConflictError{Expected: *op.Expect, Actual: actual}
@@ -150,7 +150,7 @@ func (op *Op) missing(now time.Time) error {
 	if err := op.CheckExpected(nil, now); err != nil {
 		return err
 	}
-	return entitytype.ErrNotFound
+	return &Missing{op, entitytype.ErrNotFound}
 }
 
 // resolveGuarded returns the resolver of an action that is guarded by what was read.

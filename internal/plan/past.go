@@ -142,13 +142,36 @@ func ReadNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now 
 	return live, err
 }
 
-// WasDeleted reports whether op's item has a deleted copy that has not expired.
-func WasDeleted(ctx context.Context, r layout.Reader, op *Op, now time.Time) (bool, error) {
-	if softDeleter(op.Schema) == nil {
-		return false, nil
+// ReadNewestCopies returns the newest deleted copy of op's item, expired or not and whatever the case of its key parts, and
+// the one that ReadNewest returns. It returns nil for a copy that does not exist.
+func ReadNewestCopies(ctx context.Context, r layout.Reader, op *Op, now time.Time) (newest, live item.Item, err error) {
+	return readNewest(ctx, r, op, schema.CopyInfix, now, true)
+}
+
+// Fate reads what has become of op's item: whether it has a deleted copy that has not expired, and, if it has none, whether
+// it exists. The item sorts before its copies, so the last of them answers both. Fate needs one request, and more only if
+// copies have expired.
+func Fate(ctx context.Context, r layout.Reader, op *Op, now time.Time) (deleted, exists bool, err error) {
+	limit, forward := int32(1), false
+	in := itemAndCopies(op)
+	in.Limit, in.ScanIndexForward = &limit, &forward
+	for page, err := range layout.Pages(ctx, r, in) {
+		if err != nil {
+			return false, false, err
+		}
+		for _, it := range page {
+			suffix, own := layout.Suffix(op.Schema, op.Key, it)
+			switch {
+			case !own || op.sameCase(it) != nil:
+			case suffix == "":
+				return false, layout.Live(op.Schema, it, now), nil
+			case strings.HasPrefix(suffix, schema.CopyInfix) && !layout.Expired(op.Schema, it, now):
+				return true, false, nil
+			}
+		}
+		in.Limit = nil
 	}
-	it, err := ReadNewest(ctx, r, op, schema.CopyInfix, now)
-	return it != nil && op.sameCase(it) == nil, err
+	return false, false, nil
 }
 
 // itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after
@@ -158,26 +181,29 @@ func itemAndCopies(op *Op) *dynamodb.QueryInput {
 }
 
 // ReadItemAndCopy reads op's item and its deleted copies in one query, so that it finds an item that moves between them.
-// It returns the current item, and the copy with the key chosen. If chosen is nil, it returns the copy that ReadNewest
-// returns.
-func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.Item, now time.Time) (current, copied item.Item, err error) {
+// It returns the current item, and the copy with the key chosen. If chosen is nil, it returns the copies that
+// ReadNewestCopies returns.
+func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.Item, now time.Time) (current, newest, copied item.Item, err error) {
 	forward := false
 	in := itemAndCopies(op)
 	in.ScanIndexForward = &forward
 	for page, err := range layout.Pages(ctx, r, in) {
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		for _, it := range page {
 			switch suffix, own := layout.Suffix(op.Schema, op.Key, it); {
 			case own && suffix == "":
 				current = it
 			case strings.HasPrefix(suffix, schema.CopyInfix) && (chosen == nil || layout.KeyID(chosen) == layout.KeyID(layout.KeyOf(op.Schema, it))):
+				if newest == nil {
+					newest = it
+				}
 				copied = op.newer(copied, it, now)
 			}
 		}
 	}
-	return current, copied, nil
+	return current, newest, copied, nil
 }
 
 // ReadNewestCopy reads the newest deleted copy of op's item, expired or not, whatever the case of its key parts. It

@@ -86,6 +86,9 @@ func (a *Attr) Wide() bool {
 	return false
 }
 
+// IsArray reports whether the attribute is an array, or a pointer to one. An array has no empty value, only a zero one.
+func (a *Attr) IsArray() bool { return bare(a.Type).Kind() == reflect.Array }
+
 // Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
 func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }
 
@@ -162,6 +165,11 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 		return nil, types.ScalarAttributeTypeN
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
+			return nil, types.ScalarAttributeTypeB
+		}
+		return nil, ""
+	case reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 && t.Len() > 0 && !item.IsText(t) { // else it becomes its text; see asPart
 			return nil, types.ScalarAttributeTypeB
 		}
 		return nil, ""

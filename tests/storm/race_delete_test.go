@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -105,6 +107,49 @@ func deleteMeetsThief[T any](t *testing.T, w *world[T]) {
 		require.Contains(t, text(s, "_entity_pk"), "#thief")
 	}
 	require.Len(t, w.copies("a"), 1)
+}
+
+// The item gets its address back after a write found that another item has it. The write must give it up now.
+func TestRace_StolenEmailThatComesBackIsGivenUp(t *testing.T) {
+	t.Parallel()
+	in[Leased](t, writesMeetAReturnedEmail)
+	in[LeasedReserve](t, writesMeetAReturnedEmail)
+}
+
+func writesMeetAReturnedEmail[T any](t *testing.T, w *world[T]) {
+	for id, c := range map[string]struct {
+		write func() error
+		kept  bool // the address stays with the item
+	}{
+		"u": {w.updating("u", w.email("new@x")), false},
+		"d": {w.deleting("d"), w.reserve},
+	} {
+		old := id + "@x"
+		w.add(id, old, "1")
+		w.Clock.Move(2 * time.Hour)
+		w.add("thief"+id, old, "t")
+		writes := 0
+		afterRefusal := func(r faults.Request) bool {
+			if isWrite(r) {
+				writes++
+			}
+			return writes == 1 && !isWrite(r)
+		}
+		require.NoError(t, w.Overtake(dbtest.First(afterRefusal), c.write, func() {
+			w.update("thief"+id, w.email("thief"+old))
+			w.update(id, w.email("between@x"))
+			w.update(id, w.email(old))
+		}))
+		w.sound()
+		_, err := w.look.Create(w.Ctx, w.make(Person{ID: id + "heir", Email: old}))
+		if c.kept {
+			var taken *unique.ViolationError
+			require.ErrorAs(t, err, &taken)
+			require.Equal(t, w.pk(id), taken.Owner.PK)
+		} else {
+			require.NoError(t, err)
+		}
+	}
 }
 
 func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
