@@ -78,8 +78,8 @@ func (r Report) String() string {
 // VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget, [OnProgress].
 type VerifyOption interface{ opt.VerifyOption }
 
-// OnProgress makes [Lookup.Verify], [Lookup.VerifySegment] and [Lookup.Repair] call f after each 100 items and sentinels that were
-// compared, and at the end of the comparison, with their number so far. The calls come one after the other. f must not be nil.
+// OnProgress makes [Lookup.Verify], [Lookup.VerifySegment], [Lookup.Repair], and Check of package migrate call f after each part of the items and
+// sentinels was compared, of 100 for unique values, with their number so far. The calls come one after the other. f must not be nil.
 func OnProgress(f func(compared int)) VerifyOption {
 	return opt.ForVerify{Do: func(s *opt.Verify) {
 		if s.Progress = f; f == nil {

@@ -234,7 +234,7 @@ func (t *tail) position(ctx context.Context, x *shard) error {
 	return nil
 }
 
-// read prints the next records of a shard, and returns how many there were. After an error that it goes on from, there is none.
+// read prints the next records of a shard, and returns how many there were. It returns 0 after an error that it goes on from.
 func (t *tail) read(ctx context.Context, x *shard) (n int, err error) {
 	if x.next == nil {
 		if err := t.position(ctx, x); err != nil || x.next == nil {
