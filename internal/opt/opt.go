@@ -180,9 +180,10 @@ type Store struct {
 	Upgrades []Upgrade      // from earlier payload versions, in order
 
 	// Of this module only.
-	Table   string // logical table, instead of the declared one
-	Own     bool   // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
-	Derived bool   // the items are derived from others, and rebuilt when their form changes
+	Table   string   // logical table, instead of the declared one
+	Own     bool     // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived bool     // the items are derived from others, and rebuilt when their form changes
+	Sources []string // of derived items: the entities that they are made from
 }
 
 // The option interfaces of the families of verbs.

@@ -53,6 +53,9 @@ func (s *session) dumpCommand() *cli.Command {
 				if err != nil {
 					return err
 				}
+				if e.guarded || e.derived == KindManifest && s.m.hasSecrets() {
+					return invalid(bind.CodeConsoleName, "%s may have secrets in its states; build the read model again where the dump is loaded", e.s.Name)
+				}
 				chosen[e.s.Name] = true
 			}
 			out := s.out

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -116,6 +117,7 @@ func (s *session) heading(x stored) string {
 	}
 	add(x.Deleted, "of a deleted state")
 	add(x.Restored, "restored")
+	add(x.model != nil && x.model.guarded && x.Kind == KindRow, "its state is hidden, because "+x.madeFrom()+" has secrets")
 	add(true, size(x.Size))
 	add(!x.Expires.IsZero() && !x.Expired, "expires "+x.Expires.Format(time.RFC3339))
 	add(x.Expired, "expired "+x.Expires.Format(time.RFC3339))
@@ -124,6 +126,14 @@ func (s *session) heading(x stored) string {
 		text += "  " + s.out.alarm("! "+x.Problem)
 	}
 	return text
+}
+
+// madeFrom names what a row is made from.
+func (x stored) madeFrom() string {
+	if x.model == nil {
+		return ""
+	}
+	return cmp.Or(strings.Join(strings.Fields(x.model.setting("sources")), " or "), "an entity")
 }
 
 // library reports whether an attribute is one that the library adds, or a key of an index. The tree leaves them out.
