@@ -35,6 +35,7 @@ type finding struct {
 func (s *session) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "compare tables and all their items with the declarations",
+		ShellComplete: s.complete(nothingNext),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +34,7 @@ type App struct {
 
 	Clock func() time.Time // by which items expire; default time.Now
 
+	name    string                                     // of the program, for the shell; "" for dynastrata
 	client  *dynamodb.Client                           // of a test
 	streams streamClient                               // of a test
 	salt    []byte                                     // of the pseudonyms of a test
@@ -57,6 +59,7 @@ type Program struct {
 func Main(app App) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	app.name = filepath.Base(os.Args[0])
 	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
@@ -78,7 +81,7 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 	root := s.root()
 	root.Writer, root.ErrWriter, root.Reader = std.Out, std.Err, std.In
 	root.ExitErrHandler = func(context.Context, *cli.Command, error) {}
-	err := root.Run(ctx, append([]string{"dynastrata"}, args...))
+	err := root.Run(ctx, append([]string{root.Name}, args...))
 	if err == nil {
 		err = s.out.failed
 	}

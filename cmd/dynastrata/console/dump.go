@@ -39,7 +39,7 @@ func (s *session) dumpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dump", Usage: "write items as lines of DynamoDB JSON, with pseudonyms for secrets", ArgsUsage: "[entity…]",
 		Flags:         []cli.Flag{&cli.StringFlag{Name: "out", Usage: "file; by default standard output"}},
-		ShellComplete: s.complete(false),
+		ShellComplete: s.complete(s.nextEntities),
 		Action: s.action(func(ctx context.Context, c *cli.Command) (err error) {
 			if err := s.database(ctx, c); err != nil {
 				return err
@@ -263,6 +263,7 @@ func (k *masker) sentinel(x stored, out item.Item) bool {
 func (s *session) loadCommand() *cli.Command {
 	return &cli.Command{
 		Name: "load", Usage: "write the items of a dump to the tables", ArgsUsage: "file",
+		ShellComplete: s.complete(nothingNext),
 		Action: s.action(func(ctx context.Context, c *cli.Command) (err error) {
 			if err := s.database(ctx, c); err != nil {
 				return err

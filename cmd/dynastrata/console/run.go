@@ -26,14 +26,31 @@ func (s *session) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "rebuild and repair what is stored; asks before it writes",
 		Commands: []*cli.Command{
-			{Name: "rebuild", Usage: "build the rows of a read model again", ArgsUsage: "view", Flags: []cli.Flag{dry, resume}, Action: s.action(s.rebuild)},
-			{Name: "catchup", Usage: "apply new events to the rows of a read model", ArgsUsage: "view", Flags: []cli.Flag{dry}, Action: s.action(s.catchUp)},
-			{Name: "repair", Usage: "repair the sentinels of a unique constraint", ArgsUsage: "entity [constraint]", Flags: []cli.Flag{dry}, Action: s.action(s.repair)},
-			{Name: "restore", Usage: "restore the deleted item of a key, or all with the given parts", ArgsUsage: "entity [part=value…]", Flags: []cli.Flag{dry}, ShellComplete: s.complete(true), Action: s.action(s.restore)},
-			{Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…", Flags: []cli.Flag{dry}, ShellComplete: s.complete(true), Action: s.action(s.purge)},
 			{
-				Name: "rewrite", Usage: "bring the items of an entity to its declaration", ArgsUsage: "entity", Action: s.action(s.rewrite),
-				Flags: []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}},
+				Name: "rebuild", Usage: "build the rows of a read model again", ArgsUsage: "view",
+				Flags: []cli.Flag{dry, resume}, ShellComplete: s.complete(s.nextView), Action: s.action(s.rebuild),
+			},
+			{
+				Name: "catchup", Usage: "apply new events to the rows of a read model", ArgsUsage: "view",
+				Flags: []cli.Flag{dry}, ShellComplete: s.complete(s.nextView), Action: s.action(s.catchUp),
+			},
+			{
+				Name: "repair", Usage: "repair the sentinels of a unique constraint", ArgsUsage: "entity [constraint]",
+				Flags: []cli.Flag{dry}, ShellComplete: s.complete(s.nextConstraint), Action: s.action(s.repair),
+			},
+			{
+				Name: "restore", Usage: "restore the deleted item of a key, or all with the given parts", ArgsUsage: "entity [part=value…]",
+				Flags: []cli.Flag{dry}, Action: s.action(s.restore),
+				ShellComplete: s.complete(s.nextPart(s.nextStore(func(x Store) bool { return x.restore != nil }))),
+			},
+			{
+				Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…",
+				Flags: []cli.Flag{dry}, ShellComplete: s.complete(s.nextPart(s.nextStore(anyStore))), Action: s.action(s.purge),
+			},
+			{
+				Name: "rewrite", Usage: "bring the items of an entity to its declaration", ArgsUsage: "entity",
+				Flags:         []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}},
+				ShellComplete: s.complete(s.nextStore(anyStore)), Action: s.action(s.rewrite),
 			},
 		},
 	}

@@ -14,7 +14,7 @@ import (
 func (s *session) showCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print an item and everything that belongs to it, as a tree", ArgsUsage: "entity part=value…",
-		ShellComplete: s.complete(true),
+		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			f, e, err := s.readFamily(ctx, c)
 			if err != nil {

@@ -39,7 +39,7 @@ func (s *session) tailCommand() *cli.Command {
 			&cli.BoolFlag{Name: "from-start", Usage: "begin with the oldest record, up to 24 hours ago"},
 			&cli.IntFlag{Name: "limit", Usage: "end after so many changes"},
 		},
-		ShellComplete: s.complete(false),
+		ShellComplete: s.complete(s.nextEntities),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err
