@@ -34,8 +34,10 @@ type App struct {
 
 	Clock func() time.Time // by which items expire; default time.Now
 
+	// Client is used instead of a connection that the flags name. Its options are also those of the streams.
+	Client *dynamodb.Client
+
 	name    string                                     // of the program, for the shell; "" for dynastrata
-	client  *dynamodb.Client                           // of a test
 	streams streamClient                               // of a test
 	salt    []byte                                     // of the pseudonyms of a test
 	wait    func(context.Context, time.Duration) error // of a test
@@ -229,7 +231,8 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 	if s.client != nil {
 		return nil
 	}
-	if s.client, s.streams = s.app.client, s.app.streams; s.client != nil {
+	if s.app.Client != nil {
+		s.use(s.app.Client)
 		return nil
 	}
 	endpoint := c.String("endpoint")
@@ -238,9 +241,8 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		s.server, s.client = server, server.Client() // with the credentials of every program that uses it
-		o := s.client.Options()
-		s.streams = dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+		s.server = server
+		s.use(server.Client()) // with the credentials of every program that uses it
 		return nil
 	}
 	var options []func(*config.LoadOptions) error
@@ -265,6 +267,14 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 	s.client = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = base })
 	s.streams = dynamodbstreams.NewFromConfig(cfg, func(o *dynamodbstreams.Options) { o.BaseEndpoint = base })
 	return nil
+}
+
+// use makes a client the connection, and one of the streams from its options.
+func (s *session) use(client *dynamodb.Client) {
+	s.client, s.streams = client, s.app.streams
+	if o := client.Options(); s.streams == nil {
+		s.streams = dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+	}
 }
 
 // confirm asks before something is written, unless --yes is given.

@@ -18,7 +18,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
@@ -44,8 +43,7 @@ func childApp(endpoint, table string) App {
 	who := credentials.NewStaticCredentialsProvider(os.Getenv(childKey), "secret", "")
 	client := dynamodb.New(dynamodb.Options{BaseEndpoint: &endpoint, Region: "us-east-1", Credentials: who, DisableValidateResponseChecksum: true})
 	l := &lab{client: client, now: noon.Add(3 * time.Hour), prefix: "child"}
-	app := App{Clock: func() time.Time { return l.now }, client: client,
-		streams: dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: &endpoint, Region: "us-east-1", Credentials: who})}
+	app := App{Clock: func() time.Time { return l.now }, Client: client}
 	if table != "" {
 		app.Open = func(context.Context, Connection) (Program, error) {
 			err := l.open(client, table)

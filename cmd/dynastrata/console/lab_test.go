@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -190,22 +189,13 @@ func (l *lab) app() App {
 func (l *lab) start(ctx context.Context, app App, input string, args ...string) result {
 	l.t.Helper()
 	var out, errs bytes.Buffer
-	app.client, app.streams, app.salt = l.client, l.streams(), []byte("salt")
+	app.Client, app.salt = l.client, []byte("salt")
 	code := Run(ctx, app, Streams{In: strings.NewReader(input), Out: &out, Err: &errs}, args)
 	r := result{code, l.named(out.String()), l.named(errs.String())}
 	for _, secret := range secrets {
 		require.NotContains(l.t, r.out+r.err, secret, "%q printed a secret", args)
 	}
 	return r
-}
-
-// streams returns a client of the streams of the same database.
-func (l *lab) streams() *dynamodbstreams.Client {
-	if l.client == nil {
-		return nil
-	}
-	o := l.client.Options()
-	return dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
 }
 
 // named replaces what differs between runs.

@@ -14,6 +14,7 @@ import (
 func (s *session) showCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print an item and everything that belongs to it, as a tree", ArgsUsage: "entity part=value…",
+		Flags:         []cli.Flag{&cli.BoolFlag{Name: "brief", Usage: "print attributes of the current item only"}},
 		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			f, e, err := s.readFamily(ctx, c)
@@ -28,7 +29,7 @@ func (s *session) showCommand() *cli.Command {
 				}
 				return nil
 			}
-			s.out.tree(s.familyTree(e, f))
+			s.out.tree(s.familyTree(e, f, c.Bool("brief")))
 			return nil
 		}),
 	}
@@ -54,8 +55,9 @@ func (s *session) readFamily(ctx context.Context, c *cli.Command) (f family, e *
 	return f, e, err
 }
 
-// familyTree returns the tree of a family: a branch for each kind, and in it a branch for each item.
-func (s *session) familyTree(e *entityModel, f family) node {
+// familyTree returns the tree of a family: a branch for each kind, and in it a branch for each item. A brief one has the attributes
+// of the current item only.
+func (s *session) familyTree(e *entityModel, f family, brief bool) node {
 	bytes := 0
 	for _, x := range f.items {
 		bytes += x.Size
@@ -75,7 +77,7 @@ func (s *session) familyTree(e *entityModel, f family) node {
 		}
 		branch := node{text: s.out.kind(k) + s.out.faint(fmt.Sprintf("  %s", count(len(some), "item")))}
 		for _, x := range some {
-			branch.sub = append(branch.sub, s.itemNode(x, k != KindSentinel))
+			branch.sub = append(branch.sub, s.itemNode(x, k != KindSentinel && !brief))
 		}
 		root.sub = append(root.sub, branch)
 	}

@@ -35,7 +35,7 @@ func (l *lab) terminal(app App, width int, typed string, args ...string) (int, s
 		_, _ = io.Copy(typing, control) // ends with an error when the terminal is closed
 		shown <- b.String()
 	}()
-	app.client, app.streams, app.salt = l.client, l.streams(), []byte("salt")
+	app.Client, app.salt = l.client, []byte("salt")
 	code := Run(context.WithoutCancel(l.t.Context()), app, Streams{In: tty, Out: tty, Err: tty}, append([]string{"--lock", l.lock, "--table", l.table}, args...))
 	require.NoError(l.t, tty.Close())
 	text := strings.NewReplacer("\r\n", "\n", "\r", "␍", "\x1b", "␛").Replace(l.named(<-shown))
@@ -157,7 +157,7 @@ func TestConfirm_EndsWithTheContext(t *testing.T) {
 	defer func() { require.NoError(t, w.Close()) }()
 	ctx, cancel := context.WithCancel(t.Context())
 	app := l.app()
-	app.client = l.client
+	app.Client = l.client
 	var out bytes.Buffer
 	question := writer(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "[y/N]") {
