@@ -211,8 +211,20 @@ type stores struct {
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = p.Table, true, true }},
+		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source) }},
 	}
+}
+
+// sourceNames returns the entities whose events a source yields, in order. Feeds have none.
+func sourceNames(s Source) []string {
+	var names []string
+	for _, o := range s.origins() {
+		if o.core != nil {
+			names = append(names, o.core.Schema.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // rowOptions returns the store options for a view's rows.
