@@ -87,7 +87,8 @@ func (db *DB) declareOwn(t reflect.Type, spec opt.Store) (*registered, error) {
 		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: err.Error()}
 	}
 	options := db.options(spec.Name)
-	options.After, options.NoExpiry, options.Table, options.Derived = spec.After, spec.NoExpiry, spec.Table, spec.Derived
+	options.After, options.NoExpiry, options.Table = spec.After, spec.NoExpiry, spec.Table
+	options.Derived, options.Sources = spec.Derived, spec.Sources
 	if spec.Own {
 		options.Precision, options.Profile, options.Validator = key.Nano, schema.Profile{}, nil
 	}

@@ -45,7 +45,7 @@ type Finding struct {
 	Related string   // of an orphaned item: sentinel, event or snapshot
 }
 
-// CheckOption is accepted by [Check]: entity.Segments, entity.Budget.
+// CheckOption is accepted by [Check]: entity.Segments, entity.Budget, unique.OnProgress.
 type CheckOption interface{ opt.VerifyOption }
 
 // Checked is the result of [Check].
@@ -91,6 +91,7 @@ type check struct {
 	entities []examiner
 	segments int
 	report   func(Finding) error
+	progress func(evaluated int) // nil if nobody asks
 
 	mu   sync.Mutex
 	done Checked
@@ -106,7 +107,7 @@ func newCheck(c *core.Core, f func(Finding) error, spec opt.Verify) (*check, err
 	case f == nil:
 		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "Check needs a function")
 	}
-	k := &check{c: c, segments: n, report: f, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
+	k := &check{c: c, segments: n, report: f, progress: spec.Progress, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
 		k.entities = append(k.entities, examiner{&core.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
 	}
@@ -148,7 +149,15 @@ func (k *check) page(ctx context.Context, i int, start item.Item) (last item.Ite
 	k.mu.Lock()
 	k.done.Evaluated += int(out.ScannedCount)
 	k.mu.Unlock()
-	return out.LastEvaluatedKey, k.examine(ctx, out.Items)
+	if err := k.examine(ctx, out.Items); err != nil {
+		return nil, err
+	}
+	if k.progress != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.progress(k.done.Evaluated)
+	}
+	return out.LastEvaluatedKey, nil
 }
 
 // found counts and reports a finding.

@@ -217,6 +217,7 @@ func TestOf_NamesReadModelsApart(t *testing.T) {
 	require.Equal(t, before.Entities, now.Entities)
 	require.NotEmpty(t, now.Derived)
 	require.Equal(t, "Timeline-sums", now.Derived[0].Name)
+	require.Contains(t, now.Derived[0].Facts, schemalock.Fact{What: "sources", Value: "Sample"})
 	parsed, err := schemalock.Parse([]byte(now.String()))
 	require.NoError(t, err)
 	require.Equal(t, now, parsed)

@@ -70,10 +70,11 @@ func Of(db *entity.DB) Lock {
 }
 
 // derivedOf returns the facts of what a read model stores that show which items these are. Their attributes can change with
-// the next build.
+// the next build. The sources say whether these may be made from secrets.
 func derivedOf(s *schema.Schema) Entity {
 	e := entityOf(s)
 	e.Facts = slices.DeleteFunc(e.Facts, func(f Fact) bool { return strings.HasPrefix(f.What, "attribute ") || f.What == "payload" })
+	e.Facts = append(e.Facts, Fact{"sources", cmp.Or(strings.Join(s.Options.Sources, " "), "(feeds)")})
 	return e
 }
 

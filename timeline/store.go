@@ -124,6 +124,18 @@ func (m *manifest) activeBuild(now time.Time) *generation {
 	return nil
 }
 
+// rereads reports whether the builder at work may have read the history again, to bring g up to date. The end of its lease does
+// not show that it has stopped.
+func (m *manifest) rereads(g *generation) bool {
+	switch b := m.Building; {
+	case m.Owner == "":
+		return false
+	case b != nil && b.Fence == m.Fence:
+		return g == b && b.Closing
+	}
+	return g == m.Active
+}
+
 // servesMoreThan reports whether the served rows contain events that g, which is being built, does not.
 func (m *manifest) servesMoreThan(g *generation) bool {
 	return m.Active != nil && m.Active.Through.After(g.Through)
@@ -199,8 +211,20 @@ type stores struct {
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived = p.Table, true, true }},
+		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source) }},
 	}
+}
+
+// sourceNames returns the entities whose events a source yields, in order. Feeds have none.
+func sourceNames(s Source) []string {
+	var names []string
+	for _, o := range s.origins() {
+		if o.core != nil {
+			names = append(names, o.core.Schema.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // rowOptions returns the store options for a view's rows.

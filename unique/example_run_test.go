@@ -23,6 +23,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleConstraint":  ExampleConstraint,
 		"ExampleLookup_Find": ExampleLookup_Find,
 		"ExampleOf":          ExampleOf,
+		"ExampleOnProgress":  ExampleOnProgress,
 
 		"ExampleLookup_VerifySegment": ExampleLookup_VerifySegment,
 	}

@@ -112,6 +112,20 @@ func ExampleLookup_VerifySegment() {
 	// 0 suspects
 }
 
+// A check of a large table that says how far it is.
+func ExampleOnProgress() {
+	ctx := context.Background()
+	users := entity.Must(entity.New[User](directory()))
+	byBadge := entity.Must(unique.Of(users, "badge"))
+	entity.Must(users.Create(ctx, User{ID: "u-7", Site: "north", Badge: 4}))
+
+	moved := false
+	_, err := byBadge.Verify(ctx, entity.Segments(4), unique.OnProgress(func(compared int) { moved = compared > 0 }))
+	fmt.Println(moved, err)
+	// prints
+	// true <nil>
+}
+
 // The plan of a write that may change a value: the old one is given up and the new one claimed with the item.
 func ExampleViolationError() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))

@@ -2,6 +2,7 @@ package unique
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,8 +75,18 @@ func (r Report) String() string {
 	return fmt.Sprintf("%d items, %d sentinels, %d unreadable: %s", r.Items, r.Sentinels, r.Unreadable, count(r.Findings))
 }
 
-// VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget.
+// VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget, [OnProgress].
 type VerifyOption interface{ opt.VerifyOption }
+
+// OnProgress makes [Lookup.Verify], [Lookup.VerifySegment], [Lookup.Repair], and Check of package migrate call f after each part of the items and
+// sentinels was compared, of 100 for unique values, with their number so far. The calls come one after the other. f must not be nil.
+func OnProgress(f func(compared int)) VerifyOption {
+	return opt.ForVerify{Do: func(s *opt.Verify) {
+		if s.Progress = f; f == nil {
+			s.Add(errors.New("OnProgress needs a function"))
+		}
+	}}
+}
 
 // Verify scans the table and compares the values of items with their sentinels, in both directions. A value that does not
 // agree is read again, sentinel and items in one transaction, so writes at the same time are not reported as damage. With
@@ -142,18 +153,28 @@ func (v *verification) read(ctx context.Context, spec opt.Verify) error {
 	}, opt.Scan{Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
+	compared := 0
+	compare := func() error {
+		if err := v.compare(ctx, items); err != nil {
+			return err
+		}
+		if compared += len(items); spec.Progress != nil {
+			spec.Progress(compared)
+		}
+		items = items[:0]
+		return nil
+	}
 	for it, err := range p.All(ctx) {
 		if err != nil {
 			return err
 		}
 		if items = append(items, it.Map()); len(items) == batch {
-			if err := v.compare(ctx, items); err != nil {
+			if err := compare(); err != nil {
 				return err
 			}
-			items = items[:0]
 		}
 	}
-	return v.compare(ctx, items)
+	return compare()
 }
 
 // relevant holds for the sentinels of the constraint and for the items that can have a value.

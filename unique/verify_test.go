@@ -347,3 +347,23 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	_, err = l.Find(ctx, Meter{Serial: "no-a"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
+
+// OnProgress counts what was compared: items and sentinels.
+func TestVerify_ReportsItsProgress(t *testing.T) {
+	t.Parallel()
+	b := newLab(t)
+	people, emails := prepare[Person](t, b, "email")
+	for i := range 120 {
+		entity.Must(people.Create(t.Context(), Person{ID: fmt.Sprint(i), Email: fmt.Sprint(i, "@x.org")}))
+	}
+	var seen []int
+	_, err := emails.Verify(t.Context(), unique.OnProgress(func(n int) { seen = append(seen, n) }))
+	require.NoError(t, err)
+	require.Equal(t, []int{100, 200, 240}, seen)
+	seen = nil
+	_, err = emails.Repair(t.Context(), unique.OnProgress(func(n int) { seen = append(seen, n) }))
+	require.NoError(t, err)
+	require.Equal(t, []int{100, 200, 240}, seen)
+	_, err = emails.Verify(t.Context(), unique.OnProgress(nil))
+	require.ErrorAs(t, err, new(*entity.InputError))
+}

@@ -93,7 +93,9 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config
 	if err != nil {
 		return err
 	}
-	stored.print(out)
+	if err := b.print(ctx, out, client); err != nil {
+		return err
+	}
 	spent.print(out)
 	broken := append(s.broken, stored.check(cfg.Retention, s.expected)...)
 	if logs.contain(s.secrets) {

@@ -14,7 +14,7 @@ import (
 // item is an item as it is stored.
 type item = map[string]types.AttributeValue
 
-// readRaw reads all items of a table without the library, sorted by their text.
+// readRaw reads all items of a table without the library, as an independent proof, sorted by their text.
 func readRaw(ctx context.Context, client *dynamodb.Client, table string) ([]item, error) {
 	var all []item
 	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: &yes})

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Kinds of rows, in the order in which they are printed.
+// Kinds of rows, in the order in which they are compared.
 const (
 	current  = "current"
 	snapshot = "snapshot"
@@ -21,7 +21,7 @@ const (
 
 var kinds = []string{current, snapshot, deleted, sentinel}
 
-// row is a stored item, read without the library.
+// row is a stored item, read without the library, as an independent proof. What is printed comes from the command.
 type row struct {
 	PK       string `dynamodbav:"pk"`
 	SK       string `dynamodbav:"sk"`
@@ -39,7 +39,7 @@ type row struct {
 	Department  string `dynamodbav:"department"`
 }
 
-// rows are items in the order in which they are printed.
+// rows are items in the order in which they are compared.
 type rows []row
 
 // readTable reads every item, consistently.
@@ -97,19 +97,6 @@ func (r row) owner() string {
 
 // claimed returns the value that a sentinel claims.
 func (r row) claimed() string { return r.PK[strings.LastIndex(r.PK, "#")+1:] }
-
-// place returns the sort key in short: S stands for that of the current item.
-func (r row) place() string {
-	if r.kind() == sentinel {
-		return "email " + r.claimed()
-	}
-	for _, infix := range []string{"#v#", "#deleted#"} {
-		if at := strings.LastIndex(r.SK, infix); at > 0 && r.kind() != current {
-			return "S" + r.SK[at:]
-		}
-	}
-	return "S"
-}
 
 // brief describes the row in a few words.
 func (r row) brief() string {

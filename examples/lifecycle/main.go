@@ -1,7 +1,7 @@
 // Command lifecycle plays the life of an employee record: created, updated, soft-deleted, restored, reverted and purged, with
-// a version for each state and a unique e-mail address. After each step it prints what is in the table.
+// a version for each state and a unique e-mail address. After each step it shows what is in the table.
 //
-//	go run ./examples/lifecycle
+//	go -C examples/lifecycle run .
 //
 // It needs no set-up: package localdb uses the database that DYNAMODB_ENDPOINT names, or starts one. The program compares
 // every result and every stored item with what it must be, and exits with code 1 if they differ.

@@ -15,7 +15,7 @@ import (
 // chapter is one step: what happens, and what must be in the table afterwards.
 type chapter struct {
 	title string
-	who   []string // ids of the records that are printed and compared
+	who   []string // ids of the records that are shown and compared
 	act   func(context.Context) error
 	disk  []string // as row.brief describes it
 }
@@ -63,9 +63,10 @@ func (s *story) tell(ctx context.Context, chapters []chapter) error {
 		if err != nil {
 			return err
 		}
-		shown := stored.about(c.who)
-		s.report.rows(shown, s.clock.at)
-		s.equal("what is stored", shown.briefs(), c.disk)
+		if err := s.show(ctx, c.who); err != nil {
+			return err
+		}
+		s.equal("what is stored", stored.about(c.who).briefs(), c.disk)
 		s.broken = append(s.broken, stored.check()...)
 		s.clock.at = s.clock.at.Add(time.Hour)
 	}

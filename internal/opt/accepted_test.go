@@ -62,6 +62,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Unconditional", entity.Unconditional(), "PutMany"},
 		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge Rewrite Run CutOver"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
+		{"unique.OnProgress", unique.OnProgress(func(int) {}), "Verify"},
 		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
 		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},
 		{"Named", entity.Named("Note"), "New"},

@@ -90,7 +90,8 @@ type (
 	Verify struct {
 		Mistakes
 		Parallel
-		Budget *pace.Budget
+		Budget   *pace.Budget
+		Progress func(compared int)
 	}
 )
 
@@ -179,9 +180,10 @@ type Store struct {
 	Upgrades []Upgrade      // from earlier payload versions, in order
 
 	// Of this module only.
-	Table   string // logical table, instead of the declared one
-	Own     bool   // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
-	Derived bool   // the items are derived from others, and rebuilt when their form changes
+	Table   string   // logical table, instead of the declared one
+	Own     bool     // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived bool     // the items are derived from others, and rebuilt when their form changes
+	Sources []string // of derived items: the entities that they are made from
 }
 
 // The option interfaces of the families of verbs.
@@ -226,6 +228,7 @@ type (
 	ForUpdate   struct{ Do func(*Update) }
 	ForBatch    struct{ Do func(*Batch) }
 	ForPurge    struct{ Do func(*Purge) }
+	ForVerify   struct{ Do func(*Verify) }
 	ForPass     struct{ Do func(*Pass) }
 	ForCopy     struct{ Do func(*Copy) }
 	ForRewrite  struct{ Do func(*Rewrite) }
@@ -292,6 +295,7 @@ func (o ForWrite) update(s *Update) { apply(o.Do, &s.Write, s) }
 func (o ForUpdate) update(s *Update) { apply(o.Do, s, s) }
 func (o ForBatch) batch(s *Batch)    { apply(o.Do, s, s) }
 func (o ForPurge) purge(s *Purge)    { apply(o.Do, s, s) }
+func (o ForVerify) verify(s *Verify) { apply(o.Do, s, s) }
 func (o ForStore) store(s *Store)    { apply(o.Do, s, s) }
 func (o ForTables) tables(s *Tables) { apply(o.Do, s, s) }
 

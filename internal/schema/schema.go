@@ -57,6 +57,7 @@ type Options struct {
 	Table            string         // replaces the declared logical table
 	After            *time.Duration // replaces the declared time to live; nil keeps it
 	Derived          bool           // items are made from others; the schema lock leaves them out
+	Sources          []string       // of derived items: the entities that they are made from
 	Validator        Validator      // checks values by their `validate` tags; nil for no checks
 	SDKCodec         bool           // attributevalue decodes items
 	NoExpiry         bool           // items do not expire unless the caller sets the time

@@ -38,7 +38,7 @@ var functions = map[string][]any{
 	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
 	"versioned.WithCurrent": {versioned.WithCurrent},
 	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.NoExpiry": {lifecycle.NoExpiry},
-	"unique.Of": {unique.Of[Kept], unique.Of[Plain]},
+	"unique.Of": {unique.Of[Kept], unique.Of[Plain]}, "unique.OnProgress": {unique.OnProgress},
 
 	"schemalock.Of": {schemalock.Of}, "schemalock.Parse": {schemalock.Parse}, "schemalock.Compare": {schemalock.Compare},
 

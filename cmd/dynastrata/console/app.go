@@ -28,8 +28,8 @@ type Store struct {
 	holder  core.Holder
 	purge   func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error
 	restore func(ctx context.Context, key item.Item) error // nil without soft delete
-	repair  func(ctx context.Context, name string) (unique.Repaired, error)
-	verify  func(ctx context.Context, name string) (unique.Report, error)
+	repair  func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Repaired, error)
+	verify  func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Report, error)
 }
 
 // Stores lists the entities of a [Program].
@@ -54,19 +54,19 @@ func Of[T any](store Writable[T]) Store {
 		}
 		return store.Purge(ctx, v, opts...)
 	}
-	s.repair = func(ctx context.Context, name string) (unique.Repaired, error) {
+	s.repair = func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Repaired, error) {
 		l, err := unique.Of(store, name)
 		if err != nil {
 			return unique.Repaired{}, err
 		}
-		return l.Repair(ctx)
+		return l.Repair(ctx, opts...)
 	}
-	s.verify = func(ctx context.Context, name string) (unique.Report, error) {
+	s.verify = func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Report, error) {
 		l, err := unique.Of(store, name)
 		if err != nil {
 			return unique.Report{}, err
 		}
-		return l.Verify(ctx)
+		return l.Verify(ctx, opts...)
 	}
 	if plain, ok := any(store).(*entity.Store[T]); ok {
 		if deleted, err := lifecycle.Of(plain); err == nil {

@@ -26,17 +26,6 @@ func TestFormat1_HidesValues(t *testing.T) {
 	require.Equal(t, ExitOK, l.run("query", "Employee", "gsi1", "tenantId=t-1").code)
 }
 
-// The shell completes names of entities, key parts and indexes.
-func TestCompletion_OfNames(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	r := l.run("show", "--generate-shell-completion")
-	require.Contains(t, r.out, "Employee\n")
-	r = l.run("query", "Employee", "--generate-shell-completion")
-	require.Contains(t, r.out, "employeeId=\n")
-	require.Contains(t, r.out, "byTenant\n")
-}
-
 // --endpoint local uses the database that all programs of the user share.
 func TestConnect_StartsTheLocalDatabase(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
 // finding is something that does not belong in a table.
@@ -34,6 +35,7 @@ type finding struct {
 func (s *session) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "compare tables and all their items with the declarations",
+		ShellComplete: s.complete(nothingNext),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err
@@ -194,7 +196,8 @@ func (k *checking) declared(ctx context.Context, table string) error {
 	db := core.DatabaseOf(k.s.program.DB)
 	handle := core.NewHandle(&core.Core{Schema: db.On(table)[0], Table: table, Runner: db.Runner, DB: db})
 	before := k.items
-	done, err := migrate.Check(ctx, handle, func(f migrate.Finding) error { return k.found(k.s.m.translated(table, f)) })
+	done, err := migrate.Check(ctx, handle, func(f migrate.Finding) error { return k.found(k.s.m.translated(table, f)) },
+		unique.OnProgress(func(n int) { k.bar.set(int64(n)) }))
 	k.items = before + done.Evaluated
 	k.cost.Requests += done.Cost.Requests
 	k.cost.ReadUnits += done.Cost.ReadUnits

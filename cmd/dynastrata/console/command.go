@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -12,7 +13,7 @@ import (
 // root returns the command with its subcommands.
 func (s *session) root() *cli.Command {
 	return &cli.Command{
-		Name: "dynastrata", Usage: "see what is in a table, check it, mend it",
+		Name: cmp.Or(s.app.name, "dynastrata"), Usage: "see what is in a table, check it, mend it",
 		Flags: s.flags(), EnableShellCompletion: true, HideVersion: true,
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} },
 		Action: func(ctx context.Context, c *cli.Command) error {
@@ -30,31 +31,6 @@ func (s *session) action(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
 		s.printers(c)
 		return f(ctx, c)
-	}
-}
-
-// complete completes the names of entities, and if keys is set, then those of key parts and indexes.
-func (s *session) complete(keys bool) cli.ShellCompleteFunc {
-	return func(ctx context.Context, c *cli.Command) {
-		if s.open(ctx, c) != nil {
-			return
-		}
-		if c.NArg() == 0 || !keys {
-			for _, e := range s.m.entities {
-				_, _ = fmt.Fprintln(s.std.Out, e.s.Name)
-			}
-			return
-		}
-		e, err := s.m.entity(c.Args().First())
-		if err != nil {
-			return
-		}
-		for _, name := range e.partNames() {
-			_, _ = fmt.Fprintln(s.std.Out, name+"=")
-		}
-		for _, x := range e.s.Indexes {
-			_, _ = fmt.Fprintln(s.std.Out, x.Name)
-		}
 	}
 }
 

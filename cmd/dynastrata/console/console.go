@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +34,10 @@ type App struct {
 
 	Clock func() time.Time // by which items expire; default time.Now
 
-	client  *dynamodb.Client                           // of a test
+	// Client is used instead of a connection that the flags name. Its options are also those of the streams.
+	Client *dynamodb.Client
+
+	name    string                                     // of the program, for the shell; "" for dynastrata
 	streams streamClient                               // of a test
 	salt    []byte                                     // of the pseudonyms of a test
 	wait    func(context.Context, time.Duration) error // of a test
@@ -57,6 +61,7 @@ type Program struct {
 func Main(app App) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	app.name = filepath.Base(os.Args[0])
 	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
 }
 
@@ -78,7 +83,7 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 	root := s.root()
 	root.Writer, root.ErrWriter, root.Reader = std.Out, std.Err, std.In
 	root.ExitErrHandler = func(context.Context, *cli.Command, error) {}
-	err := root.Run(ctx, append([]string{"dynastrata"}, args...))
+	err := root.Run(ctx, append([]string{root.Name}, args...))
 	if err == nil {
 		err = s.out.failed
 	}
@@ -91,6 +96,8 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		s.err.line("interrupted")
 		if s.resume != "" {
 			s.err.line("go on with: %s", s.resume)
+		} else {
+			s.err.line("nothing was written")
 		}
 	case err != nil && !errors.Is(err, errFindings):
 		s.err.write(s.err.alarm("dynastrata:") + " " + err.Error() + "\n") // whole, however wide
@@ -224,7 +231,8 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 	if s.client != nil {
 		return nil
 	}
-	if s.client, s.streams = s.app.client, s.app.streams; s.client != nil {
+	if s.app.Client != nil {
+		s.use(s.app.Client)
 		return nil
 	}
 	endpoint := c.String("endpoint")
@@ -233,9 +241,8 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
-		s.server, s.client = server, server.Client() // with the credentials of every program that uses it
-		o := s.client.Options()
-		s.streams = dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+		s.server = server
+		s.use(server.Client()) // with the credentials of every program that uses it
 		return nil
 	}
 	var options []func(*config.LoadOptions) error
@@ -260,6 +267,14 @@ func (s *session) connect(ctx context.Context, c *cli.Command) error {
 	s.client = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = base })
 	s.streams = dynamodbstreams.NewFromConfig(cfg, func(o *dynamodbstreams.Options) { o.BaseEndpoint = base })
 	return nil
+}
+
+// use makes a client the connection, and one of the streams from its options.
+func (s *session) use(client *dynamodb.Client) {
+	s.client, s.streams = client, s.app.streams
+	if o := client.Options(); s.streams == nil {
+		s.streams = dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+	}
 }
 
 // confirm asks before something is written, unless --yes is given.

@@ -24,6 +24,7 @@ var readings = []struct {
 	{"schema-html", "schema --format html Employee Telemetry", 0},
 	{"schema-mermaid", "schema --format mermaid", 0},
 	{"show", "show Employee employeeId=e-1", 0},
+	{"show-brief", "show --brief Employee employeeId=e-1", 0},
 	{"show-deleted", "show employee employeeId=e-2", 0},
 	{"show-series", "show Telemetry channel=c-1 deviceId=d-7", 0},
 	{"show-json", "--json show Employee employeeId=e-1", 0},

@@ -39,7 +39,7 @@ func (s *session) dumpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dump", Usage: "write items as lines of DynamoDB JSON, with pseudonyms for secrets", ArgsUsage: "[entity…]",
 		Flags:         []cli.Flag{&cli.StringFlag{Name: "out", Usage: "file; by default standard output"}},
-		ShellComplete: s.complete(false),
+		ShellComplete: s.complete(s.nextEntities),
 		Action: s.action(func(ctx context.Context, c *cli.Command) (err error) {
 			if err := s.database(ctx, c); err != nil {
 				return err
@@ -52,6 +52,9 @@ func (s *session) dumpCommand() *cli.Command {
 				e, err := s.m.entity(name)
 				if err != nil {
 					return err
+				}
+				if e.guarded || e.derived == KindManifest && s.m.hasSecrets() {
+					return invalid(bind.CodeConsoleName, "%s may have secrets in its states; build the read model again where the dump is loaded", e.s.Name)
 				}
 				chosen[e.s.Name] = true
 			}
@@ -260,6 +263,7 @@ func (k *masker) sentinel(x stored, out item.Item) bool {
 func (s *session) loadCommand() *cli.Command {
 	return &cli.Command{
 		Name: "load", Usage: "write the items of a dump to the tables", ArgsUsage: "file",
+		ShellComplete: s.complete(nothingNext),
 		Action: s.action(func(ctx context.Context, c *cli.Command) (err error) {
 			if err := s.database(ctx, c); err != nil {
 				return err

@@ -54,8 +54,8 @@ func TestExamples_AreDecodedByTheirLocks(t *testing.T) {
 		"telemetry": {KindCurrent, KindEvent},
 	} {
 		binary := filepath.Join(t.TempDir(), name)
-		build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./examples/"+name)
-		build.Dir = "../../.."
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+		build.Dir = "../../../examples/" + name
 		out, err := build.CombinedOutput()
 		require.NoError(t, err, string(out))
 		run := exec.CommandContext(t.Context(), binary)
@@ -68,7 +68,7 @@ func TestExamples_AreDecodedByTheirLocks(t *testing.T) {
 		})
 		lock := "../../../examples/" + name + "/dynastrata.lock"
 		var shown, errs bytes.Buffer
-		code := Run(t.Context(), App{client: db.Client()}, Streams{In: strings.NewReader(""), Out: &shown, Err: &errs}, []string{"--lock", lock, "--table", table, "check"})
+		code := Run(t.Context(), App{Client: db.Client()}, Streams{In: strings.NewReader(""), Out: &shown, Err: &errs}, []string{"--lock", lock, "--table", table, "check"})
 		require.Contains(t, []int{ExitOK, ExitFindings}, code, errs.String())
 		require.NotContains(t, shown.String(), "unknown")
 		require.NotContains(t, shown.String(), "broken")

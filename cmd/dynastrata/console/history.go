@@ -44,7 +44,7 @@ func versionOf(x stored) int64 { return layout.StoredVersion(x.model.s, x.raw) }
 func (s *session) logCommand() *cli.Command {
 	return &cli.Command{
 		Name: "log", Usage: "print the history of an item, newest first", ArgsUsage: "entity part=value…",
-		ShellComplete: s.complete(true),
+		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			f, e, err := s.readFamily(ctx, c)
 			if err != nil {
@@ -142,7 +142,7 @@ func differences(a, b stored) []difference {
 func (s *session) diffCommand() *cli.Command {
 	return &cli.Command{
 		Name: "diff", Usage: "print what differs between two versions, or two events", ArgsUsage: "entity part=value… old new",
-		ShellComplete: s.complete(true),
+		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err

@@ -128,13 +128,47 @@ func (m *model) describe(x *stored, id layout.Identity, now time.Time) {
 		if _, key := primary[name]; key {
 			continue
 		}
-		f := fieldOf(name, it[name])
-		if m.hides(e, name) || x.Kind == KindSentinel && (name == schema.OwnerPKAttr && m.hides(e, e.s.PK.Attribute()) ||
+		f := fieldOf(name, m.withoutPositions(x, name))
+		if m.hides(e, name) || x.Kind == KindCheckpoint && name != schema.EntityAttr && m.hidesUnknown(x.Table) || x.Kind == KindSentinel && (name == schema.OwnerPKAttr && m.hides(e, e.s.PK.Attribute()) ||
 			name == schema.OwnerSKAttr && e.s.SK != nil && m.hides(e, e.s.SK.Attribute())) {
 			f.Value, f.Plain = hidden, hidden
 		}
 		x.Attrs = append(x.Attrs, f)
 	}
+}
+
+// withoutPositions returns the value of an attribute. The manifest of a read model has positions in the tables that it is made
+// from, which are keys of any item there, and the key of an item that could not be applied; these are hidden.
+func (m *model) withoutPositions(x *stored, name string) types.AttributeValue {
+	av := x.raw[name]
+	if x.Kind != KindManifest || !m.hasSecrets() {
+		return av
+	}
+	if name == "failure" {
+		return item.S(hidden)
+	}
+	return withoutMember(av, "positions")
+}
+
+// withoutMember hides the members with a name of all maps in a value.
+func withoutMember(av types.AttributeValue, name string) types.AttributeValue {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberM:
+		out := &types.AttributeValueMemberM{Value: item.Item{}}
+		for n, e := range v.Value {
+			if out.Value[n] = withoutMember(e, name); n == name {
+				out.Value[n] = item.S(hidden)
+			}
+		}
+		return out
+	case *types.AttributeValueMemberL:
+		out := &types.AttributeValueMemberL{}
+		for _, e := range v.Value {
+			out.Value = append(out.Value, withoutMember(e, name))
+		}
+		return out
+	}
+	return av
 }
 
 // keyParts sets the parts of the key of the current item that x is or belongs to.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -105,22 +104,31 @@ var secrets = []string{"alice@example.com", "bob@example.com", "a.baker@example.
 
 // declare declares the entities on a client, nil for none.
 func (l *lab) declare(client entity.Client, table string) {
+	l.t.Helper()
+	require.NoError(l.t, l.open(client, table))
+}
+
+func (l *lab) open(client entity.Client, table string) error {
 	db, err := entity.Open(client, entity.Config{
 		Table: table, TimePrecision: time.Second, Clock: func() time.Time { return l.now },
 		NewID: func() string { l.ids++; return fmt.Sprintf("%s-%02d", l.prefix, l.ids) },
 	})
-	require.NoError(l.t, err)
+	if err != nil {
+		return err
+	}
 	l.db = db
-	l.employees, err = entity.New[Employee](db)
-	require.NoError(l.t, err)
-	l.telemetry, err = timeseries.New[Telemetry](db)
-	require.NoError(l.t, err)
+	if l.employees, err = entity.New[Employee](db); err != nil {
+		return err
+	}
+	if l.telemetry, err = timeseries.New[Telemetry](db); err != nil {
+		return err
+	}
 	l.visits, err = timeline.New(db, timeline.Projection[string, Visits]{
 		Name: "visits", Version: 1, Retention: 24 * time.Hour, Source: timeline.Series(l.telemetry), Start: func() Visits { return Visits{} },
 		Handlers: []timeline.Handler[string, Visits]{timeline.On("telemetry.appended", func(x Telemetry) string { return x.DeviceID },
 			func(v *Visits, _ timeline.Event[Telemetry]) error { v.Reports++; return nil })},
 	})
-	require.NoError(l.t, err)
+	return err
 }
 
 // newLab returns a lab with its tables. Without a database the test is skipped.
@@ -181,22 +189,13 @@ func (l *lab) app() App {
 func (l *lab) start(ctx context.Context, app App, input string, args ...string) result {
 	l.t.Helper()
 	var out, errs bytes.Buffer
-	app.client, app.streams, app.salt = l.client, l.streams(), []byte("salt")
+	app.Client, app.salt = l.client, []byte("salt")
 	code := Run(ctx, app, Streams{In: strings.NewReader(input), Out: &out, Err: &errs}, args)
 	r := result{code, l.named(out.String()), l.named(errs.String())}
 	for _, secret := range secrets {
 		require.NotContains(l.t, r.out+r.err, secret, "%q printed a secret", args)
 	}
 	return r
-}
-
-// streams returns a client of the streams of the same database.
-func (l *lab) streams() *dynamodbstreams.Client {
-	if l.client == nil {
-		return nil
-	}
-	o := l.client.Options()
-	return dynamodbstreams.New(dynamodbstreams.Options{BaseEndpoint: o.BaseEndpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
 }
 
 // named replaces what differs between runs.

@@ -45,7 +45,7 @@ func TestMemory_IsBounded(t *testing.T) {
 	const bound = 48 << 20
 	run := func(args ...string) (int, *peak) {
 		p := &peak{}
-		code := Run(t.Context(), App{client: l.client}, Streams{In: strings.NewReader(""), Out: p, Err: io.Discard}, append([]string{"--lock", l.lock, "--table", l.table}, args...))
+		code := Run(t.Context(), App{Client: l.client}, Streams{In: strings.NewReader(""), Out: p, Err: io.Discard}, append([]string{"--lock", l.lock, "--table", l.table}, args...))
 		return code, p
 	}
 	code, _ := run("--yes", "load", file)

@@ -30,6 +30,7 @@ type entityModel struct {
 	orderBy  string // of a series
 	features []string
 	derived  Kind // of the items of a read model; "" for others
+	guarded  bool // the read model is made from entities that have secrets, or may be
 }
 
 // constraint is a unique constraint.
@@ -67,7 +68,37 @@ func modelOf(l schemalock.Lock, physical func(logical string) string) (*model, e
 			}
 		}
 	}
+	for _, em := range m.entities[len(l.Entities):] {
+		em.guarded = m.madeFromSecrets(em)
+	}
 	return m, nil
+}
+
+// madeFromSecrets reports whether a source of a read model has secrets, or is not known. A lock that does not name the sources was
+// written before they were kept.
+func (m *model) madeFromSecrets(e *entityModel) bool {
+	sources := strings.Fields(e.setting("sources"))
+	if len(sources) == 0 {
+		return m.hasSecrets()
+	}
+	return sources[0] != "(feeds)" && slices.ContainsFunc(sources, func(name string) bool {
+		source, err := m.entity(name)
+		return err != nil || len(m.secretAttrs(source)) > 0
+	})
+}
+
+// hasSecrets reports whether any entity has something that is never printed.
+func (m *model) hasSecrets() bool {
+	return m.blind || slices.ContainsFunc(m.entities, func(e *entityModel) bool { return len(m.secretAttrs(e)) > 0 })
+}
+
+// rowAttrs are the attributes of rows, and of their pages, that hold what the program's functions have made from its entities.
+var rowAttrs = []string{"group", "groups", "key", "state"}
+
+// withholds reports whether values of an attribute are never printed, although they are not declared secret: those of unique
+// constraints, and those that a read model has made from secrets.
+func (e *entityModel) withholds(attr string) bool {
+	return e.unique(attr) || e.guarded && (e.derived == KindRow || e.derived == KindPages) && slices.Contains(rowAttrs, attr)
 }
 
 // modelOfDB returns the model of the declarations on a database.
@@ -121,14 +152,14 @@ func (e *entityModel) unique(attr string) bool {
 	})
 }
 
-// hides reports whether values of an attribute are never printed: it is secret, has a unique value, or is a key that is composed
-// from one of these.
+// hides reports whether values of an attribute are never printed: it is secret, has a unique value, is made from secrets by a read
+// model, or is a key that is composed from one of these.
 func (m *model) hides(e *entityModel, attr string) bool {
-	if bind.Hides(e.s, attr) || e.unique(attr) {
+	if bind.Hides(e.s, attr) || e.withholds(attr) {
 		return true
 	}
 	for _, k := range slices.Concat(e.s.Keys(), e.s.RelatedKeys) {
-		if k.Attr == attr && slices.ContainsFunc(k.Parts, func(a *schema.Attr) bool { return e.unique(a.Name) }) {
+		if k.Attr == attr && slices.ContainsFunc(k.Parts, func(a *schema.Attr) bool { return e.withholds(a.Name) }) {
 			return true
 		}
 	}
@@ -220,6 +251,12 @@ func (m *model) secretAttrs(e *entityModel) []string {
 		if a.Role.Has(tag.Secret) || e.unique(a.Name) {
 			names = append(names, a.Name)
 		}
+	}
+	switch {
+	case e.guarded && e.derived == KindRow:
+		names = []string{"group", "key", "state"}
+	case e.guarded && e.derived == KindPages:
+		names = []string{"groups"}
 	}
 	return names
 }

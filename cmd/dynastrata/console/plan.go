@@ -21,7 +21,7 @@ func (s *session) planCommand() *cli.Command {
 		Name: "plan", Usage: "print what a scan, rebuild or rewrite would cost",
 		Commands: []*cli.Command{
 			{
-				Name: "scan", Usage: "of the table of an entity, or of all tables", ArgsUsage: "[entity]", ShellComplete: s.complete(false),
+				Name: "scan", Usage: "of the table of an entity, or of all tables", ArgsUsage: "[entity]", ShellComplete: s.complete(s.nextEntity),
 				Action: s.action(func(ctx context.Context, c *cli.Command) error {
 					if err := s.database(ctx, c); err != nil {
 						return err
@@ -38,7 +38,7 @@ func (s *session) planCommand() *cli.Command {
 				}),
 			},
 			{
-				Name: "rebuild", Usage: "of a read model", ArgsUsage: "view",
+				Name: "rebuild", Usage: "of a read model", ArgsUsage: "view", ShellComplete: s.complete(s.nextView),
 				Action: s.action(func(ctx context.Context, c *cli.Command) error {
 					_, x, err := s.view(ctx, c)
 					if err != nil {
@@ -48,7 +48,7 @@ func (s *session) planCommand() *cli.Command {
 				}),
 			},
 			{
-				Name: "rewrite", Usage: "of the items of an entity: migrate.Rewrite with DryRun, which reads the table", ArgsUsage: "entity",
+				Name: "rewrite", Usage: "of the items of an entity: migrate.Rewrite with DryRun, which reads the table", ArgsUsage: "entity", ShellComplete: s.complete(s.nextStore(anyStore)),
 				Action: s.action(func(ctx context.Context, c *cli.Command) error {
 					store, err := s.store(ctx, c)
 					if err != nil {

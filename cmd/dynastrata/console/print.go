@@ -146,8 +146,19 @@ type progress struct {
 	parts bool // of a thousand, shown as a percentage
 }
 
+// newProgress begins to show the progress of something of a size, 0 if it is not known.
 func newProgress(p *printer, what string, total int64) *progress {
-	return &progress{p: p, what: what, total: total, step: max(total/10, 10_000), next: max(total/10, 10_000)}
+	step := max(total/10, 10_000)
+	b := &progress{p: p, what: what, total: total, step: step, next: step}
+	b.set(0)
+	return b
+}
+
+// newShare begins to show the progress of something that is done in thousandths.
+func newShare(p *printer, what string) *progress {
+	b := &progress{p: p, what: what, total: 1000, step: 100, next: 100, parts: true}
+	b.set(0)
+	return b
 }
 
 // set shows that n are done.

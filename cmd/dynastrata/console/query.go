@@ -18,7 +18,7 @@ import (
 func (s *session) getCommand() *cli.Command {
 	return &cli.Command{
 		Name: "get", Usage: "print the current item of a key", ArgsUsage: "entity part=value…",
-		ShellComplete: s.complete(true),
+		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err
@@ -59,7 +59,7 @@ func (s *session) queryCommand() *cli.Command {
 			&cli.IntFlag{Name: "limit", Usage: "print at most so many items"},
 			&cli.BoolFlag{Name: "related", Usage: "print events, versions and deleted copies too"},
 		},
-		ShellComplete: s.complete(true),
+		ShellComplete: s.complete(s.nextQuery),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
 // runCommand has the commands that write, with the declarations of the program.
@@ -25,14 +26,31 @@ func (s *session) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "rebuild and repair what is stored; asks before it writes",
 		Commands: []*cli.Command{
-			{Name: "rebuild", Usage: "build the rows of a read model again", ArgsUsage: "view", Flags: []cli.Flag{dry, resume}, Action: s.action(s.rebuild)},
-			{Name: "catchup", Usage: "apply new events to the rows of a read model", ArgsUsage: "view", Flags: []cli.Flag{dry}, Action: s.action(s.catchUp)},
-			{Name: "repair", Usage: "repair the sentinels of a unique constraint", ArgsUsage: "entity [constraint]", Flags: []cli.Flag{dry}, Action: s.action(s.repair)},
-			{Name: "restore", Usage: "restore the deleted item of a key", ArgsUsage: "entity part=value…", Flags: []cli.Flag{dry}, ShellComplete: s.complete(true), Action: s.action(s.restore)},
-			{Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…", Flags: []cli.Flag{dry}, ShellComplete: s.complete(true), Action: s.action(s.purge)},
 			{
-				Name: "rewrite", Usage: "bring the items of an entity to its declaration", ArgsUsage: "entity", Action: s.action(s.rewrite),
-				Flags: []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}},
+				Name: "rebuild", Usage: "build the rows of a read model again", ArgsUsage: "view",
+				Flags: []cli.Flag{dry, resume}, ShellComplete: s.complete(s.nextView), Action: s.action(s.rebuild),
+			},
+			{
+				Name: "catchup", Usage: "apply new events to the rows of a read model", ArgsUsage: "view",
+				Flags: []cli.Flag{dry}, ShellComplete: s.complete(s.nextView), Action: s.action(s.catchUp),
+			},
+			{
+				Name: "repair", Usage: "repair the sentinels of a unique constraint", ArgsUsage: "entity [constraint]",
+				Flags: []cli.Flag{dry}, ShellComplete: s.complete(s.nextConstraint), Action: s.action(s.repair),
+			},
+			{
+				Name: "restore", Usage: "restore the deleted item of a key, or all with the given parts", ArgsUsage: "entity [part=value…]",
+				Flags: []cli.Flag{dry}, Action: s.action(s.restore),
+				ShellComplete: s.complete(s.nextPart(s.nextStore(func(x Store) bool { return x.restore != nil }))),
+			},
+			{
+				Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…",
+				Flags: []cli.Flag{dry}, ShellComplete: s.complete(s.nextPart(s.nextStore(anyStore))), Action: s.action(s.purge),
+			},
+			{
+				Name: "rewrite", Usage: "bring the items of an entity to its declaration", ArgsUsage: "entity",
+				Flags:         []cli.Flag{dry, resume, &cli.BoolFlag{Name: "new-version", Usage: "give rewritten items their next version"}},
+				ShellComplete: s.complete(s.nextStore(anyStore)), Action: s.action(s.rewrite),
 			},
 		},
 	}
@@ -55,11 +73,11 @@ func (s *session) rebuild(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	s.resume = again(c, "--resume")
-	opts := []timeline.BuildOption{timeline.OnProgress(s.buildProgress(x.View))}
+	var opts []timeline.BuildOption
 	if c.Bool("resume") {
 		opts = append(opts, timeline.Resume())
 	}
-	return s.built(v.Rebuild(ctx, opts...))
+	return s.build(ctx, x.View, v.Rebuild, opts...)
 }
 
 func (s *session) catchUp(ctx context.Context, c *cli.Command) error {
@@ -74,25 +92,18 @@ func (s *session) catchUp(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	s.resume = again(c, "")
-	return s.built(v.CatchUp(ctx, timeline.OnProgress(s.buildProgress(x.View))))
+	return s.build(ctx, x.View, v.CatchUp)
 }
 
-// buildProgress shows the progress of a build in thousandths.
-func (s *session) buildProgress(view string) func(timeline.Meta) {
-	bar := newProgress(s.err, "build "+view, 1000)
-	bar.parts, bar.step, bar.next = true, 100, 100
-	return func(m timeline.Meta) {
+// build runs a build of a read model, and shows its progress in thousandths.
+func (s *session) build(ctx context.Context, view string, run func(context.Context, ...timeline.BuildOption) (timeline.Meta, error), opts ...timeline.BuildOption) error {
+	bar := newShare(s.err, "build "+view)
+	m, err := run(ctx, append(opts, timeline.OnProgress(func(m timeline.Meta) {
 		if p := m.RebuildProgress; p != nil {
 			bar.set(int64(*p * 1000))
 		}
-	}
-}
-
-// built prints the result of a build.
-func (s *session) built(m timeline.Meta, err error) error {
-	if s.err.width > 0 {
-		s.err.write("\r\x1b[K")
-	}
+	}))...)
+	bar.clear()
 	if err != nil {
 		return err
 	}
@@ -128,8 +139,11 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 	}
 	s.resume = again(c, "")
 	for _, name := range names {
+		bar := newProgress(s.err, "compare "+name, 0)
+		compared := unique.OnProgress(func(n int) { bar.set(int64(n)) })
 		if c.Bool("dry-run") {
-			r, err := x.verify(ctx, name)
+			r, err := x.verify(ctx, name, compared)
+			bar.clear()
 			if err != nil {
 				return err
 			}
@@ -138,7 +152,8 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 			}
 			continue
 		}
-		r, err := x.repair(ctx, name)
+		r, err := x.repair(ctx, name, compared)
+		bar.clear()
 		if err != nil {
 			return err
 		}
@@ -194,32 +209,6 @@ func (s *session) item(ctx context.Context, c *cli.Command) (x Store, f family, 
 		}
 	}
 	return x, f, e, whole, nil
-}
-
-func (s *session) restore(ctx context.Context, c *cli.Command) error {
-	x, f, e, value, err := s.item(ctx, c)
-	if err != nil {
-		return err
-	}
-	copies := f.of(KindDeleted)
-	switch {
-	case x.restore == nil:
-		return invalid(bind.CodeConsoleProgram, "%s has no soft delete", e.s.Name)
-	case len(copies) == 0:
-		return fmt.Errorf("%w: no deleted copy of %s with this key", errNotFound, e.s.Name)
-	}
-	newest := copies[len(copies)-1]
-	if c.Bool("dry-run") {
-		return s.result(e.s.Name, "would restore the copy deleted at "+newest.Of, map[string]any{"deleted": newest.Of})
-	}
-	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s %s, deleted at %s?", e.s.Name, newest.keyText(), newest.Of)); err != nil {
-		return err
-	}
-	s.resume = again(c, "")
-	if err := x.restore(ctx, value); err != nil {
-		return err
-	}
-	return s.result(e.s.Name, "restored", map[string]any{"restored": newest.Of})
 }
 
 func (s *session) purge(ctx context.Context, c *cli.Command) error {

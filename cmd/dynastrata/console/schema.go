@@ -112,7 +112,7 @@ func (s *session) schemaCommand() *cli.Command {
 	return &cli.Command{
 		Name: "schema", Usage: "print entities, keys, indexes, and what each verb costs", ArgsUsage: "[entity…]",
 		Flags:         []cli.Flag{&cli.StringFlag{Name: "format", Value: "text", Usage: strings.Join(schemaFormats, ", ")}},
-		ShellComplete: s.complete(false),
+		ShellComplete: s.complete(s.nextEntities),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.open(ctx, c); err != nil {
 				return err

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,7 +14,8 @@ import (
 func (s *session) showCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print an item and everything that belongs to it, as a tree", ArgsUsage: "entity part=value…",
-		ShellComplete: s.complete(true),
+		Flags:         []cli.Flag{&cli.BoolFlag{Name: "brief", Usage: "print attributes of the current item only"}},
+		ShellComplete: s.complete(s.nextPart(s.nextEntity)),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			f, e, err := s.readFamily(ctx, c)
 			if err != nil {
@@ -27,7 +29,7 @@ func (s *session) showCommand() *cli.Command {
 				}
 				return nil
 			}
-			s.out.tree(s.familyTree(e, f))
+			s.out.tree(s.familyTree(e, f, c.Bool("brief")))
 			return nil
 		}),
 	}
@@ -53,8 +55,9 @@ func (s *session) readFamily(ctx context.Context, c *cli.Command) (f family, e *
 	return f, e, err
 }
 
-// familyTree returns the tree of a family: a branch for each kind, and in it a branch for each item.
-func (s *session) familyTree(e *entityModel, f family) node {
+// familyTree returns the tree of a family: a branch for each kind, and in it a branch for each item. A brief one has the attributes
+// of the current item only.
+func (s *session) familyTree(e *entityModel, f family, brief bool) node {
 	bytes := 0
 	for _, x := range f.items {
 		bytes += x.Size
@@ -74,7 +77,7 @@ func (s *session) familyTree(e *entityModel, f family) node {
 		}
 		branch := node{text: s.out.kind(k) + s.out.faint(fmt.Sprintf("  %s", count(len(some), "item")))}
 		for _, x := range some {
-			branch.sub = append(branch.sub, s.itemNode(x, k != KindSentinel))
+			branch.sub = append(branch.sub, s.itemNode(x, k != KindSentinel && !brief))
 		}
 		root.sub = append(root.sub, branch)
 	}
@@ -116,6 +119,7 @@ func (s *session) heading(x stored) string {
 	}
 	add(x.Deleted, "of a deleted state")
 	add(x.Restored, "restored")
+	add(x.model != nil && x.model.guarded && x.Kind == KindRow, "its state is hidden, because "+x.madeFrom()+" has secrets")
 	add(true, size(x.Size))
 	add(!x.Expires.IsZero() && !x.Expired, "expires "+x.Expires.Format(time.RFC3339))
 	add(x.Expired, "expired "+x.Expires.Format(time.RFC3339))
@@ -124,6 +128,14 @@ func (s *session) heading(x stored) string {
 		text += "  " + s.out.alarm("! "+x.Problem)
 	}
 	return text
+}
+
+// madeFrom names what a row is made from.
+func (x stored) madeFrom() string {
+	if x.model == nil {
+		return ""
+	}
+	return cmp.Or(strings.Join(strings.Fields(x.model.setting("sources")), " or "), "an entity")
 }
 
 // library reports whether an attribute is one that the library adds, or a key of an index. The tree leaves them out.

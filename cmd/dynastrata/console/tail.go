@@ -39,7 +39,7 @@ func (s *session) tailCommand() *cli.Command {
 			&cli.BoolFlag{Name: "from-start", Usage: "begin with the oldest record, up to 24 hours ago"},
 			&cli.IntFlag{Name: "limit", Usage: "end after so many changes"},
 		},
-		ShellComplete: s.complete(false),
+		ShellComplete: s.complete(s.nextEntities),
 		Action: s.action(func(ctx context.Context, c *cli.Command) error {
 			if err := s.database(ctx, c); err != nil {
 				return err
@@ -95,7 +95,7 @@ type shard struct {
 
 	from  streamtypes.ShardIteratorType // where to begin while nothing is read
 	asked time.Time                     // when the iterator for LATEST was given, by DynamoDB's clock; zero without one
-	again bool                          // the shard is read from its beginning, because that iterator was lost; earlier records are passed over
+	again bool                          // the shard is read from its beginning, because that iterator was lost; records of earlier minutes are passed over
 	last  string                        // sequence number of the last record that was read; "" for none
 	next  *string                       // iterator; nil if a new one is needed
 	ended bool
@@ -234,7 +234,7 @@ func (t *tail) position(ctx context.Context, x *shard) error {
 	return nil
 }
 
-// read prints the next records of a shard, and returns how many there were. After an error that it goes on from, it returns 0.
+// read prints the next records of a shard, and returns how many there were. It returns 0 after an error that it goes on from.
 func (t *tail) read(ctx context.Context, x *shard) (n int, err error) {
 	if x.next == nil {
 		if err := t.position(ctx, x); err != nil || x.next == nil {
@@ -251,7 +251,7 @@ func (t *tail) read(ctx context.Context, x *shard) (n int, err error) {
 	}
 	for _, r := range out.Records {
 		record := stream.FromSDK(x.arn, r)
-		if !x.again || !record.Time.Before(x.asked.Truncate(time.Second)) {
+		if !x.again || !record.Time.Before(x.asked.Truncate(time.Minute)) {
 			if err := t.print(x.table, record); err != nil {
 				return n, err
 			}

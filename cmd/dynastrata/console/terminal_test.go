@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func (l *lab) terminal(app App, width int, typed string, args ...string) (int, s
 		_, _ = io.Copy(typing, control) // ends with an error when the terminal is closed
 		shown <- b.String()
 	}()
-	app.client, app.streams, app.salt = l.client, l.streams(), []byte("salt")
+	app.Client, app.salt = l.client, []byte("salt")
 	code := Run(context.WithoutCancel(l.t.Context()), app, Streams{In: tty, Out: tty, Err: tty}, append([]string{"--lock", l.lock, "--table", l.table}, args...))
 	require.NoError(l.t, tty.Close())
 	text := strings.NewReplacer("\r\n", "\n", "\r", "␍", "\x1b", "␛").Replace(l.named(<-shown))
@@ -55,17 +56,28 @@ var recordings = []struct {
 	{"schema", "", "schema Employee", false, 0},
 	{"show", "", "show Employee employeeId=e-1", false, 0},
 	{"show-series", "", "show Telemetry channel=c-1 deviceId=d-7", false, 0},
+	{"schema-markdown", "", "schema --format markdown Telemetry", false, 0},
+	{"schema-json", "", "schema --format json Telemetry", false, 0},
+	{"schema-mermaid", "", "schema --format mermaid Telemetry", false, 0},
+	{"schema-html", "", "schema --format html Telemetry", false, 0},
 	{"get", "", "get Employee employeeId=e-1", false, 0},
 	{"query", "", "query Employee byTenant tenantId=t-1", false, 0},
 	{"log", "", "log Employee employeeId=e-1", false, 0},
 	{"diff", "", "diff Employee employeeId=e-1 1 3", false, 0},
 	{"plan", "", "plan scan", false, 0},
+	{"plan-rebuild", "", "plan rebuild visits", true, 0},
+	{"plan-rewrite", "", "plan rewrite Telemetry", true, 0},
+	{"tail", "", "tail --from-start --limit 7 Telemetry", false, 0},
+	{"check-clean", "", "check", true, 0},
 	{"dump", "", "dump --out /dev/null", false, 0},
 	{"rebuild", "y\n", "run rebuild visits", true, 0},
 	{"catchup", "y\n", "run catchup visits", true, 0},
-	{"repair", "n\n", "run repair Employee", true, ExitDeclined},
+	{"repair-declined", "n\n", "run repair Employee", true, ExitDeclined},
+	{"repair", "y\n", "run repair Employee", true, 0},
+	{"restore-dry", "", "run restore --dry-run Employee", true, 0},
 	{"restore", "y\n", "run restore Employee employeeId=e-2", true, 0},
-	{"rewrite", "", "run rewrite --dry-run Telemetry", true, 0},
+	{"rewrite-dry", "", "run rewrite --dry-run Telemetry", true, 0},
+	{"rewrite", "y\n", "run rewrite Telemetry", true, 0},
 	{"purge", "y\n", "run purge Employee employeeId=e-2", true, 0},
 	{"check", "", "check", false, ExitFindings},
 	{"mistake", "", "show Employe employeeId=e-1", false, ExitUsage},
@@ -90,9 +102,26 @@ func TestTerminal_Recordings(t *testing.T) {
 			text = strings.ReplaceAll(text, "␍␛[K", "\n")
 			text = sorted(text)
 		}
+		if c.name == "tail" {
+			text = sorted(stamp.ReplaceAllString(text, "TIME  ") + "\n") // the records of a transaction have no order
+		}
 		text = bars.ReplaceAllString(text, "$1") // only the last bar: the parts of a build come in any order
 		golden(t, "terminal/"+c.name+".txt", "$ dynastrata "+c.args+"\n"+text)
 	}
+}
+
+// A dump is loaded on a terminal, which asks before it writes.
+func TestTerminal_Load(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	from, to := newLab(t), newLab(t)
+	from.story()
+	file := filepath.Join(t.TempDir(), "dump.jsonl")
+	require.Equal(t, ExitOK, from.run("dump", "--out", file).code)
+	code, text := to.terminal(App{}, 100, "y\n", "load", file)
+	require.Equal(t, ExitOK, code, text)
+	text = bars.ReplaceAllString(strings.ReplaceAll(text, file, "dump.jsonl"), "$1")
+	golden(t, "terminal/load.txt", "$ dynastrata load dump.jsonl\n"+text)
 }
 
 // Lines fit the terminal, and there are no colours if nobody wants them.
@@ -128,7 +157,7 @@ func TestConfirm_EndsWithTheContext(t *testing.T) {
 	defer func() { require.NoError(t, w.Close()) }()
 	ctx, cancel := context.WithCancel(t.Context())
 	app := l.app()
-	app.client = l.client
+	app.Client = l.client
 	var out bytes.Buffer
 	question := writer(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "[y/N]") {
