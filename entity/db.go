@@ -111,8 +111,9 @@ type Config struct {
 	ReadClient Client
 
 	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into
-	// structs, leaves a placeholder in the SDK's outputs instead of their items, and writes the JSON of requests. SDKCodec is
-	// for a middleware or client that reads, copies or keeps the SDK's outputs: the SDK decodes every answer and writes every
+	// structs, leaves a placeholder in the SDK's outputs instead of their items, and writes the JSON of requests. For a
+	// *dynamodb.Client with neither middleware nor interceptors nor a signer of its own, it signs them, too. SDKCodec is for a
+	// middleware or client that reads, copies or keeps the SDK's outputs: the SDK decodes every answer, writes and signs every
 	// request, and its attributevalue decodes every item. Results and errors are the same, but for [ErrOutputCopied].
 	Codec Codec
 }

@@ -176,6 +176,30 @@ func readAll(ctx context.Context, r *exec.Runner, n int, wanted func(int) (key e
 	return got, nil
 }
 
+// readKeys is readAll for keys of one table, which it changes.
+func readKeys(ctx context.Context, r *exec.Runner, table string, keys []item.Primary, strong bool) (readItems, error) {
+	known, at := newIdentities(len(keys)), make([]int, len(keys))
+	for i, key := range keys {
+		n, first := known.number(table, key)
+		if first {
+			keys[n] = key
+		}
+		at[i] = n
+	}
+	n := len(known.numbers)
+	got := readItems{items: make([]wire.Item, n), at: at}
+	err := r.FindManyIn(ctx, table, keys[:n], strong, func(table string, it wire.Item) {
+		if at, ok := known.find(table, it); ok {
+			got.items[at] = it
+		}
+	})
+	if err != nil {
+		wire.ReleaseAll(got.items)
+		return readItems{}, err
+	}
+	return got, nil
+}
+
 // getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.
 func getMany(ctx context.Context, h core.Holder, given any, opts []ReadOption, found any) error {
 	c, spec, to := core.Of(h), opt.Reads(opts), reflect.ValueOf(found).Elem()
@@ -185,12 +209,15 @@ func getMany(ctx context.Context, h core.Holder, given any, opts []ReadOption, f
 		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
 	return c.MeasureBatch(ctx, "GetMany", n, func(ctx context.Context) error {
-		got, err := readAll(pace.With(ctx, spec.Budget), c.Runner, n, func(i int) (exec.Wanted, bool) { return exec.Wanted{Table: c.Table, Key: keys[i]}, spec.Strong })
+		got, err := readKeys(pace.With(ctx, spec.Budget), c.Runner, c.Table, keys, spec.Strong)
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(got.items)
-		l, decoded := loading{c: c, spec: opt.Get{Read: spec}}, make([]reflect.Value, len(got.items))
+		l, decoded := loading{c: c, spec: opt.Get{Read: spec}}, []reflect.Value(nil)
+		if len(got.items) < n { // some keys are equal
+			decoded = make([]reflect.Value, len(got.items))
+		}
 		all := reflect.MakeSlice(to.Type(), n, n)
 		for i := range n {
 			if parts != nil {
@@ -203,15 +230,18 @@ func getMany(ctx context.Context, h core.Holder, given any, opts []ReadOption, f
 			if it.Missing() {
 				continue
 			}
-			v := decoded[got.at[i]]
-			if !v.IsValid() {
-				v = reflect.New(c.Schema.Type)
-				if err := c.ReadBy(&c.Schema.Codec, it, v.Interface()); err != nil {
-					return err
-				}
-				decoded[got.at[i]] = v
+			if decoded != nil && decoded[got.at[i]].IsValid() {
+				all.Index(i).Set(decoded[got.at[i]])
+				continue
+			}
+			v := reflect.New(c.Schema.Type)
+			if err := c.ReadBy(&c.Schema.Codec, it, v.Interface()); err != nil {
+				return err
 			}
 			all.Index(i).Set(v)
+			if decoded != nil {
+				decoded[got.at[i]] = v
+			}
 		}
 		to.Set(all)
 		return nil

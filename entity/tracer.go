@@ -158,14 +158,15 @@ func attributes(r Report) []slog.Attr {
 }
 
 // UnitBudget is the capacity units per second that calls may consume together, made by [Budget]. It is an option of every
-// read, of PutMany, DeleteMany, BatchPut, BatchDelete and Purge, and of Verify and Repair of package unique; timeline.Budget
-// and timeline.ReadBudget take it too. Calls that get the same UnitBudget share it, also while they run.
+// read, of PutMany, DeleteMany, BatchPut, BatchDelete and Purge, of Verify and Repair of package unique, and of the runs of
+// package migrate; timeline.Budget and timeline.ReadBudget take it too. Calls that get the same UnitBudget share it, also while they run.
 type UnitBudget = opt.UnitBudget
 
 // Budget bounds what calls consume, in read and write units per second; 0 is unlimited. The answer to each request says what
 // it consumed, and the next request of any of the calls waits until that is paid for. So a single request may consume more,
 // and parallel segments of a scan send a request each before the first answer. Units of up to one second can be saved. A wait
-// ends at once when the context ends. Negative units, and no units at all, are an *[InputError] of the verbs.
+// ends at once when the context ends. Units that are negative, infinite or no numbers, and no units at all, are an
+// *[InputError] of the verbs.
 func Budget(readUnits, writeUnits float64) *UnitBudget {
 	return opt.NewUnitBudget(readUnits, writeUnits)
 }

@@ -108,7 +108,7 @@ func (c *Copier[A, B]) opened() (*copier, error) {
 // Run copies the items that have no copy, and brings copies up to date, segment by segment. Start the consumer of the stream
 // before, with [Copier.Handle]: Run does not see changes of items that it has already copied. It keeps its progress in the
 // table of the new items, and goes on there after it was ended or killed; once all is copied, it returns the report for
-// one read. While one run is at work, others fail with [ErrRunning]. [DryRun] reads only.
+// two reads. While one run is at work, others fail with [ErrRunning]. [DryRun] reads only.
 //
 // It costs, for each page of 250 items, a strongly consistent scan of the old items, a read unit for each new item, 32 read
 // units, and one transaction for every eight new items, more or less: two write units for each KB of an item, and two
@@ -153,9 +153,10 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 // An error says that the changes have to be applied again. An item with a problem is not one: it is in the report, and its copy
 // stays as it is until the item is changed again, or until CutOver, which does not succeed before.
 //
-// It costs three reads and one transaction for each change, and two reads and no write for one whose state was copied
-// already. Errors: *entity.InputError and *stream.ImageError before any request; [ErrCutOver] for changes that come too
-// late; [ErrOtherWork]; those of requests that failed after all attempts.
+// It costs three reads and one transaction for each change, and no transaction for one whose state was copied already.
+// Errors: *entity.InputError and *stream.ImageError before any request; [ErrCutOver] for changes that come too late;
+// [ErrOtherWork]; entity.ErrConflict if an item or its copy was written again and again; those of requests that failed after
+// all attempts.
 func (c *Copier[A, B]) Apply(ctx context.Context, changes ...stream.Change[A]) (Report, error) {
 	report := newReport()
 	report.written = "copied"
@@ -233,7 +234,8 @@ func (c *Copier[A, B]) Verify(ctx context.Context, opts ...PassOption) (Report, 
 // CutOver has read the item is not in the new one. [Copier.Freeze] asks it to stop. Verify shows afterwards what was written
 // too late.
 //
-// Each pass costs what Verify costs, 64 write units, and a transaction for each write; there are one or two, at most four.
+// Each pass costs what Verify costs, 64 write units, and a transaction for each write; there are one or two, at most four. To
+// begin and to end costs 64 write units each.
 // Errors: *entity.InputError before any request; [ErrUnsettled]; [ErrOtherWork]; [ErrNotBegun] before the first Run or Apply;
 // those of requests that failed after all attempts. It returns nil if the copy was cut over before.
 func (c *Copier[A, B]) CutOver(ctx context.Context, opts ...PassOption) (Report, error) {

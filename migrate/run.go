@@ -49,7 +49,8 @@ type job struct {
 	// also if it fails. last is nil after the last page.
 	page func(ctx context.Context, i, n int, after item.Item, part *Report) (last item.Item, err error)
 
-	saving sync.Mutex // held while the checkpoint is saved
+	reporting sync.Mutex // held while the progress is reported
+	saving    sync.Mutex // held while the checkpoint is saved
 
 	mu       sync.Mutex // guards what follows
 	report   Report
@@ -149,17 +150,25 @@ func (j *job) segment(ctx context.Context, i int) error {
 	return nil
 }
 
-// save saves the checkpoint and reports the progress.
+// save reports the progress and saves the checkpoint.
 func (j *job) save(ctx context.Context, p Progress) error {
-	j.saving.Lock()
-	defer j.saving.Unlock()
-	if j.spec.Progress != nil {
-		j.spec.Progress(p)
-	}
+	j.reportProgress(p)
 	if j.point == nil {
 		return nil
 	}
+	j.saving.Lock()
+	defer j.saving.Unlock()
 	return j.point.save(ctx)
+}
+
+// reportProgress calls the function that the caller gave, however long that takes: the lease is renewed meanwhile.
+func (j *job) reportProgress(p Progress) {
+	if j.spec.Progress == nil {
+		return
+	}
+	j.reporting.Lock()
+	defer j.reporting.Unlock()
+	j.spec.Progress(p)
 }
 
 // progress returns the progress; j.mu is held.

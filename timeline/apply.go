@@ -197,7 +197,7 @@ func (p *application) announce(ctx context.Context) ([]*generation, error) {
 				targets = append(targets, *g)
 			default:
 				next := **g
-				if next.leave(p.oldest(*g), p.now) {
+				if next.leave(p.oldest(*g), p.now, m.rereads(*g)) {
 					*g, changed = &next, true
 				}
 			}
@@ -228,16 +228,23 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // leave notes that the next catch-up has to find an event that was accepted at t. It reports whether g changed: usually the
-// catch-up reads so far back anyway. One that is at work may know events up to now.
-func (g *generation) leave(t, now time.Time) bool {
+// catch-up reads so far back anyway. One that is at work may know events up to now. If it may have read the history of g
+// already, reread is set: then the note must not be what it has read, or it would take it away; see leftSince.
+func (g *generation) leave(t, now time.Time, reread bool) bool {
 	known := later(g.Newest, g.Through)
 	if !g.Finished.IsZero() {
 		known = later(known, now)
 	}
-	if t.IsZero() || !t.Before(rereadFrom(known)) || !g.Since.IsZero() && !t.Before(g.Since) {
+	switch {
+	case t.IsZero() || !t.Before(rereadFrom(known)):
+		return false
+	case g.Since.IsZero() || t.Before(g.Since):
+		g.Since = t
+	case reread:
+		g.Since = g.Since.Add(-time.Nanosecond)
+	default:
 		return false
 	}
-	g.Since = t
 	return true
 }
 
@@ -303,15 +310,15 @@ func (p *application) applyTo(ctx context.Context, to *generation) (all ApplyRes
 
 // leave notes in the manifest that the next catch-up of a generation has to find an event that was accepted at t.
 func (p *application) leave(ctx context.Context, of *generation, t time.Time) error {
-	if known := *of; !known.leave(t, p.now) {
+	if known := *of; !known.leave(t, p.now, true) {
 		return nil
 	}
 	_, err := p.changeManifest(ctx, func(m *manifest) bool {
 		for _, g := range []**generation{&m.Active, &m.Building} {
 			if *g != nil && (*g).ID == of.ID {
-				next := **g
+				next, reread := **g, m.rereads(*g)
 				*g = &next
-				return next.leave(t, p.now)
+				return next.leave(t, p.now, reread)
 			}
 		}
 		return false // its rows are not served any more

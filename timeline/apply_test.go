@@ -126,6 +126,48 @@ func TestApply_LeavesALateEventWithoutPartitionKeyToTheNextCatchUp(t *testing.T)
 	}
 }
 
+// A late event that is left to the next catch-up, while one is at work that has read the history already, waits for the one after
+// it, also if that at work was to find an event of an earlier time.
+func TestApply_LeavesALateEventToACatchUpThatBeginsLater(t *testing.T) {
+	t.Parallel()
+	for name, slow := range map[string]func(l *lab, v *timeline.View[string, totals]) error{
+		"catch-up": func(l *lab, v *timeline.View[string, totals]) error { _, err := v.CatchUp(l.Ctx); return err },
+		"rebuild":  func(l *lab, v *timeline.View[string, totals]) error { _, err := v.Rebuild(l.Ctx); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t)
+			l.append("d-1", "north", 1, 5)
+			v := view(l, l.sites())
+			rebuild(l, v)
+			late := func(minute float64) {
+				old := l.arrivals()
+				l.Clock.Move(-3 * time.Hour) // a slow clock
+				l.append("d-1", "north", minute)
+				l.Clock.Move(3 * time.Hour)
+				require.Equal(t, 1, apply(l, v, l.since(old)...).Noted)
+			}
+			late(2)
+			writing, write := l.Wire.Hold(dbtest.First(isRow))
+			done := make(chan error, 1)
+			go func() { done <- slow(l, v) }()
+			<-writing
+			if name == "rebuild" { // the history is read again after the first writing of the rows
+				late(2.5)
+				again, writeAgain := l.Wire.Hold(dbtest.First(isRow))
+				write()
+				<-again
+				write = writeAgain
+			}
+			late(3)
+			write()
+			require.NoError(t, <-done)
+			catchUp(l, v)
+			replayed(l, v, "caught up")
+		})
+	}
+}
+
 func TestApply_BeforeTheFirstBuildWaitsForIt(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -104,6 +104,9 @@ type tableExport struct {
 	files []dataFile
 }
 
+// is reports whether the export is of a table, by its name or its ARN.
+func (x *tableExport) is(table string) bool { return table == x.table() || table == x.about.TableArn }
+
 // problem returns an error about the export or one of its files.
 func (x *tableExport) problem(file string, err error, format string, args ...any) error {
 	return &ExportError{Export: x.about.ExportArn, File: file, Problem: fmt.Sprintf(format, args...), Err: err}
@@ -252,9 +255,9 @@ func typed(av types.AttributeValue) bool {
 
 // exportSet are the exports of a build: one for each table of its sources.
 type exportSet struct {
-	byTable map[string]*tableExport
-	ids     []string  // ARNs, sorted
-	at      time.Time // of the earliest export
+	byTable map[string]*tableExport // by the name or ARN that the sources have
+	ids     []string                // ARNs, sorted
+	at      time.Time               // of the earliest export
 	items   int64
 }
 
@@ -263,16 +266,16 @@ func (b *builder) openExports() (*exportSet, error) {
 	if b.exports == nil {
 		return nil, nil
 	}
-	s := &exportSet{byTable: map[string]*tableExport{}}
+	s, all := &exportSet{byTable: map[string]*tableExport{}}, []*tableExport{}
 	for _, fsys := range b.exports {
 		x, err := openExport(fsys)
 		if err != nil {
 			return nil, b.withView(err)
 		}
-		if s.byTable[x.table()] != nil {
+		if slices.ContainsFunc(all, func(y *tableExport) bool { return y.about.TableArn == x.about.TableArn }) {
 			return nil, b.withView(x.problem("", nil, "there is another export of table %s", x.table()))
 		}
-		s.byTable[x.table()] = x
+		all = append(all, x)
 		s.ids = append(s.ids, x.about.ExportArn)
 		s.items += x.about.ItemCount
 		if s.at.IsZero() || x.about.ExportTime.Before(s.at) {
@@ -280,19 +283,28 @@ func (b *builder) openExports() (*exportSet, error) {
 		}
 	}
 	slices.Sort(s.ids)
-	used := map[string]bool{}
+	used := map[*tableExport]bool{}
 	for _, o := range b.all {
 		if o.core == nil {
 			continue
 		}
-		if s.byTable[o.core.Table] == nil {
-			return nil, b.withView(&ExportError{Problem: "there is no export of table " + o.core.Table})
+		table := o.core.Table
+		for _, x := range all {
+			switch {
+			case !x.is(table):
+			case s.byTable[table] != nil && s.byTable[table] != x:
+				return nil, b.withView(x.problem("", nil, "there is another export of a table %s", table))
+			default:
+				s.byTable[table], used[x] = x, true
+			}
 		}
-		used[o.core.Table] = true
+		if s.byTable[table] == nil {
+			return nil, b.withView(&ExportError{Problem: "there is no export of table " + table})
+		}
 	}
-	for table, x := range s.byTable {
-		if !used[table] {
-			return nil, b.withView(x.problem("", nil, "no source reads table %s", table))
+	for _, x := range all {
+		if !used[x] {
+			return nil, b.withView(x.problem("", nil, "no source reads table %s", x.table()))
 		}
 	}
 	return s, nil

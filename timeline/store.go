@@ -124,6 +124,18 @@ func (m *manifest) activeBuild(now time.Time) *generation {
 	return nil
 }
 
+// rereads reports whether the builder at work may have read the history again, to bring g up to date. The end of its lease does
+// not show that it has stopped.
+func (m *manifest) rereads(g *generation) bool {
+	switch b := m.Building; {
+	case m.Owner == "":
+		return false
+	case b != nil && b.Fence == m.Fence:
+		return g == b && b.Closing
+	}
+	return g == m.Active
+}
+
 // servesMoreThan reports whether the served rows contain events that g, which is being built, does not.
 func (m *manifest) servesMoreThan(g *generation) bool {
 	return m.Active != nil && m.Active.Through.After(g.Through)

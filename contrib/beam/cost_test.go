@@ -1,7 +1,9 @@
 package beamx_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"strconv"
 	"sync"
 	"testing"
@@ -14,53 +16,65 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/timeline"
 )
 
 // BenchmarkRebuild measures one rebuild of DYNASTRATA_ITEMS events, of a half and of a quarter of them, into 2,000 rows: by
-// View.Rebuild in one process, and by Beam with one worker and with two. Each process has its own line of metrics. The CPU time and
-// memory of the database do not count, and the time to start a process does. Run it with -benchtime 1x; the docs have the
-// results. BEAMX_PROFILES names a directory for a CPU profile of each process.
+// View.Rebuild in one process, and by Beam with one worker and with two. The events are items of a table, or those of two feeds
+// that make them up, which leaves the database out. Each process has metrics of its own. The CPU time and memory of the database
+// do not count, and the time to start a process does. Run it with -benchtime 1x; docs/performance.md has results.
 func BenchmarkRebuild(b *testing.B) {
 	most := int(testsize.Number(b, "DYNASTRATA_ITEMS", 20_000))
-	bench := dbtest.Open(b)
-	bench.Clock.Set(noon, time.Microsecond)
-	v := entity.Must(sites(bench.DB, "beam"))
-	bench.CreateTables()
-	environment(b, bench)
-	loaded := 0
-	for _, events := range []int{most / 4, most / 2, most} {
-		load(bench, loaded, events)
-		loaded = events
-		b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) {
-			b.Run("one process", func(b *testing.B) {
-				for b.Loop() {
-					p := start(b, "rebuild")
-					report(b, events, p.result, map[string]*process{"builder": p})
+	for _, source := range []string{"feeds", "table"} {
+		b.Run(source, func(b *testing.B) {
+			bench := dbtest.Open(b)
+			bench.Clock.Set(noon, time.Microsecond)
+			v := entity.Must(sites(bench.DB, "beam"))
+			bench.CreateTables()
+			environment(b, bench)
+			loaded := 0
+			for _, events := range []int{most / 4, most / 2, most} {
+				if source == "feeds" {
+					b.Setenv(feedVar, strconv.Itoa(events))
+				} else {
+					load(bench, loaded, events)
+					loaded = events
 				}
-			})
-			for workers := range shares {
-				b.Run(fmt.Sprintf("workers=%d", workers+1), func(b *testing.B) {
-					for b.Loop() {
-						crew := map[string]*process{"engine": startServer(b)}
-						addresses := ""
-						for i := range workers + 1 {
-							w := start(b, "worker")
-							crew[fmt.Sprintf("worker%d", i+1)] = w
-							addresses += "," + w.result
-						}
-						c := start(b, "coordinator", serverVar+"="+crew["engine"].result, workersVar+"="+addresses[1:])
-						crew["coordinator"] = c
-						report(b, events, c.result, crew)
-					}
-				})
+				b.Run(fmt.Sprintf("events=%d", events), func(b *testing.B) { benchmark(b, events) })
+				meta, err := v.Meta(b.Context())
+				require.NoError(b, err)
+				require.EqualValues(b, events, meta.Counters.Folded)
+				x, err := v.Explain(b.Context())
+				require.NoError(b, err)
+				b.Logf("%d events: %d rows; a scan costs about %.0f read units", events, meta.Rows, x.ReadUnits())
 			}
 		})
-		meta, err := v.Meta(b.Context())
-		require.NoError(b, err)
-		require.EqualValues(b, events, meta.Counters.Folded)
-		x, err := v.Explain(b.Context())
-		require.NoError(b, err)
-		b.Logf("%d events: %d rows, about %.0f read units of a scan", events, meta.Rows, x.ReadUnits())
+	}
+}
+
+// benchmark rebuilds the remote view in each way.
+func benchmark(b *testing.B, events int) {
+	b.Run("one process", func(b *testing.B) {
+		for b.Loop() {
+			p := start(b, "rebuild")
+			report(b, events, p.result, map[string]*process{"builder": p})
+		}
+	})
+	for workers := range shares {
+		b.Run(fmt.Sprintf("workers=%d", workers+1), func(b *testing.B) {
+			for b.Loop() {
+				crew := map[string]*process{"engine": startServer(b)}
+				addresses := ""
+				for i := range workers + 1 {
+					w := start(b, "worker")
+					crew[fmt.Sprintf("worker%d", i+1)] = w
+					addresses += "," + w.result
+				}
+				c := start(b, "coordinator", serverVar+"="+crew["engine"].result, workersVar+"="+addresses[1:])
+				crew["coordinator"] = c
+				report(b, events, c.result, crew)
+			}
+		})
 	}
 }
 
@@ -87,11 +101,38 @@ func report(b *testing.B, events int, seconds string, of map[string]*process) {
 	b.ReportMetric(float64(requests), "requests")
 }
 
-// load writes readings from one number to another in their stored form, as docs/layout.md describes it, many at a time: 2,000 devices
-// in 2,000 sites.
+// groups is how many devices and sites the readings of a benchmark have.
+const groups = 2000
+
+// made returns reading i of a benchmark.
+func made(i int) reading {
+	return reading{
+		Device: fmt.Sprintf("d%05d", i%groups), At: noon.Add(time.Duration(i) * time.Millisecond),
+		Site: fmt.Sprintf("s%04d", (i/groups*7919+i)%groups), Value: i % 1000,
+	}
+}
+
+// feedNames are the names of the events of two feeds.
+var feedNames = [2]string{"reading.even", "reading.odd"}
+
+// feed returns a source of every second reading.
+func feed(from, to int) timeline.Source {
+	return timeline.Feed(fmt.Sprint("half", from), feedNames[from:from+1], func(context.Context) iter.Seq2[timeline.Event[reading], error] {
+		return func(yield func(timeline.Event[reading], error) bool) {
+			for i := from; i < to; i += 2 {
+				r := made(i)
+				if !yield(timeline.Event[reading]{Name: feedNames[from], Key: strconv.Itoa(i), At: r.At, AcceptedAt: r.At, Payload: r}, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// load writes readings from one number to another in their stored form, as docs/layout.md describes it, many at a time.
 func load(b *dbtest.Bench, from, to int) {
 	b.T.Helper()
-	const writers, atOnce, groups = 8, 25, 2000
+	const writers, atOnce = 8, 25
 	work, errs := make(chan []types.WriteRequest), make(chan error, writers)
 	var all sync.WaitGroup
 	for range writers {
@@ -110,7 +151,7 @@ func load(b *dbtest.Bench, from, to int) {
 	}
 	var puts []types.WriteRequest
 	for i := from; i < to; i++ {
-		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: stored(i, i%groups, (i/groups*7919+i)%groups)}})
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: stored(i)}})
 		if len(puts) == atOnce || i == to-1 {
 			work <- puts
 			puts = nil
@@ -123,13 +164,13 @@ func load(b *dbtest.Bench, from, to int) {
 	}
 }
 
-// stored returns a reading as its item.
-func stored(i, device, site int) dbtest.Item {
-	const format = "2006-01-02T15:04:05.000000000Z"
-	at, name := noon.Add(time.Duration(i)*time.Millisecond).Format(format), fmt.Sprintf("d%05d", device)
+// stored returns reading i as its item.
+func stored(i int) dbtest.Item {
+	r := made(i)
+	at := r.At.Format("2006-01-02T15:04:05.000000000Z")
 	return dbtest.Item{
-		"pk": dbtest.S("$app#v1#reading#" + name), "sk": dbtest.S("$app#v1#reading#e#" + at),
+		"pk": dbtest.S("$app#v1#reading#" + r.Device), "sk": dbtest.S("$app#v1#reading#e#" + at),
 		"__edd_e__": dbtest.S("Reading"), "_k": dbtest.S("e"), "_at": dbtest.S(at), "_w": dbtest.S(fmt.Sprintf("load-%021d", i)),
-		"device": dbtest.S(name), "at": dbtest.S(at), "site": dbtest.S(fmt.Sprintf("s%04d", site)), "value": dbtest.N(strconv.Itoa(i % 1000)),
+		"device": dbtest.S(r.Device), "at": dbtest.S(at), "site": dbtest.S(r.Site), "value": dbtest.N(strconv.Itoa(r.Value)),
 	}
 }

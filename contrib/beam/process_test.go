@@ -30,6 +30,7 @@ import (
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/timeline"
 )
 
 // What a process of these tests gets in its environment.
@@ -37,13 +38,14 @@ const (
 	roleVar     = "BEAMX_ROLE" // see serve; otherwise it runs the tests
 	portVar     = "BEAMX_PORT" // of the job server
 	tableVar    = "BEAMX_TABLE"
+	feedVar     = "BEAMX_FEED"     // the number of events of feeds that take the place of the table
 	endpointVar = "BEAMX_ENDPOINT" // of the database
 	keyVar      = "BEAMX_KEY"
-	dieVar      = "BEAMX_DIE"     // the process kills itself at this request
-	meetVar     = "BEAMX_MEET"    // the process waits at its first scan until this address answers
-	serverVar   = "BEAMX_SERVER"  // the job server of a coordinator
-	workersVar  = "BEAMX_WORKERS" // and its workers, with commas between
-	profilesVar = "BEAMX_PROFILES"
+	dieVar      = "BEAMX_DIE"      // the process kills itself at this request
+	meetVar     = "BEAMX_MEET"     // the process waits at its first scan until this address answers
+	serverVar   = "BEAMX_SERVER"   // the job server of a coordinator
+	workersVar  = "BEAMX_WORKERS"  // and its workers, with commas between
+	profilesVar = "BEAMX_PROFILES" // a directory
 )
 
 // remote is opened by workers, and by the coordinator of their pipeline.
@@ -56,6 +58,9 @@ var remote = beamx.Register("remote", func(context.Context) (*view, error) {
 	db, err := entity.Open(client, entity.Config{Table: os.Getenv(tableVar), Clock: func() time.Time { return noon.Add(24 * time.Hour) }})
 	if err != nil {
 		return nil, err
+	}
+	if events, err := strconv.Atoi(os.Getenv(feedVar)); err == nil {
+		return sitesOf(db, "beam", timeline.Merge(feed(0, events), feed(1, events)), feedNames[:]...)
 	}
 	return sites(db, "beam")
 })

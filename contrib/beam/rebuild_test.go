@@ -63,10 +63,16 @@ func sites(db *entity.DB, name string) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return timeline.New(db, timeline.Projection[string, totals]{
-		Name: name, Version: 1, Source: timeline.Series(readings),
-		Handlers: []timeline.Handler[string, totals]{timeline.On("reading.appended", func(r reading) string { return r.Site }, sum)},
-	})
+	return sitesOf(db, name, timeline.Series(readings), "reading.appended")
+}
+
+// sitesOf opens a view of the events of a source, which have the given names.
+func sitesOf(db *entity.DB, name string, source timeline.Source, events ...string) (*view, error) {
+	p := timeline.Projection[string, totals]{Name: name, Version: 1, Source: source}
+	for _, event := range events {
+		p.Handlers = append(p.Handlers, timeline.On(event, func(r reading) string { return r.Site }, sum))
+	}
+	return timeline.New(db, p)
 }
 
 var noon = time.Date(2101, 4, 22, 12, 0, 0, 0, time.UTC)

@@ -35,7 +35,7 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found
 	for i, k := range keys {
 		wanted[i] = Wanted{k.Table, wire.KeyOf(k.Key)}
 	}
-	return r.findMany(ctx, wanted, consistent, func(answer []tableItems) {
+	return r.findMany(ctx, len(keys), r.chunks(ctx, wanted, consistent), consistent, func(answer []tableItems) {
 		for _, t := range answer {
 			for _, it := range t.items {
 				found(t.name, it.Map())
@@ -55,26 +55,51 @@ type Wanted struct {
 // must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
 // unprocessed. It sends up to four at the same time, and calls found for one item at a time, in no order.
 func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, found func(table string, it wire.Item)) error {
-	return r.findMany(ctx, keys, consistent, func(answer []tableItems) {
+	return r.findMany(ctx, len(keys), r.chunks(ctx, keys, consistent), consistent, eachItem(found))
+}
+
+// FindManyIn is FindMany for keys of one table. It keeps keys until it returns.
+func (r *Runner) FindManyIn(ctx context.Context, table string, keys []item.Primary, consistent bool, found func(table string, it wire.Item)) error {
+	return r.findMany(ctx, len(keys), func(from, to int) asked {
+		return r.ask(ctx, map[string][]item.Primary{table: keys[from:to:to]}, to-from, consistent)
+	}, consistent, eachItem(found))
+}
+
+func eachItem(found func(table string, it wire.Item)) func([]tableItems) {
+	return func(answer []tableItems) {
 		for _, t := range answer {
 			for _, it := range t.items {
 				found(t.name, it)
 			}
 		}
-	})
+	}
 }
 
-// findMany is FindMany for the items of each answer together.
-func (r *Runner) findMany(ctx context.Context, keys []Wanted, consistent bool, found func([]tableItems)) error {
+// chunks returns a function that asks for some of keys, for findMany.
+func (r *Runner) chunks(ctx context.Context, keys []Wanted, consistent bool) func(from, to int) asked {
+	return func(from, to int) asked {
+		by := make(map[string][]item.Primary, 1)
+		for _, k := range keys[from:to] {
+			of, ok := by[k.Table]
+			if !ok {
+				of = make([]item.Primary, 0, to-from)
+			}
+			by[k.Table] = append(of, k.Key)
+		}
+		return r.ask(ctx, by, to-from, consistent)
+	}
+}
+
+// findMany is FindMany for the items of each answer together, with n keys.
+func (r *Runner) findMany(ctx context.Context, n int, ask func(from, to int) asked, consistent bool, found func([]tableItems)) error {
 	var mu sync.Mutex
 	one := func(answer []tableItems) {
 		mu.Lock()
 		defer mu.Unlock()
 		found(answer)
 	}
-	chunks := slices.Collect(slices.Chunk(keys, mostKeys))
-	return ParallelUntilError(ctx, len(chunks), readsAtOnce, func(ctx context.Context, i int) error {
-		return r.getChunk(ctx, r.ask(ctx, chunks[i], consistent), consistent, one)
+	return ParallelUntilError(ctx, (n+mostKeys-1)/mostKeys, readsAtOnce, func(ctx context.Context, i int) error {
+		return r.getChunk(ctx, ask(i*mostKeys, min(n, (i+1)*mostKeys)), consistent, one)
 	})
 }
 
@@ -94,17 +119,9 @@ type asked struct {
 	count int
 }
 
-// ask groups keys as a request needs them.
-func (r *Runner) ask(ctx context.Context, keys []Wanted, consistent bool) asked {
-	by := make(map[string][]item.Primary, 1)
-	for _, k := range keys {
-		of, ok := by[k.Table]
-		if !ok {
-			of = make([]item.Primary, 0, len(keys))
-		}
-		by[k.Table] = append(of, k.Key)
-	}
-	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: len(keys)}
+// ask returns the request for n keys by table.
+func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, consistent bool) asked {
+	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: n}
 	client, _ := r.reader(ctx, consistent)
 	bare := r.bare(client)
 	if !bare {

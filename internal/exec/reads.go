@@ -31,7 +31,8 @@ func (r *Runner) reading(client Client) *reading {
 // from sets a to the reading of an answer to client.
 func (a *reading) from(r *Runner, client Client) {
 	a.sdk, a.at = r.SDKCodec, &r.endpoints
-	if a.call.Sole = r.bare(client); a.call.Sole {
+	a.call.Sole = r.bare(client)
+	if a.call.Sole {
 		a.with = r.schemes
 	}
 }

@@ -34,8 +34,10 @@ func text(s *string) *string {
 	return s
 }
 
-// rendered is the expressions of an action in a request.
+// rendered is the texts of an action in a request. The client may still be sending the request when the next plan takes the place
+// of the action, so the input does not point into that.
 type rendered struct {
+	table             string
 	condition, update string
 	names             map[string]string // nil if they are not in the input
 	values            item.Item
@@ -45,7 +47,7 @@ type rendered struct {
 // into the maps of e.
 func (e *rendered) render(a *plan.Action, bare bool) wire.Placeholders {
 	w := expr.Renderer{Room: len(a.Changes) + 1}
-	e.condition, e.update = w.Cond(a.Cond), w.Update(a.Changes)
+	e.table, e.condition, e.update = a.Table, w.Cond(a.Cond), w.Update(a.Changes)
 	if !bare {
 		e.names, e.values = w.NameMap(), w.ValueMap()
 	}
@@ -63,7 +65,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 	switch a.Kind {
 	case plan.Put:
 		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &a.Table, Item: a.Item, ConditionExpression: cond,
+			TableName: &e.table, Item: a.Item, ConditionExpression: cond,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, sent.option()...)
@@ -74,7 +76,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		return plan.Returned{}, nil
 	case plan.Update:
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &a.Table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond,
+			TableName: &e.table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
@@ -96,7 +98,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		return plan.Returned{Image: image.Detach()}, nil
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &a.Table, Key: a.Key, ConditionExpression: cond,
+			TableName: &e.table, Key: a.Key, ConditionExpression: cond,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
 		}, sent.option()...)
@@ -137,22 +139,22 @@ func transactItem(a *plan.Action, e *rendered) types.TransactWriteItem {
 	switch a.Kind {
 	case plan.Put:
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: &a.Table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case plan.Update:
 		return types.TransactWriteItem{Update: &types.Update{
-			TableName: &a.Table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case plan.Delete:
 		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	}
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &a.Table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+		TableName: &e.table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
 		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 	}}
 }

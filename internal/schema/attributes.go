@@ -86,8 +86,9 @@ func (a *Attr) Wide() bool {
 	return false
 }
 
-// IsArray reports whether the attribute is an array, or a pointer to one. An array has no empty value, only a zero one.
-func (a *Attr) IsArray() bool { return bare(a.Type).Kind() == reflect.Array }
+// IsArray reports whether the attribute is an array, or a pointer to one. An array has no empty value, only a zero one. It is
+// false for an attribute that a schema lock describes.
+func (a *Attr) IsArray() bool { return a.Type != nil && bare(a.Type).Kind() == reflect.Array }
 
 // Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
 func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }

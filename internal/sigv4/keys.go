@@ -7,8 +7,6 @@ import (
 	"hash"
 	"sync"
 	"sync/atomic"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // keys remembers signing keys. A key is derived from the secret and is valid for one day, Region and service, so that one is used
@@ -22,8 +20,8 @@ const mostKeys = 4
 
 // key is a signing key. It has a hash of the secret instead of the secret.
 type key struct {
-	accessKey, service, region, date string
-	secret                           [sha256.Size]byte
+	service, region, date string
+	secret                [sha256.Size]byte
 
 	scope string    // what the key is valid for, as it is signed
 	macs  sync.Pool // of hash.Hash, with the key
@@ -32,20 +30,20 @@ type key struct {
 // Format implements fmt.Formatter: a key is not printed.
 func (*key) Format(f fmt.State, _ rune) { fmt.Fprint(f, "a signing key") }
 
-// of returns the key of credentials for a service in a Region on a date.
-func (k *keys) of(c *aws.Credentials, service, region, date string) *key {
-	secret := digest(c.SecretAccessKey)
+// of returns the key of a secret for a service in a Region on a date.
+func (k *keys) of(secret, service, region, date string) *key {
+	sum := digest(secret)
 	var known []*key
 	if all := k.known.Load(); all != nil {
 		known = *all
 	}
 	for _, one := range known {
-		if one.accessKey == c.AccessKeyID && one.secret == secret && one.date == date && one.region == region && one.service == service {
+		if one.secret == sum && one.date == date && one.region == region && one.service == service {
 			return one
 		}
 	}
-	own := derive(c, service, region, date)
-	own.secret = secret
+	own := derive(secret, service, region, date)
+	own.secret = sum
 	all := append([]*key{own}, known[:min(len(known), mostKeys-1)]...)
 	k.known.Store(&all) // of two at the same time, one is remembered
 	return own
@@ -58,15 +56,15 @@ func digest(secret string) [sha256.Size]byte {
 }
 
 // derive returns a key without the hash of the secret.
-func derive(c *aws.Credentials, service, region, date string) *key {
-	derived := []byte("AWS4" + c.SecretAccessKey)
+func derive(secret, service, region, date string) *key {
+	derived := []byte("AWS4" + secret)
 	for _, part := range []string{date, region, service, terminator} {
 		mac := hmac.New(sha256.New, derived)
 		mac.Write([]byte(part))
 		derived = mac.Sum(nil)
 	}
 	return &key{
-		accessKey: c.AccessKeyID, service: service, region: region, date: date,
+		service: service, region: region, date: date,
 		scope: date + "/" + region + "/" + service + "/" + terminator,
 		macs:  sync.Pool{New: func() any { return hmac.New(sha256.New, derived) }},
 	}

@@ -40,7 +40,9 @@ type ownScheme struct{ smithyhttp.AuthScheme }
 func TestSchemes_LeaveOtherClientsAlone(t *testing.T) {
 	t.Parallel()
 	standard := dynamodb.New(dynamodb.Options{}).Options()
-	option := func(f func(*v4.SignerOptions)) dynamodb.Options { return dynamodb.Options{HTTPSignerV4: v4.NewSigner(f)} }
+	option := func(f func(*v4.SignerOptions)) dynamodb.Options {
+		return dynamodb.Options{HTTPSignerV4: v4.NewSigner(f)}
+	}
 	for name, o := range map[string]dynamodb.Options{
 		"signer":           {HTTPSignerV4: ownSigner{v4.NewSigner()}},
 		"scheme":           {AuthSchemes: []smithyhttp.AuthScheme{ownScheme{standard.AuthSchemes[0]}}},
@@ -49,6 +51,7 @@ func TestSchemes_LeaveOtherClientsAlone(t *testing.T) {
 		"no scheme":        {AuthSchemes: []smithyhttp.AuthScheme{}},
 		"another client's": {AuthSchemes: standard.AuthSchemes},
 		"logging":          {ClientLogMode: aws.LogSigning},
+		"logging, signer":  {ClientLogMode: aws.LogSigning, HTTPSignerV4: v4.NewSigner()},
 		"signer that logs": option(func(o *v4.SignerOptions) { o.LogSigning = true }),
 		"no session token": option(func(o *v4.SignerOptions) { o.DisableSessionToken = true }),
 		"no escaping":      option(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true }),

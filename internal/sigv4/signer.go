@@ -102,7 +102,7 @@ func (s *Signer) SignHTTP(ctx context.Context, c aws.Credentials, r *http.Reques
 		set[1] = c.SessionToken
 		r.Header[securityTokenHeader] = set[1:2:2]
 	}
-	key := s.keys.of(&c, service, region, now[:shortTime])
+	key := s.keys.of(c.SecretAccessKey, service, region, now[:shortTime])
 	w.canonical(payloadHash)
 	w.hash = sha256.Sum256(w.text)
 
