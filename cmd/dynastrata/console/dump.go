@@ -409,7 +409,12 @@ func untyped(raw json.RawMessage) (types.AttributeValue, bool) {
 		case "S":
 			return scalar(text, func(v string) types.AttributeValue { return item.S(v) })
 		case "N":
-			return scalar(text, func(v string) types.AttributeValue { return item.N(v) })
+			av, ok := scalar(text, func(v string) types.AttributeValue { return item.N(v) })
+			if !ok {
+				return nil, false
+			}
+			_, err := item.ParseDecimal(av.(*types.AttributeValueMemberN).Value)
+			return av, err == nil
 		case "B":
 			return scalar(text, func(v []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: v} })
 		case "BOOL":

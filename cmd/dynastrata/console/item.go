@@ -354,6 +354,9 @@ func plain(av types.AttributeValue) any {
 	case *types.AttributeValueMemberS:
 		return v.Value
 	case *types.AttributeValueMemberN:
+		if _, err := item.ParseDecimal(v.Value); err != nil || !json.Valid([]byte(v.Value)) {
+			return v.Value
+		}
 		return json.Number(v.Value)
 	case *types.AttributeValueMemberB:
 		return v.Value

@@ -44,6 +44,14 @@ func restore(facts schemalock.Entity) (*entityModel, error) {
 	if r.s.PK == nil {
 		return nil, r.bad("key partition", "is missing")
 	}
+	for _, x := range r.s.Indexes {
+		if x.Local {
+			x.PK = r.s.PK
+		}
+		if x.PK == nil {
+			return nil, r.bad("index "+x.Index, "has no partition key")
+		}
+	}
 	r.s.Expires = r.e.has("lifecycle.TTL") || strings.HasPrefix(facts.Name, "Timeline") && r.s.UsesTTL
 	r.e.s = schema.Recorded(r.s)
 	return r.e, nil
@@ -156,6 +164,10 @@ func (r *restorer) unique(name string) {
 
 // index reads a fact about an index.
 func (r *restorer) index(words []string, value string) {
+	if len(words) == 0 {
+		_ = r.bad("index", "has no name")
+		return
+	}
 	name := unescaped(words[0])
 	i := slices.IndexFunc(r.s.Indexes, func(x *schema.Index) bool { return x.Index == name })
 	if i < 0 {
@@ -164,9 +176,7 @@ func (r *restorer) index(words []string, value string) {
 	}
 	x := r.s.Indexes[i]
 	if len(words) == 1 {
-		if x.Local = value == "local"; x.Local {
-			x.PK = r.s.PK
-		}
+		x.Local = value == "local"
 		return
 	}
 	switch words[1] {
@@ -178,8 +188,10 @@ func (r *restorer) index(words []string, value string) {
 		x.Name = value
 	case "projection":
 		if x.Project.All = value == "all"; !x.Project.All {
-			for _, attr := range strings.Fields(value)[1:] {
-				x.Project.Include = append(x.Project.Include, unescaped(attr))
+			for i, attr := range strings.Fields(value) {
+				if i > 0 { // after the word keys
+					x.Project.Include = append(x.Project.Include, unescaped(attr))
+				}
 			}
 		}
 	}
