@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -122,25 +123,23 @@ func (l *lab) spawn(ctx context.Context, program bool, hold func(*http.Request),
 	if program {
 		c.Env = append(c.Env, childProgram+"="+l.table)
 	}
-	control, err := pty.StartWithSize(c, &pty.Winsize{Rows: 40, Cols: 100})
+	control, tty, err := pty.Open()
 	require.NoError(l.t, err)
+	require.NoError(l.t, pty.Setsize(tty, &pty.Winsize{Rows: 40, Cols: 100}))
+	c.Stdin, c.Stdout, c.Stderr = tty, tty, tty
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(l.t, c.Start())
 	s := &screen{more: make(chan struct{}, 1)}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		buffer := make([]byte, 4096)
-		for {
-			n, err := control.Read(buffer)
-			_, _ = s.Write(buffer[:n])
-			if err != nil {
-				return
-			}
-		}
+		readTerminal(control, s)
 	}()
 	return process{s, func(text string) { _, _ = control.WriteString(text) }, func() int {
-		<-read
 		_ = c.Wait()
-		_ = control.Close()
+		_, _ = tty.WriteString(endOfText)
+		<-read
+		_, _ = control.Close(), tty.Close()
 		return c.ProcessState.ExitCode()
 	}}
 }

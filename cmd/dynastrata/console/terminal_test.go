@@ -20,29 +20,45 @@ func (l *lab) terminal(app App, width int, typed string, args ...string) (int, s
 	l.t.Helper()
 	control, tty, err := pty.Open()
 	require.NoError(l.t, err)
-	defer func() { _ = control.Close() }()
+	defer func() { _, _ = control.Close(), tty.Close() }()
 	require.NoError(l.t, pty.Setsize(tty, &pty.Winsize{Rows: 40, Cols: uint16(width)}))
 	shown := make(chan string)
 	go func() {
 		var b bytes.Buffer
-		typing := writer(func(p []byte) (int, error) {
+		readTerminal(control, writer(func(p []byte) (int, error) {
 			b.Write(p)
 			if typed != "" && bytes.HasSuffix(b.Bytes(), []byte("[y/N] ")) {
 				_, _ = control.WriteString(typed)
 			}
 			return len(p), nil
-		})
-		_, _ = io.Copy(typing, control) // ends with an error when the terminal is closed
+		}))
 		shown <- b.String()
 	}()
 	app.Client, app.salt = l.client, []byte("salt")
 	code := Run(context.WithoutCancel(l.t.Context()), app, Streams{In: tty, Out: tty, Err: tty}, append([]string{"--lock", l.lock, "--table", l.table}, args...))
-	require.NoError(l.t, tty.Close())
+	_, err = tty.WriteString(endOfText)
+	require.NoError(l.t, err)
 	text := strings.NewReplacer("\r\n", "\n", "\r", "␍", "\x1b", "␛").Replace(l.named(<-shown))
 	for _, secret := range secrets {
 		require.NotContains(l.t, text, secret)
 	}
 	return code, text
+}
+
+// endOfText ends what a terminal shows. The kernel may drop what it has not passed on when the last program closes a terminal.
+const endOfText = "\x1e"
+
+// readTerminal copies what a terminal shows until endOfText.
+func readTerminal(control io.Reader, to io.Writer) {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := control.Read(buffer)
+		text, _, ended := bytes.Cut(buffer[:n], []byte(endOfText))
+		_, _ = to.Write(text)
+		if ended || err != nil {
+			return
+		}
+	}
 }
 
 var bars = regexp.MustCompile(`(?:␍␛\[K[^␍\n]+)+(␍␛\[K[^␍\n]+␍␛\[K)`)
