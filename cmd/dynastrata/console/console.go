@@ -22,6 +22,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/schemalock"
 )
@@ -77,7 +78,7 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		app.Clock = time.Now
 	}
 	if app.wait == nil {
-		app.wait = wait
+		app.wait = exec.Sleep
 	}
 	s := &session{app: app, std: std, out: newPrinter(std.Out, false, false), err: newPrinter(std.Err, false, false)}
 	root := s.root()
@@ -103,18 +104,6 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		s.err.write(s.err.alarm("dynastrata:") + " " + err.Error() + "\n") // whole, however wide
 	}
 	return code
-}
-
-// wait waits for a duration, or until ctx ends, and then returns its error.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // session is one run of the command.
