@@ -164,8 +164,11 @@ func (f *foldFn) FinishBundle(ctx context.Context, stored func(int)) error {
 func (f *foldFn) store(ctx context.Context, stored func(int)) error {
 	rows := f.rows
 	f.rows = nil
+	if err := f.worker.Store(ctx, rows...); err != nil {
+		return err
+	}
 	stored(len(rows))
-	return f.worker.Store(ctx, rows...)
+	return nil
 }
 
 // encodeRecord returns an event without its group: the length of its position, the position, and the event.
