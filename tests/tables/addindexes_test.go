@@ -3,9 +3,11 @@ package tables_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +74,25 @@ func described(b *dbtest.Bench) *types.TableDescription {
 	return out.Table
 }
 
+// added returns the index that each UpdateTable asks for. A request that follows one for the same index is its repetition:
+// the database may refuse one for a moment, while it works at another table.
+func added(b *dbtest.Bench) []string {
+	b.T.Helper()
+	var names []string
+	for _, r := range b.Wire.Requests() {
+		if r.Operation != "UpdateTable" {
+			continue
+		}
+		var in struct {
+			GlobalSecondaryIndexUpdates []struct{ Create struct{ IndexName string } }
+		}
+		require.NoError(b.T, json.Unmarshal(r.Body, &in))
+		require.Len(b.T, in.GlobalSecondaryIndexUpdates, 1)
+		names = append(names, in.GlobalSecondaryIndexUpdates[0].Create.IndexName)
+	}
+	return slices.Compact(names)
+}
+
 func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 	t.Parallel()
 	b := before(t)
@@ -83,7 +104,7 @@ func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 	require.Zero(t, b.Wire.Count("UpdateTable"))
 
 	require.NoError(t, db.CreateTables(b.Ctx, entity.AddIndexes()))
-	require.Equal(t, 2, b.Wire.Count("UpdateTable"), "one at a time")
+	require.Equal(t, []string{"gsi2", "gsi3"}, added(b), "one at a time")
 	require.NoError(t, db.Verify(b.Ctx))
 	require.Len(t, described(b).GlobalSecondaryIndexes, 3)
 
