@@ -397,9 +397,18 @@ func TestVerbTable_NoVerbWritesToTheCallersValue(t *testing.T) {
 	first := put.Result()
 	require.Equal(t, "spoilt", *first.Alias, "a result is one value, the caller's to change")
 
-	// A value that is changed after the op was made does not change the op.
-	later := s.Op().Put(v)
+	// A value that is changed after the op was made does not change the op, however often it is planned.
+	other := v
+	other.ID = "c"
+	later, create := s.Op().Put(v), s.Op().Create(other)
+	_ = create.String()
+	require.NoError(t, l.DB.Transact(t.Context(), create))
+	created := entity.Must(s.Get(t.Context(), Profile{ID: "c"}))
+	require.NoError(t, s.Delete(t.Context(), created))
 	v.Labels["k"], v.Tags[0], *v.Alias = "later", "later", "later"
+	require.NoError(t, l.DB.Transact(t.Context(), create))
+	require.Equal(t, created, entity.Must(s.Get(t.Context(), created, entity.Consistent())))
+	require.Equal(t, created, create.Result())
 	got = entity.Must(s.Get(t.Context(), v))
 	require.NoError(t, l.DB.Transact(t.Context(), later))
 	require.Equal(t, got, entity.Must(s.Get(t.Context(), v, entity.Consistent())), "the op holds what it was given")

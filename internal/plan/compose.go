@@ -116,9 +116,10 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	return step, checkStep(s, step)
 }
 
-// alone returns a as the only action of a plan. An operation that is run once has room for it.
+// alone returns a as the only action of a plan. An operation has room for that of one plan at a time: of any if it is run
+// once, otherwise of the first.
 func (op *Op) alone(a Action) []Action {
-	if !op.Once {
+	if op.taken.Swap(true) && !op.Once {
 		return []Action{a}
 	}
 	op.only[0] = a

@@ -2,6 +2,9 @@ package plan
 
 import (
 	"reflect"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -70,13 +73,48 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 	return op.reportOld(nil, step), err
 }
 
+// planValue is the encoded value of an operation. Each plan adds to an item of its own. The first plan gets the item that was
+// encoded. What it consisted of is kept for later plans, which must not see what the caller changes in the value meanwhile.
+type planValue struct {
+	mu     sync.Mutex
+	sized  bind.Sized
+	others []attribute // of the item, once a plan has it
+}
+
+type attribute struct {
+	name  string
+	value types.AttributeValue
+}
+
+// take returns the value for one plan. It returns no item for a later plan of an operation that is run once, which need not keep
+// it: its caller waits.
+func (p *planValue) take(once bool) bind.Sized {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	given := p.sized
+	p.sized.Item = nil
+	switch {
+	case p.others != nil:
+		given.Item = make(item.Item, len(p.others)+4)
+		for _, a := range p.others {
+			given.Item[a.name] = a.value
+		}
+	case !once:
+		p.others = make([]attribute, 0, len(given.Item))
+		for name, av := range given.Item {
+			p.others = append(p.others, attribute{name, av})
+		}
+	}
+	return given
+}
+
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create) *Op {
 	op := newKeyless(s, table, "Create", v, opt.Write{Restore: opt.Restore{Create: spec}})
 	if op.Err != nil {
 		return op
 	}
-	if op.Key, op.Parts, op.value, op.Err = bind.KeyAndSized(s, v); op.Err != nil {
+	if op.Key, op.Parts, op.value.sized, op.Err = bind.KeyAndSized(s, v); op.Err != nil {
 		return op
 	}
 	user, err := bind.Conditions(s, spec.If)
@@ -86,16 +124,12 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 	}
 	op.Past, op.Creates = dependsOnPast(s), true
 	op.Plan = func(in Input) (Step, error) {
-		value, err := op.value, error(nil)
-		switch {
-		case !op.Once:
-			value.Item = item.Clone(value.Item)
-		case value.Item == nil: // an earlier plan has it
+		value := op.value.take(op.Once)
+		if value.Item == nil { // an earlier plan has it
+			var err error
 			if _, _, value, err = bind.KeyAndSized(s, v); err != nil {
 				return Step{}, err
 			}
-		default:
-			op.value.Item = nil
 		}
 		it, err := completeNew(s, op.Key, value, nil, in)
 		if err != nil {

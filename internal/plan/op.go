@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -161,9 +162,10 @@ type Op struct {
 
 	AsStored bool // the plan gets the item as it is stored, also if its payload version is outdated
 
-	Once  bool       // the operation is run once, and its plans are followed one after the other
-	only  [1]Action  // of its last plan
-	value bind.Sized // of a Create: the encoded value; nil if a plan of an operation with Once has it
+	Once  bool        // the operation is run once, and its plans are followed one after the other
+	only  [1]Action   // of its last plan, or of the first plan of an operation without Once
+	taken atomic.Bool // a plan has only
+	value planValue   // of a Create
 
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 
@@ -194,7 +196,7 @@ func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || o
 // the item first.
 func (op *Op) returnOld(spec opt.Write) {
 	if spec.DecodeOld != nil {
-		op.Old = func(it item.Item) error { return spec.DecodeOld(it) }
+		op.Old = spec.DecodeOld
 		op.Read = op.Idempotent
 	}
 }
