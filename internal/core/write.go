@@ -192,23 +192,38 @@ func (o *Operation) prepareAndRun(ctx context.Context, into any) (result plan.Re
 type settled struct {
 	*Operation
 	mu     sync.Mutex
-	result any // a pointer to the decoded result; nil before that
+	result any         // a pointer to the decoded result; nil before that
+	kept   plan.Result // instead of result: one that is decoded when it is asked for
 }
 
-// settle decodes a result into the new value that into points to, and keeps it.
-func (s *settled) settle(result plan.Result, into any) error {
-	if err := s.give(result, into); err != nil {
-		return err
+// settle keeps a result for last. What may not fit the value that into points to is decoded into it now, since only a
+// transaction can return an error.
+func (s *settled) settle(result plan.Result, into func() any) error {
+	later := result.Encoded && s.decode == nil && s.c.Schema.Codec.DecodesOwn(s.c.Schema.Type)
+	var decoded any
+	if !later {
+		decoded = into()
+		if err := s.give(result, decoded); err != nil {
+			return err
+		}
+		result = plan.Result{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.result = into
+	s.result, s.kept = decoded, result
 	return nil
 }
 
-func (s *settled) last() any {
+// last returns a pointer to the last result, nil before that. into returns a new value to decode it into.
+func (s *settled) last(into func() any) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.kept.Item != nil {
+		if decoded := into(); s.give(s.kept, decoded) == nil { // always, see item.Codec.DecodesOwn
+			s.result = decoded
+		}
+		s.kept = plan.Result{}
+	}
 	return s.result
 }
 
@@ -220,7 +235,7 @@ func NewWrite[R any](o *Operation) *Write[R] { return &Write[R]{settled{Operatio
 
 // Result returns the result of the last successful transaction, and the zero R before that.
 func (w *Write[R]) Result() (result R) {
-	if r, ok := w.s.last().(*R); ok {
+	if r, ok := w.s.last(newResult[R]).(*R); ok {
 		result = *r
 	}
 	return result
@@ -236,4 +251,6 @@ func (w *Write[R]) plan(ctx context.Context) *plan.Op { return w.s.plan(ctx) }
 
 func (w *Write[R]) owner() *Core { return w.s.c }
 
-func (w *Write[R]) settle(result plan.Result) error { return w.s.settle(result, new(R)) }
+func (w *Write[R]) settle(result plan.Result) error { return w.s.settle(result, newResult[R]) }
+
+func newResult[R any]() any { return new(R) }

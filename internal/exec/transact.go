@@ -364,7 +364,7 @@ func (b body) stored(images []item.Item) ([]plan.Result, error) {
 		}
 		image, id := images[b.at[i][0]], b.actions[b.at[i][0]].WriteID
 		if wroteBy(image, id) && results[i].Item != nil {
-			results[i].Item = image
+			results[i].Item, results[i].Encoded = image, false
 		}
 	}
 	return results, nil

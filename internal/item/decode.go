@@ -21,6 +21,7 @@ type compiled struct {
 	once   sync.Once
 	typ    reflect.Type  // of the codec's struct
 	layout *structLayout // nil if the type is left to attributevalue
+	own    bool          // see DecodesOwn
 }
 
 // Compile makes Read and Decode use a compiled decoder. It is called when the codec is complete.
@@ -31,7 +32,10 @@ func (k *compiled) layoutOf(t reflect.Type) *structLayout {
 	if k == nil {
 		return nil
 	}
-	k.once.Do(func() { k.typ, k.layout = t, k.codec.layoutFor(t) })
+	k.once.Do(func() {
+		k.typ, k.layout = t, k.codec.layoutFor(t)
+		k.own = k.layout != nil && k.codec.decodesOwn(t)
+	})
 	if k.typ != t {
 		return nil
 	}
@@ -40,6 +44,29 @@ func (k *compiled) layoutOf(t reflect.Type) *structLayout {
 
 // Compiled reports whether items are decoded into t by a compiled decoder.
 func (c *Codec) Compiled(t reflect.Type) bool { return c.compiled.layoutOf(t) != nil }
+
+// DecodesOwn reports whether Decode cannot fail for an item that Encode made of a t: all fields have kinds that the codec
+// encodes and decodes itself.
+func (c *Codec) DecodesOwn(t reflect.Type) bool {
+	return c.compiled.layoutOf(t) != nil && c.compiled.own
+}
+
+// decodesOwn is DecodesOwn for a type with a layout.
+func (c *Codec) decodesOwn(t reflect.Type) bool {
+	facts := factsOf(t)
+	if facts.needs().check || len(facts.fields) != len(facts.attrs) || len(c.Texts) > 0 || len(c.Stored) > 0 {
+		return false
+	}
+	for i := range facts.fields {
+		f := &facts.fields[i]
+		own := f.form != byMarshal || slices.ContainsFunc(c.Times, func(x TimeField) bool { return x.Attr == f.attr })
+		// A part that is left out is read from a key.
+		if !own || f.omitEmpty && slices.ContainsFunc(c.Parts, func(p KeyPart) bool { return p.Attr == f.attr }) {
+			return false
+		}
+	}
+	return true
+}
 
 // Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode].
 func (c *Codec) Read(it wire.Item, dst reflect.Value) error {

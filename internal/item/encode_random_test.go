@@ -176,3 +176,36 @@ func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
 	require.Greater(t, encoded, 1000)
 	require.Greater(t, refused, 10)
 }
+
+// Whatever a codec that decodes its own items encodes, it decodes.
+func TestCodec_DecodesItsOwnItems(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(testsize.Seed(t), 0))
+	decoded, others := 0, 0
+	for range testsize.Pick(4_000, 200_000) {
+		typ := randomStruct(r)
+		c := &Codec{Default: key.Milli}
+		for _, f := range factsOf(typ).fields {
+			if f.time && f.form == byMarshal && f.options == "" {
+				c.Times = append(c.Times, TimeField{Index: f.index, Attr: f.attr, Format: key.Milli})
+			}
+		}
+		c.Compile()
+		if !c.DecodesOwn(typ) {
+			others++
+			continue
+		}
+		for range 5 {
+			p, back := reflect.New(typ), reflect.New(typ)
+			fill(r, p.Elem())
+			it, err := c.Encode(p.Elem())
+			if err != nil {
+				continue
+			}
+			require.NoError(t, c.Decode(it, back), "%v of %v", typ, p.Elem())
+			decoded++
+		}
+	}
+	require.Greater(t, decoded, 200)
+	require.Greater(t, others, 100)
+}

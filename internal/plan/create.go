@@ -136,7 +136,8 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec opt.Create)
 			return Step{}, err
 		}
 		now := in.Now
-		return op.created(in, it, user, Stored(it), func(f Failure) Resolution {
+		result := Result{Item: it, Encoded: in.Past.Version == 0 && bind.Expiry(s) == nil}
+		return op.created(in, it, user, result, func(f Failure) Resolution {
 			if layout.Live(s, f.Image, now) {
 				return Resolution{Err: entitytype.ErrExists}
 			}

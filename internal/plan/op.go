@@ -97,6 +97,7 @@ func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
 type Result struct {
 	Item     item.Item // the item after the write as far as it is known; nil after a removal
 	Stored   wire.Item // set instead of Item: the item that DynamoDB returned
+	Encoded  bool      // Item was encoded by the codec of the entity, and the library has added keys, first times and version 1
 	Existing item.Item // the stored event that an append found
 	Created  bool      // an upsert created the item
 	Skipped  bool      // nothing had to be written because of what is stored
