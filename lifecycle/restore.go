@@ -99,12 +99,13 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 	if chosen != "" {
 		r.key = layout.RelatedKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
-	op.Prepare, op.Plan, op.If = r.read, r.plan, user
+	op.If = user
+	plan.PlanFrom(op, r.read, r.plan)
 	return op
 }
 
 // read finds the copy. Without a copy, the error says whether the item exists.
-func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input) error {
+func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input) (foundCopy, error) {
 	s := r.op.Schema
 	var newest, copied item.Item
 	var err error
@@ -123,7 +124,7 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 		copied, err = layout.Upgraded(s, copied)
 	}
 	if err != nil {
-		return err
+		return foundCopy{}, err
 	}
 	found := foundCopy{copied, newest, layout.StoredVersion(s, copied)}
 	_, expires := copied[s.Options.TTL]
@@ -131,12 +132,11 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 		// The copy may not be the newest state: copies of later deletes may have expired before this one.
 		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
 		if err != nil {
-			return err
+			return foundCopy{}, err
 		}
 		found.version = max(found.version, past.Version)
 	}
-	in.Found = found
-	return nil
+	return found, nil
 }
 
 // search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
@@ -162,8 +162,8 @@ func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Inp
 	return nil, nil, entitytype.ErrNotFound
 }
 
-func (r *restore) plan(in plan.Input) (plan.Step, error) {
-	s, found := r.op.Schema, in.Found.(foundCopy)
+func (r *restore) plan(in plan.Input, found foundCopy) (plan.Step, error) {
+	s := r.op.Schema
 	if err := layout.SameCase(s, r.op.Parts, found.copied); err != nil {
 		return plan.Step{}, err
 	}

@@ -115,13 +115,6 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 	return Owner{pk.Value, sk.Value}, nil
 }
 
-// foreign is a hint for the next plan: the sentinel with this id belongs to another item, so it must not be deleted or
-// reserved. If again is set, the item has got it back since.
-type foreign struct {
-	id    string
-	again bool
-}
-
 // reserves reports whether deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
 	m, ok := schema.Feature[plan.SoftDeleter](c.s)
@@ -195,9 +188,9 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 
 // takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
 func takenOver(m *plan.Mutation, k item.Item) (taken bool) {
-	for _, x := range m.In.Hints { // the last one counts
-		if f, ok := x.(foreign); ok && f.id == layout.KeyID(k) {
-			taken = !f.again
+	for _, h := range m.In.Hints { // the last one counts
+		if sentinel := h.Kind == plan.SentinelForeign || h.Kind == plan.SentinelReturned; sentinel && h.Key == layout.KeyID(k) {
+			taken = h.Kind == plan.SentinelForeign
 		}
 	}
 	return taken
@@ -248,7 +241,7 @@ func (c *constraint) leave(m *plan.Mutation, k item.Item) plan.Part {
 	return plan.Part{
 		Action: plan.Action{Kind: plan.Check, Table: m.Op.Table, Key: k, Cond: expr.Negate(layout.OwnedBy(c.s, m.Op.Key)), Label: c.label()},
 		Resolve: func(plan.Failure) plan.Resolution {
-			return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{foreign{layout.KeyID(k), true}}}
+			return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []plan.Hint{{Kind: plan.SentinelReturned, Key: layout.KeyID(k)}}}
 		},
 	}
 }
@@ -259,6 +252,6 @@ func (c *constraint) label() string { return "sentinel of " + c.name }
 // lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
 func lost(k item.Item) func(plan.Failure) plan.Resolution {
 	return func(plan.Failure) plan.Resolution {
-		return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{foreign{layout.KeyID(k), false}}}
+		return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []plan.Hint{{Kind: plan.SentinelForeign, Key: layout.KeyID(k)}}}
 	}
 }

@@ -231,16 +231,11 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 
 // revert returns the operation that gives an item the content of version n.
 func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
-	op := plan.NewRevert(c.Schema, c.Table, key, spec)
-	if op.Err == nil {
-		op.Prepare = func(ctx context.Context, r layout.Reader, in *plan.Input) error {
-			it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
-			in.Found = it
-			if err != nil && layout.Live(c.Schema, in.Image, in.Now) {
-				err = &plan.ItemPresent{Err: err} // the version is missing, not the item
-			}
-			return err
+	return core.ItemOperation(c, plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in plan.Input) (item.Item, error) {
+		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
+		if err != nil && layout.Live(c.Schema, in.Image, in.Now) {
+			err = &plan.ItemPresent{Err: err} // the version is missing, not the item
 		}
-	}
-	return core.ItemOperation(c, op)
+		return it, err
+	}))
 }

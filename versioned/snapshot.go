@@ -65,7 +65,7 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 			states = append(states, x)
 		}
 	case plan.Restored:
-		if !expires(s, m.Copy) && !m.In.VersionTaken() { // a copy without a version of its own can have no snapshot
+		if !expires(s, m.Copy) && !m.In.Hinted(plan.VersionTaken) { // a copy without a version of its own can have no snapshot
 			states = []state{{item: m.DeletedState, deleted: true, guard: absentOrSameDeleted(s, m.DeletedState)}}
 		}
 	}
@@ -155,9 +155,9 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 			switch m.Kind {
 			case plan.Created: // which reads the history in any case
 			case plan.Restored:
-				v.Hints = []any{plan.VersionTaken{Version: layout.StoredVersion(s, m.Copy)}}
+				v.Hints = []plan.Hint{{Kind: plan.VersionTaken, Version: layout.StoredVersion(s, m.Copy)}}
 			default:
-				v.Hints = []any{plan.VersionTaken{Version: layout.StoredVersion(s, m.Old)}}
+				v.Hints = []plan.Hint{{Kind: plan.VersionTaken, Version: layout.StoredVersion(s, m.Old)}}
 			}
 			return v
 		},

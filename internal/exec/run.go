@@ -57,7 +57,7 @@ func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 		}
 	}
 	var last error
-	var hints []any
+	var hints []plan.Hint
 	for round := 0; round < r.MaxAttempts; round++ {
 		in := r.input(op, r.Clock().UTC())
 		in.Hints = hints
@@ -96,7 +96,7 @@ func unproven(op *plan.Op, step plan.Step, err error) bool {
 // retry says that an op must be planned again, with hints. err is its error after the last attempt.
 type retry struct {
 	err   error
-	hints []any
+	hints []plan.Hint
 }
 
 // follow sends a step and the steps that its resolutions lead to. again is set if the op must be planned again.
@@ -192,7 +192,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		return plan.Step{}, ErrNoClient
 	}
 	var err error
-	if in.Outdated() {
+	if in.Hinted(plan.OutdatedPayload) {
 		if err := r.upgrade(ctx, op); err != nil {
 			return plan.Step{}, err
 		}
@@ -210,7 +210,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 	if err != nil {
 		return plan.Step{}, err
 	}
-	if in.VersionTaken() {
+	if in.Hinted(plan.VersionTaken) {
 		if in.Past, err = plan.ReadPast(ctx, r, op, in.Now); err != nil {
 			return plan.Step{}, err
 		}

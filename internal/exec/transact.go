@@ -36,7 +36,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.R
 		return nil, nil, err
 	}
 	var last []OpFailure
-	hints := make([][]any, len(ops))
+	hints := make([][]plan.Hint, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
 		steps, failed, err := r.planAll(ctx, ops, hints, round == 0)
 		if err != nil {
@@ -102,7 +102,7 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 }
 
 // planAll reads what the ops need, in parallel, and plans them with one reading of the clock.
-func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]any, first bool) ([]plan.Step, []OpFailure, error) {
+func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]plan.Hint, first bool) ([]plan.Step, []OpFailure, error) {
 	now := r.Clock().UTC()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
 	inputs := make([]plan.Input, len(ops))
@@ -161,7 +161,7 @@ func (r *Runner) done(steps []plan.Step, got answer) ([]plan.Result, []OpFailure
 // resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
 // has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
 // given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints.
-func resolve(ops []*plan.Op, b body, got answer, hints [][]any) (failed []OpFailure, again bool) {
+func resolve(ops []*plan.Op, b body, got answer, hints [][]plan.Hint) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	final := false
 	for i, s := range b.steps {
@@ -293,7 +293,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		results, err := b.stored(images)
 		return results, nil, err
 	}
-	failed, _ = resolve(ops, b, got, make([][]any, len(ops)))
+	failed, _ = resolve(ops, b, got, make([][]plan.Hint, len(ops)))
 	return nil, failed, got.cause
 }
 

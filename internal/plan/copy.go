@@ -51,12 +51,9 @@ func CopyID(source, id string) string { return source + "/" + id }
 // the error of the constraint.
 func NewCopy(s *schema.Schema, table string, key item.Item, look func(context.Context, item.Item) (Copying, error)) *Op {
 	op := &Op{Verb: "Copy", Schema: s, Table: table, Key: key, Read: true, SoleWriter: true, AsStored: true}
-	op.Prepare = func(ctx context.Context, _ layout.Reader, in *Input) (err error) {
-		in.Found, err = look(ctx, in.Image)
-		return err
-	}
-	op.Plan = func(in Input) (Step, error) {
-		x := in.Found.(Copying)
+	PlanFrom(op, func(ctx context.Context, _ layout.Reader, in *Input) (Copying, error) {
+		return look(ctx, in.Image)
+	}, func(in Input, x Copying) (Step, error) {
 		switch {
 		case x.Leave:
 			return Step{Done: func(Returned) (Result, error) { return Result{Skipped: true}, nil }}, nil
@@ -64,7 +61,7 @@ func NewCopy(s *schema.Schema, table string, key item.Item, look func(context.Co
 			return op.copied(in, x)
 		}
 		return op.uncopied(in, x)
-	}
+	})
 	return op
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -155,22 +156,24 @@ func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 	return changes
 }
 
-// NewRevert plans a Put of the item with the content of an earlier state, which Prepare finds. It changes every
-// attribute that differs and that an update may change.
-func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) *Op {
+// NewRevert plans a Put of the item with the content of an earlier state, which find finds. It changes every attribute
+// that differs and that an update may change.
+func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write, find func(context.Context, layout.Reader, *Op, Input) (item.Item, error)) *Op {
 	op, user := Begin(s, table, "Revert", v, spec)
 	if op.Err != nil {
 		return op
 	}
 	op.Read, op.If, op.AlsoDeleted = true, user, softDeleter(s) != nil
-	op.Plan = func(in Input) (Step, error) {
+	PlanFrom(op, func(ctx context.Context, r layout.Reader, in *Input) (item.Item, error) {
+		return find(ctx, r, op, *in)
+	}, func(in Input, past item.Item) (Step, error) {
 		if !layout.Live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
 		}
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
-		past, err := layout.Upgraded(s, in.Found.(item.Item))
+		past, err := layout.Upgraded(s, past)
 		if err != nil {
 			return Step{}, err
 		}
@@ -179,6 +182,6 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write) 
 			return Step{}, err
 		}
 		return op.changed(in, it, user)
-	}
+	})
 	return op
 }

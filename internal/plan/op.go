@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -33,8 +32,8 @@ type Input struct {
 	Image      item.Item // the current item if Read; nil if absent
 	NewestCopy item.Item // the newest deleted copy, expired or not, if SoftDeletes
 	Past       Past      // traces of earlier lives, if Past and there is no live item
-	Found      any       // the result of Prepare
-	Hints      []any     // what earlier attempts learned
+	found      any       // what Prepare found; see PlanFrom
+	Hints      []Hint    // what earlier attempts learned
 }
 
 // ActionKind is what an action does.
@@ -109,7 +108,7 @@ type Resolution struct {
 	Replan error   // the item changed since it was read: plan again; the error to return if no attempt is left
 	Result *Result // the operation is done
 	Next   *Step   // send this step
-	Hints  []any   // with Replan: hints for the next plan
+	Hints  []Hint  // with Replan: hints for the next plan
 }
 
 // Returned is what DynamoDB returned for a successful lone action.
@@ -175,6 +174,16 @@ type Op struct {
 	Plan    func(Input) (Step, error)
 }
 
+// PlanFrom makes op be planned by plan from what find finds before each plan. find may change the input too.
+func PlanFrom[F any](op *Op, find func(context.Context, layout.Reader, *Input) (F, error), plan func(Input, F) (Step, error)) {
+	op.Prepare = func(ctx context.Context, r layout.Reader, in *Input) error {
+		found, err := find(ctx, r, in)
+		in.found = found
+		return err
+	}
+	op.Plan = func(in Input) (Step, error) { return plan(in, in.found.(F)) }
+}
+
 // KeyText formats the key of the item for messages.
 func (op *Op) KeyText() string { return bind.KeyText(op.Schema, op.Key) }
 
@@ -228,12 +237,9 @@ func (op *Op) oldLost(r Returned) error {
 	return fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
 }
 
-// ReadFirst is a hint to plan from the current item.
-type ReadFirst struct{}
-
 // NeedsRead reports whether op must be planned from the current item.
 func (op *Op) NeedsRead(in Input) bool {
-	return op.Read || in.Joined && op.Old != nil || slices.Contains(in.Hints, any(ReadFirst{}))
+	return op.Read || in.Joined && op.Old != nil || in.Hinted(ReadFirst)
 }
 
 // Stored returns the result of a write that stored it.

@@ -37,20 +37,11 @@ func (p Past) createError(s *schema.Schema) error {
 	return fmt.Errorf("%w: %w", entitytype.ErrExists, entitytype.ErrDeleted)
 }
 
-// VersionTaken is a hint that the version of an item is used by a snapshot of another life, because a program that keeps
-// no history created the item again. The next plan continues after that history.
-type VersionTaken struct{ Version int64 }
-
-// VersionTaken reports whether an earlier attempt gave that hint.
-func (in Input) VersionTaken() bool {
-	return slices.ContainsFunc(in.Hints, func(x any) bool { _, ok := x.(VersionTaken); return ok })
-}
-
 // HistoryVersion returns the version under which the history keeps the stored item: its own, or, if that is taken, the
 // first one after the history of other lives.
 func (in Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
 	n := layout.StoredVersion(s, it)
-	if slices.Contains(in.Hints, any(VersionTaken{n})) {
+	if slices.Contains(in.Hints, Hint{Kind: VersionTaken, Version: n}) {
 		return max(n, in.Past.Version) + 1
 	}
 	return n

@@ -12,13 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Outdated is a hint that the stored item has an earlier payload version, in which the plan's changes and conditions mean
-// nothing. The item is upgraded before the next plan.
-type Outdated struct{}
-
-// Outdated reports whether an earlier attempt gave that hint.
-func (in Input) Outdated() bool { return slices.Contains(in.Hints, any(Outdated{})) }
-
 // concerns reports whether a condition is about more than whether there is an item, which one, and whether it has expired.
 func concerns(s *schema.Schema, c expr.Cond) bool {
 	about := func(path expr.Path) bool {
@@ -73,7 +66,7 @@ func (op *Op) guardPayload(in Input, step Step) Step {
 	step.Resolve = func(f []Failure) Resolution {
 		for i := range f {
 			if guarded[i] && f[i].Failed() && layout.Live(s, f[i].Image, in.Now) && layout.Outdated(s, f[i].Image) {
-				return Resolution{Replan: entitytype.ErrConflict, Hints: []any{Outdated{}}}
+				return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: OutdatedPayload}}}
 			}
 		}
 		v := resolve(f)

@@ -61,17 +61,12 @@ func differences(was, is item.Item) []expr.Change {
 // A value that another item claims is the error of the constraint. The result is skipped if nothing is to be written.
 func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool, bring func(context.Context, layout.Reader, item.Item) (Rewriting, error)) *Op {
 	op := &Op{Verb: "Rewrite", Schema: s, Table: table, Key: layout.KeyOf(s, image), Read: true, Given: image, SoleWriter: true, AsStored: true}
-	op.Prepare = func(ctx context.Context, r layout.Reader, in *Input) error {
-		rw := Rewriting{}
-		err := error(nil)
-		if in.Image != nil {
-			rw, err = bring(ctx, r, in.Image)
+	PlanFrom(op, func(ctx context.Context, r layout.Reader, in *Input) (Rewriting, error) {
+		if in.Image == nil {
+			return Rewriting{}, nil
 		}
-		in.Found = rw
-		return err
-	}
-	op.Plan = func(in Input) (Step, error) {
-		rw := in.Found.(Rewriting)
+		return bring(ctx, r, in.Image)
+	}, func(in Input, rw Rewriting) (Step, error) {
 		if rw.empty() {
 			return Step{Done: func(Returned) (Result, error) { return Result{Skipped: true}, nil }}, nil
 		}
@@ -79,7 +74,7 @@ func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool
 			return op.renewed(in, rw)
 		}
 		return op.rewritten(in, rw)
-	}
+	})
 	return op
 }
 

@@ -246,7 +246,7 @@ func (u *update) direct(in Input) (Step, error) {
 			case err != nil:
 				return Resolution{Err: err}
 			case null:
-				return Resolution{Replan: entitytype.ErrConflict, Hints: []any{ReadFirst{}}}
+				return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
 			}
 			return Resolution{Err: entitytype.ErrConditionFailed}
 		},

@@ -193,20 +193,14 @@ func (u *upsert) prepare() error {
 	return err
 }
 
-// expired is the hint of a direct write that the item exists but has expired.
-type expired struct{}
-
-// newLife is the hint that another client has replaced the expired item.
-type newLife struct{}
-
 // overExpired reports whether the item had expired at the last attempt.
 func overExpired(in Input) bool {
 	over := false
-	for _, x := range in.Hints {
-		switch x.(type) {
-		case expired:
+	for _, h := range in.Hints {
+		switch h.Kind {
+		case ItemExpired:
 			over = true
-		case newLife:
+		case ItemReplaced:
 			over = false
 		}
 	}
@@ -225,7 +219,7 @@ func (u *upsert) create(in Input) (Step, error) {
 	now := in.Now
 	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
 		if layout.Live(u.s, f.Image, now) {
-			return Resolution{Replan: entitytype.ErrConflict, Hints: []any{newLife{}}}
+			return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ItemReplaced}}}
 		}
 		return Resolution{Err: entitytype.ErrConditionFailed}
 	})
@@ -259,7 +253,7 @@ func (u *upsert) resolve(now time.Time, image item.Item) Resolution {
 		return Resolution{Err: err}
 	}
 	if image != nil && !layout.Live(u.s, image, now) {
-		return Resolution{Replan: entitytype.ErrConflict, Hints: []any{expired{}}}
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ItemExpired}}}
 	}
 	if err := guardError(u.s, u.changes, image); err != nil {
 		return Resolution{Err: err}
@@ -268,7 +262,7 @@ func (u *upsert) resolve(now time.Time, image item.Item) Resolution {
 	case err != nil:
 		return Resolution{Err: err}
 	case null:
-		return Resolution{Replan: entitytype.ErrConflict, Hints: []any{ReadFirst{}}}
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
 	}
 	return Resolution{Err: entitytype.ErrConditionFailed}
 }

@@ -307,8 +307,9 @@ func (p *Purge) step(in plan.Input, items []owned, current item.Item, last bool)
 			n++
 		}
 		for _, k := range o.sentinels {
-			if id := layout.KeyID(k); !slices.Contains(in.Hints, any(id)) {
-				add(plan.Action{Kind: plan.Delete, Key: k, Cond: layout.FreeOrOwnedBy(p.Schema, p.Key)}, plan.Resolution{Replan: entitytype.ErrConflict, Hints: []any{id}})
+			foreign := plan.Hint{Kind: plan.SentinelForeign, Key: layout.KeyID(k)}
+			if !slices.Contains(in.Hints, foreign) {
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: layout.FreeOrOwnedBy(p.Schema, p.Key)}, plan.Resolution{Replan: entitytype.ErrConflict, Hints: []plan.Hint{foreign}})
 			}
 		}
 	}
