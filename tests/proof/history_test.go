@@ -280,7 +280,7 @@ func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcu
 
 // patience is how long one history may be judged. mostUnsure is how many of its operations may end in doubt: each is tried at every later place.
 const (
-	patience   = time.Minute
+	patience   = 2 * time.Minute
 	mostUnsure = 6
 )
 
