@@ -133,7 +133,7 @@ func newHTTPClient() *http.Client {
 	transport.MaxIdleConns = 256
 	transport.MaxIdleConnsPerHost = 64
 	return &http.Client{
-		Transport: transport,
+		Transport: newTurns(transport),
 		// DynamoDB never redirects; following one would turn a POST into a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -291,6 +291,9 @@ func dropToken(ctx context.Context, client *http.Client, endpoint, token string)
 	return nil
 }
 
+// targetPrefix begins the header that names the operation of a request.
+const targetPrefix = "DynamoDB_20120810."
+
 // post sends one request with a fake signature.
 func post(ctx context.Context, client *http.Client, endpoint, verb, body, origin string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+"/", strings.NewReader(body))
@@ -298,7 +301,7 @@ func post(ctx context.Context, client *http.Client, endpoint, verb, body, origin
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+verb)
+	req.Header.Set("X-Amz-Target", targetPrefix+verb)
 	req.Header.Set("X-Amz-Date", "20260101T000000Z")
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+accessKey+"/20260101/"+region+
 		"/dynamodb/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature="+strings.Repeat("0", 64))

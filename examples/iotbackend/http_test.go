@@ -122,7 +122,7 @@ func TestHTTP_FailuresSayWhetherToComeAgain(t *testing.T) {
 		faults.Throttle: {"THROTTLED", "THROTTLED", requestTimeout},
 		faults.Drop:     {"UNAVAILABLE", "OUTCOME_UNKNOWN", requestTimeout},
 		faults.Internal: {"UNAVAILABLE", "OUTCOME_UNKNOWN", requestTimeout},
-		faults.Hang:     {"TIMEOUT", "OUTCOME_UNKNOWN", 200 * time.Millisecond},
+		faults.Hang:     {"TIMEOUT", "OUTCOME_UNKNOWN", 3 * time.Second}, // time for what comes before the write,
 	} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
@@ -229,7 +229,7 @@ func TestServe_RequestsUnderWayAreAnswered(t *testing.T) {
 			resp.Body.Close()
 		}
 		return err != nil
-	}, 5*time.Second, 10*time.Millisecond, "it takes new requests")
+	}, 2*time.Minute, 10*time.Millisecond, "it takes new requests")
 	close(release)
 	require.Equal(t, "\"done\"\n", <-answered)
 	require.NoError(t, <-ended)
@@ -295,12 +295,13 @@ func TestHTTP_ABodyThatDoesNotArriveIsATimeout(t *testing.T) {
 	l.wire.Reset()
 	api := httptest.NewUnstartedServer(l.routes())
 	api.Config.ReadTimeout = 200 * time.Millisecond
+	api.Config.ReadHeaderTimeout = 2 * time.Minute // the header is in time, however slow this test is
 	api.Start()
 	t.Cleanup(api.Close)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", api.Listener.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
 	_, err = fmt.Fprintf(conn, "POST /v1/api-keys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", adminToken)
 	require.NoError(t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -227,11 +227,12 @@ func TestTouchingIsBestEffort(t *testing.T) {
 	for i, f := range []faults.Fault{faults.Throttle, faults.Drop, faults.Hang, faults.Lost, faults.Internal} {
 		raw, _ := l.newAPIKey("")
 		l.disturb(f, "UpdateItem")
-		start := time.Now()
-		_, touched, err := l.authenticate(t.Context(), raw)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a touch that hangs ends much earlier by itself
+		_, touched, err := l.authenticate(ctx, raw)
+		require.NoError(t, ctx.Err(), f)
+		cancel()
 		require.NoError(t, err, f)
 		require.False(t, touched, f)
-		require.Less(t, time.Since(start), 5*time.Second, f)
 		require.Equal(t, i+1, strings.Count(l.logs.String(), "last_used_at was not brought up to date"))
 	}
 	l.wire.Inject(nil)

@@ -110,11 +110,17 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 				if f == faults.Twice && g.paired {
 					s.pair(c, r)
 				}
-				if f == faults.Hang { // the context ends while the request is on its way
+				switch f {
+				case faults.None:
+				case faults.Hang: // the context ends while the request is on its way
 					s.endAt(c, r, cancel)
-					f = faults.None
 					at.faults = append(at.faults, "Cancel "+r.Operation)
-				} else if f != faults.None {
+					return faults.None
+				case faults.Late:
+					s.delay(c, r)
+					at.faults = append(at.faults, f.String()+" "+r.Operation)
+					return faults.None
+				default:
 					at.faults = append(at.faults, f.String()+" "+r.Operation)
 				}
 				return f
@@ -274,7 +280,7 @@ func (g game[S, I, O]) check(t *testing.T, seed uint64, all []entry[I, O]) porcu
 
 // patience is how long one history may be judged. mostUnsure is how many of its operations may end in doubt: each is tried at every later place.
 const (
-	patience   = time.Minute
+	patience   = 2 * time.Minute
 	mostUnsure = 6
 )
 

@@ -30,6 +30,7 @@ type sim struct {
 	twins   map[string]bool   // requests that are delivered twice with nothing in between, by client and order
 	last    string            // of them, the one that was delivered once
 	ends    map[string]func() // what happens just before a request is sent, by client and order
+	late    map[string]bool   // requests whose callers do not wait for them, by client and order
 	waiting []*call
 	running int // clients at work
 	step    int // requests sent so far
@@ -38,7 +39,7 @@ type sim struct {
 // call is a request that waits for its turn.
 type call struct {
 	client int
-	order  string // distinguishes the requests of one client
+	order  string // distinguishes the requests of one client, but for repetitions
 	req    *http.Request
 	body   []byte
 	done   chan reply // takes one reply without a receiver
@@ -54,6 +55,17 @@ func (s *sim) pair(client int, r faults.Request) {
 		s.twins = map[string]bool{}
 	}
 	s.twins[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
+}
+
+// delay has the caller of a request lose its connection before the request is sent, which then waits with the others and may come much later.
+// [faults.Late] would keep the requests that a call makes in parallel in the order in which they came, which is not always the same.
+func (s *sim) delay(client int, r faults.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late == nil {
+		s.late = map[string]bool{}
+	}
+	s.late[(&call{client: client, order: orderOf(r.Operation, r.Body)}).id()] = true
 }
 
 // endAt has f called when a request of a client is on its way.
@@ -109,7 +121,12 @@ func (g gate) Do(req *http.Request) (*http.Response, error) {
 	c := &call{client: g.client, order: orderOf(operation, body), req: req, body: body, done: make(chan reply, 1)}
 	g.s.mu.Lock()
 	g.s.waiting = append(g.s.waiting, c)
+	late := g.s.late[c.id()]
+	delete(g.s.late, c.id())
 	g.s.mu.Unlock()
+	if late {
+		return nil, fmt.Errorf("%w before the answer to %s came", faults.ErrInjected, operation)
+	}
 	select {
 	case r := <-c.done:
 		return r.resp, r.err
@@ -141,12 +158,6 @@ func (s *sim) run(work func(client int)) {
 	}
 	for {
 		synctest.Wait()
-		for _, t := range s.clients {
-			if t.Kept() > 0 { // waits at the gate with the others, and may come much later
-				go func() { _, _ = t.Deliver() }()
-				synctest.Wait()
-			}
-		}
 		next, running := s.pick()
 		switch {
 		case next != nil:
@@ -170,7 +181,7 @@ func (s *sim) pick() (next *call, running int) {
 	if len(s.waiting) == 0 {
 		return nil, s.running
 	}
-	slices.SortFunc(s.waiting, func(a, b *call) int {
+	slices.SortStableFunc(s.waiting, func(a, b *call) int {
 		if a.client != b.client {
 			return a.client - b.client
 		}

@@ -201,14 +201,17 @@ type slowTable struct {
 	next     faults.HTTPClient
 	old, new string
 	looks    int
+	answered int // looks so far; not those that the database failed
 }
 
 func (s *slowTable) Do(req *http.Request) (*http.Response, error) {
 	resp, err := s.next.Do(req)
-	if err != nil || !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".DescribeTable") || s.looks == 0 {
+	if err != nil || !strings.HasSuffix(req.Header.Get("X-Amz-Target"), ".DescribeTable") || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
-	s.looks--
+	if s.answered++; s.answered > s.looks {
+		return resp, err
+	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
@@ -222,14 +225,14 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 	t.Parallel()
 	for old, slow := range map[string]string{`"TableStatus":"ACTIVE"`: `"TableStatus":"CREATING"`, `"IndexStatus":"ACTIVE"`: `"IndexStatus":"CREATING"`} {
 		l := dbtest.Open(t)
-		wire := faults.New(&slowTable{l.Raw.Options().HTTPClient, old, slow, 2})
-		db := l.Open(l.Through(wire))
+		making := &slowTable{next: l.Raw.Options().HTTPClient, old: old, new: slow, looks: 2}
+		db := l.Open(l.Through(faults.New(making)))
 		dbtest.Declare[Report](t, db)
 		require.NoError(t, db.CreateTables(t.Context()))
-		require.Equal(t, 3, wire.Count("DescribeTable"), slow)
+		require.Equal(t, 3, making.answered, slow)
 
 		ctx, cancel := context.WithCancel(t.Context())
-		wire = faults.New(&slowTable{l.Raw.Options().HTTPClient, old, slow, 1000})
+		wire := faults.New(&slowTable{next: l.Raw.Options().HTTPClient, old: old, new: slow, looks: 1000})
 		wire.Inject(func(r faults.Request) faults.Fault {
 			if r.Operation == "DescribeTable" && wire.Count("DescribeTable") > 1 {
 				cancel()

@@ -172,9 +172,8 @@ func TestInterrupt_EndsEachLongCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dump.jsonl")
 	require.Equal(t, ExitOK, l.run("dump", "--out", file).code)
 	require.Equal(t, ExitOK, l.embedded("", "--yes", "run", "rebuild", "visits").code) // so that there is something to catch up
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
 	for _, c := range interrupted {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		reached, over := make(chan struct{}, 1), make(chan struct{})
 		hold := func(r *http.Request) {
 			if _, verb, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); c.at != "" && strings.Contains(verb, c.at) {
@@ -196,6 +195,7 @@ func TestInterrupt_EndsEachLongCommand(t *testing.T) {
 		require.True(t, p.screen.shows(ctx, strings.ReplaceAll(c.shown, "TABLE", l.table)), c.name)
 		p.typed("\x03")
 		code := p.end()
+		cancel()
 		close(over)
 		text := strings.ReplaceAll(l.recorded(p.screen), file, "FILE")
 		require.Equal(t, ExitInterrupted, code, "%s: %s", c.name, text)
