@@ -81,8 +81,9 @@ func newBody(steps []plan.Step) (b body, clash []int) {
 	for i := range steps {
 		n += len(steps[i].Actions)
 	}
-	items, at := make(places, 0, n), make([]int, n)
-	b.steps, b.at, b.actions, b.parts = steps, make([][]int, len(steps)), make([]plan.Action, 0, n), make([]int, 0, n)
+	items, numbers := make(places, 0, n), make([]int, 2*n)
+	at := numbers[n:]
+	b.steps, b.at, b.actions, b.parts = steps, make([][]int, len(steps)), make([]plan.Action, 0, n), numbers[:0:n]
 	for i := range steps {
 		own := steps[i].Actions
 		b.at[i], at = at[:len(own):len(own)], at[len(own):]

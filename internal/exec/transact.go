@@ -105,22 +105,26 @@ func refusable(ops []*plan.Op) (failed []OpFailure, err error) {
 func (r *Runner) planAll(ctx context.Context, ops []*plan.Op, hints [][]plan.Hint, first bool) ([]plan.Step, []OpFailure, error) {
 	now := r.Clock().UTC()
 	steps, errs := make([]plan.Step, len(ops)), make([]error, len(ops))
-	inputs := make([]plan.Input, len(ops))
-	for i := range ops {
-		inputs[i] = r.input(ops[i], now)
-		inputs[i].Joined, inputs[i].Hints = true, hints[i]
+	input := func(i int) plan.Input {
+		in := r.input(ops[i], now)
+		in.Joined, in.Hints = true, hints[i]
+		return in
 	}
-	planOne := func(i int) {
-		if steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], first); first && unproven(ops[i], steps[i], errs[i]) {
-			steps[i], errs[i] = r.plan(ctx, ops[i], inputs[i], false)
+	planOne := func(i int, in plan.Input) {
+		if steps[i], errs[i] = r.plan(ctx, ops[i], in, first); first && unproven(ops[i], steps[i], errs[i]) {
+			steps[i], errs[i] = r.plan(ctx, ops[i], in, false)
 		}
 	}
 	if first && !slices.ContainsFunc(ops, (*plan.Op).Reads) {
 		for i := range ops {
-			planOne(i)
+			planOne(i, input(i))
 		}
 	} else {
-		Parallel(len(ops), 8, planOne)
+		inputs := make([]plan.Input, len(ops)) // with ids in the order of the ops
+		for i := range ops {
+			inputs[i] = input(i)
+		}
+		Parallel(len(ops), 8, func(i int) { planOne(i, inputs[i]) })
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

@@ -91,7 +91,11 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 		if err != nil {
 			return Step{}, err
 		}
-		claims = append(claims, p...)
+		if claims == nil {
+			claims = p // as for most entities, which have one constraint
+		} else {
+			claims = append(claims, p...)
+		}
 	}
 	if h := snapshotter(s); h != nil {
 		p, err := h.Snapshots(m)
@@ -100,9 +104,11 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 		}
 		states = p
 	}
-	parts := append(append(main[:len(main):len(main)], states...), claims...)
-	if m.Kind == Created {
-		parts = append(append(main[:len(main):len(main)], claims...), states...)
+	parts := make([]Part, 0, len(main)+len(states)+len(claims))
+	if parts = append(parts, main...); m.Kind == Created {
+		parts = append(append(parts, claims...), states...)
+	} else {
+		parts = append(append(parts, states...), claims...)
 	}
 	step := Step{
 		EntityActions: len(main),
