@@ -95,7 +95,7 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 				t.Skip("it is the native way here")
 			}
 			parent := exec.Command(os.Args[0], "-test.run=^TestParent$", "-test.v")
-			parent.Env = append(os.Environ(), "LOCALDB_TEST_PARENT="+mode)
+			parent.Env = append(os.Environ(), "LOCALDB_TEST_PARENT="+mode, "TMPDIR="+t.TempDir()) // it is killed before it could remove its own
 			stdout, err := parent.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, parent.Start())

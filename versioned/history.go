@@ -233,8 +233,11 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
 	return core.ItemOperation(c, plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in plan.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
-		if err != nil && layout.Live(c.Schema, in.Image, in.Now) {
+		switch live := layout.Live(c.Schema, in.Image, in.Now); {
+		case err != nil && live:
 			err = &plan.ItemPresent{Err: err} // the version is missing, not the item
+		case errors.Is(err, entitytype.ErrNotFound): // neither is there: the plan reports the item, which a restore may bring back with this version
+			return nil, nil
 		}
 		return it, err
 	}))

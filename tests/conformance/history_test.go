@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -290,6 +292,29 @@ func TestHistory_RevertToAMissingVersionIsNotADelete(t *testing.T) {
 	p := b.item(t, copied)
 	require.Equal(t, "NotFound", classesOf(runAlone(t, h.Op().Revert(as[kept](p), 99))))
 	require.Equal(t, "NotFound", classesOf(runJoined(b.Bench, h.Op().Revert(as[kept](p), 99))))
+}
+
+// A version is missing that a restore is about to make. Before the restore the item is missing, and after it neither is:
+// "not found" of the version alone would be false.
+func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
+	t.Parallel()
+	for _, joined := range []bool{false, true} {
+		b, h, key := lived(t, 2)
+		b.remove(hero)
+		var conflict *versioned.ConflictError
+		err := b.run(t, h.Op().Revert(key, 4, versioned.Expect(4)), joined)
+		require.ErrorIs(t, err, entity.ErrNotFound)
+		require.ErrorIs(t, err, entity.ErrDeleted)
+		require.ErrorAs(t, err, &conflict)
+		require.Equal(t, versioned.ConflictError{Expected: 4, Absent: true}, *conflict)
+
+		explains := func(r faults.Request) bool { // the query that finds out what became of the item
+			return r.Operation == "Query" && bytes.Contains(r.Body, []byte(`"Limit":1`)) && bytes.Contains(r.Body, []byte(`"ScanIndexForward":false`))
+		}
+		require.NoError(t, b.Overtake(dbtest.First(explains), func() error {
+			return b.run(t, h.Op().Revert(key, 4, versioned.Expect(4)), joined)
+		}, func() { require.EqualValues(t, 4, b.restore(hero).Version) }))
+	}
 }
 
 func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
