@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -75,6 +76,23 @@ func TestTransactWithToken_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
 	require.Equal(t, a, up.Result())
 	require.Equal(t, 4, l.Wire.Count("TransactWriteItems"))
 	require.Equal(t, 2, l.Wire.Count("BatchGetItem"), "each repetition at another time reads once")
+}
+
+// Another program has changed the item of an earlier call under its write id. The result is what is stored, so it can fail
+// to decode.
+func TestTransactWithToken_ReportsAStoredItemThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	l := open(t, ticks)
+	s, _ := store[Stamped](l)
+	ctx, id, create := t.Context(), newToken(), s.Op().Create(Stamped{ID: "a", Count: 1})
+	require.NoError(t, l.DB.TransactWithToken(ctx, id, create))
+	require.Equal(t, 1, create.Result().Count)
+	it := l.Items()[0]
+	it["count"] = &types.AttributeValueMemberS{Value: "many"}
+	l.PutItem(it)
+	var misfit *entity.DecodeError
+	require.ErrorAs(t, l.DB.TransactWithToken(ctx, id, create), &misfit)
+	require.Equal(t, "count", misfit.Attr)
 }
 
 // A process that knows nothing of the first one repeats the call.
