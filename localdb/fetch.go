@@ -112,7 +112,8 @@ func fetch(ctx context.Context, cfg settings, p pin, dir string) error {
 	return err
 }
 
-// whole reports whether dir has all of p's files in full length. Their content was checked when they were fetched.
+// whole reports whether dir has all of p's files in full length. Their content was checked when they were fetched. A program
+// may have written files of its own there, so more is no damage.
 func (p pin) whole(dir string) bool {
 	files, size := 0, int64(0)
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
@@ -126,7 +127,7 @@ func (p pin) whole(dir string) bool {
 		files, size = files+1, size+info.Size()
 		return nil
 	})
-	return err == nil && files == p.files && size == p.bytes
+	return err == nil && files >= p.files && size >= p.bytes
 }
 
 // sweep removes what interrupted fetches and starts left, once it is a day old and so no longer in use.

