@@ -56,6 +56,24 @@ func Test(t TB, optFns ...func(*dynamodb.Options)) (client *dynamodb.Client, tab
 	return testOn(t, shared, required(os.Getenv), optFns)
 }
 
+// SkipOn skips a test, with the reason, if the tests' database is of a kind on which the test cannot hold: [KindDynoxide], say. It
+// fails the test if DYNASTRATA_REQUIRE_DB is 1. Without a database the test ends as in [Test].
+func SkipOn(t TB, kind, reason string) {
+	t.Helper()
+	skipOn(t, shared, required(os.Getenv), kind, reason)
+}
+
+func skipOn(t TB, database func() (*Server, error), required bool, kind, reason string) {
+	t.Helper()
+	switch server := databaseOf(t, database, required); {
+	case server.Kind() != kind:
+	case required:
+		t.Fatalf("the database is %s: %s", kind, reason)
+	default:
+		t.Skipf("the database is %s: %s", kind, reason)
+	}
+}
+
 // required reports whether a missing database is a failure. A value that is not a boolean counts as true: a typo must not
 // skip tests.
 func required(getenv func(string) string) bool {
@@ -65,14 +83,7 @@ func required(getenv func(string) string) bool {
 
 func testOn(t TB, database func() (*Server, error), required bool, optFns []func(*dynamodb.Options)) (*dynamodb.Client, string) {
 	t.Helper()
-	server, err := database()
-	if err != nil {
-		if required {
-			t.Fatalf("%v", err)
-		}
-		t.Skipf("%v", err)
-		return nil, "" // not reached with a real testing.TB
-	}
+	server := databaseOf(t, database, required)
 	table := tableName(t.Name())
 	t.Cleanup(func() {
 		// Not the test's client, whose requests may be made to fail.
@@ -81,6 +92,19 @@ func testOn(t TB, database func() (*Server, error), required bool, optFns []func
 		}
 	})
 	return server.Client(optFns...), table
+}
+
+// databaseOf returns the database of a test. Without one the test ends.
+func databaseOf(t TB, database func() (*Server, error), required bool) *Server {
+	t.Helper()
+	server, err := database()
+	if err != nil && required {
+		t.Fatalf("%v", err)
+	}
+	if err != nil {
+		t.Skipf("%v", err)
+	}
+	return server
 }
 
 // maxTestName bounds how much of a test's name is used. DynamoDB allows 255 characters; tests append to the name.

@@ -54,6 +54,31 @@ func TestTest_ReportsTablesItCannotDelete(t *testing.T) {
 	assert.Contains(t, fake.said, "fatal: localdb: delete the tables of TestX: ")
 }
 
+func TestSkipOn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kind     string
+		required bool
+		want     string
+	}{
+		{KindDDBLocal, false, ""},
+		{KindEndpoint, true, ""},
+		{KindDynoxide, false, "skip: the database is dynoxide: 50% of it"},
+		{KindDynoxide, true, "fatal: the database is dynoxide: 50% of it"},
+	} {
+		fake := &fakeTB{}
+		call := func() {
+			skipOn(fake, func() (*Server, error) { return &Server{kind: test.kind}, nil }, test.required, KindDynoxide, "50% of it")
+		}
+		if test.want == "" {
+			call()
+		} else {
+			assert.PanicsWithValue(t, fake, call)
+		}
+		assert.Equal(t, test.want, fake.said)
+	}
+}
+
 func TestTableName(t *testing.T) {
 	t.Parallel()
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,175}$`)

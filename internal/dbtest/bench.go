@@ -43,12 +43,19 @@ type Bench struct {
 	keys func() []types.KeySchemaElement // of the table
 }
 
+// Database returns a client and a table name, as [localdb.Test] does, for tests that state what DynamoDB does.
+func Database(t testing.TB) (client *dynamodb.Client, table string) {
+	t.Helper()
+	localdb.SkipOn(t, localdb.KindDynoxide, "it compares keys, counts units and changes lists in ways of its own; install Java 17, or set LOCALDB_KIND=docker")
+	return localdb.Test(t)
+}
+
 // Open returns a bench for t. Each function changes the configuration of its DB: by default the table, the clock, and ids
 // that are counted behind a random prefix. CreateTables makes the table, once the entities are declared.
 func Open(t testing.TB, configure ...func(*entity.Config)) *Bench {
 	t.Helper()
 	b := &Bench{T: t, Ctx: t.Context(), Clock: &Clock{at: Start}}
-	b.Raw, b.Table = localdb.Test(t)
+	b.Raw, b.Table = Database(t)
 	b.Wire = faults.New(b.Raw.Options().HTTPClient)
 	b.Client = b.Through(b.Wire)
 	b.Config = entity.Config{Table: b.Table, Clock: b.Clock.Now, NewID: counted()}

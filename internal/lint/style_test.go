@@ -58,7 +58,7 @@ func TestComments_UsePlainWords(t *testing.T) {
 	}
 }
 
-// A skipped test proves nothing. Only localdb skips, when there is no database and that is allowed.
+// A skipped test proves nothing. Only localdb skips, when there is no suitable database and that is allowed.
 func TestTests_AreNotSkipped(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {

@@ -14,7 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -39,7 +38,7 @@ func mortals(t *testing.T, client entity.Client, table string) *entity.DB {
 
 func TestCreateTables_ManyProgramsAtOnce(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
+	client, table := dbtest.Database(t)
 	for round := range testsize.Pick(6, 40) {
 		name := fmt.Sprintf("%s-%d", table, round)
 		errs, begin, all := make([]error, 6), make(chan struct{}), sync.WaitGroup{}
@@ -99,7 +98,7 @@ func (m *meanwhile) DescribeTable(ctx context.Context, in *dynamodb.DescribeTabl
 func TestCreateTables_AnotherProgramEnablesTimeToLiveAfterOurLook(t *testing.T) {
 	t.Parallel()
 	for _, stale := range []int{0, 1, 3} {
-		client, table := localdb.Test(t)
+		client, table := dbtest.Database(t)
 		db := mortals(t, &meanwhile{Client: client, attr: "_ttl", stale: stale}, table)
 		require.NoError(t, db.CreateTables(t.Context()), "%d stale looks", stale)
 		require.NoError(t, db.Verify(t.Context()))
@@ -108,14 +107,14 @@ func TestCreateTables_AnotherProgramEnablesTimeToLiveAfterOurLook(t *testing.T) 
 
 func TestCreateTables_TimeToLiveEnabledOnAnotherAttribute(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
+	client, table := dbtest.Database(t)
 	err := mortals(t, &meanwhile{Client: client, attr: "expires"}, table).CreateTables(t.Context())
 	require.Equal(t, "EDD-9041", dbtest.SchemaCode(err))
 }
 
 func TestCreateTables_ATableThatIsNotSeenYet(t *testing.T) {
 	t.Parallel()
-	client, table := localdb.Test(t)
+	client, table := dbtest.Database(t)
 	require.NoError(t, mortals(t, &meanwhile{Client: client, unborn: 2}, table).CreateTables(t.Context()))
 }
 
