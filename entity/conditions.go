@@ -111,7 +111,7 @@ func Not(c Cond) Cond { return newCond(opt.Cond{Op: expr.Not, Conds: erase([]Con
 //     a map key use [MapEntry].
 //   - Values are sent as package attributevalue encodes them when Where is called, not as a field of this struct is stored.
 //     Pass a time, a text type or a key in lower case in its stored form. A value whose type the attribute cannot have is an
-//     *[InputError].
+//     *[InputError], and so are bounds of BETWEEN in reverse order, which DynamoDB refuses.
 //   - An empty value does not match an absent attribute, as it may in [Eq].
 //
 // A condition that is empty, or that the package cannot build, is an *[InputError] of the call that it is passed to. So

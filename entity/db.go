@@ -294,12 +294,22 @@ func (db *DB) unopened() error {
 	return nil
 }
 
-// measure runs f as one measured call of db about n keys or operations.
-func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Context) error) error {
+// measure runs f as one measured call of db about n keys or operations, of ops if they are given.
+func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Context) error, ops ...Op) error {
 	if err := db.unopened(); err != nil {
 		return &Error{Verb: verb, Err: err}
 	}
-	return db.runner.Measure(ctx, entitytype.Call{Verb: verb, Batch: n}, f)
+	call := entitytype.Call{Verb: verb, Batch: n}
+	if db.runner.Observed() {
+		for _, op := range ops {
+			if op != nil {
+				call.Entities = append(call.Entities, core.OwnerOf(op).Schema.Name)
+			}
+		}
+		slices.Sort(call.Entities)
+		call.Entities = slices.Compact(call.Entities)
+	}
+	return db.runner.Measure(ctx, call, f)
 }
 
 func (db *DB) options(name string) schema.Options {

@@ -12,8 +12,10 @@ import (
 //
 // name is the stable name of the entity in keys and in every item. pk and sk are the primary key; sk is optional. table
 // is the logical name of the entity's table, which [Config].Tables maps. kind:"attr=value" distinguishes the items of a
-// verbatim entity from others in its table. payload is the payload version, default 1. stream is the view that readers
-// of the table's stream need: "new" or "old" image, "both", or "keys"; by default none.
+// verbatim entity from others in its table. payload is the payload version, default 1. An item of a later one, which
+// another program has stored, is refused by reads and writes with an [*UpgradeError], up to the version in reads, which the
+// struct can read and write too. stream is the view that readers of the table's stream need: "new" or "old" image, "both",
+// or "keys"; by default none.
 //
 // A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
 // stored as it is in attr; attr, an attribute of the struct that is the key itself; a+b, several of them (indexes
@@ -52,9 +54,10 @@ func (LSI) Declare(d *schema.Decl) { d.LocalIndex() }
 
 // Preparer is implemented by a *T that completes values of T before they are written. Create, Put, Upsert, PutMany and
 // BatchPut call Prepare once, also in a transaction, with the context of the call and before any request. They call it on
-// a copy of the given value, then give the fields that are still empty their defaults and generated ids, and then
-// validate. No other verb calls it: Update, Modify and Revert change a stored item, Restore returns one, and an Append
-// writes a part of one.
+// a copy of the given value that has its defaults, then generate the ids of fields that are still empty, and then validate.
+// No other verb calls it: Update, Modify and Revert change a stored item, Restore returns one, and an Append writes a part
+// of one. So a change of what an attribute is derived from has to change that attribute too. In an Upsert, Prepare sees the
+// default of an empty field also where the stored item keeps another value.
 //
 // An operation such as [Ops.Create] calls Prepare when it is run or [DB.Transact] applies it, and not when it is printed.
 // Run again, it writes the same value; if Prepare failed, it is called again. The copy shares nothing with the caller's

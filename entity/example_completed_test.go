@@ -75,4 +75,5 @@ func ExamplePreparer() {
 	// Put Shelfmark on library
 	//   update pk="$app#v1#shelfmark#t-1" sk="$app#v1#shelfmark#old-books"
 	//          SET tenant = "t-1", slug = "old-books", text = "Old Books", __edd_e__ = "Shelfmark", _w = "w1"
+	//          if attribute_not_exists(_pv)
 }

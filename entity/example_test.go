@@ -79,7 +79,7 @@ func ExampleSet() {
 	// Update Book on library
 	//   update pk="$app#v1#book#0-19" sk="$app#v1#book"
 	//          SET title = "A Doll's House", copies = if_not_exists(copies, 0) + -1, updatedAt = "2024-05-06T07:08:09Z", version = if_not_exists(version, 0) + 1, _w = "w1"
-	//          if attribute_exists(pk) AND (attribute_not_exists(copies) OR attribute_type(copies, "N")) AND copies > 0
+	//          if attribute_exists(pk) AND (attribute_not_exists(copies) OR attribute_type(copies, "N")) AND copies > 0 AND attribute_not_exists(_pv)
 }
 
 // Where takes a condition of the SDK's package expression. It is printed, joined and checked like any other.
@@ -93,7 +93,7 @@ func ExampleWhere() {
 	// Update Book on library
 	//   update pk="$app#v1#book#0-19" sk="$app#v1#book"
 	//          SET author = "Ibsen", updatedAt = "2024-05-06T07:08:09Z", version = if_not_exists(version, 0) + 1, gsi1pk = "$app#v1#book#Ibsen", _w = "w1"
-	//          if attribute_exists(pk) AND (size(title) < 20 AND author <> "Ibsen")
+	//          if attribute_exists(pk) AND (size(title) < 20 AND author <> "Ibsen") AND attribute_not_exists(_pv)
 	// Scan Book on library: EDD-9105 entity_test.Book: Where names "titel", which is neither an attribute of the struct nor a key attribute of its indexes; an attribute has the name of its dynamodbav tag
 }
 
@@ -223,7 +223,7 @@ func ExampleStore_Upsert_counter() {
 	// Upsert Visits on library
 	//   update pk="$app#v1#visits#s-1" sk="$app#v1#visits#2024-05-06T00:00:00Z"
 	//          SET site = "s-1", day = "2024-05-06T00:00:00Z", total = if_not_exists(total, 0) + 1, latest = list_append(["ada"], if_not_exists(latest, [])), __edd_e__ = "Visits", _w = "w1"
-	//          if (attribute_not_exists(total) OR attribute_type(total, "N")) AND (attribute_not_exists(latest) OR attribute_type(latest, "L"))
+	//          if (attribute_not_exists(total) OR attribute_type(total, "N")) AND (attribute_not_exists(latest) OR attribute_type(latest, "L")) AND attribute_not_exists(_pv)
 }
 
 // A value inside a map or list is named by a path, which has every change and condition of a field.
@@ -236,7 +236,7 @@ func ExampleInside() {
 	// Update Visits on library
 	//   update pk="$app#v1#visits#s-1" sk="$app#v1#visits#2024-05-06T00:00:00Z"
 	//          SET byPage.home.hits = if_not_exists(byPage.home.hits, 0) + 1, latest[0] = "bea", _w = "w1"
-	//          if attribute_exists(pk) AND attribute_type(byPage.home, "M") AND attribute_type(latest, "L") AND (attribute_not_exists(byPage.home.hits) OR attribute_type(byPage.home.hits, "N")) AND byPage.home.hits < 100
+	//          if attribute_exists(pk) AND attribute_type(byPage.home, "M") AND attribute_type(latest, "L") AND (attribute_not_exists(byPage.home.hits) OR attribute_type(byPage.home.hits, "N")) AND byPage.home.hits < 100 AND attribute_not_exists(_pv)
 }
 
 // A range of the sort key has two ends, each of which belongs to it or not.

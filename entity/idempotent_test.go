@@ -125,6 +125,7 @@ func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 	err := b.DB.TransactWithToken(ctx, token, needsRead)
 	var input *entity.InputError
 	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
+	require.Contains(t, input.Problem, "use Transact, with a Create of an item whose key is the token")
 	for _, token := range []entity.Token{{}, {At: time.Now()}} {
 		require.ErrorAs(t, b.DB.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
 	}

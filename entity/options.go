@@ -217,8 +217,9 @@ func If(conds ...Cond) GuardOption {
 // Returning makes an Update, Upsert, Put, Modify or Delete set *old to the item as it was before the write, after the
 // write has been applied; if there was no item, *old is the zero T. It costs nothing: the response has the old item,
 // and the new one is computed from it. In a transaction, and with [Idempotent], the item is read first, consistently,
-// and the write is guarded by what was read. If the response was lost but the write was applied, the error is
-// [ErrReadBack] and *old is unchanged. T must be the store's.
+// and the write is guarded by what was read. If the response was lost but the write was applied, or the request arrived
+// twice, the error is [ErrReadBack] and *old is unchanged, unless a version proves that there was no item. T must be the
+// store's.
 func Returning[T any](old *T) WriteOption {
 	return forWrite{Do: func(s *opt.Write) {
 		if s.Old = old; old == nil {

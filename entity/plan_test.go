@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +111,33 @@ func TestPlan_IsMadeForEachRun(t *testing.T) {
 	at := l.Clock.Move(time.Second)
 	require.NoError(t, l.DB.Transact(t.Context(), op))
 	require.Equal(t, at, op.Result().UpdatedAt)
+}
+
+// Labelled has texts of its caller in names: keys of a map, and the name of an attribute.
+type Labelled struct {
+	_ entity.Key `name:"Labelled" pk:"$#{id}" sk:"$"`
+
+	ID     string         `dynamodbav:"id"`
+	Labels map[string]int `dynamodbav:"labels"`
+	Odd    string         `dynamodbav:"odd\u202ename"`
+}
+
+// Whatever names and values hold, no plan and no error can drive a terminal.
+func TestPlan_PrintsForeignTextQuoted(t *testing.T) {
+	t.Parallel()
+	labelled := dbtest.Declare[Labelled](t, paper(t))
+	odd := "\x1b]0;title\x07 \u009b31m \u202e\u2066\r\n"
+	v, f := Labelled{ID: odd, Labels: map[string]int{odd: 1}, Odd: odd}, entity.Fields[Labelled]()
+	for name, plan := range map[string]fmt.Stringer{
+		"put":    labelled.Op().Put(v),
+		"update": labelled.Op().Update(Labelled{ID: odd}, entity.Set(&f.Odd, odd)),
+		"path":   labelled.Op().Update(Labelled{ID: odd}, entity.MapEntry(&f.Labels, odd).Set(1)),
+		"query":  labelled.Query(Labelled{ID: odd}, entity.Filter(entity.Eq(&f.Odd, odd))),
+	} {
+		text := plan.String()
+		require.Contains(t, text, `\x1b]0;title\a`, name)
+		for line := range strings.SplitSeq(text, "\n") {
+			require.Equal(t, -1, strings.IndexFunc(line, func(r rune) bool { return !strconv.IsPrint(r) }), "%s: %q", name, line)
+		}
+	}
 }

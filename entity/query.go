@@ -51,8 +51,9 @@ type Query[T any] interface {
 // Prev is the cursor of the previous page, "" on the first one. The previous page ends right before the first item of this
 // page, whatever was written since, so paging back and forth repeats no item and leaves none out. It has fewer than [Limit] items
 // only if it is the first page, and it is never empty: if all items before this page were deleted, it is the first page.
-// (With [MaxEvaluated] or [MaxRequests], a page in the middle can be shorter, or empty.) Going back reads in the other
-// direction, one item more than the page has; without Limit, one more request finds out whether there are items before.
+// With [MaxEvaluated] or [MaxRequests], any page can be shorter, or empty: an empty page without Prev can end the way back.
+// Going back reads in the other direction, one item more than the page has; without Limit, one more request finds out whether
+// there are items before.
 // Scans, lists of versions and timelines have no Prev.
 //
 // Its fields are shown at [entitytype.Page].
@@ -228,7 +229,7 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 	x := c.Schema.IndexNamed(name)
 	switch {
 	case x == nil:
-		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name}
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name + c.Schema.KnownIndexes(false)}
 	case c.Schema.HoldsCopies(x):
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Deleted.Index opens it"}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,7 +92,14 @@ func TestContext_NoWaitOutlastsIt(t *testing.T) {
 
 func TestRequests_TheSameCallSendsTheSameExpressions(t *testing.T) {
 	t.Parallel()
-	l, s := open[Profile](t, func(c *entity.Config) { c.NewID = func() string { return "always-the-same" } })
+	writes := 0
+	writeID := func() string { return fmt.Sprintf("write-%d", writes) }
+	l, s := open[Profile](t, func(c *entity.Config) {
+		c.NewID = func() string {
+			writes++
+			return writeID()
+		}
+	})
 	p := entity.Fields[Profile]()
 	v := Profile{ID: "a", Team: "t", Rank: 1, Labels: map[string]string{"a": "1", "b": "2", "c": "3"}, Tags: []string{"a", "b"}, Count: 1, Note: "n"}
 	l.OK(s.Put(t.Context(), v))
@@ -115,7 +123,7 @@ func TestRequests_TheSameCallSendsTheSameExpressions(t *testing.T) {
 			require.NoError(t, json.Unmarshal(requests[0].Body, &body))
 			canonical, err := json.Marshal(body)
 			require.NoError(t, err)
-			seen[string(canonical)]++
+			seen[strings.ReplaceAll(string(canonical), writeID(), "write")]++
 		}
 		require.Len(t, seen, 1, name)
 	}
@@ -132,6 +140,7 @@ func TestObserve_RefusedCallsAreReportedToo(t *testing.T) {
 	v, p := Profile{ID: "a"}, entity.Fields[Profile]()
 	for name, call := range map[string]func() error{
 		"Transact":                 func() error { return l.DB.Transact(t.Context(), nil) },
+		"Transact of nothing":      func() error { return l.DB.Transact(t.Context()) },
 		"Transact, foreign":        func() error { return l.DB.Transact(t.Context(), s.Op().Create(v), foreign.Op().Create(v)) },
 		"TransactWithToken":        func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
 		"TransactWithToken, token": func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{}, s.Op().Create(v)) },
@@ -160,7 +169,6 @@ func TestObserve_RefusedCallsAreReportedToo(t *testing.T) {
 		require.Empty(t, l.Operations())
 	}
 	reports = nil
-	require.NoError(t, l.DB.Transact(t.Context()))
 	require.NoError(t, l.DB.TransactGet(t.Context()))
-	require.Len(t, reports, 2, "a call that does nothing costs nothing, and is a call")
+	require.Len(t, reports, 1, "a call that does nothing costs nothing, and is a call")
 }

@@ -259,7 +259,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	o := newOffice(t, func(c *entity.Config) {
 		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
 	})
-	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 60_000) // 3.6 MB, with four other items
+	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 30_000) // 1.8 MB, with four other items
 	f := entity.Fields[Member]()
 	half := entity.Filter(entity.Lt(&f.ID, "a-010"))
 	inIndex := entity.Must(o.member.Index("byTenant"))

@@ -41,7 +41,7 @@ func TestSlogTracer_LogsSlowAndFailedCalls(t *testing.T) {
 			Verb: "Append", Duration: time.Second, Requests: 2, Attempts: entitytype.Attempts{Lost: 1, Conflict: 1, Refused: 1, Failed: 1}, WriteUnits: 4,
 			Err: &entity.Failure{Type: "ErrRetryBudget", Ambiguous: true, Classes: []error{entity.ErrRetryBudget}},
 		}, `level=ERROR msg="failed call" verb=Append duration=1s requests=2 conflicts=1 lost=1 refused=1 failed=1 "write units"=4 error=ErrRetryBudget ambiguous=true` + "\n"},
-		{"expected", entity.Report{Verb: "Get", Err: &entity.Failure{Type: "ErrNotFound", Classes: []error{entity.ErrNotFound}}}, `level=INFO msg="failed call" verb=Get duration=0s requests=0 error=ErrNotFound` + "\n"},
+		{"expected", entity.Report{Verb: "Get", Err: &entity.Failure{Type: "ErrNotFound", Classes: []error{entity.ErrNotFound}, Expected: true}}, `level=INFO msg="failed call" verb=Get duration=0s requests=0 error=ErrNotFound` + "\n"},
 	} {
 		b, logger := timeless(slog.LevelInfo)
 		tracer := entity.SlogTracer(logger, entity.SlogOptions{Slow: 100 * time.Millisecond})

@@ -378,7 +378,8 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
 // [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true if the
 // response was lost and the stored item does not prove that it was written, or whether this write created it: a version
-// proves that, and so does an attribute that the write did not set.
+// proves that, and so does an attribute that the write did not set; [ErrReadBack] if the request arrived twice, and
+// nothing proves whether it created the item.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	result, err := upsert(s, v, opts).Run(ctx, &item)
 	return item, result.Created, err
@@ -507,7 +508,8 @@ func OnProgress(f func(deleted int)) PurgeOption {
 }
 
 // Purge removes everything that belongs to the item with key's primary key permanently: the current item, its deleted
-// copies, snapshots and events, expired or not, and its unique values. If there is nothing to remove, it returns nil.
+// copies, snapshots and events, expired or not, and its unique values. Other items of its partition, such as those of an
+// item collection, are not removed. If there is nothing to remove, it returns nil.
 // The current item, copies and unique values are removed in one transaction (more than 100 in several, the current item
 // last), then the rest in transactions of up to 100 items, 8 in parallel, each item under the condition that it has not
 // changed since it was read. Purge can be interrupted at any request and run again. It costs two reads if there is

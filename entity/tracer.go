@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/internal/exec"
 	"github.com/dynastrata/dynastrata/internal/opt"
 )
 
@@ -46,6 +48,11 @@ func Tracers(all ...Tracer) Tracer {
 	return tracers(all)
 }
 
+// WithCallName returns a context that gives the calls made with it a name, such as "checkout": a [Tracer] gets it in each [Call] and
+// [Report], and [SlogTracer] logs it. The name goes to logs and metrics, so it must have no value of an item in it. It costs
+// no request.
+func WithCallName(ctx context.Context, name string) context.Context { return exec.Named(ctx, name) }
+
 type tracers []Tracer
 
 func (all tracers) Start(ctx context.Context, c Call) context.Context {
@@ -73,9 +80,10 @@ type SlogOptions struct {
 }
 
 // SlogTracer returns a Tracer that logs calls which are slow or fail, each when it ends. A slow call is logged at level warn,
-// a failed one at level error. Failures that programs expect are logged at level info: [ErrNotFound], [ErrExists],
-// [ErrConditionFailed], [ErrDeleted], [ErrNotDeleted] and a cancelled context. The attributes have the fields of the
-// [Report]; no key and no value is among them. A nil logger is slog.Default().
+// a failed one at level error. Definite failures that programs expect are logged at level info: [ErrNotFound], [ErrExists],
+// [ErrConditionFailed], [ErrDeleted], [ErrNotDeleted], [ErrKeyCase], [ErrTooLarge], [ErrInvalidCursor], a version that is not
+// the expected one, a unique value that is taken, an *[InputError], a *[ValidationError] and a cancelled context. The
+// attributes have the fields of the [Report]; no key and no value is among them. A nil logger is slog.Default().
 func SlogTracer(logger *slog.Logger, options SlogOptions) Tracer { return &slogTracer{logger, options} }
 
 type slogTracer struct {
@@ -87,13 +95,10 @@ func (t *slogTracer) Start(ctx context.Context, _ Call) context.Context { return
 
 func (t *slogTracer) Request(context.Context, Attempt) {}
 
-// expected are the errors that many programs handle.
-var expected = []error{ErrNotFound, ErrExists, ErrConditionFailed, ErrDeleted, ErrNotDeleted, context.Canceled}
-
 func (t *slogTracer) End(ctx context.Context, r Report) {
 	level, message := slog.LevelWarn, "slow call"
 	switch {
-	case r.Err != nil && slices.ContainsFunc(expected, func(e error) bool { return errors.Is(r.Err, e) }):
+	case r.Err != nil && expected(r.Err):
 		level, message = slog.LevelInfo, "failed call"
 	case r.Err != nil:
 		level, message = slog.LevelError, "failed call"
@@ -107,6 +112,12 @@ func (t *slogTracer) End(ctx context.Context, r Report) {
 	if logger.Enabled(ctx, level) {
 		logger.LogAttrs(ctx, level, message, attributes(r)...)
 	}
+}
+
+// expected reports whether programs expect a failure.
+func expected(err error) bool {
+	var failure *Failure
+	return errors.As(err, &failure) && failure.Expected
 }
 
 // attributes returns the fields of a report that say something.
@@ -127,7 +138,9 @@ func attributes(r Report) []slog.Attr {
 			attrs = append(attrs, slog.Float64(name, n))
 		}
 	}
+	text("call", r.Name)
 	text("entity", r.Entity)
+	text("entities", strings.Join(r.Entities, " "))
 	text("table", r.Table)
 	text("index", r.Index)
 	attrs = append(attrs, slog.Duration("duration", r.Duration), slog.Int("requests", r.Requests))

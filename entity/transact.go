@@ -117,22 +117,24 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 			return &Error{Verb: verb, Err: err}
 		}
 		if len(plans) == 0 {
-			return nil
+			return &Error{Verb: verb, Err: &InputError{Code: bind.CodeOption, Type: "transaction", Problem: "it has no operations; leave out the call if a list of them is empty"}}
 		}
 		results, failed, err := send(ctx, plans)
 		if err == nil && len(failed) == 0 {
 			exec.Outcome(ctx, verb, entitytype.OutcomeApplied)
 		}
 		return settle(verb, ops, plans, results, failed, err)
-	})
+	}, ops...)
 }
 
-// Transact applies all ops or none of them atomically; an empty list does nothing. Ops that must read first do so in
-// parallel; if an item changed since, all ops are planned again, up to Config.MaxAttempts times. It costs one request
-// and twice the write units of the single writes. Ops on one item are merged if one action does the same: a check and a
-// write, or appends of one series; all their conditions are about the item before the transaction. Errors:
+// Transact applies all ops or none of them atomically. Ops that must read first do so in parallel; if an item changed
+// since, all ops are planned again, up to Config.MaxAttempts times. It costs one request and twice the write units of the
+// single writes. Ops on one item are merged if one action does the same: a check and a write, or appends of one series;
+// all their conditions are about the item before the transaction. Errors:
 // *[TransactError] with the failure of each op; *[InputError] for two writes of one item or more than 100 actions,
 // [ErrTooLarge] above 4 MB; one for which [IsAmbiguous] is true if the outcome is unknown; [ErrConflict].
+//
+// Without ops it is an *[InputError], as for [DB.TransactWithToken]: nothing would have been applied.
 func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
 		return db.runner.Transact(ctx, plans)
@@ -142,7 +144,8 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 // TransactWithToken is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes
 // after it was applied, also by another process and at another time, it is applied once and succeeds each time.
 // DynamoDB remembers tokens for that long, by account and region. Ops that must read the item first are refused, and
-// nothing is planned again: a lost guard is [ErrConflict].
+// nothing is planned again: a lost guard is [ErrConflict]. For such ops, as writes with history
+// are, use Transact and add the Create of an item whose key is the token: if it exists, the call was applied before.
 //
 // With the same At, a repetition sends the same bytes, which DynamoDB recognizes. Without At, it reads the items of the
 // ops, consistently, in one request: if one of them is still as this call wrote it, the call was applied. If other

@@ -125,7 +125,7 @@ func TestTransact_TwoWritesOfOneItemAreRefusedBeforeAnyRequest(t *testing.T) {
 	again := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1))
 	for _, first := range []entity.Op{c.teams.Op().Create(Team{ID: "a"}), again, c.teams.Op().Put(Team{ID: "a"}), c.teams.Op().Delete(Team{ID: "a"})} {
 		err := c.DB.Transact(t.Context(), c.teams.Op().Create(Team{ID: "b"}), first, again)
-		dbtest.RequireInput(t, err, "EDD-9109", "")
+		dbtest.RequireInput(t, err, "EDD-9109", "", "make one operation of both")
 		var failed *entity.TransactError
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, 2, failed.Failed[0].Index)

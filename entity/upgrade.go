@@ -11,8 +11,9 @@ import (
 )
 
 // UpgradeError says that a stored item has an earlier payload version and cannot be upgraded: a function of [Upgrade]
-// returned an error, or no step reads the version. It has the Entity, the version From and the error Err. Its fields are
-// shown at [entitytype.UpgradeError].
+// returned an error, or no step reads the version. Or it has a later version than the declaration of [Key] reads, because a
+// later program has stored it. It has the Entity, the version From and the error Err. Its fields are shown at
+// [entitytype.UpgradeError].
 type UpgradeError = entitytype.UpgradeError
 
 // Upgrade converts items that were stored with payload version from, as declared by payload:"…" of [Key] at that time. Old
@@ -21,12 +22,13 @@ type UpgradeError = entitytype.UpgradeError
 //
 // Every read returns upgraded items: Get, queries of tables and indexes, scans, batches, transactions, deleted copies and
 // histories, and so do streams. Functions given to Modify, and writes that are planned from the stored item, see the
-// upgraded item and store it. A write that does not read, such as Update, has the condition that the item has today's
-// version: for an item of an earlier one it costs a read and a write more, once, which store the upgraded item without a
-// new version. Filters of queries are evaluated by DynamoDB on what is stored.
+// upgraded item. The first write of an item of an earlier version stores it upgraded before it does what was asked, which
+// costs a read and a write more, once, and makes no new version. Filters of queries are evaluated by DynamoDB on what is
+// stored.
 //
-// Parts of the primary key, versions, timestamps and the expiry stay as stored, whatever f returns. A store with upgrades
-// needs a `$` key, and indexes that carry whole items. Events of a series are upgraded by timeline.Upgrade.
+// The primary key, versions, timestamps and the expiry stay as stored, whatever f returns. If an attribute with the role
+// version, created_at, updated_at or deleted_at gets another name or format, the field of Old must have the role too. A store
+// with upgrades needs a `$` key, and indexes that carry whole items. Timelines of a series need timeline.Upgrade.
 // migrate.Rewrite upgrades all stored items.
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
 	return forStore{Do: func(s *opt.Store) {

@@ -22,6 +22,7 @@ var (
 	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
 	ErrNoTable         = errors.New("no such table")
 	ErrNoIndex         = errors.New("no such index")
+	ErrTaken           = errors.New("the value of a unique constraint is taken") // is a *unique.ViolationError
 	ErrTokenReused     = errors.New("idempotency token reused for another request")
 	ErrRetryBudget     = errors.New("the retry budget of the database is spent")
 	ErrStop            = errors.New("stop, without an error")
@@ -179,7 +180,8 @@ func (e *DecodeError) Error() string {
 	return "the stored item does not fit " + e.Entity + ": " + e.Attr + ": " + e.Problem
 }
 
-// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded.
+// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded, or a later one than the
+// declaration reads.
 type UpgradeError struct {
 	Entity string // entity name
 	From   int    // payload version
@@ -187,7 +189,7 @@ type UpgradeError struct {
 }
 
 func (e *UpgradeError) Error() string {
-	return fmt.Sprintf("the stored %s of payload version %d cannot be upgraded: %v", e.Entity, e.From, e.Err)
+	return fmt.Sprintf("the stored %s of payload version %d cannot be used: %v", e.Entity, e.From, e.Err)
 }
 
 // Unwrap returns Err.

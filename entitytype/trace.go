@@ -26,12 +26,17 @@ type Call struct {
 	Table  string // physical name, "" for a call about several
 	Index  string // name in DynamoDB, "" for the table itself
 	Batch  int    // number of keys, values or operations given; 0 for a call about one item
+
+	Entities []string // of a transaction the names of its operations' entities, sorted, each once
+	Name     string   // that entity.WithCallName gave it, "" without one
 }
 
 // Report is what one call cost. Calls that it makes itself are part of it.
 type Report struct {
 	Verb       string        // Create, Append, Query …
 	Entity     string        // entity name, of a timeline that of its manifest; "" for a call about several
+	Entities   []string      // of a transaction the names of its operations' entities, sorted, each once
+	Name       string        // that entity.WithCallName gave the call, "" without one
 	Table      string        // physical name, "" if the requests were about several
 	Index      string        // name in DynamoDB, "" for the table itself
 	Requests   int           // requests sent, repeats included
@@ -163,9 +168,11 @@ const (
 // quote. errors.Is finds the classes of the original error.
 type Failure struct {
 	// Type is a constant text: the name of a class such as ErrConflict, the code of a mistake such as EDD-9101,
-	// context.Canceled or context.DeadlineExceeded, panic, the code of DynamoDB's error, or _OTHER.
+	// context.Canceled or context.DeadlineExceeded, panic, the code of DynamoDB's error, or _OTHER. Without any of these it is
+	// "no connection", if it was refused or the host was not found, "connection broken", or "unreadable answer".
 	Type      string
 	Ambiguous bool    // the write may have been applied
+	Expected  bool    // a definite failure that programs expect: of the item, of an argument, of a cancelled context
 	Classes   []error // the classes that errors.Is finds
 }
 

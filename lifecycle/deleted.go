@@ -53,7 +53,7 @@ type DeletedItem[T any] struct {
 // more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := core.Of(d)
-	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}})).First(ctx)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Bounded{})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
 		err = wrongCase(ctx, c, reflect.ValueOf(key))
 	}
@@ -80,7 +80,7 @@ func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 // entity.Consistent, entity.IncludeExpired.
 type ListOption interface{ opt.BoundedOption }
 
-// List reads the deleted copies of one item, newest first, at one request per MB. Expired copies are left out unless
+// List reads the deleted copies of one item, newest first, at one strongly consistent request per MB. Expired copies are left out unless
 // entity.IncludeExpired is given.
 func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
@@ -123,7 +123,7 @@ func sharesKeys(s *schema.Schema) bool {
 // into entity.Filter, including one on the field with the role deleted_at. Expired copies are left out unless
 // entity.IncludeExpired is given.
 //
-// It costs one request per MB read. DynamoDB also reads, and charges, what is stored between the copies: the items of
+// It costs one strongly consistent request per MB read. DynamoDB also reads, and charges, what is stored between the copies: the items of
 // the partition and their snapshots. [Deleted.List], for one item, reads copies only.
 func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
@@ -135,8 +135,8 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
 }
 
-// Scan reads the deleted copies of all items in the table, in no order, and costs a read of the whole table; see
-// entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
+// Scan reads the deleted copies of all items in the table, in no order, and costs a strongly consistent read of the whole
+// table; see entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
 // any scan.
 func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
 	c := core.Of(d)
@@ -152,7 +152,8 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 //
 //	_ entity.GSI `name:"deleted" index:"gsi2" pk:"$#{tenantId}" sk:"$#{deletedAt}"`
 //
-// Like other indexes it is eventually consistent, unless it is a local one. It costs one write for each delete, restore
+// A global index is eventually consistent, as always, and a local one is read consistently. Neither is read from
+// Config.ReadClient. It costs one write for each delete, restore
 // and purge of an item that is in it.
 type Index[T any] struct {
 	handle
@@ -176,7 +177,7 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 	}
 	x := c.Schema.IndexNamed(name)
 	if x == nil || !c.Schema.HoldsCopies(x) {
-		return nil, &entity.SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "T declares no index of deleted copies with the name " + name}
+		return nil, &entity.SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "T declares no index of deleted copies with the name " + name + c.Schema.KnownIndexes(true)}
 	}
 	return x, nil
 }
@@ -249,7 +250,10 @@ func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] 
 	return core.NewQuery[DeletedItem[T]](core.Decoding{Reading: core.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
-			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, it.Map())
+			var stored layout.Stored
+			if stored, err = layout.Open(c.Schema, it.Map()); err == nil {
+				deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, stored.Item)
+			}
 		}
 		return err
 	}})
@@ -257,7 +261,7 @@ func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] 
 
 // copiesSource reads items whose sort key is that of a deleted copy.
 func copiesSource(c *core.Core, verb string) query.Source {
-	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true}
+	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true, Truth: true}
 }
 
 // copySortKey returns the definition of the sort key of deleted copies.

@@ -153,8 +153,10 @@ func ExampleDeleted_Query() {
 	// Deleted.Query Account on app
 	//   key    pk = "$app#v1#account#a-1" AND begins_with(sk, "$app#v1#account#deleted#")
 	//   filter (_k = "d" AND __edd_e__ = "Account") AND owner = "Ada"
+	//   read   consistently
 	// Deleted.Scan Account on app
 	//   filter (begins_with(sk, "$app#v1#account") AND _k = "d" AND __edd_e__ = "Account") AND owner = "Ada"
+	//   read   consistently
 }
 
 // The plans of a delete and of a restore.

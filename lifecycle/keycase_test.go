@@ -3,6 +3,7 @@ package lifecycle_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,48 @@ func TestKeyCase_CreateOverAnotherSpellingSaysThatItExists(t *testing.T) {
 	stored, ok := entity.StoredItem[Cased](err)
 	require.True(t, ok)
 	require.Equal(t, "C-1", stored.ID)
+}
+
+// Whatever a struct keeps, a write that meets an item of another spelling returns it, and a create says that it exists.
+func TestKeyCase_EveryWriteReturnsTheItemOfTheOtherSpelling(t *testing.T) {
+	t.Parallel()
+	otherSpelling(t, Cased{ID: "C-1", Name: "x"}, Cased{ID: "c-1", Name: "y"}, func(v Cased) string { return v.ID })
+	otherSpelling(t, Chronicle{ID: "C-1"}, Chronicle{ID: "c-1"}, func(v Chronicle) string { return v.ID })
+	otherSpelling(t, Forgetful{ID: "C-1"}, Forgetful{ID: "c-1"}, func(v Forgetful) string { return v.ID })
+	otherSpelling(t, CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}, func(v CasedPage) string { return v.ID })
+	otherSpelling(t, Reserved{ID: "C-1", Email: "x"}, Reserved{ID: "c-1", Email: "y"}, func(v Reserved) string { return v.ID })
+}
+
+func otherSpelling[T any](t *testing.T, own, other T, id func(T) string) {
+	t.Helper()
+	h, s := lower[T](t)
+	entity.Must(s.Create(t.Context(), own))
+	before := h.Items()
+	transact := func(op entity.Op) func() error { return func() error { return h.DB.Transact(t.Context(), op) } }
+	for name, write := range map[string]func() error{
+		"Create": func() error { return second(s.Create(t.Context(), other)) }, "Put": func() error { return second(s.Put(t.Context(), other)) },
+		"Upsert":    func() error { _, _, err := s.Upsert(t.Context(), other); return err },
+		"Modify":    func() error { return second(s.Modify(t.Context(), other, func(*T) error { return nil })) },
+		"Delete":    func() error { return s.Delete(t.Context(), other) },
+		"Purge":     func() error { return s.Purge(t.Context(), other) },
+		"Op.Create": transact(s.Op().Create(other)),
+		"Op.Put":    transact(s.Op().Put(other)),
+		"NotExists": transact(s.Op().CheckNotExists(other)),
+		"Exists":    transact(s.Op().CheckExists(other)),
+		"Op.Delete": transact(s.Op().Delete(other)),
+		"two checks": func() error {
+			return h.DB.Transact(t.Context(), s.Op().CheckNotExists(other), s.Op().CheckNotExists(other))
+		},
+	} {
+		err := write()
+		what := fmt.Sprintf("%T %s: %v", own, name, err)
+		require.ErrorIs(t, err, entity.ErrKeyCase, what)
+		require.Equal(t, name == "Create" || name == "Op.Create" || name == "NotExists" || name == "two checks", errors.Is(err, entity.ErrExists), what)
+		stored, ok := entity.StoredItem[T](err)
+		require.True(t, ok, what)
+		require.Equal(t, "C-1", id(stored), what)
+	}
+	require.Equal(t, before, h.Items())
 }
 
 func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {

@@ -82,8 +82,8 @@ type restore struct {
 // foundCopy is the copy to be restored, the newest copy if that is another one, which has expired or is of another
 // spelling of the key, and the highest version in the item's history.
 type foundCopy struct {
-	copied  item.Item
-	newest  item.Item
+	copied  layout.Stored
+	newest  layout.Stored
 	version int64
 }
 
@@ -107,27 +107,24 @@ func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) 
 // read finds the copy. Without a copy, the error says whether the item exists.
 func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input) (foundCopy, error) {
 	s := r.op.Schema
-	var newest, copied item.Item
+	var newest, copied layout.Stored
 	var err error
 	if r.key == nil {
 		newest, copied, err = plan.ReadNewestCopies(ctx, reader, r.op, in.Now)
-	} else if copied, err = reader.Get(ctx, r.op.Table, r.key, true); layout.Expired(s, copied, in.Now) {
-		copied = nil
+	} else if copied, err = layout.Get(ctx, reader, s, r.op.Table, r.key); layout.Expired(s, copied.Raw, in.Now) {
+		copied = layout.Stored{}
 	}
-	if err == nil && copied == nil {
+	if err == nil && copied.Raw == nil {
 		newest, copied, err = r.search(ctx, reader, in)
-	}
-	if r.key != nil || layout.KeyID(layout.KeyOf(s, newest)) == layout.KeyID(layout.KeyOf(s, copied)) {
-		newest = nil
-	}
-	if err == nil {
-		copied, err = layout.Upgraded(s, copied)
 	}
 	if err != nil {
 		return foundCopy{}, err
 	}
-	found := foundCopy{copied, newest, layout.StoredVersion(s, copied)}
-	_, expires := copied[s.Options.TTL]
+	if r.key != nil || layout.SameKey(layout.KeyOf(s, newest.Raw), layout.KeyOf(s, copied.Raw)) {
+		newest = layout.Stored{}
+	}
+	found := foundCopy{copied, newest, layout.StoredVersion(s, copied.Item)}
+	_, expires := copied.Raw[s.Options.TTL]
 	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// The copy may not be the newest state: copies of later deletes may have expired before this one.
 		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
@@ -142,35 +139,35 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 // search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
 // query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
 // neither proves that there is nothing.
-func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (newest, copied item.Item, err error) {
+func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (newest, copied layout.Stored, err error) {
 	s := r.op.Schema
 	for range 2 {
 		current, newest, copied, err := plan.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
 		switch {
-		case err != nil || copied != nil:
+		case err != nil || copied.Raw != nil:
 			return newest, copied, err
-		case layout.Live(s, current, in.Now):
-			if err := layout.SameCase(s, r.op.Parts, current); err != nil {
-				return nil, nil, err
+		case layout.Live(s, current.Raw, in.Now):
+			if err := plan.CaseError(s, r.op.Parts, current.Item); err != nil {
+				return newest, copied, err
 			}
-			return nil, nil, entitytype.ErrNotDeleted
+			return newest, copied, entitytype.ErrNotDeleted
 		}
 	}
 	if err := r.op.CheckExpected(nil, in.Now); err != nil {
-		return nil, nil, err
+		return newest, copied, err
 	}
-	return nil, nil, entitytype.ErrNotFound
+	return newest, copied, entitytype.ErrNotFound
 }
 
 func (r *restore) plan(in plan.Input, found foundCopy) (plan.Step, error) {
 	s := r.op.Schema
-	if err := layout.SameCase(s, r.op.Parts, found.copied); err != nil {
+	if err := plan.CaseError(s, r.op.Parts, found.copied.Item); err != nil {
 		return plan.Step{}, err
 	}
-	if err := r.op.CheckExpected(found.copied, in.Now); err != nil {
+	if err := r.op.CheckExpected(found.copied.Item, in.Now); err != nil {
 		return plan.Step{}, err
 	}
-	m := &plan.Mutation{Kind: plan.Restored, Op: r.op, In: in, Copy: found.copied, DeletedState: item.Clone(found.copied)}
+	m := &plan.Mutation{Kind: plan.Restored, Op: r.op, In: in, Copy: found.copied.Item, DeletedState: item.Clone(found.copied.Item)}
 	for name, av := range r.op.Key {
 		m.DeletedState[name] = av
 	}
@@ -180,22 +177,22 @@ func (r *restore) plan(in plan.Input, found foundCopy) (plan.Step, error) {
 	if m.New, err = r.restoredItem(m, max(found.version, in.Past.Version), in); err != nil {
 		return plan.Step{}, err
 	}
-	guard, pin, err := plan.Unchanged(s, found.copied)
+	guard, pin, err := plan.Unchanged(s, found.copied.Raw)
 	if err != nil {
 		return plan.Step{}, err
 	}
 	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: layout.KeyOf(s, found.copied), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied)},
+		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: layout.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied.Raw)},
 		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: layout.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
 			return plan.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
 		}},
 	}
-	if found.newest != nil && s.HasMetadata { // a delete marks the newest copy, whatever it is
-		unmarked, pin, err := plan.Unchanged(s, found.newest)
+	if found.newest.Raw != nil && s.HasMetadata { // a delete marks the newest copy, whatever it is
+		unmarked, pin, err := plan.Unchanged(s, found.newest.Raw)
 		if err != nil {
 			return plan.Step{}, err
 		}
-		main = append(main, plan.Part{Action: plan.Action{Kind: plan.Check, Table: r.op.Table, Key: layout.KeyOf(s, found.newest), Cond: unmarked, Pin: pin}, Resolve: readAgain})
+		main = append(main, plan.Part{Action: plan.Action{Kind: plan.Check, Table: r.op.Table, Key: layout.KeyOf(s, found.newest.Raw), Cond: unmarked, Pin: pin}, Resolve: readAgain})
 	}
 	return plan.Compose(m, main, plan.Stored(m.New))
 }

@@ -106,7 +106,7 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	e.field = d.Schema.Attr(e.attr)
 	a := e.field
 	if a == nil {
-		if d.NamedInJSON(e.attr) != nil { // otherwise the struct need not have it
+		if other, _ := d.NamedOtherwise(e.attr); other != nil { // otherwise the struct need not have it
 			d.Problem(schema.CodeUnknownAttr, "attr names the attribute %q, which the struct does not have%s", e.attr, d.Meant(e.attr))
 		}
 		return

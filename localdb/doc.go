@@ -12,8 +12,8 @@
 // All tests of a user share one database, across packages and processes: the first call of [Test] starts it, later ones join. It
 // stops by itself ten seconds after the last test process has ended, even if that process was killed. No TestMain is needed.
 // A program that is not a test calls [Start] for a database of its own, and closes the [Server] itself, or [Shared] for the one
-// that all programs of the user share. The tests' database is separate from that of [Shared]; in it, the tables of one test
-// process are hidden from the others.
+// that all programs of the user share. The tests' database is separate from that of [Shared]; in it, the tables of a test and
+// its subtests are hidden from other processes, and from most other tests. A test of a consumer of a stream reads it with [Records].
 //
 // The shared database is kept by a second process of the test program, called localdb-keeper, in a session of its own. An init
 // function of this package runs it; importing the package is enough. On systems without file locks (Windows), or without a cache
@@ -36,7 +36,7 @@
 //
 // All databases are empty at the start and keep their data in memory. Each is started with a random token and asked for it, so
 // that a different database on the same port is never used by mistake. A database of [Start] ends with the process that started
-// it, even if that is killed. A program in the cache that has lost files is fetched again.
+// it, even if that is killed, and leaves no file behind. A program in the cache that has lost files is fetched again.
 //
 // # Environment
 //

@@ -54,10 +54,22 @@ func startDDBLocal(ctx context.Context, cfg settings) (*Server, error) {
 		return slices.Concat([]string{java,
 			// Tests are short: a quick start and little memory count for more than the last bit of speed.
 			"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+			// Where it finds no library of SQLite, it copies one into the temporary directory, and leaves it there if it is killed.
+			"-Dorg.sqlite.lib.path=" + filepath.Join(dir, "DynamoDBLocal_lib"), "-Dorg.sqlite.lib.name=" + sqlite[runtime.GOOS+"/"+runtime.GOARCH],
 			"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"),
 			"-jar", filepath.Join(dir, "DynamoDBLocal.jar"),
 			"-inMemory"}, commonTables(cfg), []string{"-disableTelemetry", "-cors", token, "-port", strconv.Itoa(port)})
 	}})
+}
+
+// sqlite lists the libraries of SQLite in the package, by GOOS/GOARCH.
+var sqlite = map[string]string{
+	"darwin/amd64":  "libsqlite4java-osx-x86_64.dylib",
+	"darwin/arm64":  "libsqlite4java-osx-aarch64.dylib",
+	"linux/386":     "libsqlite4java-linux-i386.so",
+	"linux/amd64":   "libsqlite4java-linux-amd64.so",
+	"linux/arm64":   "libsqlite4java-linux-aarch64.so",
+	"windows/amd64": "sqlite4java-win32-x64.dll",
 }
 
 // commonTables returns the argument that gives all access keys the same tables.

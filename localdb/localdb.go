@@ -64,6 +64,7 @@ func (s *Server) PassedOver() string { return s.passedOver }
 func (s *Server) Close() error {
 	s.http.CloseIdleConnections()
 	if s.record != nil {
+		inUse.Delete(s.record)
 		_ = s.record.Close() // closing a second time is an error to ignore
 	}
 	if s.child == nil {

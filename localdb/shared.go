@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -161,13 +162,14 @@ func reach(ctx context.Context, file *os.File) (*Server, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
-	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, passedOver: r.Passed, http: newHTTPClient(), record: file}
+	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, passedOver: r.Passed, http: newHTTPClient()}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		err := ping(ctx, server.http, server.endpoint, server.token)
 		switch {
 		case err == nil:
+			server.use(file)
 			return server, nil
 		case errors.Is(err, errStranger), errors.Is(err, syscall.ECONNREFUSED), ctx.Err() != nil:
 			return nil, err
@@ -209,8 +211,19 @@ func (g *group) start(ctx context.Context, cfg settings, list []candidate) (_ *S
 	if err != nil {
 		return nil, errors.Join(&cannotShareError{err}, server.Close())
 	}
-	server.record, server.child = file, nil // from now on the keeper decides when it ends
+	server.use(file)
+	server.child = nil // from now on the keeper decides when it ends
 	return server, nil
+}
+
+// inUse keeps the records that this program has locked. The garbage collector closes a file that nothing refers to, which
+// releases its lock, although the program may still use a client of the [Server].
+var inUse sync.Map
+
+// use keeps the record open and locked until the server is closed or the process ends.
+func (s *Server) use(record *os.File) {
+	s.record = record
+	inUse.Store(record, nil)
 }
 
 // A shared database outlives the process that started it, and ends when it is no longer used. A keeper sees to that: this

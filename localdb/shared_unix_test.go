@@ -12,11 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -103,6 +105,45 @@ func TestShared_ConcurrentStartsGiveOneDatabase(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(cfg.cache, "shared", "*.[jn]*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "no record of an ended database stays")
+}
+
+// A program may keep only the client, which needs the database as long as the program runs.
+func TestShared_LivesWithoutAReferenceToItsServer(t *testing.T) {
+	t.Parallel()
+	cfg := sharing(t)
+	collected := make(chan struct{})
+	func() {
+		server, err := openShared(t.Context(), cfg, fakes, 0)
+		require.NoError(t, err)
+		runtime.AddCleanup(server, func(done chan struct{}) { close(done) }, collected)
+	}()
+	require.Eventually(t, func() bool { runtime.GC(); runtime.GC(); return isClosed(collected) }, patience, time.Millisecond)
+
+	g, err := newGroup(cfg, 0)
+	require.NoError(t, err)
+	record, err := os.Open(publicName(g.name))
+	require.NoError(t, err, "the database runs")
+	defer func() { _ = record.Close() }()
+	alone, err := tryLock(record)
+	require.NoError(t, err)
+	require.False(t, alone, "the keeper sees that it is used")
+
+	inUse.Range(func(file, _ any) bool { // nobody else can end it
+		if sameFile(record.Name(), file.(*os.File)) {
+			_ = file.(*os.File).Close()
+			inUse.Delete(file)
+		}
+		return true
+	})
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // TestSharer is not a test: it uses the shared database of the given directory until it is killed.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"hash/crc32"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -83,7 +85,7 @@ func required(getenv func(string) string) bool {
 
 func testOn(t TB, database func() (*Server, error), required bool, optFns []func(*dynamodb.Options)) (*dynamodb.Client, string) {
 	t.Helper()
-	server := databaseOf(t, database, required)
+	server := databaseOf(t, database, required).forTest(t.Name())
 	table := tableName(t.Name())
 	t.Cleanup(func() {
 		// Not the test's client, whose requests may be made to fail.
@@ -92,6 +94,20 @@ func testOn(t TB, database func() (*Server, error), required bool, optFns []func
 		}
 	})
 	return server.Client(optFns...), table
+}
+
+// lanes is how many sets of tables a test process has: what one thread of DynamoDB Local serves should not slow all its tests down.
+const lanes = 4
+
+// forTest returns the server with the access key of a test, which its subtests share.
+func (s *Server) forTest(name string) *Server {
+	if s.key == "" {
+		return s
+	}
+	name, _, _ = strings.Cut(name, "/")
+	own := *s
+	own.key += strconv.Itoa(int(crc32.ChecksumIEEE([]byte(name)) % lanes))
+	return &own
 }
 
 // databaseOf returns the database of a test. Without one the test ends.

@@ -63,11 +63,12 @@ func (c Checked) String() string { return fmt.Sprintf("%d items", c.Evaluated) +
 // nothing, and holds one page of items of each segment at a time. f is called by one goroutine at a time; its error ends
 // the check.
 //
-// Items that are written meanwhile are not reported for what a write does in two steps: what seems orphaned is read again. A
-// hard delete leaves the snapshots of its item, which are then orphaned without being wrong.
+// Items that are written meanwhile are not reported for what a write does in two steps: what seems orphaned, or to have
+// the value of another item, is read again. A hard delete leaves the snapshots of its item, which are then orphaned
+// without being wrong.
 //
 // It costs a strongly consistent scan of the table, a read for every 100 owners of sentinels and related items and for
-// every 100 unique values, and one to three reads for each that seems orphaned. Errors: *entity.InputError before any
+// every 100 unique values, and one to three reads for each item that is read again. Errors: *entity.InputError before any
 // request; those of f; those of requests that failed after all attempts.
 func Check(ctx context.Context, store Store, f func(Finding) error, opts ...CheckOption) (Checked, error) {
 	c := core.Of(store)
@@ -301,7 +302,7 @@ func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now
 	if err != nil {
 		return err
 	}
-	copies := map[string]bool{} // whether an owner that has gone has left a deleted copy
+	kept := map[string]bool{} // whether an owner that has gone has left what keeps such suspects
 	for _, x := range suspects {
 		id := layout.KeyID(x.owner)
 		if e.owns(there[id], x) {
@@ -312,12 +313,12 @@ func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now
 			return err
 		}
 		if orphan && there[id] == nil {
-			has, known := copies[id]
+			has, known := kept[x.what+id]
 			if !known {
-				if has, err = k.copied(ctx, e, x, now); err != nil {
+				if has, err = k.keeps(ctx, e, x, now); err != nil {
 					return err
 				}
-				copies[id] = has
+				kept[x.what+id] = has
 			}
 			orphan = !has
 		}
@@ -340,9 +341,11 @@ func (e examiner) owns(owner item.Item, x suspect) bool {
 	if owner == nil || x.what != sentinelRole {
 		return owner != nil
 	}
-	if up, err := layout.Upgraded(e.s, owner); err == nil {
-		owner = up
+	stored, err := layout.Open(e.s, owner)
+	if err != nil {
+		return true // what it claims is not known
 	}
+	owner = stored.Item
 	id := layout.KeyID(layout.KeyOf(e.s, x.it))
 	for _, g := range plan.UniqueConstraints(e.s) {
 		keys, err := g.Sentinels(owner)
@@ -369,13 +372,21 @@ func (k *check) confirm(ctx context.Context, e examiner, x suspect, now time.Tim
 	return !e.owns(owner, x), nil
 }
 
-// copied reports whether an owner that has gone has left a deleted copy, which keeps what belongs to it.
-func (k *check) copied(ctx context.Context, e examiner, x suspect, now time.Time) (bool, error) {
+// keeps reports whether an owner that has gone has left what keeps a suspect: a deleted copy, or a history that ends with
+// the expiry of the item.
+func (k *check) keeps(ctx context.Context, e examiner, x suspect, now time.Time) (bool, error) {
+	op := &plan.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
+	if e.s.Expires { // such items have no deleted copies
+		if x.what == sentinelRole {
+			return false, nil
+		}
+		last, err := plan.ReadNewest(ctx, k.runner, op, schema.SnapshotInfix, now)
+		return layout.Expired(e.s, layout.State(e.s, last), now) && !layout.IsDeletedState(e.s, last), err
+	}
 	m, deletes := schema.Feature[plan.SoftDeleter](e.s)
 	if !deletes || x.what == sentinelRole && !m.Reserves() {
 		return false, nil
 	}
-	op := &plan.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
 	it, err := plan.ReadNewest(ctx, k.runner, op, schema.CopyInfix, now)
 	return it != nil, err
 }

@@ -111,6 +111,11 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 	for _, a := range s.Stored() {
 		line(a.Path, a.Words)
 	}
+	for _, a := range s.Filled {
+		if a.Role.Default != "" {
+			line(a.Name, a.Role.Default)
+		}
+	}
 	sum := sha256.Sum256([]byte(b.String()))
 	return hex.EncodeToString(sum[:16])
 }
@@ -231,7 +236,7 @@ func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) err
 	ctx = pace.Without(ctx)
 	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
-	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true}
+	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true, AsStored: true}
 	op.Plan = func(in plan.Input) (plan.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 		return plan.Step{

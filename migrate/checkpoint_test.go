@@ -127,6 +127,35 @@ func TestCheckpoint_IsOfOneDeclaration(t *testing.T) {
 	c.OK(migrate.Rewrite(c.Ctx, old, migrate.Checkpoint("fill"), migrate.Restart()))
 }
 
+// A default that was added or changed is other work: items that were examined lack it.
+func TestCheckpoint_NoticesChangedDefaults(t *testing.T) {
+	t.Parallel()
+	type plain struct {
+		_    entity.Key `name:"Page" pk:"$#{id}" sk:"$"`
+		ID   string     `dynamodbav:"id"`
+		Lang string     `dynamodbav:"lang,omitempty"`
+	}
+	type english struct {
+		_    entity.Key `name:"Page" pk:"$#{id}" sk:"$"`
+		ID   string     `dynamodbav:"id"`
+		Lang string     `dynamodbav:"lang,omitempty" entity:"default=en"`
+	}
+	type german struct {
+		_    entity.Key `name:"Page" pk:"$#{id}" sk:"$"`
+		ID   string     `dynamodbav:"id"`
+		Lang string     `dynamodbav:"lang,omitempty" entity:"default=de"`
+	}
+	b, s := dbtest.OpenStore[plain](t)
+	b.OK(s.Create(b.Ctx, plain{ID: "p"}))
+	b.OK(migrate.Rewrite(b.Ctx, s, migrate.Checkpoint("fill")))
+	en := dbtest.Declare[english](t, b.Open(b.Raw))
+	_, err := migrate.Rewrite(b.Ctx, en, migrate.Checkpoint("fill"))
+	require.ErrorIs(t, err, migrate.ErrOtherWork)
+	b.OK(migrate.Rewrite(b.Ctx, en, migrate.Checkpoint("fill"), migrate.Restart()))
+	_, err = migrate.Rewrite(b.Ctx, dbtest.Declare[german](t, b.Open(b.Raw)), migrate.Checkpoint("fill"))
+	require.ErrorIs(t, err, migrate.ErrOtherWork)
+}
+
 // dead makes every request from the n-th on fail, as if the program had been killed.
 func dead(n int) func(faults.Request) faults.Fault {
 	var mu sync.Mutex

@@ -41,11 +41,11 @@ func (c *copier) target(image item.Item, now time.Time) target {
 	if !c.current(image, now) {
 		return target{}
 	}
-	up, err := layout.Upgraded(c.from.s, image)
+	stored, err := layout.Open(c.from.s, image)
 	if err != nil {
 		return target{problem: NotUpgraded}
 	}
-	b, err := c.convert(up)
+	b, err := c.convert(stored.Item)
 	switch {
 	case !b.IsValid():
 		return target{problem: Undecodable}

@@ -90,7 +90,7 @@ func newSplitStation(t *testing.T) (s *station, old *dbtest.Bench) {
 // no update is lost.
 func TestStorm_ACopyFollowsWritersUntilTheCutOver(t *testing.T) {
 	const writers, kills, consumers = 8, 10, 2
-	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(300, 1000)))), testsize.Seed(t)
+	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(100, 1000)))), testsize.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	s, old := newSplitStation(t)
 	id := func(i int) string { return fmt.Sprintf("t%05d", i) }

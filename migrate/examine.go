@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -42,7 +43,8 @@ func (f *finding) rewriting() plan.Rewriting {
 	if !f.due() {
 		return plan.Rewriting{}
 	}
-	rw := plan.Rewriting{Item: f.want, Current: f.kind == layout.CurrentKind, Claims: f.claims}
+	form := !slices.ContainsFunc(f.reasons, func(r Reason) bool { return r != Payload && r != IndexKeys })
+	rw := plan.Rewriting{Item: f.want, Current: f.kind == layout.CurrentKind, SameState: form && f.reasons[0] == Payload, Claims: f.claims}
 	if len(f.reasons) == 1 && f.reasons[0] == Claims {
 		rw.Item = nil
 	}
@@ -85,12 +87,12 @@ func (e examiner) examine(f *finding, now time.Time) {
 
 // upgraded replaces the attributes of an earlier payload version.
 func (e examiner) upgraded(f *finding) Problem {
-	up, err := layout.Upgraded(e.s, f.want)
+	stored, err := layout.Open(e.s, f.want)
 	switch {
 	case err != nil:
 		return NotUpgraded
 	case layout.Outdated(e.s, f.want):
-		f.want = item.Clone(up)
+		f.want = item.Clone(stored.Item)
 		f.reasons = append(f.reasons, Payload)
 	}
 	return ""
@@ -172,12 +174,13 @@ func (e examiner) keyed(f *finding) Problem {
 	return ""
 }
 
-// defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would.
+// defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would, and the
+// expiry that is counted from one of them. An expiry that the item has stays: it may be one that a program chose.
 func (e examiner) defaulted(f *finding) Problem {
 	if f.kind != layout.CurrentKind {
 		return ""
 	}
-	lacks, v := false, reflect.New(e.s.Type).Elem()
+	lacks, v, x := false, reflect.New(e.s.Type).Elem(), bind.Expiry(e.s)
 	for _, a := range e.s.Filled {
 		if _, has := f.want[a.Name]; has || a.Role.Default == "" {
 			continue
@@ -188,6 +191,16 @@ func (e examiner) defaulted(f *finding) Problem {
 			return Unstorable
 		}
 		f.want[a.Name], lacks = av, true
+		if x == nil || x.From() != a || x.Chosen(f.want[x.Stamps()]) {
+			continue
+		}
+		end, err := x.Stamp(av, time.Time{})
+		if err != nil || bind.CheckSeconds(e.s, a, end) != nil {
+			return Unstorable
+		}
+		if end != nil {
+			f.want[x.Stamps()] = end
+		}
 	}
 	if lacks {
 		f.reasons = append(f.reasons, Defaults)
@@ -313,12 +326,51 @@ func (e examiner) findings(ctx context.Context, r *exec.Runner, items []item.Ite
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range found {
+	for i, f := range found {
 		for _, x := range f.values {
 			if f.problem == "" {
 				e.claimed(f, x, sentinels[layout.KeyID(x.sentinel)], now)
 			}
 		}
+		if f.problem == ValueTaken {
+			if found[i], err = e.reread(ctx, r, f); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return found, nil
+}
+
+// reread examines an item again, whose values seemed to belong to others. It reads the item and the sentinels of its
+// values at one instant: between reads of their own, a value can move.
+func (e examiner) reread(ctx context.Context, r *exec.Runner, f *finding) (*finding, error) {
+	for range r.MaxAttempts {
+		keys := []exec.Key{{Table: e.c.Table, Key: layout.KeyOf(e.s, f.image)}}
+		for _, x := range f.values {
+			keys = append(keys, exec.Key{Table: e.c.Table, Key: x.sentinel})
+		}
+		got, err := r.TransactGet(ctx, keys)
+		if err != nil {
+			return nil, err
+		}
+		again, ok := e.own(got[0])
+		if !ok {
+			return &finding{image: f.image}, nil
+		}
+		now := r.Clock()
+		e.examine(again, now)
+		same := func(a, b value) bool { return layout.KeyID(a.sentinel) == layout.KeyID(b.sentinel) }
+		moved := !slices.EqualFunc(f.values, again.values, same)
+		if f = again; moved {
+			continue
+		}
+		for i, x := range f.values {
+			if f.problem == "" {
+				e.claimed(f, x, got[i+1], now)
+			}
+		}
+		return f, nil
+	}
+	f.problem = Busy
+	return f, nil
 }

@@ -37,8 +37,9 @@ type Store interface{ core.Holder }
 // entity.Segment rewrites one part, so that several programs can share the work; each part needs a checkpoint of its own.
 // entity.Budget bounds the capacity units per second.
 //
-// It costs a strongly consistent scan of the table, a read for every 100 unique values, and one write for each item that
-// is not as it should be, a transaction if a value is claimed. Errors: *entity.InputError before any request; [ErrRunning];
+// It costs a strongly consistent scan of the table, a read for every 100 unique values, a transaction of reads for
+// each item whose value seems to belong to another one, and one write for each item that is not as it should be, a
+// transaction if a value is claimed. Errors: *entity.InputError before any request; [ErrRunning];
 // [ErrLeaseLost]; [ErrOtherWork]; *[ItemError] with [Strict]; those of requests that failed after all attempts. The report
 // is of what was done until then.
 func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
@@ -72,6 +73,7 @@ func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
 		err = bind.SegmentOption(s, spec.Parallel)
 	}
 	_, keeps := schema.Feature[plan.Snapshotter](s)
+	x := bind.Expiry(s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -81,6 +83,8 @@ func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
 		return invalid(bind.CodeOption, "Restart needs a Checkpoint")
 	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
 		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
+	case keeps && x != nil && x.From() != nil && x.From().Role.Default != "" && !spec.NewVersion:
+		return invalid(bind.CodeRewriteHistory, "its expiry is counted from %s, which has a default: filling that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
 	}
 	w := &rewriter{j, examiner{c, s}, spec.NewVersion, spec.Segment}
 	if j.page = w.page; spec.Checkpoint == nil {
@@ -166,6 +170,11 @@ func (w *rewriter) write(ctx context.Context, was *finding, part *Report) (f *fi
 			part.Conflicts++
 		}
 		again, err := w.again(ctx, r, image)
+		if err == nil && again.problem == ValueTaken {
+			if again, err = w.reread(ctx, w.runner, again); err == nil && again.problem != ValueTaken {
+				err = entity.ErrConflict
+			}
+		}
 		if err != nil {
 			return plan.Rewriting{}, err
 		}

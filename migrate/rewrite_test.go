@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
@@ -186,9 +187,10 @@ func TestRewrite_NewVersionIsAnUpdate(t *testing.T) {
 // Whatever happens to one of its requests, a second run leaves the table as an undisturbed one does.
 func TestRewrite_FaultsAtEachRequest(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Twice, faults.Conflict} {
+	for _, round := range testsize.Rounds(faults.Throttle, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost, faults.Twice, faults.Conflict) {
 		c := open(t)
 		for n := 1; ; n++ {
+			fault := round.At(n)
 			for _, id := range []string{"a", "b"} {
 				c.RemoveItem(texts("pk", "$app#v1#member.email#"+id+"@x", "sk", "$app#v1#member.email"))
 				c.PutItem(texts("pk", pk(id), "sk", sk, "id", id, "team", "red", "email", id+"@x"))

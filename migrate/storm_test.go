@@ -45,7 +45,7 @@ type indexed struct {
 // the index, no update is lost, and the versions are those of the writers.
 func TestStorm_ANewIndexIsFilledAmongWriters(t *testing.T) {
 	const writers, kills = 8, 10
-	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(300, 3000)))), testsize.Seed(t)
+	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(100, 3000)))), testsize.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	b, store := dbtest.OpenStore[indexed](t)
 	old := b.Open(b.Raw)

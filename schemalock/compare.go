@@ -104,6 +104,9 @@ func compareEntity(old, now Entity, table tableIndexes) []Change {
 			return
 		}
 		breaking, why := judge(what, a, b)
+		if breaking && strings.HasPrefix(what, "attribute ") && !slices.Contains(strings.Split(a, " "), "append") { // events are not upgraded
+			breaking, why = now.upgraded(old, why)
+		}
 		changes = append(changes, Change{breaking, now.Name, what, a, b, why})
 	}
 	for _, f := range now.Facts {
@@ -116,6 +119,25 @@ func compareEntity(old, now Entity, table tableIndexes) []Change {
 		}
 	}
 	return changes
+}
+
+// upgraded judges a change of an attribute that is breaking, because of why, unless the store upgrades the items.
+func (e Entity) upgraded(old Entity, why string) (bool, string) {
+	was, is := old.payload(), e.payload()
+	switch {
+	case is <= was:
+		return true, why
+	case e.upgradesFrom == 0 || e.upgradesFrom > was:
+		return true, why + "; needs Upgrade from " + strconv.Itoa(was) + ", which the store does not have"
+	}
+	return false, "needs Upgrade from " + strconv.Itoa(was) + ", which the store has"
+}
+
+// payload returns the payload version.
+func (e Entity) payload() int {
+	text, _ := e.value("payload")
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
 // coveredByParent reports whether what is part of something that was added, removed or replaced as a whole: a setting of a

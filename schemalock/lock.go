@@ -31,6 +31,8 @@ func (l Lock) Err() error { return l.mistake }
 type Entity struct {
 	Name  string
 	Facts []Fact // in the order of the file, each once
+
+	upgradesFrom int // payload version of the first entity.Upgrade of the store; 0 without one, or in a lock that was read
 }
 
 // Fact is one line of the file: a subject, and how it is stored.
@@ -81,6 +83,9 @@ func derivedOf(s *schema.Schema) Entity {
 // entityOf returns the entity's facts in the order of the file.
 func entityOf(s *schema.Schema) Entity {
 	e := Entity{Name: s.Name}
+	if len(s.Upgrades) > 0 {
+		e.upgradesFrom = s.Upgrades[0].From
+	}
 	add := func(what, value string) { e.Facts = append(e.Facts, Fact{what, visible(value)}) }
 	table := s.Table
 	if table == "" {

@@ -160,13 +160,17 @@ func wrap(c *core.Core, r Record, err error) error {
 	return c.Wrap("stream", bind.KeyText(c.Schema, r.Keys), err)
 }
 
-func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
-	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name}
-	change.stored = core.Change{
+// stored returns a change as it is stored.
+func stored(c *core.Core, r Record, x meaning) core.Change {
+	return core.Change{
 		Core: c, Item: x.new, Sequence: r.SequenceNumber, At: r.Time,
 		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended,
 		Removed:  r.Operation == streamtypes.OperationTypeRemove,
 	}
+}
+
+func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
+	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name, stored: stored(c, r, x)}
 	s := c.Schema
 	for _, side := range []struct {
 		image   item.Item
@@ -176,11 +180,15 @@ func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 		if side.image == nil {
 			continue
 		}
-		v, err := core.Decode[T](c, layout.State(s, side.image))
+		stored, err := layout.Open(s, side.image)
 		if err != nil {
 			return change, err
 		}
-		*side.value, *side.version = &v, layout.StoredVersion(s, side.image)
+		v, err := core.Decode[T](c, layout.State(s, stored.Item))
+		if err != nil {
+			return change, err
+		}
+		*side.value, *side.version = &v, layout.StoredVersion(s, stored.Item)
 	}
 	image := x.new
 	if image == nil {
@@ -189,8 +197,12 @@ func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !layout.IsDeletedState(s, image)) {
 		return change, nil
 	}
+	stored, err := layout.Open(s, image)
+	if err != nil {
+		return change, err
+	}
 	name, format := layout.DeletedAttr(s)
-	at, err := format.FromValue(image[name])
+	at, err := format.FromValue(stored.Item[name])
 	if err != nil {
 		return change, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}

@@ -53,6 +53,22 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 	return Route{try: try, mistake: checkRoute(c, f != nil, kinds)}
 }
 
+// Stored calls f for all changes of a store, which are not decoded. It is for timeline.View.Consume, and of no use to programs.
+func Stored(store core.Holder, f func(context.Context, core.Change) error) Route {
+	c := core.Of(store)
+	try := func(ctx context.Context, record Record) (outcome, error) {
+		x, known, err := interpret(c, record)
+		switch {
+		case err != nil:
+			return outcome{known: true, undecided: err}, nil
+		case !known:
+			return outcome{}, nil
+		}
+		return outcome{known: true, took: true}, f(ctx, stored(c, record, x))
+	}
+	return Route{try: try, mistake: checkRoute(c, f != nil, nil)}
+}
+
 func checkRoute(c *core.Core, function bool, kinds []Kind) error {
 	if err := c.Err(); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -21,10 +22,9 @@ import (
 // lab is a table with a stream, and what has been read of it.
 type lab struct {
 	*dbtest.Bench
-	stream *dbtest.Stream
-	arn    string
-	view   types.StreamViewType
-	read   int // records that were handed out
+	arn  string
+	view types.StreamViewType
+	read int // records that were handed out
 }
 
 func newLab(t testing.TB, change ...func(*entity.Config)) *lab {
@@ -44,18 +44,16 @@ func store[T any](l *lab) *entity.Store[T] {
 func (l *lab) create() *lab {
 	l.T.Helper()
 	require.NoError(l.T, l.DB.CreateTables(l.Ctx))
-	var err error
-	l.stream, err = dbtest.OpenStream(l.Ctx, l.Raw, l.Table, l.view)
+	opened, err := dbtest.OpenStream(l.Ctx, l.Raw, l.Table, l.view)
 	require.NoError(l.T, err)
-	l.arn = l.stream.ARN
+	l.arn = opened.ARN
 	return l
 }
 
 // all are the records of every shard from its beginning.
 func (l *lab) all() []streamtypes.Record {
 	l.T.Helper()
-	records, err := l.stream.All(l.Ctx)
-	require.NoError(l.T, err)
+	_, records := localdb.Records(l.T, l.Raw, l.Table)
 	return records
 }
 

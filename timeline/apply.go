@@ -71,11 +71,12 @@ func (v *view) apply(ctx context.Context, changes []Change) (done ApplyResult, e
 // applicable returns an error if rows of the view cannot be changed event by event.
 func (d *definition) applicable() error {
 	problem := ""
-	switch {
+	switch o := d.withoutPartitionKey(); {
 	case d.Descending:
-		problem = "it folds the newest events first, so each new event needs the whole history"
-	case d.Retention > 0 && d.withoutPartitionKey() != nil:
-		problem = "its rows expire, and a source has no PartitionKey by which the history of a group without a row could be read"
+		problem = "it folds the newest events first, so each new event needs the whole history; leave Descending out, or use CatchUp"
+	case d.Retention > 0 && o != nil:
+		problem = "its rows expire, and whether a group without a row had events can be read by a PartitionKey only, which the source " + o.id +
+			" lacks; give it timeline.PartitionKey, keep its history and the rows for ever (no ttl, Retention 0), or use CatchUp"
 	default:
 		return d.acceptTimes()
 	}

@@ -21,7 +21,7 @@ import (
 func TestApply_OfAnyDeliveryEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	l, cases := newLab(t), 0
-	testsize.Check(t, testsize.Pick(6, 60), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(4, 60), func(rt *rapid.T) {
 		l.apart(&cases)
 		p := l.devices()
 		if rapid.Bool().Draw(rt, "sorted") {
@@ -160,7 +160,7 @@ func TestApply_DuringABuildLosesNothing(t *testing.T) {
 			eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
 				sorted := p.Name == "sites"
 				l.append("d-0", "s-0", 100)
-				for n := 1; ; n++ {
+				for n := 1; ; n += testsize.Pick(2, 1) {
 					p.Name = fmt.Sprintf("held-%d", n)
 					v := view(l, p)
 					rebuild(l, v)
@@ -215,7 +215,7 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 			eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
 				sorted := p.Name == "sites"
 				l.append("d-0", "s-0", 100)
-				for n := 1; ; n++ {
+				for n := 1; ; n += testsize.Pick(2, 1) {
 					p.Name = fmt.Sprintf("held-%d", n)
 					v := view(l, p)
 					rebuild(l, v)
@@ -334,7 +334,7 @@ func TestApply_DoesNotUndoASwap(t *testing.T) {
 // A build that stops after it has announced its end is resumed there, and its rows keep what Apply has added meanwhile.
 func TestApply_ToABuildThatIsResumedIsKept(t *testing.T) {
 	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
-		for n := 1; ; n++ {
+		for n := 1; ; n += testsize.Pick(3, 1) {
 			l.connect(once)
 			p = map[string]func(...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals]{"sorted": l.sites, "partition": l.devices}[t.Name()[len("TestApply_ToABuildThatIsResumedIsKept/"):]]()
 			p.Name = fmt.Sprintf("stopped-%d", n)

@@ -1,8 +1,10 @@
 package timeline_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -316,6 +318,57 @@ func TestApply_NotesEventsForTheBuildOfAnotherDefinition(t *testing.T) {
 	})
 }
 
+func TestConsume_IsAWholeHandlerOfAStream(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.append("d-1", "s", 1)
+	broken := errors.New("broken")
+	p := l.devices()
+	p.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
+		if e.Payload.Value == 30 {
+			return broken
+		}
+		return sum(s, e)
+	})}
+	v := view(l, p)
+	rebuild(l, v)
+	batch := func() (e stream.Event) {
+		for i, it := range l.Items() {
+			e.Records = append(e.Records, l.record(it, 100+i))
+		}
+		return e
+	}
+	l.append("d-1", "s", 2)
+	unrouted := 0
+	resp, done, err := v.Consume(l.Ctx, batch(), stream.OnUnrouted(func(context.Context, stream.Record) error { unrouted++; return nil }))
+	require.NoError(t, err)
+	assert.Positive(t, done.Applied+done.Refolded)
+	replayed(l, v, "consumed")
+	assert.Empty(t, resp.BatchItemFailures)
+	assert.NotNil(t, resp.BatchItemFailures, "Lambda takes null for a failure")
+	assert.Positive(t, unrouted, "the routes of the caller are called too")
+	require.Len(t, rows(l, v), 1)
+
+	l.append("d-2", "s", 1, 3) // its second event fails
+	l.append("d-3", "s", 1)
+	e := batch()
+	resp, _, err = v.Consume(l.Ctx, e)
+	require.NoError(t, err)
+	require.ErrorIs(t, resp.Err(), broken)
+	require.Len(t, resp.BatchItemFailures, 1)
+	first := slices.IndexFunc(e.Records, func(r stream.Record) bool { return r.SequenceNumber == resp.BatchItemFailures[0].ItemIdentifier })
+	require.GreaterOrEqual(t, first, 0)
+	require.Equal(t, "d-2", dbtest.Text(e.Records[first].New["device"]))
+	require.Len(t, rows(l, v), 2, "other groups are applied")
+
+	stops := stream.On(l.readings, func(context.Context, stream.Change[reading]) error { return broken })
+	resp, done, err = v.Consume(l.Ctx, e, stops)
+	require.NoError(t, err)
+	assert.Zero(t, done, "a route that fails stops the batch")
+	require.Len(t, resp.BatchItemFailures, 1)
+	require.NotEqual(t, e.Records[first].SequenceNumber, resp.BatchItemFailures[0].ItemIdentifier)
+}
+
 func TestApply_RefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
@@ -331,10 +384,16 @@ func TestApply_RefusesWhatItCannotDo(t *testing.T) {
 	} {
 		p := l.sites(change)
 		p.Name += fmt.Sprint(p.Retention)
-		_, err := view(l, p).Apply(l.Ctx)
+		v := view(l, p)
+		_, err := v.Apply(l.Ctx)
+		refused("EDD-9188", err)
+		require.ErrorContains(t, v.CheckApply(), "use CatchUp", "the way out")
+		refused("EDD-9188", v.CheckApply())
+		_, _, err = v.Consume(l.Ctx, stream.Event{})
 		refused("EDD-9188", err)
 	}
 	v := view(l, l.sites())
+	require.NoError(t, v.CheckApply())
 	_, err := v.Apply(l.Ctx, nil)
 	refused("EDD-9189", err)
 	_, err = v.Apply(l.Ctx, stream.Change[reading]{})
@@ -347,9 +406,9 @@ func TestApply_RefusesWhatItCannotDo(t *testing.T) {
 // What Apply costs depends on the changes, and not on how much has happened before.
 func TestApply_CostsRequestsForChangesAndNotForHistory(t *testing.T) {
 	t.Parallel()
-	sizes := []int{1_000, 10_000}
+	sizes := []int{100, 1_000}
 	if testsize.Long() {
-		sizes = append(sizes, 100_000)
+		sizes = append(sizes, 10_000, 100_000)
 	}
 	type counts struct {
 		N   int `dynamodbav:"n"`

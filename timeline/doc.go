@@ -70,8 +70,8 @@
 // so each catch-up reads the 15 minutes before the newest known event again; a row records which of these events it
 // contains.
 //
-// [View.Apply] applies the changes that package stream reads, for a Lambda function, without a lease and without reading the
-// history. Rows have a revision, so consumers, catch-ups and builds can work at the same time.
+// [View.Apply] applies the changes that package stream reads, without a lease and without reading the history; [View.Consume]
+// is a whole Lambda function, and [View.CheckApply] says when the program starts whether the definition allows it. Rows have a revision, so consumers, catch-ups and builds can work at the same time.
 //
 // # Reading
 //

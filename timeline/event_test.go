@@ -96,7 +96,7 @@ func TestUpgrade_EveryReplayGetsCurrentPayloads(t *testing.T) {
 	assert.EqualValues(t, 2, meta.Counters.Upgraded)
 	own := *l
 	l.Clock.Move(time.Hour)
-	put(l, temp1{ID: "t", At: at(4), V: "104"})
+	put(l, temp1{ID: "u", At: at(4), V: "104"})
 	*l = own
 	catchUp(l, v)
 	assert.Equal(t, append(want, "1 40"), rows(l, v)["hall"].State.Lines, "a catch-up")

@@ -15,8 +15,8 @@ import (
 // one after the other, and compares what they print with what they say at their end.
 func TestExamples_PrintWhatTheySay(t *testing.T) {
 	db, name := localdb.Test(t)
-	exampleClient, exampleTable = db, name
-	t.Cleanup(func() { exampleClient, exampleTable = nil, "app" })
+	exampleClient, exampleTable, exampleTest = db, name, t
+	t.Cleanup(func() { exampleClient, exampleTable, exampleTest = nil, "app", nil })
 	empty := depot("empty")
 	entity.Must(timeseries.New[Delivery](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
@@ -25,7 +25,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleResume":        ExampleResume,
 		"ExampleVersions":      ExampleVersions,
 		"ExampleView":          ExampleView,
-		"ExampleView_Apply":    ExampleView_Apply,
+		"ExampleView_Consume":  ExampleView_Consume,
 		"ExampleView_BeginJob": ExampleView_BeginJob,
 		"ExampleView_CatchUp":  ExampleView_CatchUp,
 	}

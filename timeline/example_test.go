@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -42,6 +43,7 @@ type Journey struct {
 var (
 	exampleClient entity.Client
 	exampleTable  = "app"
+	exampleTest   localdb.TB
 )
 
 // morning is when the examples start. Their clock advances by a minute with each reading.
@@ -133,26 +135,13 @@ func ExampleView_CatchUp() {
 //
 // with an event source mapping that has ReportBatchItemFailures: after a failure Lambda repeats the records from the first one
 // that was not applied, and those that were applied count once.
-func ExampleView_Apply() {
+func ExampleView_Consume() {
 	ctx, db := context.Background(), depot("apply")
-	series := entity.Must(timeseries.New[Delivery](db))
 	view := journeys(db)
+	fmt.Println(view.CheckApply()) // when the program starts
 
 	handler := func(ctx context.Context, e stream.Event) (stream.Response, error) {
-		var changes []timeline.Change
-		resp, err := stream.Handle(ctx, e, stream.On(series, func(_ context.Context, c stream.Change[Delivery]) error {
-			changes = append(changes, c)
-			return nil
-		}, stream.Appended))
-		if err != nil {
-			return resp, err
-		}
-		done, err := view.Apply(ctx, changes...)
-		var failed *timeline.ApplyError
-		if errors.As(err, &failed) {
-			resp.BatchItemFailures = append(resp.BatchItemFailures, stream.BatchItemFailure{ItemIdentifier: failed.Sequence})
-			err = nil // after it was logged
-		}
+		resp, done, err := view.Consume(ctx, e) // log resp.Err()
 		fmt.Printf("%+v\n", done)
 		return resp, err
 	}
@@ -172,9 +161,10 @@ func ExampleView_Apply() {
 		fmt.Println(row.Key, row.State.Places, err)
 	}
 	// prints
-	// {Applied:1 Duplicates:0 Refolded:3 Groups:1 Noted:0 Skipped:0}
+	// <nil>
+	// {Applied:1 Duplicates:0 Refolded:3 Groups:1 Noted:0 Skipped:3}
 	// [] <nil>
-	// {Applied:0 Duplicates:4 Refolded:0 Groups:0 Noted:0 Skipped:0}
+	// {Applied:0 Duplicates:4 Refolded:0 Groups:0 Noted:0 Skipped:3}
 	// [] <nil>
 	// p-6 [depot van 7 doorstep] <nil>
 	// p-7 [depot] <nil>
@@ -183,10 +173,12 @@ func ExampleView_Apply() {
 // streamOf turns the stream of a table on, and returns a function that reads the records since.
 func streamOf(table string) func() []stream.Record {
 	ctx := context.Background()
-	from := entity.Must(dbtest.OpenStream(ctx, exampleClient.(*dynamodb.Client), table, types.StreamViewTypeNewImage))
+	client := exampleClient.(*dynamodb.Client)
+	entity.Must(dbtest.OpenStream(ctx, client, table, types.StreamViewTypeNewImage))
 	return func() (all []stream.Record) {
-		for _, r := range entity.Must(from.All(ctx)) {
-			all = append(all, stream.FromSDK(from.ARN, r))
+		arn, records := localdb.Records(exampleTest, client, table)
+		for _, r := range records {
+			all = append(all, stream.FromSDK(arn, r))
 		}
 		return all
 	}

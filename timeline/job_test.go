@@ -471,7 +471,7 @@ func TestJob_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 			clean := view(l, projection("clean"))
 			rebuild(l, clean)
 			want := rows(l, clean)
-			for n := 1; ; n++ {
+			for n := 1; ; n += testsize.Pick(3, 1) {
 				l.connect(once)
 				name := fmt.Sprintf("crash-%d", n)
 				v := view(l, projection(name))
@@ -509,7 +509,7 @@ func TestJob_SurvivesTheFailureOfAnyRequest(t *testing.T) {
 			l := newLab(t)
 			l.append("d-0", "s-0", 1, 2)
 			l.append("d-1", "s-1", 1)
-			for n := 1; ; n++ {
+			for n := 1; ; n += testsize.Pick(2, 1) {
 				v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
 				l.Wire.Reset()
 				l.Wire.Inject(faults.Nth(n, round.At(n)))

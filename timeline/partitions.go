@@ -2,67 +2,27 @@ package timeline
 
 import (
 	"container/heap"
-	"fmt"
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
-// maxPartitions is how many partitions one query reads in one order.
-const maxPartitions = 100
-
-// partitionsMark begins the number of partitions at the end of a generation's id. So whoever knows a generation knows where
-// its rows are: cursors, workers of a job, readers of replaced rows, and the sweep that removes them.
-const partitionsMark = "~p"
-
 // spreadOver returns the id of a generation whose rows are in n partitions.
 func spreadOver(id string, n int) string {
-	if n <= 1 && partitionsOf(id) == 1 {
+	if n <= 1 && layout.PartitionsOf(id) == 1 {
 		return id
 	}
-	return id + partitionsMark + strconv.Itoa(max(n, 1))
-}
-
-// partitionsOf returns the number of partitions of a generation.
-func partitionsOf(generation string) int {
-	at := strings.LastIndex(generation, partitionsMark)
-	if at < 0 {
-		return 1
-	}
-	digits := generation[at+len(partitionsMark):]
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 1 || n > maxPartitions || strconv.Itoa(n) != digits {
-		return 1
-	}
-	return n
+	return id + layout.PartitionsMark + strconv.Itoa(max(n, 1))
 }
 
 // partitionOf returns the partition with the row of a group.
 func partitionOf(generation, group string) string {
-	n := partitionsOf(generation)
+	n := layout.PartitionsOf(generation)
 	if n == 1 {
 		return generation
 	}
-	return partitionAt(generation, layout.Shard(group, n))
-}
-
-func partitionAt(generation string, number int) string {
-	return fmt.Sprintf("%s~%02d", generation, number)
-}
-
-// allPartitions returns the partitions with the rows of a generation.
-func allPartitions(generation string) []string {
-	n := partitionsOf(generation)
-	if n == 1 {
-		return []string{generation}
-	}
-	all := make([]string, n)
-	for i := range all {
-		all[i] = partitionAt(generation, i)
-	}
-	return all
+	return layout.PartitionAt(generation, layout.Shard(group, n))
 }
 
 // inGroupOrder yields what several sequences yield, each in group order, in group order. It stops at the first error.

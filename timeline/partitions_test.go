@@ -60,7 +60,11 @@ func (l *lab) scatter(n int) int {
 
 func TestPartitions_ReadsEqualThoseOfOne(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{2, 7, 100} {
+	counts, sizes := []int{2, 100}, []int{60}
+	if testsize.Long() {
+		counts, sizes = []int{2, 7, 100}, []int{8, 60}
+	}
+	for _, n := range counts {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
@@ -74,7 +78,7 @@ func TestPartitions_ReadsEqualThoseOfOne(t *testing.T) {
 				want := rows(l, one)
 				require.Equal(t, want, rows(l, many))
 				require.Len(t, want, groups)
-				for _, size := range []int{8, 60} {
+				for _, size := range sizes {
 					require.Equal(t, pageWalk(l, one, size), pageWalk(l, many, size))
 					require.Equal(t, cursorWalk(l, one, size), cursorWalk(l, many, size))
 				}
@@ -291,7 +295,7 @@ func TestPartitions_ResumeAfterACrashAtAnyRequest(t *testing.T) {
 			for i := range 5 {
 				l.append(fmt.Sprintf("d-%d", i), "s", 1, 3)
 			}
-			for n := 1; ; n++ {
+			for n := 1; ; n += testsize.Pick(3, 1) {
 				l.connect(once)
 				f := l.devices(over[totals](2), func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("crash-%d", n) })
 				v := view(l, f)

@@ -269,8 +269,8 @@ const partitionedFormat = 2
 
 // format returns the format of a manifest.
 func (m *manifest) format() int {
-	spread := func(g *generation) bool { return g != nil && partitionsOf(g.ID) > 1 }
-	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return partitionsOf(r.ID) > 1 }) {
+	spread := func(g *generation) bool { return g != nil && layout.PartitionsOf(g.ID) > 1 }
+	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return layout.PartitionsOf(r.ID) > 1 }) {
 		return partitionedFormat
 	}
 	return formatVersion
@@ -431,8 +431,8 @@ func (c *checker) pages(size, most int) {
 }
 
 func (c *checker) partitions(n int) {
-	if n < 0 || n > maxPartitions {
-		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", maxPartitions)
+	if n < 0 || n > layout.MaxPartitions {
+		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", layout.MaxPartitions)
 	}
 }
 

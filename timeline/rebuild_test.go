@@ -72,7 +72,7 @@ func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 				clean := view(l, projection(l, "clean"))
 				rebuild(l, clean)
 				want := rows(l, clean)
-				for n := 1; ; n++ {
+				for n, crashes := 1, 1; ; n, crashes = n+testsize.Pick(3, 1), crashes+1 {
 					l.connect(once)
 					name := fmt.Sprintf("crash-%d", n)
 					v := view(l, projection(l, name))
@@ -92,7 +92,7 @@ func TestResume_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 					before := metaOf(l, v)
 					meta := rebuild(l, v, timeline.Segments(2), timeline.Resume())
 					got := rows(l, v)
-					accepted := n                                                                                // events of the group x
+					accepted := crashes                                                                          // events of the group x
 					if before.RebuildStatus == timeline.Interrupted || before.RebuildStatus == timeline.Failed { // otherwise the build had not started, or had finished without an answer
 						assert.True(t, meta.Through.Before(began), "it goes on with what was there when it began")
 						accepted--
@@ -340,7 +340,7 @@ func TestRebuild_SurvivesTheFailureOfAnyRequest(t *testing.T) {
 			l := newLab(t)
 			l.append("d-0", "s-0", 1, 2)
 			l.append("d-1", "s-1", 1)
-			for n := 1; ; n++ {
+			for n := 1; ; n += testsize.Pick(2, 1) {
 				v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
 				l.Wire.Reset()
 				l.Wire.Inject(faults.Nth(n, round.At(n)))

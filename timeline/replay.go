@@ -235,7 +235,9 @@ func (d *definition) fold(ctx context.Context, sorted iter.Seq2[spool.Entry, err
 	var last spool.Entry
 	var latest *record // last one of the group
 	through := func() error {
-		d.blame(g, latest)
+		if g.key != nil { // else no event was applied, and no row is stored
+			d.blame(g, latest)
+		}
 		return f.done(g)
 	}
 	for e, err := range sorted {

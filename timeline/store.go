@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -305,7 +306,7 @@ func (r storedRow[K, S]) groupState() *groupState {
 }
 
 // row returns a state as it is stored.
-func (s typedRowStore[K, S]) row(generation string, fence int64, g *groupState) storedRow[K, S] {
+func (s *typedRowStore[K, S]) row(generation string, fence int64, g *groupState) storedRow[K, S] {
 	r := storedRow[K, S]{
 		Generation: partitionOf(generation, g.group), Group: g.group, Key: g.key.(K), State: *g.state.(*S), Events: g.events,
 		First: g.first, Last: g.last, Touched: g.touched, Position: g.position, Fence: fence, Newest: g.newest,
@@ -320,28 +321,33 @@ func (s typedRowStore[K, S]) row(generation string, fence int64, g *groupState) 
 	return r
 }
 
-// under holds unless a builder with a higher fence has written the row, and if the row is as it was read. Nobody reads a
-// row before a build has written it first, so that write must not find a revision.
-func (s typedRowStore[K, S]) under(fence int64, g *groupState) entity.GuardOption {
+// under holds unless a builder with a higher fence has written the row, and if the row is as it was read.
+func (s *typedRowStore[K, S]) under(fence int64, g *groupState) entity.GuardOption {
 	f := entity.Fields[storedRow[K, S]]()
-	unfenced := entity.Or(entity.NotExists(&f.Fence), entity.Le(&f.Fence, fence))
-	switch {
-	case g.stored == nil:
-		return entity.If(unfenced, entity.NotExists(&f.Revision))
-	case !g.stored.exists:
-		return entity.If(entity.NotExists(&f.Fence))
-	case g.stored.revision == 0:
-		return entity.If(entity.Le(&f.Fence, fence), entity.NotExists(&f.Revision))
-	}
-	return entity.If(unfenced, entity.Eq(&f.Revision, g.stored.revision))
+	return asRead(&f.Fence, &f.Revision, fence, g)
 }
 
-func (s typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
+// asRead is the guard of a write of g's row, whose attributes have these addresses. Nobody reads a row before a build has written it
+// first, so that write must not find a revision. It is a function because a program has a method once for each view.
+func asRead(fence, revision *int64, mine int64, g *groupState) entity.GuardOption {
+	unfenced := entity.Or(entity.NotExists(fence), entity.Le(fence, mine))
+	switch {
+	case g.stored == nil:
+		return entity.If(unfenced, entity.NotExists(revision))
+	case !g.stored.exists:
+		return entity.If(entity.NotExists(fence))
+	case g.stored.revision == 0:
+		return entity.If(entity.Le(fence, mine), entity.NotExists(revision))
+	}
+	return entity.If(unfenced, entity.Eq(revision, g.stored.revision))
+}
+
+func (s *typedRowStore[K, S]) put(ctx context.Context, generation string, fence int64, g *groupState) error {
 	_, err := s.store.Put(ctx, s.row(generation, fence, g), s.under(fence, g), fenced())
 	return err
 }
 
-func (s typedRowStore[K, S]) putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error {
+func (s *typedRowStore[K, S]) putAll(ctx context.Context, generation string, fence int64, rows []*groupState) error {
 	ops := make([]entity.Op, len(rows))
 	for i, g := range rows {
 		ops[i] = s.store.Op().Put(s.row(generation, fence, g), s.under(fence, g), fenced())
@@ -349,12 +355,12 @@ func (s typedRowStore[K, S]) putAll(ctx context.Context, generation string, fenc
 	return s.db.Transact(ctx, ops...)
 }
 
-func (s typedRowStore[K, S]) get(ctx context.Context, generation, group string) (*groupState, error) {
+func (s *typedRowStore[K, S]) get(ctx context.Context, generation, group string) (*groupState, error) {
 	r, err := s.store.Get(ctx, storedRow[K, S]{Generation: partitionOf(generation, group), Group: group})
 	return r.groupState(), err
 }
 
-func (s typedRowStore[K, S]) getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error) {
+func (s *typedRowStore[K, S]) getAll(ctx context.Context, generation string, groups []string) ([]*groupState, error) {
 	keys := make([]storedRow[K, S], len(groups))
 	for i, group := range groups {
 		keys[i] = storedRow[K, S]{Generation: partitionOf(generation, group), Group: group}
@@ -372,9 +378,9 @@ func (s typedRowStore[K, S]) getAll(ctx context.Context, generation string, grou
 	return rows, nil
 }
 
-func (s typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
+func (s *typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
 	var keys []storedRow[K, S]
-	for _, partition := range allPartitions(generation) {
+	for _, partition := range layout.GenerationPartitions(generation) {
 		keys = append(keys, storedRow[K, S]{Generation: partition})
 	}
 	if len(keys) == 1 {
@@ -383,7 +389,7 @@ func (s typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption
 	return s.store.QueryAny(keys, opts...)
 }
 
-func (s typedRowStore[K, S]) all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error] {
+func (s *typedRowStore[K, S]) all(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[*groupState, error] {
 	return func(yield func(*groupState, error) bool) {
 		for r, err := range s.query(generation, opts...).All(ctx) {
 			if !yield(r.groupState(), err) {
@@ -393,9 +399,9 @@ func (s typedRowStore[K, S]) all(ctx context.Context, generation string, opts ..
 	}
 }
 
-func (s typedRowStore[K, S]) list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error] {
+func (s *typedRowStore[K, S]) list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error] {
 	var parts []iter.Seq2[rowSummary, error]
-	for _, partition := range allPartitions(generation) {
+	for _, partition := range layout.GenerationPartitions(generation) {
 		q := s.store.Query(storedRow[K, S]{Generation: partition}, opts...)
 		parts = append(parts, entity.Project[rowSummary](q).All(ctx)) // which takes no query of several partitions
 	}
@@ -405,15 +411,15 @@ func (s typedRowStore[K, S]) list(ctx context.Context, generation string, opts .
 	return inGroupOrder(parts)
 }
 
-func (s typedRowStore[K, S]) after(group string) entity.QueryOption {
+func (s *typedRowStore[K, S]) after(group string) entity.QueryOption {
 	return entity.Gt(&entity.Fields[storedRow[K, S]]().Group, group)
 }
 
-func (s typedRowStore[K, S]) from(group string) entity.QueryOption {
+func (s *typedRowStore[K, S]) from(group string) entity.QueryOption {
 	return entity.Ge(&entity.Fields[storedRow[K, S]]().Group, group)
 }
 
-func (s typedRowStore[K, S]) remove(ctx context.Context, generation string, groups []string) error {
+func (s *typedRowStore[K, S]) remove(ctx context.Context, generation string, groups []string) error {
 	batch := make([]storedRow[K, S], len(groups))
 	for i, group := range groups {
 		batch[i] = storedRow[K, S]{Generation: partitionOf(generation, group), Group: group}

@@ -185,7 +185,7 @@ func New[K comparable, S any](db *entity.DB, p Projection[K, S]) (*View[K, S], e
 	if err != nil {
 		return nil, err
 	}
-	opened, err := newView(db, d, typedRowStore[K, S]{db, rows})
+	opened, err := newView(db, d, &typedRowStore[K, S]{db, rows})
 	if err != nil {
 		return nil, err
 	}

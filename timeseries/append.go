@@ -241,7 +241,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: []plan.Action{current, put},
 		Whole:   true,
-		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.opened(func(f []plan.Failure) plan.Resolution {
 			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
 			switch {
 			case err != nil:
@@ -292,7 +292,7 @@ func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{advance, a.check()},
 		Whole:   true,
-		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.opened(func(f []plan.Failure) plan.Resolution {
 			if f[1].Failed() {
 				return plan.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
 			}
@@ -310,7 +310,7 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 	return &plan.Step{
 		Actions: []plan.Action{exists, put},
 		Whole:   true,
-		Resolve: a.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.opened(func(f []plan.Failure) plan.Resolution {
 			if f[0].Failed() {
 				return plan.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
 			}

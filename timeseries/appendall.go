@@ -282,7 +282,7 @@ func transaction(in plan.Input, current plan.Action, events []*batchEvent, resol
 	return plan.Step{
 		Actions: actions,
 		Whole:   true,
-		Resolve: events[0].withCaseCheck(func(f []plan.Failure) plan.Resolution { return resolve(in, f) }),
+		Resolve: events[0].opened(func(f []plan.Failure) plan.Resolution { return resolve(in, f) }),
 		Done: func(plan.Returned) (plan.Result, error) {
 			for _, x := range events {
 				applied(x)

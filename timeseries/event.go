@@ -166,13 +166,20 @@ func (ev *event) exists() expr.Cond {
 	return expr.All(layout.Present(ev.c.Schema), layout.CaseGuard(ev.c.Schema, ev.carried))
 }
 
-// withCaseCheck makes resolve return an error if an image is of a series whose key differs from ev's in case.
-func (ev *event) withCaseCheck(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
+// opened makes resolve get the images in today's payload version, or return an error if one is of a series whose key differs
+// from ev's in case.
+func (ev *event) opened(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
 	return func(failed []plan.Failure) plan.Resolution {
-		for _, f := range failed {
-			if err := layout.SameCase(ev.c.Schema, ev.carried, f.Image); err != nil {
+		failed = slices.Clone(failed)
+		for i := range failed {
+			stored, err := layout.Open(ev.c.Schema, failed[i].Image)
+			if err == nil {
+				err = layout.SameCase(ev.c.Schema, ev.carried, stored.Item)
+			}
+			if err != nil {
 				return plan.Resolution{Err: err}
 			}
+			failed[i].Image = stored.Item
 		}
 		return resolve(failed)
 	}

@@ -61,7 +61,7 @@ func (ev *event) logStep(in plan.Input) (plan.Step, error) {
 	return plan.Step{
 		Actions: []plan.Action{put},
 		Whole:   true,
-		Resolve: ev.withCaseCheck(func(f []plan.Failure) plan.Resolution {
+		Resolve: ev.opened(func(f []plan.Failure) plan.Resolution {
 			got := outcome{reason: Duplicate, stored: f[0].Image}
 			if !ev.equals(f[0].Image) {
 				got.reason = Collision

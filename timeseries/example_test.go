@@ -45,7 +45,7 @@ func ExampleOps_Append() {
 	// Append Weather on app
 	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
 	//          SET station = "s-1", at = "2026-04-22T10:00:00Z", celsius = 17.5, createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
-	//          if attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z"
+	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z") AND attribute_not_exists(_pv)
 	//   put    pk="$app#v1#weather#s-1" sk="$app#v1#weather#e#2026-04-22T10:00:00Z"
 	//          {__edd_e__="Weather", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1779444005, _w="w-1", at="2026-04-22T10:00:00Z", celsius=17.5, station="s-1"}
 	//          if attribute_not_exists(pk)
@@ -62,7 +62,7 @@ func ExampleOps_Append_condition() {
 	// Append Weather on app
 	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
 	//          SET station = "s-1", at = "2026-04-22T10:00:00Z", celsius = 17.5, createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
-	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z") AND region = "alps"
+	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z") AND region = "alps" AND attribute_not_exists(_pv)
 	//   put    pk="$app#v1#weather#s-1" sk="$app#v1#weather#e#2026-04-22T10:00:00Z"
 	//          {__edd_e__="Weather", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1779444005, _w="w-1", at="2026-04-22T10:00:00Z", celsius=17.5, station="s-1"}
 	//          if attribute_not_exists(pk)
@@ -93,7 +93,7 @@ func ExampleSeries_Update() {
 	// Update Weather on app
 	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
 	//          SET region = "alps", _w = "w-1"
-	//          if attribute_exists(pk)
+	//          if attribute_exists(pk) AND attribute_not_exists(_pv)
 }
 
 // Enrichment may come before the first event: what events carry is left out of an upsert.
@@ -105,6 +105,7 @@ func ExampleSeries_Upsert() {
 	// Upsert Weather on app
 	//   update pk="$app#v1#weather#s-1" sk="$app#v1#weather"
 	//          SET station = "s-1", region = "alps", createdAt = if_not_exists(createdAt, "2026-04-22T10:00:05Z"), __edd_e__ = "Weather", _w = "w-1"
+	//          if attribute_not_exists(_pv)
 }
 
 // A log of all servers of a service takes more events than one partition of DynamoDB. It has no current item, so that an

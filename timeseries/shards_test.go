@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -117,6 +119,30 @@ func TestShards_AHistoryTakesWhatItsFirstEventsNeed(t *testing.T) {
 	require.NotEmpty(t, got)
 	err := w.DB.GetCollection(w.Ctx, w.History(evs[0]).Into(&got))
 	require.Equal(t, "EDD-9127", dbtest.InputCode(err), "several partitions are no collection")
+}
+
+func TestHistory_PagesUnderAnyBoundAreTheHistoryInPieces(t *testing.T) {
+	t.Parallel()
+	seed := testsize.Seed(t)
+	random := rand.New(rand.NewPCG(seed, 2))
+	turnHistory[Alone](t, random, 1)
+	turnHistory[Log](t, random, 3)
+}
+
+// turnHistory turns pages of a history of T, which has parts partitions.
+func turnHistory[T gauges](t *testing.T, random *rand.Rand, parts int) {
+	w := open[T](t)
+	evs := ticks[T]("g-1", 25)
+	w.appendAll(evs)
+	for i := range testsize.Pick(3, 60) {
+		turn := func(o ...entity.QueryOption) entity.Query[T] {
+			if i%2 == 1 {
+				o = append(o, entity.Desc())
+			}
+			return w.History(evs[0], o...)
+		}
+		dbtest.Turn(t, random, parts, turn)
+	}
 }
 
 func TestShards_CursorsBelongToTheirQuery(t *testing.T) {

@@ -131,22 +131,26 @@ func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := r.Get(ctx, c.Table, named, true)
-	if err != nil || l.holds(owner, k) {
-		return owner, err
+	owner, err := layout.Get(ctx, r, c.Schema, c.Table, named)
+	if err != nil || l.holds(owner.Item, k) {
+		return owner.Item, err
 	}
 	for range r.MaxAttempts {
 		got, err := r.TransactGet(ctx, []exec.Key{{Table: c.Table, Key: k}, {Table: c.Table, Key: named}})
 		if err != nil {
 			return nil, err
 		}
-		switch still, err := l.ownerNamed(got[0]); {
+		still, err := l.ownerNamed(got[0])
+		if err == nil {
+			owner, err = layout.Open(c.Schema, got[1])
+		}
+		switch {
 		case err != nil:
 			return nil, err
 		case !sameKey(still, named):
 			named = still
-		case l.holds(got[1], k):
-			return got[1], nil
+		case l.holds(owner.Item, k):
+			return owner.Item, nil
 		default:
 			return nil, entity.ErrNotFound
 		}

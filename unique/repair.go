@@ -2,6 +2,7 @@ package unique
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,8 +94,8 @@ func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, SoleWriter: true}
-		op.Plan = func(in plan.Input) (plan.Step, error) { return v.step(in, e), nil }
+		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, SoleWriter: true, AsStored: true}
+		op.Plan = func(in plan.Input) (plan.Step, error) { return v.step(in, e) }
 		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
@@ -110,11 +111,17 @@ func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error
 
 // step returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
 // holds; otherwise it is skipped.
-func (v *verification) step(in plan.Input, e evidence) plan.Step {
+func (v *verification) step(in plan.Input, e evidence) (plan.Step, error) {
 	p := e.finding.suspect
 	var actions []plan.Action
+	var problem error
 	check := func(k item.Item, cond expr.Cond) {
 		actions = append(actions, plan.Action{Kind: plan.Check, Table: v.c.Table, Key: k, Cond: cond})
+	}
+	asStored := func(it layout.Stored) expr.Cond {
+		cond, err := v.hasFields(it)
+		problem = errors.Join(problem, err)
+		return cond
 	}
 	asRead := layout.Absent(v.s)
 	if e.sentinel != nil {
@@ -123,23 +130,23 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), layout.Seconds(in.Now)))
 	}
 	if x := e.wrongOwner; x != nil {
-		if x.current == nil {
+		if x.current.Raw == nil {
 			check(x.key, layout.Absent(v.s))
 		} else {
-			check(x.key, v.hasFields(x.current))
+			check(x.key, asStored(x.current))
 		}
 	}
 	if e.finding.Kind == Orphaned {
 		actions = append(actions, plan.Action{Kind: plan.Delete, Table: v.c.Table, Key: p.key, Cond: asRead, Label: v.k.label()})
 	} else {
 		x := e.holders[0]
-		ttl := v.k.claimEnd(x.current, in.Now)
-		if x.current != nil {
-			check(x.key, v.hasFields(x.current))
+		ttl := v.k.claimEnd(x.current.Raw, in.Now)
+		if x.current.Raw != nil {
+			check(x.key, asStored(x.current))
 		} else {
 			check(x.key, layout.Absent(v.s))
-			check(layout.KeyOf(v.s, x.copied), expr.All(v.hasFields(x.copied), layout.NotExpired(v.s, in.Now)))
-			ttl = x.copied[v.s.Options.TTL]
+			check(layout.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), layout.NotExpired(v.s, in.Now)))
+			ttl = x.copied.Raw[v.s.Options.TTL]
 		}
 		writeID := in.WriteID
 		if v.k.shared() {
@@ -153,11 +160,17 @@ func (v *verification) step(in plan.Input, e evidence) plan.Step {
 		Actions: actions,
 		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skipped() },
 		Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
-	}
+	}, problem
 }
 
-// hasFields holds while an item exists with the constraint's attributes and the expiry as they were read.
-func (v *verification) hasFields(it item.Item) expr.Cond {
+// hasFields holds while an item exists with the constraint's attributes and the expiry as they were read. An item of an
+// earlier payload version, which may have them under other names, has to be as it was read.
+func (v *verification) hasFields(read layout.Stored) (expr.Cond, error) {
+	if layout.Outdated(v.s, read.Raw) {
+		guard, _, err := plan.Unchanged(v.s, read.Raw)
+		return guard, err
+	}
+	it := read.Raw
 	conds := []expr.Cond{layout.Present(v.s)}
 	var names []string
 	for _, f := range v.k.fields {
@@ -174,7 +187,7 @@ func (v *verification) hasFields(it item.Item) expr.Cond {
 			conds = append(conds, expr.Compare(expr.NotExists, path))
 		}
 	}
-	return expr.All(conds...)
+	return expr.All(conds...), nil
 }
 
 // unchanged holds while a sentinel is as it was read.

@@ -102,6 +102,9 @@ func (e *ViolationError) Error() string {
 	return "the value of the unique constraint " + e.Constraint + " belongs to another item"
 }
 
+// Is reports whether target is the class of such errors, by which tracers know them.
+func (e *ViolationError) Is(target error) bool { return target == entitytype.ErrTaken }
+
 // errNoOwner is the error of a sentinel without an owner, which another program has written.
 var errNoOwner = errors.New("the sentinel names no owner")
 

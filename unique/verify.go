@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/exec"
@@ -226,6 +227,12 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			x.other = x.owner
 			claims = append(claims, x)
 		default:
+			stored, err := layout.Open(v.s, it)
+			if err != nil {
+				v.report.Unreadable++
+				continue
+			}
+			it = stored.Item
 			owner := v.ownerKey(it)
 			isCopy := !sameKey(owner, layout.KeyOf(v.s, it))
 			if owner == nil || isCopy && layout.Expired(v.s, it, now) || !layout.Live(v.s, it, now) || v.k.claimsNothing(it) {
@@ -247,7 +254,11 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 		return err
 	}
 	for _, x := range claims {
-		other := got[layout.KeyID(x.other)]
+		stored, err := layout.Open(v.s, got[layout.KeyID(x.other)])
+		if err != nil { // what the item claims is not known; it is counted as unreadable when the scan meets it
+			continue
+		}
+		other := stored.Item
 		agrees := layout.Live(v.s, other, now) && v.holds(other, x.sentinel)
 		if sameKey(x.other, x.sentinel) {
 			agrees = other != nil && !layout.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
@@ -341,8 +352,8 @@ const (
 // state is what is stored of one item.
 type state struct {
 	key     item.Item
-	current item.Item // nil if absent
-	copied  item.Item // the newest deleted copy that reserves a value; nil if absent
+	current layout.Stored
+	copied  layout.Stored // the newest deleted copy that reserves a value
 }
 
 // evidence is the sentinel and the items of a value at one instant.
@@ -382,12 +393,15 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 		}
 	}
 	states, settled, err := v.states(ctx, p.key, first, owners)
+	if unreadable(err) { // what the item claims is not known, so nothing is damaged for certain
+		return evidence{}, true, nil
+	}
 	if err != nil || !settled {
 		return evidence{}, false, err
 	}
 	for _, x := range states {
 		switch {
-		case layout.Live(v.s, x.current, now) && v.holds(x.current, p.key), x.current == nil && x.copied != nil && v.holds(x.copied, p.key):
+		case layout.Live(v.s, x.current.Raw, now) && v.holds(x.current.Item, p.key), x.current.Raw == nil && x.copied.Raw != nil && v.holds(x.copied.Item, p.key):
 			e.holders = append(e.holders, x)
 		case sameKey(x.key, named):
 			e.wrongOwner = &x
@@ -395,6 +409,13 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 	}
 	e.resolve(v.s, p, named, v.k.ttl > 0)
 	return e, true, nil
+}
+
+// unreadable reports whether err is about a stored item that the declaration does not read.
+func unreadable(err error) bool {
+	var payload *entitytype.UpgradeError
+	var content *entitytype.DecodeError
+	return errors.As(err, &payload) || errors.As(err, &content)
 }
 
 // resolve sets the finding. limited is whether the claims of the constraint expire: then items may have a value without
@@ -405,7 +426,7 @@ func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limite
 	for _, x := range e.holders {
 		f.Owners = append(f.Owners, ownerIn(s, x.key))
 		if sameKey(x.key, named) {
-			mine, sameEnd = true, item.Equal(layout.End(s, x.current), layout.End(s, e.sentinel))
+			mine, sameEnd = true, item.Equal(layout.End(s, x.current.Raw), layout.End(s, e.sentinel))
 		}
 	}
 	if named != nil {
@@ -453,7 +474,9 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 		for i, id := range chunk {
 			x := state{key: owners[id]}
 			if len(got[i+1]) > 0 {
-				x.current = got[i+1]
+				if x.current, err = layout.Open(v.s, got[i+1]); err != nil {
+					return nil, false, err
+				}
 			}
 			states = append(states, x)
 		}
@@ -462,9 +485,9 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 		return states, true, nil
 	}
 	for i := range states {
-		if states[i].current == nil {
+		if states[i].current.Raw == nil {
 			op := &plan.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
-			if states[i].copied, err = plan.ReadNewest(ctx, v.c.Runner, op, schema.CopyInfix, v.c.Runner.Clock()); err != nil {
+			if _, states[i].copied, err = plan.ReadNewestCopies(ctx, v.c.Runner, op, v.c.Runner.Clock()); err != nil {
 				return nil, false, err
 			}
 		}

@@ -82,11 +82,11 @@ func readVersionWithCurrent(ctx context.Context, c *core.Core, r layout.Reader, 
 
 // readSnapshot returns the snapshot of version n, nil if it does not exist or has expired.
 func readSnapshot(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
-	it, err := r.Get(ctx, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)), true)
-	if err != nil || it == nil || layout.Expired(c.Schema, it, c.Runner.Clock()) {
+	it, err := layout.Get(ctx, r, c.Schema, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)))
+	if err != nil || it.Raw == nil || layout.Expired(c.Schema, it.Raw, c.Runner.Clock()) {
 		return nil, err
 	}
-	return layout.State(c.Schema, it), layout.SameCase(c.Schema, op.Parts, it)
+	return layout.State(c.Schema, it.Item), layout.SameCase(c.Schema, op.Parts, it.Item)
 }
 
 // softDeletes reports whether the item can have deleted copies.
@@ -120,19 +120,19 @@ func pickVersion(ctx context.Context, c *core.Core, r layout.Reader, op *plan.Op
 // copies, newest first. One query reads both, the current item first.
 func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if !softDeletes(op) {
-		current, err := r.Get(ctx, op.Table, op.Key, true)
-		if err != nil || !layout.Live(op.Schema, current, now) {
+		current, err := layout.Get(ctx, r, op.Schema, op.Table, op.Key)
+		if err != nil || !layout.Live(op.Schema, current.Raw, now) {
 			return nil, err
 		}
-		return []item.Item{current}, layout.SameCase(op.Schema, op.Parts, current)
+		return []item.Item{current.Item}, layout.SameCase(op.Schema, op.Parts, current.Item)
 	}
 	var current, copies []item.Item
 	in := layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
-	for page, err := range layout.Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range page {
+		for _, it := range layout.Items(page) {
 			suffix, ok := layout.Suffix(op.Schema, op.Key, it)
 			isCopy := strings.HasPrefix(suffix, schema.CopyInfix)
 			if !ok || suffix != "" && !isCopy {
@@ -162,14 +162,15 @@ func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time
 	forward := false
 	in := layout.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
 	in.ScanIndexForward = &forward
-	for page, err := range layout.Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
+		copies := layout.Items(page)
 		if err == nil {
-			err = sameCase(op, page)
+			err = sameCase(op, copies)
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(page, func(it item.Item) bool { return layout.Expired(op.Schema, it, now) })...)
+		all = append(all, slices.DeleteFunc(copies, func(it item.Item) bool { return layout.Expired(op.Schema, it, now) })...)
 	}
 	return all, nil
 }
@@ -211,15 +212,16 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 		forward := !l.desc
 		in := layout.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
 		in.ScanIndexForward = &forward
-		for page, err := range layout.Pages(ctx, l.c.Runner, in) {
+		for page, err := range layout.Pages(ctx, l.c.Runner, l.c.Schema, in) {
+			snapshots := layout.Items(page)
 			if err == nil {
-				err = sameCase(l.op, page)
+				err = sameCase(l.op, snapshots)
 			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, it := range l.merge(page) {
+			for _, it := range l.merge(snapshots) {
 				if !yield(it, nil) {
 					return
 				}

@@ -127,29 +127,23 @@ func sameType(s *schema.Schema, c expr.Cond) error {
 	return nil
 }
 
-// never returns a condition that no item meets.
-func never(path expr.Path) expr.Cond {
-	return expr.All(expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path))
-}
-
-// withoutEmptyRange rejects bounds of different types. A range whose lower bound is above its upper bound, which
-// DynamoDB rejects, becomes a condition that never holds.
-func withoutEmptyRange(s *schema.Schema, c expr.Cond, all []expr.Operand) (expr.Cond, error) {
+// checkRange rejects constant bounds that DynamoDB rejects: of different types, or the lower one above the upper one.
+func checkRange(s *schema.Schema, all []expr.Operand) error {
 	bounds := constants(all[1:])
 	if len(bounds) < 2 {
-		return c, nil
+		return nil
 	}
-	order, ok := expr.Compares(bounds[0], bounds[1])
-	switch path := all[0].Path; {
+	var a *schema.Attr
+	if all[0].Path != nil {
+		a = s.Attr(all[0].Path.Root())
+	}
+	switch order, ok := expr.Compares(bounds[0], bounds[1]); {
 	case !ok:
-		return expr.Cond{}, Invalid(s, CodeCondition, nil, "the bounds of %s have different types", c.Op)
-	case order <= 0:
-		return c, nil
-	case path == nil:
-		return expr.Cond{}, Invalid(s, CodeCondition, nil, "%s compares only values, and its range is empty", c.Op)
-	default:
-		return never(path), nil
+		return Invalid(s, CodeCondition, a, "the bounds of BETWEEN have different types")
+	case order > 0:
+		return Invalid(s, CodeCondition, a, "the range of BETWEEN in Where is empty: the lower bound is above the upper one")
 	}
+	return nil
 }
 
 // checkDeclared rejects attributes that the entity does not have, and operands that DynamoDB rejects for every item.
@@ -182,7 +176,7 @@ func checkDeclared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 		return expr.Cond{}, err
 	}
 	if c.Op == expr.Between {
-		return withoutEmptyRange(s, c, all)
+		return c, checkRange(s, all)
 	}
 	return c, nil
 }
@@ -279,7 +273,7 @@ func comparison(s *schema.Schema, n *schema.Node, c opt.Cond) (out expr.Cond, er
 	if c.Op == expr.Between {
 		if order, ok := expr.Compares(out.Values[0], out.Values[1]); ok && order > 0 {
 			// DynamoDB rejects an empty range. It stands for a condition that never holds.
-			return never(out.Path), nil
+			return expr.All(expr.Compare(expr.Exists, out.Path), expr.Compare(expr.NotExists, out.Path)), nil
 		}
 	}
 	return out, nil

@@ -37,9 +37,10 @@ type WriteKind int
 
 // Kinds of writes.
 const (
-	OnUpdate WriteKind = iota // an update
-	OnUpsert                  // an upsert
-	OnPut                     // a put
+	OnUpdate  WriteKind = iota // an update
+	OnUpsert                   // an upsert
+	OnPut                      // a put
+	OnRewrite                  // a rewrite, whose changes have the expiry
 )
 
 // firstMilliseconds is the count from which an expiry is taken for milliseconds. In seconds it is in the year 5138, in

@@ -29,7 +29,7 @@ const HiddenValue = "<hidden>"
 // secrets.
 func PathText(s *schema.Schema, path expr.Path) string {
 	if len(path) > 1 && secret(s, path.Root()) {
-		return path.Root() + "." + HiddenValue
+		return item.Text(path.Root()) + "." + HiddenValue
 	}
 	return path.String()
 }
@@ -75,7 +75,7 @@ func KeyText(s *schema.Schema, key item.Item) string {
 			if !ok {
 				continue
 			}
-			parts = append(parts, name+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
+			parts = append(parts, item.Text(name)+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -87,7 +87,7 @@ func ItemText(s *schema.Schema, it, key item.Item) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		if _, ok := key[name]; !ok {
-			parts = append(parts, name+"="+p.value([]expr.Path{expr.Attr(name)}, it[name]))
+			parts = append(parts, item.Text(name)+"="+p.value([]expr.Path{expr.Attr(name)}, it[name]))
 		}
 	}
 	return "{" + strings.Join(parts, ", ") + "}"

@@ -25,8 +25,8 @@ type Completed struct {
 	Generated bool     // one of them has a generated id
 }
 
-// Whole is a value that a verb writes as a whole, and what the declaration adds to it: the Prepare method, then defaults,
-// then generated ids. It generates an id once. Calls must not overlap.
+// Whole is a value that a verb writes as a whole, and what the declaration adds to it: defaults, then the Prepare method,
+// then the generated ids of what is still empty. It generates an id once. Calls must not overlap.
 type Whole struct {
 	s     *schema.Schema
 	given reflect.Value // a copy of the caller's, if there is a Prepare method
@@ -47,10 +47,32 @@ func NewWhole(s *schema.Schema, v reflect.Value, ids *IDSource) *Whole {
 // *entitytype.InputError for a clock that ids cannot hold.
 func (w *Whole) Prepared(ctx context.Context) (Completed, error) {
 	v := w.copy()
+	if !w.s.Prepares {
+		return w.fill(v)
+	}
+	set := defaults(w.s, v)
 	if err := prepare(ctx, w.s, v); err != nil {
 		return Completed{Value: v}, err
 	}
+	for _, a := range set { // what Prepare has changed is given
+		if fv, is := v.FieldByIndex(a.Index), reflect.New(a.Type).Elem(); a.Given(fv) {
+			if a.SetDefault(is); reflect.DeepEqual(fv.Interface(), is.Interface()) {
+				fv.SetZero()
+			}
+		}
+	}
 	return w.fill(v)
+}
+
+// defaults sets the empty fields of v that have a default, and returns their attributes.
+func defaults(s *schema.Schema, v reflect.Value) (set []*schema.Attr) {
+	for _, a := range s.Filled {
+		if fv := v.FieldByIndex(a.Index); a.Role.Default != "" && !a.Given(fv) {
+			a.SetDefault(fv)
+			set = append(set, a)
+		}
+	}
+	return set
 }
 
 // AsGiven returns the value with defaults and ids, but without Prepare.

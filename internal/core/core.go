@@ -70,13 +70,12 @@ func (c *Core) Decode(it item.Item, into any) error {
 
 // DecodeBy is [Core.Decode] with the codec of another struct.
 func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
-	if c.upgrades(into) {
-		up, err := layout.Upgraded(c.Schema, it)
-		if err != nil {
+	if c.Schema.HasMetadata {
+		var err error
+		if it, err = c.open(it, into); err != nil {
 			reflect.ValueOf(into).Elem().SetZero()
 			return err
 		}
-		it = up
 	}
 	return c.decoded(codec.Decode(it, reflect.ValueOf(into)), into)
 }
@@ -84,15 +83,27 @@ func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
 // ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
 // that value to zero.
 func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
-	if c.upgrades(into) && layout.Outdated(c.Schema, it.Pick(schema.PayloadAttr)) {
-		return c.DecodeBy(codec, it.Map(), into)
+	if c.Schema.HasMetadata {
+		if payload := it.Get(schema.PayloadAttr); payload != nil || c.Schema.Upgrades != nil {
+			if err := layout.CheckPayload(c.Schema, payload); err != nil {
+				return err
+			}
+			if layout.Outdated(c.Schema, item.Item{schema.PayloadAttr: payload}) {
+				return c.DecodeBy(codec, it.Map(), into)
+			}
+		}
 	}
 	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
 }
 
-// upgrades reports whether items are upgraded before they are decoded into the value that into points to.
-func (c *Core) upgrades(into any) bool {
-	return c.Schema.Upgrades != nil && reflect.TypeOf(into) == reflect.PointerTo(c.Schema.Type)
+// open returns the form of a stored item that is decoded into the value that into points to. Only whole items can be
+// upgraded.
+func (c *Core) open(it item.Item, into any) (item.Item, error) {
+	if reflect.TypeOf(into) != reflect.PointerTo(c.Schema.Type) {
+		return it, layout.CheckPayload(c.Schema, it[schema.PayloadAttr])
+	}
+	stored, err := layout.Open(c.Schema, it)
+	return stored.Item, err
 }
 
 // decoded returns the error of decoding into a value.

@@ -39,7 +39,6 @@ type Operation struct {
 // NewOperation returns a write of c. decode decodes the result into its second argument.
 func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) *Operation {
 	op.KeepCase()
-	op.KeepPayload()
 	return &Operation{c: c, op: op, decode: decode}
 }
 
@@ -103,7 +102,6 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 	o.unprepared = NewUnprepared(value, func(done bind.Completed, err error) *plan.Op {
 		op := bound(done, err)
 		op.KeepCase()
-		op.KeepPayload()
 		return op
 	})
 	return o

@@ -43,7 +43,7 @@ const (
 type kind int
 
 const (
-	after   kind = 1 // the position of the item before the page
+	after   kind = 1 // the position of the item before the page, or nothing for the beginning
 	before  kind = 2 // the position of the item after the page, or nothing for the end
 	several kind = 3 // positions in several partitions
 )
@@ -92,8 +92,8 @@ func fingerprint(query string) []byte {
 
 // Position is where a page begins.
 type Position struct {
-	Key    item.Item // of the item next to the page
-	Before bool      // the page ends before that item, or at the end if Key is nil; otherwise it begins after it
+	Key    item.Item // of the item next to the page; nil: the page begins, or ends, with the query
+	Before bool      // the page ends before that item; otherwise it begins after it
 }
 
 func (p Position) kind() kind {
@@ -177,7 +177,7 @@ type Attr struct {
 	Type types.ScalarAttributeType
 }
 
-// DecodePosition returns the position in a cursor of the query with this description. Its key must have exactly the
+// DecodePosition returns the position in a cursor of the query with this description. A key must have exactly the
 // attributes attrs. The error is an *Error.
 func (c Codec) DecodePosition(query, text string, attrs []Attr) (Position, error) {
 	var written position
@@ -188,7 +188,7 @@ func (c Codec) DecodePosition(query, text string, attrs []Attr) (Position, error
 		return at, err
 	case k == several:
 		return at, &Error{Reason: Malformed}
-	case k == before && written == nil:
+	case written == nil:
 		return at, nil
 	}
 	at.Key, err = written.key(attrs)
@@ -199,7 +199,7 @@ func (c Codec) DecodePosition(query, text string, attrs []Attr) (Position, error
 // attributes attrs. The error is an *Error.
 func (c Codec) Decode(query, text string, attrs []Attr) (item.Item, error) {
 	at, err := c.DecodePosition(query, text, attrs)
-	if err == nil && at.Before {
+	if err == nil && (at.Before || at.Key == nil) {
 		err = &Error{Reason: Malformed}
 	}
 	if err != nil {

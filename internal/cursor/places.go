@@ -1,6 +1,10 @@
 package cursor
 
-import "github.com/dynastrata/dynastrata/internal/item"
+import (
+	"slices"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+)
 
 // Places is where a page of a query over several partitions begins.
 type Places struct {
@@ -18,6 +22,11 @@ type placesBody struct {
 	Keys   []position `json:"k"`
 	Bound  position   `json:"e"`
 	In     int        `json:"n,omitempty"`
+}
+
+// Beginning reports whether the page is the first one.
+func (p Places) Beginning() bool {
+	return !p.Before && p.Bound == nil && !slices.ContainsFunc(p.Keys, func(k item.Item) bool { return k != nil })
 }
 
 // EncodePlaces returns the cursor of places in the query with this description.

@@ -11,8 +11,8 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// Stream reads the stream of a table. A local database may trim a shard while it is read, under load also one that was just
-// begun; then Stream reads the shard from its oldest record again.
+// Stream follows the stream of a table; [localdb.Records] reads it as a whole. A local database may trim a shard while it is read,
+// under load also one that was just begun; then Stream reads the shard from its oldest record again.
 type Stream struct {
 	ARN string
 
@@ -36,29 +36,6 @@ func OpenStream(ctx context.Context, client *dynamodb.Client, table string, view
 	}, nil
 }
 
-// All returns the records of every shard from the oldest on, up to the first answer without one: an open shard never ends.
-func (s *Stream) All(ctx context.Context) (all []streamtypes.Record, err error) {
-	shards, err := s.shards(ctx)
-	for _, shard := range shards {
-		var records []streamtypes.Record
-		for begun := false; err == nil; {
-			var page []streamtypes.Record
-			var trimmed, ended bool
-			if page, trimmed, ended, err = s.page(ctx, shard, !begun); trimmed {
-				begun, records = false, nil
-				continue
-			}
-			begun, records = true, append(records, page...)
-			if len(page) == 0 || ended {
-				break
-			}
-		}
-		all = append(all, records...)
-	}
-	clear(s.next)
-	return all, err
-}
-
 // Next returns the records that have come since the last call, of each shard those of one answer. Records of a shard that was
 // trimmed come again.
 func (s *Stream) Next(ctx context.Context) (all []streamtypes.Record, err error) {
@@ -66,7 +43,7 @@ func (s *Stream) Next(ctx context.Context) (all []streamtypes.Record, err error)
 	for _, shard := range shards {
 		if at, begun := s.next[shard]; err == nil && !(begun && at == nil) {
 			var page []streamtypes.Record
-			page, _, _, err = s.page(ctx, shard, !begun)
+			page, err = s.page(ctx, shard, !begun)
 			all = append(all, page...)
 		}
 	}
@@ -90,27 +67,26 @@ func (s *Stream) shards(ctx context.Context) (ids []string, err error) {
 	}
 }
 
-// page returns the next records of a shard, from its oldest one if begin is set. trimmed is set if they are gone: the shard
-// must be begun again.
-func (s *Stream) page(ctx context.Context, shard string, begin bool) (records []streamtypes.Record, trimmed, ended bool, err error) {
+// page returns the next records of a shard, from its oldest one if begin is set, and none if they were trimmed.
+func (s *Stream) page(ctx context.Context, shard string, begin bool) ([]streamtypes.Record, error) {
 	if begin {
 		out, err := s.client.GetShardIterator(ctx, &dynamodbstreams.GetShardIteratorInput{
 			StreamArn: &s.ARN, ShardId: &shard, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
 		})
 		if err != nil {
-			return nil, false, false, err
+			return nil, err
 		}
 		s.next[shard] = out.ShardIterator
 	}
 	out, err := s.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.next[shard]})
 	var gone *streamtypes.TrimmedDataAccessException
 	if errors.As(err, &gone) {
-		delete(s.next, shard)
-		return nil, true, false, nil
+		delete(s.next, shard) // begun again by the next call
+		return nil, nil
 	}
 	if err != nil {
-		return nil, false, false, err
+		return nil, err
 	}
 	s.next[shard] = out.NextShardIterator
-	return out.Records, false, out.NextShardIterator == nil, nil
+	return out.Records, nil
 }

@@ -50,6 +50,7 @@ func classify(ctx context.Context, err error) class {
 		sent        *smithyhttp.RequestSendError
 		unreadable  *smithy.DeserializationError
 		responseErr *smithyhttp.ResponseError
+		skewed      interface{ RetryableError() bool }
 	)
 	switch {
 	case errors.As(err, &condition):
@@ -68,6 +69,8 @@ func classify(ctx context.Context, err error) class {
 		return unknown
 	case ctx.Err() != nil:
 		return unknown
+	case errors.As(err, &api) && errors.As(err, &skewed) && skewed.RetryableError():
+		return transient // the clock differs from DynamoDB's: the client signs the next request with the corrected time
 	case errors.As(err, &api):
 		return final
 	case neverDialled(err):
@@ -144,8 +147,11 @@ func exhausted(ctx context.Context, err error) error {
 	return err
 }
 
-// once turns the SDK's retryer off for one call.
-func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+// once is the options of a call that does not read items: without the SDK's retries.
+func once(o *dynamodb.Options) {
+	o.Retryer = aws.NopRetryer{}
+	wire.Options(o)
+}
 
 // attempt watches one request on its way to the connection. A request that was not written in full was not applied,
 // whatever its error; without this, every broken connection would make a write ambiguous.

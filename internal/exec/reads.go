@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -39,12 +40,14 @@ func (a *reading) from(r *Runner, client Client) {
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
-	once(o)
+	o.Retryer = aws.NopRetryer{}
 	a.at.options(o)
 	if a.with != nil {
 		o.AuthSchemes = a.with
 	}
-	if !a.sdk {
+	if a.sdk {
+		wire.Options(o)
+	} else {
 		a.call.Options(o)
 	}
 }

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -86,16 +87,10 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		}
 		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		image, err := sent.image(out, out.Attributes)
-		switch {
-		case err != nil:
-			return plan.Returned{}, err
-		case image.Len() == 0: // an item always has attributes; some emulators return an empty map for a new one
-			image.Release()
-			return plan.Returned{}, err
-		case a.Undecoded:
+		if err == nil && a.Undecoded && image.Len() > 0 {
 			return plan.Returned{Undecoded: image}, nil
 		}
-		return plan.Returned{Image: image.Detach()}, nil
+		return returnedBy(a, image, err)
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &e.table, Key: a.Key, ConditionExpression: cond,
@@ -107,8 +102,33 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 		}
 		x.written(out.ResultMetadata, out.ConsumedCapacity)
 		image, err := sent.image(out, out.Attributes)
-		return plan.Returned{Image: image.Detach()}, err
+		return returnedBy(a, image, err)
 	}
+}
+
+// returnedBy returns the image in the answer to a. An answer without the item that a asked for, which exists, says nothing: a broken
+// proxy may have made it. Some emulators return an empty map for a new item.
+func returnedBy(a *plan.Action, answered wire.Item, err error) (plan.Returned, error) {
+	image := answered.Detach()
+	switch {
+	case err != nil:
+		return plan.Returned{}, err
+	case len(image) == 0 && (a.Returns == plan.ReturnNew || a.Returns == plan.ReturnOld && failsAbsent(a.Cond)):
+		return plan.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
+	case len(image) == 0:
+		return plan.Returned{}, nil
+	}
+	return plan.Returned{Image: image, Again: a.Returns == plan.ReturnOld && wroteBy(image, a.WriteID)}, nil
+}
+
+var errNoAttributes = errors.New("the answer lacks the attributes that the request asked for")
+
+// failsAbsent reports whether c certainly fails where there is no item.
+func failsAbsent(c expr.Cond) bool {
+	if c.Op == expr.And {
+		return slices.ContainsFunc(c.Conds, failsAbsent)
+	}
+	return c.DatabaseOnly() == "" && !c.Holds(nil)
 }
 
 // together sends actions as one transaction under token.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
@@ -127,7 +127,7 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 		if got.ambiguous && op.Unsure != nil {
 			op.Unsure()
 		}
-		v := resolution(step, got.failures)
+		v := op.Resolve(step, got.failures)
 		certain := !got.ambiguous || op.SoleWriter
 		switch {
 		case v.Next != nil && certain:
@@ -140,14 +140,6 @@ func (r *Runner) follow(ctx context.Context, op *plan.Op, step plan.Step) (resul
 			return plan.Result{}, nil, failure(op, step, v, got, 0)
 		}
 	}
-}
-
-// resolution returns what the step makes of its failures and the items that caused them.
-func resolution(step plan.Step, failures []plan.Failure) plan.Resolution {
-	if slices.ContainsFunc(failures, func(f plan.Failure) bool { return f.Hidden }) {
-		return plan.Resolution{Err: entitytype.ErrItemHidden}
-	}
-	return step.Resolve(failures)
 }
 
 // failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
@@ -192,8 +184,8 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		return plan.Step{}, ErrNoClient
 	}
 	var err error
-	if in.Hinted(plan.OutdatedPayload) {
-		if err := r.upgrade(ctx, op); err != nil {
+	if in.Hinted(plan.OutdatedPayload) && !op.NeedsRead(in) {
+		if err = r.upgrade(ctx, op); err != nil {
 			return plan.Step{}, err
 		}
 	}
@@ -221,16 +213,14 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 			return plan.Step{}, err
 		}
 		in = back
-		if in.Past.Copy != nil && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
+		if (in.Past.Copy != nil || in.Past.CaseErr != nil) && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
 			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
 				return plan.Step{}, err
 			}
 		}
 	}
-	if !op.AsStored {
-		if in.Image, err = layout.Upgraded(op.Schema, in.Image); err != nil {
-			return plan.Step{}, err
-		}
+	if in.Image, err = r.upgraded(ctx, op, in.Image); err != nil {
+		return plan.Step{}, err
 	}
 	if op.Prepare != nil {
 		prepared := in
@@ -239,17 +229,38 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in plan.Input, first boo
 		}
 		in = prepared
 	}
-	return op.Plan(in)
+	return op.Planned(in)
 }
 
 // upgrade stores the item of op in today's payload version.
 func (r *Runner) upgrade(ctx context.Context, op *plan.Op) error {
 	image, err := r.Get(ctx, op.Table, op.Key, true)
-	if err != nil || image == nil || !layout.Outdated(op.Schema, image) {
-		return err
+	if err == nil {
+		_, err = r.upgraded(ctx, op, image)
 	}
-	_, err = r.Run(ctx, plan.NewUpgrade(op.Schema, op.Table, image))
 	return err
+}
+
+// upgraded returns the item of op, as it was read, in today's payload version, in which it stores a live item first. So a
+// plan is always made from what is stored, and guards it by that.
+func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (item.Item, error) {
+	for range max(r.MaxAttempts, 2) {
+		if op.AsStored || op.Schema == nil || image == nil {
+			return image, nil
+		}
+		if !layout.Outdated(op.Schema, image) || !layout.Live(op.Schema, image, r.Clock()) {
+			stored, err := layout.Open(op.Schema, image)
+			return stored.Item, err
+		}
+		_, err := r.Run(ctx, plan.NewUpgrade(op.Schema, op.Table, image))
+		if err != nil {
+			return nil, err
+		}
+		if image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
+			return nil, err
+		}
+	}
+	return nil, entitytype.ErrConflict
 }
 
 // explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by

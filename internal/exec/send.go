@@ -165,7 +165,7 @@ func (b body) bytes() int {
 
 // clashed returns the error of two ops on one item that cannot be merged into one action.
 func clashed(a, b *plan.Op) error {
-	return &entitytype.InputError{Code: bind.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once", a.Verb, b.Verb)}
+	return &entitytype.InputError{Code: bind.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
 }
 
 // writeIDIn returns the id of the last write of the item, or "".

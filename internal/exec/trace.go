@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -111,6 +112,19 @@ func OutcomeOf(result plan.Result) entitytype.Outcome {
 	return entitytype.OutcomeApplied
 }
 
+type nameKey struct{}
+
+// Named returns a context whose calls have a name for tracers.
+func Named(ctx context.Context, name string) context.Context {
+	if ctx == nil { // which no call accepts; the call says so
+		return nil
+	}
+	return context.WithValue(ctx, nameKey{}, name)
+}
+
+// Observed reports whether calls are measured for the program.
+func (r *Runner) Observed() bool { return r.Observe != nil || r.Tracer != nil }
+
 // errPanicked is the error of a call whose function did not return.
 var errPanicked = errors.New("a function of the program panicked")
 
@@ -119,10 +133,11 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	if err := CheckContext(ctx); err != nil {
 		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: err}
 	}
-	if r.Observe == nil && r.Tracer == nil || meterOf(ctx) != nil {
+	if !r.Observed() || meterOf(ctx) != nil {
 		return f(ctx)
 	}
-	m := &meter{report: Report{Verb: call.Verb, Entity: call.Entity, Table: call.Table, Index: call.Index}}
+	call.Name, _ = ctx.Value(nameKey{}).(string)
+	m := &meter{report: Report{Verb: call.Verb, Entity: call.Entity, Entities: call.Entities, Name: call.Name, Table: call.Table, Index: call.Index}}
 	begun := time.Now()
 	if r.Tracer != nil {
 		if started := r.Tracer.Start(ctx, call); started != nil {
@@ -337,29 +352,31 @@ func appendOnce(all []entitytype.Throttle, t entitytype.Throttle) []entitytype.T
 
 // classes are the classes of errors by name, those that say more before those that they wrap.
 var classes = []struct {
-	name string
-	err  error
+	name     string
+	err      error
+	expected bool // by programs
 }{
-	{"ErrRetryBudget", entitytype.ErrRetryBudget},
-	{"ErrItemHidden", entitytype.ErrItemHidden},
-	{"ErrReadBack", entitytype.ErrReadBack},
-	{"ErrOutputCopied", entitytype.ErrOutputCopied},
-	{"ErrNotFound", entitytype.ErrNotFound},
-	{"ErrDeleted", entitytype.ErrDeleted},
-	{"ErrNotDeleted", entitytype.ErrNotDeleted},
-	{"ErrExists", entitytype.ErrExists},
-	{"ErrConditionFailed", entitytype.ErrConditionFailed},
-	{"ErrConflict", entitytype.ErrConflict},
-	{"ErrTooLarge", entitytype.ErrTooLarge},
-	{"ErrInvalidCursor", entitytype.ErrInvalidCursor},
-	{"ErrMultipleItems", entitytype.ErrMultipleItems},
-	{"ErrKeyCase", entitytype.ErrKeyCase},
-	{"ErrNoTable", entitytype.ErrNoTable},
-	{"ErrNoIndex", entitytype.ErrNoIndex},
-	{"ErrTokenReused", entitytype.ErrTokenReused},
-	{"ErrNoClient", entitytype.ErrNoClient},
-	{"context.Canceled", context.Canceled},
-	{"context.DeadlineExceeded", context.DeadlineExceeded},
+	{"ErrRetryBudget", entitytype.ErrRetryBudget, false},
+	{"ErrItemHidden", entitytype.ErrItemHidden, false},
+	{"ErrReadBack", entitytype.ErrReadBack, false},
+	{"ErrOutputCopied", entitytype.ErrOutputCopied, false},
+	{"ErrTaken", entitytype.ErrTaken, true},
+	{"ErrNotFound", entitytype.ErrNotFound, true},
+	{"ErrDeleted", entitytype.ErrDeleted, true},
+	{"ErrNotDeleted", entitytype.ErrNotDeleted, true},
+	{"ErrExists", entitytype.ErrExists, true},
+	{"ErrConditionFailed", entitytype.ErrConditionFailed, true},
+	{"ErrConflict", entitytype.ErrConflict, false},
+	{"ErrTooLarge", entitytype.ErrTooLarge, true},
+	{"ErrInvalidCursor", entitytype.ErrInvalidCursor, true},
+	{"ErrMultipleItems", entitytype.ErrMultipleItems, false},
+	{"ErrKeyCase", entitytype.ErrKeyCase, true},
+	{"ErrNoTable", entitytype.ErrNoTable, false},
+	{"ErrNoIndex", entitytype.ErrNoIndex, false},
+	{"ErrTokenReused", entitytype.ErrTokenReused, false},
+	{"ErrNoClient", entitytype.ErrNoClient, false},
+	{"context.Canceled", context.Canceled, true},
+	{"context.DeadlineExceeded", context.DeadlineExceeded, false},
 }
 
 // failureOf returns the error of a call as a tracer gets it, nil for nil.
@@ -373,11 +390,18 @@ func failureOf(err error) error {
 		input     *entitytype.InputError
 		schema    *entitytype.SchemaError
 		invalid   *entitytype.ValidationError
+		version   *entitytype.ConflictError
+		broken    *smithyhttp.RequestSendError
+		unread    *smithy.DeserializationError
 	)
 	f.Ambiguous = errors.As(err, &ambiguous)
+	f.Expected = errors.As(err, &version)
+	failed := false // in a way that no program expects
 	for _, c := range classes {
 		if errors.Is(err, c.err) {
 			f.Classes = append(f.Classes, c.err)
+			f.Expected = f.Expected || c.expected
+			failed = failed || !c.expected && c.err != entitytype.ErrConflict
 			if f.Type == "" {
 				f.Type = c.name
 			}
@@ -385,18 +409,27 @@ func failureOf(err error) error {
 	}
 	switch {
 	case errors.As(err, &input):
-		f.Type = input.Code
+		f.Type, f.Expected = input.Code, true
 	case errors.As(err, &schema):
 		f.Type = schema.Code
 	case errors.As(err, &invalid):
-		f.Type = invalid.Code
+		f.Type, f.Expected = invalid.Code, true
 	case errors.Is(err, errPanicked):
 		f.Type = "panic"
 	case f.Type == "":
 		f.Type = codeOf(err)
 	}
-	if f.Type == "" {
+	switch {
+	case f.Type != "":
+	case neverDialled(err):
+		f.Type = "no connection"
+	case errors.As(err, &unread):
+		f.Type = "unreadable answer"
+	case errors.As(err, &broken):
+		f.Type = "connection broken"
+	default:
 		f.Type = "_OTHER"
 	}
+	f.Expected = f.Expected && !failed && !f.Ambiguous
 	return f
 }

@@ -178,7 +178,7 @@ func resolve(ops []*plan.Op, b body, got answer, hints [][]plan.Hint) (failed []
 		if at < 0 {
 			continue
 		}
-		v := resolution(s, own)
+		v := ops[i].Resolve(s, own)
 		mine := got
 		mine.failures = own
 		err := failure(ops[i], s, v, mine, at)
@@ -248,7 +248,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	for i, op := range ops {
 		switch {
 		case op.Reads():
-			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time"}})
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time; use Transact, with a Create of an item whose key is the token: if that exists, the call was applied before"}})
 		case op.Generated:
 			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeIDToken, Type: op.Schema.Type.String(), Problem: op.Verb + " generates an id, so that it would not be the same write each time; give the value an id that depends on the token"}})
 		}
@@ -262,7 +262,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	call := callOf(id, ops)
 	steps := make([]plan.Step, len(ops))
 	for i, op := range ops {
-		if steps[i], err = op.Plan(plan.Input{Now: at.UTC(), WriteID: call.writeID(i), Joined: true}); err != nil {
+		if steps[i], err = op.Planned(plan.Input{Now: at.UTC(), WriteID: call.writeID(i), Joined: true}); err != nil {
 			failed = append(failed, OpFailure{i, err})
 		}
 	}
@@ -279,26 +279,48 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	if r.Client == nil {
 		return nil, nil, ErrNoClient
 	}
-	got, err := r.sendTransaction(ctx, b, call.token)
-	switch {
-	case errors.Is(err, ErrTokenReused):
-		results, err := r.repeated(ctx, b, err)
-		return results, nil, err
-	case err != nil:
-		return nil, nil, err
-	case got.failures == nil:
-		return r.done(steps, got)
+	for round := 0; ; round++ {
+		got, err := r.sendTransaction(ctx, b, call.token)
+		switch {
+		case errors.Is(err, ErrTokenReused):
+			results, err := r.repeated(ctx, b, err)
+			return results, nil, err
+		case err != nil:
+			return nil, nil, err
+		case got.failures == nil:
+			return r.done(steps, got)
+		}
+		images := make([]item.Item, len(b.actions))
+		for k, f := range got.failures {
+			images[k] = f.Image
+		}
+		if applied, _ := b.writtenBy(images); applied { // DynamoDB has forgotten the token
+			results, err := b.stored(images)
+			return results, nil, err
+		}
+		hints := make([][]plan.Hint, len(ops))
+		failed, again := resolve(ops, b, got, hints)
+		if !again || round == r.MaxAttempts {
+			return nil, failed, got.cause
+		}
+		if again, err = r.upgradeAll(ctx, ops, hints); err != nil || !again {
+			return nil, failed, errors.Join(got.cause, err)
+		}
 	}
-	images := make([]item.Item, len(b.actions))
-	for k, f := range got.failures {
-		images[k] = f.Image
+}
+
+// upgradeAll stores the items of ops that were found in an earlier payload version in today's, after which the same
+// transaction can be applied. It returns false if there are none.
+func (r *Runner) upgradeAll(ctx context.Context, ops []*plan.Op, hints [][]plan.Hint) (any bool, err error) {
+	for i, op := range ops {
+		if !(plan.Input{Hints: hints[i]}).Hinted(plan.OutdatedPayload) {
+			continue
+		}
+		if any = true; err == nil {
+			err = r.upgrade(ctx, op)
+		}
 	}
-	if applied, _ := b.writtenBy(images); applied { // DynamoDB has forgotten the token
-		results, err := b.stored(images)
-		return results, nil, err
-	}
-	failed, _ = resolve(ops, b, got, make([][]plan.Hint, len(ops)))
-	return nil, failed, got.cause
+	return any, err
 }
 
 // repeated returns the result when DynamoDB knows the token of a body with other content.

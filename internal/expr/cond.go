@@ -91,6 +91,15 @@ func All(conds ...Cond) Cond { return combine(And, conds) }
 // Any returns a condition that holds if one of conds does. Empty conditions are dropped.
 func Any(conds ...Cond) Cond { return combine(Or, conds) }
 
+// And is [All] of c and more, which is added to the conditions of c if c is one of All.
+func (c Cond) And(more Cond) Cond {
+	if c.Op != And || more.Op == None {
+		return All(c, more)
+	}
+	c.Conds = append(c.Conds[:len(c.Conds):len(c.Conds)], more)
+	return c
+}
+
 func combine(op Op, conds []Cond) Cond {
 	n, last := 0, 0
 	for i := range conds {

@@ -31,7 +31,7 @@ func (p Path) Child(s Step) Path {
 // Root returns the name of the top-level attribute of p.
 func (p Path) Root() string { return p[0].Name }
 
-// String returns the path for a reader, such as a.b[0]. Dots and brackets inside a name are not marked.
+// String returns the path for a reader, such as a.b[0]. Names are as in [item.Text]; dots and brackets inside one are not marked.
 func (p Path) String() string {
 	var b strings.Builder
 	for i, s := range p {
@@ -39,9 +39,9 @@ func (p Path) String() string {
 		case s.Name == "":
 			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
 		case i == 0:
-			b.WriteString(s.Name)
+			b.WriteString(item.Text(s.Name))
 		default:
-			b.WriteString("." + s.Name)
+			b.WriteString("." + item.Text(s.Name))
 		}
 	}
 	return b.String()

@@ -133,6 +133,16 @@ type guarded struct {
 	A any
 }
 
+// mark is a byte of its own type, and so is inkedByte, which encodes itself.
+type (
+	mark      byte
+	inkedByte byte
+)
+
+func (inkedByte) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return item.S("ink"), nil
+}
+
 // attributevalue leaves out, or writes as an empty map, what it cannot encode. No value may be lost without an error.
 func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 	round := &loop{}
@@ -146,6 +156,7 @@ func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 		"hidden content": big.NewInt(1), "hidden content, by value": netip.MustParseAddr("10.0.0.1"),
 		"encodes itself by address": map[string]any{"a": inked{"x"}}, "nil that encodes itself": []any{(*inked)(nil)}, "without end": round, "within itself": ring,
 		"not a number": math.NaN(), "no text": "\xff", "no text as a key": map[string]any{"\xff": 1}, "a map of arrays": map[[1]int]int{{1}: 1},
+		"other bytes": []mark{}, "an array of other bytes": map[string]any{"a": [1]mark{}}, "bytes that encode themselves": []any{[]inkedByte{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := codec0.Encode(reflect.ValueOf(guarded{A: v}))

@@ -132,6 +132,8 @@ func needsOf(t reflect.Type) needs {
 			switch k := t.Kind(); {
 			case k <= reflect.Float64 && k != reflect.Uintptr && k != reflect.Invalid, k == reflect.String:
 				return false, true
+			case OtherBytes(t) != "":
+				return true, true
 			case k == reflect.Pointer, k == reflect.Slice, k == reflect.Array, k == reflect.Map:
 				return false, false
 			case isTime(t):

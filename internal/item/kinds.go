@@ -204,14 +204,22 @@ func pointerDecoder(t reflect.Type, elem decoder) decoder {
 	if elem == nil {
 		return nil
 	}
-	to := t.Elem()
-	slice := reflect.SliceOf(to)
+	to, text := t.Elem(), t.Elem().Kind() == reflect.String
+	var slice reflect.Type
+	if k := to.Kind(); k >= reflect.Bool && k <= reflect.Float64 || isTime(to) {
+		slice = reflect.SliceOf(to)
+	}
 	return func(v wire.Value, dst reflect.Value) bool {
 		if v.Kind() == wire.NULL {
 			return true
 		}
-		p := v.New(to, slice)
-		if p.Type() != t { // a pointer type with a name
+		var p reflect.Value
+		if text {
+			p = reflect.ValueOf(&v.Texts(1)[0])
+		} else {
+			p = v.New(to, slice)
+		}
+		if p.Type() != t { // it, or the type it points to, has a name
 			p = p.Convert(t)
 		}
 		dst.Set(p)

@@ -7,9 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
+
+// Text returns a text that a table or a user has chosen, such as the name of an attribute, for messages: quoted unless each rune is
+// printable. So it cannot drive a terminal, nor reverse or end a line.
+func Text(s string) string {
+	odd := func(r rune) bool { return r == '"' || !strconv.IsPrint(r) }
+	if s == "" || strings.TrimSpace(s) != s || !utf8.ValidString(s) || strings.ContainsFunc(s, odd) {
+		return strconv.Quote(s)
+	}
+	return s
+}
 
 // ValueText formats av for messages and hides nothing.
 func ValueText(av types.AttributeValue) string {
@@ -33,7 +44,7 @@ func ValueText(av types.AttributeValue) string {
 	case *types.AttributeValueMemberM:
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
-			parts = append(parts, name+": "+ValueText(v.Value[name]))
+			parts = append(parts, Text(name)+": "+ValueText(v.Value[name]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case *types.AttributeValueMemberSS:

@@ -100,6 +100,15 @@ func unstorableSet[E any](set []E, same func(E) (id, problem string)) string {
 // more than this contains itself.
 const deepest = 200
 
+// OtherBytes returns why lists of type t cannot be stored, or "": attributevalue takes the elements for bytes by their kind,
+// and then panics because their type is not byte.
+func OtherBytes(t reflect.Type) string {
+	if k := t.Kind(); k != reflect.Slice && k != reflect.Array || t.Elem().Kind() != reflect.Uint8 || t.Elem() == reflect.TypeFor[byte]() {
+		return ""
+	}
+	return fmt.Sprintf("a %s cannot be stored, as bytes or as a list; use elements of type byte, or of a type made of uint16", t)
+}
+
 // checkValue rejects what attributevalue would leave out or encode wrongly without an error. The schema checks types; this
 // checks what only a value shows: the content of interfaces, and cycles.
 func checkValue(v reflect.Value, depth int) error {
@@ -127,6 +136,9 @@ func checkValue(v reflect.Value, depth int) error {
 		}
 		return checkValue(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
+		if problem := OtherBytes(t); problem != "" {
+			return &FieldError{"", problem}
+		}
 		for i := range v.Len() {
 			if err := checkValue(v.Index(i), depth+1); err != nil {
 				return err

@@ -55,7 +55,12 @@ func AbsentOrExpired(s *schema.Schema, now time.Time) expr.Cond {
 	if !s.Expires {
 		return none
 	}
-	return expr.Any(none, expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now)))
+	return expr.Any(none, expired(s, now))
+}
+
+// expired holds for items whose TTL attribute is not after now.
+func expired(s *schema.Schema, now time.Time) expr.Cond {
+	return expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now))
 }
 
 // Expired reports whether the item's TTL attribute is not after now.

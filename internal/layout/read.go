@@ -2,7 +2,6 @@ package layout
 
 import (
 	"context"
-	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -34,25 +33,7 @@ func QueryBetween(s *schema.Schema, table string, primary item.Item, from, to st
 	return queryItems(s, table, primary, expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(sk+from), item.S(sk+to)))
 }
 
-// Pages runs a query and yields its pages, one request each, until the last page or an error. It changes in from page to
-// page. The caller may change it too.
-func Pages(ctx context.Context, r Reader, in *dynamodb.QueryInput) iter.Seq2[[]item.Item, error] {
-	return func(yield func([]item.Item, error) bool) {
-		for {
-			out, err := r.Query(ctx, in)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(out.Items, nil) || len(out.LastEvaluatedKey) == 0 {
-				return
-			}
-			in.ExclusiveStartKey = out.LastEvaluatedKey
-		}
-	}
-}
-
-// Reader reads stored items. It retries reads that may succeed later.
+// Reader reads stored items as they stand in the table, for [Open]. It retries reads that may succeed later.
 type Reader interface {
 	Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error)
 	Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error)

@@ -79,7 +79,7 @@ func allowed(from, to string) bool {
 		return to == "entity"
 	case from == "schemalock":
 		return internal || to == "entity"
-	case from == "migrate" && to == "stream": // whose changes a copy follows
+	case (from == "migrate" || from == "timeline") && to == "stream": // whose changes a copy, or a view, follows
 		return true
 	case slices.Contains(folds, from):
 		return internal || to == "entity" || slices.Contains(features, to)

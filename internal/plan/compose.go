@@ -206,7 +206,9 @@ func Merge(a, b Action) (Action, bool) {
 	case b.Kind == Check:
 		return Merge(b, a)
 	case a.Fold != nil && b.Fold != nil:
-		return a.Fold.Fold(b.Fold)
+		both, ok := a.Fold.Fold(b.Fold)
+		both.Cond, both.Payload = both.Cond.And(a.Payload), a.Payload
+		return both, ok
 	case a.Releases && b.Claims:
 		// The item changes its owner: it belongs to the old one, or is already free.
 		b.Cond, b.Pin, b.Final = expr.Any(a.Cond, b.Cond), expr.Cond{}, nil

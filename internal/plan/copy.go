@@ -150,7 +150,7 @@ type NewCopyOf struct {
 // NewCopies plans the puts of new copies with one fence in one transaction, which fails with ErrConditionFailed if a
 // condition does not hold. As many as fit are written; taken is how many. The error is that of the first copy.
 func NewCopies(s *schema.Schema, table string, now Input, copies []NewCopyOf) (op *Op, taken int, err error) {
-	op = &Op{Verb: "Copy", Schema: s, Table: table, Key: copies[0].Key, SoleWriter: true}
+	op = &Op{Verb: "Copy", Schema: s, Table: table, Key: copies[0].Key, SoleWriter: true, AsStored: true}
 	refused := func(Failure) Resolution { return Resolution{Err: entitytype.ErrConditionFailed} }
 	parts, used := []Part{copies[0].Copy.Fence.check(table)}, map[string]bool{}
 	bytes := 0
@@ -182,7 +182,7 @@ func NewCopies(s *schema.Schema, table string, now Input, copies []NewCopyOf) (o
 
 // NewFences plans writes of fences in one transaction, which fails with ErrConditionFailed if one of them is refused.
 func NewFences(s *schema.Schema, table string, actions []Action) *Op {
-	op := &Op{Verb: "Copy", Schema: s, Table: table, Key: actions[0].Key, SoleWriter: true}
+	op := &Op{Verb: "Copy", Schema: s, Table: table, Key: actions[0].Key, SoleWriter: true, AsStored: true}
 	op.Plan = func(Input) (Step, error) {
 		parts := make([]Part, len(actions))
 		for i, a := range actions {

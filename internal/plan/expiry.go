@@ -95,7 +95,7 @@ func setNewExpiry(s *schema.Schema, it item.Item, changes []expr.Change, in Inpu
 // updateExpiry updates the expiry of it after changes to the item that was read.
 func updateExpiry(s *schema.Schema, it item.Item, in Input, changes []expr.Change, on bind.WriteKind) error {
 	x := bind.Expiry(s)
-	if x == nil || bind.ChangeOf(changes, x.Stamps()) != nil || !x.Derives() && on != bind.OnPut {
+	if x == nil || on == bind.OnRewrite || bind.ChangeOf(changes, x.Stamps()) != nil || !x.Derives() && on != bind.OnPut {
 		return nil
 	}
 	from := x.From()

@@ -8,15 +8,22 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// sameCase is SameCase for an item that op may act on.
-func (op *Op) sameCase(it item.Item) error {
-	if op.Parts == nil {
+// CaseError is [layout.SameCase] for a write: the error has the stored item. Without parts it is nil.
+func CaseError(s *schema.Schema, parts, stored item.Item) error {
+	if parts == nil {
 		return nil
 	}
-	return layout.SameCase(op.Schema, op.Parts, it)
+	if err := layout.SameCase(s, parts, stored); err != nil {
+		return &Refused{Class: err, Schema: s, Image: stored}
+	}
+	return nil
 }
+
+// sameCase is CaseError for an item that op may act on.
+func (op *Op) sameCase(it item.Item) error { return CaseError(op.Schema, op.Parts, it) }
 
 // guardCase adds CaseGuard to the actions on op's item.
 func (op *Op) guardCase(step Step) Step {
@@ -59,9 +66,9 @@ func (op *Op) KeepCase() {
 	}
 	plain := op.Plan
 	op.Plan = func(in Input) (Step, error) {
-		if err := layout.SameCase(op.Schema, op.Parts, in.Image); err != nil {
+		if err := op.sameCase(in.Image); err != nil {
 			if op.Creates && layout.Live(op.Schema, in.Image, in.Now) {
-				err = fmt.Errorf("%w: %w", &Refused{Class: entitytype.ErrExists, Schema: op.Schema, Image: in.Image}, err)
+				err = fmt.Errorf("%w: %w", entitytype.ErrExists, err)
 			}
 			return Step{}, err
 		}

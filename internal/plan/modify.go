@@ -173,10 +173,6 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec opt.Write, 
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return Step{}, err
 		}
-		past, err := layout.Upgraded(s, past)
-		if err != nil {
-			return Step{}, err
-		}
 		it, err := rewrite(s, in, revertChanges(s, in.Image, past), bind.OnUpdate)
 		if err != nil {
 			return Step{}, err

@@ -30,7 +30,7 @@ type Input struct {
 	Now        time.Time
 	WriteID    string
 	Joined     bool      // part of a transaction with other operations, so no image is returned
-	Image      item.Item // the current item if Read; nil if absent
+	Image      item.Item // the current item if Read, in today's payload version unless AsStored; nil if absent
 	NewestCopy item.Item // the newest deleted copy, expired or not, if SoftDeletes
 	Past       Past      // traces of earlier lives, if Past and there is no live item
 	found      any       // what Prepare found; see PlanFrom
@@ -69,7 +69,8 @@ type Action struct {
 	Returns Returns
 	// Undecoded makes the executor return the item as it is in the answer, without attribute values.
 	Undecoded bool
-	WriteID   string // the write id that it stores; "" if none
+	WriteID   string    // the write id that it stores; "" if none
+	Payload   expr.Cond // the part of Cond about the payload version of the item; may be empty
 
 	// Pin is the part of Cond that holds for what was read, never holds again once it fails, and fails after the write.
 	// So Cond lets the action through at most once, and a failure is final. It is empty if there is no such part.
@@ -118,13 +119,15 @@ type Returned struct {
 	Image     item.Item // what the action's Returns requested
 	Undecoded wire.Item // set instead of Image, if the action's Undecoded is
 	Proven    bool      // the answer was lost, and a read showed that the write was applied; Image is the item after it
+	Again     bool      // the request arrived twice: the item before it, in Image, is the one after the first time
 }
 
 // Step is a set of actions that are sent together.
 type Step struct {
 	Actions       []Action
-	EntityActions int  // how many of the first actions concern items of the entity; 0: all
-	Whole         bool // decide on a refusal only after every action was evaluated, with no conflict
+	EntityActions int       // how many of the first actions concern items of the entity; 0: all
+	Whole         bool      // decide on a refusal only after every action was evaluated, with no conflict
+	blind         time.Time // when the step was planned, if that was without reading the item
 	// Resolve decides what a definite failure means. The failures are aligned with Actions.
 	Resolve func([]Failure) Resolution
 	// Done makes the result of a successful step. returned is set for a lone action.
@@ -234,11 +237,13 @@ func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
 
 // oldLost returns an error if the write was applied but the answer with the old item was lost.
 func (op *Op) oldLost(r Returned) error {
-	if op.Old == nil || !r.Proven {
+	if op.Old == nil || !r.Proven && !r.Again {
 		return nil
 	}
-	return fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
+	return errOldLost
 }
+
+var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
 
 // NeedsRead reports whether op must be planned from the current item.
 func (op *Op) NeedsRead(in Input) bool {

@@ -20,7 +20,7 @@ import (
 type Past struct {
 	Version      int64     // under Retain, the highest version of the newest snapshot and the newest deleted copy; 0 if there is neither
 	Copy         item.Item // the newest deleted copy that has not expired; nil if absent
-	Current      item.Item // the current item, if it was read with the copies and exists
+	Current      item.Item // the current item as it is stored, if it was read with the copies and exists
 	CaseErr      error     // a *KeyCaseError if the traces are of an item whose key differs in case only
 	CopyMissing  bool      // there are snapshots but no deleted copy, which a delete would have left
 	LiveSnapshot bool      // with CopyMissing: the newest snapshot is of a live state
@@ -48,11 +48,11 @@ func (in Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
 }
 
 // newer returns the copy that ReadNewest prefers: found, which may be nil, or the older copy it.
-func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
+func (op *Op) newer(found, it layout.Stored, now time.Time) layout.Stored {
 	switch {
-	case layout.Expired(op.Schema, it, now):
+	case layout.Expired(op.Schema, it.Raw, now):
 		return found
-	case found == nil, op.sameCase(found) != nil && op.sameCase(it) == nil:
+	case found.Raw == nil, op.sameCase(found.Item) != nil && op.sameCase(it.Item) == nil:
 		return it
 	}
 	return found
@@ -60,22 +60,22 @@ func (op *Op) newer(found, it item.Item, now time.Time) item.Item {
 
 // readNewest returns the related item with the highest sort key, expired or not, as first. If unexpired is set, it also
 // returns the item that ReadNewest returns.
-func readNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live item.Item, err error) {
+func readNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live layout.Stored, err error) {
 	limit, forward := int32(1), false
 	in := layout.QueryRelated(op.Schema, op.Table, op.Key, infix)
 	in.Limit, in.ScanIndexForward = &limit, &forward
-	for page, err := range layout.Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
 		if err != nil {
-			return nil, nil, err
+			return layout.Stored{}, layout.Stored{}, err
 		}
 		for _, it := range page {
-			if first == nil {
+			if first.Raw == nil {
 				first = it
 			}
 			if !unexpired {
-				return first, nil, nil
+				return first, layout.Stored{}, nil
 			}
-			if live = op.newer(live, it, now); live != nil && op.sameCase(live) == nil {
+			if live = op.newer(live, it, now); live.Raw != nil && op.sameCase(live.Item) == nil {
 				return first, live, nil
 			}
 		}
@@ -91,13 +91,13 @@ func readNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now 
 func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past, error) {
 	var past Past
 	if snapshotter(op.Schema) == nil {
-		var err error
-		if past.Current, _, past.Copy, err = readItemAndNewest(ctx, r, op, now, true); err == nil {
+		current, _, live, err := readItemAndNewest(ctx, r, op, now, true)
+		if past.Current, past.Copy = current, live.Item; err == nil {
 			past.CaseErr = op.sameCase(past.Copy)
 		}
 		return past, err
 	}
-	var snapshot, newestCopy, live item.Item
+	var snapshot, newestCopy, live layout.Stored
 	var errs [2]error
 	var wg sync.WaitGroup
 	wg.Go(func() { snapshot, _, errs[0] = readNewest(ctx, r, op, schema.SnapshotInfix, now, false) })
@@ -110,18 +110,18 @@ func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past
 			return past, err
 		}
 	}
-	past.Version = max(layout.StoredVersion(op.Schema, snapshot), layout.StoredVersion(op.Schema, newestCopy))
-	past.Copy = live
-	for _, it := range []item.Item{snapshot, live} {
+	past.Version = max(layout.StoredVersion(op.Schema, snapshot.Item), layout.StoredVersion(op.Schema, newestCopy.Item))
+	past.Copy = live.Item
+	for _, it := range []item.Item{snapshot.Item, live.Item} {
 		if err := op.sameCase(it); err != nil && past.CaseErr == nil {
 			past.CaseErr = err
 		}
 	}
 	if past.CaseErr == nil { // a new life would continue its versions
-		past.CaseErr = op.sameCase(newestCopy)
+		past.CaseErr = op.sameCase(newestCopy.Item)
 	}
-	if softDeleter(op.Schema) != nil && snapshot != nil && newestCopy == nil {
-		past.CopyMissing, past.LiveSnapshot = true, !layout.IsDeletedState(op.Schema, snapshot)
+	if softDeleter(op.Schema) != nil && snapshot.Raw != nil && newestCopy.Raw == nil {
+		past.CopyMissing, past.LiveSnapshot = true, !layout.IsDeletedState(op.Schema, snapshot.Item)
 	}
 	return past, nil
 }
@@ -130,12 +130,12 @@ func ReadPast(ctx context.Context, r layout.Reader, op *Op, now time.Time) (Past
 // case share the key, it prefers one of op's own. The caller must reject the others.
 func ReadNewest(ctx context.Context, r layout.Reader, op *Op, infix string, now time.Time) (item.Item, error) {
 	_, live, err := readNewest(ctx, r, op, infix, now, true)
-	return live, err
+	return live.Item, err
 }
 
 // ReadNewestCopies returns the newest deleted copy of op's item, expired or not and whatever the case of its key parts, and
-// the one that ReadNewest returns. It returns nil for a copy that does not exist.
-func ReadNewestCopies(ctx context.Context, r layout.Reader, op *Op, now time.Time) (newest, live item.Item, err error) {
+// the one that ReadNewest returns. Raw is nil for a copy that does not exist.
+func ReadNewestCopies(ctx context.Context, r layout.Reader, op *Op, now time.Time) (newest, live layout.Stored, err error) {
 	return readNewest(ctx, r, op, schema.CopyInfix, now, true)
 }
 
@@ -146,7 +146,7 @@ func Fate(ctx context.Context, r layout.Reader, op *Op, now time.Time) (deleted,
 	limit, forward := int32(1), false
 	in := itemAndCopies(op)
 	in.Limit, in.ScanIndexForward = &limit, &forward
-	for page, err := range layout.Pages(ctx, r, in) {
+	for page, err := range layout.RawPages(ctx, r, in) {
 		if err != nil {
 			return false, false, err
 		}
@@ -174,20 +174,20 @@ func itemAndCopies(op *Op) *dynamodb.QueryInput {
 // ReadItemAndCopy reads op's item and its deleted copies in one query, so that it finds an item that moves between them.
 // It returns the current item, and the copy with the key chosen. If chosen is nil, it returns the copies that
 // ReadNewestCopies returns.
-func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.Item, now time.Time) (current, newest, copied item.Item, err error) {
+func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.Item, now time.Time) (current, newest, copied layout.Stored, err error) {
 	forward := false
 	in := itemAndCopies(op)
 	in.ScanIndexForward = &forward
-	for page, err := range layout.Pages(ctx, r, in) {
+	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
 		if err != nil {
-			return nil, nil, nil, err
+			return current, newest, copied, err
 		}
 		for _, it := range page {
-			switch suffix, own := layout.Suffix(op.Schema, op.Key, it); {
+			switch suffix, own := layout.Suffix(op.Schema, op.Key, it.Raw); {
 			case own && suffix == "":
 				current = it
-			case strings.HasPrefix(suffix, schema.CopyInfix) && (chosen == nil || layout.KeyID(chosen) == layout.KeyID(layout.KeyOf(op.Schema, it))):
-				if newest == nil {
+			case strings.HasPrefix(suffix, schema.CopyInfix) && (chosen == nil || layout.KeyID(chosen) == layout.KeyID(layout.KeyOf(op.Schema, it.Raw))):
+				if newest.Raw == nil {
 					newest = it
 				}
 				copied = op.newer(copied, it, now)
@@ -201,36 +201,43 @@ func ReadItemAndCopy(ctx context.Context, r layout.Reader, op *Op, chosen item.I
 // returns nil if the item has no copy.
 func ReadNewestCopy(ctx context.Context, r layout.Reader, op *Op) (item.Item, error) {
 	it, _, err := readNewest(ctx, r, op, schema.CopyInfix, time.Time{}, false)
-	return it, err
+	return it.Item, err
 }
 
-// ReadItemAndNewestCopy reads op's item and the newest of its deleted copies, expired or not, whatever the case of its
+// ReadItemAndNewestCopy reads op's item, as it is stored, and the newest of its deleted copies, expired or not, whatever the case of its
 // key parts. It needs one request, or two if there are several copies.
 func ReadItemAndNewestCopy(ctx context.Context, r layout.Reader, op *Op) (current, newestCopy item.Item, err error) {
-	current, newestCopy, _, err = readItemAndNewest(ctx, r, op, time.Time{}, false)
-	return current, newestCopy, err
+	current, first, _, err := readItemAndNewest(ctx, r, op, time.Time{}, false)
+	return current, first.Item, err
 }
 
-// readItemAndNewest reads op's item, then its copies as readNewest does. It needs one request, or two if there are several
+// readItemAndNewest reads op's item, as it is stored, then its copies as readNewest does. It needs one request, or two if there are several
 // copies.
-func readItemAndNewest(ctx context.Context, r layout.Reader, op *Op, now time.Time, unexpired bool) (current, first, live item.Item, err error) {
+func readItemAndNewest(ctx context.Context, r layout.Reader, op *Op, now time.Time, unexpired bool) (current item.Item, first, live layout.Stored, err error) {
 	limit := int32(3) // the item, one copy, and one more to detect further copies
 	in := itemAndCopies(op)
 	in.Limit = &limit
 	out, err := r.Query(ctx, in)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, first, live, err
 	}
-	for _, it := range slices.Backward(out.Items) {
-		switch suffix, own := layout.Suffix(op.Schema, op.Key, it); {
-		case own && suffix == "":
-			current = it
-		case !strings.HasPrefix(suffix, schema.CopyInfix):
-		case first == nil:
-			first, live = it, op.newer(nil, it, now)
-		default:
-			live = op.newer(live, it, now)
+	for _, raw := range slices.Backward(out.Items) {
+		suffix, own := layout.Suffix(op.Schema, op.Key, raw)
+		if own && suffix == "" {
+			current = raw
+			continue
 		}
+		if !strings.HasPrefix(suffix, schema.CopyInfix) {
+			continue
+		}
+		it, err := layout.Open(op.Schema, raw)
+		if err != nil {
+			return nil, first, live, err
+		}
+		if first.Raw == nil {
+			first = it
+		}
+		live = op.newer(live, it, now)
 	}
 	if len(out.LastEvaluatedKey) > 0 {
 		first, live, err = readNewest(ctx, r, op, schema.CopyInfix, now, unexpired)

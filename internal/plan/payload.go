@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -32,63 +33,118 @@ func concerns(s *schema.Schema, c expr.Cond) bool {
 	return false
 }
 
-// KeepPayload makes op act on an item of an earlier payload version only after the item was upgraded, if it changes
-// attributes of the stored item or has conditions on them.
-func (op *Op) KeepPayload() {
-	if op.Err != nil || op.Schema.Upgrades == nil {
-		return
+// Planned plans op. If it is planned without reading the item, it guards the actions on the item against other payload
+// versions.
+func (op *Op) Planned(in Input) (Step, error) {
+	step, err := op.Plan(in)
+	if err != nil || op.Schema == nil || op.AsStored || op.Creates || in.Image != nil || !op.Schema.HasMetadata || op.Schema.Options.Derived {
+		return step, err
 	}
-	plain := op.Plan
-	op.Plan = func(in Input) (Step, error) {
-		step, err := plain(in)
-		return op.guardPayload(in, step), err
-	}
+	return step, op.guardPayload(&step, in.Now)
 }
 
-// guardPayload adds the guard to the actions on op's item that need it.
-func (op *Op) guardPayload(in Input, step Step) Step {
-	s, id := op.Schema, layout.KeyID(op.Key)
-	guarded := make([]bool, len(step.Actions))
-	actions := slices.Clone(step.Actions)
-	for i, a := range actions {
-		key := a.Key
-		if a.Kind == Put {
-			key = layout.KeyOf(s, a.Item)
-		}
-		if a.Table != op.Table || layout.KeyID(key) != id || a.Kind != Update && !concerns(s, a.Cond) {
+// guardPayload adds to the actions of step on op's item the condition that the item has a payload version that they are made
+// for. An action that changes attributes of the stored item, or has conditions on them, needs today's. Any other write needs
+// one that the program knows.
+func (op *Op) guardPayload(step *Step, now time.Time) error {
+	s := op.Schema
+	step.blind = now
+	for i := range step.Actions {
+		a := &step.Actions[i]
+		if a.Kind == Put || a.Table != op.Table || !layout.SameKey(a.Key, op.Key) {
 			continue
 		}
-		guarded[i] = true
-		actions[i].Cond = expr.All(a.Cond, layout.UpToDate(s, in.Now))
-	}
-	step.Actions = actions
-	resolve := step.Resolve
-	step.Resolve = func(f []Failure) Resolution {
-		for i := range f {
-			if guarded[i] && f[i].Failed() && layout.Live(s, f[i].Image, in.Now) && layout.Outdated(s, f[i].Image) {
-				return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: OutdatedPayload}}}
-			}
+		switch {
+		case a.Kind == Check && !concerns(s, a.Cond):
+			continue
+		case a.Kind == Delete && (s.Upgrades == nil || !concerns(s, a.Cond)):
+			a.Payload = layout.Readable(s, now)
+		default:
+			a.Payload = layout.UpToDate(s, now)
 		}
-		v := resolve(f)
-		if v.Next != nil {
-			next := op.guardPayload(in, *v.Next)
-			v.Next = &next
-		}
-		return v
+		a.Cond = a.Cond.And(a.Payload)
 	}
-	return step
+	return checkStep(s, *step)
 }
 
-// NewUpgrade plans the upgrade of a stored item, as a rewrite without a version.
+// Resolve returns what a definite failure of a step of op means.
+func (op *Op) Resolve(step Step, f []Failure) Resolution {
+	if slices.ContainsFunc(f, func(f Failure) bool { return f.Hidden }) {
+		return Resolution{Err: entitytype.ErrItemHidden}
+	}
+	if step.blind.IsZero() {
+		return step.Resolve(f)
+	}
+	for i := range f {
+		if step.Actions[i].Payload.Op == expr.None || !f[i].Failed() || !layout.Live(op.Schema, f[i].Image, step.blind) {
+			continue
+		}
+		if err := layout.CheckPayload(op.Schema, f[i].Image[schema.PayloadAttr]); err != nil {
+			return Resolution{Err: err}
+		}
+		if layout.Outdated(op.Schema, f[i].Image) {
+			return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: OutdatedPayload}}}
+		}
+	}
+	v := step.Resolve(f)
+	if v.Next != nil {
+		if err := op.guardPayload(v.Next, step.blind); err != nil {
+			return Resolution{Err: err}
+		}
+	}
+	return v
+}
+
+// NewUpgrade plans the upgrade of a stored item, as a rewrite without a version. The item keeps its write id: it is in the same
+// state as before, of which it may have a snapshot.
 func NewUpgrade(s *schema.Schema, table string, image item.Item) *Op {
 	return NewRewrite(s, table, image, false, func(_ context.Context, _ layout.Reader, image item.Item) (Rewriting, error) {
 		if !layout.Outdated(s, image) {
 			return Rewriting{}, nil
 		}
-		it, err := layout.Upgraded(s, image)
-		if err == nil {
-			err = bind.ComposeIndexKeys(s, it, nil)
+		stored, err := layout.Open(s, image)
+		if err != nil {
+			return Rewriting{}, err
 		}
-		return Rewriting{Item: it, Current: true}, err
+		it := item.Clone(stored.Item)
+		if err := bind.ComposeIndexKeys(s, it, nil); err != nil {
+			return Rewriting{}, err
+		}
+		claims, err := moved(s, it, image)
+		return Rewriting{Item: it, Current: true, SameState: true, Claims: claims}, err
 	})
+}
+
+// moved returns the constraints under which an item has another value than other.
+func moved(s *schema.Schema, it, other item.Item) (claims []UniqueConstraint, err error) {
+	for _, g := range UniqueConstraints(s) {
+		mine, err := g.Sentinels(it)
+		if err != nil {
+			return nil, err
+		}
+		others, err := g.Sentinels(other)
+		if err != nil {
+			return nil, err
+		}
+		if len(mine) > 0 && (len(others) == 0 || !layout.SameKey(mine[0], others[0])) {
+			claims = append(claims, g)
+		}
+	}
+	return claims, nil
+}
+
+// givenUp returns the parts that release values which an upgrade takes from a stored item.
+func (op *Op) givenUp(in Input, after item.Item) (parts []Part, err error) {
+	if !layout.Outdated(op.Schema, in.Image) {
+		return nil, nil
+	}
+	left, err := moved(op.Schema, in.Image, after)
+	for _, g := range left {
+		more, err := g.Guard(&Mutation{Kind: Deleted, Op: op, In: in, Old: in.Image})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, more...)
+	}
+	return parts, err
 }

@@ -82,7 +82,7 @@ func (op *Op) Text(in Input) string {
 	if op.Past {
 		title += "\n  read   what earlier lives of the item have left"
 	}
-	step, err := op.Plan(in)
+	step, err := op.Planned(in)
 	if err != nil {
 		return title + ": " + err.Error()
 	}

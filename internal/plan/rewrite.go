@@ -16,9 +16,11 @@ import (
 
 // Rewriting is what a stored item should be.
 type Rewriting struct {
-	Item    item.Item          // nil: it stays as it is
-	Current bool               // it is a current item
-	Claims  []UniqueConstraint // constraints under which the item has a value that nothing claims
+	Item    item.Item // nil: it stays as it is
+	Current bool      // it is a current item
+	// SameState says that only the form of the item changes. It keeps its write id, by which its snapshot is known.
+	SameState bool
+	Claims    []UniqueConstraint // constraints under which the item has a value that nothing claims
 }
 
 // empty reports whether there is nothing to write.
@@ -80,11 +82,20 @@ func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool
 
 // renewed writes the item as an update does.
 func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
-	it, err := rewrite(op.Schema, in, differences(in.Image, rw.Item), bind.OnUpdate)
+	guard, pin, err := Unchanged(op.Schema, in.Image)
 	if err != nil {
 		return Step{}, err
 	}
-	guard, pin, err := Unchanged(op.Schema, in.Image)
+	released, err := op.givenUp(in, rw.Item)
+	if err != nil {
+		return Step{}, err
+	}
+	stored, err := layout.Open(op.Schema, in.Image)
+	if err != nil {
+		return Step{}, err
+	}
+	in.Image = stored.Item
+	it, err := rewrite(op.Schema, in, differences(in.Image, rw.Item), bind.OnRewrite)
 	if err != nil {
 		return Step{}, err
 	}
@@ -96,7 +107,7 @@ func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, append([]Part{main}, claims...), Stored(it))
+	step, err := Compose(&Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, slices.Concat([]Part{main}, claims, released), Stored(it))
 	step.EntityActions = 1
 	return step, err
 }
@@ -114,13 +125,21 @@ func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
 	main := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: guard, Pin: pin}
 	after := in.Image
 	if rw.Item != nil {
+		after = rw.Item
+	}
+	released, err := op.givenUp(in, after)
+	if err != nil {
+		return Step{}, err
+	}
+	if rw.Item != nil {
 		after = item.Clone(rw.Item)
 		main.Kind = Update
 		_, had := in.Image[schema.WriteAttr]
-		if s.HasMetadata && (rw.Current || !had) {
+		renew := rw.Current && !rw.SameState || len(released) > 0 // an earlier program must not write what it planned with the claim
+		if s.HasMetadata && (renew || !had) {
 			after[schema.WriteAttr], main.WriteID = item.S(in.WriteID), in.WriteID
 		}
-		if !had || !rw.Current {
+		if !had || !renew {
 			main.Pin = expr.Cond{} // the guard can hold after the write too, which has the same effect when it is repeated
 		}
 		main.Changes = differences(in.Image, after)
@@ -129,7 +148,7 @@ func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	parts := append([]Part{{main, replanned}}, claims...)
+	parts := slices.Concat([]Part{{main, replanned}}, claims, released)
 	step := Step{
 		EntityActions: 1,
 		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, len(parts), f) },

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -270,35 +271,50 @@ func (u *upsert) resolve(now time.Time, image item.Item) Resolution {
 // errCreated means that an upsert was applied, but whether it created the item is unknown.
 var errCreated = errors.New("the item was written; whether this write created it is not known")
 
-// proven decides from the stored item, which this write left, whether the write created it. If it differs from a freshly
-// created one, it existed before. If it is equal and the entity has versions, this write created it, because a write
-// over an earlier item would have continued its version. Without a version, another write could have stored the same values at the
-// same time.
-func (u *upsert) proven(stored, fresh item.Item) (Result, error) {
-	created := item.Equal(&types.AttributeValueMemberM{Value: stored}, &types.AttributeValueMemberM{Value: fresh})
-	if created && u.s.Version == nil {
-		return Result{}, &Ambiguous{Err: errCreated}
+// created decides whether the write created the item, from the one that it left the first time. If that differs from a freshly created one,
+// it existed before. If it is equal and the entity has versions, this write created it, because a write over an earlier item
+// would have continued its version. Without a version, another write could have stored the same values at the same time.
+func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
+	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
+	if err != nil {
+		return false, err
 	}
-	return Result{Item: stored, Created: created}, nil
+	created := item.Equal(&types.AttributeValueMemberM{Value: r.Image}, &types.AttributeValueMemberM{Value: fresh})
+	switch {
+	case !created || u.s.Version != nil:
+		return created, nil
+	case r.Again:
+		return false, fmt.Errorf("%w: %w", entitytype.ErrReadBack, errCreated)
+	}
+	return false, &Ambiguous{Err: errCreated}
 }
 
 // done computes the new item from the image before the write.
 func (u *upsert) done(r Returned, changes []expr.Change) (Result, error) {
-	if err := u.op.oldLost(r); err != nil {
-		return Result{}, err
-	}
-	if u.returns() == ReturnNew {
+	switch {
+	case u.returns() == ReturnNew:
 		return Result{Item: r.Image, Stored: r.Undecoded}, nil
-	}
-	if !r.Proven {
+	case !r.Proven && !r.Again:
 		it, err := u.op.fromOld(r, changes)
 		return Result{Item: it, Created: r.Image == nil}, err
 	}
-	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
-	if err != nil {
+	result, err := Result{Item: r.Image}, error(nil)
+	if result.Created, err = u.created(r, changes); err != nil {
 		return Result{}, err
 	}
-	return u.proven(r.Image, fresh)
+	if r.Again {
+		if result.Item, err = expr.Apply(r.Image, changes); err != nil {
+			return Result{}, err
+		}
+	}
+	switch {
+	case u.op.Old == nil:
+	case !result.Created:
+		return Result{}, errOldLost
+	default:
+		err = u.op.Old(nil)
+	}
+	return result, err
 }
 
 func (u *upsert) direct(in Input) (Step, error) {

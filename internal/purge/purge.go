@@ -132,7 +132,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 	if err := p.again(main, times); err != nil {
 		return what, err
 	}
-	if err := layout.SameCase(p.Schema, p.Parts, current); err != nil {
+	if err := plan.CaseError(p.Schema, p.Parts, current); err != nil {
 		return what, err
 	}
 	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
@@ -156,13 +156,13 @@ func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, er
 		in.Limit = aws.Int32(plan.MaxActions)
 	}
 	return func(yield func([]item.Item, error) bool) {
-		for page, err := range layout.Pages(ctx, p.Runner, in) {
+		for page, err := range layout.RawPages(ctx, p.Runner, in) {
 			if in.Limit = nil; !yield(page, err) || err != nil {
 				return
 			}
 		}
 		for _, partition := range layout.EventPartitions(p.Schema, p.Key) {
-			for page, err := range layout.Pages(ctx, p.Runner, layout.QueryRelated(p.Schema, p.Table, partition, schema.EventInfix)) {
+			for page, err := range layout.RawPages(ctx, p.Runner, layout.QueryRelated(p.Schema, p.Table, partition, schema.EventInfix)) {
 				if !yield(page, err) || err != nil {
 					return
 				}
@@ -204,7 +204,7 @@ func (p *Purge) spelled(items []item.Item) error {
 		return nil
 	}
 	for _, it := range items {
-		if err := layout.SameCase(p.Schema, p.Parts, it); err != nil {
+		if err := plan.CaseError(p.Schema, p.Parts, it); err != nil {
 			return err
 		}
 	}
@@ -226,16 +226,14 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 	taken := map[string]bool{}
 	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
 		o := owned{item: it}
-		for _, g := range plan.UniqueConstraints(p.Schema) {
-			keys, err := g.Sentinels(it)
-			if err != nil {
-				return err
-			}
-			for _, k := range keys {
-				if id := layout.KeyID(k); !taken[id] {
-					taken[id] = true
-					o.sentinels = append(o.sentinels, k)
-				}
+		keys, err := p.sentinels(it)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if id := layout.KeyID(k); !taken[id] {
+				taken[id] = true
+				o.sentinels = append(o.sentinels, k)
 			}
 		}
 		all = append(all, o)
@@ -251,6 +249,29 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 	}
 	p.without = 1
 	return nil
+}
+
+// sentinels returns the keys of the sentinels for the values of an item: those that it has in today's payload version, and
+// those that an earlier one may have claimed.
+func (p *Purge) sentinels(raw item.Item) (keys []item.Item, err error) {
+	it, err := layout.Open(p.Schema, raw)
+	if err != nil {
+		return nil, err
+	}
+	forms := []item.Item{it.Item}
+	if layout.Outdated(p.Schema, raw) {
+		forms = append(forms, raw)
+	}
+	for _, g := range plan.UniqueConstraints(p.Schema) {
+		for _, form := range forms {
+			more, err := g.Sentinels(form)
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, more...)
+		}
+	}
+	return keys, nil
 }
 
 // chunk returns how many of the items go into one transaction with their sentinels. The current item is the last and stays
@@ -271,7 +292,7 @@ func chunk(all []owned) int {
 // transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
 // as it was read, because a new life may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true, Unsure: p.deleted.maybe}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true, AsStored: true, Unsure: p.deleted.maybe}
 	op.Plan = func(in plan.Input) (plan.Step, error) { return p.step(in, items, current, last) }
 	result, err := p.Runner.Run(ctx, op)
 	return result.Skipped, err
@@ -390,7 +411,7 @@ func fitting(list []item.Item) int {
 // removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
 // those that are gone are as they should be: the others are removed without them.
 func (p *Purge) removal(list []item.Item) *plan.Op {
-	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true, Unsure: p.deleted.maybe}
+	op := &plan.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: layout.KeyOf(p.Schema, list[0]), SoleWriter: true, AsStored: true, Unsure: p.deleted.maybe}
 	op.Plan = func(plan.Input) (plan.Step, error) { return p.removalStep(list), nil }
 	return op
 }

@@ -45,6 +45,7 @@ func (b *builder) bounds(spec opt.Bounded) error {
 	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
 		return b.fail(bind.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
+	b.p.Strong = b.p.Strong || b.p.Truth && (b.p.Index == nil || b.p.Index.Local)
 	return nil
 }
 

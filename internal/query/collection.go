@@ -119,6 +119,7 @@ func (p *Plan) mismatch(q *Plan) string {
 		return fmt.Sprintf("%s and %s are read from different partitions", a, b)
 	case p.Desc != q.Desc:
 		return fmt.Sprintf("%s is read in %s order, %s in %s order", a, order[p.Desc], b, order[q.Desc])
+	case p.Truth || q.Truth: // the reading is consistent
 	case p.Strong && !q.Strong:
 		return fmt.Sprintf("%s is read consistently, %s is not", a, b)
 	case !p.Strong && q.Strong:
@@ -217,7 +218,7 @@ func coveringCond(sorts []expr.Cond) expr.Cond {
 }
 
 // BuildCollection compiles parts into one query for a verb. There must be at least one, and none may have an error. All must read
-// one partition, in the same order and with the same consistency.
+// one partition, in the same order and with the same consistency; that of a part with Truth is for all.
 func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
 	first := parts[0]
 	g := &Collection{parts: parts}
@@ -243,6 +244,9 @@ func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
 	}
 	g.cover = *first
 	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = verb, g.anyWanted, nil, nil
+	for _, p := range parts {
+		g.cover.Strong, g.cover.Truth = g.cover.Strong || p.Strong, g.cover.Truth || p.Truth
+	}
 	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
 	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
 		g.cover.Key = joinKey(first.Partition, coveringCond(sorts))
@@ -307,6 +311,9 @@ func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) 
 	}
 	for _, p := range g.parts {
 		ctx = pace.With(ctx, p.Budget)
+	}
+	if g.cover.Truth {
+		ctx = g.cover.Runner.Direct(ctx)
 	}
 	in := &collectionRun{parts: g.parts, take: take, left: make([]int, len(g.parts)), done: make([]bool, len(g.parts))}
 	sum, bounded := 0, true

@@ -49,6 +49,9 @@ func (r *run) exhausted() bool { return r.spent && len(r.pending) == 0 }
 // next returns the next items from start: those of one answer or, with Hydrate, of a part of its entries. ask is how many
 // items are evaluated, 0 for what one answer holds.
 func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetched, error) {
+	if p.atEnd(start) {
+		return fetched{}, nil
+	}
 	if !p.Hydrate || len(r.pending) == 0 {
 		got, err := p.fetch(ctx, start, r.cap(ask), false, nil)
 		if err != nil {

@@ -504,8 +504,11 @@ func (m *Merge) Page(ctx context.Context, text string, limit int) (Page, error) 
 	if err != nil {
 		return Page{}, err
 	}
-	if at.Before {
+	switch {
+	case at.Before:
 		return m.pageBefore(ctx, &at, limit, m.spec.budget())
+	case at.Beginning():
+		return m.pageAt(ctx, nil, limit, m.spec.budget())
 	}
 	return m.pageAt(ctx, &at, limit, m.spec.budget())
 }
@@ -533,7 +536,7 @@ func (m *Merge) pageBefore(ctx context.Context, at *cursor.Places, limit int, b 
 	if err != nil {
 		return Page{}, err
 	}
-	if len(got.items) == 0 && !got.more {
+	if len(got.items) == 0 && !got.more && !m.spec.bounded() {
 		return m.pageAt(ctx, nil, limit, b)
 	}
 	more := got.more

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -84,6 +85,30 @@ func (p *Plan) position(text string) (cursor.Position, error) {
 		err = p.inside(at.Key)
 	}
 	return at, err
+}
+
+// atEnd reports that nothing can follow start, where DynamoDB refuses to go on. Several items of an index can have one sort key.
+func (p *Plan) atEnd(start item.Item) bool {
+	if start == nil || p.Scan || p.Index != nil {
+		return false
+	}
+	names := p.Schema.SK.Attributes()
+	if len(names) == 0 {
+		return true
+	}
+	for _, c := range terms(p.Key) {
+		last := len(c.Values) - 1
+		switch {
+		case c.Path.Root() != names[0]:
+			continue
+		case c.Op == expr.Between && p.Desc:
+			last = 0
+		case c.Op != expr.Eq && c.Op != expr.Between && !(c.Op == expr.Le && !p.Desc) && !(c.Op == expr.Ge && p.Desc):
+			continue
+		}
+		return item.Equal(start[names[0]], c.Values[last])
+	}
+	return false
 }
 
 // page reads from start. last is the start of the next page, nil at the end.
@@ -169,7 +194,7 @@ func (p *Plan) pageAfter(ctx context.Context, start item.Item, limit int, r *run
 
 // pageBefore reads the page that ends before the item with the key start, or at the end of the query if start is nil. It reads
 // in the other direction, one item more than the page has, which shows whether there is another page. If everything before
-// has been deleted, it reads the first page.
+// has been deleted, it reads the first page. A bound can hide that nothing precedes a page, so then an empty page ends the way back.
 func (p *Plan) pageBefore(ctx context.Context, start item.Item, limit int, r *run) (page Page, err error) {
 	back := *p
 	back.Desc = !p.Desc
@@ -181,7 +206,7 @@ func (p *Plan) pageBefore(ctx context.Context, start item.Item, limit int, r *ru
 	switch {
 	case err != nil:
 		return Page{}, err
-	case len(items) == 0 && last == nil:
+	case len(items) == 0 && last == nil && !p.bounded():
 		page, err := p.pageAfter(ctx, nil, limit, r)
 		return page.Page, err
 	case limit > 0 && len(items) > limit:

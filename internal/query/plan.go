@@ -47,6 +47,8 @@ type Source struct {
 	Needs []string
 	// Scan reads the whole table or index instead of a partition.
 	Scan bool
+	// Truth makes all reads consistent, except those of a global index, and keeps them from ReadClient.
+	Truth bool
 }
 
 // Plan is one compiled query. It is immutable and can be run any number of times.
@@ -257,6 +259,9 @@ func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error
 	call := entitytype.Call{Verb: p.Verb, Entity: p.Schema.Name, Table: p.Table}
 	if p.Index != nil {
 		call.Index = p.Index.Index
+	}
+	if p.Truth {
+		ctx = p.Runner.Direct(ctx)
 	}
 	return p.Runner.Measure(ctx, call, func(ctx context.Context) error { return f(pace.With(ctx, p.Budget)) })
 }

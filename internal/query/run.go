@@ -121,6 +121,9 @@ func (p *Plan) budget() *budget {
 	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
 }
 
+// bounded reports whether a bound of the cost can end a run before its last item.
+func (p *Plan) bounded() bool { return p.Evaluate > 0 || p.Requests > 0 }
+
 // add adds one answer and reports the progress.
 func (t *tracker) add(got fetched) {
 	if t == nil {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -61,9 +62,12 @@ func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(t
 // Nilable reports whether the attribute can be nil, which means "not given" and differs from its zero value.
 func (a *Attr) Nilable() bool { return nilable(a.Type) }
 
+// ownedRoles are the roles of the attributes that the library sets.
+var ownedRoles = [...]tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version}
+
 // Owned reports whether the library sets the attribute. It replaces the value in a given struct and rejects changes.
 func (a *Attr) Owned() bool {
-	return a.Role.Has(tag.CreatedAt) || a.Role.Has(tag.UpdatedAt) || a.Role.Has(tag.Version) || a.Role.Has(tag.DeletedAt)
+	return slices.ContainsFunc(ownedRoles[:], a.Role.Has)
 }
 
 // Exact reports whether a time that is finer than the attribute's format is an error. It is if the attribute is part of
@@ -198,6 +202,9 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 		if f.Name == "_" || f.PkgPath != "" && !f.Anonymous {
 			if hasRole {
 				b.add(CodeMalformed, name, "an unexported field cannot have an entity tag")
+			}
+			if taggedInVain(f) {
+				b.add(CodeMalformed, name, "%s", inVain)
 			}
 			continue
 		}
@@ -368,7 +375,7 @@ func (b *builder) roles(a *Attr) {
 		b.notNull(a)
 	}
 	owned := 0
-	for _, r := range []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version} {
+	for _, r := range ownedRoles {
 		if a.Role.Has(r) {
 			owned++
 		}

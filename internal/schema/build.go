@@ -87,8 +87,8 @@ func (d *Decl) Attribute(option, name string) *Attr {
 
 // Meant returns the end of a message about a name that no attribute has: what may have been meant.
 func (d *Decl) Meant(name string) string {
-	if a := d.NamedInJSON(name); a != nil {
-		return fmt.Sprintf("; json tags are not read: give field %s the tag dynamodbav:%q", a.Field, name)
+	if a, key := d.NamedOtherwise(name); a != nil {
+		return fmt.Sprintf("; %s tags are not read: give field %s the tag dynamodbav:%q", key, a.Field, name)
 	}
 	known := make([]string, len(d.Schema.Attrs))
 	for i, a := range d.Schema.Attrs {
@@ -100,16 +100,21 @@ func (d *Decl) Meant(name string) string {
 	return ""
 }
 
-// NamedInJSON returns the attribute whose field has that name in its json tag and has no dynamodbav tag, or nil.
-func (d *Decl) NamedInJSON(name string) *Attr {
+// NamedOtherwise returns the attribute whose field has that name in a tag of encoding/json or of another library for
+// DynamoDB, and the key of that tag; nil without such a field. Fields with a dynamodbav tag do not count.
+func (d *Decl) NamedOtherwise(name string) (*Attr, string) {
 	for _, a := range d.Schema.Attrs {
 		f := d.Schema.Type.FieldByIndex(a.Index)
-		named, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if _, tagged := f.Tag.Lookup("dynamodbav"); named == name && !tagged {
-			return a
+		if _, tagged := f.Tag.Lookup("dynamodbav"); tagged {
+			continue
+		}
+		for _, key := range []string{"dynamo", "json"} {
+			if named, _, _ := strings.Cut(f.Tag.Get(key), ","); named == name {
+				return a, key
+			}
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // Problem reports a mistake of this declaration.
@@ -188,7 +193,7 @@ type pending struct {
 // newBuilder returns a builder of struct type t. The error names what if t is no struct.
 func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
 	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
-	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1}
+	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1, Reads: 1}
 	if t.Kind() != reflect.Struct {
 		b.add(CodeNotStruct, "", "%s is a struct, not a %s", what, t.Kind())
 	} else {
@@ -237,16 +242,25 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 // CodecOf returns the codec of a struct type that is not an entity, such as an earlier shape of one. It ignores
 // declarations. The error joins an *Error for each field that cannot be stored.
 func CodecOf(t reflect.Type, o Options) (item.Codec, error) {
-	b, err := newBuilder(t, o, "what is stored as an item")
+	s, err := shapeOf(t, o)
 	if err != nil {
 		return item.Codec{}, err
 	}
+	return s.Codec, nil
+}
+
+// shapeOf returns the attributes and the codec of a struct type, without its declarations.
+func shapeOf(t reflect.Type, o Options) (*Schema, error) {
+	b, err := newBuilder(t, o, "what is stored as an item")
+	if err != nil {
+		return nil, err
+	}
 	b.walk(t, nil, "")
 	if err := b.err(); err != nil {
-		return item.Codec{}, err
+		return nil, err
 	}
 	b.codec()
-	return b.s.Codec, nil
+	return b.s, nil
 }
 
 // Subset is a part of an entity that is read into another struct: the attributes to fetch, and how to decode them.
@@ -296,6 +310,9 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 		if x == nil || s.Carries(x, a.Name) || !known {
 			subset.Names = append(subset.Names, a.Name)
 		}
+	}
+	if s.HasMetadata && (x == nil || x.Project.All) {
+		subset.Names = append(subset.Names, PayloadAttr) // items of a later version are refused
 	}
 	if !s.Options.SDKCodec {
 		subset.Codec.Compile()

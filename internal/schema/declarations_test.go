@@ -57,7 +57,7 @@ var known = declaretest.Types{
 	"time.Time": reflect.TypeFor[time.Time](), "http.SameSite": reflect.TypeFor[http.SameSite](), "big.Int": reflect.TypeFor[big.Int](),
 	"net.IP": reflect.TypeFor[net.IP](), "netip.Addr": reflect.TypeFor[netip.Addr](),
 	"json.Number": reflect.TypeFor[json.Number](), "attributevalue.Number": reflect.TypeFor[attributevalue.Number](),
-	"time.Duration": reflect.TypeFor[time.Duration](), "red": reflect.TypeFor[red](),
+	"time.Duration": reflect.TypeFor[time.Duration](), "red": reflect.TypeFor[red](), "level": reflect.TypeFor[level](),
 	"name": reflect.TypeFor[name](), "moment": reflect.TypeFor[moment](), "stamp": reflect.TypeFor[stamp](), "Tree": reflect.TypeFor[family](),
 	"uid": reflect.TypeFor[uid](), "sealed": reflect.TypeFor[sealed](), "money": reflect.TypeFor[boxed](),
 }

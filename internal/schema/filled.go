@@ -156,7 +156,7 @@ func (b *builder) fillConflict(a *Attr) string {
 
 // holdsID reports whether a generated id can be a value of type t.
 func holdsID(t reflect.Type) bool {
-	return t.Kind() == reflect.String && !numeric(t) || t.Kind() == reflect.Array && bytesOf(t) && t.Len() == 16
+	return t.Kind() == reflect.String && !numeric(t) || t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == reflect.TypeFor[byte]()
 }
 
 // defaultMisfit returns why the attribute cannot have its default, or "".

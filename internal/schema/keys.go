@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/tag"
@@ -264,7 +265,20 @@ func (d *Decl) textOfNumber(option string, a *Attr) bool {
 	return a.Tag.String
 }
 
-// Primary reads entity.Key's tag: name, table, pk, sk, kind, payload and stream.
+// payload returns the payload version in the text of an option, at least least, which is also its default.
+func (d *Decl) payload(option, text string, given bool, least int) int {
+	if !given {
+		return least
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > 1_000_000 {
+		d.Problem(CodeMalformed, "%s:%q must be a whole number from %d", option, text, least)
+		return least
+	}
+	return n
+}
+
+// Primary reads entity.Key's tag: name, table, pk, sk, kind, payload, reads and stream.
 func (d *Decl) Primary() {
 	d.primary = true
 	name, ok := d.Need("name")
@@ -284,12 +298,13 @@ func (d *Decl) Primary() {
 	if text, ok := d.Tag("kind"); ok {
 		d.discriminator(text)
 	}
-	if text, ok := d.Tag("payload"); ok {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 1_000_000 {
-			d.Problem(CodeMalformed, "payload:%q must be a whole number from 1", text)
-		}
-		d.Schema.Payload = n
+	text, ok := d.Tag("payload")
+	d.Schema.Payload = d.payload("payload", text, ok, 1)
+	text, ok = d.Tag("reads")
+	d.Schema.Reads = d.payload("reads", text, ok, d.Schema.Payload)
+	d.Schema.Known = expr.Compare(expr.NotExists, expr.Attr(PayloadAttr))
+	if n := d.Schema.Reads; n > 1 {
+		d.Schema.Known = expr.Any(d.Schema.Known, expr.Compare(expr.Le, expr.Attr(PayloadAttr), item.N(strconv.Itoa(n))))
 	}
 	d.stream()
 	pk, sk := d.Schema.PK, d.Schema.SK

@@ -6,10 +6,12 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 )
@@ -74,6 +76,8 @@ type Schema struct {
 	Table   string               // logical table name, "" for the default
 	Prefix  string               // what `$` stands for
 	Payload int                  // payload version
+	Reads   int                  // latest payload version that the struct reads, at least Payload
+	Known   expr.Cond            // holds for items of a payload version up to Reads, and if there is no item
 	Stream  types.StreamViewType // view that the stream of the table must have, "" for any
 
 	Attrs  []*Attr
@@ -172,6 +176,20 @@ func (s *Schema) IndexNamed(name string) *Index {
 // delete, which a current item lacks.
 func (s *Schema) HoldsCopies(x *Index) bool {
 	return slices.ContainsFunc(x.Keys(), s.HasDeletedAt)
+}
+
+// KnownIndexes returns the end of a message about a name that no index has: the indexes that hold copies, or items.
+func (s *Schema) KnownIndexes(copies bool) string {
+	var names []string
+	for _, x := range s.Indexes {
+		if s.HoldsCopies(x) == copies {
+			names = append(names, x.Name)
+		}
+	}
+	if names == nil {
+		return "; there are no such indexes"
+	}
+	return "; declared are: " + strings.Join(names, ", ")
 }
 
 // HasDeletedAt reports whether the time of the delete is a part of index key k. Only deleted copies have such a key.

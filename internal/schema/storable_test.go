@@ -41,6 +41,13 @@ func (*coin) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 
 type base int
 
+// flag is a byte of its own type. attributevalue panics for a list of them.
+type flag byte
+
+func (flag) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) { return nil, nil }
+
+type level byte
+
 // built compiles a struct type made of fields.
 func built(fields ...reflect.StructField) error {
 	for i := range fields {
@@ -133,12 +140,14 @@ func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 		map[shade]int{}, map[time.Duration]int{}, map[sealed]int{}, // their text cannot be read
 		map[string]coin{}, map[string]struct{ C coin }{}, map[string][1]coin{}, // they have no address there
 		hidden{}, hiddenPointer{},
+		[]level{}, [2]level{}, &[]level{}, [][]level{}, map[string][2]level{}, struct{ L []level }{}, []flag{}, // elements are no bytes
 	} {
 		assert.Equal(t, []string{"EDD-9052 A"}, mistakesOf(reflect.TypeOf(v), ""), "%T", v)
 	}
 	for _, v := range []any{
 		netip.Addr{}, &netip.Addr{}, new(big.Int), big.Float{}, // they are stored as their text
 		map[string]struct{}{}, struct{}{}, locked{}, map[hue]int{}, map[netip.Addr]int{}, map[base]int{}, map[bool]int{}, map[float64]int{},
+		level(1), map[level]int{}, map[string]level{}, []*level{},
 		coin{}, []coin{}, map[string]*coin{}, map[string][]coin{}, map[string]any{}, attributevalue.UnixTime{}, json.Number(""), [0]int{},
 	} {
 		assert.Empty(t, mistakesOf(reflect.TypeOf(v), ""), "%T", v)

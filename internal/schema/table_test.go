@@ -60,6 +60,13 @@ func TestTable_HasOneTTLAttribute(t *testing.T) {
 		At time.Time         `dynamodbav:"at"`
 		A  int               `dynamodbav:"a" entity:"append"`
 	}
+	type other struct {
+		_  entity.Key        `name:"Other" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at" ttl:"7d"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at"`
+		A  int               `dynamodbav:"a" entity:"append"`
+	}
 	build := func(typ reflect.Type, ttl string) *schema.Schema {
 		o := options
 		o.TTL = ttl
@@ -70,6 +77,10 @@ func TestTable_HasOneTTLAttribute(t *testing.T) {
 	require.NoError(t, table.Add(build(reflect.TypeFor[reading](), "ttl")))
 	checkMistakes[log](t, table.Add(build(reflect.TypeFor[log](), "expires")), mistake{"EDD-9041", ""})
 	require.NoError(t, table.Add(build(reflect.TypeFor[device](), "expires")), "it writes no TTL")
+	require.NoError(t, table.Add(build(reflect.TypeFor[other](), "ttl")))
+	err := table.Add(build(reflect.TypeFor[log](), "expires"))
+	checkMistakes[log](t, err, mistake{"EDD-9041", ""}) // once, whatever the number of the others
+	require.ErrorContains(t, err, "give Config.TTL, and attr of each lifecycle.TTL, the same name")
 	require.NoError(t, table.Add(build(reflect.TypeFor[log](), "ttl")))
 }
 
@@ -157,6 +168,7 @@ func TestDeclaration_IndexIsFoundByItsDeclaredName(t *testing.T) {
 	for _, name := range []string{"gsi1", "ByA", ""} {
 		_, err := store.Index(name)
 		checkMistakes[device](t, err, mistake{"EDD-9051", ""})
+		require.ErrorContains(t, err, "declared are: byA")
 	}
 }
 

@@ -27,9 +27,6 @@ func (t *Table) Add(s *Schema) error {
 		if !o.Templated && !s.Templated && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
 			p.add(CodeSharedTable, "", `%s is a verbatim entity on table %s too: both need a kind:"attr=value" of their own`, o.Type, t.Name)
 		}
-		if o.UsesTTL && s.UsesTTL && o.Options.TTL != s.Options.TTL {
-			p.add(CodeTTLAttr, "", "table %s would have two TTL attributes, %q and %q", t.Name, o.Options.TTL, s.Options.TTL)
-		}
 		if o.Stream != "" && s.Stream != "" && o.Stream != s.Stream {
 			p.add(CodeStream, "", "table %s has a stream of %s for %s and would have one of %s; a table has one stream", t.Name, o.Stream, o.Type, s.Stream)
 		}
@@ -40,6 +37,11 @@ func (t *Table) Add(s *Schema) error {
 				}
 			}
 		}
+	}
+	other := func(o *Schema) bool { return o.UsesTTL && s.UsesTTL && o.Options.TTL != s.Options.TTL }
+	if i := slices.IndexFunc(t.Entities, other); i >= 0 {
+		o := t.Entities[i]
+		p.add(CodeTTLAttr, "", "table %s has the TTL attribute %q for %s and would have %q; a table has one: give Config.TTL, and attr of each lifecycle.TTL, the same name", t.Name, o.Options.TTL, o.Type, s.Options.TTL)
 	}
 	all := append(slices.Clone(t.Entities), s)
 	p.relatedInIndexes(all)

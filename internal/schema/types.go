@@ -242,6 +242,16 @@ type place struct {
 // unreachable is the problem of embedded types that the codec cannot read or fill.
 const unreachable = "an embedded unexported type that is no struct, and an embedded pointer to an unexported one, cannot be stored and read back; export it, or give the field a name"
 
+// inVain is the problem of fields that taggedInVain finds.
+const inVain = `an unexported field is not stored, whatever its dynamodbav tag says; export it, or give it dynamodbav:"-"`
+
+// taggedInVain reports whether f has a name for an attribute although it is not stored.
+func taggedInVain(f reflect.StructField) bool {
+	o, err := attributeTag(f)
+	_, tagged := f.Tag.Lookup("dynamodbav")
+	return tagged && err == nil && !o.Skip && !f.IsExported() && !f.Anonymous
+}
+
 // unsupported returns why values of t cannot be stored and read back, and the code of that mistake, or "" if they can.
 func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, problem string) {
 	at := place{t, addressed}
@@ -256,6 +266,9 @@ func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, pro
 	}
 	if isTime(t) {
 		return "", ""
+	}
+	if problem := item.OtherBytes(t); problem != "" {
+		return CodeUnsupportedType, problem
 	}
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
@@ -304,6 +317,8 @@ func unsupportedField(t reflect.Type, f reflect.StructField, addressed bool, see
 		return CodeCodecOption, where + "dynamodbav: " + err.Error()
 	case hasRole:
 		return CodeMalformed, "field " + f.Name + " of the nested struct " + t.String() + " has an entity tag; roles belong to top-level attributes"
+	case taggedInVain(f):
+		return CodeMalformed, where + inVain
 	case f.PkgPath != "" && !f.Anonymous || attrTag.Skip:
 		return "", ""
 	case f.PkgPath != "" && f.Type.Kind() != reflect.Struct:

@@ -13,6 +13,23 @@ type Upgrade struct {
 	Old, New reflect.Type
 	Apply    func(any) (any, error) // from a value of Old to one of New
 	Codec    item.Codec             // of Old
+	attrs    []*Attr                // of Old
+}
+
+// Keeper returns the attribute of Old that has the role of a, which the library keeps, or else its name; nil if Old has
+// neither.
+func (u *Upgrade) Keeper(a *Attr) (named *Attr) {
+	for _, old := range u.attrs {
+		for _, r := range ownedRoles {
+			if old.Role.Has(r) && a.Role.Has(r) {
+				return old
+			}
+		}
+		if old.Name == a.Name {
+			named = old
+		}
+	}
+	return named
 }
 
 // Upgrades are steps in the order of From. Together they convert payloads to the current version.
@@ -75,11 +92,12 @@ func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 	}
 	problems = append(problems, steps.Mistakes(s.Payload, s.Type)...)
 	for i, u := range steps {
-		codec, err := CodecOf(u.Old, s.Options)
+		shape, err := shapeOf(u.Old, s.Options)
 		if err != nil {
 			bad("payload version %d: %v", u.From, err)
+			continue
 		}
-		steps[i].Codec = codec
+		steps[i].Codec, steps[i].attrs = shape.Codec, shape.Attrs
 	}
 	if problems == nil {
 		s.Upgrades = steps

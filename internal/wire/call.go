@@ -51,13 +51,22 @@ type answer struct {
 // If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
 var _ smithyhttp.ClientProtocol = (*protocol)(nil)
 
-// protocol is the SDK's protocol for a call, but for the bodies of requests and the items of answers.
+// protocol is the SDK's protocol for a call, but for the bodies of requests and the items of answers. Without a call it is the
+// SDK's, but for answers that are none.
 type protocol struct {
 	requests
 	call *Call
 }
 
-// Options is an option of the call.
+// Options is an option of a call whose request is written, and whose answer is read, by the SDK. An answer without what every
+// answer of its operation has, as a broken proxy may give, is a *smithy.DeserializationError and not an empty output.
+func Options(o *dynamodb.Options) {
+	if own, ok := requestsOf(o); ok {
+		o.Protocol = &protocol{requests: own}
+	}
+}
+
+// Options is [Options] for a call whose items are read by this package.
 func (c *Call) Options(o *dynamodb.Options) {
 	own, ok := requestsOf(o)
 	if !ok {
@@ -75,18 +84,22 @@ func (c *Call) Options(o *dynamodb.Options) {
 
 // DeserializeResponse implements smithyhttp.ClientProtocol.
 func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
-	s, ours := shapeOf(out)
-	if !ours || resp.StatusCode < 200 || resp.StatusCode >= 300 {
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
 	}
 	page, err := read(resp.Body, resp.ContentLength)
 	if err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
+	uncount(out)
 	if string(page.body) == "{}" { // as for most writes: there is nothing to read
 		page.releaseEmpty()
-		p.call.keep(answer{out: out})
-		return nil
+		p.keep(answer{out: out})
+		return unanswered(out, nil)
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(page.body, " \t\r\n"), []byte("{")) {
+		page.Release()
+		return &smithy.DeserializationError{Err: errBroken}
 	}
 	sdk := func(body []byte) (err error) {
 		stream := resp.Body
@@ -99,22 +112,31 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		resp.Body = io.NopCloser(bytes.NewReader(body))
 		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
 	}
-	if s.member == "" {
-		defer page.Release()
-		return sdk(page.body)
+	if s := shapeOf(out); p.call != nil && s.member != "" {
+		rest, err := page.parse(s)
+		if err == nil && rest != nil {
+			err = sdk(rest)
+		}
+		if err == nil {
+			_ = unanswered(out, page)
+			mark(out, page, p.call.Sole)
+			p.keep(answer{out, page})
+			return nil
+		}
 	}
-	rest, err := page.parse(s)
-	if err == nil && rest != nil {
-		err = sdk(rest)
+	defer page.Release()
+	p.keep(answer{out: out})
+	if err := sdk(page.body); err != nil {
+		return err
 	}
-	if err != nil {
-		defer page.Release()
-		p.call.keep(answer{out: out})
-		return sdk(page.body)
+	return unanswered(out, nil)
+}
+
+// keep keeps an answer for Page.
+func (p *protocol) keep(a answer) {
+	if p.call != nil {
+		p.call.keep(a)
 	}
-	mark(out, page, p.call.Sole)
-	p.call.keep(answer{out, page})
-	return nil
 }
 
 // keep keeps an answer for Page.
@@ -128,25 +150,78 @@ func (c *Call) keep(a answer) {
 	}
 }
 
-var errBroken = errors.New("the body of the answer is malformed")
+var (
+	errBroken  = errors.New("the body of the answer is empty or malformed")
+	errLacking = errors.New("the answer lacks what the request asked for")
+)
+
+// uncount removes the count from the output of a query or scan, which would be 0 if the answer has none.
+func uncount(out smithy.Deserializable) {
+	switch out := out.(type) {
+	case *dynamodb.QueryOutput:
+		out.Count = -1
+	case *dynamodb.ScanOutput:
+		out.Count = -1
+	}
+}
+
+// unanswered returns an error if an answer lacks what every answer of its operation has. page has its items, nil if out has them.
+func unanswered(out smithy.Deserializable, page *Page) error {
+	lacks := false
+	switch out := out.(type) {
+	case *dynamodb.QueryOutput:
+		lacks = uncounted(&out.Count, page, out.Items)
+	case *dynamodb.ScanOutput:
+		lacks = uncounted(&out.Count, page, out.Items)
+	case *dynamodb.BatchGetItemOutput:
+		lacks = page == nil && out.Responses == nil
+	case *dynamodb.TransactGetItemsOutput:
+		lacks = page == nil && out.Responses == nil
+	case *dynamodb.BatchWriteItemOutput:
+		lacks = out.UnprocessedItems == nil
+	case *dynamodb.DescribeTableOutput:
+		lacks = out.Table == nil
+	case *dynamodb.DescribeTimeToLiveOutput:
+		lacks = out.TimeToLiveDescription == nil
+	case *dynamodb.UpdateTimeToLiveOutput:
+		lacks = out.TimeToLiveSpecification == nil
+	case *dynamodb.DescribeContinuousBackupsOutput:
+		lacks = out.ContinuousBackupsDescription == nil
+	case *dynamodb.UpdateContinuousBackupsOutput:
+		lacks = out.ContinuousBackupsDescription == nil
+	}
+	if lacks {
+		return &smithy.DeserializationError{Err: errLacking}
+	}
+	return nil
+}
+
+// uncounted reports whether an answer has neither a count nor items, which are counted otherwise.
+func uncounted(count *int32, page *Page, items []map[string]types.AttributeValue) bool {
+	if *count >= 0 {
+		return false
+	}
+	if *count = int32(len(items)); page != nil {
+		*count = int32(page.Len())
+	}
+	return page == nil && items == nil
+}
 
 // shapeOf says where the items of an operation's answer are.
-func shapeOf(out smithy.Deserializable) (s shape, ours bool) {
+func shapeOf(out smithy.Deserializable) shape {
 	switch out.(type) {
 	case *dynamodb.QueryOutput, *dynamodb.ScanOutput:
-		return listed, true
+		return listed
 	case *dynamodb.GetItemOutput:
-		return single, true
+		return single
 	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput:
-		return returned, true
+		return returned
 	case *dynamodb.TransactGetItemsOutput:
-		return snapshot, true
+		return snapshot
 	case *dynamodb.BatchGetItemOutput:
-		return batch, true
-	case *dynamodb.TransactWriteItemsOutput:
-		return shape{}, true // no items
+		return batch
 	}
-	return shape{}, false
+	return shape{}
 }
 
 // Page returns the items of the answer in out, which the client returned. It returns nil if out has them itself, and

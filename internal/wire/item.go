@@ -9,7 +9,6 @@ import (
 
 // Page holds the items of one answer. It is for one goroutine at a time.
 type Page struct {
-	arena
 	shared
 	body   []byte
 	nodes  []node
@@ -432,9 +431,6 @@ func (v Value) element(i int) types.AttributeValue {
 	}
 	return nil
 }
-
-// text returns a copy of b, which values with the same text may share.
-func (p *Page) text(b []byte) string { return p.memory.texts.text(&p.arena, b) }
 
 // attribute returns the value at a node as the SDK does.
 func (p *Page) attribute(at int32) types.AttributeValue {

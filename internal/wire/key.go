@@ -92,6 +92,9 @@ func batchOf(in *dynamodb.BatchGetItemInput, op *smithy.OperationSchema, keys ma
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
 func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	if p.call == nil {
+		return p.Protocol.SerializeRequest(ctx, op, in, req)
+	}
 	if of := p.call.Placeholders; of != nil {
 		if to := payloadOf(in, op, of); to != nil {
 			return send(to, req)

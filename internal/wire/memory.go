@@ -7,12 +7,12 @@ import (
 
 // memory is what a page uses: it is kept for the next answer.
 type memory struct {
-	body  []byte
-	nodes []node
-	rows  []int32
-	page  *Page // one that had no items, and is used again
-	names names
-	texts recent
+	body   []byte
+	nodes  []node
+	rows   []int32
+	page   *Page // one that had no items, and is used again
+	names  names
+	recent recent // empty between answers
 }
 
 // bytesPerNode is about how long a value and its name are in a body.
@@ -33,7 +33,8 @@ func (m *memory) small() bool {
 var unused = sync.Pool{New: func() any { return new(memory) }}
 
 // read returns a page with the content of r, which is read to its end, where its checksum is verified. size is the expected
-// length, 0 or less if it is unknown.
+// length, 0 or less if it is unknown. After an error or a panic of r, the memory serves no other answer: a Read that timed out
+// may still be writing into it.
 func read(r io.Reader, size int64) (*Page, error) {
 	m := unused.Get().(*memory)
 	page := m.page
@@ -55,8 +56,6 @@ func read(r io.Reader, size int64) (*Page, error) {
 			break
 		}
 		if err != nil {
-			m.body = body
-			page.Release()
 			return nil, err
 		}
 	}
@@ -83,6 +82,9 @@ func (p *Page) Release() {
 	}
 	if p.nodes != nil {
 		m.nodes, m.rows = p.nodes, p.rows
+	}
+	if p.piece.Cap() > 0 {
+		clear(m.recent[:])
 	}
 	p.body, p.nodes, p.rows, p.tables, p.memory, p.shared = nil, nil, nil, nil, nil, shared{}
 	if m.small() {

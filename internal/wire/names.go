@@ -117,18 +117,11 @@ const (
 	longestText = 64
 )
 
-// recent are texts that were decoded. Many are the same in most items, such as a partition key or a state.
+// recent are texts of the piece. Many are the same in most items, such as a partition key or a state.
 type recent [mostRecent]string
 
-// text returns b as a string, in memory of a if it is not a recent one.
-func (r *recent) text(a *arena, b []byte) string {
+// at returns where the text b is, if it is a recent one, which is not empty or longer than longestText.
+func (r *recent) at(b []byte) *string {
 	n := len(b)
-	if n == 0 || n > longestText {
-		return a.text(b)
-	}
-	at := &r[mix(n, b[0], b[n/2], b[n-1])%mostRecent]
-	if *at != string(b) {
-		*at = a.text(b)
-	}
-	return *at
+	return &r[mix(n, b[0], b[n/2], b[n-1])%mostRecent]
 }

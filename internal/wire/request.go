@@ -18,6 +18,9 @@ type requests struct{ *awsjson.Protocol }
 
 // requestsOf returns the protocol for the options of a call. ok is false if theirs is not the SDK's own.
 func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
+	if ours, ok := o.Protocol.(*protocol); ok {
+		return ours.requests, true
+	}
 	sdk, ok := o.Protocol.(*awsjson.Protocol)
 	return requests{sdk}, ok && sdk.ID().Name == "awsJson1_0"
 }

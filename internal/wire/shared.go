@@ -5,53 +5,27 @@ import (
 	"strings"
 )
 
-// What is decoded from the items of a page shares memory, one allocation for many values. A value that is kept keeps the
-// others that it shares memory with, so little memory is shared: equal short texts, also of different answers; texts of up to
-// maxShared bytes in pieces of maxPiece; lists
-// of up to shortList strings in one array of mostTexts, and small values behind pointers, mostTargets together. Longer texts
-// and lists and larger values have memory of their own.
+// What is decoded from the items of a page shares memory, one allocation for many values. A value that is kept keeps what it
+// shares memory with, so that is less than 4 KB: texts of up to maxShared bytes are in pieces of maxPiece, the texts of one
+// value one after the other, and equal short texts are shared within a piece; lists of up to shortList strings, and strings
+// behind pointers, are in arrays of mostTexts whose texts are in one piece; numbers, truth values and times behind pointers
+// are in arrays of mostTargets. Longer texts and lists and larger values have memory of their own.
 const (
-	maxPiece  = 4 << 10
+	maxPiece  = 1536
 	minPiece  = 256
-	maxShared = 1 << 10
+	maxShared = 512
 
-	mostTexts = 32
+	mostTexts = 16
 	shortList = 8
 
 	mostTargets = 16
-	smallTarget = 32 // bytes
 )
 
-// arena allocates texts.
-type arena struct {
-	piece strings.Builder
-	left  int // bytes of the strings that may still come
-}
-
-// text returns a copy of b.
-func (a *arena) text(b []byte) string {
-	switch {
-	case len(b) == 0:
-		return ""
-	case len(b) > maxShared:
-		return string(b)
-	case a.piece.Cap()-a.piece.Len() < len(b):
-		size := min(a.left, max(2*a.piece.Cap(), minPiece), maxPiece) // many texts are not the first of their kind
-		if size < len(b) {                                            // names and numbers
-			size = max(len(b), minPiece)
-		}
-		a.piece.Reset()
-		a.piece.Grow(size)
-	}
-	a.left -= len(b)
-	from := a.piece.Len()
-	a.piece.Write(b)
-	return a.piece.String()[from:]
-}
-
-// shared allocates lists of strings and targets of pointers.
+// shared allocates texts, lists of strings and targets of pointers.
 type shared struct {
-	texts   []string
+	piece   strings.Builder
+	left    int      // bytes of the strings that may still come
+	texts   []string // whose texts are in piece
 	targets []targets
 }
 
@@ -62,12 +36,63 @@ type targets struct {
 	next int
 }
 
-// Texts returns n empty strings for a list.
+// room makes the piece have room for n bytes, at most maxShared.
+func (p *Page) room(n int) {
+	if p.piece.Cap()-p.piece.Len() >= n {
+		return
+	}
+	size := min(p.left, max(2*p.piece.Cap(), minPiece), maxPiece) // many texts are not the first of their kind
+	if size < n {                                                 // names and numbers
+		size = max(n, minPiece)
+	}
+	p.piece.Reset()
+	p.piece.Grow(size)
+	p.texts = nil
+	clear(p.memory.recent[:])
+}
+
+// text returns a copy of b, which values with the same text may share.
+func (p *Page) text(b []byte) string {
+	switch n := len(b); {
+	case n == 0:
+		return ""
+	case n > maxShared:
+		return string(b)
+	case n > longestText:
+		return p.copied(b)
+	}
+	at := p.memory.recent.at(b)
+	if *at != string(b) {
+		*at = p.copied(b)
+	}
+	return *at
+}
+
+// copied returns a copy of b in the piece.
+func (p *Page) copied(b []byte) string {
+	p.room(len(b))
+	p.left -= len(b)
+	from := p.piece.Len()
+	p.piece.Write(b)
+	return p.piece.String()[from:]
+}
+
+// Texts returns n empty strings for the elements of a list, or one for a text behind a pointer.
 func (v Value) Texts(n int) []string {
 	p := v.page
 	if p == nil || n > shortList {
 		return make([]string, n)
 	}
+	bytes := 0
+	for _, e := range p.nodes[v.at:v.node().next] {
+		if e.kind == S || e.kind == N {
+			bytes += int(e.to - e.from)
+		}
+	}
+	if bytes > maxShared {
+		return make([]string, n)
+	}
+	p.room(bytes)
 	if len(p.texts) < n {
 		p.texts = make([]string, min(mostTexts, n*len(p.rows)))
 	}
@@ -76,10 +101,10 @@ func (v Value) Texts(n int) []string {
 	return own
 }
 
-// New returns a pointer to a zero value of type t. of is the type of slices of t.
+// New returns a pointer to a zero value of type t. of is the type of slices of t, nil if values of t can hold others.
 func (v Value) New(t, of reflect.Type) reflect.Value {
 	p := v.page
-	if p == nil || t.Size() > smallTarget || len(p.rows) == 1 {
+	if p == nil || of == nil || len(p.rows) == 1 {
 		return reflect.New(t)
 	}
 	i := 0

@@ -136,7 +136,7 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 			return err
 		}},
 		{"Upsert", 113, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
-		{"Delete", 28, func() error { return orders.Delete(ctx, id) }},
+		{"Delete", 30, func() error { return orders.Delete(ctx, id) }},
 		{"Append", 102, func() error {
 			_, err := series.Append(ctx, sample{Device: "d", At: due, Value: 9.5, Unit: &note})
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -160,10 +161,11 @@ func TestPurge_RemovesAnEventRecordedMeanwhile(t *testing.T) {
 // Each request fails once, before or after it is applied: the purge removes everything all the same.
 func TestPurge_OfManyEventsSurvivesTheFailureOfAnyRequest(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Drop, faults.Lost, faults.Conflict} {
+	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Conflict) {
 		l := open(t)
 		s, key := archive(l, 150)
 		for n, sent := 1, 2; n <= sent; n++ {
+			fault := round.At(n)
 			l.Wire.Reset()
 			l.Wire.Inject(faults.Nth(n, fault))
 			require.NoError(t, s.Purge(t.Context(), key), "%v at request %d", fault, n)

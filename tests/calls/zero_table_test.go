@@ -32,7 +32,7 @@ var functions = map[string][]any{
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
 	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "entity.AddIndexes": {entity.AddIndexes}, "entity.OnIndex": {entity.OnIndex},
-	"entity.Budget": {entity.Budget}, "entity.Tracers": {entity.Tracers}, "entity.SlogTracer": {entity.SlogTracer},
+	"entity.Budget": {entity.Budget}, "entity.Tracers": {entity.Tracers}, "entity.SlogTracer": {entity.SlogTracer}, "entity.WithCallName": {entity.WithCallName},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
 	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
@@ -51,7 +51,7 @@ var functions = map[string][]any{
 	"timeline.ForKey": {timeline.ForKey[Plain]}, "timeline.Since": {timeline.Since}, "timeline.AsKnownAt": {timeline.AsKnownAt}, "timeline.AsOf": {timeline.AsOf},
 	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.AllowStale": {timeline.AllowStale}, "timeline.FullReplay": {timeline.FullReplay},
 
-	"stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
+	"stream.Stored": {stream.Stored}, "stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
 	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK},
 
 	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},

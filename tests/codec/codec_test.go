@@ -614,7 +614,8 @@ func TestCodec_ErrorsAreTheSame(t *testing.T) {
 	}{
 		"cut":       {`{"Items":[{"pk"`, 3},
 		"malformed": {`{"Items":[{"depot":{"S":1}}]}`, 3},
-		"empty":     {"", 1},
+		"empty":     {"", 3},
+		"no items":  {"{}", 3},
 		"misfit":    {`{"Items":[{"depot":{"S":"a"},"count":{"S":"three"}}],"Count":1}`, 1},
 		"time":      {`{"Items":[{"sent":{"S":"yesterday"}}],"Count":1}`, 1},
 		"overflow":  {`{"Items":[{"count":{"N":"1e400"}}],"Count":1}`, 1},

@@ -20,6 +20,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -38,22 +39,35 @@ type actor interface {
 	alone(t *testing.T, op entity.Op) error
 }
 
-type player[T any] struct{ *bench[T] }
+// player is the actor of T. It embeds nothing: each type of the matrix would have a copy of every promoted method.
+type player[T any] struct {
+	bench *dbtest.Bench
+	s     *entity.Store[T]
+	bin   *lifecycle.Deleted[T] // nil without soft delete
+	f     *Person
+}
 
 // perform opens an actor on a table of its own.
-func perform[T any](t *testing.T) actor { return player[T]{newBench[T](t)} }
+func perform[T any](t *testing.T) actor {
+	x := &player[T]{f: fields[T]()}
+	x.bench, x.s = dbtest.OpenStore[T](t)
+	if traitsOf[T]().soft {
+		x.bin = entity.Must(lifecycle.Of(x.s))
+	}
+	return x
+}
 
-func (x player[T]) table() *dbtest.Bench      { return x.Bench }
-func (x player[T]) fields() *Person           { return x.f }
-func (x player[T]) create(p Person) entity.Op { return x.s.Op().Create(as[T](p)) }
-func (x player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p)) }
-func (x player[T]) upsert(p Person) entity.Op { return x.s.Op().Upsert(as[T](p)) }
-func (x player[T]) update(changes ...entity.UpdateOption) entity.Op {
+func (x *player[T]) table() *dbtest.Bench      { return x.bench }
+func (x *player[T]) fields() *Person           { return x.f }
+func (x *player[T]) create(p Person) entity.Op { return x.s.Op().Create(as[T](p)) }
+func (x *player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p)) }
+func (x *player[T]) upsert(p Person) entity.Op { return x.s.Op().Upsert(as[T](p)) }
+func (x *player[T]) update(changes ...entity.UpdateOption) entity.Op {
 	return x.s.Op().Update(as[T](hero), changes...)
 }
-func (x player[T]) delete() entity.Op                      { return x.s.Op().Delete(as[T](hero)) }
-func (x player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
-func (x player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
+func (x *player[T]) delete() entity.Op                      { return x.s.Op().Delete(as[T](hero)) }
+func (x *player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
+func (x *player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
 
 // hero has the key of the item.
 var hero = Person{ID: "p-1"}

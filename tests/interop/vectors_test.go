@@ -462,7 +462,7 @@ func (n *nothing) Do(req *http.Request) (*http.Response, error) {
 	if sk := in.Key["sk"].S; in.Key != nil && sk != "$myapp#v1#userprofile" {
 		n.last.PK, n.last.SK = in.Key["pk"].S, in.Key["sk"].S
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"Items":[],"Count":0,"ScannedCount":0}`)), Request: req}, nil
 }
 
 // featureKey gives the key of a snapshot, a deleted copy or a sentinel: the last that is read for it.

@@ -78,8 +78,8 @@ type world struct {
 }
 
 const (
-	many    = 450
-	devices = 20
+	many    = 250
+	devices = 8
 )
 
 func open(t *testing.T) *world {

@@ -114,7 +114,11 @@ func (r *recorder) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...fu
 func (r *recorder) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	e := expressions{in.ExpressionAttributeNames, in.ExpressionAttributeValues}
 	r.note("UpdateItem %s%s", item(in.Key), e.rest(in.UpdateExpression, in.ConditionExpression, string(in.ReturnValues), string(in.ReturnValuesOnConditionCheckFailure)))
-	return &dynamodb.UpdateItemOutput{Attributes: maps.Clone(r.items[keyOf(in.Key)])}, nil
+	known := maps.Clone(r.items[keyOf(in.Key)])
+	if known == nil && in.ReturnValues == types.ReturnValueAllNew {
+		known = maps.Clone(in.Key)
+	}
+	return &dynamodb.UpdateItemOutput{Attributes: known}, nil
 }
 
 func (r *recorder) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {

@@ -95,6 +95,7 @@ func (c *cache) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput
 type account struct {
 	_ entity.Key           `name:"Account" pk:"$#{id}" sk:"$"`
 	_ entity.GSI           `name:"byPlan" index:"gsi1" pk:"$#{plan}" sk:"$#{region}#{id}"`
+	_ entity.GSI           `name:"byDeletion" index:"gsi2" pk:"$#{region}" sk:"$#{deleted}"`
 	_ versioned.Retain     ``
 	_ versioned.Lock       ``
 	_ lifecycle.SoftDelete `unique:"reserve"`
@@ -107,6 +108,7 @@ type account struct {
 	Count   int       `dynamodbav:"count"`
 	Version int64     `dynamodbav:"version" entity:"version"`
 	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+	Deleted time.Time `dynamodbav:"deleted,omitempty" entity:"deleted_at"`
 }
 
 type reading struct {
@@ -195,6 +197,7 @@ func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 	a := entity.Fields[account]()
 	byPlan := entity.Must(accounts.Index("byPlan"))
 	history, deleted, mails := entity.Must(versioned.Of(accounts)), entity.Must(lifecycle.Of(accounts)), entity.Must(unique.Of(accounts, "mail"))
+	byDeletion := entity.Must(deleted.Index("byDeletion"))
 	var into account
 	var image entity.Image
 	created, err := accounts.Create(ctx, account{ID: "a", Plan: "free", Region: "eu", Mail: "a@x"})
@@ -244,6 +247,20 @@ func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 		{"Revert", func() error { return dbtest.ErrorOf(history.Revert(ctx, key, 1)) }, ""},
 		{"Delete", func() error { return accounts.Delete(ctx, key, versioned.AnyVersion()) }, ""},
 		{"Deleted.Get", func() error { return dbtest.ErrorOf(deleted.Get(ctx, key)) }, ""},
+		{"Deleted.List", func() error { return dbtest.ErrorOf(deleted.List(key).Page(ctx, "")) }, ""},
+		{"Deleted.Query", func() error { return dbtest.ErrorOf(deleted.Query(key).Count(ctx)) }, ""},
+		{"Deleted.Scan", func() error { return dbtest.ErrorOf(deleted.Scan(entity.Segments(2)).Collect(ctx)) }, ""},
+		{"Deleted.Index", func() error { return dbtest.ErrorOf(byDeletion.Query(account{Region: "eu"}).First(ctx)) }, ""},
+		{"scan of Deleted.Index", func() error { return dbtest.ErrorOf(byDeletion.Scan().Collect(ctx)) }, ""},
+		{"collection of Deleted.Index", func() error {
+			var gone []lifecycle.DeletedItem[account]
+			return l.DB.GetCollection(ctx, byDeletion.Query(account{Region: "eu"}).Into(&gone))
+		}, ""},
+		{"collection with deleted items", func() error {
+			var live []account
+			var gone []lifecycle.DeletedItem[account]
+			return l.DB.GetCollection(ctx, accounts.Query(key).Into(&live), deleted.Query(key).Into(&gone))
+		}, ""},
 		{"Restore", func() error { return dbtest.ErrorOf(deleted.Restore(ctx, key)) }, ""},
 		{"Append", func() error {
 			return dbtest.ErrorOf(readings.Append(ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // queries are queries of each kind whose pages can be turned, without a limit.
@@ -187,6 +188,121 @@ func TestPrev_WithBoundedCost(t *testing.T) {
 		back = append(ids(page.Items), back...)
 	}
 	require.Equal(t, all, back)
+}
+
+// An end that a bound of the cost hides is found by an empty page, in both directions.
+func TestPrev_ABoundThatHidesTheBeginningRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.put(task{Project: "p", ID: 1, Status: "open", Rank: 1})
+	for _, bound := range []entity.BoundOption{entity.MaxEvaluated(1), entity.MaxRequests(1)} {
+		for name, q := range map[string]entity.Query[task]{
+			"table": l.tasks.Query(task{Project: "p"}, entity.Limit(1), bound), "without limit": l.tasks.Query(task{Project: "p"}, bound),
+			"merge": l.byStatus.QueryAny(some("open"), entity.Limit(1), bound),
+		} {
+			page := l.page(q, "")
+			require.Equal(t, []int{1}, ids(page.Items), name)
+			for turns := 0; page.Next != "" && turns < 3; turns++ {
+				page = l.page(q, page.Next)
+				require.Empty(t, page.Items, name)
+			}
+			var back []int
+			for turns := 0; page.Prev != "" && turns < 3; turns++ {
+				page = l.page(q, page.Prev)
+				back = append(back, ids(page.Items)...)
+			}
+			require.Empty(t, page.Prev, name)
+			require.LessOrEqual(t, len(back), 1, "%s: %v", name, back)
+			if len(page.Items) == 0 {
+				page = l.page(q, page.Next)
+				require.Equal(t, []int{1}, ids(page.Items), name)
+				require.Empty(t, page.Prev, "%s: the first page", name)
+			}
+		}
+	}
+}
+
+// DynamoDB refuses to go on after a position at the end of a range.
+func TestPrev_GoesOnAfterTheLastItemOfARange(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.fill(9)
+	e := entity.Fields[task]()
+	for name, q := range map[string]func(...entity.QueryOption) entity.Query[task]{
+		"up to": func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p"}, append(o, entity.Le(&e.ID, 5))...)
+		},
+		"between": func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p"}, append(o, entity.Between(&e.ID, 3, 5))...)
+		},
+		"down to": func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p"}, append(o, entity.Ge(&e.ID, 5), entity.Desc())...)
+		},
+		"several": func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.QueryAny([]task{{Project: "p"}}, append(o, entity.Le(&e.ID, 5))...)
+		},
+	} {
+		last := l.page(q(entity.MaxEvaluated(1), entity.Filter(entity.Lt(&e.Points, 5))), "")
+		for last.Next != "" {
+			last = l.page(q(entity.MaxEvaluated(1), entity.Filter(entity.Lt(&e.Points, 5))), last.Next)
+		}
+		back := last
+		for len(back.Items) == 0 && back.Prev != "" {
+			back = l.page(q(entity.Limit(1)), back.Prev)
+		}
+		for turns := 0; back.Next != "" && turns < 9; turns++ {
+			back = l.page(q(entity.Limit(1)), back.Next)
+		}
+		require.Empty(t, back.Next, name)
+	}
+}
+
+// Random turns of pages of random sizes under random bounds: each page is the next piece of the whole query in its direction.
+func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
+	t.Parallel()
+	random := seeded(t)
+	l := newLab(t)
+	l.fill(25)
+	l.spread(t, 30)
+	e := entity.Fields[task]()
+	type kind struct {
+		parts int // the least bound
+		of    func(...entity.QueryOption) entity.Query[task]
+	}
+	all := some(statuses...)
+	filters := []entity.QueryOption{entity.Filter(entity.Ge(&e.Points, 12)), entity.Filter(entity.Eq(&e.Points, 7)), entity.Filter(entity.Eq(&e.Points, -1))}
+	kinds := []kind{
+		{1, func(o ...entity.QueryOption) entity.Query[task] { return l.tasks.Query(task{Project: "p"}, o...) }},
+		{1, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p"}, append(o, entity.Gt(&e.ID, 3), entity.Lt(&e.ID, 12))...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.Query(task{Project: "p", ID: 3}, o...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] { return l.tasks.Query(task{Project: "none"}, o...) }},
+		{1, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.byStatus.Query(task{Status: "open"}, append(o, entity.Hydrate())...)
+		}},
+		{1, func(o ...entity.QueryOption) entity.Query[task] { return l.byTitle.Query(task{Title: "title 1"}, o...) }},
+		{5, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.byStatus.QueryAny(all, append(o, entity.Hydrate())...)
+		}},
+		{3, func(o ...entity.QueryOption) entity.Query[task] {
+			return l.tasks.QueryAny([]task{{Project: "p"}, {Project: "p1"}, {Project: "none"}}, o...)
+		}},
+	}
+	for range testsize.Pick(2, 60) {
+		for number, k := range kinds {
+			fixed := []entity.QueryOption{}
+			if random.IntN(2) == 0 {
+				fixed = append(fixed, entity.Desc())
+			}
+			if number != 2 && random.IntN(2) == 0 {
+				fixed = append(fixed, filters[random.IntN(len(filters))])
+			}
+			dbtest.Turn(t, random, k.parts, func(o ...entity.QueryOption) entity.Query[task] { return k.of(append(o, fixed...)...) })
+		}
+	}
 }
 
 // What going back costs: one request where one is enough.

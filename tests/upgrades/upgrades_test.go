@@ -117,15 +117,17 @@ func nestKept(a author2) (kept, error) {
 // library is a table with a program of each version.
 type library struct {
 	*dbtest.Bench
-	old *entity.Store[author1]
-	now *entity.Store[author]
+	oldDB *entity.DB
+	old   *entity.Store[author1]
+	now   *entity.Store[author]
 }
 
 func open(t *testing.T) *library {
 	t.Helper()
 	b := dbtest.Open(t)
 	now := dbtest.Declare[author](t, b.DB, entity.Upgrade(1, split), entity.Upgrade(2, nest))
-	l := &library{b, dbtest.Declare[author1](t, b.Open(b.Raw)), now}
+	oldDB := b.Open(b.Raw)
+	l := &library{b, oldDB, dbtest.Declare[author1](t, oldDB), now}
 	b.CreateTables()
 	return l
 }
@@ -269,15 +271,13 @@ func TestUpgrades_ConditionsAreAboutTheUpgradedItem(t *testing.T) {
 	require.NoError(t, l.now.Delete(l.Ctx, author{ID: "c"}))
 }
 
-// A store without upgrades sends the requests that it always sent.
-func TestUpgrades_CostNothingElsewhere(t *testing.T) {
+// A store without upgrades sends one request for a write without a read.
+func TestUpgrades_CostNoRequestElsewhere(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[author1](t)
 	b.OK(s.Create(b.Ctx, author1{ID: "a"}))
 	b.OK(s.Update(b.Ctx, author1{ID: "a"}, entity.Set(&entity.Fields[author1]().Books, 2)))
-	for _, r := range b.Sent() {
-		require.NotContains(t, string(r.Body), "_pv")
-	}
+	require.Equal(t, []string{"PutItem", "UpdateItem"}, b.Operations())
 }
 
 // Whatever happens to a request of the first write, the item is upgraded once and changed once.
@@ -286,8 +286,8 @@ func TestUpgrades_FaultsAtEachRequest(t *testing.T) {
 	f := entity.Fields[author]()
 	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.Drop, faults.Twice, faults.Conflict} {
 		l := open(t)
+		l.OK(l.old.Put(l.Ctx, author1{ID: "a", Team: "red", Name: "Ada Lovelace"}))
 		for n := 1; n <= 4; n++ {
-			l.OK(l.old.Put(l.Ctx, author1{ID: "a", Team: "red", Name: "Ada Lovelace"}))
 			l.ChangeItem("$app#v1#author#a", "$app#v1#author", dbtest.Item{"_pv": nil, "name": dbtest.S("Ada Lovelace"), "books": dbtest.N("1")})
 			l.Wire.Inject(faults.Nth(n, fault))
 			got, err := l.now.Update(l.Ctx, author{ID: "a"}, entity.Set(&f.Books, 7))

@@ -1,0 +1,332 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// task has attributes of every kind, two of which are secret.
+type task struct {
+	_ entity.Key `name:"Task" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byOwner" index:"gsi1" pk:"gsi1pk=OWNER#{owner}" sk:"gsi1sk={id}"`
+	_ entity.GSI `name:"byPin" index:"gsi3" pk:"gsi3pk=PIN#{pin}" sk:"gsi3sk={id}"`
+	_ versioned.Retain
+
+	ID      string            `dynamodbav:"id"`
+	Owner   string            `dynamodbav:"owner"`
+	Title   string            `dynamodbav:"title"`
+	Spent   int               `dynamodbav:"spent"`
+	Budget  int               `dynamodbav:"budget"`
+	Done    bool              `dynamodbav:"done"`
+	Due     time.Time         `dynamodbav:"due" entity:"time=unix"`
+	Tags    []string          `dynamodbav:"tags,stringset"`
+	Steps   []step            `dynamodbav:"steps"`
+	Labels  map[string]string `dynamodbav:"labels"`
+	Raw     []byte            `dynamodbav:"raw"`
+	Note    *string           `dynamodbav:"note"`
+	Gone    string            `dynamodbav:"gone,omitempty"`
+	Pin     string            `dynamodbav:"pin" entity:"secret"`
+	Codes   []string          `dynamodbav:"codes" entity:"secret"`
+	Version int64             `dynamodbav:"version" entity:"version"`
+}
+
+type step struct {
+	Name string `dynamodbav:"name"`
+	Cost int    `dynamodbav:"cost"`
+}
+
+func aTask(b *dbtest.Bench) task {
+	return task{
+		ID: "t", Owner: "ada", Title: "write it down", Spent: 70, Budget: 100, Due: now, Tags: []string{"x", "y"},
+		Steps: []step{{"one", 70}, {"two", 100}}, Labels: map[string]string{"a.b": "dotted", "kind": "chore", "x[0]": "bracketed"},
+		Raw: []byte{1, 2, 3}, Pin: "1234", Codes: []string{"c0de"},
+	}
+}
+
+var (
+	name  = expression.Name
+	value = expression.Value
+)
+
+// wheres are conditions on aTask with every function of the SDK's package that makes one, and what they say of it.
+func wheres(b *dbtest.Bench) map[bool][]expression.ConditionBuilder {
+	two := value(2)
+	return map[bool][]expression.ConditionBuilder{
+		true: {
+			expression.Equal(name("spent"), value(70)), name("title").Equal(value("write it down")), value(70).Equal(name("spent")), name("tags").Size().Equal(two),
+			name("spent").Equal(name("steps[0].cost")), name("due").Equal(value(attributevalue.UnixTime(now))), name("done").Equal(value(false)), name("note").Equal(value(nil)),
+			name("labels.kind").Equal(value("chore")), expression.NameNoDotSplit("tags").Equal(value(&types.AttributeValueMemberSS{Value: []string{"y", "x"}})),
+			name("labels").AppendName(expression.NameNoDotSplit("a.b")).Equal(value("dotted")),
+			expression.NotEqual(name("spent"), name("budget")), name("gone").NotEqual(value("x")), value(1).NotEqual(name("spent")), name("title").Size().NotEqual(name("steps").Size()),
+			expression.LessThan(name("spent"), name("budget")), name("spent").LessThan(value(71)), value(69).LessThan(name("spent")), name("steps").Size().LessThan(value(3)),
+			expression.LessThanEqual(name("spent"), name("budget")), name("spent").LessThanEqual(value(70)), value(70).LessThanEqual(name("spent")), name("raw").Size().LessThanEqual(value(3)),
+			expression.GreaterThan(name("budget"), name("spent")), name("title").GreaterThan(value("w")), value(71).GreaterThan(name("spent")), name("labels").Size().GreaterThan(two),
+			expression.GreaterThanEqual(name("budget"), name("spent")), name("raw").GreaterThanEqual(value([]byte{1})), value(70).GreaterThanEqual(name("spent")), name("title").Size().GreaterThanEqual(value(13)),
+			expression.Between(value(80), name("spent"), name("budget")), name("spent").Between(value(70), name("budget")), value(80).Between(value(1), name("budget")), name("title").Size().Between(value(1), value(20)),
+			expression.In(name("spent"), value(1), value(70)), name("spent").In(name("steps[0].cost")), value(70).In(name("budget"), name("spent")), name("tags").Size().In(value(1), two),
+			expression.AttributeExists(name("steps[1]")), name("note").AttributeExists(), name("gsi1pk").AttributeExists(), name("pk").AttributeExists(),
+			expression.AttributeNotExists(name("steps[2].cost")), name("gone").AttributeNotExists(),
+			expression.AttributeType(name("tags"), expression.StringSet), name("note").AttributeType(expression.Null), name("labels.kind").AttributeType(expression.String),
+			expression.BeginsWith(name("title"), "write"), name("gsi1pk").BeginsWith("OWNER#a"),
+			expression.Contains(name("title"), "it"), name("tags").Contains("x"), name("raw").Contains([]byte{2, 3}), name("steps").Contains(step{"one", 70}),
+			expression.And(name("spent").LessThan(name("budget")), name("tags").Contains("x"), name("steps").Size().Equal(two)),
+			name("done").Equal(value(false)).And(name("spent").Equal(value(70)).Or(name("spent").Equal(value(1)))),
+			expression.Or(name("done").Equal(value(true)), name("spent").Equal(value(70)), name("spent").Equal(value(1))),
+			expression.Not(name("gone").AttributeExists()), name("spent").GreaterThan(name("budget")).Not(),
+		},
+		false: {
+			name("spent").Equal(name("budget")), name("gone").Equal(name("title")), name("gone").Size().LessThan(value(5)), name("spent").Size().Equal(two),
+			name("title").Contains("zzz"), name("note").AttributeType(expression.String), name("title").Equal(name("spent")),
+			expression.And(name("spent").Equal(value(70)), name("done").Equal(value(true))), name("gsi1pk").Equal(value("OWNER#x")), name("labels").Size().Equal(value(0)),
+			expression.Not(name("tags").Size().Equal(two)),
+		},
+	}
+}
+
+// Every condition of the SDK's package means in If and in Filter what DynamoDB says of it.
+func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s := declare[task](b)
+	b.OK(s.Create(t.Context(), aTask(b)))
+	byOwner := entity.Must(s.Index("byOwner"))
+	for want, list := range wheres(b) {
+		for _, built := range list {
+			c := entity.Where(built)
+			op := s.Op().CheckExists(task{ID: "t"}, c)
+			err := b.DB.Transact(t.Context(), op)
+			err2 := b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, entity.Not(c)))
+			if !want {
+				err, err2 = err2, err
+			}
+			require.NoError(t, err, "%s", op)
+			require.ErrorIs(t, err2, entity.ErrConditionFailed, "%s", op)
+			scan := s.Scan(entity.Filter(c))
+			n, err := scan.Count(t.Context())
+			require.NoError(t, err, "%s", scan)
+			require.Equal(t, want, n == 1, "%s", scan)
+			if strings.Contains(scan.String(), "gsi1") {
+				continue
+			}
+			n, err = byOwner.Query(task{Owner: "ada"}, entity.Filter(c)).Count(t.Context())
+			require.NoError(t, err, "%s", scan)
+			require.Equal(t, want, n == 1, "%s", scan)
+		}
+	}
+}
+
+func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s, f := declare[task](b), entity.Fields[task]()
+	b.OK(s.Create(t.Context(), aTask(b)))
+	small, cheap := entity.Where(name("tags").Size().LessThan(value(10))), entity.Where(name("spent").LessThan(name("budget")))
+	for want, list := range map[bool][]entity.Cond{
+		true: {
+			entity.And(small, entity.Eq(&f.Owner, "ada")), entity.Or(entity.Eq(&f.Owner, "bob"), cheap), entity.Not(entity.And(small, entity.Not(cheap))),
+			entity.And(entity.MapEntry(&f.Labels, "x[0]").Eq("bracketed"), cheap),
+		},
+		false: {entity.And(small, entity.Eq(&f.Owner, "bob")), entity.Or(entity.Eq(&f.Owner, "bob"), entity.Not(cheap))},
+	} {
+		for _, c := range list {
+			got, err := s.Update(t.Context(), task{ID: "t"}, entity.Set(&f.Title, "again"), entity.If(c, small))
+			if want {
+				require.NoError(t, err)
+				require.Equal(t, "again", got.Title)
+			} else {
+				require.ErrorIs(t, err, entity.ErrConditionFailed)
+			}
+		}
+	}
+	b.OK(s.Put(t.Context(), aTask(b), entity.If(cheap)))
+	b.OK(s.Upsert(t.Context(), aTask(b), entity.If(cheap, small)))
+	b.OK(s.Modify(t.Context(), task{ID: "t"}, func(v *task) error { v.Title = "modified"; return nil }, entity.If(cheap)))
+	err := s.Delete(t.Context(), task{ID: "t"}, entity.If(entity.Not(cheap)))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	require.ErrorContains(t, err, "NOT (spent < budget)")
+	require.NoError(t, s.Delete(t.Context(), task{ID: "t"}, entity.If(cheap)))
+}
+
+func TestWhere_ConditionsOfAnAbsentItem(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s := declare[task](b)
+	_, err := s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("spent").LessThan(name("budget")))))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	_, err = s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("tags").Size().LessThan(value(5)))))
+	require.ErrorIs(t, err, entity.ErrConditionFailed)
+	_, err = s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("tags").Size().NotEqual(value(5)))))
+	require.NoError(t, err, "what is not there has no size, which is not 5")
+}
+
+func TestWhere_PlansHideSecrets(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s := declare[task](b)
+	for _, c := range []expression.ConditionBuilder{
+		name("pin").Equal(value("hush")), value("hush").Equal(name("pin")), name("pin").Contains("hush"), name("pin").BeginsWith("hush"), name("codes[0]").Equal(value("hush")),
+		name("title").Between(value("hush"), name("pin")), value("hush").In(name("title"), name("pin")), name("codes").AppendName(name("hush")).AttributeExists(),
+		name("codes.hush").Size().Equal(name("spent")), name("pin").NotEqual(value("hush")).Not(), name("gsi3pk").Equal(value("hush")), name("codes").Size().Equal(value(987654)),
+	} {
+		for _, text := range []string{
+			s.Op().Delete(task{ID: "t"}, entity.If(entity.Where(c))).String(), s.Scan(entity.Filter(entity.Where(c))).String(),
+		} {
+			require.Contains(t, text, "<hidden>")
+			require.NotContains(t, text, "hush")
+			require.NotContains(t, text, "987654")
+		}
+		_, err := s.Put(t.Context(), task{ID: "t", Owner: "o", Pin: "p", Codes: []string{"c"}}, entity.If(entity.Where(c), entity.Where(name("spent").Equal(value(987654)))))
+		require.ErrorIs(t, err, entity.ErrConditionFailed)
+		require.NotContains(t, err.Error(), "hush")
+		require.NotContains(t, err.Error(), "987654")
+	}
+	require.Contains(t, s.Scan(entity.Filter(entity.Where(expression.And(name("tags").Size().LessThan(value(10)), value(80).Between(name("spent"), name("budget")))))).String(),
+		"size(tags) < 10 AND 80 BETWEEN spent AND budget")
+}
+
+func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s := declare[task](b)
+	var none *types.AttributeValueMemberB
+	many := make([]expression.OperandBuilder, 100)
+	for i := range many {
+		many[i] = value(i)
+	}
+	long := name("spent").Equal(value(0))
+	for range 300 {
+		long = long.Or(name("spent").Equal(value(0)))
+	}
+	for code, list := range map[string]map[string]expression.ConditionBuilder{
+		"EDD-9105": {
+			`"nothing"`: name("nothing").AttributeExists(), `"_w"`: name("_w").AttributeExists(), `"Spent"`: name("Spent").Equal(value(1)), `"spent "`: name("spent ").Size().Equal(value(1)),
+			`"other"`: name("spent").LessThan(name("other.x")), `"in.it"`: expression.And(name("spent").Equal(value(1)), expression.Not(expression.NameNoDotSplit("in.it").AttributeExists())),
+		},
+		"EDD-9102": {
+			"type is N": name("due").LessThan(value(now)), "value of type S": name("spent").Equal(value("1")), "type is S": name("gsi1pk").Equal(value(1)), "UTF-8": name("title").Equal(value("\xff")),
+			"not a number": name("spent").Equal(value(&types.AttributeValueMemberN{Value: "NaN"})), "with a value of type N": name("title").In(value("a"), value(1)),
+		},
+		"EDD-9111": {
+			"unset parameter: ConditionBuilder": {}, "unset parameter: NameBuilder": name("").AttributeExists(), "invalid parameter": name("a..b").AttributeExists(),
+			"panicked": name("spent").Equal(nil), "is nil": name("raw").Equal(value(none)), "not part of a condition": name("spent").Equal(name("budget").Plus(value(1))),
+			"with itself": name("spent").Equal(name("spent")), "In takes": name("spent").In(value(0), many...), "name of a DynamoDB type": name("spent").AttributeType("int"),
+			"stored as strings, numbers or binaries": name("done").LessThan(value(true)), "different types": name("labels.a").Between(value(1), value("b")),
+			"a size is a number": name("tags").Size().Equal(value("2")), "operators": long, "range of BETWEEN": value(5).Between(value(9), value(1)),
+			"is empty": name("spent").Between(value(100), value(1)), "lower bound is above": name("title").Size().Between(value(9), value(1)),
+		},
+	} {
+		for text, c := range list {
+			cond := entity.Where(c)
+			for _, cond := range []entity.Cond{cond, entity.Not(cond), entity.And(entity.Where(name("spent").Equal(value(1))), cond)} {
+				_, err := s.Put(t.Context(), aTask(b), entity.If(cond))
+				requireWhere(t, err, code, text)
+				_, err = s.Scan(entity.Filter(cond)).Collect(t.Context())
+				requireWhere(t, err, code, text)
+				err = b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, cond))
+				requireWhere(t, err, code, text)
+			}
+		}
+	}
+	require.Empty(t, b.Sent())
+}
+
+// requireWhere is requireInput for any field.
+func requireWhere(t *testing.T, err error, code, part string) {
+	t.Helper()
+	var input *entity.InputError
+	require.ErrorAs(t, err, &input, part)
+	require.Equal(t, code, input.Code, input.Problem)
+	require.Contains(t, input.Problem, part)
+}
+
+func TestWhere_IsNoConditionOnAKey(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s := declare[task](b)
+	other := standing(t)
+	byHeat, byOwner := entity.Must(declare[slotted](other).Index("byHeat")), entity.Must(s.Index("byOwner"))
+	_, err := byHeat.Query(slotted{Box: "b"}, entity.Where(name("heat").Equal(value(1)))).Collect(t.Context())
+	dbtest.RequireInput(t, err, "EDD-9006", "", "Where")
+	_, err = byHeat.Query(slotted{Box: "b"}, entity.Filter(entity.Where(name("word").Size().Equal(name("heat"))))).Collect(t.Context())
+	dbtest.RequireInput(t, err, "EDD-9112", "Heat")
+	_, err = byOwner.Query(task{Owner: "ada"}, entity.Filter(entity.Where(name("gsi1sk").BeginsWith("a")))).Collect(t.Context())
+	dbtest.RequireInput(t, err, "EDD-9112", "")
+	h := entity.Must(versioned.Of(s))
+	_, err = h.List(task{ID: "t"}, entity.Where(name("version").Equal(value(1)))).Collect(t.Context())
+	dbtest.RequireInput(t, err, "EDD-9111", "", "Where")
+	require.Zero(t, len(b.Sent())+len(other.Sent()))
+}
+
+// Where the library evaluates conditions itself, those of operators that it evaluates as DynamoDB does are taken, and others are
+// refused.
+func TestWhere_InMemory(t *testing.T) {
+	t.Parallel()
+	b := standing(t)
+	s, f := declare[task](b), entity.Fields[task]()
+	series := declareSeries(t, b)
+	b.OK(s.Create(t.Context(), aTask(b)))
+	b.OK(series.Append(t.Context(), meter{ID: "m", N: 1, V: 1}))
+	byOwner, h := entity.Must(s.Index("byOwner")), entity.Must(versioned.Of(s))
+	b.Sent()
+	known := entity.Where(expression.And(name("title").Contains("it"), name("spent").Between(value(1), value(70)), value(100).Equal(name("budget")), name("tags").AttributeType("SS")))
+	for op, c := range map[string]expression.ConditionBuilder{
+		"size": name("tags").Size().Equal(value(2)), "< between attributes": name("spent").LessThan(name("budget")), "BETWEEN between attributes": expression.Not(value(1).Between(name("spent"), name("budget"))),
+	} {
+		cond := entity.And(known, entity.Or(entity.Eq(&f.Done, true), entity.Where(c)))
+		var got []task
+		err := b.DB.GetCollection(t.Context(), byOwner.Query(task{Owner: "ada"}, entity.Filter(cond)).Into(&got))
+		dbtest.RequireInput(t, err, "EDD-9140", "", op, "GetCollection")
+		_, err = h.List(task{ID: "t"}, entity.Filter(cond)).Collect(t.Context())
+		dbtest.RequireInput(t, err, "EDD-9140", "", op, "versions")
+		err = b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, cond), s.Op().CheckExists(task{ID: "t"}, entity.Eq(&f.Owner, "ada")))
+		dbtest.RequireInput(t, err, "EDD-9140", "", op, "transaction")
+		require.Empty(t, b.Sent())
+	}
+	high := entity.Where(name("v").LessThan(name("w")))
+	err := b.DB.Transact(t.Context(), series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
+	err = b.DB.TransactWithToken(t.Context(), entity.Token{ID: "x"}, series.Op().Append(meter{ID: "m", N: 2, V: 2}, entity.If(high)), series.Op().Append(meter{ID: "m", N: 3, V: 3}))
+	dbtest.RequireInput(t, err, "EDD-9140", "", "< between attributes")
+	require.Empty(t, b.Sent())
+	r, err := series.Append(t.Context(), meter{ID: "m", N: 2, V: 2}, entity.If(high))
+	require.NoError(t, err)
+	require.Equal(t, timeseries.ConditionFailed, r.Reason, "alone, DynamoDB decides")
+
+	var got []task
+	require.NoError(t, b.DB.GetCollection(t.Context(), byOwner.Query(task{Owner: "ada"}, entity.Filter(known)).Into(&got)))
+	require.Len(t, got, 1)
+	err = b.DB.Transact(t.Context(), s.Op().CheckExists(task{ID: "t"}, known), s.Op().CheckExists(task{ID: "t"}, entity.Eq(&f.Owner, "bob")))
+	var failed *entity.TransactError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.Failed, 1, fmt.Sprint(failed))
+	require.Equal(t, 1, failed.Failed[0].Index)
+}
+
+// meter is a series with two attributes to compare.
+type meter struct {
+	_  entity.Key        `name:"Meter" pk:"$#{id}" sk:"$"`
+	_  timeseries.Events `orderBy:"n"`
+	ID string            `dynamodbav:"id"`
+	N  int               `dynamodbav:"n" entity:"zero"`
+	V  int               `dynamodbav:"v" entity:"append"`
+	W  int               `dynamodbav:"w" entity:"append"`
+}
+
+func declareSeries(t *testing.T, b *dbtest.Bench) *timeseries.Series[meter] {
+	t.Helper()
+	s := entity.Must(timeseries.New[meter](b.DB))
+	b.CreateTables()
+	return s
+}

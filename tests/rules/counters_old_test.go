@@ -1,0 +1,142 @@
+package rules_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
+	b, p := open[page](t), entity.Fields[page]()
+	ctx := t.Context()
+	old := page{ID: "stale", Title: "stale"}
+	first, created, err := b.Upsert(ctx, page{ID: "x", Title: "1"}, entity.Add(&p.Hits, 1), entity.Returning(&old))
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, page{}, old, "there was none")
+	require.Equal(t, []string{"UpdateItem"}, b.Operations())
+
+	check := func(was, is page, requests ...string) page {
+		t.Helper()
+		require.Equal(t, requests, b.Operations())
+		require.Equal(t, was, old)
+		read := entity.Must(b.Get(ctx, page{ID: "x"}, entity.Consistent()))
+		require.Equal(t, read, is, "what is computed is what is stored")
+		b.Operations()
+		return is
+	}
+	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 4), entity.Set(&p.Title, "2"), entity.ListAppend(&p.Log, "a"), entity.Returning(&old))
+	require.NoError(t, err)
+	last := check(first, got, "UpdateItem")
+	require.Equal(t, 5, got.Hits)
+
+	got, _, err = b.Upsert(ctx, page{ID: "x", Title: "3"}, entity.ListPrepend(&p.Log, "b"), entity.Returning(&old))
+	require.NoError(t, err)
+	last = check(last, got, "UpdateItem")
+	require.Equal(t, []string{"b", "a"}, got.Log)
+
+	got, err = b.Put(ctx, page{ID: "x", Hits: 9}, entity.Returning(&old))
+	require.NoError(t, err)
+	last = check(last, got, "UpdateItem")
+	require.Equal(t, page{ID: "x", Hits: 9, Ends: got.Ends, Made: got.Made}, got)
+
+	got, err = b.Modify(ctx, page{ID: "x"}, func(v *page) error { v.Title = "4"; return nil }, entity.Returning(&old))
+	require.NoError(t, err)
+	last = check(last, got, "GetItem", "PutItem")
+
+	got, err = b.Modify(ctx, page{ID: "x"}, func(*page) error { return nil }, entity.Returning(&old))
+	require.NoError(t, err)
+	last = check(last, got, "GetItem")
+
+	require.NoError(t, b.Delete(ctx, page{ID: "x"}, entity.Returning(&old)))
+	require.Equal(t, []string{"DeleteItem"}, b.Operations())
+	require.Equal(t, last, old)
+	require.Nil(t, b.stored(t))
+
+	err = b.Delete(ctx, page{ID: "x"}, entity.Returning(&old))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Equal(t, last, old, "a write that failed gives nothing")
+	b.OK(b.Put(ctx, page{ID: "x"}, entity.Returning(&old)))
+	require.Equal(t, page{}, old)
+}
+
+func TestReturning_InATransactionAndExactlyReadsFirst(t *testing.T) {
+	b, p := open[page](t), entity.Fields[page]()
+	ctx := t.Context()
+	made, err := b.Create(ctx, page{ID: "x", Hits: 1})
+	require.NoError(t, err)
+	b.Operations()
+	var old page
+	for _, opts := range [][]entity.UpdateOption{{entity.Add(&p.Hits, 1), entity.Returning(&old)}, {entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent()}} {
+		require.NoError(t, b.DB.Transact(ctx, b.Op().Update(page{ID: "x"}, opts...)))
+		require.Equal(t, "GetItem", b.Operations()[0])
+		require.Equal(t, made, old)
+		made.Hits++
+	}
+	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent())
+	require.NoError(t, err)
+	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations())
+	require.Equal(t, made, old)
+	made.Hits++
+	require.Equal(t, made, got)
+	del := b.Op().Delete(page{ID: "x"}, entity.Returning(&old))
+	require.NotContains(t, del.String(), "read")
+	err = b.DB.TransactWithToken(ctx, entity.Token{ID: "t-1", At: b.Clock.Now()}, del)
+	var input *entity.InputError
+	require.ErrorAs(t, err, &input)
+	require.Empty(t, b.Operations())
+	require.NoError(t, b.DB.Transact(ctx, del))
+	require.Equal(t, made, old)
+	require.Nil(t, b.stored(t))
+}
+
+func TestReturning_OfAnEntityWithFeatures(t *testing.T) {
+	b, r := open[rank](t), entity.Fields[rank]()
+	ctx := t.Context()
+	made, err := b.Create(ctx, rank{ID: "x", Nick: "n"})
+	require.NoError(t, err)
+	b.Operations()
+	var old rank
+	got, err := b.Update(ctx, rank{ID: "x"}, entity.Set(&r.Nick, "m"), entity.Returning(&old))
+	require.NoError(t, err)
+	require.Equal(t, made, old)
+	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations(), "as without")
+	require.NoError(t, b.Delete(ctx, rank{ID: "x"}, entity.Returning(&old)))
+	require.Equal(t, got, old)
+	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations())
+	_, created, err := b.Upsert(ctx, rank{ID: "x"}, entity.Returning(&old))
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, rank{}, old)
+}
+
+func TestReturning_IsRefusedWhereThereIsNothingToReturn(t *testing.T) {
+	b := open[page](t)
+	var input *entity.InputError
+	var other rank
+	require.ErrorAs(t, b.Delete(t.Context(), page{ID: "x"}, entity.Returning(&other)), &input, "of another type")
+	var none *page
+	require.ErrorAs(t, b.Delete(t.Context(), page{ID: "x"}, entity.Returning(none)), &input)
+	require.Empty(t, b.Operations())
+}
+
+func TestReturning_SaysThatTheOldItemIsLostWithTheAnswer(t *testing.T) {
+	b, p := open[page](t), entity.Fields[page]()
+	b.OK(b.Create(t.Context(), page{ID: "x", Title: "1"}))
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem", "DeleteItem"))
+	old := page{Title: "untouched"}
+	_, err := b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Title, "2"), entity.Returning(&old))
+	require.True(t, errors.Is(err, entity.ErrReadBack) || entity.IsAmbiguous(err), "%v", err)
+	require.Equal(t, page{Title: "untouched"}, old)
+	require.Equal(t, dbtest.S("2"), b.stored(t)["title"])
+
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
+	err = b.Delete(t.Context(), page{ID: "x"}, entity.Returning(&old))
+	require.True(t, entity.IsAmbiguous(err))
+	require.Equal(t, page{Title: "untouched"}, old)
+}

@@ -1,0 +1,118 @@
+package rules_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+)
+
+func list(elems ...av) av          { return &types.AttributeValueMemberL{Value: elems} }
+func doc(m map[string]av) av       { return &types.AttributeValueMemberM{Value: m} }
+func stringSet(elems ...string) av { return &types.AttributeValueMemberSS{Value: elems} }
+func numberSet(elems ...string) av { return &types.AttributeValueMemberNS{Value: elems} }
+
+func sectioned() page {
+	return page{
+		ID: "x", Log: []string{"a", "b"}, By: map[string]int{"c.h": 3},
+		Devices: map[string]device{"d.1": {Name: "first", Ports: []int{1, 2}, Marks: []string{"m"}, Sums: map[string]int{"s": 7}}},
+		Rows:    []device{{Name: "row", Ports: []int{5}}},
+	}
+}
+
+func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
+	b, p := open[page](t), entity.Fields[page]()
+	d := entity.MapEntry(&p.Devices, "d.1")
+	stored := func(attr string, path ...any) func(map[string]av) av {
+		return func(it map[string]av) av {
+			v := it[attr]
+			for _, step := range path {
+				switch s := step.(type) {
+				case string:
+					v = v.(*types.AttributeValueMemberM).Value[s]
+				case int:
+					v = v.(*types.AttributeValueMemberL).Value[s]
+				}
+			}
+			return v
+		}
+	}
+	for name, c := range map[string]struct {
+		change entity.UpdateOption
+		at     func(map[string]av) av
+		want   av
+	}{
+		"set of an entry":              {entity.MapEntry(&p.By, "new").Set(1), stored("By", "new"), dbtest.N("1")},
+		"set inside an entry":          {entity.Inside[string](d, "name").Set("n"), stored("devices", "d.1", "name"), dbtest.S("n")},
+		"an empty value inside":        {entity.Inside[string](d, "name").Set(""), stored("devices", "d.1", "name"), nil},
+		"set once, there":              {entity.Inside[string](d, "name").SetIfNotExists("n"), stored("devices", "d.1", "name"), dbtest.S("first")},
+		"set once, not there":          {entity.Inside[int](d, "sums.t").SetIfNotExists(4), stored("devices", "d.1", "sums", "t"), dbtest.N("4")},
+		"remove inside":                {entity.Inside[int](d, "sums.s").Remove(), stored("devices", "d.1", "sums"), doc(map[string]av{})},
+		"add to an entry":              {entity.MapEntry(&p.By, "c.h").Add(2), stored("By", "c.h"), dbtest.N("5")},
+		"add to a new entry":           {entity.MapEntry(&p.By, "it").Add(2), stored("By", "it"), dbtest.N("2")},
+		"add deep inside":              {entity.Inside[int](entity.Inside[map[string]int](d, "sums"), "s").Add(-1), stored("devices", "d.1", "sums", "s"), dbtest.N("6")},
+		"add to an element":            {entity.Inside[int](d, "ports[1]").Add(10), stored("devices", "d.1", "ports", 1), dbtest.N("12")},
+		"add by an index that follows": {entity.Inside[int](entity.Inside[[]int](d, "ports"), "[0]").Add(10), stored("devices", "d.1", "ports", 0), dbtest.N("11")},
+		"append inside":                {entity.Inside[[]int](d, "ports").ListAppend([]int{3, 4}), stored("devices", "d.1", "ports"), list(dbtest.N("1"), dbtest.N("2"), dbtest.N("3"), dbtest.N("4"))},
+		"prepend inside":               {entity.Inside[[]int](d, "ports").ListPrepend([]int{3, 4}), stored("devices", "d.1", "ports"), list(dbtest.N("3"), dbtest.N("4"), dbtest.N("1"), dbtest.N("2"))},
+		"append to what is not there":  {entity.Inside[[]string](d, "more").ListAppend([]string{"x"}), stored("devices", "d.1", "more"), list(dbtest.S("x"))},
+		"add to a set of a field":      {entity.Inside[[]string](d, "marks").AddToSet([]string{"n"}), stored("devices", "d.1", "marks"), stringSet("m", "n")},
+		"take out of a set of a field": {entity.Inside[[]string](d, "marks").DeleteFromSet([]string{"m"}), stored("devices", "d.1", "marks"), nil},
+		"a set of a field":             {entity.Inside[[]string](d, "marks").Set([]string{"z"}), stored("devices", "d.1", "marks"), stringSet("z")},
+		"a set that no field has":      {entity.Inside[[]int](d, "odd").AddToSet([]int{1, 2}), stored("devices", "d.1", "odd"), numberSet("1", "2")},
+		"an element":                   {entity.Elem(&p.Log, 1).Set("z"), stored("log"), list(dbtest.S("a"), dbtest.S("z"))},
+		"an element beyond the end":    {entity.Elem(&p.Log, 7).Set("z"), stored("log"), list(dbtest.S("a"), dbtest.S("b"), dbtest.S("z"))},
+		"an element goes":              {entity.Elem(&p.Log, 0).Remove(), stored("log"), list(dbtest.S("b"))},
+		"inside an element":            {entity.Inside[int](entity.Elem(&p.Rows, 0), "ports[0]").Add(1), stored("rows", 0, "ports", 0), dbtest.N("6")},
+		"the same by text":             {entity.Attr[int]("rows[0].ports[0]").Add(1), stored("rows", 0, "ports", 0), dbtest.N("6")},
+	} {
+		_, err := b.Put(t.Context(), sectioned())
+		require.NoError(t, err, name)
+		_, err = b.Update(t.Context(), page{ID: "x"}, c.change)
+		require.NoError(t, err, name)
+		require.Equal(t, c.want, c.at(b.stored(t)), name)
+	}
+	b.Operations()
+	for name, change := range map[string]entity.UpdateOption{
+		"elements that are no slice":  entity.Inside[int](d, "ports").ListAppend(1),
+		"a set in a field for a list": entity.Attr[[]int]("rows[0].ports").AddToSet([]int{1}),
+		"a text as a number":          entity.Inside[string](d, "name").Add("x"),
+	} {
+		_, err := b.Update(t.Context(), page{ID: "x"}, change)
+		var input *entity.InputError
+		require.ErrorAs(t, err, &input, name)
+	}
+	require.Empty(t, b.Operations())
+}
+
+func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {
+	b, p := open[page](t), entity.Fields[page]()
+	b.OK(b.Create(t.Context(), sectioned()))
+	d := entity.MapEntry(&p.Devices, "d.1")
+	name, port, sum := entity.Inside[string](d, "name"), entity.Inside[int](d, "ports[1]"), entity.MapEntry(&p.By, "c.h")
+	for what, c := range map[string]entity.Cond{
+		"eq": name.Eq("first"), "ne": name.Ne("second"), "lt": port.Lt(3), "le": port.Le(2), "gt": sum.Gt(2), "ge": sum.Ge(3),
+		"between": entity.Inside[int](d, "sums.s").Between(7, 8), "in": port.In(1, 2), "begins": name.BeginsWith("fi"),
+		"contains an element": entity.Inside[[]int](d, "ports").Contains(2), "contains in a set": entity.Inside[[]string](d, "marks").Contains("m"),
+		"contains by text": entity.Attr[[]string]("log").Contains("b"), "exists": port.Exists(), "not exists": entity.Inside[int](d, "ports[2]").NotExists(),
+		"an element": entity.Elem(&p.Log, 0).Eq("a"), "inside an element": entity.Inside[string](entity.Elem(&p.Rows, 0), "name").Eq("row"),
+		"a list": entity.Inside[[]int](d, "ports").Eq([]int{1, 2}), "a set": entity.Inside[[]string](d, "marks").Eq([]string{"m"}),
+	} {
+		for cond, holds := range map[*entity.Cond]bool{&c: true, ptr(entity.Not(c)): false} {
+			_, err := b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Hits, 1), entity.If(*cond))
+			if holds {
+				require.NoError(t, err, what)
+			} else {
+				require.ErrorIs(t, err, entity.ErrConditionFailed, what)
+			}
+			n, err := b.Scan(entity.Filter(*cond)).Count(t.Context())
+			require.NoError(t, err, what)
+			require.Equal(t, holds, n == 1, what)
+		}
+	}
+}
+
+func ptr(c entity.Cond) *entity.Cond { return &c }

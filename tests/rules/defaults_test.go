@@ -1,0 +1,351 @@
+package rules_test
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+type state string
+
+// everything has a default of each kind.
+type everything struct {
+	_ entity.Key `name:"Everything" pk:"$#{id}"`
+
+	ID    string        `dynamodbav:"id"`
+	Text  string        `dynamodbav:"text" entity:"default=in progress"`
+	State state         `dynamodbav:"state,omitempty" entity:"default=active"`
+	Int   int8          `dynamodbav:"int" entity:"default=-128"`
+	Uint  uint          `dynamodbav:"uint" entity:"default=7"`
+	Float float32       `dynamodbav:"float" entity:"default=1.5"`
+	Bool  bool          `dynamodbav:"bool" entity:"default=true"`
+	Wait  time.Duration `dynamodbav:"wait" entity:"default=1h30m"`
+	At    time.Time     `dynamodbav:"at" entity:"default=2026-01-02T15:04:05Z"`
+	IP    net.IP        `dynamodbav:"ip" entity:"text,default=10.0.0.9"`
+	Count *int          `dynamodbav:"count" entity:"default=3"`
+	Note  *string       `dynamodbav:"note,omitempty" entity:"default=none,secret"`
+}
+
+var defaults = everything{
+	ID: "x", Text: "in progress", State: "active", Int: -128, Uint: 7, Float: 1.5, Bool: true, Wait: 90 * time.Minute,
+	At: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC), IP: net.ParseIP("10.0.0.9"), Count: pointer(3), Note: pointer("none"),
+}
+
+func TestDefaults_AreOfEveryKind(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[everything](t)
+	given := everything{ID: "x"}
+	stored, err := store.Create(b.Ctx, given)
+	require.NoError(t, err)
+	require.Equal(t, defaults, stored)
+	require.Equal(t, everything{ID: "x"}, given, "the caller's value is not changed")
+	read, err := store.Get(b.Ctx, given, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, defaults, read)
+
+	chosen := everything{
+		ID: "y", Text: "t", State: "s", Int: 1, Uint: 2, Float: 3, Bool: true, Wait: 4, At: dbtest.Start, IP: net.ParseIP("10.0.0.1"),
+		Count: pointer(0), Note: pointer(""),
+	}
+	stored, err = store.Create(b.Ctx, chosen)
+	require.NoError(t, err)
+	require.Equal(t, chosen, stored, "a pointer to zero is a value")
+}
+
+// order has a default that the verbs treat alike unless it is kept once it is stored.
+type order struct {
+	_ entity.Key `name:"Order" pk:"$#{region}" sk:"$#{id}"`
+	_ entity.GSI `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{id}"`
+
+	Region string `dynamodbav:"region" entity:"default=eu"`
+	ID     string `dynamodbav:"id"`
+	State  string `dynamodbav:"state,omitempty" entity:"default=open"`
+	Source string `dynamodbav:"source" entity:"default=web,immutable"`
+	Once   int    `dynamodbav:"once" entity:"default=1,set_once"`
+	Hits   int    `dynamodbav:"hits" entity:"default=10"`
+	Note   string `dynamodbav:"note,omitempty"`
+}
+
+func key(id string) order { return order{Region: "eu", ID: id} }
+
+// putBare stores an order of another program, or of an earlier version of this one: without attributes that have defaults.
+func putBare(b *dbtest.Bench, id string) {
+	b.PutItem(dbtest.Item{
+		"pk": dbtest.S("$app#v1#order#eu"), "sk": dbtest.S("$app#v1#order#" + id), "__edd_e__": dbtest.S("Order"), "_w": dbtest.S("w"),
+		"region": dbtest.S("eu"), "id": dbtest.S(id),
+	})
+}
+
+func TestDefaults_ByVerb(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[order](t)
+	made := order{Region: "eu", State: "open", Source: "web", Once: 1, Hits: 10}
+	closed := order{Region: "eu", State: "closed", Source: "shop", Once: 5, Hits: 50}
+	bare := order{Region: "eu"}
+	put := func(v order) error { _, err := store.Put(b.Ctx, v); return err }
+	upsert := func(v order) error { _, _, err := store.Upsert(b.Ctx, v); return err }
+	transact := func(op func(order) entity.Op) func(order) error {
+		return func(v order) error { return b.DB.Transact(b.Ctx, op(v)) }
+	}
+	o := entity.Fields[order]()
+	for name, c := range map[string]struct {
+		write                     func(order) error // of a value with an id only
+		new, overClosed, overBare *order            // what is stored then; nil: not tried
+	}{
+		"Create":  {write: func(v order) error { _, err := store.Create(b.Ctx, v); return err }, new: &made},
+		"Put":     {put, &made, &order{Region: "eu", State: "open", Source: "shop", Once: 5, Hits: 10}, &made},
+		"Upsert":  {upsert, &made, &closed, &made},
+		"PutMany": {write: func(v order) error { _, err := store.PutMany(b.Ctx, []order{v}, entity.Unconditional()); return err }, new: &made, overClosed: &made, overBare: &made},
+		"BatchPut": {write: func(v order) error {
+			_, err := b.DB.BatchWrite(b.Ctx, store.Op().BatchPut(v, entity.Unconditional()))
+			return err
+		}, new: &made, overClosed: &made, overBare: &made},
+		"Op.Create": {write: transact(func(v order) entity.Op { return store.Op().Create(v) }), new: &made},
+		"Op.Put":    {transact(func(v order) entity.Op { return store.Op().Put(v) }), &made, &order{Region: "eu", State: "open", Source: "shop", Once: 5, Hits: 10}, &made},
+		"Op.Upsert": {transact(func(v order) entity.Op { return store.Op().Upsert(v) }), &made, &closed, &made},
+		"Update": {write: func(v order) error { _, err := store.Update(b.Ctx, key(v.ID), entity.Remove(&o.Note)); return err },
+			overClosed: &closed, overBare: &bare},
+		"Update to zero": {write: func(v order) error { _, err := store.Update(b.Ctx, key(v.ID), entity.Set(&o.Hits, 0)); return err },
+			overClosed: &order{Region: "eu", State: "closed", Source: "shop", Once: 5}, overBare: &bare},
+		"Modify": {write: func(v order) error {
+			_, err := store.Modify(b.Ctx, key(v.ID), func(v *order) error { v.Hits, v.State = 0, ""; return nil })
+			return err
+		}, overClosed: &order{Region: "eu", Source: "shop", Once: 5}, overBare: &bare},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for place, want := range map[string]*order{"new": c.new, "closed": c.overClosed, "bare": c.overBare} {
+				if want == nil {
+					continue
+				}
+				id, want := strings.ReplaceAll(name, " ", "-")+"-"+place, *want
+				want.ID = id
+				switch place {
+				case "closed":
+					v := closed
+					v.ID = id
+					b.OK(store.Create(b.Ctx, v))
+				case "bare":
+					putBare(b, id)
+				}
+				require.NoError(t, c.write(order{ID: id}), place)
+				got, err := store.Get(b.Ctx, key(id), entity.Consistent())
+				require.NoError(t, err, place)
+				require.Equal(t, want, got, place)
+				found := b.Item("$app#v1#order#eu", "$app#v1#order#"+id)
+				if want.State == "" {
+					require.NotContains(t, found, "gsi1pk", place)
+				} else {
+					require.Equal(t, "$app#v1#order#"+want.State, dbtest.Text(found["gsi1pk"]), "the index key follows the default: %s", place)
+				}
+			}
+		})
+	}
+}
+
+func TestDefaults_UpsertReturnsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[everything](t)
+	v, created, err := store.Upsert(b.Ctx, everything{ID: "x"})
+	require.NoError(t, err)
+	require.True(t, created)
+	require.Equal(t, defaults, v)
+	b.OK(store.Put(b.Ctx, everything{ID: "x", Int: 5, Count: pointer(0)}))
+	v, created, err = store.Upsert(b.Ctx, everything{ID: "x", Text: "new"})
+	require.NoError(t, err)
+	require.False(t, created)
+	want := defaults
+	want.Int, want.Count, want.Text = 5, pointer(0), "new"
+	require.Equal(t, want, v, "defaults are for attributes that are not stored")
+	require.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, b.Operations(), "if_not_exists needs no read")
+
+	// A change wins over the default of its field.
+	e := entity.Fields[everything]()
+	v, _, err = store.Upsert(b.Ctx, everything{ID: "y"}, entity.Add(&e.Uint, 2))
+	require.NoError(t, err)
+	require.Equal(t, uint(2), v.Uint)
+}
+
+// Whether the index key changes depends on the stored item. An upsert that gives the part needs no read.
+func TestDefaults_UpsertReadsForAnIndexKeyOfADefault(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[order](t)
+	b.OK(store.Upsert(b.Ctx, order{ID: "x"}))
+	require.Equal(t, []string{"GetItem", "PutItem"}, b.Operations())
+	b.OK(store.Upsert(b.Ctx, order{ID: "x", State: "closed"}))
+	require.Equal(t, []string{"UpdateItem"}, b.Operations())
+}
+
+func TestDefaults_OfAKeyPartAreForWritesOfWholeValues(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[order](t)
+	o := entity.Fields[order]()
+	for name, err := range map[string]error{
+		"Get":    dbtest.ErrorOf(store.Get(b.Ctx, order{ID: "x"})),
+		"Update": dbtest.ErrorOf(store.Update(b.Ctx, order{ID: "x"}, entity.Set(&o.Note, "n"))),
+		"Delete": store.Delete(b.Ctx, order{ID: "x"}),
+	} {
+		var wrong *entity.InputError
+		require.ErrorAs(t, err, &wrong, name)
+		require.Equal(t, "EDD-9101", wrong.Code, name)
+	}
+	require.Empty(t, b.Operations())
+}
+
+func TestDefaults_AreNotReadIntoItemsWithoutThem(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[order](t)
+	putBare(b, "x")
+	got, err := store.Get(b.Ctx, key("x"))
+	require.NoError(t, err)
+	require.Equal(t, key("x"), got)
+	o := entity.Fields[order]()
+	found, err := store.Query(order{Region: "eu"}, entity.Filter(entity.Eq(&o.Hits, 10))).Collect(b.Ctx)
+	require.NoError(t, err)
+	require.Empty(t, found, "a condition sees what is stored")
+}
+
+// kept has a history, and a default.
+type kept struct {
+	_ entity.Key       `name:"Kept" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain ``
+
+	ID      string `dynamodbav:"id"`
+	State   string `dynamodbav:"state" entity:"default=open"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+func TestDefaults_SnapshotsHoldWhatWasStored(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[kept](t)
+	b.OK(store.Create(b.Ctx, kept{ID: "x"}))
+	k := entity.Fields[kept]()
+	b.OK(store.Update(b.Ctx, kept{ID: "x"}, entity.Set(&k.State, "")))
+	b.OK(store.Upsert(b.Ctx, kept{ID: "x"}))
+	b.OK(store.Put(b.Ctx, kept{ID: "x"}))
+	var states []string
+	for v, err := range entity.Must(versioned.Of(store)).List(kept{ID: "x"}, versioned.WithCurrent()).All(b.Ctx) {
+		require.NoError(t, err)
+		states = append(states, v.Item.State)
+	}
+	require.Equal(t, []string{"open", "", "", "open"}, states, "an upsert keeps an empty value that is stored")
+}
+
+// enriched is a series with a default for what appends do not write.
+type enriched struct {
+	_ entity.Key        `name:"Enriched" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at"`
+
+	ID    string    `dynamodbav:"id"`
+	At    time.Time `dynamodbav:"at"`
+	Value int       `dynamodbav:"value" entity:"append"`
+	Owner string    `dynamodbav:"owner,omitempty" entity:"default=nobody"`
+}
+
+func TestDefaults_OfASeriesAreForUpserts(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	series := entity.Must(timeseries.New[enriched](b.DB))
+	b.CreateTables()
+	res, err := series.Append(b.Ctx, enriched{ID: "x", At: dbtest.Start, Value: 1})
+	require.NoError(t, err)
+	require.True(t, res.Applied)
+	current, err := res.Current(b.Ctx)
+	require.NoError(t, err)
+	require.Empty(t, current.Owner)
+	current, _, err = series.Upsert(b.Ctx, enriched{ID: "x"})
+	require.NoError(t, err)
+	require.Equal(t, "nobody", current.Owner)
+	require.Equal(t, 1, current.Value)
+}
+
+// checked validates itself.
+type checked struct {
+	_     entity.Key `name:"Checked" pk:"$#{id}"`
+	ID    string     `dynamodbav:"id"`
+	State state      `dynamodbav:"state" entity:"default=active,required"`
+	seen  *[]state
+}
+
+func (c checked) Validate() error {
+	*c.seen = append(*c.seen, c.State)
+	return nil
+}
+
+func TestDefaults_AreValidated(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	store := entity.Must(entity.New[checked](db))
+	var seen []state
+	_, err := store.Create(t.Context(), checked{ID: "x", seen: &seen})
+	require.ErrorIs(t, err, entity.ErrNoClient, "the default satisfies required")
+	require.Equal(t, []state{"active"}, seen)
+}
+
+// rule looks at the values that the validator gets.
+type rule struct{ got []any }
+
+func (r *rule) Struct(v any) error    { r.got = append(r.got, v); return nil }
+func (r *rule) Var(any, string) error { return nil }
+
+func TestDefaults_AreSeenByTheValidator(t *testing.T) {
+	t.Parallel()
+	r := &rule{}
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t", Validator: r}))
+	store := entity.Must(entity.New[everything](db))
+	_ = store.Op().Create(everything{ID: "x"})
+	require.Equal(t, []any{defaults}, r.got)
+}
+
+func TestDefaults_OfASecretAreHidden(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	store := entity.Must(entity.New[everything](db))
+	require.NotContains(t, store.Op().Create(everything{ID: "x"}).String(), "none")
+	require.NotContains(t, store.Op().Upsert(everything{ID: "x"}).String(), "none")
+}
+
+// A nil pointer is stored as NULL where the tag has no omitempty. That is a stored value, which an upsert keeps.
+func TestDefaults_UpsertKeepsNull(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[everything](t)
+	b.PutItem(dbtest.Item{"pk": dbtest.S("$app#v1#everything#x"), "id": dbtest.S("x"), "__edd_e__": dbtest.S("Everything"), "_w": dbtest.S("w"),
+		"count": &types.AttributeValueMemberNULL{Value: true}})
+	v, _, err := store.Upsert(b.Ctx, everything{ID: "x"})
+	require.NoError(t, err)
+	want := defaults
+	want.Count = nil
+	require.Equal(t, want, v)
+}
+
+// plain is stored as order is.
+type bareOrder struct {
+	_ entity.Key `name:"Order" pk:"$#{region}" sk:"$#{id}"`
+	_ entity.GSI `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{id}"`
+
+	Region string `dynamodbav:"region"`
+	ID     string `dynamodbav:"id" entity:"id=ulid"`
+	State  string `dynamodbav:"state,omitempty"`
+	Source string `dynamodbav:"source" entity:"immutable"`
+	Once   int    `dynamodbav:"once" entity:"set_once"`
+	Hits   int    `dynamodbav:"hits"`
+	Note   string `dynamodbav:"note,omitempty"`
+}
+
+func TestDefaults_AreNotInTheSchemaLock(t *testing.T) {
+	t.Parallel()
+	with, without := entity.Must(entity.Open(nil, entity.Config{Table: "t"})), entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	dbtest.Declare[order](t, with)
+	dbtest.Declare[bareOrder](t, without)
+	require.Equal(t, schemalock.Of(without).String(), schemalock.Of(with).String())
+}

@@ -1,0 +1,407 @@
+package rules_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+)
+
+var errShort, errPair = errors.New("too short"), errors.New("the two must differ")
+
+type Code string
+
+func (c Code) Validate() error {
+	if len(c) < 3 {
+		return errShort
+	}
+	return nil
+}
+
+// Strict has fields whose types validate, by value and by pointer, and validates itself.
+type Strict struct {
+	_     entity.Key `name:"Strict" pk:"$#{id}" sk:"$"`
+	ID    Code       `dynamodbav:"id"`
+	Left  Code       `dynamodbav:"left,omitempty"`
+	Right *Code      `dynamodbav:"right,omitempty"`
+	Key   Code       `dynamodbav:"key,omitempty" entity:"secret"`
+}
+
+func (s *Strict) Validate() error {
+	if s.Right != nil && s.Left == *s.Right {
+		return errPair
+	}
+	return nil
+}
+
+func TestValidate_AllFailuresOfAValueAreJoinedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	store := entity.Must(entity.New[Strict](db))
+	x := Code("x")
+	_, err := store.Create(t.Context(), Strict{ID: "i", Left: "x", Right: &x, Key: "k"})
+	require.ErrorIs(t, err, errShort)
+	require.ErrorIs(t, err, errPair)
+	require.NotErrorIs(t, err, entity.ErrNoClient)
+	fields := map[string]error{}
+	for _, e := range errors.Unwrap(err).(interface{ Unwrap() []error }).Unwrap() {
+		var v *entity.ValidationError
+		require.ErrorAs(t, e, &v)
+		require.Equal(t, "EDD-9116", v.Code)
+		fields[v.Field] = v.Err
+	}
+	require.Equal(t, map[string]error{"ID": errShort, "Left": errShort, "Right": errShort, "Key": nil, "": errPair}, fields,
+		"the cause of a secret field may quote it and is not kept")
+}
+
+func TestValidate_BySet(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	store := entity.Must(entity.New[Strict](db))
+	f := entity.Fields[Strict]()
+	for name, change := range map[string]entity.UpdateOption{
+		"value":   entity.Set(&f.Left, "x"),
+		"pointer": entity.Set(f.Right, "x"),
+		"once":    entity.SetIfNotExists(&f.Left, "x"),
+		"text":    entity.Attr[Code]("left").Set("x"),
+	} {
+		_, err := store.Update(t.Context(), Strict{ID: "long"}, change)
+		var v *entity.ValidationError
+		require.ErrorAs(t, err, &v, name)
+		require.ErrorIs(t, err, errShort, name)
+	}
+	_, err := store.Create(t.Context(), Strict{ID: "long"})
+	require.ErrorIs(t, err, entity.ErrNoClient, "absent fields are no values")
+	_, err = store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, "long"))
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	_, err = store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, ""))
+	require.ErrorIs(t, err, entity.ErrNoClient, "an empty value is a removal")
+}
+
+var errPlace, errBase, errOther = errors.New("no such place"), errors.New("base"), errors.New("other")
+
+// MAC is a hardware address.
+type MAC string
+
+func (m MAC) Validate() error {
+	if len(m) != len("AA:BB:CC:00:11:22") {
+		return errShort
+	}
+	return nil
+}
+
+type Spot struct {
+	City   Code  `dynamodbav:"city"`
+	Zip    Code  `dynamodbav:"zip,omitempty"`
+	Beside *Spot `dynamodbav:"beside,omitempty"`
+	Inside
+	unread Code
+}
+
+func (s Spot) Validate() error {
+	if s.City == "nowhere" {
+		return errPlace
+	}
+	return nil
+}
+
+type Inside struct {
+	Floor Code `dynamodbav:"floor,omitempty"`
+}
+
+type Founded struct{ Ground Code }
+
+func (b Founded) Validate() error {
+	if b.Ground == "swamp" {
+		return errBase
+	}
+	return nil
+}
+
+type Roofed struct{ Upper Code }
+
+func (o *Roofed) Validate() error {
+	if o.Upper == "cloud" {
+		return errOther
+	}
+	return nil
+}
+
+// Both has two embedded structs that validate; Go promotes neither method.
+type Both struct {
+	Founded
+	*Roofed
+}
+
+// Furnished keeps values that validate everywhere inside its attributes.
+type Furnished struct {
+	_       entity.Key        `name:"Furnished" pk:"$#{id}" sk:"$"`
+	ID      string            `dynamodbav:"id"`
+	Spot    Spot              `dynamodbav:"spot"`
+	Maybe   *Spot             `dynamodbav:"maybe,omitempty"`
+	Codes   []Code            `dynamodbav:"codes,omitempty"`
+	Few     []Code            `dynamodbav:"few,omitempty,omitemptyelem"`
+	Lines   []*Spot           `dynamodbav:"lines,omitempty,omitemptyelem"`
+	Set     []Code            `dynamodbav:"set,omitempty,stringset"`
+	Pair    [2]*Code          `dynamodbav:"pair,omitempty"`
+	Status  map[Code]MAC      `dynamodbav:"status,omitempty"`
+	Spots   map[string][]Spot `dynamodbav:"spots,omitempty"`
+	Any     any               `dynamodbav:"any,omitempty"`
+	Hidden  map[string]MAC    `dynamodbav:"hidden,omitempty" entity:"secret"`
+	Ignored Code              `dynamodbav:"-"`
+	Both    Both              `dynamodbav:"both"`
+}
+
+// valid has nothing to refuse.
+func valid() Furnished {
+	return Furnished{ID: "i", Spot: Spot{City: "Bern"}, Both: Both{Founded: Founded{"rock"}, Roofed: &Roofed{"sky"}}}
+}
+
+// places are the fields of all refusals in err, in order.
+func places(t *testing.T, err error) []string {
+	t.Helper()
+	var found []string
+	var look func(error)
+	look = func(err error) {
+		if v, ok := err.(*entity.ValidationError); ok {
+			require.Equal(t, "EDD-9116", v.Code)
+			found = append(found, v.Field)
+			return
+		}
+		switch u := err.(type) {
+		case interface{ Unwrap() []error }:
+			for _, e := range u.Unwrap() {
+				look(e)
+			}
+		case interface{ Unwrap() error }:
+			look(u.Unwrap())
+		}
+	}
+	look(err)
+	return found
+}
+
+func nested(t *testing.T) *entity.Store[Furnished] {
+	t.Helper()
+	return entity.Must(entity.New[Furnished](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
+}
+
+func TestValidate_ReachesEveryStoredValueInsideAnAttribute(t *testing.T) {
+	t.Parallel()
+	store, x, long := nested(t), Code("x"), Code("long")
+	for name, c := range map[string]struct {
+		change func(*Furnished)
+		want   []string
+	}{
+		"nothing wrong":     {func(*Furnished) {}, nil},
+		"a nested field":    {func(n *Furnished) { n.Spot.City = "x" }, []string{"Spot.City"}},
+		"a nested struct":   {func(n *Furnished) { n.Spot.City = "nowhere" }, []string{"Spot"}},
+		"inner and outer":   {func(n *Furnished) { n.Spot = Spot{City: "nowhere", Zip: "1"} }, []string{"Spot.Zip", "Spot"}},
+		"a promoted field":  {func(n *Furnished) { n.Spot.Floor = "1" }, []string{"Spot.Floor"}},
+		"behind a pointer":  {func(n *Furnished) { n.Maybe = &Spot{City: "Bern", Beside: &Spot{City: "y"}} }, []string{"Maybe.Beside.City"}},
+		"elements":          {func(n *Furnished) { n.Codes = []Code{"long", "x", "", "long"} }, []string{"Codes[1]", "Codes[2]"}},
+		"elements left out": {func(n *Furnished) { n.Few = []Code{"", "x", "", "long", "y"} }, []string{"Few[1]", "Few[4]"}},
+		"elements of a set": {func(n *Furnished) { n.Set = []Code{"long", "x"} }, []string{"Set[1]"}},
+		"an array":          {func(n *Furnished) { n.Pair = [2]*Code{&long, &x} }, []string{"Pair[1]"}},
+		"entries and keys": {func(n *Furnished) {
+			n.Status = map[Code]MAC{"x": "AA:BB:CC:00:11:22", "good": "bad", "fine": "AA:BB:CC:00:11:22", "y": "z"}
+		}, []string{`Status["good"]`, `Status["x"]`, `Status["y"]`, `Status["y"]`}},
+		"deep":               {func(n *Furnished) { n.Spots = map[string][]Spot{"a": {{City: "Bern"}, {City: "1"}}} }, []string{`Spots["a"][1].City`}},
+		"inside an any":      {func(n *Furnished) { n.Any = map[string]any{"k": []any{Code("x"), 7, nil}} }, []string{`Any["k"][0]`}},
+		"a secret":           {func(n *Furnished) { n.Hidden = map[string]MAC{"k": "one", "l": "two"} }, []string{"Hidden"}},
+		"what is not stored": {func(n *Furnished) { n.Ignored, n.Spot.unread = "x", "x" }, nil},
+		"embedded, two":      {func(n *Furnished) { n.Both = Both{Founded{"swamp"}, &Roofed{"cloud"}} }, []string{"Both", "Both"}},
+		"embedded nil":       {func(n *Furnished) { n.Both = Both{Founded: Founded{"swamp"}} }, []string{"Both"}},
+	} {
+		v := valid()
+		c.change(&v)
+		for verb, op := range map[string]error{
+			"create": errorOf(store.Create(t.Context(), v)), "put": errorOf(store.Put(t.Context(), v)), "upsert": upsertError(store.Upsert(t.Context(), v)),
+		} {
+			require.Equal(t, c.want, places(t, op), "%s: %s: %v", name, verb, op)
+			require.Equal(t, c.want == nil, errors.Is(op, entity.ErrNoClient), "%s: %s: %v", name, verb, op)
+		}
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+func upsertError[T any](_ T, _ bool, err error) error { return err }
+
+func TestValidate_ReachesWhatChangesStore(t *testing.T) {
+	t.Parallel()
+	store, f := nested(t), entity.Fields[Furnished]()
+	for name, c := range map[string]struct {
+		change entity.UpdateOption
+		want   []string
+	}{
+		"a struct":              {entity.Set(&f.Spot, Spot{City: "x"}), []string{"Spot.City"}},
+		"a field of it":         {entity.Set(&f.Spot.City, "x"), []string{"Spot.City"}},
+		"an absent field of it": {entity.Set(&f.Spot.Zip, ""), nil},
+		"behind a pointer":      {entity.Set(&f.Maybe.Zip, "x"), []string{"Maybe.Zip"}},
+		"once":                  {entity.SetIfNotExists(&f.Codes, []Code{"x"}), []string{"Codes[0]"}},
+		"an entry":              {entity.MapEntry(&f.Status, "good").Set("bad"), []string{`Status["good"]`}},
+		"the key of an entry":   {entity.MapEntry(&f.Status, "x").Set("AA:BB:CC:00:11:22"), []string{`Status["x"]`}},
+		"a key that goes":       {entity.MapEntry(&f.Status, "x").Remove(), nil},
+		"a list in a map":       {entity.MapEntry(&f.Spots, "a").Set([]Spot{{City: "1"}}), []string{`Spots["a"][0].City`}},
+		"elements of a list":    {entity.ListAppend(&f.Codes, "x", "long", "y"), []string{"Codes", "Codes"}},
+		"inside elements":       {entity.ListAppend(&f.Lines, &Spot{City: "x"}), []string{"Lines.City"}},
+		"beside nil elements":   {entity.ListAppend(&f.Lines, &Spot{City: "Bern"}, nil, &Spot{City: "x"}), []string{"Lines.City"}},
+		"elements of a set":     {entity.AddToSet(&f.Set, "long", "x"), []string{"Set"}},
+		"elements that go":      {entity.DeleteFromSet(&f.Set, "x"), nil},
+		"text":                  {entity.Attr[Code]("spot.zip").Set("x"), []string{"Spot.Zip"}},
+		"a secret":              {entity.MapEntry(&f.Hidden, "password").Set("one"), []string{"Hidden"}},
+	} {
+		_, err := store.Update(t.Context(), Furnished{ID: "i"}, c.change)
+		require.Equal(t, c.want, places(t, err), "%s: %v", name, err)
+		require.Equal(t, c.want == nil, errors.Is(err, entity.ErrNoClient), "%s: %v", name, err)
+		require.NotContains(t, fmt.Sprint(err), "password")
+	}
+	_, err := store.Update(t.Context(), Furnished{ID: "i"}, entity.Set(&f.Spot.City, "x"), entity.Set(&f.Codes, []Code{"y"}))
+	require.Equal(t, []string{"Spot.City", "Codes[0]"}, places(t, err), "of several changes all are reported")
+}
+
+// Mixed has mistakes of every kind that is found in a whole value.
+type Mixed struct {
+	_     entity.Key `name:"Mixed" pk:"$#{id}" sk:"$"`
+	ID    string     `dynamodbav:"id"`
+	Name  string     `dynamodbav:"name" entity:"required"`
+	Title string     `dynamodbav:"title" entity:"required"`
+	Code  Code       `dynamodbav:"code"`
+	X     float64    `dynamodbav:"x"`
+	Y     []float64  `dynamodbav:"y"`
+}
+
+func TestValidate_MissingAndRefusedValuesAreReportedTogether(t *testing.T) {
+	t.Parallel()
+	store := entity.Must(entity.New[Mixed](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
+	_, err := store.Create(t.Context(), Mixed{ID: "i", Code: "x"})
+	require.ErrorIs(t, err, errShort)
+	var got []string
+	var walk func(error)
+	walk = func(err error) {
+		switch e := err.(type) {
+		case *entity.InputError:
+			got = append(got, e.Code+" "+e.Field)
+		case *entity.ValidationError:
+			got = append(got, e.Code+" "+e.Field)
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				walk(inner)
+			}
+		case interface{ Unwrap() error }:
+			walk(e.Unwrap())
+		}
+	}
+	walk(err)
+	require.ElementsMatch(t, []string{"EDD-9103 Name", "EDD-9103 Title", "EDD-9116 Code"}, got)
+}
+
+// Loop contains itself, and so does its type.
+type Loop struct {
+	_    entity.Key `name:"Loop" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Tree *Tree      `dynamodbav:"tree,omitempty"`
+}
+
+type Tree struct {
+	Leaf Code    `dynamodbav:"leaf"`
+	Sub  []*Tree `dynamodbav:"sub,omitempty"`
+}
+
+func TestValidate_FollowsTypesThatContainThemselves(t *testing.T) {
+	t.Parallel()
+	store := entity.Must(entity.New[Loop](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
+	_, err := store.Create(t.Context(), Loop{ID: "i", Tree: &Tree{"long", []*Tree{nil, {"long", []*Tree{{"x", nil}}}}}})
+	require.Equal(t, []string{"Tree.Sub[1].Sub[0].Leaf"}, places(t, err))
+	endless := &Tree{Leaf: "x"}
+	endless.Sub = []*Tree{endless}
+	_, err = store.Create(t.Context(), Loop{ID: "i", Tree: endless})
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad, "found before anybody is asked")
+}
+
+// Promoted has a Validate method by a pointer, which may be nil.
+type Promoted struct {
+	_ entity.Key `name:"Promoted" pk:"$#{id}" sk:"$"`
+	*Founded
+	ID string `dynamodbav:"id"`
+}
+
+// Own hides the method of what it embeds.
+type Own struct {
+	_ entity.Key `name:"Own" pk:"$#{id}" sk:"$"`
+	*Founded
+	ID string `dynamodbav:"id"`
+}
+
+func (o Own) Validate() error {
+	if o.ID == "boom" {
+		panic(errOther)
+	}
+	if o.ID == "bad" {
+		return errPlace
+	}
+	return nil
+}
+
+func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	promoted, own := entity.Must(entity.New[Promoted](db)), entity.Must(entity.New[Own](db))
+	_, err := promoted.Create(t.Context(), Promoted{ID: "i"})
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	_, err = promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})
+	require.ErrorIs(t, err, errBase)
+	_, err = own.Create(t.Context(), Own{ID: "bad"})
+	require.ErrorIs(t, err, errPlace, "a method of its own is asked all the same")
+	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
+}
+
+func TestValidate_DoesNotChangeTheCallersValue(t *testing.T) {
+	t.Parallel()
+	store := entity.Must(entity.New[Tidy](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
+	name := Trimmed("  a ")
+	_, err := store.Create(t.Context(), Tidy{ID: "i", Name: name, Also: &name})
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	require.Equal(t, Trimmed("  a "), name)
+}
+
+// Tidy has a type whose Validate changes what it is called on.
+type Tidy struct {
+	_    entity.Key `name:"Tidy" pk:"$#{id}" sk:"$"`
+	ID   string     `dynamodbav:"id"`
+	Name Trimmed    `dynamodbav:"name"`
+	Also *Trimmed   `dynamodbav:"also"`
+}
+
+type Trimmed string
+
+func (t *Trimmed) Validate() error { *t = Trimmed(strings.TrimSpace(string(*t))); return nil }
+
+func TestValidate_OrderIsThatOfTheFieldsAndOfTheTextOfKeys(t *testing.T) {
+	t.Parallel()
+	store := nested(t)
+	var first []string
+	for range 20 {
+		v := valid()
+		v.Status = map[Code]MAC{}
+		for i := range 12 {
+			v.Status[Code(fmt.Sprintf("key-%02d", i))] = "bad"
+		}
+		v.Codes = []Code{"x"}
+		_, err := store.Create(t.Context(), v)
+		found := places(t, err)
+		if first == nil {
+			first = found
+		}
+		require.Equal(t, first, found)
+	}
+	require.Equal(t, "Codes[0]", first[0])
+	require.True(t, slices.IsSorted(first[1:]))
+}
