@@ -40,7 +40,7 @@ func (s *session) checkCommand() *cli.Command {
 			if err := s.database(ctx, c); err != nil {
 				return err
 			}
-			s.resume = "check again; it writes nothing"
+			s.resume = s.again(c, "")
 			k := &checking{s: s, counts: map[string]int{}}
 			for _, table := range s.m.tables() {
 				if err := k.table(ctx, table); err != nil {
@@ -105,7 +105,7 @@ func (m *model) unknownKey(table string, it item.Item) string {
 		if m.hidesUnknown(table) {
 			f.Value = hidden
 		}
-		all = append(all, f.Name+"="+f.Value)
+		all = append(all, f.label()+"="+f.Value)
 	}
 	return strings.Join(all, " ")
 }

@@ -143,8 +143,9 @@ func TestLoad_SaysWhichLineIsWrong(t *testing.T) {
 		"cut":         good[:40],
 	} {
 		r := l.start(t.Context(), App{}, good+bad, "--lock", l.lock, "--table", l.table, "--yes", "load", "-")
-		require.Equal(t, ExitUsage, r.code, name)
+		require.Equal(t, ExitFailed, r.code, name)
 		require.Contains(t, r.err, "line 2", name)
+		require.Contains(t, r.err, "1 item written", name)
 	}
 	require.Equal(t, ExitUsage, l.start(t.Context(), App{}, good, "--lock", l.lock, "--table", l.table, "load", "-").code)
 }

@@ -3,35 +3,130 @@ package console
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/item"
 )
 
 // root returns the command with its subcommands.
 func (s *session) root() *cli.Command {
-	return &cli.Command{
-		Name: cmp.Or(s.app.name, "dynastrata"), Usage: "see what is in a table, check it, mend it",
-		Flags: s.flags(), EnableShellCompletion: true, HideVersion: true,
-		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error { return &usageError{err} },
-		Action: func(ctx context.Context, c *cli.Command) error {
-			if c.NArg() > 0 {
-				return &usageError{fmt.Errorf("there is no command %s; dynastrata help lists them", c.Args().First())}
-			}
-			return cli.ShowRootCommandHelp(c)
-		},
+	root := &cli.Command{
+		Name: s.app.called(), Usage: "see what is in a table, check it, mend it",
+		Flags: s.flags(), EnableShellCompletion: true, HideVersion: true, Action: missingCommand,
 		Commands: s.commands(),
+	}
+	strict(root)
+	return root
+}
+
+// called returns the name of the command.
+func (a App) called() string { return cmp.Or(a.name, "dynastrata") }
+
+// strict makes each mistake on a command line a usageError.
+func strict(c *cli.Command) {
+	c.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error { return &usageError{c, err} }
+	for _, sub := range c.Commands {
+		strict(sub)
 	}
 }
 
-// action sets up the output before f runs.
+// missingCommand is the action of a command that only has subcommands.
+func missingCommand(_ context.Context, c *cli.Command) error {
+	if c.NArg() > 0 {
+		return &usageError{c, fmt.Errorf("there is no command %s", item.Text(c.Args().First()))}
+	}
+	return &usageError{c, errors.New("give a command")}
+}
+
+// help prints the help of a command on standard error.
+func (s *session) help(c *cli.Command) {
+	text := cli.CommandHelpTemplate
+	switch {
+	case c.Root() == c:
+		text = cli.RootCommandHelpTemplate
+	case len(c.VisibleCommands()) > 0:
+		text = cli.SubcommandHelpTemplate
+	}
+	cli.HelpPrinter(s.std.Err, text, c)
+}
+
+// action sets up the output before f runs, and refuses arguments that the command does not have.
 func (s *session) action(f cli.ActionFunc) cli.ActionFunc {
 	return func(ctx context.Context, c *cli.Command) error {
 		s.printers(c)
+		if most := len(strings.Fields(c.ArgsUsage)); c.NArg() > most && !strings.Contains(c.ArgsUsage, "…") {
+			return &usageError{c, fmt.Errorf("%s takes at most %s", c.Name, count(most, "argument"))}
+		}
 		return f(ctx, c)
 	}
+}
+
+// again returns the command line that goes on with a command, with one more flag if it is not "". A shell reads it as it is. It has no
+// secrets: a command line with one is not printed.
+func (s *session) again(c *cli.Command, flag string) string {
+	const untold = "the same command again"
+	if u, err := url.Parse(c.String("endpoint")); err != nil || u.User != nil {
+		return untold
+	}
+	words := []string{s.app.called()}
+	add := func(all []cli.Flag) {
+		for _, f := range all {
+			name := f.Names()[0]
+			switch v := c.Value(name).(type) {
+			case bool:
+				if v && c.IsSet(name) && name != "yes" {
+					words = append(words, "--"+name)
+				}
+			case []string:
+				for _, one := range v {
+					words = append(words, "--"+name, quoted(one))
+				}
+			default:
+				if c.IsSet(name) {
+					words = append(words, "--"+name, quoted(fmt.Sprint(v)))
+				}
+			}
+		}
+	}
+	add(s.flags())
+	words = append(words, strings.Fields(strings.TrimPrefix(c.FullName(), c.Root().Name))...)
+	add(slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool { return f.Names()[0] == "help" }))
+	if flag != "" && !c.Bool(strings.TrimPrefix(flag, "--")) {
+		words = append(words, flag)
+	}
+	for i, arg := range c.Args().Slice() {
+		name, _, part := strings.Cut(arg, "=")
+		if e, err := s.m.entity(c.Args().First()); err == nil && i > 0 && part && s.m.hides(e, name) {
+			return untold
+		}
+		words = append(words, quoted(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+var bare = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// quoted returns a word as a shell reads it.
+func quoted(word string) string {
+	switch {
+	case bare.MatchString(word):
+		return word
+	case printable(word, false) == word:
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	var b strings.Builder
+	for _, c := range []byte(word) {
+		fmt.Fprintf(&b, `\x%02x`, c)
+	}
+	return "$'" + b.String() + "'"
 }
 
 // target reads the arguments of a command about one item: an entity and its key parts.

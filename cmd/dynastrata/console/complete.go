@@ -29,7 +29,7 @@ func (s *session) complete(next func(args []string) []string) cli.ShellCompleteF
 			return
 		}
 		for _, name := range next(args) {
-			_, _ = fmt.Fprintln(s.std.Out, name)
+			_, _ = fmt.Fprintln(s.std.Out, printable(name, false))
 		}
 	}
 }

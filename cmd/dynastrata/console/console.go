@@ -57,13 +57,14 @@ type Program struct {
 	Views  []View     // what run rebuild and catchup can work on; see [Views]
 }
 
-// Main runs the command with the arguments of the process, and exits with one of the codes in docs/command.md. An interrupt ends
-// the command after the request that is under way, and a second one at once.
-func Main(app App) {
+// Main runs the command with the arguments of the process, and exits with one of the codes in docs/command.md. A program of which it
+// is a subcommand gives the words before its arguments: Main(app, "table") runs "shop table show Employee". An interrupt ends the
+// command after the request that is under way, and a second one at once.
+func Main(app App, subcommand ...string) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	app.name = filepath.Base(os.Args[0])
-	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[1:]))
+	app.name = strings.Join(append([]string{filepath.Base(os.Args[0])}, subcommand...), " ")
+	os.Exit(Run(ctx, app, Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Args[min(1+len(subcommand), len(os.Args)):]))
 }
 
 // Streams are the input and output of a command. Colours and progress bars need an *os.File that is a terminal.
@@ -92,16 +93,27 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		err = closed
 	}
 	code := exitCode(err)
+	if code == ExitUsage && s.wrote != "" {
+		code = ExitFailed
+	}
+	var usage *usageError
+	if errors.As(err, &usage) {
+		s.help(usage.of)
+	}
 	switch {
 	case code == ExitInterrupted:
 		s.err.line("interrupted")
-		if s.resume != "" {
-			s.err.line("go on with: %s", s.resume)
-		} else {
-			s.err.line("nothing was written")
-		}
 	case err != nil && !errors.Is(err, errFindings):
-		s.err.write(s.err.alarm("dynastrata:") + " " + err.Error() + "\n") // whole, however wide
+		s.err.write(s.err.alarm("dynastrata:") + " " + printable(err.Error(), false) + "\n") // whole, however wide
+	}
+	if s.wrote != "" && err != nil {
+		s.err.line("%s", s.wrote)
+	}
+	switch {
+	case code == ExitInterrupted && s.resume != "":
+		s.err.write("go on with: " + printable(s.resume, false) + "\n")
+	case code == ExitInterrupted:
+		s.err.line("nothing was written")
 	}
 	return code
 }
@@ -111,7 +123,8 @@ type session struct {
 	app      App
 	std      Streams
 	out, err *printer
-	resume   string // how to go on after an interrupt
+	resume   string // the command line that goes on after an interrupt
+	wrote    string // what was written, if not all that was asked for may be
 
 	opened  bool
 	m       *model
@@ -271,7 +284,7 @@ func (s *session) confirm(ctx context.Context, c *cli.Command, what string) erro
 	if c.Bool("yes") {
 		return nil
 	}
-	s.err.write(what + " [y/N] ")
+	s.err.write(printable(what, false) + " [y/N] ")
 	answers := make(chan string, 1)
 	go func() { // ends with the answer, or with the process
 		var answer string

@@ -78,7 +78,7 @@ func TestCommands_MistakesHaveCodes(t *testing.T) {
 		"--table app get Employee":                                  "EDD-9198",
 		"--table app get Employee employeeId":                       "EDD-9198",
 		"--table app get Telemetry channel=c deviceId=a deviceId=b": "EDD-9198",
-		"--table app query Timeline-visits":                         "EDD-9198",
+		"--table app query TimelinePages-visits":                    "EDD-9198",
 		"show Employee employeeId=e-1":                              "EDD-9199",
 	} {
 		var out, errs strings.Builder

@@ -3,17 +3,16 @@ package console
 import (
 	"bufio"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,10 +21,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // dumped is a line of a dump.
@@ -69,7 +65,7 @@ func (s *session) dumpCommand() *cli.Command {
 				defer func() { err = errors.Join(err, buffered.Flush()) }()
 				out = newPrinter(buffered, true, true)
 			}
-			s.resume = "dump again; it writes nothing to the tables"
+			s.resume = s.again(c, "")
 			return s.dump(ctx, out, chosen)
 		}),
 	}
@@ -77,9 +73,10 @@ func (s *session) dumpCommand() *cli.Command {
 
 // dump writes the items of the chosen entities, of all but read models if none is chosen. It holds one page of items.
 func (s *session) dump(ctx context.Context, out *printer, chosen map[string]bool) error {
-	m := &masker{m: s.m, salt: s.app.salt}
-	if m.salt == nil {
-		m.salt = []byte(rand.Text())
+	m := newMasker(s.m, s.app.salt)
+	wanted := func(e *entityModel) bool { return chosen[e.s.Name] || len(chosen) == 0 && e.derived == "" }
+	if err := m.refused(slices.DeleteFunc(slices.Clone(s.m.entities), func(e *entityModel) bool { return !wanted(e) })); err != nil {
+		return err
 	}
 	written, skipped := 0, 0
 	var cost spent
@@ -96,7 +93,7 @@ func (s *session) dump(ctx context.Context, out *printer, chosen map[string]bool
 			}
 			for _, it := range page {
 				x := s.m.decode(table, it, s.app.Clock())
-				if x.model == nil || x.Kind == KindCheckpoint || len(chosen) == 0 && x.model.derived != "" || len(chosen) > 0 && !chosen[x.Entity] {
+				if x.model == nil || x.Kind == KindCheckpoint || !wanted(x.model) {
 					continue
 				}
 				masked, ok := m.mask(x)
@@ -120,143 +117,17 @@ func (s *session) dump(ctx context.Context, out *printer, chosen map[string]bool
 		}
 		bar.clear()
 	}
-	text := count(written, "item") + " written, " + cost.String()
-	if skipped > 0 {
-		text += fmt.Sprintf("; %s left out, whose keys have secrets that are no strings or numbers", count(skipped, "item"))
+	s.err.line("%s written, %s", count(written, "item"), cost)
+	for _, name := range slices.Sorted(maps.Keys(m.dropped)) {
+		s.err.line("%s has no pseudonyms: left out of, or false in, %s", name, count(m.dropped[name], "item"))
 	}
-	s.err.line("%s", text)
+	if m.undeclared > 0 {
+		s.err.line("%s left out, which may be secrets of an earlier declaration", count(m.undeclared, "undeclared attribute"))
+	}
+	if skipped > 0 && out.failed == nil {
+		return fmt.Errorf("%s left out, whose keys have secrets and are not as declared; check lists them", count(skipped, "item"))
+	}
 	return out.failed
-}
-
-// masker replaces secrets by pseudonyms: equal values by equal ones, within one dump.
-type masker struct {
-	m    *model
-	salt []byte
-}
-
-// hides reports whether values of an attribute are replaced.
-func (k *masker) hides(e *entityModel, name string) bool {
-	a := e.s.Attr(name)
-	return a != nil && a.Role.Has(tag.Secret) || e.unique(name)
-}
-
-// pseudonym returns the digest of a text, in lower case, because keys can be folded.
-func (k *masker) pseudonym(text string) string {
-	h := hmac.New(sha256.New, k.salt)
-	h.Write([]byte(strings.ToLower(text)))
-	return hex.EncodeToString(h.Sum(nil))[:12]
-}
-
-// number returns the pseudonym of a number, of up to 9 digits.
-func (k *masker) number(text string) string {
-	h := hmac.New(sha256.New, k.salt)
-	h.Write([]byte(text))
-	sum := h.Sum(nil)
-	return fmt.Sprint((uint32(sum[0])<<24 | uint32(sum[1])<<16 | uint32(sum[2])<<8 | uint32(sum[3])) % 1_000_000_000)
-}
-
-// value replaces a value. It returns false for a type that has no pseudonyms.
-func (k *masker) value(av types.AttributeValue) (types.AttributeValue, bool) {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return item.S("hidden-" + k.pseudonym(v.Value)), true
-	case *types.AttributeValueMemberN:
-		return item.N(k.number(v.Value)), true
-	case *types.AttributeValueMemberNULL:
-		return v, true
-	}
-	return nil, false
-}
-
-// mask returns an item without secrets, and false if that is impossible.
-func (k *masker) mask(x stored) (item.Item, bool) {
-	e, out := x.model, item.Clone(x.raw)
-	for _, a := range e.s.Attrs {
-		av, has := out[a.Name]
-		if !has || !k.hides(e, a.Name) {
-			continue
-		}
-		if masked, ok := k.value(av); ok {
-			out[a.Name] = masked
-		} else {
-			delete(out, a.Name)
-		}
-	}
-	if x.Kind == KindSentinel {
-		return out, k.sentinel(x, out)
-	}
-	if x.Kind == KindEvent && k.hides(e, e.orderBy) {
-		return nil, false
-	}
-	for _, d := range e.s.Keys() {
-		av, _ := out[d.Attr].(*types.AttributeValueMemberS)
-		if !d.Written() || av == nil || !k.composed(e, d.Template) {
-			continue
-		}
-		text, suffix := av.Value, ""
-		if d == e.s.SK {
-			own, _ := layout.SortKey(e.s, x.owner)
-			suffix, text = strings.TrimPrefix(text, own), own
-		}
-		masked, ok := k.text(e, d.Template, text)
-		if !ok {
-			return nil, false
-		}
-		out[d.Attr] = item.S(masked + suffix)
-	}
-	return out, true
-}
-
-// composed reports whether a template has a part that is replaced.
-func (k *masker) composed(e *entityModel, t *key.Template) bool {
-	return slices.ContainsFunc(t.Fields(), func(f *key.Field) bool { return k.hides(e, f.Attr) })
-}
-
-// text replaces the secret parts of a key.
-func (k *masker) text(e *entityModel, t *key.Template, text string) (string, bool) {
-	vs, err := t.Parse(text)
-	if err != nil {
-		return "", false
-	}
-	for i, f := range t.Fields() {
-		if !k.hides(e, f.Attr) {
-			continue
-		}
-		av, err := f.Attribute(vs[i])
-		if err != nil {
-			return "", false
-		}
-		masked, ok := k.value(av)
-		if !ok || f.Kind == key.Time {
-			return "", false
-		}
-		if vs[i], _, err = f.FromAttribute(masked); err != nil {
-			return "", false
-		}
-	}
-	masked, err := t.ComposeValues(vs)
-	return masked, err == nil
-}
-
-// sentinel replaces the secrets of a sentinel: the value in its key, and parts of its owner's key.
-func (k *masker) sentinel(x stored, out item.Item) bool {
-	e := x.model
-	i := slices.IndexFunc(e.uniques, func(c constraint) bool { return c.name == x.Of })
-	own, _ := out[e.s.PK.Attribute()].(*types.AttributeValueMemberS)
-	if i < 0 || own == nil {
-		return false
-	}
-	masked, ok := k.text(e, e.uniques[i].key, own.Value)
-	out[e.s.PK.Attribute()] = item.S(masked)
-	for name, d := range map[string]*schema.KeyDef{schema.OwnerPKAttr: e.s.PK, schema.OwnerSKAttr: e.s.SK} {
-		av, _ := out[name].(*types.AttributeValueMemberS)
-		if av == nil || !d.Written() || !k.composed(e, d.Template) {
-			continue
-		}
-		text, fits := k.text(e, d.Template, av.Value)
-		out[name], ok = item.S(text), ok && fits
-	}
-	return ok
 }
 
 // loadCommand writes the lines of a dump.
@@ -285,7 +156,7 @@ func (s *session) loadCommand() *cli.Command {
 			if err := s.confirm(ctx, c, fmt.Sprintf("Write the items of %s to %s? Items with their keys are replaced.", c.Args().First(), strings.Join(s.m.tables(), ", "))); err != nil {
 				return err
 			}
-			s.resume = "load the file again: items that were written are replaced by themselves"
+			s.resume = s.again(c, "")
 			return s.load(ctx, in)
 		}),
 	}
@@ -302,7 +173,9 @@ func (s *session) load(ctx context.Context, in io.Reader) error {
 	batch, seen, n := map[string][]types.WriteRequest{}, map[string]bool{}, 0
 	flush := func() error {
 		written, err := s.put(ctx, batch)
-		n += written
+		if n += written; n > 0 {
+			s.wrote = count(n, "item") + " written; load writes them again"
+		}
 		bar.set(int64(n))
 		batch, seen = map[string][]types.WriteRequest{}, map[string]bool{}
 		return err
@@ -334,12 +207,24 @@ func (s *session) load(ctx context.Context, in io.Reader) error {
 		return err
 	}
 	bar.clear()
+	if s.out.json {
+		return s.out.object(map[string]any{"written": n})
+	}
 	s.err.line("%s written", count(n, "item"))
 	return nil
 }
 
+// JSON writes a character beyond 16 bits as two escapes. One alone would be replaced by another character.
+var (
+	surrogatePairs = regexp.MustCompile(`\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+	loneSurrogate  = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+)
+
 // parse reads a line of a dump. problem says what is wrong, without values.
 func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem string) {
+	if !utf8.Valid(text) || loneSurrogate.Match(surrogatePairs.ReplaceAll(text, nil)) {
+		return nil, nil, "has bytes that are not UTF-8, or half a character"
+	}
 	var line dumped
 	if json.Unmarshal(text, &line) != nil || len(line.Item) == 0 {
 		return nil, nil, "is no item as dump writes them"
@@ -348,7 +233,7 @@ func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem stri
 	for name, raw := range line.Item {
 		av, ok := untyped(raw)
 		if !ok {
-			return nil, nil, "attribute " + name + " is no value of DynamoDB"
+			return nil, nil, "attribute " + item.Text(name) + " is no value of DynamoDB"
 		}
 		it[name] = av
 	}
@@ -360,19 +245,31 @@ func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem stri
 	return nil, nil, "is of no declared entity"
 }
 
-// put writes a batch, and what DynamoDB leaves of it again.
+// put writes a batch, and what DynamoDB leaves of it again, after a pause. It returns how many items were written, also with an error.
 func (s *session) put(ctx context.Context, batch map[string][]types.WriteRequest) (n int, err error) {
-	for _, requests := range batch {
-		n += len(requests)
-	}
-	for len(batch) > 0 {
-		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: batch})
-		if err != nil {
-			return 0, failed("write items", err)
+	for wait := pause; ; wait = min(2*wait, maxPause) {
+		for _, requests := range batch {
+			n += len(requests)
 		}
-		batch = out.UnprocessedItems
+		if len(batch) == 0 {
+			return n, nil
+		}
+		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: batch})
+		if err == nil {
+			batch = out.UnprocessedItems
+		}
+		for _, requests := range batch {
+			n -= len(requests)
+		}
+		if err != nil {
+			return n, failed("write items", err)
+		}
+		if len(batch) > 0 {
+			if err := s.app.wait(ctx, wait); err != nil {
+				return n, err
+			}
+		}
 	}
-	return n, nil
 }
 
 // typed returns a value as DynamoDB's JSON.
@@ -420,16 +317,16 @@ func untyped(raw json.RawMessage) (types.AttributeValue, bool) {
 		case "BOOL":
 			return scalar(text, func(v bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: v} })
 		case "NULL":
-			return scalar(text, func(v bool) types.AttributeValue { return &types.AttributeValueMemberNULL{Value: v} })
+			return &types.AttributeValueMemberNULL{Value: true}, string(text) == "true"
 		case "SS":
-			return scalar(text, func(v []string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: v} })
+			return elements(text, func(v []string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: v} })
 		case "NS":
-			return scalar(text, func(v []string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: v} })
+			return elements(text, func(v []string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: v} })
 		case "BS":
-			return scalar(text, func(v [][]byte) types.AttributeValue { return &types.AttributeValueMemberBS{Value: v} })
+			return elements(text, func(v [][]byte) types.AttributeValue { return &types.AttributeValueMemberBS{Value: v} })
 		case "L":
 			var list []json.RawMessage
-			if json.Unmarshal(text, &list) != nil {
+			if json.Unmarshal(text, &list) != nil || list == nil {
 				return nil, false
 			}
 			l := &types.AttributeValueMemberL{Value: []types.AttributeValue{}}
@@ -443,7 +340,7 @@ func untyped(raw json.RawMessage) (types.AttributeValue, bool) {
 			return l, true
 		case "M":
 			var fields map[string]json.RawMessage
-			if json.Unmarshal(text, &fields) != nil {
+			if json.Unmarshal(text, &fields) != nil || fields == nil {
 				return nil, false
 			}
 			m := &types.AttributeValueMemberM{Value: item.Item{}}
@@ -461,9 +358,21 @@ func untyped(raw json.RawMessage) (types.AttributeValue, bool) {
 }
 
 func scalar[V any](text json.RawMessage, of func(V) types.AttributeValue) (types.AttributeValue, bool) {
-	var v V
-	if json.Unmarshal(text, &v) != nil {
+	var v *V // nil for null
+	if json.Unmarshal(text, &v) != nil || v == nil {
 		return nil, false
 	}
-	return of(v), true
+	return of(*v), true
+}
+
+func elements[V any](text json.RawMessage, of func([]V) types.AttributeValue) (types.AttributeValue, bool) {
+	var all []*V
+	if json.Unmarshal(text, &all) != nil || len(all) == 0 || slices.Contains(all, nil) {
+		return nil, false
+	}
+	values := make([]V, len(all))
+	for i, v := range all {
+		values[i] = *v
+	}
+	return of(values), true
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/urfave/cli/v3"
+
 	"github.com/dynastrata/dynastrata/entity"
 )
 
@@ -12,7 +14,7 @@ import (
 const (
 	ExitOK          = 0   // done
 	ExitFailed      = 1   // a request, a file or a write failed
-	ExitUsage       = 2   // the command line, the schema lock or the declarations are wrong; nothing was read
+	ExitUsage       = 2   // the command line, the schema lock or the declarations are wrong; nothing was written
 	ExitFindings    = 3   // check found something
 	ExitNotFound    = 4   // there is no such item
 	ExitDeclined    = 5   // nothing was written, because the question was not answered with yes
@@ -52,8 +54,11 @@ func exitCode(err error) int {
 	return ExitFailed
 }
 
-// usageError is a mistake on the command line.
-type usageError struct{ err error }
+// usageError is a mistake on the command line of a command.
+type usageError struct {
+	of  *cli.Command
+	err error
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }

@@ -41,7 +41,7 @@ func printAll(t *testing.T, m *model, it item.Item) {
 		return
 	}
 	if x.Kind != KindCheckpoint {
-		if masked, ok := (&masker{m: m, salt: []byte("salt")}).mask(x); ok {
+		if masked, ok := newMasker(m, []byte("salt")).mask(x); ok {
 			printed := map[string]any{}
 			for name, av := range masked {
 				printed[name] = typed(av)

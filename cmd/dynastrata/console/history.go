@@ -78,7 +78,7 @@ func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []str
 		var said []string
 		for _, a := range x.Attrs {
 			if attr := e.s.Attr(a.Name); attr != nil && attr.Append {
-				said = append(said, a.Name+"="+a.Value)
+				said = append(said, a.label()+"="+a.Value)
 			}
 		}
 		return []string{x.Of, s.out.kind(x.Kind), at.Value, strings.Join(said, " ")}
@@ -99,7 +99,7 @@ func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []str
 	if i+1 < len(states) {
 		var names []string
 		for _, d := range differences(states[i+1], x) {
-			names = append(names, d.name)
+			names = append(names, item.Text(d.name))
 		}
 		changed = cmp.Or(strings.Join(names, ", "), "nothing")
 	}
@@ -215,7 +215,7 @@ func (s *session) printDiff(a, b stored) error {
 	}
 	rows := [][]string{{"attribute", title(a), title(b)}}
 	for _, d := range all {
-		rows = append(rows, []string{d.name, cmp.Or(d.old.Value, "–"), cmp.Or(d.new.Value, "–")})
+		rows = append(rows, []string{item.Text(d.name), cmp.Or(d.old.Value, "–"), cmp.Or(d.new.Value, "–")})
 	}
 	s.out.table(rows)
 	return nil

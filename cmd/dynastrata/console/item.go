@@ -46,7 +46,8 @@ type field struct {
 	Name  string
 	Type  string // S, N, BOOL…; "" of a key part
 	Value string
-	Plain any // for JSON
+	Plain any  // for JSON
+	Odd   bool // not declared
 }
 
 // stored is an item as it is shown. Secrets are hidden in everything but raw and owner.
@@ -97,7 +98,7 @@ func (m *model) describe(x *stored, id layout.Identity, now time.Time) {
 	e, it := x.model, x.raw
 	switch {
 	case id.Role == layout.Sentinel:
-		x.Kind, x.Of = KindSentinel, id.Name
+		x.Kind, x.Of = KindSentinel, item.Text(id.Name)
 		if !slices.ContainsFunc(e.uniques, func(c constraint) bool { return c.name == id.Name }) {
 			x.Problem = "of a constraint that is not declared"
 		}
@@ -133,6 +134,7 @@ func (m *model) describe(x *stored, id layout.Identity, now time.Time) {
 			name == schema.OwnerSKAttr && e.s.SK != nil && m.hides(e, e.s.SK.Attribute())) {
 			f.Value, f.Plain = hidden, hidden
 		}
+		f.Odd = e.undeclared(name)
 		x.Attrs = append(x.Attrs, f)
 	}
 }
@@ -232,7 +234,7 @@ func (m *model) distinction(x *stored) string {
 			return hidden
 		}
 	}
-	return suffix
+	return item.Text(suffix)
 }
 
 // misfit returns why an item is not as the lock says: an attribute of another type, or a key that does not follow from its
@@ -245,7 +247,7 @@ func (m *model) misfit(x *stored) string {
 			continue
 		}
 		if typeOf(av) != string(a.Scalar) {
-			return "attribute " + a.Name + " is stored as " + typeOf(av) + ", declared as " + string(a.Scalar)
+			return "attribute " + item.Text(a.Name) + " is stored as " + typeOf(av) + ", declared as " + string(a.Scalar)
 		}
 	}
 	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
@@ -274,7 +276,7 @@ func (x stored) attr(name string) (field, bool) {
 func (x stored) keyText() string {
 	var all []string
 	for _, p := range x.Parts {
-		all = append(all, p.Name+"="+p.Value)
+		all = append(all, p.label()+"="+p.Value)
 	}
 	return strings.Join(all, " ")
 }
@@ -296,6 +298,13 @@ func (x stored) object() map[string]any {
 	set("restored", true, x.Restored)
 	set("key", plainOf(x.Parts), len(x.Parts) > 0)
 	set("attributes", plainOf(x.Attrs), len(x.Attrs) > 0)
+	var odd []string
+	for _, f := range x.Attrs {
+		if f.Odd {
+			odd = append(odd, f.Name)
+		}
+	}
+	set("undeclared", odd, len(odd) > 0)
 	return out
 }
 
@@ -310,16 +319,14 @@ func plainOf(fields []field) map[string]any {
 // fieldOf returns a value as it is printed.
 func fieldOf(name string, av types.AttributeValue) field {
 	text := item.ValueText(av)
-	if s, ok := av.(*types.AttributeValueMemberS); ok && plainText(s.Value) {
-		text = s.Value
+	if s, ok := av.(*types.AttributeValueMemberS); ok {
+		text = item.Text(s.Value)
 	}
 	return field{Name: name, Type: typeOf(av), Value: text, Plain: plain(av)}
 }
 
-// plainText reports whether a string can be printed without quotes: no control characters, which could drive the terminal.
-func plainText(s string) bool {
-	return s != "" && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r == '"' || !strconv.IsPrint(r) })
-}
+// label returns the name as it is printed.
+func (f field) label() string { return item.Text(f.Name) }
 
 // typeOf returns the name of the type of a value in DynamoDB.
 func typeOf(av types.AttributeValue) string {

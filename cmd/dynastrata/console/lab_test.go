@@ -42,7 +42,7 @@ type Employee struct {
 	EmployeeID  string    `dynamodbav:"employeeId"`
 	TenantID    string    `dynamodbav:"tenantId" entity:"immutable"`
 	Department  string    `dynamodbav:"department"`
-	Email       string    `dynamodbav:"email"`
+	Email       string    `dynamodbav:"email" entity:"secret"`
 	DisplayName string    `dynamodbav:"displayName" entity:"required"`
 	Salary      int       `dynamodbav:"salary,omitempty" entity:"secret"`
 	Version     int64     `dynamodbav:"version" entity:"version"`

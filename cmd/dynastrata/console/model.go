@@ -95,10 +95,10 @@ func (m *model) hasSecrets() bool {
 // rowAttrs are the attributes of rows, and of their pages, that hold what the program's functions have made from its entities.
 var rowAttrs = []string{"group", "groups", "key", "state"}
 
-// withholds reports whether values of an attribute are never printed, although they are not declared secret: those of unique
-// constraints, and those that a read model has made from secrets.
+// withholds reports whether values of an attribute are never printed, although they are not declared secret: a read model has made
+// them from secrets.
 func (e *entityModel) withholds(attr string) bool {
-	return e.unique(attr) || e.guarded && (e.derived == KindRow || e.derived == KindPages) && slices.Contains(rowAttrs, attr)
+	return e.guarded && (e.derived == KindRow || e.derived == KindPages) && slices.Contains(rowAttrs, attr)
 }
 
 // modelOfDB returns the model of the declarations on a database.
@@ -145,17 +145,27 @@ func (m *model) on(table string) []*entityModel {
 	return all
 }
 
-// unique reports whether a constraint names the attribute.
-func (e *entityModel) unique(attr string) bool {
-	return slices.ContainsFunc(e.uniques, func(c constraint) bool {
-		return slices.ContainsFunc(c.key.Fields(), func(f *key.Field) bool { return f.Attr == attr })
-	})
+// undeclared reports whether an attribute of a stored item is neither of the declaration nor of the library.
+func (e *entityModel) undeclared(attr string) bool {
+	if e.derived != "" || e.s.Attr(attr) != nil || schema.Reserved(attr) || attr == e.s.Options.TTL || attr == schema.DeletedAtAttr {
+		return false
+	}
+	if d := e.s.Discriminator; d != nil && d.Attr == attr {
+		return false
+	}
+	return !slices.ContainsFunc(e.s.Keys(), func(k *schema.KeyDef) bool { return slices.Contains(k.Attributes(), attr) })
 }
 
-// hides reports whether values of an attribute are never printed: it is secret, has a unique value, is made from secrets by a read
-// model, or is a key that is composed from one of these.
+// mayHaveSecrets reports whether undeclared attributes of an entity may be secrets of an earlier declaration: it has secrets, or its
+// payload has changed.
+func (m *model) mayHaveSecrets(e *entityModel) bool {
+	return e.s.Payload > 1 || len(m.secretAttrs(e)) > 0
+}
+
+// hides reports whether values of an attribute are never printed: it is secret, may have been, is made from secrets by a read model,
+// or is a key that is composed from one of these.
 func (m *model) hides(e *entityModel, attr string) bool {
-	if bind.Hides(e.s, attr) || e.withholds(attr) {
+	if bind.Hides(e.s, attr) || e.withholds(attr) || e.undeclared(attr) && m.mayHaveSecrets(e) {
 		return true
 	}
 	for _, k := range slices.Concat(e.s.Keys(), e.s.RelatedKeys) {
@@ -248,7 +258,7 @@ func infixOf(k Kind) string {
 func (m *model) secretAttrs(e *entityModel) []string {
 	var names []string
 	for _, a := range e.s.Attrs {
-		if a.Role.Has(tag.Secret) || e.unique(a.Name) {
+		if a.Role.Has(tag.Secret) {
 			names = append(names, a.Name)
 		}
 	}

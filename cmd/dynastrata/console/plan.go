@@ -18,7 +18,7 @@ import (
 // planCommand prints what long work would cost.
 func (s *session) planCommand() *cli.Command {
 	return &cli.Command{
-		Name: "plan", Usage: "print what a scan, rebuild or rewrite would cost",
+		Name: "plan", Usage: "print what a scan, rebuild or rewrite would cost", Action: missingCommand,
 		Commands: []*cli.Command{
 			{
 				Name: "scan", Usage: "of the table of an entity, or of all tables", ArgsUsage: "[entity]", ShellComplete: s.complete(s.nextEntity),

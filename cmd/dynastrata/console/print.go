@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"golang.org/x/term"
@@ -42,7 +46,7 @@ func (p *printer) styled(s lipgloss.Style, text string) string {
 	if !p.color || text == "" {
 		return text
 	}
-	return s.Render(text)
+	return s.Render(printable(text, false))
 }
 
 func (p *printer) kind(k Kind) string {
@@ -54,11 +58,44 @@ func (p *printer) alarm(text string) string {
 	return p.styled(lipgloss.NewStyle().Foreground(lipgloss.Color("9")), text)
 }
 
-// write writes text, and keeps the first error.
-func (p *printer) write(text string) {
+// write writes text, in which nothing but colours drives a terminal.
+func (p *printer) write(text string) { p.raw(printable(text, p.color)) }
+
+// raw writes text as it is, and keeps the first error.
+func (p *printer) raw(text string) {
 	if _, err := io.WriteString(p.w, text); err != nil && p.failed == nil {
 		p.failed = fmt.Errorf("write the output: %w", err)
 	}
+}
+
+var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// printable escapes each rune of a text that is not printable, other than line ends, and colours if these are allowed.
+func printable(text string, colored bool) string {
+	if colored {
+		var b strings.Builder
+		for at := colors.FindStringIndex(text); at != nil; at = colors.FindStringIndex(text) {
+			b.WriteString(printable(text[:at[0]], false) + text[at[0]:at[1]])
+			text = text[at[1]:]
+		}
+		return b.String() + printable(text, false)
+	}
+	odd := func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, odd) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRuneInString(text)
+		if odd(r) || r == utf8.RuneError && n == 1 {
+			quoted := strconv.Quote(text[:n])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return b.String()
 }
 
 // line writes a line, cut to the width of the terminal.
@@ -82,7 +119,17 @@ func (p *printer) object(v any) error {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}
-	p.write(b.String())
+	var line strings.Builder
+	for _, r := range b.String() {
+		if r == '\n' || strconv.IsPrint(r) {
+			line.WriteRune(r)
+			continue
+		}
+		for _, half := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&line, `\u%04x`, half)
+		}
+	}
+	p.raw(line.String())
 	return p.failed
 }
 
@@ -176,7 +223,7 @@ func (b *progress) set(n int64) {
 		full := int(min(n, b.total) * cells / b.total)
 		bar = strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " "
 	}
-	b.p.write("\r\x1b[K" + b.p.cut(b.what+" "+bar+b.share(n)))
+	b.p.raw("\r\x1b[K" + printable(b.p.cut(b.what+" "+bar+b.share(n)), b.p.color))
 	b.drawn = true
 }
 
@@ -193,7 +240,7 @@ func (b *progress) share(n int64) string {
 // clear removes the bar, so that other output can follow.
 func (b *progress) clear() {
 	if b.drawn {
-		b.p.write("\r\x1b[K")
+		b.p.raw("\r\x1b[K")
 		b.drawn = false
 	}
 }

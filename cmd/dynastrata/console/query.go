@@ -3,14 +3,17 @@ package console
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -90,27 +93,36 @@ func (s *session) queryCommand() *cli.Command {
 
 // runQuery prints the items of e with the given leading parts of a key of the table, or of index x.
 func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index, g given, limit int, related bool) error {
-	in, pk, sk, err := e.queryInput(x, g)
+	rows := [][]string{{"kind", "key", "attributes"}}
+	var cost spent
+	partitions, err := s.partitions(ctx, e, x, g, &cost)
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{"kind", "key", "attributes"}}
-	var cost spent
 	n, now := 0, s.app.Clock()
-	for it, err := range s.query(ctx, in, &cost) {
+	for _, g := range partitions {
+		in, pk, sk, err := e.queryInput(x, g)
 		if err != nil {
 			return err
 		}
-		y := s.m.decode(e.table, it, now)
-		if y.model != e || !g.matches(it, pk, sk) || !related && y.Kind != KindCurrent && y.Kind != e.derived {
-			continue
-		}
-		if n++; s.out.json {
-			if err := s.out.object(y.object()); err != nil {
+		for it, err := range s.query(ctx, in, &cost) {
+			if err != nil {
 				return err
 			}
-		} else {
-			rows = append(rows, s.row(y))
+			y := s.m.decode(e.table, it, now)
+			if y.model != e || !g.matches(it, pk, sk) || !related && y.Kind != KindCurrent && y.Kind != e.derived {
+				continue
+			}
+			if n++; s.out.json {
+				if err := s.out.object(y.object()); err != nil {
+					return err
+				}
+			} else {
+				rows = append(rows, s.row(y))
+			}
+			if limit > 0 && n == limit {
+				break
+			}
 		}
 		if limit > 0 && n == limit {
 			break
@@ -124,6 +136,42 @@ func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index,
 	}
 	s.out.line("%s", s.out.faint(fmt.Sprintf("%s, %s", count(n, "item"), cost)))
 	return nil
+}
+
+// partitions returns the given parts for each partition to read: of the rows of a read model whose generation is not given, those that
+// are served now.
+func (s *session) partitions(ctx context.Context, e *entityModel, x *schema.Index, g given, cost *spent) ([]given, error) {
+	if _, has := g["generation"]; has || e.derived != KindRow || x != nil {
+		return []given{g}, nil
+	}
+	view := strings.TrimPrefix(e.s.Name, "Timeline-")
+	manifest, err := s.m.entity("TimelineManifest-" + view)
+	if err != nil {
+		return nil, err
+	}
+	primary, err := manifest.primary(given{"view": view})
+	if err != nil {
+		return nil, err
+	}
+	it, err := s.get(ctx, manifest.table, primary, cost)
+	if err != nil {
+		return nil, err
+	}
+	active, _ := it["active"].(*types.AttributeValueMemberM)
+	if active == nil {
+		return nil, fmt.Errorf("%w: the view %s is not built", errNotFound, view)
+	}
+	id, _ := active.Value["id"].(*types.AttributeValueMemberS)
+	if id == nil {
+		return nil, fmt.Errorf("%w: the manifest of the view %s names no rows", errNotFound, view)
+	}
+	var all []given
+	for _, partition := range layout.GenerationPartitions(id.Value) {
+		one := maps.Clone(g)
+		one["generation"] = partition
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 // queryInput returns the query of the items with the given leading parts.
@@ -179,7 +227,7 @@ func (s *session) row(x stored) []string {
 	for _, a := range x.Attrs {
 		part := slices.ContainsFunc(x.Parts, func(p field) bool { return p.Name == a.Name })
 		if !part && !library(x, a.Name) {
-			attrs = append(attrs, a.Name+"="+a.Value)
+			attrs = append(attrs, a.label()+"="+a.Value)
 		}
 	}
 	return []string{kind, x.keyText(), strings.Join(attrs, " ")}

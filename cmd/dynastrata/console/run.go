@@ -24,7 +24,7 @@ func (s *session) runCommand() *cli.Command {
 	dry := &cli.BoolFlag{Name: "dry-run", Usage: "print what it would do, and write nothing"}
 	resume := &cli.BoolFlag{Name: "resume", Usage: "go on where an earlier run was cut off"}
 	return &cli.Command{
-		Name: "run", Usage: "rebuild and repair what is stored; asks before it writes",
+		Name: "run", Usage: "rebuild and repair what is stored; asks before it writes", Action: missingCommand,
 		Commands: []*cli.Command{
 			{
 				Name: "rebuild", Usage: "build the rows of a read model again", ArgsUsage: "view",
@@ -56,11 +56,6 @@ func (s *session) runCommand() *cli.Command {
 	}
 }
 
-// again returns the command line that goes on with a command.
-func again(c *cli.Command, flags string) string {
-	return strings.Join(append(strings.Fields("run "+c.Name+" "+flags), c.Args().Slice()...), " ")
-}
-
 func (s *session) rebuild(ctx context.Context, c *cli.Command) error {
 	v, x, err := s.view(ctx, c)
 	if err != nil {
@@ -72,7 +67,7 @@ func (s *session) rebuild(ctx context.Context, c *cli.Command) error {
 	if err := s.confirm(ctx, c, fmt.Sprintf("Build %s again? It reads about %.1f read units.", x.View, x.ReadUnits())); err != nil {
 		return err
 	}
-	s.resume = again(c, "--resume")
+	s.resume = s.again(c, "--resume")
 	var opts []timeline.BuildOption
 	if c.Bool("resume") {
 		opts = append(opts, timeline.Resume())
@@ -91,7 +86,7 @@ func (s *session) catchUp(ctx context.Context, c *cli.Command) error {
 	if err := s.confirm(ctx, c, fmt.Sprintf("Apply new events to %s? It reads up to about %.1f read units.", x.View, x.ReadUnits())); err != nil {
 		return err
 	}
-	s.resume = again(c, "")
+	s.resume = s.again(c, "")
 	return s.build(ctx, x.View, v.CatchUp)
 }
 
@@ -137,7 +132,7 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 	}
-	s.resume = again(c, "")
+	s.resume = s.again(c, "")
 	for _, name := range names {
 		bar := newProgress(s.err, "compare "+name, 0)
 		compared := unique.OnProgress(func(n int) { bar.set(int64(n)) })
@@ -157,6 +152,7 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 		if err != nil {
 			return err
 		}
+		s.wrote = name + " repaired"
 		if err := s.result(name, r.String(), map[string]any{"fixed": len(r.Fixed), "remaining": len(r.Remaining)}); err != nil {
 			return err
 		}
@@ -232,7 +228,7 @@ func (s *session) purge(ctx context.Context, c *cli.Command) error {
 	if err := s.confirm(ctx, c, fmt.Sprintf("Remove %s %s for good: %s?", e.s.Name, f.items[0].keyText(), what)); err != nil {
 		return err
 	}
-	s.resume = again(c, "")
+	s.resume = s.again(c, "")
 	bar := newProgress(s.err, "purge", int64(len(f.items)))
 	err = x.purge(ctx, value, entity.OnProgress(func(n int) { bar.set(int64(n)) }))
 	bar.clear()
@@ -258,14 +254,13 @@ func (s *session) rewrite(ctx context.Context, c *cli.Command) error {
 	}
 	bar := newProgress(s.err, "rewrite "+x.name(), 0)
 	opts := []migrate.Option{migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) })}
-	flags := ""
 	if c.Bool("new-version") {
-		opts, flags = append(opts, migrate.NewVersion()), "--new-version "
+		opts = append(opts, migrate.NewVersion())
 	}
-	s.resume = again(c, flags)
+	s.resume = s.again(c, "")
 	if holdsCheckpoints(core.Of(x.holder).Schema) {
 		opts = append(opts, migrate.Checkpoint(checkpointName))
-		s.resume = again(c, flags+"--resume")
+		s.resume = s.again(c, "--resume")
 		if !c.Bool("resume") {
 			opts = append(opts, migrate.Restart())
 		}

@@ -138,7 +138,12 @@ func (s *session) schemaCommand() *cli.Command {
 
 func (s *session) printSchema(all []shown, format string) error {
 	if s.out.json {
-		format = "json"
+		for _, v := range all {
+			if err := s.out.object(v); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	switch format {
 	case "text":

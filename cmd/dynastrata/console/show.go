@@ -92,17 +92,21 @@ func (s *session) itemNode(x stored, attrs bool) node {
 			if library(x, a.Name) {
 				continue
 			}
-			n.sub = append(n.sub, node{text: a.Name + " = " + s.shownValue(a)})
+			n.sub = append(n.sub, node{text: a.label() + " = " + s.shownValue(a)})
 		}
 	}
 	return n
 }
 
 func (s *session) shownValue(a field) string {
-	if a.Value == hidden {
-		return s.out.faint(hidden)
+	text := a.Value
+	if text == hidden {
+		text = s.out.faint(hidden)
 	}
-	return a.Value
+	if a.Odd {
+		text += "  " + s.out.alarm("! not declared")
+	}
+	return text
 }
 
 // heading returns one line about an item: its kind, what distinguishes it, size and expiry.

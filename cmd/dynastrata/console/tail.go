@@ -352,7 +352,7 @@ func (t *tail) print(table string, r stream.Record) error {
 	} else {
 		text := fmt.Sprintf("%s  %s %s %s", r.Time.Format(time.RFC3339), p.kind(x.Kind), p.bold(name), strings.TrimSpace(x.Entity+" "+x.keyText()+" "+x.Of))
 		if len(changed) > 0 {
-			text += p.faint("  " + strings.Join(changed, ", "))
+			text += p.faint("  " + printable(strings.Join(changed, ", "), false))
 		}
 		p.line("%s", text)
 	}

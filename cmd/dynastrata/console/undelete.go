@@ -53,7 +53,7 @@ func (s *session) restoreOne(ctx context.Context, c *cli.Command) error {
 	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s %s, deleted at %s?", e.s.Name, newest.keyText(), newest.Of)); err != nil {
 		return err
 	}
-	s.resume = again(c, "")
+	s.resume = s.again(c, "")
 	if err := x.restore(ctx, value); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *session) restoreMany(ctx context.Context, c *cli.Command, x Store, e *e
 	if err := s.confirm(ctx, c, fmt.Sprintf("Restore %s of %s?", count(n, "deleted item"), e.s.Name)); err != nil {
 		return err
 	}
-	s.resume = again(c, "")
+	s.resume = s.again(c, "")
 	restored, taken := 0, 0
 	bar = newProgress(s.err, "restore "+e.s.Name, int64(n))
 	defer bar.clear()
@@ -96,6 +96,7 @@ func (s *session) restoreMany(ctx context.Context, c *cli.Command, x Store, e *e
 			return err
 		default:
 			restored++
+			s.wrote = count(restored, "item") + " restored"
 		}
 		bar.set(int64(restored + taken))
 		return nil
