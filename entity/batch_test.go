@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -339,8 +340,9 @@ func TestBatchWrite_OfWritesOfOneItemTheLastCounts(t *testing.T) {
 
 func TestBatchWrite_FaultsLoseNothing(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Unprocessed, faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied} {
+	for _, round := range testsize.Rounds(faults.Unprocessed, faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied) {
 		for n := 1; n <= 3; n++ {
+			fault := round.At(n)
 			y := newYard(t)
 			y.Wire.Inject(faults.Nth(n, fault))
 			left, err := y.DB.BatchWrite(t.Context(), y.puts(30)...)

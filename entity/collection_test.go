@@ -167,12 +167,9 @@ func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
 		require.NotZero(t, g.length())
 		g.compare(t, t.Context())
 	}
-}
 
-// Limits of all the queries together end the reading; one without goes on to the end.
-func TestGetCollection_EndsWhenEveryLimitIsReached(t *testing.T) {
-	t.Parallel()
-	o := stocked(t, 25, 50_000)
+	// Limits of all the queries together end the reading; one without goes on to the end.
+	o.Sent()
 	first := groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(2)))
 	red := groupOf(o.members.Query(Member{Tenant: "a", Team: "blue"}, entity.Limit(1)))
 	require.NoError(t, o.DB.GetCollection(t.Context(), first.part, red.part))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 var profileKey = keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
@@ -80,7 +81,9 @@ func TestIndexKey_FollowsEveryWriteOverEveryState(t *testing.T) {
 	for _, team := range []string{"", "red", "blue"} {
 		updates["team "+team] = []entity.UpdateOption{entity.Set(&p.Team, team)}
 		for rank := range 2 {
-			states = append(states, Profile{ID: "a", Team: team, Rank: rank})
+			if testsize.Long() || team == "red" || rank == 0 && team == "" {
+				states = append(states, Profile{ID: "a", Team: team, Rank: rank})
+			}
 			updates[fmt.Sprint("rank ", rank)] = []entity.UpdateOption{entity.Set(&p.Rank, rank)}
 			updates[fmt.Sprint("both ", team, rank)] = []entity.UpdateOption{entity.Set(&p.Team, team), entity.Set(&p.Rank, rank)}
 		}

@@ -142,17 +142,17 @@ func (w *twins[T]) faulty(f func() error) bool {
 func sameAsOnePartition[T gauges](t *testing.T, fields func() (*time.Time, *int)) {
 	w := &twins[T]{one: open[Single](t), other: open[T](t, dbtest.Attempts(3))}
 	var series atomic.Uint64
-	testsize.Check(t, testsize.Pick(3, 200), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(2, 200), func(rt *rapid.T) {
 		n := series.Add(1)
 		id := fmt.Sprint("g-", n)
 		w.seed = rapid.Uint64().Draw(rt, "faults")
 		for range rapid.IntRange(1, 3).Draw(rt, "batches") {
-			w.send(rt, id, facts(rapid.SampledFrom([]int{3, 12, 120}).Draw(rt, "longest"), rapid.SampledFrom([]int{10, 300}).Draw(rt, "latest"), true).Draw(rt, "batch"))
+			w.send(rt, id, facts(rapid.SampledFrom([]int{3, 12, testsize.Pick(60, 120)}).Draw(rt, "longest"), rapid.SampledFrom([]int{10, 300}).Draw(rt, "latest"), true).Draw(rt, "batch"))
 		}
-		for range 6 {
+		for range testsize.Pick(3, 6) {
 			w.compareHistories(rt, id, fields)
 		}
-		for range 4 {
+		for range testsize.Pick(2, 4) {
 			w.compareAt(rt, id, at(rapid.IntRange(-1, 310).Draw(rt, "at")))
 		}
 		key := singleOf(id, fact{})

@@ -190,7 +190,7 @@ func TestShards_PurgeKnowsEveryPartitionAndTheItemOfAnEarlierDeclaration(t *test
 // An event that is appended while a purge runs is there as a whole afterwards, or not at all.
 func TestShards_AnAppendDuringAPurge(t *testing.T) {
 	t.Parallel()
-	for n := 1; n <= 8; n++ {
+	for n := 1; n <= 8; n += testsize.Pick(2, 1) {
 		w := open[Sharded](t)
 		w.appendAll(ticks[Sharded]("g-1", 9))
 		late := declare[Sharded](t, w.Open(w.Raw))
