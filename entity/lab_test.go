@@ -148,9 +148,11 @@ func (l *lab) values(key map[string]types.AttributeValue) map[string]types.Attri
 // drop removes items by their keys, whether they are there or not.
 func (l *lab) drop(keys ...map[string]types.AttributeValue) {
 	l.T.Helper()
+	var deletes []types.WriteRequest
 	for _, key := range keys {
-		l.OK(l.Raw.DeleteItem(l.Ctx, &dynamodb.DeleteItemInput{TableName: &l.Table, Key: key}))
+		deletes = append(deletes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
 	}
+	l.OK(l.Raw.BatchWriteItem(l.Ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.Table: deletes}}))
 }
 
 // everything reads the whole table by the texts of keys, with a space between them.

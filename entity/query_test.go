@@ -24,10 +24,9 @@ func ids(tasks []Task) []string {
 // fill stores tasks, and returns them in the order of the sort key.
 func fill(t *testing.T, l *lab, s *entity.Store[Task], tasks ...Task) []Task {
 	t.Helper()
-	for _, v := range tasks {
-		_, err := s.Create(t.Context(), v)
-		require.NoError(t, err)
-	}
+	left, err := s.PutMany(t.Context(), tasks, entity.Unconditional())
+	require.NoError(t, err)
+	require.Empty(t, left)
 	l.Sent()
 	return slices.SortedFunc(slices.Values(tasks), func(a, b Task) int {
 		return slices.Compare([]string{a.Status, fmt.Sprintf("%03d", a.Priority), a.TaskID}, []string{b.Status, fmt.Sprintf("%03d", b.Priority), b.TaskID})

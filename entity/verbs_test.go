@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 var aliceKey = keys("pk", "$app#v1#employee#emp-alice", "sk", "$app#v1#employee")
@@ -194,7 +195,10 @@ func TestVerbTable_IfOnEveryVerbAndRoute(t *testing.T) {
 		}
 		before := st.everything()
 		for name, run := range routes {
-			for _, conds := range fails {
+			for i, conds := range fails {
+				if !testsize.Long() && (i+len(c.verb)+len(name))%2 == 1 {
+					continue
+				}
 				err := run(conds...)
 				st.requireOnly(t, err, entity.ErrConditionFailed, c.verb)
 				require.LessOrEqual(t, len(st.Operations()), 2, "%s: it is not tried again", name)
@@ -203,7 +207,10 @@ func TestVerbTable_IfOnEveryVerbAndRoute(t *testing.T) {
 				require.Equal(t, live, held.Count == 3)
 			}
 			require.Equal(t, before, st.everything(), name)
-			for _, conds := range holds {
+			for i, conds := range holds {
+				if !testsize.Long() && (i+len(c.verb)+len(name))%2 == 1 {
+					continue
+				}
 				st.requireOnly(t, run(conds...), want, c.verb)
 				if want == nil {
 					st.set(live)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -133,7 +134,7 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	} {
 		whole, err := h.List(key, opts...).Collect(t.Context())
 		require.NoError(t, err)
-		for limit := 1; limit <= 8; limit++ {
+		for limit := 1; limit <= 8; limit += testsize.Pick(3, 1) {
 			var got []versioned.Version[kept]
 			q, after := h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...), ""
 			for pages := 0; ; pages++ {
