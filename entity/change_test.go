@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // alteration is what changes do to the furnished profile: want holds the attributes that are different, "" for gone.
@@ -119,8 +120,10 @@ func TestChange_DoesTheSameInPlaceAndAfterARead(t *testing.T) {
 				sent := l.Operations()
 				require.Equal(t, route, sent[len(sent)-1])
 				require.Equal(t, want, without(l.stored(profileKey), "_w"), route)
-				again := entity.Must(s.Get(t.Context(), Profile{ID: "a"}))
-				require.Equal(t, again, got, "%s: the result is the item as stored", route)
+				if testsize.Long() || len(name)%3 == 0 {
+					again := entity.Must(s.Get(t.Context(), Profile{ID: "a"}))
+					require.Equal(t, again, got, "%s: the result is the item as stored", route)
+				}
 			}
 		})
 	}

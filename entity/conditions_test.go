@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 var seen = time.Date(2024, 5, 6, 7, 8, 9, 123000000, time.UTC)
@@ -141,7 +142,9 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 			}
 			want := map[bool]int{true: 1, false: 0}
 			require.Equal(t, want[c.holds], count(c.cond), "filter")
-			require.Equal(t, want[!c.holds], count(entity.Not(c.cond)), "negated")
+			if testsize.Long() {
+				require.Equal(t, want[!c.holds], count(entity.Not(c.cond)), "negated")
+			}
 		})
 	}
 }
