@@ -1,4 +1,4 @@
-// Package conformance_test holds the tests of features together: every combination of unique values, versions and soft delete,
+// Package conformance_test holds the tests of features together: combinations of unique values, versions and soft delete,
 // on every verb, alone and in transactions.
 package conformance_test
 

@@ -213,12 +213,12 @@ func (a act) role() string {
 	return a.Kind + " " + a.PK + " " + a.SK
 }
 
-// What each verb sends, for every combination, is the transaction table of the documentation: presence, order, number
+// What each verb sends, for each combination of the matrix, is the transaction table of the documentation: presence, order, number
 // of requests; alone and as part of a transaction. The files in testdata show it with all conditions.
 func TestComposition_IsTheTransactionTable(t *testing.T) {
 	t.Parallel()
 	for _, c := range matrix {
-		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.String()))%3 != 0 {
+		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.String()))%2 != 0 {
 			continue
 		}
 		t.Run(c.String(), func(t *testing.T) {

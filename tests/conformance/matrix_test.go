@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -122,25 +121,10 @@ type combination struct {
 
 func row[T any]() combination { return combination{traitsOf[T](), perform[T]} }
 
-// free are the combinations without soft delete, and with one that gives unique values up.
-func free[V, R, E, B schema.Declaration]() []combination {
-	return []combination{
-		row[features[V, R, none, none, none, none, E, B]](),
-		row[features[V, R, soft, none, none, none, E, B]](),
-		row[features[V, R, none, soft, none, none, E, B]](),
-	}
+// matrix has every two of versions, soft delete and constraints together.
+var matrix = []combination{
+	row[u0VLockSFree](), row[u0VLockSNone](), row[u0VNoneSFree](), row[u0VRetainSNone](), row[u0VRetainTTLSFreeTTL](), row[u0VRetainTTLSNone](),
+	row[u1VLockSFree](), row[u1VLockSFreeTTL](), row[u1VLockSNone](), row[u1VLockSReserve](), row[u1VNoneSFree](), row[u1VNoneSNone](),
+	row[u1VNoneSReserve](), row[u1VRetainSFree](), row[u1VRetainSReserve](), row[u1VRetainSReserveTTL](), row[u1VRetainTTLSFreeTTL](),
+	row[u2VLockSFreeTTL](), row[u2VNoneSNone](), row[u2VRetainSReserve](),
 }
-
-// reserving are the combinations with a soft delete that reserves unique values.
-func reserving[V, R, E, B schema.Declaration]() []combination {
-	return []combination{row[features[V, R, none, none, soft, none, E, B]](), row[features[V, R, none, none, none, soft, E, B]]()}
-}
-
-// matrix is every combination of versions, soft delete and constraints.
-var matrix = slices.Concat(
-	free[none, none, none, none](), free[lock, none, none, none](), free[retain, none, none, none](), free[none, retain, none, none](),
-	free[none, none, claim, none](), free[lock, none, claim, none](), free[retain, none, claim, none](), free[none, retain, claim, none](),
-	free[none, none, claim, claim](), free[lock, none, claim, claim](), free[retain, none, claim, claim](), free[none, retain, claim, claim](),
-	reserving[none, none, claim, none](), reserving[lock, none, claim, none](), reserving[retain, none, claim, none](), reserving[none, retain, claim, none](),
-	reserving[none, none, claim, claim](), reserving[lock, none, claim, claim](), reserving[retain, none, claim, claim](), reserving[none, retain, claim, claim](),
-)
