@@ -170,10 +170,10 @@ func enrichWhileAppending[T any](w *lab[T], event func(at, level int) T, account
 const stormSeries = 8
 
 // stormWorkers is how many append at the same time.
-func stormWorkers() int { return testsize.Pick(16, 64) }
+func stormWorkers() int { return testsize.Pick(12, 64) }
 
 // stormEvents is how many events each series gets, before duplicates.
-func stormEvents() int { return testsize.Pick(6, 120) }
+func stormEvents() int { return testsize.Pick(4, 120) }
 
 // report is one event and the result that its sender got.
 type report struct {

@@ -159,9 +159,8 @@ func TestKeys_HistoryHasTheEventsOfItsStreamAndQueryTheCurrentItems(t *testing.T
 			"lt":      {[]entity.QueryOption{entity.Lt(&f.Timestamp, at(i+1))}, []Channel{first}},
 		} {
 			require.Equal(t, c.want, w.history(key, c.opts...), "%q %s", stream, name)
-			n := entity.Must(w.History(key, c.opts...).Count(w.Ctx))
-			require.Len(t, c.want, n, "%q %s", stream, name)
 		}
+		require.Equal(t, 2, entity.Must(w.History(key).Count(w.Ctx)), stream)
 		require.Equal(t, second, w.current(key))
 	}
 	q := w.Query(Channel{Channel: "c-1"}, entity.Consistent())

@@ -59,7 +59,7 @@ func TestShards_ADuplicateIsFoundWhoeverAppendsItWhen(t *testing.T) {
 	t.Parallel()
 	w, other := open[Log](t), timeseries.Reason("")
 	again := declare[Log](t, w.Open(w.Raw))
-	evs := ticks[Log]("g-1", 40)
+	evs := ticks[Log]("g-1", 20)
 	applied := make([]int, len(evs))
 	var mu sync.Mutex
 	var group sync.WaitGroup
