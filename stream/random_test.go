@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -88,7 +89,8 @@ func seed(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-const randomVerbs = 120
+// randomVerbs is how many verbs a test runs.
+var randomVerbs = testsize.Pick(60, 120)
 
 // persons are what random verbs on persons need.
 type persons struct {
@@ -185,7 +187,7 @@ func TestRandom_FoldingTheStreamOfManyWritersGivesWhatAScanGives(t *testing.T) {
 	for i := range writers {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 0))
 		wg.Go(func() {
-			for range 40 {
+			for range testsize.Pick(20, 40) {
 				p.Clock.Move(time.Second)
 				n, err := p.verb(own)
 				switch {

@@ -21,7 +21,7 @@ import (
 func TestApply_OfAnyDeliveryEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	l, cases := newLab(t), 0
-	testsize.Check(t, testsize.Pick(4, 60), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(2, 60), func(rt *rapid.T) {
 		l.apart(&cases)
 		p := l.devices()
 		if rapid.Bool().Draw(rt, "sorted") {
@@ -160,7 +160,7 @@ func TestApply_DuringABuildLosesNothing(t *testing.T) {
 			eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
 				sorted := p.Name == "sites"
 				l.append("d-0", "s-0", 100)
-				for n := 1; ; n += testsize.Pick(2, 1) {
+				for n := 1; ; n += testsize.Pick(4, 1) {
 					p.Name = fmt.Sprintf("held-%d", n)
 					v := view(l, p)
 					rebuild(l, v)
@@ -215,7 +215,7 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 			eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
 				sorted := p.Name == "sites"
 				l.append("d-0", "s-0", 100)
-				for n := 1; ; n += testsize.Pick(2, 1) {
+				for n := testsize.Pick(1+len(name)%4, 1); ; n += testsize.Pick(5, 1) { // another request for each kind
 					p.Name = fmt.Sprintf("held-%d", n)
 					v := view(l, p)
 					rebuild(l, v)
@@ -230,10 +230,9 @@ func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
 					batch := l.since(old)
 					held, err := l.overtakeAt(n, func() error { _, err := v.Apply(l.Ctx, batch...); return err }, func() { fast(l, v, batch) })
 					require.NoError(t, err, "held at request %d", n)
-					if sorted { // late events wait for it
-						catchUp(l, v)
+					if !sorted { // late events wait for the catch-up
+						replayed(l, v, "held at request", n)
 					}
-					replayed(l, v, "held at request", n)
 					catchUp(l, v)
 					replayed(l, v, "caught up; held at request", n)
 					if !held {
@@ -334,7 +333,7 @@ func TestApply_DoesNotUndoASwap(t *testing.T) {
 // A build that stops after it has announced its end is resumed there, and its rows keep what Apply has added meanwhile.
 func TestApply_ToABuildThatIsResumedIsKept(t *testing.T) {
 	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
-		for n := 1; ; n += testsize.Pick(3, 1) {
+		for n := 1; ; n += testsize.Pick(5, 1) {
 			l.connect(once)
 			p = map[string]func(...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals]{"sorted": l.sites, "partition": l.devices}[t.Name()[len("TestApply_ToABuildThatIsResumedIsKept/"):]]()
 			p.Name = fmt.Sprintf("stopped-%d", n)

@@ -52,7 +52,7 @@ func (c compound) order(d compound) int {
 
 func TestGroupKey_TextsAreDistinctAndOrderedAsKeys(t *testing.T) {
 	t.Parallel()
-	for range 100 { // times rapid.checks, which is few for cases with a database
+	for range 200 { // times rapid.checks, which is few for cases with a database
 		rapid.Check(t, orderOfTexts)
 	}
 }

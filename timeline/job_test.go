@@ -159,7 +159,7 @@ func equalToARebuild[K comparable, S any](t *testing.T, l *lab, f timeline.Proje
 	want := rebuild(l, clean)
 	job := begun(l, v)
 	c := newCrew(l, job, joined(l, job, f))
-	require.NoError(t, c.work(5))
+	require.NoError(t, c.work(3))
 	meta, err := job.Finish(l.Ctx)
 	require.NoError(t, err)
 	got := rows(l, v)
@@ -176,9 +176,13 @@ func TestJob_InDisorderAndRepeatedEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	fill := func(l *lab) {
 		l.Clock.Move(time.Hour)
+		var evs []reading
 		for i := range 12 {
-			l.append(fmt.Sprintf("d-%d", i%5), fmt.Sprintf("s-%d", i%3), float64(20-i), float64(i)+0.5)
+			for _, m := range []float64{float64(20 - i), float64(i) + 0.5} {
+				evs = append(evs, reading{Device: fmt.Sprintf("d-%d", i%5), Site: fmt.Sprintf("s-%d", i%3), At: at(m), Value: int(m * 10)})
+			}
 		}
+		l.load(evs)
 	}
 	t.Run("sorted", func(t *testing.T) { t.Parallel(); l := newLab(t); fill(l); equalToARebuild(t, l, l.sites()) })
 	t.Run("partition", func(t *testing.T) { t.Parallel(); l := newLab(t); fill(l); equalToARebuild(t, l, l.devices()) })
@@ -471,7 +475,7 @@ func TestJob_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
 			clean := view(l, projection("clean"))
 			rebuild(l, clean)
 			want := rows(l, clean)
-			for n := 1; ; n += testsize.Pick(3, 1) {
+			for n := 1; ; n += testsize.Pick(5, 1) {
 				l.connect(once)
 				name := fmt.Sprintf("crash-%d", n)
 				v := view(l, projection(name))
@@ -509,7 +513,7 @@ func TestJob_SurvivesTheFailureOfAnyRequest(t *testing.T) {
 			l := newLab(t)
 			l.append("d-0", "s-0", 1, 2)
 			l.append("d-1", "s-1", 1)
-			for n := 1; ; n += testsize.Pick(2, 1) {
+			for n := 1; ; n += testsize.Pick(4, 1) {
 				v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("healed-%d", n) }))
 				l.Wire.Reset()
 				l.Wire.Inject(faults.Nth(n, round.At(n)))

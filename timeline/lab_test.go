@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -108,6 +109,18 @@ func (l *lab) append(device, site string, minutes ...float64) {
 	}
 }
 
+// fill loads readings at minute 1, of n devices and as many sites, where only their presence matters.
+func (l *lab) fill(n int, minutes ...float64) {
+	l.T.Helper()
+	var evs []reading
+	for i := range n {
+		for _, m := range minutes {
+			evs = append(evs, reading{Device: fmt.Sprintf("d-%d", i), Site: fmt.Sprintf("s-%d", i), At: at(m), Value: int(m * 10)})
+		}
+	}
+	l.load(evs)
+}
+
 // sum is the usual handler of readings.
 func sum(s *totals, e timeline.Event[reading]) error {
 	s.Count++
@@ -168,7 +181,7 @@ func rows[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.
 // rebuild rebuilds a view and fails the test on an error.
 func rebuild[K comparable, S any](l *lab, v *timeline.View[K, S], opts ...timeline.BuildOption) timeline.Meta {
 	l.T.Helper()
-	m, err := v.Rebuild(l.Ctx, opts...)
+	m, err := v.Rebuild(l.Ctx, append([]timeline.BuildOption{timeline.Segments(2)}, opts...)...)
 	require.NoError(l.T, err)
 	return m
 }
@@ -210,7 +223,7 @@ func failedAt(t testing.TB, err error, stage timeline.Stage, class error) *timel
 // catchUp brings a view up to date and fails the test on an error.
 func catchUp[K comparable, S any](l *lab, v *timeline.View[K, S]) timeline.Meta {
 	l.T.Helper()
-	m, err := v.CatchUp(l.Ctx)
+	m, err := v.CatchUp(l.Ctx, timeline.Segments(1))
 	require.NoError(l.T, err)
 	return m
 }
@@ -368,10 +381,16 @@ func (l *lab) count(attr string) (n int) {
 func (l *lab) removeExpired() {
 	l.T.Helper()
 	now := strconv.FormatInt(l.Clock.Now().Unix(), 10)
+	var expired []types.WriteRequest
 	for _, it := range l.Items() {
 		if ttl := dbtest.Text(it["_ttl"]); ttl != "" && ttl <= now { // ten digits each
-			l.RemoveItem(it)
+			key := dbtest.Item{"pk": it["pk"], "sk": it["sk"]}
+			expired = append(expired, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
 		}
+	}
+	for part := range slices.Chunk(expired, 25) {
+		_, err := l.Raw.BatchWriteItem(l.Ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{l.Table: part}})
+		require.NoError(l.T, err)
 	}
 }
 

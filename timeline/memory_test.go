@@ -21,7 +21,7 @@ import (
 )
 
 // A build of so many events in so many groups stays below so many bytes of heap. The long run has a tenth of these events, a usual one a
-// fiftieth; DYNASTRATA_TIMELINE_EVENTS gives another number, such as 200000.
+// hundredth; DYNASTRATA_TIMELINE_EVENTS gives another number, such as 200000.
 const (
 	allEvents    = 200_000
 	eventsOfEach = 40 // events of one group
@@ -30,7 +30,7 @@ const (
 
 func manyEvents(t *testing.T) int {
 	t.Helper()
-	return int(testsize.Number(t, "DYNASTRATA_TIMELINE_EVENTS", uint64(testsize.Pick(allEvents/50, allEvents/10))))
+	return int(testsize.Number(t, "DYNASTRATA_TIMELINE_EVENTS", uint64(testsize.Pick(allEvents/100, allEvents/10))))
 }
 
 // peak runs f under a soft memory limit and returns the maximum bytes of live objects. It runs the collector before

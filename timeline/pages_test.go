@@ -138,9 +138,7 @@ func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 func pinned(t *testing.T, n int, change ...func(*entity.Config)) (*lab, *timeline.View[string, totals], timeline.Page[timeline.Row[string, totals]]) {
 	t.Helper()
 	l := newLab(t, change...)
-	for i := range n {
-		l.append(fmt.Sprint("d-", i), fmt.Sprint("s-", i), 1)
-	}
+	l.fill(n, 1)
 	v := view(l, l.sites())
 	rebuild(l, v)
 	first := entity.Must(v.After(l.Ctx, "", 2))
@@ -191,9 +189,7 @@ func TestAfter_ListsAndDescribesTheRowsThatItBeganWith(t *testing.T) {
 func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, once)
-	for i := range 120 { // more than are written at a time
-		l.append(fmt.Sprint("d-", i), fmt.Sprint("s-", i), 1)
-	}
+	l.fill(120, 1) // more than are written at a time
 	v := view(l, l.sites())
 	written := 0
 	l.Wire.Inject(func(r faults.Request) faults.Fault {

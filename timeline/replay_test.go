@@ -17,6 +17,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -216,8 +217,8 @@ func TestRebuild_ReadsEveryPageOfTheHistory(t *testing.T) {
 	l := newLab(t)
 	site := string(slices.Repeat([]byte{'s'}, 500))
 	var evs []reading
-	for i := range 2500 { // more than a megabyte
-		evs = append(evs, reading{Device: fmt.Sprint("d-", i%3), Site: site, At: at(float64(i)), Value: 1})
+	for i := range 1300 { // more than a megabyte
+		evs = append(evs, reading{Device: fmt.Sprint(site[:400], i%3), Site: site, At: at(float64(i)), Value: 1})
 	}
 	l.load(evs)
 	for _, v := range []*timeline.View[string, totals]{
@@ -228,7 +229,7 @@ func TestRebuild_ReadsEveryPageOfTheHistory(t *testing.T) {
 		for _, segments := range []int{1, 3} {
 			l.Wire.Reset()
 			meta := rebuild(l, v, timeline.Segments(segments))
-			assert.EqualValues(t, 2500, meta.Counters.Folded)
+			assert.EqualValues(t, 1300, meta.Counters.Folded)
 			assert.Greater(t, l.Wire.Count("Scan"), segments)
 			got := rows(l, v)
 			if want == 0 {
@@ -239,7 +240,7 @@ func TestRebuild_ReadsEveryPageOfTheHistory(t *testing.T) {
 			for _, r := range got {
 				all += r.State.Count
 			}
-			assert.Equal(t, 2500, all)
+			assert.Equal(t, 1300, all)
 		}
 		assert.Equal(t, rows(l, v, timeline.AsOf(at(3000))), rows(l, v))
 	}
@@ -287,7 +288,7 @@ func TestRows_ExpireWithTheirRetention(t *testing.T) {
 
 // Each case costs some hundred requests; -rapid.checks on the command line overrides this.
 func init() {
-	if err := flag.Set("rapid.checks", "8"); err != nil {
+	if err := flag.Set("rapid.checks", fmt.Sprint(testsize.Pick(4, 8))); err != nil {
 		panic(err)
 	}
 }

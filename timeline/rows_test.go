@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -81,24 +80,4 @@ func TestRebuild_RowsThatOneTransactionDoesNotTakeAreWrittenAlone(t *testing.T) 
 	require.NoError(t, err)
 	assert.EqualValues(t, 15, meta.Rows)
 	assert.Zero(t, l.Wire.Count("TransactWriteItems"))
-}
-
-// A transaction of rows whose answer is lost is sent again, although the DB sends each request once.
-func TestRebuild_SurvivesTheLossOfTheAnswerToItsRows(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, once)
-	l.many(5)
-	v := view(l, l.devices())
-	seen := 0
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "TransactWriteItems" && isRow(r) {
-			if seen++; seen == 1 {
-				return faults.Lost
-			}
-		}
-		return faults.None
-	})
-	rebuild(l, v, timeline.Segments(1))
-	assert.Equal(t, 2, seen)
-	assert.Len(t, rows(l, v), 5)
 }

@@ -2,7 +2,6 @@ package timeline_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -19,9 +19,7 @@ import (
 func TestSweep_RemovesReplacedRowsAfterTheGrace(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	for i := range 30 {
-		l.append(fmt.Sprintf("d-%d", i), "north", 1)
-	}
+	l.fill(30, 1)
 	v := view(l, l.devices())
 	rebuild(l, v)
 	first := entity.Must(v.After(l.Ctx, "", 10))
@@ -93,6 +91,7 @@ func TestSweep_RemovesRetiredGenerationsFromTheManifest(t *testing.T) {
 		return n
 	}
 	t.Run("of builds that follow each other fast", func(t *testing.T) {
+		testsize.LongOnly(t)
 		t.Parallel()
 		l := newLab(t)
 		l.append("d-1", "north", -1)

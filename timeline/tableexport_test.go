@@ -22,6 +22,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -94,15 +95,15 @@ func (l *lab) tableName() string { return l.Config.Table }
 // story appends readings, some of them late, and lets messages change, be deleted and restored.
 func (l *lab) story() {
 	l.T.Helper()
-	for i := range 8 {
-		l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i%3), 1, 3, 2)
+	l.fill(4, 1, 3, 2)
+	for i := range 4 {
 		id := fmt.Sprintf("m-%d", i)
 		l.create(id, "one")
 		l.update(id, "two")
 		if i%2 == 0 {
 			l.remove(id)
 		}
-		if i%4 == 0 {
+		if i == 0 {
 			_, err := l.bin.Restore(l.Ctx, message{ID: id})
 			require.NoError(l.T, err)
 		}
@@ -186,7 +187,7 @@ func TestExport_IsResumedFromTheSameExportOnly(t *testing.T) {
 	rebuild(l, whole, timeline.Export(x.files))
 	want := rows(l, whole)
 	l.append("x", "x", 1)
-	for n := 1; ; n++ {
+	for n := 1; ; n += testsize.Pick(2, 1) {
 		l.connect(once)
 		v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("crash-%d", n) }))
 		l.Wire.Reset()

@@ -79,7 +79,7 @@ func TestRun_InterruptedReportsIt(t *testing.T) {
 	t.Parallel()
 	client, table := localdb.Test(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &exampletest.Interrupter{After: "The same rows as of", Cancel: cancel}
+	out := &exampletest.Interrupter{After: "A month of messages", Cancel: cancel}
 	require.ErrorIs(t, run(ctx, out, client, table, seed), context.Canceled)
 	require.NotContains(t, out.String(), "\nok\n")
 	require.NoError(t, drop(ctx, client, table), "the tables of an interrupted run must go, too")
