@@ -14,7 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/migrate"
-	"github.com/dynastrata/dynastrata/unique"
 )
 
 // check runs Check and returns its findings as texts, in order.
@@ -108,16 +107,4 @@ func TestCheck_EndsWithTheErrorOfItsFunction(t *testing.T) {
 	assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
 	_, err = migrate.Check(c.Ctx, c.now, func(migrate.Finding) error { return nil }, entity.Segments(65))
 	assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
-}
-
-// unique.OnProgress counts the items that were read.
-func TestCheck_ReportsItsProgress(t *testing.T) {
-	t.Parallel()
-	c := open(t)
-	entity.Must(c.now.Create(c.Ctx, member{ID: "m-1"}))
-	var seen []int
-	done, err := migrate.Check(c.Ctx, c.now, func(migrate.Finding) error { return nil }, unique.OnProgress(func(n int) { seen = append(seen, n) }))
-	require.NoError(t, err)
-	require.Equal(t, []int{done.Evaluated}, seen)
-	require.NotZero(t, done.Evaluated)
 }

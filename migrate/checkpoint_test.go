@@ -37,7 +37,7 @@ func (c *club) fill(n int) {
 func TestCheckpoint_GoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	c.fill(600)
+	c.fill(252)
 	ctx, stop := context.WithCancel(c.Ctx)
 	var seen []migrate.Progress
 	part, err := migrate.Rewrite(ctx, c.now, migrate.Checkpoint("fill"), migrate.OnProgress(func(p migrate.Progress) {
@@ -50,10 +50,10 @@ func TestCheckpoint_GoesOnWhereItWas(t *testing.T) {
 	assert.False(t, part.Done)
 
 	whole := c.rewrite(migrate.Checkpoint("fill")) // the lease was given up, although the context has ended
-	assert.Equal(t, []int{600, 600}, []int{whole.Items, whole.Rewritten})
+	assert.Equal(t, []int{252, 252}, []int{whole.Items, whole.Rewritten})
 	assert.True(t, whole.Resumed && whole.Done)
-	assert.Equal(t, 600-part.Items, c.Wire.Count("UpdateItem"))
-	assert.Len(t, c.team("red"), 600)
+	assert.Equal(t, 252-part.Items, c.Wire.Count("UpdateItem"))
+	assert.Len(t, c.team("red"), 252)
 
 	again := c.rewrite(migrate.Checkpoint("fill"))
 	assert.Equal(t, []string{"GetItem"}, c.Operations())
@@ -67,7 +67,7 @@ func TestCheckpoint_GoesOnWhereItWas(t *testing.T) {
 func TestCheckpoint_HasALease(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	c.fill(300)
+	c.fill(252)
 	other := dbtest.Declare[member](t, c.Open(c.Raw))
 	var running error
 	var once sync.Once
@@ -82,7 +82,7 @@ func TestCheckpoint_HasALease(t *testing.T) {
 	var busy *migrate.RunningError
 	require.ErrorAs(t, running, &busy)
 	assert.Equal(t, "fill", busy.Checkpoint)
-	assert.Len(t, c.team("red"), 300)
+	assert.Len(t, c.team("red"), 252)
 }
 
 // atRequest is a tracer that is called for each request.

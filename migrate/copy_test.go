@@ -26,7 +26,7 @@ func TestCopy_RunCopiesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
 	for i := range 30 {
-		s.put(ticket{ID: fmt.Sprint("t", i), Owner: fmt.Sprint("o", i%3), Code: fmt.Sprint("c", i), Uses: i})
+		s.OK(s.tickets.Put(s.Ctx, ticket{ID: fmt.Sprint("t", i), Owner: fmt.Sprint("o", i%3), Code: fmt.Sprint("c", i), Uses: i}))
 	}
 	s.put(ticket{ID: "t0", Owner: "o1", Code: "c0", Uses: 7})
 	s.put(ticket{ID: "out", Owner: "nobody"})
@@ -207,7 +207,7 @@ func TestCopy_ACopyThatComesBeforeItsRemovalIsRemoved(t *testing.T) {
 func TestCopy_ALatePageWritesNothingOld(t *testing.T) {
 	t.Parallel()
 	s := newStation(t)
-	for i := range 20 {
+	for i := range 8 {
 		s.put(ticket{ID: fmt.Sprint("t", i), Owner: "ann", Code: fmt.Sprint("c", i)})
 	}
 	require.NoError(t, s.Overtake(dbtest.First(func(r faults.Request) bool {
@@ -216,7 +216,7 @@ func TestCopy_ALatePageWritesNothingOld(t *testing.T) {
 		_, err := s.copy.Run(s.Ctx)
 		return err
 	}, func() {
-		for i := range 20 {
+		for i := range 8 {
 			switch id := fmt.Sprint("t", i); i % 4 {
 			case 0:
 				s.quickly(s.remove(id))
@@ -463,7 +463,7 @@ func TestCopy_FaultsAtEachRequest(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			s := newStation(t)
-			for n := 1; ; n += testsize.Pick(5, 1) {
+			for n := 1; ; n += testsize.Pick(17, 1) {
 				fault := round.At(n)
 				c, err := migrate.Copy(fmt.Sprint("c", n), dbtest.Declare[ticket](t, s.Open(s.Client)), dbtest.Declare[pass](t, s.Open(s.Client)), toPass)
 				require.NoError(t, err)

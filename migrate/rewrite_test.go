@@ -223,6 +223,7 @@ func TestRewrite_RefusesWhatMakesNoSense(t *testing.T) {
 	c := open(t)
 	for _, opts := range [][]migrate.Option{
 		{entity.Segments(0)}, {entity.Segments(65)}, {migrate.Restart()}, {migrate.DryRun(), migrate.Checkpoint("x")}, {migrate.OnProgress(nil)}, {nil},
+		{entity.Segment(4, 4)}, {entity.Segment(-1, 4)}, {entity.Segment(0, 0)}, {entity.Segment(0, 2), entity.Segments(2)},
 	} {
 		_, err := migrate.Rewrite(c.Ctx, c.now, opts...)
 		assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
@@ -246,7 +247,7 @@ func TestRewrite_RefusesWhatMakesNoSense(t *testing.T) {
 	assert.Empty(t, c.Sent())
 }
 
-// A run is one call for observers, and its cost is that of the report. A budget paces it.
+// A run is one call for observers, and its cost is that of the report. A budget paces it. A check also counts the items that it read.
 func TestRewrite_IsOneCall(t *testing.T) {
 	t.Parallel()
 	var calls []entity.Report
@@ -260,8 +261,10 @@ func TestRewrite_IsOneCall(t *testing.T) {
 	require.Len(t, calls, 1)
 	assert.Equal(t, []any{"Rewrite", "Worker"}, []any{calls[0].Verb, calls[0].Entity})
 	assert.Equal(t, []any{calls[0].Requests, calls[0].ReadUnits, calls[0].WriteUnits}, []any{r.Cost.Requests, r.Cost.ReadUnits, r.Cost.WriteUnits})
-	done, err := migrate.Check(b.Ctx, s, func(migrate.Finding) error { return nil }, entity.Budget(1e6, 0))
+	var seen []int
+	done, err := migrate.Check(b.Ctx, s, func(migrate.Finding) error { return nil }, entity.Budget(1e6, 0), unique.OnProgress(func(n int) { seen = append(seen, n) }))
 	require.NoError(t, err)
+	require.Equal(t, []int{done.Evaluated}, seen)
 	require.Len(t, calls, 2)
 	assert.Equal(t, []any{"Check", done.Cost.Requests, done.Cost.ReadUnits}, []any{calls[1].Verb, calls[1].Requests, calls[1].ReadUnits})
 }

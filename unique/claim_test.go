@@ -92,15 +92,6 @@ func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
 	entity.Must(deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 }
 
-func TestBatch_IsRefusedBecauseItCouldNotClaimValues(t *testing.T) {
-	t.Parallel()
-	s := entity.Must(entity.New[Person](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
-	_, err := s.PutMany(t.Context(), []Person{{ID: "a", Email: "a@x"}}, entity.Unconditional())
-	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
-	_, err = s.DeleteMany(t.Context(), []Person{{ID: "a"}}, entity.Unconditional())
-	require.Equal(t, "EDD-9117", dbtest.InputCode(err))
-}
-
 func TestKeyCase_UnderLowerCaseValuesThatDifferInCaseAreOne(t *testing.T) {
 	t.Parallel()
 	_, store := dbtest.OpenStore[Person](t, func(c *entity.Config) { c.Namespace = entity.Namespace{Name: "Shop", Casing: entity.LowerCase} })

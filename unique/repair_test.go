@@ -7,12 +7,12 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -111,8 +111,7 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 // Repair runs while others create, change and delete; no claim is lost and no sentinel remains without an item.
 func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testsize.Seed(t)
 	b := newLab(t)
 	s, l := prepare[Person](t, b, "email")
 	f := entity.Fields[Person]()
@@ -122,7 +121,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	for w := range errs {
 		writers.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(w)))
-			for n := 0; n < 60 && errs[w] == nil; n++ {
+			for n := 0; n < testsize.Pick(12, 300) && errs[w] == nil; n++ {
 				key, v := Person{ID: fmt.Sprint("p", rng.IntN(6))}, fmt.Sprint("v", rng.IntN(8))
 				var err error
 				switch rng.IntN(4) {
@@ -181,17 +180,13 @@ func TestRepair_CanBeStoppedAndRunAgain(t *testing.T) {
 	fragile := entity.Must(entity.New[Person](b.Open(b.Through(broken), dbtest.Attempts(1))))
 	m := entity.Must(unique.Of(fragile, "email"))
 	fixed, stops := 0, 0
-	for n := 1; ; n++ {
-		for _, fault := range []faults.Fault{faults.Throttle, faults.Lost} {
-			broken.Inject(faults.Nth(n, fault))
-			done, err := m.Repair(t.Context())
-			fixed += len(done.Fixed)
-			require.Empty(t, done.Remaining)
-			if err != nil {
-				stops++
-			} else {
-				broken.Inject(func(faults.Request) faults.Fault { return faults.None })
-			}
+	for n := 1; ; n += testsize.Pick(2, 1) {
+		broken.Inject(faults.Nth(n, []faults.Fault{faults.Throttle, faults.Lost}[n/2%2]))
+		done, err := m.Repair(t.Context())
+		fixed += len(done.Fixed)
+		require.Empty(t, done.Remaining)
+		if err != nil {
+			stops++
 		}
 		r := entity.Must(l.Verify(t.Context()))
 		if len(r.Findings) == 0 {

@@ -50,7 +50,7 @@ func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
 		_, err := s.Create(t.Context(), Person{ID: id, Email: "value-" + id})
 		return err
 	})
-	for i := range 20 { // a conflict among many items, so that segments share it
+	for i := range 5 { // a conflict among many items, so that segments share it
 		id := fmt.Sprint("same-", i)
 		entity.Must(s.Create(t.Context(), Person{ID: id, Email: "own-" + id}))
 		it := b.Current(id)
@@ -59,7 +59,7 @@ func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
 	}
 	want := entity.Must(l.Verify(t.Context()))
 	shared := false
-	for _, n := range []int{1, 4, 16} {
+	for _, n := range []int{1, 6} {
 		of, sum := suspects(t, l, n)
 		var found []unique.Finding
 		for _, value := range slices.Sorted(maps.Keys(of)) {
@@ -68,9 +68,12 @@ func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
 			if damaged {
 				found = append(found, f)
 			}
+			if len(of[value]) == 1 || shared {
+				continue
+			}
 			alone, _, err := l.Examine(t.Context(), of[value][0])
 			require.NoError(t, err)
-			shared = shared || len(alone.Owners) < len(f.Owners)
+			shared = len(alone.Owners) < len(f.Owners)
 		}
 		require.Equal(t, say(want.Findings), say(found), "%d segments", n)
 		sum.Findings = want.Findings

@@ -1,4 +1,4 @@
-// Package calls_test holds tests of calls that do many things, or the wrong thing: writes of many requests that are cut off,
+// Package calls_test holds tests of calls that do many things, or the wrong thing: purges that others and faults get in the way of,
 // transactions that are repeated under one token, tables made by several programs at once, handles that were not opened.
 package calls_test
 
@@ -44,6 +44,8 @@ func open(t *testing.T, configure ...func(*entity.Config)) *lab {
 	b := dbtest.Open(t, configure...)
 	return &lab{b, b.Open(b.Raw)}
 }
+
+func ref[V any](v V) *V { return &v }
 
 // store declares T on both databases and creates the table.
 func store[T any](l *lab) (faulty, quiet *entity.Store[T]) {

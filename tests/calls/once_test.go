@@ -14,6 +14,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -111,7 +112,7 @@ func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
 	s, quiet := store[Stamped](l)
 	ctx, f := t.Context(), entity.Fields[Stamped]()
 	l.OK(quiet.Create(ctx, Stamped{ID: "a"}))
-	for round := range 20 {
+	for round := range testsize.Pick(5, 20) {
 		id, errs := newToken(), make([]error, 6)
 		var all sync.WaitGroup
 		for i := range errs {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -156,25 +155,6 @@ func TestPurge_RemovesAnEventRecordedMeanwhile(t *testing.T) {
 		require.Equal(t, timeseries.LateRecorded, res.Reason)
 	}))
 	require.Empty(t, l.Items())
-}
-
-// Each request fails once, before or after it is applied: the purge removes everything all the same.
-func TestPurge_OfManyEventsSurvivesTheFailureOfAnyRequest(t *testing.T) {
-	t.Parallel()
-	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Conflict) {
-		l := open(t)
-		s, key := archive(l, 150)
-		for n, sent := 1, 2; n <= sent; n++ {
-			fault := round.At(n)
-			l.Wire.Reset()
-			l.Wire.Inject(faults.Nth(n, fault))
-			require.NoError(t, s.Purge(t.Context(), key), "%v at request %d", fault, n)
-			l.Wire.Inject(nil)
-			sent = max(sent, len(l.Wire.Requests()))
-			require.Empty(t, l.Items(), "%v at request %d", fault, n)
-			s, key = archive(l, 150)
-		}
-	}
 }
 
 // The single removal of an item has no token: its second arrival finds nothing, which does not say who took it away. So

@@ -39,7 +39,7 @@ func mortals(t *testing.T, client entity.Client, table string) *entity.DB {
 func TestCreateTables_ManyProgramsAtOnce(t *testing.T) {
 	t.Parallel()
 	client, table := dbtest.Database(t)
-	for round := range testsize.Pick(6, 40) {
+	for round := range testsize.Pick(2, 40) {
 		name := fmt.Sprintf("%s-%d", table, round)
 		errs, begin, all := make([]error, 6), make(chan struct{}), sync.WaitGroup{}
 		for i := range errs {
@@ -121,8 +121,9 @@ func TestCreateTables_ATableThatIsNotSeenYet(t *testing.T) {
 // Every request is made to fail once, before and after it is applied.
 func TestCreateTables_RepeatsWhatFailed(t *testing.T) {
 	t.Parallel()
-	for _, f := range []faults.Fault{faults.Throttle, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost} {
+	for _, round := range testsize.Rounds(faults.Throttle, faults.Lost, faults.Internal, faults.Drop, faults.InternalApplied) {
 		for k := 1; ; k++ {
+			f := round.At(k)
 			l := open(t)
 			entity.Must(entity.New[Mortal](l.DB))
 			n := 0

@@ -36,14 +36,13 @@ type past struct {
 
 // model is a table as it must be after a sequence of calls, with what DynamoDB has not removed yet.
 type model struct {
-	keeps  bool // states, for a day after they ended
 	items  map[string]row
-	claims map[string]claim // by code
-	states map[string]map[int64]past
+	claims map[string]claim          // by code
+	states map[string]map[int64]past // for a day after they ended
 }
 
-func newModel(keeps bool) *model {
-	return &model{keeps, map[string]row{}, map[string]claim{}, map[string]map[int64]past{}}
+func newModel() *model {
+	return &model{map[string]row{}, map[string]claim{}, map[string]map[int64]past{}}
 }
 
 func gone(ends, now seconds) bool { return ends != 0 && ends <= now }
@@ -64,9 +63,7 @@ const kept = seconds(day / time.Second)
 
 // end records that a state ended with a write.
 func (m *model) end(r row, now seconds) {
-	if m.keeps {
-		m.states[r.ID][r.version] = past{row: r, until: now + kept}
-	}
+	m.states[r.ID][r.version] = past{row: r, until: now + kept}
 }
 
 // begin records the state that a write makes.
@@ -74,9 +71,6 @@ func (m *model) begin(r row, now seconds) {
 	m.items[r.ID] = r
 	if r.Code != "" {
 		m.claims[r.Code] = claim{r.ID, r.Ends}
-	}
-	if !m.keeps {
-		return
 	}
 	if m.states[r.ID] == nil {
 		m.states[r.ID] = map[int64]past{}
@@ -100,12 +94,9 @@ func (m *model) create(r row, now seconds) bool {
 	if !m.free(r.Code, r.ID, now) {
 		return false
 	}
-	r.version = 0
-	if m.keeps {
-		r.version = 1
-		for n := range m.states[r.ID] {
-			r.version = max(r.version, n+1)
-		}
+	r.version = 1
+	for n := range m.states[r.ID] {
+		r.version = max(r.version, n+1)
 	}
 	m.begin(r, now)
 	return true
@@ -123,9 +114,7 @@ func (m *model) update(is row, now seconds) bool {
 		}
 	}
 	m.end(was, now)
-	if m.keeps {
-		is.version = was.version + 1
-	}
+	is.version = was.version + 1
 	c, claimed := m.claims[is.Code]
 	m.begin(is, now)
 	if is.Code != "" && is.Code == was.Code && is.Ends == was.Ends { // which writes no sentinel
@@ -141,11 +130,9 @@ func (m *model) update(is row, now seconds) bool {
 func (m *model) remove(id string, now seconds) {
 	r := m.items[id]
 	m.end(r, now)
-	if m.keeps {
-		n := r
-		n.version++
-		m.states[id][n.version] = past{row: n, deleted: true, until: now + kept}
-	}
+	n := r
+	n.version++
+	m.states[id][n.version] = past{row: n, deleted: true, until: now + kept}
 	m.giveUp(r.Code, id)
 	delete(m.items, id)
 }

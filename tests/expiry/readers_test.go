@@ -72,22 +72,3 @@ func TestTimeline_OfItemsThatExpire(t *testing.T) {
 		require.Equal(t, []string{"pass.baseline four 2h1m0s"}, events(), "the states before have expired")
 	}
 }
-
-// Reads of tables and batches hide an expired item in the same second as its value becomes free, and show it on request.
-func TestReads_HideWhatOthersMayClaim(t *testing.T) {
-	t.Parallel()
-	l := open[Seat](t)
-	ctx := t.Context()
-	l.OK(l.store.Create(ctx, Seat{ID: "a", Code: "A1"}))
-	l.Clock.Move(hour - time.Second)
-	visible := func(opts ...entity.GetOption) bool {
-		_, err := l.store.Get(ctx, Seat{ID: "a"}, opts...)
-		return err == nil
-	}
-	require.True(t, visible())
-	owned(t, dbtest.ErrorOf(l.store.Create(ctx, Seat{ID: "b", Code: "A1"})))
-	l.Clock.Move(time.Second)
-	require.False(t, visible())
-	require.True(t, visible(entity.IncludeExpired()))
-	l.OK(l.store.Create(ctx, Seat{ID: "b", Code: "A1"}))
-}

@@ -48,10 +48,10 @@ type reading struct {
 	Value  int       `dynamodbav:"value" entity:"append"`
 }
 
-// entry is an event of a log, whose events are in 20 partitions and have no current item.
+// entry is an event of a log, whose events are in 8 partitions and have no current item.
 type entry struct {
 	_ entity.Key        `name:"Entry" pk:"$#{log}" sk:"$"`
-	_ timeseries.Events `orderBy:"at" shards:"20" current:"none"`
+	_ timeseries.Events `orderBy:"at" shards:"8" current:"none"`
 
 	Log  string    `dynamodbav:"log"`
 	At   time.Time `dynamodbav:"at"`
@@ -78,8 +78,8 @@ type world struct {
 }
 
 const (
-	many    = 250
-	devices = 8
+	many    = 101
+	devices = 4
 )
 
 func open(t *testing.T) *world {
@@ -122,14 +122,14 @@ func count[K comparable](w *world) func(*tally, timeline.Event[reading]) error {
 func (w *world) events(from time.Time) []reading {
 	var all []reading
 	for i := range 15 * devices {
-		all = append(all, reading{Device: fmt.Sprint(i % devices), At: from.Add(time.Duration(i) * time.Second), Value: i})
+		all = append(all, reading{Device: fmt.Sprint(i % devices), At: from.Add(time.Duration(i) * time.Second), Value: i % 10})
 	}
 	return all
 }
 
-// entries returns 60 events of a log.
+// entries returns 20 events of a log.
 func entries(log string) (all []entry) {
-	for i := range 60 {
+	for i := range 20 {
 		all = append(all, entry{Log: log, At: dbtest.Start.Add(time.Duration(i) * time.Second), Text: "x"})
 	}
 	return all
@@ -201,11 +201,36 @@ func leavesNothing(t *testing.T, f func()) {
 	}
 }
 
-func TestCalls_LeaveNothingBehindWhenTheyEnd(t *testing.T) {
+func TestCalls_LeaveNothingBehindWhenTheyOrTheirLoopsEnd(t *testing.T) {
 	w := open(t)
 	for name, call := range w.calls() {
 		leavesNothing(t, func() { require.NoError(t, call(t.Context()), name) })
 	}
+	leavesNothing(t, func() {
+		for _, err := range w.notes.Scan(entity.Segments(8)).All(t.Context()) {
+			require.NoError(t, err)
+			break
+		}
+		require.NoError(t, dbtest.ErrorOf(w.notes.Scan(entity.Segments(8), entity.Limit(1)).Collect(t.Context())))
+	})
+	leavesNothing(t, func() {
+		for _, err := range w.log.History(entry{Log: "kept"}).All(t.Context()) {
+			require.NoError(t, err)
+			break
+		}
+	})
+	leavesNothing(t, func() {
+		for _, err := range w.sorted.All(t.Context()) {
+			require.NoError(t, err)
+			break
+		}
+	})
+	leavesNothing(t, func() {
+		for _, err := range w.sorted.All(t.Context(), timeline.AsOf(w.Clock.Now())) {
+			require.NoError(t, err)
+			break
+		}
+	})
 }
 
 func TestCalls_LeaveNothingBehindWhenTheirContextEnds(t *testing.T) {
@@ -225,6 +250,17 @@ func TestCalls_LeaveNothingBehindWhenTheirContextEnds(t *testing.T) {
 				}
 			})
 		}
+	}
+	// The handler of a build sees the end of the context, as a loop over its own requests would.
+	for _, rebuild := range []func(context.Context, ...timeline.BuildOption) (timeline.Meta, error){w.parts.Rebuild, w.sorted.Rebuild} {
+		leavesNothing(t, func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w.handle = cancel
+			_, err := rebuild(ctx, timeline.Segments(4))
+			w.handle = func() {}
+			require.True(t, errors.Is(err, context.Canceled), "%v", err)
+		})
 	}
 }
 
@@ -278,48 +314,4 @@ func TestCalls_LeaveNothingBehindWhenAFunctionPanics(t *testing.T) {
 		w.handle = func() {}
 	}
 	require.NoError(t, dbtest.ErrorOf(w.parts.Rebuild(w.Ctx))) // nobody holds the lease
-}
-
-func TestCalls_LeaveNothingBehindWhenALoopEnds(t *testing.T) {
-	w := open(t)
-	leavesNothing(t, func() {
-		for _, err := range w.notes.Scan(entity.Segments(8)).All(t.Context()) {
-			require.NoError(t, err)
-			break
-		}
-		require.NoError(t, dbtest.ErrorOf(w.notes.Scan(entity.Segments(8), entity.Limit(1)).Collect(t.Context())))
-	})
-	leavesNothing(t, func() {
-		for _, err := range w.log.History(entry{Log: "kept"}).All(t.Context()) {
-			require.NoError(t, err)
-			break
-		}
-	})
-	leavesNothing(t, func() {
-		for _, err := range w.sorted.All(t.Context()) {
-			require.NoError(t, err)
-			break
-		}
-	})
-	leavesNothing(t, func() {
-		for _, err := range w.sorted.All(t.Context(), timeline.AsOf(w.Clock.Now())) {
-			require.NoError(t, err)
-			break
-		}
-	})
-}
-
-// The handler sees the end of the context, as a loop over its own requests would.
-func TestRebuild_LeavesNothingBehindWhenAHandlerEndsItsContext(t *testing.T) {
-	w := open(t)
-	for _, rebuild := range []func(context.Context, ...timeline.BuildOption) (timeline.Meta, error){w.parts.Rebuild, w.sorted.Rebuild} {
-		leavesNothing(t, func() {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			w.handle = cancel
-			_, err := rebuild(ctx, timeline.Segments(4))
-			w.handle = func() {}
-			require.True(t, errors.Is(err, context.Canceled), "%v", err)
-		})
-	}
 }

@@ -18,7 +18,7 @@ import (
 func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	stored := l.fill(250)
+	stored := l.fill(201)
 	l.OK(l.errands.Create(l.Ctx, errand{ID: "e", Owner: "ada", Rank: 5, Title: "milk"}))
 	l.Wire.Reset()
 	byEntry, err := l.byStatus.Query(task{Status: "open"}).Collect(l.Ctx)
@@ -46,7 +46,7 @@ func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
 	}
 	scanned, err := l.byStatus.Scan(entity.Hydrate()).Collect(l.Ctx)
 	require.NoError(t, err)
-	require.Len(t, scanned, 250)
+	require.Len(t, scanned, 201)
 	require.Equal(t, "body", scanned[7].Body)
 	parallel, err := l.byStatus.Scan(entity.Hydrate(), entity.Segments(3)).Collect(l.Ctx)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
 func TestHydrate_WorksWithEveryWayToRunAQuery(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	stored := l.fill(230)
+	stored := l.fill(101)
 	q := l.byStatus.Query(task{Status: "open"}, entity.Hydrate())
 	first, err := q.First(l.Ctx)
 	require.NoError(t, err)
@@ -68,8 +68,8 @@ func TestHydrate_WorksWithEveryWayToRunAQuery(t *testing.T) {
 	l.Wire.Reset()
 	n, err := q.Count(l.Ctx)
 	require.NoError(t, err)
-	require.Equal(t, 230, n)
-	require.Equal(t, []string{"Query", "BatchGetItem", "BatchGetItem", "BatchGetItem"}, l.Operations())
+	require.Equal(t, 101, n)
+	require.Equal(t, []string{"Query", "BatchGetItem", "BatchGetItem"}, l.Operations())
 	n, err = l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Limit(7)).Count(l.Ctx)
 	require.NoError(t, err)
 	require.Equal(t, 7, n)
@@ -80,7 +80,7 @@ func TestHydrate_WorksWithEveryWayToRunAQuery(t *testing.T) {
 	require.Equal(t, []string{"Query", "BatchGetItem"}, l.Operations(), "one batch at a time")
 
 	whole := l.collect(q)
-	for _, opts := range [][]entity.QueryOption{nil, {entity.Limit(7)}, {entity.Limit(101)}, {entity.MaxRequests(1)}, {entity.MaxEvaluated(30)}} {
+	for _, opts := range [][]entity.QueryOption{nil, {entity.Limit(30)}, {entity.Limit(100)}, {entity.MaxRequests(1)}, {entity.MaxEvaluated(30)}} {
 		paged := l.byStatus.Query(task{Status: "open"}, append(opts, entity.Hydrate())...)
 		var all []task
 		for _, page := range dbtest.Pages(t, paged) {

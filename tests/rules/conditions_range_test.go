@@ -3,6 +3,7 @@ package rules_test
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
 // reading has a composed sort key, an index with a native number and one with a native text as sort keys.
@@ -25,15 +26,6 @@ type slotted struct {
 	Word string     `dynamodbav:"word"`
 }
 
-// event is one of a series.
-type event struct {
-	_  entity.Key        `name:"Event" pk:"$#{id}" sk:"$"`
-	_  timeseries.Events `orderBy:"n"`
-	ID string            `dynamodbav:"id"`
-	N  int               `dynamodbav:"n" entity:"zero"`
-	V  int               `dynamodbav:"v" entity:"append"`
-}
-
 // span is a range, as options and as what lies in it.
 type span[V any] struct {
 	name string
@@ -41,7 +33,7 @@ type span[V any] struct {
 	in   func(V) bool
 }
 
-// spans are the ranges from lo to hi, with and without each end, the ends in either order.
+// spans are the ranges from lo to hi, with and without each end, one of them with the ends turned round.
 func spans[V any](field *V, lo, hi V, compare func(a, b V) int) (all []span[V]) {
 	for _, low := range []string{"Gt", "Ge"} {
 		for _, high := range []string{"Lt", "Le"} {
@@ -52,7 +44,10 @@ func spans[V any](field *V, lo, hi V, compare func(a, b V) int) (all []span[V]) 
 				return (a > 0 || a == 0 && low == "Ge") && (b < 0 || b == 0 && high == "Le")
 			}
 			name := fmt.Sprintf("%s %v, %s %v", low, lo, high, hi)
-			all = append(all, span[V]{name, []entity.QueryOption{from, to}, in}, span[V]{name + ", turned", []entity.QueryOption{to, from}, in})
+			if low == "Ge" && high == "Lt" {
+				all = append(all, span[V]{name + ", turned", []entity.QueryOption{to, from}, in})
+			}
+			all = append(all, span[V]{name, []entity.QueryOption{from, to}, in})
 		}
 	}
 	return all
@@ -61,6 +56,7 @@ func spans[V any](field *V, lo, hi V, compare func(a, b V) int) (all []span[V]) 
 // ranges checks every range between the values: its items, its pages, its count, and it as part of a gathering.
 func ranges[T, V any](t *testing.T, b *dbtest.Bench, query func(...entity.QueryOption) entity.Query[T], all []T, field *V, get func(T) V, compare func(a, b V) int, values ...V) {
 	t.Helper()
+	random := rand.New(rand.NewPCG(testsize.Seed(t), 0))
 	for _, lo := range values {
 		for _, hi := range values {
 			for _, r := range spans(field, lo, hi, compare) {
@@ -76,7 +72,7 @@ func ranges[T, V any](t *testing.T, b *dbtest.Bench, query func(...entity.QueryO
 				require.NoError(t, err, r.name)
 				require.Equal(t, want, got, "%s: %s", r.name, q)
 				require.LessOrEqual(t, len(b.Sent()), 1, r.name)
-				if compare(lo, hi) > 0 {
+				if compare(lo, hi) > 0 || random.IntN(testsize.Pick(8, 1)) > 0 { // of the rest the usual run takes a sample
 					continue
 				}
 				n, err := q.Count(t.Context())
@@ -115,21 +111,21 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 		}
 	}
 	byDay := func(opts ...entity.QueryOption) entity.Query[slotted] { return s.Query(slotted{Box: "x"}, opts...) }
-	ranges(t, b, byDay, all, &f.Day, func(v slotted) time.Time { return v.Day }, time.Time.Compare, day(0), day(1), day(2), day(1).Add(1))
+	ranges(t, b, byDay, all, &f.Day, func(v slotted) time.Time { return v.Day }, time.Time.Compare, day(0), day(2), day(1).Add(1))
 	bySlot := func(opts ...entity.QueryOption) entity.Query[slotted] {
 		return s.Query(slotted{Box: "x", Day: day(1)}, opts...)
 	}
-	ranges(t, b, bySlot, all[2:4], &f.Slot, func(v slotted) int { return v.Slot }, cmp.Compare[int], 0, 1, 5)
+	ranges(t, b, bySlot, all[2:4], &f.Slot, func(v slotted) int { return v.Slot }, cmp.Compare[int], 0, 1)
 	index := func(name string) func(opts ...entity.QueryOption) entity.Query[slotted] {
 		return func(opts ...entity.QueryOption) entity.Query[slotted] {
 			return entity.Must(s.Index(name)).Query(slotted{Box: "x"}, opts...)
 		}
 	}
-	ranges(t, b, index("byHeat"), all, &f.Heat, func(v slotted) float64 { return v.Heat }, cmp.Compare[float64], 0, 0.5, 1.25, 2)
+	ranges(t, b, index("byHeat"), all, &f.Heat, func(v slotted) float64 { return v.Heat }, cmp.Compare[float64], 0.5, 1.25, 2)
 	byWord, err := index("byWord")().Collect(t.Context()) // in what order equal keys come is up to the database
 	require.NoError(t, err)
 	require.ElementsMatch(t, all, byWord)
-	ranges(t, b, index("byWord"), byWord, &f.Word, func(v slotted) string { return v.Word }, cmp.Compare[string], "", "a", "aa", "b")
+	ranges(t, b, index("byWord"), byWord, &f.Word, func(v slotted) string { return v.Word }, cmp.Compare[string], "", "aa", "b")
 
 	require.Contains(t, index("byHeat")(entity.Ge(&f.Heat, 0.5), entity.Lt(&f.Heat, 2)).String(), "keep   heat >= 0.5")
 	for name, opts := range map[string][]entity.QueryOption{
@@ -144,21 +140,6 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 		_, err := s.Query(slotted{Box: "x"}, opts...).Collect(t.Context())
 		require.Equal(t, "EDD-9004", dbtest.InputCode(err), name)
 	}
-}
-
-func TestHistory_ARangeHasTwoEnds(t *testing.T) {
-	t.Parallel()
-	b := standing(t)
-	s := entity.Must(timeseries.New[event](b.DB))
-	b.CreateTables()
-	var all []event
-	for n := range 5 {
-		all = append(all, event{ID: "x", N: n, V: n})
-	}
-	b.OK(s.AppendAll(t.Context(), all))
-	history := func(opts ...entity.QueryOption) entity.Query[event] { return s.History(event{ID: "x"}, opts...) }
-	f := entity.Fields[event]()
-	ranges(t, b, history, all, &f.N, func(v event) int { return v.N }, cmp.Compare[int], 0, 1, 3, 4, 9)
 }
 
 func TestTimes_TooFineNameTheRemedy(t *testing.T) {

@@ -1,14 +1,11 @@
 package rules_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
@@ -123,20 +120,4 @@ func TestReturning_IsRefusedWhereThereIsNothingToReturn(t *testing.T) {
 	var none *page
 	require.ErrorAs(t, b.Delete(t.Context(), page{ID: "x"}, entity.Returning(none)), &input)
 	require.Empty(t, b.Operations())
-}
-
-func TestReturning_SaysThatTheOldItemIsLostWithTheAnswer(t *testing.T) {
-	b, p := open[page](t), entity.Fields[page]()
-	b.OK(b.Create(t.Context(), page{ID: "x", Title: "1"}))
-	b.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem", "DeleteItem"))
-	old := page{Title: "untouched"}
-	_, err := b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Title, "2"), entity.Returning(&old))
-	require.True(t, errors.Is(err, entity.ErrReadBack) || entity.IsAmbiguous(err), "%v", err)
-	require.Equal(t, page{Title: "untouched"}, old)
-	require.Equal(t, dbtest.S("2"), b.stored(t)["title"])
-
-	b.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
-	err = b.Delete(t.Context(), page{ID: "x"}, entity.Returning(&old))
-	require.True(t, entity.IsAmbiguous(err))
-	require.Equal(t, page{Title: "untouched"}, old)
 }

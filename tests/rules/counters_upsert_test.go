@@ -49,7 +49,7 @@ func TestUpsert_CountsExactlyWhateverComesTogether(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	var wg sync.WaitGroup
 	var created atomic.Int32
-	const n = 25
+	const n = 8
 	for i := range n {
 		wg.Go(func() {
 			_, first, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 1), entity.ListPrepend(&p.Log, strconv.Itoa(i)))

@@ -202,19 +202,6 @@ func TestDefaults_OfAKeyPartAreForWritesOfWholeValues(t *testing.T) {
 	require.Empty(t, b.Operations())
 }
 
-func TestDefaults_AreNotReadIntoItemsWithoutThem(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[order](t)
-	putBare(b, "x")
-	got, err := store.Get(b.Ctx, key("x"))
-	require.NoError(t, err)
-	require.Equal(t, key("x"), got)
-	o := entity.Fields[order]()
-	found, err := store.Query(order{Region: "eu"}, entity.Filter(entity.Eq(&o.Hits, 10))).Collect(b.Ctx)
-	require.NoError(t, err)
-	require.Empty(t, found, "a condition sees what is stored")
-}
-
 // kept has a history, and a default.
 type kept struct {
 	_ entity.Key       `name:"Kept" pk:"$#{id}" sk:"$"`

@@ -123,7 +123,7 @@ type Clock struct {
 func TestDigits_TimesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[Clock](t)
-	huge := []string{strings.Repeat("9", 38), "-" + strings.Repeat("1", 38), "9223372036854775807", "-9223372036854775808", "9223372036854775808", "253402300800000"}
+	huge := []string{strings.Repeat("9", 38), "-9223372036854775808", "9223372036854775808", "253402300800000"}
 	inside := func(name, n string) types.AttributeValue {
 		return &types.AttributeValueMemberM{Value: dbtest.Item{name: digits(n)}}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -214,7 +215,7 @@ func TestText_RoundTrip(t *testing.T) {
 	}
 	s := dbtest.Declare[Item](t, l.DB)
 	l.CreateTables()
-	rapid.Check(t, func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(12, 300), func(rt *rapid.T) {
 		v := Item{ID: netip.AddrFrom4([4]byte{1, 2, rapid.Byte().Draw(rt, "c"), rapid.Byte().Draw(rt, "d")}), Rank: Rank{rapid.IntRange(0, 999).Draw(rt, "rank")}}
 		if rapid.Bool().Draw(rt, "base") {
 			v.Base = &Base{Sum: big.NewInt(rapid.Int64Range(1, 1<<60).Draw(rt, "sum"))}

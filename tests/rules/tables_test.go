@@ -59,19 +59,6 @@ type LogEntry struct {
 	ID string `dynamodbav:"id"`
 }
 
-func TestCreateTables_IsIdempotent(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Report](t)
-	l.OK(s.Create(t.Context(), Report{ID: "a", Kind: "k"}))
-	made := l.Described(l.Table)
-	require.NoError(t, l.DB.CreateTables(t.Context()))
-	require.NoError(t, l.DB.CreateTables(t.Context()))
-	again := dbtest.Declare[Report](t, l.Open(l.Raw))
-	_, err := again.Get(t.Context(), Report{ID: "a"})
-	require.NoError(t, err, "what was there is still there")
-	require.Equal(t, made.CreationDateTime, l.Described(l.Table).CreationDateTime)
-}
-
 // A table that is there already and differs from the declarations is reported, and left alone.
 func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 	t.Parallel()
@@ -113,34 +100,6 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 			require.Equal(t, made, l.Described(l.Table))
 		})
 	}
-}
-
-// More than is needed does no harm.
-func TestCreateTables_RicherExistingTableIsFine(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t)
-	dbtest.Declare[Employee](t, l.DB)
-	l.CreateTables()
-	lean := dbtest.Declare[Team](t, l.Open(l.Raw))
-	other := l.Open(l.Raw)
-	dbtest.Declare[Team](t, other)
-	require.NoError(t, other.CreateTables(t.Context()), "it has an index that teams do not need")
-	l.OK(lean.Create(t.Context(), Team{ID: "a"}))
-}
-
-// What DynamoDB says about an index that is not there has no type of its own; it must not look like "nothing found".
-func TestQuery_OfAnIndexThatTheTableLacksIsAnError(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t)
-	dbtest.Declare[Team](t, l.DB)
-	l.CreateTables()
-	s := dbtest.Declare[Employee](t, l.Open(l.Raw))
-	byTenant := entity.Must(s.Index("byTenant"))
-	_, err := byTenant.Query(Employee{TenantID: "t"}).First(t.Context())
-	require.Error(t, err)
-	require.NotErrorIs(t, err, entity.ErrNotFound)
-	var e *entity.Error
-	require.ErrorAs(t, err, &e)
 }
 
 func timeToLive(t *testing.T, l *dbtest.Bench) types.TimeToLiveDescription {

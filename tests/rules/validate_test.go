@@ -59,30 +59,6 @@ func TestValidate_AllFailuresOfAValueAreJoinedBeforeAnyRequest(t *testing.T) {
 		"the cause of a secret field may quote it and is not kept")
 }
 
-func TestValidate_BySet(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	store := entity.Must(entity.New[Strict](db))
-	f := entity.Fields[Strict]()
-	for name, change := range map[string]entity.UpdateOption{
-		"value":   entity.Set(&f.Left, "x"),
-		"pointer": entity.Set(f.Right, "x"),
-		"once":    entity.SetIfNotExists(&f.Left, "x"),
-		"text":    entity.Attr[Code]("left").Set("x"),
-	} {
-		_, err := store.Update(t.Context(), Strict{ID: "long"}, change)
-		var v *entity.ValidationError
-		require.ErrorAs(t, err, &v, name)
-		require.ErrorIs(t, err, errShort, name)
-	}
-	_, err := store.Create(t.Context(), Strict{ID: "long"})
-	require.ErrorIs(t, err, entity.ErrNoClient, "absent fields are no values")
-	_, err = store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, "long"))
-	require.ErrorIs(t, err, entity.ErrNoClient)
-	_, err = store.Update(t.Context(), Strict{ID: "long"}, entity.Set(&f.Left, ""))
-	require.ErrorIs(t, err, entity.ErrNoClient, "an empty value is a removal")
-}
-
 var errPlace, errBase, errOther = errors.New("no such place"), errors.New("base"), errors.New("other")
 
 // MAC is a hardware address.

@@ -48,7 +48,6 @@ func deleteMeetsUpdate[T any](t *testing.T, w *world[T]) {
 func TestRace_TwoDeletesLeaveOneCopy(t *testing.T) {
 	t.Parallel()
 	in[Bin](t, deleteMeetsDelete)
-	in[Free](t, deleteMeetsDelete)
 	in[Reserve](t, deleteMeetsDelete)
 }
 
@@ -198,34 +197,9 @@ func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
 	}
 }
 
-// Between the read and the write of a restore the item is restored, changed and deleted again: there is a copy, but not
-// the one that was read.
-func TestRace_RestoreTakesTheCopyThatIsThere(t *testing.T) {
-	t.Parallel()
-	in[Bin](t, restoreMeetsAnotherCopy)
-	in[Free](t, restoreMeetsAnotherCopy)
-	in[Reserve](t, restoreMeetsAnotherCopy)
-}
-
-func restoreMeetsAnotherCopy[T any](t *testing.T, w *world[T]) {
-	w.add("a", "a@x", "1")
-	w.remove("a")
-	err := w.overtake(w.restoring("a"), func() {
-		w.done(w.look.bin.Restore(w.Ctx, w.key("a")))
-		w.update("a", w.name("2"), w.email("b@x"))
-		w.remove("a")
-	})
-	require.NoError(t, err)
-	got, _ := w.current("a")
-	require.Equal(t, []string{"b@x", "2"}, []string{got.Email, got.Name})
-	require.Empty(t, w.copies("a"))
-	w.sound()
-}
-
 // The deleted item gave its address up; between the read and the write of the restore another item takes it.
 func TestRace_RestoreIsRefusedWhenTheEmailWasTaken(t *testing.T) {
 	t.Parallel()
-	in[Bin](t, restoreMeetsHeir)
 	in[Free](t, restoreMeetsHeir)
 	in[Leased](t, restoreMeetsHeir)
 	in[Reserve](t, restoreMeetsHeir)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -167,7 +169,8 @@ func crowded(t *testing.T) *world[Bin] {
 		}
 	}
 	require.NotNil(t, pattern)
-	for i := range 150 {
+	var puts []types.WriteRequest
+	for i := range 105 {
 		it := maps.Clone(pattern)
 		at := time.Date(2100, 1, 1, 0, i, 0, 0, time.UTC).Format(fixed)
 		it["deletedAt"] = dbtest.S(at)
@@ -176,7 +179,10 @@ func crowded(t *testing.T) *world[Bin] {
 		if i < 10 {
 			it["email"] = dbtest.S("old@x")
 		}
-		w.PutItem(it)
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
+	}
+	for batch := range slices.Chunk(puts, 25) {
+		w.OK(w.Raw.BatchWriteItem(w.Ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{w.Table: batch}}))
 	}
 	w.sound()
 	return w
@@ -216,28 +222,6 @@ func TestPurge_StoppedHalfwayLeavesTheLiveItemItsEmail(t *testing.T) {
 	for _, r := range w.Wire.Requests() {
 		require.False(t, slices.Contains([]string{"PutItem", "UpdateItem"}, r.Operation))
 	}
-}
-
-// Between two of those transactions, or before the first, the item begins a new life with the address of its copies.
-func TestPurge_OfManyCopiesLeavesALifeThatBeganMeanwhileItsEmail(t *testing.T) {
-	t.Parallel()
-	w := crowded(t)
-	transactions := 0
-	w.Wire.Inject(func(r faults.Request) faults.Fault {
-		if isWrite(r) {
-			if transactions++; transactions > 1 {
-				return faults.Drop // stopped after what the create overtook
-			}
-		}
-		return faults.None
-	})
-	require.Error(t, w.overtake(w.purging("a"), func() { w.add("a", "a@x", "2") }))
-	w.sound()
-	_, there := w.current("a")
-	require.True(t, there)
-	w.Wire.Inject(nil)
-	require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
-	require.Empty(t, w.Items())
 }
 
 // A life that begins before the first of those transactions has a value of the copies which that one removes.

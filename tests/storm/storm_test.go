@@ -24,7 +24,7 @@ import (
 const (
 	stormSeeds   = 10
 	longStorm    = 2500
-	stormOps     = 100
+	stormOps     = 64
 	stormWorkers = 32
 	stormKeys    = 20
 	stormEmails  = 10
@@ -44,9 +44,9 @@ func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 		ops := int(testsize.Number(t, "DYNASTRATA_STORM_OPS", uint64(usual)))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Run("retain, free", func(t *testing.T) { t.Parallel(); rage[Free](t, seed+i, ops) })
-			t.Run("retain, reserve", func(t *testing.T) { t.Parallel(); rage[Reserve](t, seed+i, ops) })
 			t.Run("lock", func(t *testing.T) { t.Parallel(); rage[Locked](t, seed+i, ops) })
-			t.Run("plain", func(t *testing.T) { t.Parallel(); rage[Plain](t, seed+i, ops) })
+			t.Run("retain, reserve", func(t *testing.T) { testsize.LongOnly(t); t.Parallel(); rage[Reserve](t, seed+i, ops) })
+			t.Run("plain", func(t *testing.T) { testsize.LongOnly(t); t.Parallel(); rage[Plain](t, seed+i, ops) })
 		})
 	}
 }

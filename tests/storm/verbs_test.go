@@ -55,19 +55,6 @@ func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
 	w.sound()
 }
 
-func TestDelete_TwiceInOneMomentKeepsBothCopies(t *testing.T) {
-	t.Parallel()
-	w := open[Bin](t)
-	d := w.frozen()
-	for _, name := range []string{"1", "2", "3"} {
-		_, err := d.Create(w.Ctx, w.make(Person{ID: "a", Name: name, Email: name + "@x"}))
-		require.NoError(t, err)
-		require.NoError(t, d.Delete(w.Ctx, w.key("a")))
-	}
-	require.Len(t, w.copies("a"), 3)
-	w.sound()
-}
-
 func TestConditions_AreAddedToTheGuard(t *testing.T) {
 	t.Parallel()
 	in[Plain](t, guardStays)
@@ -145,10 +132,7 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 func TestDelete_KeepsToItsCondition(t *testing.T) {
 	t.Parallel()
 	in[Plain](t, deleteIf)
-	in[Locked](t, deleteIf)
 	in[Kept](t, deleteIf)
-	in[Bin](t, deleteIf)
-	in[Free](t, deleteIf)
 	in[Reserve](t, deleteIf)
 }
 
