@@ -44,9 +44,8 @@ type indexed struct {
 // Items get a new index while eight writers work, and the run is killed at ten random requests: in the end every item is in
 // the index, no update is lost, and the versions are those of the writers.
 func TestStorm_ANewIndexIsFilledAmongWriters(t *testing.T) {
-	testsize.LongOnly(t)
 	const writers, kills = 8, 10
-	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", 3000)), testsize.Seed(t)
+	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(60, 3000)))), testsize.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	b, store := dbtest.OpenStore[indexed](t)
 	old := b.Open(b.Raw)

@@ -38,14 +38,6 @@ func Pick(usual, long int) int {
 	return usual
 }
 
-// LongOnly skips t in the usual run. It is for campaigns of which another test of the package tries a part.
-func LongOnly(t testing.TB) {
-	t.Helper()
-	if !Long() {
-		t.Skipf("in the long run only: %s=1", Variable)
-	}
-}
-
 // A Round is the values of one pass of a test, which gives them to the requests in turn.
 type Round[T fmt.Stringer] []T
 

@@ -20,11 +20,10 @@ import (
 // Programs with clocks that differ by up to two seconds claim, extend and take over two codes, all at the same time. Items live for
 // some seconds, and every call takes one. At the end no two live items have a code, and nothing stays for ever.
 func TestStorm_OfConcurrentPrograms(t *testing.T) {
-	testsize.LongOnly(t)
 	t.Parallel()
 	seed := testsize.Seed(t)
 	l := open[Pass](t, dbtest.Attempts(30))
-	calls := 300
+	calls := testsize.Pick(20, 300)
 	var done sync.WaitGroup
 	var mu sync.Mutex
 	outcomes := map[string]int{}

@@ -45,8 +45,10 @@ func TestStorm_OfWritersOverABadLineBreaksNoPromise(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Run("retain, free", func(t *testing.T) { t.Parallel(); rage[Free](t, seed+i, ops) })
 			t.Run("lock", func(t *testing.T) { t.Parallel(); rage[Locked](t, seed+i, ops) })
-			t.Run("retain, reserve", func(t *testing.T) { testsize.LongOnly(t); t.Parallel(); rage[Reserve](t, seed+i, ops) })
-			t.Run("plain", func(t *testing.T) { testsize.LongOnly(t); t.Parallel(); rage[Plain](t, seed+i, ops) })
+			if testsize.Long() {
+				t.Run("retain, reserve", func(t *testing.T) { t.Parallel(); rage[Reserve](t, seed+i, ops) })
+				t.Run("plain", func(t *testing.T) { t.Parallel(); rage[Plain](t, seed+i, ops) })
+			}
 		})
 	}
 }
