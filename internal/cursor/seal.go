@@ -11,7 +11,7 @@ import (
 
 // A sealed cursor is a byte for its kind, a mark of its query, a nonce, and the position encrypted by AES-256-GCM, with the bytes
 // before the nonce as additional data. The nonce is derived from what is encrypted, so that a cursor depends only on its
-// key, query and position; docs/adr/0030 explains why that is safe.
+// key, query and position; docs/design/cursors-and-reads.md explains why that is safe.
 const (
 	markSize  = 16
 	headSize  = 1 + markSize
