@@ -173,7 +173,7 @@ const stormSeries = 8
 func stormWorkers() int { return testsize.Pick(12, 64) }
 
 // stormEvents is how many events each series gets, before duplicates.
-func stormEvents() int { return testsize.Pick(4, 120) }
+func stormEvents() int { return testsize.Pick(4, 60) }
 
 // report is one event and the result that its sender got.
 type report struct {

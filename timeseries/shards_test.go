@@ -134,7 +134,7 @@ func turnHistory[T gauges](t *testing.T, random *rand.Rand, parts int) {
 	w := open[T](t)
 	evs := ticks[T]("g-1", 25)
 	w.appendAll(evs)
-	for i := range testsize.Pick(2, 60) {
+	for i := range testsize.Pick(2, 30) {
 		turn := func(o ...entity.QueryOption) entity.Query[T] {
 			if i%2 == 1 {
 				o = append(o, entity.Desc())

@@ -128,7 +128,7 @@ func TestSigner_SignsLikeTheSDK(t *testing.T) {
 	var rest other
 	own := New(&rest)
 	again := make([]signed, 0, mostKeys+2)
-	for range testsize.Pick(5_000, 1_000_000) {
+	for range testsize.Pick(5_000, 500_000) {
 		s := known(r)
 		if len(again) > 0 && r.IntN(2) == 0 { // other content with credentials, a place and perhaps a date that were used before
 			was := pick(r, again...)

@@ -156,7 +156,7 @@ func TestCall_AgreesWithTheSDK(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 1))
 	items, read, broken, rejected := 0, 0, 0, 0
-	for items < testsize.Pick(4000, 1_000_000) {
+	for items < testsize.Pick(4000, 500_000) {
 		some := make([]wiretest.Item, 1+r.IntN(6))
 		for i := range some {
 			some[i] = wiretest.Item{}

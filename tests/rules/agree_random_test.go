@@ -68,7 +68,7 @@ type colour string
 // tries is how often a property is tried. DYNASTRATA_ROUNDS multiplies it.
 func tries(t *testing.T) int {
 	t.Helper()
-	return testsize.Pick(3, 1000) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
+	return testsize.Pick(3, 500) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
 }
 
 // check tries a property that often.
