@@ -106,15 +106,13 @@ type Config struct {
 	// DynamoDB: Get, GetMany, BatchGet, queries and scans without [Consistent], those of global indexes among them. Every other
 	// request is sent by the client itself: consistent reads, whatever a write is planned from (reads with [KeepImage] too),
 	// transactions, histories of versions and deleted items, timelines, and what is about tables. So a cache can make a program see
-	// old items, as old as it keeps them, but not write from them. If it is not a *dynamodb.Client, the SDK decodes its answers, so it
-	// can keep outputs. Default none.
+	// old items, as old as it keeps them, but not write from them. Default none.
 	ReadClient Client
 
-	// Codec chooses what decodes items and writes requests. The default, OwnCodec, decodes DynamoDB's JSON straight into
-	// structs, leaves a placeholder in the SDK's outputs instead of their items, and writes the JSON of requests. For a
-	// *dynamodb.Client with neither middleware nor interceptors nor a signer of its own, it signs them, too. SDKCodec is for a
-	// middleware or client that reads, copies or keeps the SDK's outputs: the SDK decodes every answer, writes and signs every
-	// request, and its attributevalue decodes every item. Results and errors are the same, but for [ErrOutputCopied].
+	// Codec chooses what writes requests and decodes items. The default, OwnCodec, writes the JSON of requests and decodes
+	// DynamoDB's JSON straight into structs, for a *dynamodb.Client with neither middleware nor interceptors. Any other client gets
+	// complete inputs, and the SDK reads its answers: it may change, copy or keep both. With SDKCodec the SDK writes every request
+	// and reads every answer, and its attributevalue decodes every item. Results and errors are the same.
 	Codec Codec
 }
 

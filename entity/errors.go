@@ -20,7 +20,6 @@ var (
 	ErrNotDeleted      = entitytype.ErrNotDeleted      // there is nothing to restore: the item exists
 	ErrKeyCase         = entitytype.ErrKeyCase         // the stored key differs from the given one in case, under LowerCase
 	ErrItemHidden      = entitytype.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
-	ErrOutputCopied    = entitytype.ErrOutputCopied    // the client returned a copy of an output, or kept one: it needs SDKCodec
 	ErrReadBack        = entitytype.ErrReadBack        // the write is decided, but the item it left could not be read
 	ErrMultipleItems   = entitytype.ErrMultipleItems   // there is more than one item
 	ErrNoTable         = entitytype.ErrNoTable         // the table does not exist

@@ -18,7 +18,6 @@ var (
 	ErrNotDeleted      = errors.New("item is not deleted")
 	ErrKeyCase         = errors.New("the stored key differs in case")
 	ErrItemHidden      = errors.New("the client hides the item that made a condition fail")
-	ErrOutputCopied    = errors.New("the client returned a copy of an output, without its items; set Config.Codec to SDKCodec")
 	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
 	ErrNoTable         = errors.New("no such table")
 	ErrNoIndex         = errors.New("no such index")

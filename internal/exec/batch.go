@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/sigv4"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -122,14 +120,13 @@ type asked struct {
 // ask returns the request for n keys by table.
 func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, consistent bool) asked {
 	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: n}
-	client, _ := r.reader(ctx, consistent)
-	bare := r.bare(client)
-	if !bare {
+	_, reading := r.reader(ctx, consistent)
+	if !reading.own {
 		wanted.keys = nil
 	}
 	for table, of := range by {
 		in := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
-		if !bare {
+		if !reading.own {
 			in.Keys = make([]item.Item, len(of))
 			for i, k := range of {
 				in.Keys[i] = k.Map()
@@ -140,39 +137,12 @@ func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, c
 	return wanted
 }
 
-// bare reports whether only the SDK's own code sees the inputs of requests that client sends. Then they can lack what the
-// library writes itself.
-func (r *Runner) bare(client Client) bool {
-	r.looked.Do(func() {
-		sdk, ok := r.Client.(*dynamodb.Client)
-		if !ok || r.SDKCodec {
-			return
-		}
-		if o := sdk.Options(); len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o) {
-			r.isBare, r.schemes = sdk, sigv4.Schemes(&o)
-		}
-	})
-	sdk, ok := client.(*dynamodb.Client)
-	return ok && sdk == r.isBare && sdk != nil
-}
-
-// hasElements reports whether a field of a struct of lists has an element.
-func hasElements(v reflect.Value) bool {
-	for i := range v.NumField() {
-		if v.Field(i).Len() > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]tableItems)) error {
 	for idle := (tries{}); ; {
 		var out *dynamodb.BatchGetItemOutput
 		var answer []tableItems
-		var bad error
 		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context) (err error) {
 			x := exchangeOf(ctx)
 			x.batch(wanted.count)
@@ -182,7 +152,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			if err != nil {
 				return err
 			}
-			answer, bad = reading.tables(out)
+			answer = reading.tables(out)
 			n := 0
 			for _, t := range answer {
 				n += len(t.items)
@@ -192,9 +162,6 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		})
 		if err != nil {
 			return err
-		}
-		if bad != nil {
-			return bad
 		}
 		for _, t := range answer {
 			if _, ok := wanted.input[t.name]; !ok && len(t.items) > 0 {
@@ -242,22 +209,18 @@ type tableItems struct {
 }
 
 // tables returns the items of an answer by table, in the order of their names.
-func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems, err error) {
-	page, err := a.call.Page(out)
-	switch {
-	case err != nil:
-		return nil, err
-	case page == nil:
-		for name, items := range out.Responses {
-			all = append(all, tableItems{name, wire.OfAll(items)})
-		}
-	default:
+func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
+	if page := a.call.Page; page != nil {
 		for _, t := range page.Tables() {
 			all = append(all, tableItems{t.Name, t.Items()})
 		}
+	} else {
+		for name, items := range out.Responses {
+			all = append(all, tableItems{name, wire.OfAll(items)})
+		}
 	}
 	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
-	return all, nil
+	return all
 }
 
 // mostWrites is the most writes that BatchWriteItem takes; writesAtOnce is how many batches are sent concurrently.

@@ -176,7 +176,7 @@ type attempt struct {
 // attempt returns the options of a single attempt.
 func (r *Runner) attempt() *attempt {
 	a := new(attempt)
-	a.reading.from(r, r.Client)
+	a.own = r.own()
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }

@@ -2,11 +2,13 @@ package exec
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 type directKey struct{}
@@ -20,17 +22,42 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 	return context.WithValue(ctx, directKey{}, true)
 }
 
-// reader returns the client of a read, and the reading of its answer. The SDK reads the answers of a ReadClient that is not the
-// SDK's own: a cache keeps outputs, and needs their items.
+// reader returns the client of a read, and the reading of its answer.
 func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *reading) {
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client, r.reading(r.Client)
+		return r.Client, &reading{own: r.own()}
 	}
-	reading := r.reading(r.ReadClient)
-	if _, own := r.ReadClient.(*dynamodb.Client); !own {
-		reading.sdk = true
+	r.own()
+	return r.ReadClient, &reading{own: r.ownReads}
+}
+
+// own reports whether this module writes the requests of Client and reads the answers.
+func (r *Runner) own() bool {
+	r.looked.Do(func() {
+		r.ownAll, r.ownReads = !r.SDKCodec && plain(r.Client), !r.SDKCodec && plain(r.ReadClient)
+	})
+	return r.ownAll
+}
+
+// plain reports whether a client is the SDK's without middleware, so that only the SDK's own code sees inputs and outputs.
+// Then they can lack what this module writes and reads itself.
+func plain(client Client) bool {
+	sdk, ok := client.(*dynamodb.Client)
+	if !ok || sdk == nil {
+		return false
 	}
-	return r.ReadClient, reading
+	o := sdk.Options()
+	return len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o)
+}
+
+// hasElements reports whether a field of a struct of lists has an element.
+func hasElements(v reflect.Value) bool {
+	for i := range v.NumField() {
+		if v.Field(i).Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // transactions returns an error if the tables have none.

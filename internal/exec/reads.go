@@ -7,8 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -17,77 +15,38 @@ import (
 // reading is the answer to one request, whose items are read without attribute values where that is possible.
 type reading struct {
 	call wire.Call
-	sdk  bool // the SDK reads the items
-	at   *endpoints
-	with []smithyhttp.AuthScheme // that sign the request; nil for those of the client
-}
-
-// reading returns the reading of an answer to client.
-func (r *Runner) reading(client Client) *reading {
-	a := new(reading)
-	a.from(r, client)
-	return a
-}
-
-// from sets a to the reading of an answer to client.
-func (a *reading) from(r *Runner, client Client) {
-	a.sdk, a.at = r.SDKCodec, &r.endpoints
-	a.call.Sole = r.bare(client)
-	if a.call.Sole {
-		a.with = r.schemes
-	}
+	own  bool // call writes the request and reads the answer
 }
 
 // options is the options of the request.
 func (a *reading) options(o *dynamodb.Options) {
 	o.Retryer = aws.NopRetryer{}
-	a.at.options(o)
-	if a.with != nil {
-		o.AuthSchemes = a.with
-	}
-	if a.sdk {
-		wire.Options(o)
-	} else {
+	if a.own {
 		a.call.Options(o)
+	} else {
+		wire.Options(o)
 	}
 }
 
-// item returns the item in the answer out, which has it as attribute values if the SDK has read it.
-func (a *reading) item(out smithy.Deserializable, typed item.Item) (wire.Item, error) {
-	page, err := a.call.Page(out)
-	switch {
-	case err != nil:
-		return wire.Item{}, err
-	case page == nil:
-		return wire.Of(typed), nil
+// item returns the item in an answer, which has it as attribute values if the SDK has read it.
+func (a *reading) item(typed item.Item) wire.Item {
+	if a.call.Page == nil {
+		return wire.Of(typed)
 	}
-	return page.Item(0), nil
-}
-
-// image is item for the answer to a write. If it is lost, the write has been made all the same, so its error is that of an
-// answer that cannot be read.
-func (a *reading) image(out smithy.Deserializable, typed item.Item) (wire.Item, error) {
-	it, err := a.item(out, typed)
-	if err != nil {
-		return wire.Item{}, &smithy.DeserializationError{Err: err}
-	}
-	return it, nil
+	return a.call.Page.Item(0)
 }
 
 // items is item for an answer with several.
-func (a *reading) items(out smithy.Deserializable, typed []item.Item) ([]wire.Item, error) {
-	page, err := a.call.Page(out)
-	switch {
-	case err != nil:
-		return nil, err
-	case page == nil:
-		return wire.OfAll(typed), nil
+func (a *reading) items(typed []item.Item) []wire.Item {
+	page := a.call.Page
+	if page == nil {
+		return wire.OfAll(typed)
 	}
 	items := page.Items()
 	if len(items) == 0 {
 		page.Release()
 	}
-	return items, nil
+	return items
 }
 
 // Find reads one item; a missing one is the zero Item. The caller releases it.
@@ -102,15 +61,14 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 		if err != nil {
 			return err
 		}
-		it, err := reading.item(out, out.Item)
-		n := 1
+		it, n := reading.item(out.Item), 1
 		if it.Len() == 0 {
 			it.Release()
 			it, n = wire.Item{}, 0
 		}
 		found = it
 		x.answered(out.ResultMetadata, n, 0, out.ConsumedCapacity)
-		return err
+		return nil
 	})
 	return found, err
 }
@@ -135,10 +93,9 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 		if err != nil {
 			return err
 		}
-		page = out
-		items, err = reading.items(out, out.Items)
+		page, items = out, reading.items(out.Items)
 		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
-		return err
+		return nil
 	})
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
@@ -168,10 +125,9 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 		if err != nil {
 			return err
 		}
-		page = out
-		items, err = reading.items(out, out.Items)
+		page, items = out, reading.items(out.Items)
 		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
-		return err
+		return nil
 	})
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
 }
@@ -207,7 +163,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if in.ReturnConsumedCapacity == "" { // see QueryItems
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := r.reading(r.Client)
+		reading := &reading{own: r.own()}
 		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
 			return err
@@ -216,7 +172,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		for _, response := range out.Responses {
 			typed = append(typed, response.Item)
 		}
-		items, err = reading.items(out, typed)
+		items = reading.items(typed)
 		n := 0
 		for _, it := range items {
 			if !it.Missing() {
@@ -224,11 +180,11 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 			}
 		}
 		x.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
-		if err == nil && len(items) != len(keys) {
+		if len(items) != len(keys) {
 			wire.ReleaseAll(items)
 			return errOtherCount
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err

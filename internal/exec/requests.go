@@ -44,12 +44,12 @@ type rendered struct {
 	values            item.Item
 }
 
-// render renders the expressions of a. It returns what their placeholders stand for if bare is set, and otherwise puts that
+// render renders the expressions of a. It returns what their placeholders stand for if own is set, and otherwise puts that
 // into the maps of e.
-func (e *rendered) render(a *plan.Action, bare bool) wire.Placeholders {
+func (e *rendered) render(a *plan.Action, own bool) wire.Placeholders {
 	w := expr.Renderer{Room: len(a.Changes) + 1}
 	e.table, e.condition, e.update = a.Table, w.Cond(a.Cond), w.Update(a.Changes)
-	if !bare {
+	if !own {
 		e.names, e.values = w.NameMap(), w.ValueMap()
 	}
 	return w.Placeholders
@@ -57,9 +57,9 @@ func (e *rendered) render(a *plan.Action, bare bool) wire.Placeholders {
 
 // single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (plan.Returned, error) {
-	x, e, bare := exchangeOf(ctx), &sent.rendered, r.bare(r.Client)
-	sent.placeholders[0] = e.render(a, bare)
-	if bare {
+	x, e := exchangeOf(ctx), &sent.rendered
+	sent.placeholders[0] = e.render(a, sent.own)
+	if sent.own {
 		sent.call.Placeholders = sent.placeholders[:]
 	}
 	cond := text(&e.condition)
@@ -86,11 +86,11 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 			return plan.Returned{}, err
 		}
 		x.written(out.ResultMetadata, out.ConsumedCapacity)
-		image, err := sent.image(out, out.Attributes)
-		if err == nil && a.Undecoded && image.Len() > 0 {
+		image := sent.item(out.Attributes)
+		if a.Undecoded && image.Len() > 0 {
 			return plan.Returned{Undecoded: image}, nil
 		}
-		return returnedBy(a, image, err)
+		return returnedBy(a, image)
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: &e.table, Key: a.Key, ConditionExpression: cond,
@@ -101,18 +101,15 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *attempt) (pla
 			return plan.Returned{}, err
 		}
 		x.written(out.ResultMetadata, out.ConsumedCapacity)
-		image, err := sent.image(out, out.Attributes)
-		return returnedBy(a, image, err)
+		return returnedBy(a, sent.item(out.Attributes))
 	}
 }
 
 // returnedBy returns the image in the answer to a. An answer without the item that a asked for, which exists, says nothing: a broken
 // proxy may have made it. Some emulators return an empty map for a new item.
-func returnedBy(a *plan.Action, answered wire.Item, err error) (plan.Returned, error) {
+func returnedBy(a *plan.Action, answered wire.Item) (plan.Returned, error) {
 	image := answered.Detach()
 	switch {
-	case err != nil:
-		return plan.Returned{}, err
 	case len(image) == 0 && (a.Returns == plan.ReturnNew || a.Returns == plan.ReturnOld && failsAbsent(a.Cond)):
 		return plan.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
 	case len(image) == 0:
@@ -138,12 +135,12 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	in := &dynamodb.TransactWriteItemsInput{
 		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
 	}
-	all, of, bare := make([]rendered, len(actions)), make([]wire.Placeholders, len(actions)), r.bare(r.Client)
+	all, of := make([]rendered, len(actions)), make([]wire.Placeholders, len(actions))
 	for i := range actions {
-		of[i] = all[i].render(&actions[i], bare)
+		of[i] = all[i].render(&actions[i], sent.own)
 		in.TransactItems[i] = transactItem(&actions[i], &all[i])
 	}
-	if bare {
+	if sent.own {
 		sent.call.Placeholders = of
 	}
 	out, err := r.Client.TransactWriteItems(ctx, in, sent.option()...)

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -48,17 +46,16 @@ type Runner struct {
 	Pause          func(ctx context.Context, attempt int) error
 	NoTransactions bool // the tables have none: they are refused
 
-	SDKCodec  bool          // the SDK reads the items of answers
+	SDKCodec  bool          // the SDK writes all requests and reads all answers
 	TokenLife time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
 	Retries        *ratelimit.TokenRateLimit // what repetitions may cost, over all calls; nil is unlimited
 	RequestTimeout time.Duration             // how long one request may take; 0 is unlimited
 
-	endpoints endpoints
-	looked    sync.Once
-	isBare    *dynamodb.Client        // Client, if bare is true of it
-	schemes   []smithyhttp.AuthScheme // of isBare, with a signer of our own; nil for those that it has
-	shows     atomic.Bool             // a refusal had the item that caused it, so the client does not hide items
+	looked   sync.Once // at the clients, by own
+	ownAll   bool
+	ownReads bool        // of ReadClient
+	shows    atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }
 
 // CheckContext rejects a nil context.

@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"strconv"
 	"testing"
@@ -11,11 +10,9 @@ import (
 
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entitytype"
@@ -192,75 +189,4 @@ func TestNoTable_IsNamed(t *testing.T) {
 	_, err := runner(s).send(t.Context(), b, delivery{})
 	require.ErrorIs(t, err, ErrNoTable)
 	require.ErrorContains(t, err, "fleet or readings")
-}
-
-// optionsSeen keeps the protocol of each call.
-type optionsSeen struct {
-	Client
-	protocols []smithyhttp.ClientProtocol
-}
-
-func (c *optionsSeen) see(opts []func(*dynamodb.Options)) {
-	o := dynamodb.Options{Protocol: sdkProtocol}
-	for _, f := range opts {
-		f(&o)
-	}
-	c.protocols = append(c.protocols, o.Protocol)
-}
-
-func (c *optionsSeen) PutItem(_ context.Context, _ *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
-	c.see(opts)
-	return &dynamodb.PutItemOutput{}, nil
-}
-
-func (c *optionsSeen) UpdateItem(_ context.Context, _ *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	c.see(opts)
-	return &dynamodb.UpdateItemOutput{}, nil
-}
-
-func (c *optionsSeen) DeleteItem(_ context.Context, _ *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
-	c.see(opts)
-	return &dynamodb.DeleteItemOutput{}, nil
-}
-
-func (c *optionsSeen) TransactWriteItems(_ context.Context, _ *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	c.see(opts)
-	return &dynamodb.TransactWriteItemsOutput{}, nil
-}
-
-func (c *optionsSeen) BatchWriteItem(_ context.Context, _ *dynamodb.BatchWriteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
-	c.see(opts)
-	return &dynamodb.BatchWriteItemOutput{}, nil
-}
-
-var sdkProtocol = awsjson.New10(schemas.DynamoDB_20120810)
-
-// put returns a request as a protocol writes it. The SDK writes the members in another order than this library.
-func put(t *testing.T, p smithyhttp.ClientProtocol) string {
-	table, condition := "t", "attribute_exists(a)"
-	in := &dynamodb.PutItemInput{TableName: &table, Item: item.Item{"a": item.S("b")}, ConditionExpression: &condition}
-	req := smithyhttp.NewStackRequest().(*smithyhttp.Request)
-	require.NoError(t, p.SerializeRequest(t.Context(), smithy.NewOperationSchema(schemas.PutItem, schemas.PutItemInput, schemas.PutItemOutput), in, req))
-	body, err := io.ReadAll(req.GetStream())
-	require.NoError(t, err)
-	return string(body)
-}
-
-func TestRunner_LeavesRequestsToTheSDKOnlyIfAsked(t *testing.T) {
-	t.Parallel()
-	for _, sdk := range []bool{false, true} {
-		c := &optionsSeen{}
-		r := &Runner{Client: c, MaxAttempts: 1, SDKCodec: sdk}
-		for _, kind := range []plan.ActionKind{plan.Put, plan.Update, plan.Delete} {
-			_, err := r.single(t.Context(), &plan.Action{Kind: kind, Table: "t"}, r.attempt())
-			require.NoError(t, err)
-		}
-		require.NoError(t, r.together(t.Context(), []plan.Action{{Kind: plan.Put, Table: "t"}}, "token", r.attempt()))
-		_, err := r.WriteMany(t.Context(), []BatchWrite{{Table: "t", Key: item.Item{"pk": item.S("a")}}})
-		require.NoError(t, err)
-		require.Len(t, c.protocols, 5)
-		for i, p := range c.protocols {
-			require.Equal(t, sdk, put(t, p) == put(t, sdkProtocol), "%d", i)
-		}
-	}
 }

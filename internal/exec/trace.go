@@ -359,7 +359,6 @@ var classes = []struct {
 	{"ErrRetryBudget", entitytype.ErrRetryBudget, false},
 	{"ErrItemHidden", entitytype.ErrItemHidden, false},
 	{"ErrReadBack", entitytype.ErrReadBack, false},
-	{"ErrOutputCopied", entitytype.ErrOutputCopied, false},
 	{"ErrTaken", entitytype.ErrTaken, true},
 	{"ErrNotFound", entitytype.ErrNotFound, true},
 	{"ErrDeleted", entitytype.ErrDeleted, true},

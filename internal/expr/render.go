@@ -190,7 +190,7 @@ func (r *Renderer) name(attribute string) string {
 		i = len(r.Names)
 		r.Names = append(slices.Grow(r.Names, max(r.Room-i, 1)), attribute)
 	}
-	return wire.NamePlaceholder(i)
+	return wire.Placeholder('#', i)
 }
 
 func (r *Renderer) value(p Path, av types.AttributeValue) string {
@@ -207,5 +207,5 @@ func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 	}
 	i := len(r.Values)
 	r.Values = append(slices.Grow(r.Values, max(r.Room-i, 1)), av)
-	return wire.ValuePlaceholder(i)
+	return wire.Placeholder(':', i)
 }

@@ -125,6 +125,8 @@ func TestParse_Examples(t *testing.T) {
 	require.False(t, (&key.Template{Escaped: true, Segments: segments(low)}).Determines("a"))
 	require.True(t, (&key.Template{Escaped: true, Segments: segments(low, a)}).Determines("a"), "it is there twice")
 	require.True(t, (&key.Template{Escaped: true, Segments: segments(&key.Field{Attr: "t", Kind: key.Time, Lower: true})}).Determines("t"))
+	require.False(t, (&key.Template{Segments: segments(a, n)}).Determines("n"), "the end of a is not known")
+	require.True(t, (&key.Template{Segments: segments(n, a)}).Determines("a"))
 }
 
 // Any text is refused, or is what its values compose; nothing panics.

@@ -95,7 +95,9 @@ func TestRangeEscaped(t *testing.T) {
 		"le":      {two, nil, bound(key.Le, str("a")), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#a$"}},
 		"lt":      {two, nil, bound(key.Lt, str("a")), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#a", Filter: true}},
 		"between": {two, nil, bound(key.Between, str("a"), str("b")), key.Range{Op: key.Span, Lo: p + "#a", Hi: p + "#b$"}},
-		"begins":  {two, nil, bound(key.BeginsWith, str("a b")), key.Range{Op: key.Prefix, Lo: p + "#a%20b"}},
+		"between, open": {two, nil, &key.Bound{Op: key.Between, Lo: str("a"), Hi: str("b"), LoOpen: true, HiOpen: true},
+			key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "#b", Filter: true}},
+		"begins": {two, nil, bound(key.BeginsWith, str("a b")), key.Range{Op: key.Prefix, Lo: p + "#a%20b"}},
 		"constants follow": {template(name, "c", nil), nil, bound(key.Gt, str("a")),
 			key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
 		// the last part

@@ -25,7 +25,6 @@ var internals = map[string][]string{
 	"internal/expr":   {"internal/item", "internal/wire"},
 	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
 	"internal/pace":   nil,
-	"internal/sigv4":  nil,
 	"internal/opt":    {"entitytype", "internal/expr", "internal/pace"},
 	"internal/layout": {"entitytype", "internal/expr", "internal/item", "internal/schema", "internal/key"},
 	"internal/bind": {
@@ -38,7 +37,7 @@ var internals = map[string][]string{
 	"internal/cursor": {"entitytype", "internal/bind", "internal/item", "internal/schema", "internal/tag"},
 	"internal/exec": {
 		"entitytype", "internal/plan", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema",
-		"internal/key", "internal/wire", "internal/pace", "internal/sigv4",
+		"internal/key", "internal/wire", "internal/pace",
 	},
 	"internal/query": {
 		"entitytype", "internal/exec", "internal/cursor", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item",

@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/entitytype"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/internal/wire/wiretest"
 )
@@ -135,9 +134,7 @@ func (o operation) compare(t testing.TB, body []byte) (ours bool) {
 	c.Options(&opts)
 	got := o.out()
 	err := opts.Protocol.DeserializeResponse(ctx, o.schema, dynamodb.TypeRegistry, answered(body), got)
-	page, other := c.Page(got)
-	require.NoError(t, other)
-	if page != nil {
+	if page := c.Page; page != nil {
 		ours = true
 		o.fill(got, page)
 		page.Release()
@@ -244,145 +241,34 @@ func client(h *canned, opts ...func(*dynamodb.Options)) *dynamodb.Client {
 	}, opts...)
 }
 
-func TestCall_EachOutputHasItsOwnItems(t *testing.T) {
+func TestCall_TakesTheItemsOfTheOutput(t *testing.T) {
 	t.Parallel()
-	ask := func(c *Call, body string, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-		return client(&canned{[]string{body}}, opts...).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("t")}, c.Options)
-	}
-	names := func(c *Call, out *dynamodb.QueryOutput) (all []string) {
-		page, err := c.Page(out)
+	ask := func(body string, opts ...func(*dynamodb.Options)) (*Page, *dynamodb.QueryOutput) {
+		var c Call
+		out, err := client(&canned{[]string{body}}, opts...).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("t")}, c.Options)
 		require.NoError(t, err)
-		for _, it := range page.Items() {
-			all = append(all, it.Value("a").Text())
-		}
-		return all
+		return c.Page, out
 	}
-	items := func(name string) string { return `{"Items":[{"a":{"S":"` + name + `"}}],"Count":1}` }
-
-	var c Call
-	out, err := ask(&c, items("x"))
-	require.NoError(t, err)
-	assert.Equal(t, []map[string]types.AttributeValue{placeholder()}, out.Items)
+	items := `{"Items":[{"a":{"S":"x"}}],"Count":1}`
+	page, out := ask(items)
+	assert.Empty(t, out.Items)
 	assert.EqualValues(t, 1, out.Count)
-	page, err := c.Page(out)
-	require.NoError(t, err)
 	it := page.Item(0)
 	assert.Equal(t, &types.AttributeValueMemberS{Value: "x"}, it.Get("a"))
 	it.Release()
 	it.Release()
 	assert.Panics(t, func() { it.Get("a") })
 
-	// A client that asks twice can return either output.
-	c = Call{}
-	out, err = ask(&c, items("x"))
-	require.NoError(t, err)
-	second, err := ask(&c, items("y"), func(o *dynamodb.Options) { o.Protocol = awsjson.New10(schemas.DynamoDB_20120810) })
-	require.NoError(t, err)
-	_, err = ask(&c, `{"__type":"InternalServerError"}`)
-	require.Error(t, err)
-	assert.Equal(t, []string{"x"}, names(&c, out))
-	assert.Equal(t, []string{"y"}, names(&c, second))
-
-	// A copy, an output of an earlier call, and one without the placeholder have lost their items.
-	copied, empty := *out, *second
-	empty.Items = nil
-	for _, lost := range []*dynamodb.QueryOutput{&copied, &empty, {}} {
-		_, err = c.Page(lost)
-		assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
-	}
-	_, err = new(Call).Page(out)
-	assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
-	second.Items = nil
-	_, err = c.Page(second)
-	assert.ErrorIs(t, err, entitytype.ErrOutputCopied)
-	second.Items = mapsOf(OfAll([]map[string]types.AttributeValue{{"a": &types.AttributeValueMemberS{}}}))
-	page, err = c.Page(second)
-	assert.NoError(t, err, "it has items")
-	assert.Nil(t, page)
-
-	// Outputs with their items, or with none.
-	for _, body := range []string{`{"Items":[{"a":null}]}`, `{"Items":[]}`, `{"Count":3}`} {
-		c = Call{}
-		out, err = ask(&c, body)
-		require.NoError(t, err)
-		assert.Equal(t, strings.Contains(body, "null"), len(out.Items) == 1, "the SDK read it")
-		page, err = c.Page(out)
-		require.NoError(t, err)
-		assert.True(t, page == nil || page.Len() == 0)
-		page, err = c.Page(&dynamodb.QueryOutput{})
-		require.NoError(t, err, "nothing was lost")
-		assert.Nil(t, page)
-	}
+	page, out = ask(`{"Items":[{"a":null}]}`)
+	assert.Nil(t, page, "the SDK read it")
+	assert.Len(t, out.Items, 1)
 
 	// A protocol of the user's own stays in charge.
 	own := struct{ *awsjson.Protocol }{sdk}
 	for _, other := range []smithyhttp.ClientProtocol{own, awsjson.New11(schemas.DynamoDB_20120810)} {
-		c = Call{}
-		out, err = ask(&c, items("x"), func(o *dynamodb.Options) { o.Protocol = other })
-		require.NoError(t, err)
-		page, err = c.Page(out)
-		require.NoError(t, err)
+		page, out = ask(items, func(o *dynamodb.Options) { o.Protocol = other })
 		assert.Nil(t, page)
 		assert.Len(t, out.Items, 1)
-	}
-}
-
-// A hedging client sends a request again before it has an answer, and takes the first. A later answer must not touch it.
-func TestCall_LaterAnswersLeaveTheFirstAlone(t *testing.T) {
-	t.Parallel()
-	for range testsize.Pick(200, 5000) {
-		var c Call
-		outs := make(chan *dynamodb.QueryOutput)
-		for _, name := range []string{"x", "y"} {
-			go func() {
-				body := `{"Items":[` + strings.Repeat(`{"a":{"S":"`+name+`"}},`, 20) + `{}],"Name":"` + name + `"}`
-				out, err := client(&canned{[]string{body}}).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String(name)}, c.Options)
-				assert.NoError(t, err)
-				outs <- out
-			}()
-		}
-		page, err := c.Page(<-outs)
-		require.NoError(t, err)
-		name := page.Item(0).Value("a").Text()
-		for i := range 20 {
-			assert.Equal(t, name, page.Item(i).Value("a").Text())
-		}
-		page.Release()
-		<-outs
-	}
-}
-
-// Each operation's output has a placeholder, by which a call knows it.
-func TestCall_MarksEveryOutput(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(1, 2))
-	some := []wiretest.Item{{"a": wiretest.Value(r, 1)}, {"b": wiretest.Value(r, 1)}}
-	returned := func(out func() smithy.Deserializable) operation {
-		o := operations[3]
-		return operation{name: "a write", out: out, body: o.body}
-	}
-	writes := []operation{
-		returned(func() smithy.Deserializable { return &dynamodb.PutItemOutput{} }), returned(func() smithy.Deserializable { return &dynamodb.DeleteItemOutput{} }),
-	}
-	all := append(writes, operations...)
-	for i, o := range append(all, all...) {
-		c := Call{Sole: i >= len(all)}
-		out, p := o.out(), &protocol{requests{sdk}, &c}
-		page, err := read(bytes.NewReader(o.body(wiretest.Writer{R: r}, some)), 0)
-		require.NoError(t, err)
-		_, err = page.parse(shapeOf(out))
-		require.NoError(t, err, o.name)
-		has, taken := content(out)
-		assert.False(t, has || taken, o.name)
-		mark(out, page, c.Sole)
-		has, taken = content(out)
-		assert.True(t, has && taken, o.name)
-		_, err = p.call.Page(out)
-		assert.ErrorIs(t, err, entitytype.ErrOutputCopied, o.name)
-		c.keep(answer{out, page})
-		got, err := p.call.Page(out)
-		require.NoError(t, err)
-		assert.Same(t, page, got)
 	}
 }
 
@@ -395,7 +281,7 @@ func TestPage_MemoryIsReturnedOnce(t *testing.T) {
 
 	page, err := read(strings.NewReader(`{"Items":[{"a":{"S":"x"}}]}`), 0)
 	require.NoError(t, err)
-	_, err = page.parse(listed)
+	_, err = page.parse(&dynamodb.QueryOutput{})
 	require.NoError(t, err)
 	m, it := page.memory, page.Item(0)
 	page.Release()
@@ -419,7 +305,7 @@ func TestPage_MuchMemoryIsNotKept(t *testing.T) {
 	} {
 		page, err := read(strings.NewReader(body), 0)
 		require.NoError(t, err)
-		_, err = page.parse(listed)
+		_, err = page.parse(&dynamodb.QueryOutput{})
 		require.NoError(t, err)
 		m := page.memory
 		page.Release()

@@ -1,14 +1,11 @@
 package wire
 
 import (
-	"context"
 	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // Key is a primary key, without the memory of a map. Its attributes are in the order of their names; a key without sort key
@@ -66,13 +63,10 @@ func (w *writer) key(k Key) {
 	w.close()
 }
 
-// batchOf returns the payload of a BatchGetItem whose keys are not in its input, but in keys by table, or nil if a value is
-// unknown.
-func batchOf(in *dynamodb.BatchGetItemInput, op *smithy.OperationSchema, keys map[string][]Key) *payload {
-	w := writers.Get().(*writer)
-	defer w.release()
+// keysOf writes the keys of a BatchGetItem, which are not in its input, but in keys by table.
+func (w *writer) keysOf(in *dynamodb.BatchGetItemInput, keys map[string][]Key) {
+	w.name("RequestItems")
 	w.b = append(w.b, '{')
-	w.open("RequestItems")
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
 		w.next()
 		w.b = append(appendText(w.b, table), ":{"...)
@@ -82,41 +76,5 @@ func batchOf(in *dynamodb.BatchGetItemInput, op *smithy.OperationSchema, keys ma
 		w.close()
 	}
 	w.close()
-	w.costs(in.ReturnConsumedCapacity, "")
-	w.close()
-	if w.unknown {
-		return nil
-	}
-	return newPayload(w.b, op)
-}
-
-// SerializeRequest implements smithyhttp.ClientProtocol.
-func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	if p.call == nil {
-		return p.Protocol.SerializeRequest(ctx, op, in, req)
-	}
-	if of := p.call.Placeholders; of != nil {
-		if to := payloadOf(in, op, of); to != nil {
-			return send(to, req)
-		}
-		return p.Protocol.SerializeRequest(ctx, op, complete(in, of), req)
-	}
-	batch, ok := in.(*dynamodb.BatchGetItemInput)
-	if !ok || p.call.Keys == nil {
-		return p.requests.SerializeRequest(ctx, op, in, req)
-	}
-	if to := batchOf(batch, op, p.call.Keys); to != nil {
-		return send(to, req)
-	}
-	full := *batch
-	full.RequestItems = maps.Clone(batch.RequestItems)
-	for table, keys := range p.call.Keys {
-		of := full.RequestItems[table]
-		of.Keys = nil
-		for _, k := range keys {
-			of.Keys = append(of.Keys, k.Map())
-		}
-		full.RequestItems[table] = of
-	}
-	return p.Protocol.SerializeRequest(ctx, op, &full, req)
+	w.choices("", "", in.ReturnConsumedCapacity, "")
 }

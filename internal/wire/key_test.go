@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/testsize"
@@ -68,17 +67,4 @@ func TestKey_RequestsAreThoseOfMaps(t *testing.T) {
 		require.Equal(t, string(want), string(got))
 		require.Equal(t, wantHeader, header)
 	}
-}
-
-// A value that is not written here is left to the SDK, with the keys.
-func TestKey_UnknownValuesAreLeftToTheSDK(t *testing.T) {
-	t.Parallel()
-	m := map[string]types.AttributeValue{"pk": nil}
-	full := &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{"t": {Keys: []map[string]types.AttributeValue{m}}}}
-	bare := &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{"t": {Keys: []map[string]types.AttributeValue{}}}}
-	want, _, wantErr := written(t, &Call{}, full)
-	got, _, err := written(t, &Call{Keys: map[string][]Key{"t": {KeyOf(m)}}}, bare)
-	assert.Equal(t, wantErr, err)
-	assert.Equal(t, string(want), string(got))
-	assert.Empty(t, bare.RequestItems["t"].Keys)
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+
+	"github.com/aws/smithy-go"
 )
 
 // Kind is DynamoDB's type of a value.
@@ -318,8 +320,8 @@ func (p *parser) entries(n node, depth int) bool {
 	return p.take('}')
 }
 
-// entry reads an entry. Usually it begins like the one that came after the entry before the last time, and is a text without
-// escapes, which needs no more than this function.
+// entry reads an entry. It first guesses that the attribute which followed the previous one last time follows it again, and
+// that it is a text without escapes.
 func (p *parser) entry(depth int) bool {
 	number := p.names.all[p.last].next
 	known, at := &p.names.all[number], p.at
@@ -475,9 +477,10 @@ func readBatch(p *parser, page *Page) bool {
 	return p.take('}')
 }
 
-// parse reads the items of the page's body. rest is the body without them, nil if there is nothing else in it.
-func (page *Page) parse(s shape) (rest []byte, err error) {
-	if len(page.body) > math.MaxInt32 {
+// parse reads the items of the page's body, an answer of which out is the output. rest is the body without them, nil if there is nothing else in it.
+func (page *Page) parse(out smithy.Deserializable) (rest []byte, err error) {
+	s := shapeOf(out)
+	if s.member == "" || len(page.body) > math.MaxInt32 {
 		return nil, errOther
 	}
 	p := &parser{body: page.body, nodes: page.nodes[:0], names: &page.memory.names}

@@ -1,12 +1,9 @@
 package wire
 
 import (
-	"slices"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 )
 
 // Placeholders are the names and values that the placeholders of expressions stand for, without the memory of maps: the i-th
@@ -23,7 +20,7 @@ func (p *Placeholders) NameMap() map[string]string {
 	}
 	m := make(map[string]string, len(p.Names))
 	for i, name := range p.Names {
-		m[NamePlaceholder(i)] = name
+		m[Placeholder('#', i)] = name
 	}
 	return m
 }
@@ -35,33 +32,28 @@ func (p *Placeholders) ValueMap() map[string]types.AttributeValue {
 	}
 	m := make(map[string]types.AttributeValue, len(p.Values))
 	for i, v := range p.Values {
-		m[ValuePlaceholder(i)] = v
+		m[Placeholder(':', i)] = v
 	}
 	return m
 }
 
-// placeholders are those of one digit and two.
-var placeholders = func() (all struct{ names, values [100]string }) {
+// some are the placeholders of one digit and two.
+var some = func() (all struct{ names, values [100]string }) {
 	for i := range 100 {
 		all.names[i], all.values[i] = "#"+strconv.Itoa(i), ":"+strconv.Itoa(i)
 	}
 	return all
 }()
 
-// NamePlaceholder returns the placeholder of the i-th name.
-func NamePlaceholder(i int) string {
-	if i < len(placeholders.names) {
-		return placeholders.names[i]
+// Placeholder returns the placeholder of the i-th name, for '#', or value, for ':'.
+func Placeholder(of byte, i int) string {
+	switch {
+	case i >= len(some.names):
+		return string(of) + strconv.Itoa(i)
+	case of == '#':
+		return some.names[i]
 	}
-	return "#" + strconv.Itoa(i)
-}
-
-// ValuePlaceholder returns the placeholder of the i-th value.
-func ValuePlaceholder(i int) string {
-	if i < len(placeholders.values) {
-		return placeholders.values[i]
-	}
-	return ":" + strconv.Itoa(i)
+	return some.values[i]
 }
 
 // placeholders writes the names and values of the expressions of a request.
@@ -69,7 +61,7 @@ func (w *writer) placeholders(p *Placeholders) {
 	if len(p.Names) > 0 {
 		w.open("ExpressionAttributeNames")
 		for i, name := range p.Names {
-			w.name(NamePlaceholder(i))
+			w.name(Placeholder('#', i))
 			w.b = appendText(w.b, name)
 		}
 		w.close()
@@ -77,61 +69,9 @@ func (w *writer) placeholders(p *Placeholders) {
 	if len(p.Values) > 0 {
 		w.open("ExpressionAttributeValues")
 		for i, v := range p.Values {
-			w.name(ValuePlaceholder(i))
+			w.name(Placeholder(':', i))
 			w.value(v)
 		}
 		w.close()
 	}
-}
-
-// complete returns an input that has placeholders, one for each action, which it lacks.
-func complete(in smithy.Serializable, of []Placeholders) smithy.Serializable {
-	switch in := in.(type) {
-	case *dynamodb.PutItemInput:
-		full := *in
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = of[0].NameMap(), of[0].ValueMap()
-		return &full
-	case *dynamodb.UpdateItemInput:
-		full := *in
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = of[0].NameMap(), of[0].ValueMap()
-		return &full
-	case *dynamodb.DeleteItemInput:
-		full := *in
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = of[0].NameMap(), of[0].ValueMap()
-		return &full
-	case *dynamodb.TransactWriteItemsInput:
-		full := *in
-		full.TransactItems = slices.Clone(in.TransactItems)
-		for i := range full.TransactItems {
-			full.TransactItems[i] = completeAction(full.TransactItems[i], &of[i])
-		}
-		return &full
-	}
-	return in
-}
-
-// completeAction is complete for an action of a transaction.
-func completeAction(it types.TransactWriteItem, of *Placeholders) types.TransactWriteItem {
-	names, values := of.NameMap(), of.ValueMap()
-	if it.Put != nil {
-		full := *it.Put
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = names, values
-		it.Put = &full
-	}
-	if it.Update != nil {
-		full := *it.Update
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = names, values
-		it.Update = &full
-	}
-	if it.Delete != nil {
-		full := *it.Delete
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = names, values
-		it.Delete = &full
-	}
-	if it.ConditionCheck != nil {
-		full := *it.ConditionCheck
-		full.ExpressionAttributeNames, full.ExpressionAttributeValues = names, values
-		it.ConditionCheck = &full
-	}
-	return it
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -10,26 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
-
-// requests is the SDK's protocol, except for the bodies of requests.
-type requests struct{ *awsjson.Protocol }
-
-// requestsOf returns the protocol for the options of a call. ok is false if theirs is not the SDK's own.
-func requestsOf(o *dynamodb.Options) (own requests, ok bool) {
-	if ours, ok := o.Protocol.(*protocol); ok {
-		return ours.requests, true
-	}
-	sdk, ok := o.Protocol.(*awsjson.Protocol)
-	return requests{sdk}, ok && sdk.ID().Name == "awsJson1_0"
-}
-
-// Ours reports whether the requests of a client with these options are written, and its answers read, by this package.
-func Ours(o *dynamodb.Options) bool {
-	_, ok := requestsOf(o)
-	return ok
-}
 
 // targetHeaders has the header of each operation that is written here.
 var targetHeaders = func() map[string]string {
@@ -55,7 +37,30 @@ type shortPayload struct {
 	text [384]byte // of most bodies without an item
 }
 
-func newPayload(text []byte, op *smithy.OperationSchema) *payload {
+// SerializeRequest implements smithyhttp.ClientProtocol. It leaves to the SDK what it does not know: another operation, or a
+// member of the old API without expressions.
+func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	if p.call == nil {
+		return p.Protocol.SerializeRequest(ctx, op, in, req)
+	}
+	w := writers.Get().(*writer)
+	defer w.release()
+	w.of, w.b = p.call.Placeholders, append(w.b, '{')
+	if batch, ok := in.(*dynamodb.BatchGetItemInput); ok && p.call.Keys != nil {
+		w.keysOf(batch, p.call.Keys)
+	} else if !w.input(in) {
+		return p.Protocol.SerializeRequest(ctx, op, in, req)
+	}
+	if w.unknown {
+		return &smithy.SerializationError{Err: errUnknown}
+	}
+	return send(append(w.b, '}'), op, req)
+}
+
+var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's")
+
+// send makes req a request with a text, which it copies.
+func send(text []byte, op *smithy.OperationSchema, req *smithyhttp.Request) error {
 	var p *payload
 	if short := (*shortPayload)(nil); len(text) <= len(short.text) {
 		short = new(shortPayload)
@@ -66,23 +71,9 @@ func newPayload(text []byte, op *smithy.OperationSchema) *payload {
 		p.body.Reset(bytes.Clone(text))
 	}
 	p.headers = [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}
-	return p
-}
-
-// SerializeRequest implements smithyhttp.ClientProtocol.
-func (p requests) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	to := payloadOf(in, op, nil)
-	if to == nil {
-		return p.Protocol.SerializeRequest(ctx, op, in, req)
-	}
-	return send(to, req)
-}
-
-// send makes req a request with a payload.
-func send(to *payload, req *smithyhttp.Request) error {
 	address, header := req.URL, req.Header
 	req.URL, req.Header = nil, nil // which SetStream would copy
-	sent, err := req.SetStream(&to.body)
+	sent, err := req.SetStream(&p.body)
 	if err == nil {
 		*req = *sent
 	}
@@ -93,23 +84,8 @@ func send(to *payload, req *smithyhttp.Request) error {
 	if req.URL.Path == "" {
 		req.URL.Path = "/"
 	}
-	req.Header["X-Amz-Target"], req.Header["Content-Type"] = to.headers[0:1:1], to.headers[1:2:2]
+	req.Header["X-Amz-Target"], req.Header["Content-Type"] = p.headers[0:1:1], p.headers[1:2:2]
 	return nil
-}
-
-// payloadOf returns the payload of a request, or nil if it is left to the SDK: another operation, a member of the old API without
-// expressions, or a value that the SDK does not know either. of is what the input lacks of a write, see [Call.Placeholders].
-func payloadOf(in smithy.Serializable, op *smithy.OperationSchema, of []Placeholders) *payload {
-	w := writers.Get().(*writer)
-	defer w.release()
-	w.of = of
-	w.b = append(w.b, '{')
-	written := w.input(in)
-	w.close()
-	if !written || w.unknown {
-		return nil
-	}
-	return newPayload(w.b, op)
 }
 
 // input writes the members of an input. It returns false if it cannot.
@@ -121,8 +97,7 @@ func (w *writer) input(in smithy.Serializable) bool {
 		}
 		w.expressions(in.TableName, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 		w.item("Item", in.Item)
-		w.returns(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
-		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+		w.choices(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure, in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
 	case *dynamodb.UpdateItemInput:
 		if in.ConditionalOperator != "" || in.Expected != nil || in.AttributeUpdates != nil {
 			return false
@@ -130,16 +105,14 @@ func (w *writer) input(in smithy.Serializable) bool {
 		w.expressions(in.TableName, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 		w.item("Key", in.Key)
 		w.text("UpdateExpression", in.UpdateExpression)
-		w.returns(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
-		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+		w.choices(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure, in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
 	case *dynamodb.DeleteItemInput:
 		if in.ConditionalOperator != "" || in.Expected != nil {
 			return false
 		}
 		w.expressions(in.TableName, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 		w.item("Key", in.Key)
-		w.returns(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure)
-		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+		w.choices(in.ReturnValues, in.ReturnValuesOnConditionCheckFailure, in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
 	case *dynamodb.GetItemInput:
 		if in.AttributesToGet != nil {
 			return false
@@ -148,7 +121,7 @@ func (w *writer) input(in smithy.Serializable) bool {
 		w.item("Key", in.Key)
 		w.text("ProjectionExpression", in.ProjectionExpression)
 		w.flag("ConsistentRead", in.ConsistentRead)
-		w.costs(in.ReturnConsumedCapacity, "")
+		w.choices("", "", in.ReturnConsumedCapacity, "")
 	case *dynamodb.QueryInput:
 		if in.AttributesToGet != nil || in.ConditionalOperator != "" || in.KeyConditions != nil || in.QueryFilter != nil {
 			return false
@@ -157,7 +130,7 @@ func (w *writer) input(in smithy.Serializable) bool {
 		w.text("KeyConditionExpression", in.KeyConditionExpression)
 		w.flag("ScanIndexForward", in.ScanIndexForward)
 		w.page(in.IndexName, in.FilterExpression, in.ProjectionExpression, in.ExclusiveStartKey, in.Limit, in.ConsistentRead, in.Select)
-		w.costs(in.ReturnConsumedCapacity, "")
+		w.choices("", "", in.ReturnConsumedCapacity, "")
 	case *dynamodb.ScanInput:
 		if in.AttributesToGet != nil || in.ConditionalOperator != "" || in.ScanFilter != nil {
 			return false
@@ -166,7 +139,7 @@ func (w *writer) input(in smithy.Serializable) bool {
 		w.number("Segment", in.Segment)
 		w.number("TotalSegments", in.TotalSegments)
 		w.page(in.IndexName, in.FilterExpression, in.ProjectionExpression, in.ExclusiveStartKey, in.Limit, in.ConsistentRead, in.Select)
-		w.costs(in.ReturnConsumedCapacity, "")
+		w.choices("", "", in.ReturnConsumedCapacity, "")
 	case *dynamodb.BatchGetItemInput:
 		for _, keys := range in.RequestItems {
 			if keys.AttributesToGet != nil {
@@ -177,13 +150,13 @@ func (w *writer) input(in smithy.Serializable) bool {
 			w.name("RequestItems")
 			object(w, in.RequestItems, (*writer).keys)
 		}
-		w.costs(in.ReturnConsumedCapacity, "")
+		w.choices("", "", in.ReturnConsumedCapacity, "")
 	case *dynamodb.BatchWriteItemInput:
 		if in.RequestItems != nil {
 			w.name("RequestItems")
 			object(w, in.RequestItems, (*writer).writes)
 		}
-		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+		w.choices("", "", in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
 	case *dynamodb.TransactGetItemsInput:
 		if in.TransactItems != nil {
 			w.begin("TransactItems")
@@ -192,7 +165,7 @@ func (w *writer) input(in smithy.Serializable) bool {
 			}
 			w.end()
 		}
-		w.costs(in.ReturnConsumedCapacity, "")
+		w.choices("", "", in.ReturnConsumedCapacity, "")
 	case *dynamodb.TransactWriteItemsInput:
 		if in.TransactItems != nil {
 			w.begin("TransactItems")
@@ -202,7 +175,7 @@ func (w *writer) input(in smithy.Serializable) bool {
 			w.end()
 		}
 		w.text("ClientRequestToken", in.ClientRequestToken)
-		w.costs(in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
+		w.choices("", "", in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
 	default:
 		return false
 	}
@@ -221,16 +194,6 @@ func (w *writer) expressions(table, condition *string, names map[string]string, 
 	w.item("ExpressionAttributeValues", values)
 }
 
-func (w *writer) returns(values types.ReturnValue, onFailure types.ReturnValuesOnConditionCheckFailure) {
-	choice(w, "ReturnValues", values)
-	choice(w, "ReturnValuesOnConditionCheckFailure", onFailure)
-}
-
-func (w *writer) costs(capacity types.ReturnConsumedCapacity, collections types.ReturnItemCollectionMetrics) {
-	choice(w, "ReturnConsumedCapacity", capacity)
-	choice(w, "ReturnItemCollectionMetrics", collections)
-}
-
 func (w *writer) page(index, filter, projection *string, start map[string]types.AttributeValue, limit *int32, consistent *bool, what types.Select) {
 	w.text("IndexName", index)
 	w.text("FilterExpression", filter)
@@ -238,7 +201,10 @@ func (w *writer) page(index, filter, projection *string, start map[string]types.
 	w.item("ExclusiveStartKey", start)
 	w.number("Limit", limit)
 	w.flag("ConsistentRead", consistent)
-	choice(w, "Select", what)
+	if what != "" {
+		w.name("Select")
+		w.b = appendText(w.b, string(what))
+	}
 }
 
 // keys writes the keys of one table.
@@ -311,6 +277,6 @@ func (w *writer) part(kind, member string, it map[string]types.AttributeValue, t
 	w.expressions(table, condition, names, values)
 	w.item(member, it)
 	w.text("UpdateExpression", update)
-	w.returns("", onFailure)
+	w.choices("", onFailure, "", "")
 	w.close()
 }

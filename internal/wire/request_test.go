@@ -172,16 +172,13 @@ func decoded(t *testing.T, body []byte) (v any) {
 	return v
 }
 
-// bodyOf returns the body of a request, or nil if it is left to the SDK.
-func bodyOf(in smithy.Serializable) []byte { return textOf(payloadOf(in, inputs[0].schema, nil)) }
-
-func textOf(p *payload) []byte {
-	if p == nil {
+// bodyOf returns the body that is written for an input, nil if that is left to the SDK or fails.
+func bodyOf(in smithy.Serializable) []byte {
+	w := &writer{b: []byte("{")}
+	if !w.input(in) || w.unknown {
 		return nil
 	}
-	text := make([]byte, p.body.Size())
-	_, _ = p.body.ReadAt(text, 0)
-	return text
+	return append(w.b, '}')
 }
 
 func TestRequests_AgreeWithTheSDK(t *testing.T) {
@@ -249,15 +246,23 @@ func TestRequests_Bodies(t *testing.T) {
 		"l": &types.AttributeValueMemberL{}, "m": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"z": &types.AttributeValueMemberNULL{Value: true}, "a": &types.AttributeValueMemberBOOL{}}},
 	}
 	put := &dynamodb.PutItemInput{TableName: aws.String("t"), Item: item}
-	first, long := payloadOf(put, inputs[0].schema, nil), payloadOf(&dynamodb.PutItemInput{TableName: aws.String(strings.Repeat("t", 1000)), Item: item}, inputs[0].schema, nil)
-	longText := string(textOf(long))
-	const want = `{"TableName":"t","Item":{"b":{"B":null},"e":{"B":""},"l":{"L":[]},"m":{"M":{"a":{"BOOL":false},"z":{"NULL":true}}},"n":{"N":"1"}}}`
-	assert.Equal(t, want, string(textOf(first)))
-	for n := range 20 { // other requests use other memory
-		bodyOf(&dynamodb.PutItemInput{TableName: aws.String(strings.Repeat("another table", 10*n)), Item: item})
+	request := func(in smithy.Serializable) *smithyhttp.Request {
+		o, req := dynamodb.Options{Protocol: sdk}, unsent("/")
+		new(Call).Options(&o)
+		require.NoError(t, o.Protocol.SerializeRequest(t.Context(), inputs[0].schema, in, req))
+		return req
 	}
-	assert.Equal(t, want, string(textOf(first)))
-	assert.Equal(t, longText, string(textOf(long)))
+	first, long := request(put), request(&dynamodb.PutItemInput{TableName: aws.String(strings.Repeat("t", 1000)), Item: item})
+	longText := string(bodyIn(t, long))
+	const want = `{"TableName":"t","Item":{"b":{"B":null},"e":{"B":""},"l":{"L":[]},"m":{"M":{"a":{"BOOL":false},"z":{"NULL":true}}},"n":{"N":"1"}}}`
+	assert.Equal(t, want, string(bodyIn(t, first)))
+	for n := range 20 { // other requests use other memory
+		request(&dynamodb.PutItemInput{TableName: aws.String(strings.Repeat("another table", 10*n)), Item: item})
+	}
+	require.NoError(t, first.RewindStream())
+	require.NoError(t, long.RewindStream())
+	assert.Equal(t, want, string(bodyIn(t, first)))
+	assert.Equal(t, longText, string(bodyIn(t, long)))
 
 	for name, in := range map[string]smithy.Serializable{
 		"nil":                  &dynamodb.PutItemInput{Item: map[string]types.AttributeValue{"a": nil}},
@@ -267,6 +272,10 @@ func TestRequests_Bodies(t *testing.T) {
 	} {
 		assert.Nil(t, bodyOf(in), name)
 	}
+	o := dynamodb.Options{Protocol: sdk}
+	new(Call).Options(&o)
+	var unwritten *smithy.SerializationError
+	require.ErrorAs(t, o.Protocol.SerializeRequest(t.Context(), inputs[0].schema, &dynamodb.PutItemInput{Item: map[string]types.AttributeValue{"a": nil}}, unsent("/")), &unwritten)
 	many := map[string]types.AttributeValue{}
 	for len(many) < 100 {
 		many[string(rune('a'+len(many)))] = &types.AttributeValueMemberB{Value: make([]byte, mostKept/64)}

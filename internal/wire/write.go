@@ -42,7 +42,9 @@ func (w *writer) next() {
 
 // name writes the name of a member, which needs no escape.
 func (w *writer) name(name string) {
-	w.next()
+	if last := w.b[len(w.b)-1]; last != '{' {
+		w.b = append(w.b, ',')
+	}
 	w.b = append(w.b, '"')
 	w.b = append(w.b, name...)
 	w.b = append(w.b, '"', ':')
@@ -77,13 +79,17 @@ func (w *writer) text(name string, s *string) {
 	}
 }
 
-// choice writes a member with one of several values, unless it is empty.
-func choice[S ~string](w *writer, name string, s S) {
-	if s != "" {
-		w.name(name)
-		w.b = appendText(w.b, string(s))
+// choices writes what a request asks to be returned, what is not empty.
+func (w *writer) choices(values types.ReturnValue, onFailure types.ReturnValuesOnConditionCheckFailure, capacity types.ReturnConsumedCapacity, collections types.ReturnItemCollectionMetrics) {
+	for i, choice := range [...]string{string(values), string(onFailure), string(capacity), string(collections)} {
+		if choice != "" {
+			w.name(choiceNames[i])
+			w.b = appendText(w.b, choice)
+		}
 	}
 }
+
+var choiceNames = [...]string{"ReturnValues", "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics"}
 
 func (w *writer) flag(name string, v *bool) {
 	if v != nil {
@@ -115,29 +121,8 @@ func (w *writer) item(name string, m map[string]types.AttributeValue) {
 
 // member is an entry of a map.
 type member[V any] struct {
-	begin uint64 // the first bytes of the name, so that most names are compared as numbers
 	name  string
 	value V
-}
-
-// beginning returns the first bytes of a name as a number that is ordered like them.
-func beginning(name string) (begin uint64) {
-	if len(name) >= 8 {
-		return uint64(name[0])<<56 | uint64(name[1])<<48 | uint64(name[2])<<40 | uint64(name[3])<<32 |
-			uint64(name[4])<<24 | uint64(name[5])<<16 | uint64(name[6])<<8 | uint64(name[7])
-	}
-	for i := range len(name) {
-		begin |= uint64(name[i]) << (56 - 8*i)
-	}
-	return begin
-}
-
-// before reports whether the name of x is before that of y.
-func (x *member[V]) before(y *member[V]) bool {
-	if x.begin != y.begin {
-		return x.begin < y.begin
-	}
-	return x.name < y.name
 }
 
 // object writes a map.
@@ -145,14 +130,14 @@ func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
 	var room [16]member[V] // on the stack
 	members := room[:0]
 	for name, v := range m {
-		members = append(members, member[V]{beginning(name), name, v})
+		members = append(members, member[V]{name, v})
 	}
 	if len(members) > len(room) {
 		slices.SortFunc(members, func(x, y member[V]) int { return strings.Compare(x.name, y.name) })
 	} else { // by insertion
 		for i := 1; i < len(members); i++ {
 			x, at := members[i], i
-			for ; at > 0 && x.before(&members[at-1]); at-- {
+			for ; at > 0 && x.name < members[at-1].name; at-- {
 				members[at] = members[at-1]
 			}
 			members[at] = x
@@ -160,7 +145,9 @@ func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
 	}
 	w.b = append(w.b, '{')
 	for i := range members {
-		w.next()
+		if i > 0 {
+			w.b = append(w.b, ',')
+		}
 		w.b = append(appendText(w.b, members[i].name), ':')
 		value(w, members[i].value)
 	}
@@ -208,7 +195,7 @@ func (w *writer) value(v types.AttributeValue) {
 		w.unknown = true
 		return
 	}
-	w.close()
+	w.b = append(w.b, '}')
 }
 
 // appendBinary appends p in base 64, or null.
