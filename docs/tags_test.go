@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // declaring are the packages whose types declare something in the tag of a blank field.
@@ -50,17 +50,17 @@ func TestTags_EveryDeclarationAndTagKeyIsListed(t *testing.T) {
 func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 	t.Parallel()
 	page := read(t, "tags.md")
-	roles := append(stringValues(t, "internal/tag/field.go", "Role"), "text=ordered", "time=…", "default=…")
-	for _, k := range []string{tag.UUIDv7, tag.ULID} {
+	roles := append(stringValues(t, "internal/schema/field.go", "Role"), "text=ordered", "time=…", "default=…")
+	for _, k := range []string{schema.UUIDv7, schema.ULID} {
 		roles = append(roles, "id="+k)
 	}
 	require.ElementsMatch(t, roles, firstColumn(t, section(t, page, "Roles")))
 	var formats []string
-	for _, f := range stringValues(t, "internal/tag/field.go", "timeFormats") {
+	for _, f := range stringValues(t, "internal/schema/field.go", "timeFormats") {
 		formats = append(formats, "time="+f)
 	}
 	require.ElementsMatch(t, formats, firstColumn(t, section(t, page, "Times")))
-	options := append(stringValues(t, "internal/tag/field.go", "attributeOptions"), "-")
+	options := append(stringValues(t, "internal/schema/field.go", "attributeOptions"), "-")
 	require.ElementsMatch(t, options, firstColumn(t, section(t, page, "Fields")))
 }
 

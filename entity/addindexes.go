@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // IndexClient has the method that a [Client] needs in addition for [AddIndexes]: UpdateTable. *dynamodb.Client has it. Its
@@ -23,7 +23,7 @@ type IndexClient = entitytype.IndexClient
 type IndexProgress = entitytype.IndexProgress
 
 // TablesOption is accepted by [DB.CreateTables]: [AddIndexes], [OnIndex].
-type TablesOption interface{ opt.TablesOption }
+type TablesOption interface{ write.TablesOption }
 
 // AddIndexes makes CreateTables add the global indexes that an existing table lacks, one after the other as DynamoDB
 // demands, and wait until each is built. It adds none if the table differs from the declarations in something else that
@@ -31,12 +31,12 @@ type TablesOption interface{ opt.TablesOption }
 // attributes. Items from before the index was declared lack them; migrate.Rewrite sets them. Filling an index
 // consumes write units of the index for each item, and no read units of the table.
 func AddIndexes() TablesOption {
-	return opt.ForTables{Do: func(s *opt.Tables) { s.AddIndexes = true }}
+	return write.ForTables{Do: func(s *write.Tables) { s.AddIndexes = true }}
 }
 
 // OnIndex makes CreateTables call f for each index that is not active yet, after each look at its table: every 200 ms.
 func OnIndex(f func(IndexProgress)) TablesOption {
-	return opt.ForTables{Do: func(s *opt.Tables) {
+	return write.ForTables{Do: func(s *write.Tables) {
 		if s.Building = f; f == nil {
 			s.Add(errors.New("OnIndex needs a function"))
 		}
@@ -75,7 +75,7 @@ func (db *DB) addIndexes(ctx context.Context, t TableSpec, got *types.TableDescr
 		}
 		if err == nil {
 			n = 0
-		} else if err := exec.Sleep(ctx, tablePause); err != nil {
+		} else if err := engine.Sleep(ctx, tablePause); err != nil {
 			return got, err
 		}
 		if got, err = db.awaitTable(ctx, t, building); err != nil {

@@ -7,23 +7,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional], [Budget].
-type BatchOption interface{ opt.BatchOption }
+type BatchOption interface{ write.BatchOption }
 
 // Unconditional allows batch writes of entities whose writes depend on what is stored: those with a version,
 // created_at, set_once or immutable fields, or keys in lower case. The stored item is replaced nevertheless: its
 // version becomes 1, both timestamps become now, and nothing is kept.
 func Unconditional() BatchOption {
-	return opt.ForBatch{Do: func(s *opt.Batch) { s.Unconditional = true }}
+	return write.ForBatch{Do: func(s *write.Batch) { s.Unconditional = true }}
 }
 
 // BatchOp is one write of [DB.BatchWrite], made by [Ops.BatchPut] or [Ops.BatchDelete]. Printing it shows what it
@@ -35,15 +31,15 @@ type BatchOp interface {
 
 // batchOp is a write without conditions.
 type batchOp struct {
-	c    *core.Core
+	c    *engine.Core
 	verb string
 	key  item.Item
 	base item.Item // what the item is made of; nil: the item is deleted
 	err  error
 
-	budget *pace.Budget // paces the requests of the batch; may be nil
+	budget *write.Pace // paces the requests of the batch; may be nil
 
-	unprepared *core.Unprepared[*batchOp] // takes the place of key, base and err; nil for an entity without a Prepare method
+	unprepared *engine.Unprepared[*batchOp] // takes the place of key, base and err; nil for an entity without a Prepare method
 }
 
 func (o *batchOp) batched() *batchOp { return o }
@@ -57,19 +53,19 @@ func (o *batchOp) prepared(ctx context.Context) *batchOp {
 }
 
 // putAt returns what a put of c is planned from.
-func putAt(c *core.Core, now time.Time) plan.Input {
-	in := plan.Input{Now: now}
-	if plan.StoresID(c.Schema) {
+func putAt(c *engine.Core, now time.Time) write.Input {
+	in := write.Input{Now: now}
+	if write.StoresID(c.Schema) {
 		in.WriteID = c.Runner.NewID()
 	}
 	return in
 }
 
 // write returns the request that a prepared op makes at the time now.
-func (o *batchOp) write(now time.Time) (w exec.BatchWrite, err error) {
-	w = exec.BatchWrite{Table: o.c.Table, Key: o.key}
+func (o *batchOp) write(now time.Time) (w engine.BatchWrite, err error) {
+	w = engine.BatchWrite{Table: o.c.Table, Key: o.key}
 	if err = o.err; err == nil && o.base != nil {
-		w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), putAt(o.c, now))
+		w.Put, err = write.BatchItem(o.c.Schema, o.key, item.Clone(o.base), putAt(o.c, now))
 	}
 	return w, err
 }
@@ -81,49 +77,49 @@ func (o *batchOp) String() string {
 		o, asGiven = o.unprepared.Shown()
 	}
 	w, err := o.write(o.c.Runner.Clock().UTC())
-	var a *plan.Action
+	var a *write.Action
 	switch {
 	case err != nil && !asGiven:
 		return o.verb + " " + o.c.Schema.Name + ": " + err.Error()
 	case err != nil: // what is missing may come from Prepare
 	case w.Put != nil:
-		a = &plan.Action{Kind: plan.Put, Key: w.Key, Item: w.Put}
+		a = &write.Action{Kind: write.Put, Key: w.Key, Item: w.Put}
 	default:
-		a = &plan.Action{Kind: plan.Delete, Key: w.Key}
+		a = &write.Action{Kind: write.Delete, Key: w.Key}
 	}
-	return plan.BatchText(o.c.Schema, o.verb, o.c.Table, asGiven, a)
+	return write.BatchText(o.c.Schema, o.verb, o.c.Table, asGiven, a)
 }
 
 // newBatchOp returns a write that build binds, unless the entity needs conditions.
-func newBatchOp(h core.Holder, verb string, v any, opts []BatchOption, build func(*core.Core, string, reflect.Value, *pace.Budget) *batchOp) *batchOp {
-	c, spec := core.Of(h), opt.Batches(opts)
-	if err := plan.CheckBatch(c.Schema, spec); err != nil {
+func newBatchOp(h engine.Holder, verb string, v any, opts []BatchOption, build func(*engine.Core, string, reflect.Value, *write.Pace) *batchOp) *batchOp {
+	c, spec := engine.Of(h), write.Batches(opts)
+	if err := write.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: verb, err: err}
 	}
 	return build(c, verb, reflect.ValueOf(v), spec.Budget)
 }
 
-func batchPut(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
+func batchPut(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {
 	if !c.Schema.Completes() {
-		key, base, err := plan.NewBatchPut(c.Schema, v)
+		key, base, err := write.NewBatchPut(c.Schema, v)
 		return &batchOp{c: c, verb: verb, key: key, base: base, err: err, budget: budget}
 	}
-	bound := func(done bind.Completed, err error) *batchOp {
+	bound := func(done write.Completed, err error) *batchOp {
 		o := &batchOp{c: c, verb: verb, err: err, budget: budget}
 		if err == nil {
-			o.key, o.base, o.err = plan.NewBatchPut(c.Schema, done.Value)
+			o.key, o.base, o.err = write.NewBatchPut(c.Schema, done.Value)
 		}
 		return o
 	}
-	value := core.NewWhole(c, v, false)
+	value := engine.NewWhole(c, v, false)
 	if !c.Schema.Prepares {
 		return bound(value.AsGiven())
 	}
-	return &batchOp{c: c, verb: verb, unprepared: core.NewUnprepared(value, bound), budget: budget}
+	return &batchOp{c: c, verb: verb, unprepared: engine.NewUnprepared(value, bound), budget: budget}
 }
 
-func batchDelete(c *core.Core, verb string, v reflect.Value, budget *pace.Budget) *batchOp {
-	key, _, err := bind.Key(c.Schema, v)
+func batchDelete(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {
+	key, _, err := write.Key(c.Schema, v)
 	return &batchOp{c: c, verb: verb, key: key, err: err, budget: budget}
 }
 
@@ -138,16 +134,16 @@ func firstPlaces(n int) []int {
 
 // outgoing has the writes of a batch. Of several writes of one item it keeps the last: DynamoDB takes only one.
 type outgoing struct {
-	writes []exec.BatchWrite
+	writes []engine.BatchWrite
 	from   []int // position of each write among the caller's values
 	known  identities
 }
 
 func newOutgoing(n int) *outgoing {
-	return &outgoing{writes: make([]exec.BatchWrite, 0, n), from: make([]int, 0, n), known: newIdentities(n)}
+	return &outgoing{writes: make([]engine.BatchWrite, 0, n), from: make([]int, 0, n), known: newIdentities(n)}
 }
 
-func (o *outgoing) add(i int, w exec.BatchWrite) {
+func (o *outgoing) add(i int, w engine.BatchWrite) {
 	key := w.Key
 	if key == nil {
 		key = w.Put
@@ -172,11 +168,11 @@ func (o *outgoing) places(writes []int) []int {
 }
 
 // batched returns the write of op i at a time. The context is the call's.
-type batched func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error)
+type batched func(ctx context.Context, i int, now time.Time) (engine.BatchWrite, error)
 
 // writeAll prepares all n ops before it sends any; wrong adds to an error which op it is about. left has the positions
 // of the ops that were not, or perhaps not, written, in order.
-func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
+func writeAll(ctx context.Context, r *engine.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
 	out, now := newOutgoing(n), r.Clock().UTC()
 	for i := range n {
 		w, err := op(ctx, i, now)
@@ -191,27 +187,27 @@ func writeAll(ctx context.Context, r *exec.Runner, n int, op batched, wrong func
 
 // writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in
 // order.
-func writeMany(ctx context.Context, c *core.Core, verb string, n int, spec opt.Batch, op batched) (left []int, err error) {
+func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec write.Batch, op batched) (left []int, err error) {
 	left = firstPlaces(n)
 	err = c.MeasureBatch(ctx, verb, n, func(ctx context.Context) error {
-		if err := plan.CheckBatch(c.Schema, spec); err != nil {
+		if err := write.CheckBatch(c.Schema, spec); err != nil {
 			return err
 		}
-		left, err = writeAll(pace.With(ctx, spec.Budget), c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
+		left, err = writeAll(write.WithPace(ctx, spec.Budget), c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
 		return err
 	})
 	return left, err
 }
 
 // putMany puts the values in a slice. unwritten points to the slice for those that it did not write.
-func putMany(ctx context.Context, h core.Holder, values any, opts []BatchOption, unwritten any) error {
-	c, vs := core.Of(h), reflect.ValueOf(values)
+func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOption, unwritten any) error {
+	c, vs := engine.Of(h), reflect.ValueOf(values)
 	names, completes := c.Schema.KeyNames(), c.Schema.Completes()
 	completed := reflect.MakeSlice(vs.Type(), 0, 0) // the values as the declaration completes them, so that a repetition writes the same ids
-	left, err := writeMany(ctx, c, "PutMany", vs.Len(), opt.Batches(opts), func(ctx context.Context, i int, now time.Time) (w exec.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "PutMany", vs.Len(), write.Batches(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
 		v := vs.Index(i)
 		if completes {
-			done, err := core.NewWhole(c, v, false).Prepared(ctx)
+			done, err := engine.NewWhole(c, v, false).Prepared(ctx)
 			if err != nil {
 				return w, err
 			}
@@ -219,7 +215,7 @@ func putMany(ctx context.Context, h core.Holder, values any, opts []BatchOption,
 			completed = reflect.Append(completed, v)
 		}
 		w.Table, w.Names = c.Table, names
-		w.Put, err = plan.BatchPut(c.Schema, v, putAt(c, now))
+		w.Put, err = write.BatchPut(c.Schema, v, putAt(c, now))
 		return w, err
 	})
 	if completes && completed.Len() == vs.Len() { // otherwise nothing was sent
@@ -230,11 +226,11 @@ func putMany(ctx context.Context, h core.Holder, values any, opts []BatchOption,
 }
 
 // deleteMany removes the items with the keys in a slice. unwritten points to the slice for those that it did not remove.
-func deleteMany(ctx context.Context, h core.Holder, given any, opts []BatchOption, unwritten any) error {
-	c, keys := core.Of(h), reflect.ValueOf(given)
-	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), opt.Batches(opts), func(_ context.Context, i int, _ time.Time) (w exec.BatchWrite, err error) {
+func deleteMany(ctx context.Context, h engine.Holder, given any, opts []BatchOption, unwritten any) error {
+	c, keys := engine.Of(h), reflect.ValueOf(given)
+	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), write.Batches(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
 		w.Table = c.Table
-		w.Key, _, err = bind.Key(c.Schema, keys.Index(i))
+		w.Key, _, err = write.Key(c.Schema, keys.Index(i))
 		return w, err
 	})
 	pick(keys, left, unwritten)
@@ -297,22 +293,22 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		switch {
 		case op == nil:
 			problem = "is nil"
-		case op.batched().c.DB != core.DatabaseOf(db):
+		case op.batched().c.DB != engine.DatabaseOf(db):
 			problem = "belongs to another DB"
 		default:
 			continue
 		}
-		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
+		return ops, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
 	err = db.measure(ctx, "BatchWrite", len(ops), func(ctx context.Context) error {
 		for _, op := range ops {
-			ctx = pace.With(ctx, op.batched().budget)
+			ctx = write.WithPace(ctx, op.batched().budget)
 		}
-		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (exec.BatchWrite, error) {
+		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (engine.BatchWrite, error) {
 			b := ops[i].batched().prepared(ctx)
 			w, err := b.write(now)
 			if err != nil {
-				err = b.c.Wrap(b.verb, bind.KeyText(b.c.Schema, b.key), err)
+				err = b.c.Wrap(b.verb, write.KeyText(b.c.Schema, b.key), err)
 			}
 			return w, err
 		}, func(i int, err error) error { return fmt.Errorf("op %d: %w", i, err) })

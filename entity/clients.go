@@ -6,8 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
 // registry holds the stores of a DB, and of those that share its declarations.
@@ -18,8 +17,8 @@ type registry struct {
 
 // registered is what a struct declares, and the store that New returned for it; nil if it was opened on other DBs only.
 type registered struct {
-	core  *core.Core
-	store core.Holder
+	core  *engine.Core
+	store engine.Holder
 }
 
 // clientOrNil returns nil for a nil pointer in an interface.
@@ -31,8 +30,8 @@ func clientOrNil(client Client) Client {
 }
 
 // newRunner returns what sends the requests of a DB.
-func newRunner(client Client, cfg Config) *exec.Runner {
-	return &exec.Runner{
+func newRunner(client Client, cfg Config) *engine.Runner {
+	return &engine.Runner{
 		Client: clientOrNil(client), ReadClient: clientOrNil(cfg.ReadClient),
 		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, Tracer: cfg.Tracer,
 		SDKCodec: cfg.Codec == SDKCodec, RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
@@ -64,7 +63,7 @@ func (db *DB) WithClient(client Client) *DB {
 	runner := newRunner(client, cfg)
 	runner.Retries = db.runner.Retries
 	return &DB{
-		declared: core.SharedDeclared(db, runner), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
+		declared: engine.SharedDeclared(db, runner), config: cfg, format: db.format, cursors: db.cursors, runner: runner,
 		registry: db.registry, base: db.original(),
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // CollectionPart is one query of [DB.GetCollection] together with the slice that receives its items, made by Into of a
 // [Query]. Printing it prints the query. Only this module implements it.
-type CollectionPart = core.CollectionPart
+type CollectionPart = query.CollectionPart
 
 // GetCollection reads several queries of one partition in one pass, and sets the slice of each query to what its
 // Collect would return: a customer with its orders and invoices, for example. Queries of a table, of an index, of a
@@ -33,10 +33,10 @@ type CollectionPart = core.CollectionPart
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
 	return db.measure(ctx, "GetCollection", len(parts), func(ctx context.Context) error {
-		list := make([]core.CollectionQuery, len(parts))
-		g, err := db.compileCollection("GetCollection", len(parts), func(i int) (*core.CollectionQuery, bool) {
+		list := make([]query.CollectionQuery, len(parts))
+		g, err := db.compileCollection("GetCollection", len(parts), func(i int) (*query.CollectionQuery, bool) {
 			if parts[i] != nil {
-				list[i] = core.PartOf(parts[i])
+				list[i] = query.PartOf(parts[i])
 			}
 			return &list[i], parts[i] != nil
 		}, distinct(list))
@@ -59,14 +59,14 @@ func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error 
 }
 
 // distinct returns a check that each part reads into a slice of its own.
-func distinct(list []core.CollectionQuery) func(int) (code, problem string) {
+func distinct(list []query.CollectionQuery) func(int) (code, problem string) {
 	seen := map[any]bool{}
 	return func(i int) (code, problem string) {
 		switch into := list[i].Into; {
 		case into == nil:
-			return bind.CodePointer, "needs a pointer to a slice to read into, not nil"
+			return write.CodePointer, "needs a pointer to a slice to read into, not nil"
 		case seen[into]:
-			return bind.CodeCollection, "reads into the slice of another part"
+			return write.CodeCollection, "reads into the slice of another part"
 		default:
 			seen[into] = true
 			return "", ""
@@ -75,7 +75,7 @@ func distinct(list []core.CollectionQuery) func(int) (code, problem string) {
 }
 
 // runCollection reads a collection and passes its items to take. The error names the entity whose item take refused.
-func runCollection(ctx context.Context, verb string, g *query.Collection, list []core.CollectionQuery, take func(int, item.Item) error) error {
+func runCollection(ctx context.Context, verb string, g *query.Collection, list []query.CollectionQuery, take func(int, item.Item) error) error {
 	failed := &Error{Verb: verb, Key: list[0].Plan.Where}
 	failed.Err = g.Run(ctx, func(i int, it item.Item) error {
 		err := take(i, it)
@@ -92,23 +92,23 @@ func runCollection(ctx context.Context, verb string, g *query.Collection, list [
 
 // compileCollection checks n parts of a verb and compiles the common query. part returns a part, or false for nil; own is what
 // else the verb checks.
-func (db *DB) compileCollection(verb string, n int, part func(int) (*core.CollectionQuery, bool), own func(int) (code, problem string)) (*query.Collection, error) {
+func (db *DB) compileCollection(verb string, n int, part func(int) (*query.CollectionQuery, bool), own func(int) (code, problem string)) (*query.Collection, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}
 	if n == 0 {
-		return nil, mistake(bind.CodeCollection, "there is no query to read")
+		return nil, mistake(write.CodeCollection, "there is no query to read")
 	}
 	plans := make([]*query.Plan, n)
 	for i := range n {
 		p, ok := part(i)
 		switch {
 		case !ok:
-			return nil, mistake(bind.CodeForeign, "part %d is nil", i)
+			return nil, mistake(write.CodeForeign, "part %d is nil", i)
 		case p.Plan == nil:
-			return nil, mistake(bind.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
-		case p.Core.DB != core.DatabaseOf(db):
-			return nil, mistake(bind.CodeForeign, "part %d belongs to another DB", i)
+			return nil, mistake(write.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
+		case p.Core.DB != engine.DatabaseOf(db):
+			return nil, mistake(write.CodeForeign, "part %d belongs to another DB", i)
 		}
 		if code, problem := own(i); code != "" {
 			return nil, mistake(code, "part %d %s", i, problem)
@@ -126,17 +126,17 @@ var ErrStop = entitytype.ErrStop
 
 // VisitPart is one query of [DB.Each] together with the function that receives its items, made by [Visit]. Printing it prints
 // the query. Only this module implements it.
-type VisitPart = core.VisitPart
+type VisitPart = query.VisitPart
 
 // Visit makes q a part of [DB.Each], which calls f with each item of the query, one at a time.
 func Visit[T any](q Query[T], f func(T) error) VisitPart {
-	known, ok := q.(*core.Query[T])
+	known, ok := q.(*query.Query[T])
 	if !ok {
-		known = core.NewQuery[T](core.Decoding{Reading: failing{&InputError{
-			Code: bind.CodeCollection, Type: typeOf((*T)(nil)).String(), Problem: "the query is nil, or was not made by this module",
+		known = query.NewQuery[T](query.Decoding{Reading: failing{&InputError{
+			Code: write.CodeCollection, Type: typeOf((*T)(nil)).String(), Problem: "the query is nil, or was not made by this module",
 		}}})
 	}
-	return core.Visit(known, f)
+	return query.Visit(known, f)
 }
 
 // Each reads several queries of one partition in one pass, like [DB.GetCollection], and calls the function of each query with
@@ -149,16 +149,16 @@ func Visit[T any](q Query[T], f func(T) error) VisitPart {
 // are the errors before any request, with code EDD-9127 for a nil function, too. If Each fails, functions may have been called.
 func (db *DB) Each(ctx context.Context, parts ...VisitPart) error {
 	return db.measure(ctx, "Each", len(parts), func(ctx context.Context) error {
-		list, visits := make([]core.CollectionQuery, len(parts)), make([]core.VisitQuery, len(parts))
-		g, err := db.compileCollection("Each", len(parts), func(i int) (*core.CollectionQuery, bool) {
+		list, visits := make([]query.CollectionQuery, len(parts)), make([]query.VisitQuery, len(parts))
+		g, err := db.compileCollection("Each", len(parts), func(i int) (*query.CollectionQuery, bool) {
 			if parts[i] != nil {
-				visits[i] = core.VisitOf(parts[i])
+				visits[i] = query.VisitOf(parts[i])
 				list[i] = visits[i].CollectionQuery
 			}
 			return &list[i], parts[i] != nil
 		}, func(i int) (code, problem string) {
 			if visits[i].Visit == nil {
-				return bind.CodeCollection, "needs a function, not nil"
+				return write.CodeCollection, "needs a function, not nil"
 			}
 			return "", ""
 		})

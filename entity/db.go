@@ -12,13 +12,10 @@ import (
 
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/cursor"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Client is the part of *dynamodb.Client that this module calls: the verbs of items, queries, scans, batches and
@@ -145,7 +142,7 @@ func withDefaults(c Config) Config {
 		c.TimePrecision = time.Nanosecond
 	}
 	if c.MaxAttempts == 0 {
-		c.MaxAttempts = exec.DefaultAttempts
+		c.MaxAttempts = engine.DefaultAttempts
 	}
 	if c.RetryBudget == 0 {
 		c.RetryBudget = int(awsretry.DefaultRetryRateTokens)
@@ -165,7 +162,7 @@ func check(c Config) (key.TimeFormat, error) {
 	bad := func(field, format string, args ...any) {
 		errs = append(errs, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
-	if err := tag.Name(c.Namespace.Name); err != nil {
+	if err := schema.Name(c.Namespace.Name); err != nil {
 		bad("Namespace.Name", "%v", err)
 	}
 	if c.Namespace.Version < 1 {
@@ -231,11 +228,11 @@ func check(c Config) (key.TimeFormat, error) {
 }
 
 // cursorCodec returns the codec of cursors under the configured keys.
-func cursorCodec(c Config) (cursor.Codec, error) {
+func cursorCodec(c Config) (engine.Codec, error) {
 	if len(c.CursorKey) == 0 {
-		return cursor.Codec{}, nil
+		return engine.Codec{}, nil
 	}
-	codec, err := cursor.New(append([][]byte{c.CursorKey}, c.OldCursorKeys...)...)
+	codec, err := engine.New(append([][]byte{c.CursorKey}, c.OldCursorKeys...)...)
 	if err != nil {
 		return codec, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "CursorKey", Problem: err.Error()}
 	}
@@ -247,16 +244,16 @@ type storeKey struct {
 	name, handle string
 }
 
-type declared = core.Declared
+type declared = engine.Declared
 
 // DB is a set of entity declarations on the tables of one client. It is safe for concurrent use.
 type DB struct {
 	declared
 
 	config  Config
-	runner  *exec.Runner
+	runner  *engine.Runner
 	format  key.TimeFormat
-	cursors cursor.Codec
+	cursors engine.Codec
 
 	registry *registry
 	base     *DB // whose declarations it shares; nil for its own
@@ -277,7 +274,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 	runner := newRunner(client, cfg)
 	runner.Retries = newRetries(cfg)
 	return &DB{
-		declared: core.NewDeclared(runner),
+		declared: engine.NewDeclared(runner),
 		config:   cfg, format: format, cursors: cursors,
 		runner:   runner,
 		registry: &registry{stores: map[storeKey]*registered{}},
@@ -287,7 +284,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 // unopened returns an error if db is nil or a zero value.
 func (db *DB) unopened() error {
 	if db == nil || db.runner == nil {
-		return core.Unopened(reflect.TypeOf(db))
+		return engine.Unopened(reflect.TypeOf(db))
 	}
 	return nil
 }
@@ -301,7 +298,7 @@ func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Co
 	if db.runner.Observed() {
 		for _, op := range ops {
 			if op != nil {
-				call.Entities = append(call.Entities, core.OwnerOf(op).Schema.Name)
+				call.Entities = append(call.Entities, engine.OwnerOf(op).Schema.Name)
 			}
 		}
 		slices.Sort(call.Entities)
@@ -336,7 +333,7 @@ func (db *DB) register(s *schema.Schema) (table string, err error) {
 	if table == "" {
 		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
 	}
-	return table, core.DatabaseOf(db).Add(table, s)
+	return table, engine.DatabaseOf(db).Add(table, s)
 }
 
 // Must returns v and panics if err is not nil. Use it only to initialize a program.

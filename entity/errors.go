@@ -3,9 +3,9 @@ package entity
 import (
 	"errors"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Classes of errors, for errors.Is. If DynamoDB returned an error, errors.As finds it behind them.
@@ -94,7 +94,7 @@ const (
 // the call if a second application is harmless. For a call that sends many writes, such as [Store.PutMany] and
 // [Store.Purge], it reports that a part of them was applied, or may have been.
 func IsAmbiguous(err error) bool {
-	var a *plan.Ambiguous
+	var a *write.Ambiguous
 	return errors.As(err, &a)
 }
 
@@ -102,10 +102,10 @@ func IsAmbiguous(err error) bool {
 // T.
 func StoredItem[T any](err error) (T, bool) {
 	var none T
-	var refused *plan.Refused
+	var refused *write.Refused
 	if !errors.As(err, &refused) || refused.Image == nil || refused.Schema.Type != typeOf((*T)(nil)) {
 		return none, false
 	}
-	v, err := core.Decode[T](&core.Core{Schema: refused.Schema}, refused.Image)
+	v, err := engine.Decode[T](&engine.Core{Schema: refused.Schema}, refused.Image)
 	return v, err == nil
 }

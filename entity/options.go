@@ -3,57 +3,57 @@ package entity
 import (
 	"errors"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type (
-	forRead     = opt.ForRead
-	forGet      = opt.ForGet
-	forSelect   = opt.ForSelect
-	forBounded  = opt.ForBounded
-	forIndex    = opt.ForIndex
-	forOrder    = opt.ForOrder
-	forParallel = opt.ForParallel
-	forSegment  = opt.ForSegment
-	forScan     = opt.ForScan
-	forGuard    = opt.ForGuard
-	forCreate   = opt.ForCreate
-	forWrite    = opt.ForWrite
-	forUpdate   = opt.ForUpdate
-	forStore    = opt.ForStore
+	forRead     = write.ForRead
+	forGet      = write.ForGet
+	forSelect   = write.ForSelect
+	forBounded  = write.ForBounded
+	forIndex    = write.ForIndex
+	forOrder    = write.ForOrder
+	forParallel = write.ForParallel
+	forSegment  = write.ForSegment
+	forScan     = write.ForScan
+	forGuard    = write.ForGuard
+	forCreate   = write.ForCreate
+	forWrite    = write.ForWrite
+	forUpdate   = write.ForUpdate
+	forStore    = write.ForStore
 )
 
 // GetOption is accepted by Get and [Ops.GetInto]: any [ReadOption], [KeepImage].
-type GetOption interface{ opt.GetOption }
+type GetOption interface{ write.GetOption }
 
 // QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Limit], [Desc], [MaxEvaluated],
 // [MaxRequests], [Hydrate] of an index, any [ReadOption].
-type QueryOption interface{ opt.QueryOption }
+type QueryOption interface{ write.QueryOption }
 
 // ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [Segment], [OnPage], [Hydrate]
 // of an index, any [ReadOption].
-type ScanOption interface{ opt.ScanOption }
+type ScanOption interface{ write.ScanOption }
 
 // ReadOption is accepted by every read: [Consistent], [IncludeExpired].
 type ReadOption interface {
 	SelectOption
-	opt.ReadOption
+	write.ReadOption
 	GetOption
-	opt.BoundedOption
+	write.BoundedOption
 }
 
 // SelectOption is accepted by every read of many items: [Filter], [Limit].
 type SelectOption interface {
 	BoundOption
-	opt.ListOption
+	write.ListOption
 }
 
 // BoundOption is accepted by queries and scans: [MaxEvaluated], [MaxRequests].
 type BoundOption interface {
 	QueryOption
 	ScanOption
-	opt.BoundedOption
+	write.BoundedOption
 }
 
 // IndexOption is accepted by queries and scans of an index: [Hydrate].
@@ -65,88 +65,88 @@ type IndexOption interface {
 // OrderOption is accepted by reads in the order of a sort key: [Desc].
 type OrderOption interface {
 	QueryOption
-	opt.ListOption
+	write.ListOption
 }
 
 // SegmentsOption is accepted by scans, and by checks, rewrites and copies of a whole table: [Segments].
 type SegmentsOption interface {
 	ScanOption
-	opt.VerifyOption
-	opt.PassOption
-	opt.CopyOption
-	opt.RewriteOption
+	write.VerifyOption
+	write.PassOption
+	write.CopyOption
+	write.RewriteOption
 }
 
 // SegmentOption is accepted by scans and by rewrites of a whole table: [Segment].
 type SegmentOption interface {
 	ScanOption
-	opt.RewriteOption
+	write.RewriteOption
 }
 
 // CreateOption is accepted by Create: [If], [Idempotent].
-type CreateOption interface{ opt.CreateOption }
+type CreateOption interface{ write.CreateOption }
 
 // WriteOption is accepted by writes over a stored item, such as Put, Delete and Modify: [If], [Idempotent], [Returning],
 // [FromImage], versioned.Expect, versioned.AnyVersion.
 type WriteOption interface {
-	opt.WriteOption
-	opt.UpdateOption
+	write.WriteOption
+	write.UpdateOption
 }
 
 // UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
-type UpdateOption interface{ opt.UpdateOption }
+type UpdateOption interface{ write.UpdateOption }
 
 // DeliveryOption is accepted by every write of one item: [Idempotent].
 type DeliveryOption interface {
 	CreateOption
-	opt.RestoreOption
+	write.RestoreOption
 	WriteOption
 }
 
 // GuardOption is accepted by every write, appends among them: [If].
 type GuardOption interface {
 	DeliveryOption
-	opt.AppendOption
+	write.AppendOption
 }
 
 // StoreOption is accepted by [New].
-type StoreOption interface{ opt.StoreOption }
+type StoreOption interface{ write.StoreOption }
 
 // Named replaces the entity name declared in T's entity.Key, for several stores of one struct or of a generic one. The
 // name is part of `$` keys.
 func Named(name string) StoreOption {
-	return forStore{Do: func(s *opt.Store) { s.Name = name }}
+	return forStore{Do: func(s *write.Store) { s.Name = name }}
 }
 
 // Consistent makes a read strongly consistent, at twice the read units. Global indexes do not support it.
 func Consistent() ReadOption {
-	return forRead{Do: func(s *opt.Read) { s.Strong = true }}
+	return forRead{Do: func(s *write.Read) { s.Strong = true }}
 }
 
 // IncludeExpired includes items whose time to live has passed but which DynamoDB has not removed yet.
 func IncludeExpired() ReadOption {
-	return forRead{Do: func(s *opt.Read) { s.Expired = true }}
+	return forRead{Do: func(s *write.Read) { s.Expired = true }}
 }
 
 // Desc reads in descending order of the sort key.
 func Desc() OrderOption {
-	return forOrder{Do: func(s *opt.Order) { s.Desc = true }}
+	return forOrder{Do: func(s *write.Order) { s.Desc = true }}
 }
 
 // Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
 func Limit(n int) SelectOption {
-	return forSelect{Do: func(s *opt.Select) { s.Limit = &n }}
+	return forSelect{Do: func(s *write.Select) { s.Limit = &n }}
 }
 
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
 func MaxEvaluated(n int) BoundOption {
-	return forBounded{Do: func(s *opt.Bounded) { s.MaxEvaluated = &n }}
+	return forBounded{Do: func(s *write.Bounded) { s.MaxEvaluated = &n }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) BoundOption {
-	return forBounded{Do: func(s *opt.Bounded) { s.MaxRequests = &n }}
+	return forBounded{Do: func(s *write.Bounded) { s.MaxRequests = &n }}
 }
 
 // Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes
@@ -163,7 +163,7 @@ func MaxRequests(n int) BoundOption {
 // the query returns an *[InputError] with code EDD-9165 if it reads a table, or an index that carries whole items, or in
 // [DB.GetCollection], and with code EDD-9140 if a condition cannot be evaluated in memory.
 func Hydrate() IndexOption {
-	return forIndex{Do: func(s *opt.Bounded) { s.Hydrate = true }}
+	return forIndex{Do: func(s *write.Bounded) { s.Hydrate = true }}
 }
 
 // Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in
@@ -171,14 +171,14 @@ func Hydrate() IndexOption {
 // yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
 // Page and Count read one segment after the other.
 func Segments(n int) SegmentsOption {
-	return forParallel{Do: func(s *opt.Parallel) { s.Segments = &n }}
+	return forParallel{Do: func(s *write.Parallel) { s.Segments = &n }}
 }
 
 // Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
 func Segment(i, n int) SegmentOption {
-	return forSegment{Do: func(s *opt.Parallel) { s.Segment = &opt.Segment{Number: i, Of: n} }}
+	return forSegment{Do: func(s *write.Parallel) { s.Segment = &write.Segment{Number: i, Of: n} }}
 }
 
 // ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and
@@ -191,7 +191,7 @@ type ScanProgress = entitytype.ScanProgress
 // come from the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts
 // are of one run and start at zero for each Page. The last call reports the whole cost of a run that completed.
 func OnPage(f func(ScanProgress)) ScanOption {
-	return forScan{Do: func(s *opt.Scan) {
+	return forScan{Do: func(s *write.Scan) {
 		if s.Scanned = f; f == nil {
 			s.Add(errors.New("OnPage needs a function"))
 		}
@@ -201,13 +201,13 @@ func OnPage(f func(ScanProgress)) ScanOption {
 // Filter drops items for which one of conds does not hold, after DynamoDB has read and charged them. Conditions on
 // attributes of the queried key cannot be in Filter; pass them to the query.
 func Filter(conds ...Cond) SelectOption {
-	return forSelect{Do: func(s *opt.Select) { s.Filters = append(s.Filters, erase(conds)...) }}
+	return forSelect{Do: func(s *write.Select) { s.Filters = append(s.Filters, erase(conds)...) }}
 }
 
 // If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are added to the
 // write's own guard. Without a condition it is an *[InputError].
 func If(conds ...Cond) GuardOption {
-	return forGuard{Do: func(s *opt.Guard) {
+	return forGuard{Do: func(s *write.Guard) {
 		if s.If = append(s.If, erase(conds)...); len(conds) == 0 {
 			s.Add(errors.New("If needs at least one condition"))
 		}
@@ -221,7 +221,7 @@ func If(conds ...Cond) GuardOption {
 // twice, the error is [ErrReadBack] and *old is unchanged, unless a version proves that there was no item. T must be the
 // store's.
 func Returning[T any](old *T) WriteOption {
-	return forWrite{Do: func(s *opt.Write) {
+	return forWrite{Do: func(s *write.Write) {
 		if s.Old = old; old == nil {
 			s.Old = nil
 			s.Add(errors.New("Returning takes a pointer to set, not nil"))
@@ -234,5 +234,5 @@ func Returning[T any](old *T) WriteOption {
 // not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
 func Idempotent() DeliveryOption {
-	return forCreate{Do: func(s *opt.Create) { s.Idempotent = true }}
+	return forCreate{Do: func(s *write.Create) { s.Idempotent = true }}
 }

@@ -8,17 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Query is one intended read of a partition, made by [Store.Query], [Index.Query] and the histories of other packages.
@@ -41,7 +38,7 @@ type Query[T any] interface {
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
 	Into(dst *[]T) CollectionPart
 
-	core.Sealed
+	query.Sealed
 }
 
 // Page is a part of a query's result. It has the Items, in the order of the query, and the cursors of the pages around it.
@@ -77,7 +74,7 @@ func inverted(s *schema.Schema, x *schema.Index) bool {
 // its index x.
 func marked(entities []*schema.Schema, x *schema.Index) bool {
 	for _, s := range entities {
-		dollar, claims := s.Templated, len(plan.UniqueConstraints(s)) > 0
+		dollar, claims := s.Templated, len(write.UniqueConstraints(s)) > 0
 		if x == nil || x.Project.All {
 			if dollar || claims {
 				return true
@@ -95,7 +92,7 @@ func marked(entities []*schema.Schema, x *schema.Index) bool {
 // unmarked excludes sentinels and items of `$` entities that share the table or index with a verbatim entity: they have
 // an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
 // evaluated for each run, because entities can be declared later.
-func unmarked(c *core.Core, x *schema.Index) expr.Cond {
+func unmarked(c *engine.Core, x *schema.Index) expr.Cond {
 	if c.Schema.Templated {
 		return expr.Cond{}
 	}
@@ -105,7 +102,7 @@ func unmarked(c *core.Core, x *schema.Index) expr.Cond {
 	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))
 }
 
-func source(c *core.Core, x *schema.Index) query.Source {
+func source(c *engine.Core, x *schema.Index) query.Source {
 	return query.Source{
 		Schema: c.Schema, Table: c.Table, Index: x, Verb: "Query", Expire: c.Schema.Expires,
 		Code: schema.CodeUnknownTarget, Other: useFilter,
@@ -113,12 +110,12 @@ func source(c *core.Core, x *schema.Index) query.Source {
 }
 
 // inTable selects the current items of c's entity, among all items of its table, for which more holds.
-func inTable(c *core.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
+func inTable(c *engine.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
 	s, alone := c.Schema, expr.Cond{}
 	if s.HasMetadata {
 		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 	}
-	cond := expr.All(append(more, alone, layout.OwnItems(s))...)
+	cond := expr.All(append(more, alone, write.OwnItems(s))...)
 	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
 }
 
@@ -135,15 +132,15 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		if attr, problem := s.Profile.CheckDigits(s.SK, it); problem != "" {
 			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
 		}
-		kind, known := layout.KindOf(s, it)
-		return known && kind == layout.CurrentKind, nil
+		kind, known := write.KindOf(s, it)
+		return known && kind == write.CurrentKind, nil
 	}, needs
 }
 
 // queryTable compiles the query of one partition of the table.
-func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Plan {
+func queryTable(c *engine.Core, partition reflect.Value, spec write.Query) *query.Plan {
 	if c.Err() != nil {
-		return core.ClosedQuery(c, "Query")
+		return query.ClosedQuery(c, "Query")
 	}
 	src := source(c, nil)
 	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
@@ -152,12 +149,12 @@ func queryTable(c *core.Core, partition reflect.Value, spec opt.Query) *query.Pl
 }
 
 // scanTable compiles the scan of the table.
-func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
+func scanTable(c *engine.Core, spec write.Scan) *query.Plan {
 	if c.Err() != nil {
-		return core.ClosedQuery(c, "Scan")
+		return query.ClosedQuery(c, "Scan")
 	}
 	src := source(c, nil)
-	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, layout.InNamespace(c.Schema))
+	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, write.InNamespace(c.Schema))
 	src.Own, src.Needs = current(c.Schema)
 	return query.BuildScan(src, spec)
 }
@@ -168,27 +165,27 @@ func scanTable(c *core.Core, spec opt.Scan) *query.Plan {
 // [Le]. It costs one request per MB read. Events, snapshots and deleted copies in the same partition are read and
 // charged, but not returned.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	return core.NewQuery[T](queryOne(s, nil, partition, opts))
+	return query.NewQuery[T](queryOne(s, nil, partition, opts))
 }
 
 // queryOne reads one partition of the table or, if x is an index, of that.
-func queryOne(h core.Holder, x *schema.Index, partition any, opts []QueryOption) core.Decoding {
-	c := core.Of(h)
-	return core.Items(c, queryPartition(c, x, reflect.ValueOf(partition), opt.Queries(opts)))
+func queryOne(h engine.Holder, x *schema.Index, partition any, opts []QueryOption) query.Decoding {
+	c := engine.Of(h)
+	return query.Items(c, queryPartition(c, x, reflect.ValueOf(partition), write.Queries(opts)))
 }
 
 // queryAny reads several partitions, in a slice, of the table or of an index.
-func queryAny(h core.Holder, x *schema.Index, partitions any, opts []QueryOption) core.Decoding {
-	c, given := core.Of(h), reflect.ValueOf(partitions)
+func queryAny(h engine.Holder, x *schema.Index, partitions any, opts []QueryOption) query.Decoding {
+	c, given := engine.Of(h), reflect.ValueOf(partitions)
 	plans := make([]*query.Plan, given.Len())
 	for i := range plans {
-		plans[i] = queryPartition(c, x, given.Index(i), opt.Queries(opts))
+		plans[i] = queryPartition(c, x, given.Index(i), write.Queries(opts))
 	}
-	return core.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
+	return query.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
 }
 
 // queryPartition compiles the query of one partition of the table or of an index.
-func queryPartition(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
+func queryPartition(c *engine.Core, x *schema.Index, partition reflect.Value, spec write.Query) *query.Plan {
 	if x == nil {
 		return queryTable(c, partition, spec)
 	}
@@ -197,13 +194,13 @@ func queryPartition(c *core.Core, x *schema.Index, partition reflect.Value, spec
 
 // QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].
 func (s *Store[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
-	return core.NewQuery[T](queryAny(s, nil, partitions, opts))
+	return query.NewQuery[T](queryAny(s, nil, partitions, opts))
 }
 
 // Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
 // by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
-	return core.NewQuery[T](scan(s, nil, opts))
+	return query.NewQuery[T](scan(s, nil, opts))
 }
 
 // Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
@@ -214,15 +211,15 @@ type Index[T any] struct {
 }
 
 // scan reads the whole table or, if x is an index, that.
-func scan(h core.Holder, x *schema.Index, opts []ScanOption) core.Decoding {
-	c, spec := core.Of(h), opt.Scans(opts)
+func scan(h engine.Holder, x *schema.Index, opts []ScanOption) query.Decoding {
+	c, spec := engine.Of(h), write.Scans(opts)
 	if x == nil {
-		return core.Items(c, scanTable(c, spec))
+		return query.Items(c, scanTable(c, spec))
 	}
-	return core.Items(c, scanIndex(c, x, spec))
+	return query.Items(c, scanIndex(c, x, spec))
 }
 
-func indexNamed(c *core.Core, name string) (*schema.Index, error) {
+func indexNamed(c *engine.Core, name string) (*schema.Index, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -239,7 +236,7 @@ func indexNamed(c *core.Core, name string) (*schema.Index, error) {
 // Index returns the index that T declares under name, which is not the physical name. The error is a *[SchemaError]
 // with code EDD-9051.
 func (s *Store[T]) Index(name string) (*Index[T], error) {
-	x, err := indexNamed(core.Of(s), name)
+	x, err := indexNamed(engine.Of(s), name)
 	if err != nil {
 		return nil, err
 	}
@@ -255,35 +252,35 @@ func (x *Index[T]) opened() *schema.Index {
 }
 
 // indexSource reads an index; own selects the items of the entity in it.
-func indexSource(c *core.Core, x *schema.Index, own expr.Cond) query.Source {
+func indexSource(c *engine.Core, x *schema.Index, own expr.Cond) query.Source {
 	src := source(c, x)
 	src.PK, src.SK = x.PK, x.SK
 	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x)) }
 	if x.Local {
-		src.Base = inTable(c, x, layout.InNamespace(c.Schema))
+		src.Base = inTable(c, x, write.InNamespace(c.Schema))
 		src.Own, src.Needs = current(c.Schema)
 	}
 	return src
 }
 
 // queryIndex compiles the query of one partition of an index.
-func queryIndex(c *core.Core, x *schema.Index, partition reflect.Value, spec opt.Query) *query.Plan {
+func queryIndex(c *engine.Core, x *schema.Index, partition reflect.Value, spec write.Query) *query.Plan {
 	if c.Err() != nil {
-		return core.ClosedQuery(c, "Query")
+		return query.ClosedQuery(c, "Query")
 	}
 	own := expr.Cond{}
 	if !x.PK.Prefixed {
-		own = expr.All(layout.InNamespace(c.Schema), layout.OwnItems(c.Schema))
+		own = expr.All(write.InNamespace(c.Schema), write.OwnItems(c.Schema))
 	}
 	return query.Build(indexSource(c, x, own), partition, spec)
 }
 
 // scanIndex compiles the scan of an index.
-func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
+func scanIndex(c *engine.Core, x *schema.Index, spec write.Scan) *query.Plan {
 	if c.Err() != nil {
-		return core.ClosedQuery(c, "Scan")
+		return query.ClosedQuery(c, "Scan")
 	}
-	src := indexSource(c, x, expr.All(layout.InNamespace(c.Schema), layout.OwnItems(c.Schema)))
+	src := indexSource(c, x, expr.All(write.InNamespace(c.Schema), write.OwnItems(c.Schema)))
 	src.Verb = "Scan"
 	return query.BuildScan(src, spec)
 }
@@ -291,7 +288,7 @@ func scanIndex(c *core.Core, x *schema.Index, spec opt.Scan) *query.Plan {
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	return core.NewQuery[T](queryOne(x, x.opened(), partition, opts))
+	return query.NewQuery[T](queryOne(x, x.opened(), partition, opts))
 }
 
 // QueryAny reads the items of several partitions of the index as one query, in the order of the sort key: the tasks that are
@@ -307,12 +304,12 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // read, up to 8 at a time; with Limit each is asked for its share. It costs at least one request for each partition,
 // and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice.
 func (x *Index[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
-	return core.NewQuery[T](queryAny(x, x.opened(), partitions, opts))
+	return query.NewQuery[T](queryAny(x, x.opened(), partitions, opts))
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
-	return core.NewQuery[T](scan(x, x.opened(), opts))
+	return query.NewQuery[T](scan(x, x.opened(), opts))
 }
 
 // failing is a reading that cannot be run.
@@ -324,25 +321,25 @@ func (r failing) Each(context.Context, func(wire.Item) (bool, error)) error { re
 
 func (r failing) Few(context.Context, int, func([]wire.Item) error) error { return r.err }
 
-func (r failing) Page(context.Context, string, func([]wire.Item, core.Cursors) error) error {
+func (r failing) Page(context.Context, string, func([]wire.Item, query.Cursors) error) error {
 	return r.err
 }
 
 func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
-func (r failing) ForCollection() core.CollectionQuery { return core.CollectionQuery{} }
+func (r failing) ForCollection() query.CollectionQuery { return query.CollectionQuery{} }
 
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
 // saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
-	var from core.CollectionQuery
-	if known, ok := q.(*core.Query[T]); ok {
+	var from query.CollectionQuery
+	if known, ok := q.(*query.Query[T]); ok {
 		from = known.Reading().ForCollection()
 	}
 	if from.Plan == nil {
-		err := &InputError{Code: bind.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events"}
-		return core.NewQuery[S](core.Decoding{Reading: failing{err}})
+		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events"}
+		return query.NewQuery[S](query.Decoding{Reading: failing{err}})
 	}
 	c, p := from.Core, *from.Plan
 	index := p.Index
@@ -351,13 +348,13 @@ func Project[S, T any](q Query[T]) Query[S] {
 	}
 	projection, err := schema.Project(typeOf((*S)(nil)), c.Schema, index)
 	if err != nil && p.Err == nil {
-		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
+		p.Err = &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}
 	if c.Schema.Upgrades != nil && p.Err == nil {
-		p.Err = &InputError{Code: bind.CodeUpgrade, Type: typeOf((*S)(nil)).String(), Problem: "a part of an item cannot be upgraded; read whole items"}
+		p.Err = &InputError{Code: write.CodeUpgrade, Type: typeOf((*S)(nil)).String(), Problem: "a part of an item cannot be upgraded; read whole items"}
 	}
 	p.Project = projection.Names
-	return core.NewQuery[S](core.Decoding{Reading: core.Planned(c, &p), Decode: func(it wire.Item, into any) error {
+	return query.NewQuery[S](query.Decoding{Reading: query.Planned(c, &p), Decode: func(it wire.Item, into any) error {
 		return c.ReadBy(&projection.Codec, it, into)
 	}})
 }

@@ -8,29 +8,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-func itemID(table string, key item.Item) string { return table + " " + layout.KeyID(key) }
+func itemID(table string, key item.Item) string { return table + " " + write.KeyID(key) }
 
 // GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
 type GetOp interface{ load() loading }
 
 // loading is one read and its destination.
 type loading struct {
-	c      *core.Core
-	spec   opt.Get
-	key    exec.Key
-	wanted exec.Wanted // the key, in a BatchGet
-	parts  item.Item   // key parts as given
+	c      *engine.Core
+	spec   write.GetOptions
+	key    engine.Key
+	wanted engine.Wanted // the key, in a BatchGet
+	parts  item.Item     // key parts as given
 	err    error
 	decode func(wire.Item) (fill func(), err error)
 }
@@ -57,15 +52,15 @@ func (l loading) kept(it wire.Item) {
 }
 
 // newLoading returns a read into the struct that dst points to, of the item with its key parts.
-func newLoading(h core.Holder, dst any, opts []GetOption) loading {
-	c, to := core.Of(h), reflect.ValueOf(dst)
+func newLoading(h engine.Holder, dst any, opts []GetOption) loading {
+	c, to := engine.Of(h), reflect.ValueOf(dst)
 	if to.IsNil() {
-		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
+		return loading{c: c, err: &InputError{Code: write.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
-	spec := opt.Gets(opts)
+	spec := write.Gets(opts)
 	primary, parts, err := primaryKey(c, to.Elem(), spec.Read)
 	return loading{
-		c: c, spec: spec, key: exec.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
+		c: c, spec: spec, key: engine.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
 		decode: func(it wire.Item) (func(), error) {
 			v := reflect.New(to.Type().Elem())
 			return func() { to.Elem().Set(v.Elem()) }, c.ReadBy(&c.Schema.Codec, it, v.Interface())
@@ -149,9 +144,9 @@ type readItems struct {
 func (r readItems) of(i int) wire.Item { return r.items[r.at[i]] }
 
 // readAll reads the items with n keys, each once; strong says which are read consistently. The caller releases them.
-func readAll(ctx context.Context, r *exec.Runner, n int, wanted func(int) (key exec.Wanted, strong bool)) (readItems, error) {
+func readAll(ctx context.Context, r *engine.Runner, n int, wanted func(int) (key engine.Wanted, strong bool)) (readItems, error) {
 	got := readItems{items: make([]wire.Item, 0, n), at: make([]int, n)}
-	known, keys := newIdentities(n), make([]exec.Wanted, 0, n)
+	known, keys := newIdentities(n), make([]engine.Wanted, 0, n)
 	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
 		keys = keys[:0]
 		for i := range n {
@@ -177,7 +172,7 @@ func readAll(ctx context.Context, r *exec.Runner, n int, wanted func(int) (key e
 }
 
 // readKeys is readAll for keys of one table, which it changes.
-func readKeys(ctx context.Context, r *exec.Runner, table string, keys []item.Primary, strong bool) (readItems, error) {
+func readKeys(ctx context.Context, r *engine.Runner, table string, keys []item.Primary, strong bool) (readItems, error) {
 	known, at := newIdentities(len(keys)), make([]int, len(keys))
 	for i, key := range keys {
 		n, first := known.number(table, key)
@@ -201,20 +196,20 @@ func readKeys(ctx context.Context, r *exec.Runner, table string, keys []item.Pri
 }
 
 // getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.
-func getMany(ctx context.Context, h core.Holder, given any, opts []ReadOption, found any) error {
-	c, spec, to := core.Of(h), opt.Reads(opts), reflect.ValueOf(found).Elem()
+func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption, found any) error {
+	c, spec, to := engine.Of(h), write.Reads(opts), reflect.ValueOf(found).Elem()
 	n := reflect.ValueOf(given).Len()
 	keys, parts, err := manyKeys(c, reflect.ValueOf(given), spec)
 	if err != nil {
 		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
 	return c.MeasureBatch(ctx, "GetMany", n, func(ctx context.Context) error {
-		got, err := readKeys(pace.With(ctx, spec.Budget), c.Runner, c.Table, keys, spec.Strong)
+		got, err := readKeys(write.WithPace(ctx, spec.Budget), c.Runner, c.Table, keys, spec.Strong)
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(got.items)
-		l, decoded := loading{c: c, spec: opt.Get{Read: spec}}, []reflect.Value(nil)
+		l, decoded := loading{c: c, spec: write.GetOptions{Read: spec}}, []reflect.Value(nil)
 		if len(got.items) < n { // some keys are equal
 			decoded = make([]reflect.Value, len(got.items))
 		}
@@ -249,13 +244,13 @@ func getMany(ctx context.Context, h core.Holder, given any, opts []ReadOption, f
 }
 
 // manyKeys composes the keys in a slice. parts are those of each, if the case of stored keys has to be compared with them.
-func manyKeys(c *core.Core, given reflect.Value, spec opt.Read) (keys []item.Primary, parts []item.Item, err error) {
+func manyKeys(c *engine.Core, given reflect.Value, spec write.Read) (keys []item.Primary, parts []item.Item, err error) {
 	n := given.Len()
 	if err := readable(c, spec); n > 0 && err != nil {
 		return nil, nil, err
 	}
 	keys = make([]item.Primary, n)
-	for i, binder := 0, bind.NewKeys(c.Schema, n); i < n; i++ {
+	for i, binder := 0, write.NewKeys(c.Schema, n); i < n; i++ {
 		var of item.Item
 		if keys[i], of, err = binder.Key(given.Index(i)); err != nil {
 			return nil, nil, err
@@ -298,7 +293,7 @@ func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err e
 // paced returns a context with the budgets of loads.
 func paced(ctx context.Context, loads []loading) context.Context {
 	for i := range loads {
-		ctx = pace.With(ctx, loads[i].spec.Budget)
+		ctx = write.WithPace(ctx, loads[i].spec.Budget)
 	}
 	return ctx
 }
@@ -308,12 +303,12 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 		if l := &loads[i]; l.err != nil {
 			return nil, loadFailed(i, *l, l.err)
 		}
-		loads[i].wanted = exec.Wanted{Table: loads[i].key.Table, Key: wire.KeyOf(loads[i].key.Key)}
+		loads[i].wanted = engine.Wanted{Table: loads[i].key.Table, Key: wire.KeyOf(loads[i].key.Key)}
 	}
 	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
 		ctx = db.runner.Direct(ctx)
 	}
-	got, err := readAll(paced(ctx, loads), db.runner, len(loads), func(i int) (exec.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
+	got, err := readAll(paced(ctx, loads), db.runner, len(loads), func(i int) (engine.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}
@@ -341,7 +336,7 @@ func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
 }
 
 func loadFailed(i int, l loading, err error) error {
-	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", bind.KeyText(l.c.Schema, l.key.Key), err))}
+	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", write.KeyText(l.c.Schema, l.key.Key), err))}
 }
 
 // loadings returns the reads of loads, which must belong to db.
@@ -349,10 +344,10 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
 		if l == nil {
-			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
-		if parts[i] = l.load(); parts[i].c.DB != core.DatabaseOf(db) {
-			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+		if parts[i] = l.load(); parts[i].c.DB != engine.DatabaseOf(db) {
+			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}
 	return parts, nil
@@ -369,17 +364,17 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 	if len(loads) == 0 {
 		return nil
 	}
-	if len(loads) > plan.MaxActions {
-		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)
-		return &Error{Verb: "TransactGet", Err: &InputError{Code: bind.CodeTooMany, Type: "entity.DB", Problem: problem}}
+	if len(loads) > write.MaxActions {
+		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), write.MaxActions)
+		return &Error{Verb: "TransactGet", Err: &InputError{Code: write.CodeTooMany, Type: "entity.DB", Problem: problem}}
 	}
 	parts, err := db.loadings(loads)
 	if err != nil {
 		return &Error{Verb: "TransactGet", Err: err}
 	}
-	keys, te, seen := make([]exec.Key, len(parts)), &TransactError{}, map[string]bool{}
+	keys, te, seen := make([]engine.Key, len(parts)), &TransactError{}, map[string]bool{}
 	fail := func(i int, err error) {
-		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", bind.KeyText(parts[i].c.Schema, parts[i].key.Key), err)})
+		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", write.KeyText(parts[i].c.Schema, parts[i].key.Key), err)})
 	}
 	for i, l := range parts {
 		if keys[i] = l.key; l.err != nil {
@@ -387,7 +382,7 @@ func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
 			continue
 		}
 		if seen[l.id()] {
-			fail(i, &InputError{Code: bind.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+			fail(i, &InputError{Code: write.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
 		}
 		seen[l.id()] = true
 	}

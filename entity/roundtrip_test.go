@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
@@ -363,11 +363,11 @@ func inOrder(v Everything) Everything {
 // roundTrip is the property without a database: a value comes out of the codec as it went in.
 func roundTrip(t *rapid.T) {
 	s := entity.Must(entity.New[Everything](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
-	c := core.Of(s)
+	c := engine.Of(s)
 	v := everything().Draw(t, "v")
 	it, err := c.Schema.Codec.Encode(reflect.ValueOf(v))
 	require.NoError(t, err)
-	got, err := core.Decode[Everything](c, it)
+	got, err := engine.Decode[Everything](c, it)
 	require.NoError(t, err)
 	require.Equal(t, inOrder(v), inOrder(got))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 )
 
 // timeless is a logger that writes no times.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -360,7 +360,7 @@ func (db *DB) Spec() Spec {
 		return Spec{mistakes: []error{err}}
 	}
 	var s Spec
-	for _, t := range core.DatabaseOf(db).Tables() {
+	for _, t := range engine.DatabaseOf(db).Tables() {
 		s.Tables = append(s.Tables, tableSpec(&t))
 	}
 	s.setOptions(db.config.TableOptions)

@@ -10,20 +10,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/purge"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-type handle = core.Handle
+type handle = engine.Handle
 
 // typeOf returns the type that a pointer points to. Unlike reflect.TypeFor it adds nothing to a program for each type.
 func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
@@ -32,13 +27,13 @@ func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 type Store[T any] struct{ handle }
 
 // sameOptions refuses options that an existing store does not have.
-func sameOptions(c *core.Core, spec opt.Store) error {
+func sameOptions(c *engine.Core, spec write.Store) error {
 	had := c.Schema.Options
 	switch {
 	case spec.Upgrades != nil && c.Schema.Upgrades == nil:
-		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists without upgrades"}
+		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists without upgrades"}
 	case spec.NoExpiry && !had.NoExpiry, spec.After != nil && (had.After == nil || *had.After != *spec.After):
-		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
+		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
 	return nil
 }
@@ -55,36 +50,36 @@ func wrongHandle(s *schema.Schema, used string) error {
 }
 
 // declare returns the store of a struct's entity: the one that an earlier call returned, or empty, whose handle it sets.
-func (db *DB) declare(t reflect.Type, opts []StoreOption, empty core.Holder, handle *core.Handle) (core.Holder, error) {
+func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, handle *engine.Handle) (engine.Holder, error) {
 	if err := db.unopened(); err != nil {
 		return nil, err
 	}
 	db.registry.mu.Lock()
 	defer db.registry.mu.Unlock()
-	known, err := db.original().declareOwn(t, opt.Stores(opts))
+	known, err := db.original().declareOwn(t, write.Stores(opts))
 	switch {
 	case err != nil:
 		return nil, err
 	case db.base != nil:
 		c := *known.core
-		c.Runner, c.DB = db.runner, core.DatabaseOf(db)
-		*handle = core.NewHandle(&c)
+		c.Runner, c.DB = db.runner, engine.DatabaseOf(db)
+		*handle = engine.NewHandle(&c)
 		return empty, nil
 	case known.store == nil:
-		*handle = core.NewHandle(known.core)
+		*handle = engine.NewHandle(known.core)
 		known.store = empty
 	}
 	return known.store, nil
 }
 
 // declareOwn returns what a struct declares on a DB with declarations of its own. The registry is locked.
-func (db *DB) declareOwn(t reflect.Type, spec opt.Store) (*registered, error) {
+func (db *DB) declareOwn(t reflect.Type, spec write.Store) (*registered, error) {
 	id := storeKey{t, spec.Name, spec.Handle}
 	if known, ok := db.registry.stores[id]; ok {
 		return known, sameOptions(known.core, spec)
 	}
 	if err := spec.Err(); err != nil {
-		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: err.Error()}
+		return nil, &InputError{Code: write.CodeOption, Type: t.String(), Problem: err.Error()}
 	}
 	options := db.options(spec.Name)
 	options.After, options.NoExpiry, options.Table = spec.After, spec.NoExpiry, spec.Table
@@ -98,9 +93,9 @@ func (db *DB) declareOwn(t reflect.Type, spec opt.Store) (*registered, error) {
 	}
 	switch expiry := spec.After != nil || spec.NoExpiry; {
 	case expiry && !s.Expires:
-		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: "After and NoExpiry need a lifecycle.TTL declaration"}
+		return nil, &InputError{Code: write.CodeOption, Type: t.String(), Problem: "After and NoExpiry need a lifecycle.TTL declaration"}
 	case spec.After != nil && spec.NoExpiry:
-		return nil, &InputError{Code: bind.CodeOption, Type: t.String(), Problem: "After and NoExpiry exclude each other"}
+		return nil, &InputError{Code: write.CodeOption, Type: t.String(), Problem: "After and NoExpiry exclude each other"}
 	}
 	if s.Handle != spec.Handle {
 		return nil, wrongHandle(s, spec.Handle)
@@ -115,7 +110,7 @@ func (db *DB) declareOwn(t reflect.Type, spec opt.Store) (*registered, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &registered{core: &core.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: core.DatabaseOf(db)}}
+	made := &registered{core: &engine.Core{Schema: s, Table: table, Runner: db.runner, Cursor: db.cursors, DB: engine.DatabaseOf(db)}}
 	db.registry.stores[id] = made
 	return made, nil
 }
@@ -150,7 +145,7 @@ func prototype(pointer any) any {
 // Op is one intended write. Printing it shows its plan; [DB.Transact] applies it. It can be used any number of times.
 type Op interface {
 	fmt.Stringer
-	core.Op
+	engine.Op
 }
 
 // Write is an [Op] with a result.
@@ -164,71 +159,71 @@ type Write[R any] interface {
 // The functions below do the work of the methods of [Store], [Index] and [Ops], which only add the type: a program contains a function
 // once, and a method once for each entity. h is the handle, and the value or key is what the caller gave.
 
-func create(h core.Holder, value any, opts []CreateOption) *core.Operation {
-	c, v, spec := core.Of(h), reflect.ValueOf(value), opt.Creates(opts)
+func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
+	c, v, spec := engine.Of(h), reflect.ValueOf(value), write.Creates(opts)
 	if c.Schema.Completes() {
-		return core.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *plan.Op {
-			return plan.NewCreate(c.Schema, c.Table, v, spec)
+		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *write.Op {
+			return write.NewCreate(c.Schema, c.Table, v, spec)
 		})
 	}
-	return core.ItemOperation(c, plan.NewCreate(c.Schema, c.Table, v, spec))
+	return engine.ItemOperation(c, write.NewCreate(c.Schema, c.Table, v, spec))
 }
 
-func put(h core.Holder, value any, opts []WriteOption) *core.Operation {
-	c, v := core.Of(h), reflect.ValueOf(value)
-	spec := core.Returning(c, opt.Writes(opts))
+func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
+	c, v := engine.Of(h), reflect.ValueOf(value)
+	spec := engine.Returning(c, write.Writes(opts))
 	if c.Schema.Completes() {
 		spec := spec // so that only this copy is moved to the heap
-		return core.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
+		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *write.Op {
 			with := spec
 			with.Filled = filled
-			return plan.NewPut(c.Schema, c.Table, v, with)
+			return write.NewPut(c.Schema, c.Table, v, with)
 		})
 	}
-	return core.ItemOperation(c, plan.NewPut(c.Schema, c.Table, v, spec))
+	return engine.ItemOperation(c, write.NewPut(c.Schema, c.Table, v, spec))
 }
 
-func update(h core.Holder, key any, opts []UpdateOption) *core.Operation {
-	c := core.Of(h)
-	return core.ItemOperation(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), returningUpdate(c, opts)))
+func update(h engine.Holder, key any, opts []UpdateOption) *engine.Operation {
+	c := engine.Of(h)
+	return engine.ItemOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), returningUpdate(c, opts)))
 }
 
-func remove(h core.Holder, key any, opts []WriteOption) *core.Operation {
-	c := core.Of(h)
-	return core.ItemOperation(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), core.Returning(c, opt.Writes(opts))))
+func remove(h engine.Holder, key any, opts []WriteOption) *engine.Operation {
+	c := engine.Of(h)
+	return engine.ItemOperation(c, write.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), engine.Returning(c, write.Writes(opts))))
 }
 
-func checkExists(h core.Holder, key any, conds []Cond) *core.Operation {
-	c, spec := core.Of(h), opt.Guard{}
+func checkExists(h engine.Holder, key any, conds []Cond) *engine.Operation {
+	c, spec := engine.Of(h), write.Guard{}
 	for _, k := range conds {
 		spec.If = append(spec.If, k.cond)
 	}
-	return core.ItemOperation(c, plan.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), spec))
+	return engine.ItemOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), spec))
 }
 
-func checkNotExists(h core.Holder, key any) *core.Operation {
-	c := core.Of(h)
-	return core.ItemOperation(c, plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)))
+func checkNotExists(h engine.Holder, key any) *engine.Operation {
+	c := engine.Of(h)
+	return engine.ItemOperation(c, write.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)))
 }
 
-func upsert(h core.Holder, value any, opts []UpdateOption) *core.Operation {
-	c, v := core.Of(h), reflect.ValueOf(value)
+func upsert(h engine.Holder, value any, opts []UpdateOption) *engine.Operation {
+	c, v := engine.Of(h), reflect.ValueOf(value)
 	spec := returningUpdate(c, opts)
 	if c.Schema.Completes() {
 		spec := spec
-		return core.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
+		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *write.Op {
 			with := spec
 			with.Filled = filled
-			return plan.NewUpsert(c.Schema, c.Table, v, with)
+			return write.NewUpsert(c.Schema, c.Table, v, with)
 		})
 	}
-	return core.ItemOperation(c, plan.NewUpsert(c.Schema, c.Table, v, spec))
+	return engine.ItemOperation(c, write.NewUpsert(c.Schema, c.Table, v, spec))
 }
 
 // returningUpdate collects options and prepares [Returning].
-func returningUpdate(c *core.Core, opts []UpdateOption) opt.Update {
-	spec := opt.Updates(opts)
-	spec.Write = core.Returning(c, spec.Write)
+func returningUpdate(c *engine.Core, opts []UpdateOption) write.UpdateOptions {
+	spec := write.Updates(opts)
+	spec.Write = engine.Returning(c, spec.Write)
 	return spec
 }
 
@@ -238,61 +233,61 @@ type Ops[T any] struct{ handle }
 
 // Create is [Store.Create] as a value.
 func (o Ops[T]) Create(v T, opts ...CreateOption) Write[T] {
-	return core.NewWrite[T](create(o, v, opts))
+	return engine.NewWrite[T](create(o, v, opts))
 }
 
 // Update is [Store.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
-	return core.NewWrite[T](update(o, key, opts))
+	return engine.NewWrite[T](update(o, key, opts))
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
 func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
-	return core.NewWrite[T](remove(o, key, opts))
+	return engine.NewWrite[T](remove(o, key, opts))
 }
 
 // CheckExists makes the transaction fail unless the item exists ([ErrNotFound]) and conds hold ([ErrConditionFailed]).
 func (o Ops[T]) CheckExists(key T, conds ...Cond) Op {
-	return core.NewWrite[T](checkExists(o, key, conds))
+	return engine.NewWrite[T](checkExists(o, key, conds))
 }
 
 // CheckNotExists makes the transaction fail with [ErrExists] if the item exists.
 func (o Ops[T]) CheckNotExists(key T) Op {
-	return core.NewWrite[T](checkNotExists(o, key))
+	return engine.NewWrite[T](checkNotExists(o, key))
 }
 
 // Upsert is [Store.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...UpdateOption) Write[T] {
-	return core.NewWrite[T](upsert(o, v, opts))
+	return engine.NewWrite[T](upsert(o, v, opts))
 }
 
 // Put is [Store.Put] as a value.
 func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
-	return core.NewWrite[T](put(o, v, opts))
+	return engine.NewWrite[T](put(o, v, opts))
 }
 
 // Op builds writes as values.
-func (s *Store[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(s)} }
+func (s *Store[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
-func primaryKey(c *core.Core, v reflect.Value, spec opt.Read) (primary, parts item.Item, err error) {
+func primaryKey(c *engine.Core, v reflect.Value, spec write.Read) (primary, parts item.Item, err error) {
 	if err := readable(c, spec); err != nil {
 		return nil, nil, err
 	}
-	return bind.Key(c.Schema, v)
+	return write.Key(c.Schema, v)
 }
 
 // readable returns the mistake in the options of a read.
-func readable(c *core.Core, spec opt.Read) error {
+func readable(c *engine.Core, spec write.Read) error {
 	if err := spec.Err(); err != nil {
-		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	return nil
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
-func unexpired(c *core.Core, it wire.Item, spec opt.Get) wire.Item {
-	if c.Schema.Expires && !spec.Expired && layout.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
+func unexpired(c *engine.Core, it wire.Item, spec write.GetOptions) wire.Item {
+	if c.Schema.Expires && !spec.Expired && write.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
 		return wire.Item{}
 	}
 	return it
@@ -307,12 +302,12 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 	if names == nil {
 		return nil
 	}
-	return layout.SameCase(s, parts, it.Pick(names...))
+	return write.SameCase(s, parts, it.Pick(names...))
 }
 
 // get reads the item with the key parts of key into the value that into points to.
-func get(ctx context.Context, h core.Holder, key any, opts []GetOption, into any) error {
-	c, spec := core.Of(h), opt.Gets(opts)
+func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
+	c, spec := engine.Of(h), write.Gets(opts)
 	primary, parts, err := primaryKey(c, reflect.ValueOf(key), spec.Read)
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
@@ -321,7 +316,7 @@ func get(ctx context.Context, h core.Holder, key any, opts []GetOption, into any
 		ctx = c.Runner.Direct(ctx)
 	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
-		stored, err := c.Runner.Find(pace.With(ctx, spec.Budget), c.Table, primary, spec.Strong)
+		stored, err := c.Runner.Find(write.WithPace(ctx, spec.Budget), c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}
@@ -401,13 +396,13 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error
 }
 
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
-func modify(h core.Holder, key any, opts []WriteOption, f func(any) error) *core.Operation {
-	c := core.Of(h)
-	spec := core.Returning(c, opt.Writes(opts))
+func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) *engine.Operation {
+	c := engine.Of(h)
+	spec := engine.Returning(c, write.Writes(opts))
 	if f == nil {
 		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
-	return core.ItemOperation(c, plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
+	return engine.ItemOperation(c, write.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 		if err := c.Decode(image, before.Interface()); err != nil {
@@ -442,10 +437,10 @@ func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every tim
 	return touch(ctx, s, key, field, every)
 }
 
-func touch(ctx context.Context, h core.Holder, key any, field *time.Time, every time.Duration) (bool, error) {
-	c := core.Of(h)
-	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), opt.Target{Pointer: field}, every)
-	result, err := core.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
+func touch(ctx context.Context, h engine.Holder, key any, field *time.Time, every time.Duration) (bool, error) {
+	c := engine.Of(h)
+	op := write.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), write.Target{Pointer: field}, every)
+	result, err := engine.NewOperation(c, op, func(write.Result, any) error { return nil }).Run(ctx, nil)
 	return err == nil && !result.Skipped, err
 }
 
@@ -463,7 +458,7 @@ func KeepImage(h *Image) GetOption {
 	if h == nil {
 		return forGet{}
 	}
-	return forGet{Do: func(s *opt.Get) {
+	return forGet{Do: func(s *write.GetOptions) {
 		s.Keep = func(it map[string]types.AttributeValue, table string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -482,7 +477,7 @@ func FromImage(h *Image) WriteOption {
 	if h == nil {
 		return forWrite{}
 	}
-	return forWrite{Do: func(s *opt.Write) { s.From = held{h} }}
+	return forWrite{Do: func(s *write.Write) { s.From = held{h} }}
 }
 
 // held gives the planner access to an Image.
@@ -495,12 +490,12 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 }
 
 // PurgeOption is accepted by Purge: [OnProgress], [Budget].
-type PurgeOption interface{ opt.PurgeOption }
+type PurgeOption interface{ write.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
 // counting sentinels. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
-	return opt.ForPurge{Do: func(s *opt.Purge) {
+	return write.ForPurge{Do: func(s *write.Purge) {
 		if s.Progress = f; f == nil {
 			s.Add(errors.New("OnProgress needs a function"))
 		}
@@ -520,15 +515,15 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 	return purgeItem(ctx, s, key, opts)
 }
 
-func purgeItem(ctx context.Context, h core.Holder, key any, opts []PurgeOption) error {
-	c, spec := core.Of(h), opt.Purges(opts)
+func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption) error {
+	c, spec := engine.Of(h), write.Purges(opts)
 	if err := spec.Err(); err != nil {
-		return c.Wrap("Purge", "", &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
+		return c.Wrap("Purge", "", &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}
-	primary, parts, err := bind.Key(c.Schema, reflect.ValueOf(key))
+	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key))
 	if err != nil {
-		return c.Wrap("Purge", bind.KeyText(c.Schema, primary), err)
+		return c.Wrap("Purge", write.KeyText(c.Schema, primary), err)
 	}
-	p := &purge.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(pace.With(ctx, spec.Budget)) })
+	p := &engine.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
+	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(write.WithPace(ctx, spec.Budget)) })
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // tablePause is the pause between two requests for the state of a table that is being created.
@@ -130,7 +129,7 @@ func (db *DB) awaitTable(ctx context.Context, t TableSpec, building func(IndexPr
 		case building != nil:
 			reportIndexes(got, building)
 		}
-		if err := exec.Sleep(ctx, tablePause); err != nil {
+		if err := engine.Sleep(ctx, tablePause); err != nil {
 			return nil, err
 		}
 	}
@@ -187,13 +186,13 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 		if err := db.updateTTL(ctx, t); err == nil || n == mostLooks || !elsewhere(err) {
 			return err
 		}
-		if err := exec.Sleep(ctx, tablePause); err != nil {
+		if err := engine.Sleep(ctx, tablePause); err != nil {
 			return err
 		}
 	}
 }
 
-func (db *DB) createTable(ctx context.Context, t TableSpec, spec opt.Tables) error {
+func (db *DB) createTable(ctx context.Context, t TableSpec, spec write.Tables) error {
 	got, err := db.awaitTable(ctx, t, spec.Building)
 	if err == nil && spec.AddIndexes {
 		got, err = db.addIndexes(ctx, t, got, spec.Building)
@@ -268,7 +267,7 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 		if !errors.As(err, &early) {
 			return recoveryError(err)
 		}
-		if err := exec.Sleep(ctx, tablePause); err != nil {
+		if err := engine.Sleep(ctx, tablePause); err != nil {
 			return err
 		}
 	}
@@ -295,9 +294,9 @@ func (db *DB) createTables(ctx context.Context, opts []TablesOption) error {
 	if err != nil {
 		return err
 	}
-	how := opt.ForCreation(opts)
+	how := write.ForCreation(opts)
 	if err := how.Err(); err != nil {
-		return &InputError{Code: bind.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + err.Error()}
+		return &InputError{Code: write.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + err.Error()}
 	}
 	if _, ok := db.runner.Client.(IndexClient); how.AddIndexes && !ok {
 		return &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("indexes are to be added, and the client %T is no entity.IndexClient", db.runner.Client)}

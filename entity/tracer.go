@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Report is what one call cost; see [Config].Observe and [Tracer]. It has the Verb, the Entity, the Table and the Index, the
@@ -51,7 +51,7 @@ func Tracers(all ...Tracer) Tracer {
 // WithCallName returns a context that gives the calls made with it a name, such as "checkout": a [Tracer] gets it in each [Call] and
 // [Report], and [SlogTracer] logs it. The name goes to logs and metrics, so it must have no value of an item in it. It costs
 // no request.
-func WithCallName(ctx context.Context, name string) context.Context { return exec.Named(ctx, name) }
+func WithCallName(ctx context.Context, name string) context.Context { return engine.Named(ctx, name) }
 
 type tracers []Tracer
 
@@ -173,7 +173,7 @@ func attributes(r Report) []slog.Attr {
 // UnitBudget is the capacity units per second that calls may consume together, made by [Budget]. It is an option of every
 // read, of PutMany, DeleteMany, BatchPut, BatchDelete and Purge, of Verify and Repair of package unique, and of the runs of
 // package migrate; timeline.Budget and timeline.ReadBudget take it too. Calls that get the same UnitBudget share it, also while they run.
-type UnitBudget = opt.UnitBudget
+type UnitBudget = write.UnitBudget
 
 // Budget bounds what calls consume, in read and write units per second; 0 is unlimited. The answer to each request says what
 // it consumed, and the next request of any of the calls waits until that is paid for. So a single request may consume more,
@@ -181,5 +181,5 @@ type UnitBudget = opt.UnitBudget
 // ends at once when the context ends. Units that are negative, infinite or no numbers, and no units at all, are an
 // *[InputError] of the verbs.
 func Budget(readUnits, writeUnits float64) *UnitBudget {
-	return opt.NewUnitBudget(readUnits, writeUnits)
+	return write.NewUnitBudget(readUnits, writeUnits)
 }

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // OpError is the failure of one operation of a transaction, with the error that the operation alone would have
@@ -62,7 +60,7 @@ func FailureOf(err error, op Op) error {
 	return nil
 }
 
-type transaction func(context.Context, []*plan.Op) ([]plan.Result, []exec.OpFailure, error)
+type transaction func(context.Context, []*write.Op) ([]write.Result, []engine.OpFailure, error)
 
 // Token identifies a transaction that is to be applied once, however often it is called. ID, of any length, identifies
 // repeated calls, such as the request id of a client that retries. At is the time at which the ops are planned; the
@@ -73,24 +71,24 @@ type Token struct {
 }
 
 // own returns the plans of ops, which must be made with stores of db. It calls the Prepare methods of their values.
-func (db *DB) own(ctx context.Context, ops []Op) ([]*plan.Op, error) {
-	plans := make([]*plan.Op, len(ops))
+func (db *DB) own(ctx context.Context, ops []Op) ([]*write.Op, error) {
+	plans := make([]*write.Op, len(ops))
 	for i, op := range ops {
 		if op == nil {
-			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
+			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
 		}
-		if core.OwnerOf(op).DB != core.DatabaseOf(db) {
-			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
+		if engine.OwnerOf(op).DB != engine.DatabaseOf(db) {
+			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
 		}
 	}
 	for i, op := range ops {
-		plans[i] = core.PlanOf(ctx, op)
+		plans[i] = engine.PlanOf(ctx, op)
 	}
 	return plans, nil
 }
 
 // settle sets the result of each op, or collects the failures.
-func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, failed []exec.OpFailure, err error) error {
+func settle(verb string, ops []Op, plans []*write.Op, results []write.Result, failed []engine.OpFailure, err error) error {
 	switch {
 	case err != nil && len(failed) == 0:
 		return &Error{Verb: verb, Err: err}
@@ -98,12 +96,12 @@ func settle(verb string, ops []Op, plans []*plan.Op, results []plan.Result, fail
 		te := &TransactError{}
 		for _, f := range failed {
 			p := plans[f.Index]
-			te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], core.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
+			te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], engine.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
 		}
 		return te
 	}
 	for i, op := range ops {
-		if err := core.Settle(op, results[i]); err != nil {
+		if err := engine.Settle(op, results[i]); err != nil {
 			return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
 		}
 	}
@@ -117,11 +115,11 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 			return &Error{Verb: verb, Err: err}
 		}
 		if len(plans) == 0 {
-			return &Error{Verb: verb, Err: &InputError{Code: bind.CodeOption, Type: "transaction", Problem: "it has no operations; leave out the call if a list of them is empty"}}
+			return &Error{Verb: verb, Err: &InputError{Code: write.CodeOption, Type: "transaction", Problem: "it has no operations; leave out the call if a list of them is empty"}}
 		}
 		results, failed, err := send(ctx, plans)
 		if err == nil && len(failed) == 0 {
-			exec.Outcome(ctx, verb, entitytype.OutcomeApplied)
+			engine.Outcome(ctx, verb, entitytype.OutcomeApplied)
 		}
 		return settle(verb, ops, plans, results, failed, err)
 	}, ops...)
@@ -136,7 +134,7 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 //
 // Without ops it is an *[InputError], as for [DB.TransactWithToken]: nothing would have been applied.
 func (db *DB) Transact(ctx context.Context, ops ...Op) error {
-	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
+	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*write.Op) ([]write.Result, []engine.OpFailure, error) {
 		return db.runner.Transact(ctx, plans)
 	})
 }
@@ -152,9 +150,9 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 // writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
 // and [IsAmbiguous] is true. Other ops under the same ID are ErrTokenReused too, not ambiguous if the items show it.
 func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
-	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*plan.Op) ([]plan.Result, []exec.OpFailure, error) {
+	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*write.Op) ([]write.Result, []engine.OpFailure, error) {
 		if token.ID == "" {
-			return nil, nil, &InputError{Code: bind.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
+			return nil, nil, &InputError{Code: write.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
 		}
 		return db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
 	})

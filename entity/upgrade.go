@@ -4,10 +4,9 @@ import (
 	"errors"
 	"reflect"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // UpgradeError says that a stored item has an earlier payload version and cannot be upgraded: a function of [Upgrade]
@@ -31,19 +30,19 @@ type UpgradeError = entitytype.UpgradeError
 // with upgrades needs a `$` key, and indexes that carry whole items. Timelines of a series need timeline.Upgrade.
 // migrate.Rewrite upgrades all stored items.
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
-	return forStore{Do: func(s *opt.Store) {
+	return forStore{Do: func(s *write.Store) {
 		if f == nil {
 			s.Add(errors.New("Upgrade needs a function"))
 			return
 		}
-		s.Upgrades = append(s.Upgrades, opt.Upgrade{
+		s.Upgrades = append(s.Upgrades, write.Upgrade{
 			From: from, Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New](), Apply: func(old any) (any, error) { return f(old.(Old)) },
 		})
 	}}
 }
 
 // setUpgrades compiles the upgrades of a new store.
-func setUpgrades(s *schema.Schema, upgrades []opt.Upgrade) error {
+func setUpgrades(s *schema.Schema, upgrades []write.Upgrade) error {
 	if upgrades == nil {
 		return nil
 	}
@@ -53,7 +52,7 @@ func setUpgrades(s *schema.Schema, upgrades []opt.Upgrade) error {
 	}
 	var wrong []error
 	for _, problem := range s.SetUpgrades(steps) {
-		wrong = append(wrong, &InputError{Code: bind.CodeUpgrade, Type: s.Type.String(), Problem: problem})
+		wrong = append(wrong, &InputError{Code: write.CodeUpgrade, Type: s.Type.String(), Problem: problem})
 	}
 	return errors.Join(wrong...)
 }

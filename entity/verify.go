@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -262,7 +262,7 @@ func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 		return Spec{}, nil, err
 	}
 	spec := db.Spec()
-	if err := exec.CheckContext(ctx); err != nil {
+	if err := engine.CheckContext(ctx); err != nil {
 		return spec, nil, err
 	}
 	if db.runner.Client == nil {

@@ -9,20 +9,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-type handle = core.Handle
+type handle = engine.Handle
 
 // Deleted reads, restores and purges the deleted items of type T. It is safe for concurrent use.
 type Deleted[T any] struct {
@@ -32,14 +29,14 @@ type Deleted[T any] struct {
 
 // Of opens the deleted items of a store. The error is an *entity.SchemaError if T does not declare [SoftDelete].
 func Of[T any](store *entity.Store[T]) (*Deleted[T], error) {
-	c := core.Of(store)
+	c := engine.Of(store)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	if _, ok := schema.Feature[*softDelete](c.Schema); !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration lifecycle.SoftDelete"}
 	}
-	return &Deleted[T]{core.NewHandle(c), store}, nil
+	return &Deleted[T]{engine.NewHandle(c), store}, nil
 }
 
 // DeletedItem is an item as it was when it was deleted.
@@ -52,8 +49,8 @@ type DeletedItem[T any] struct {
 // Get returns the newest deleted copy of the item with key's primary key. It costs one strongly consistent request,
 // more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
-	c := core.Of(d)
-	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), opt.Bounded{})).First(ctx)
+	c := engine.Of(d)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), write.Bounded{})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
 		err = wrongCase(ctx, c, reflect.ValueOf(key))
 	}
@@ -62,12 +59,12 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 
 // wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
 // otherwise entity.ErrNotFound.
-func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
-	op, _ := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, opt.Write{})
+func wrongCase(ctx context.Context, c *engine.Core, key reflect.Value) error {
+	op, _ := write.Begin(c.Schema, c.Table, "Deleted.Get", key, write.Write{})
 	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
-		it, err := plan.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
+		it, err := write.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
-			err = layout.SameCase(c.Schema, op.Parts, it)
+			err = write.SameCase(c.Schema, op.Parts, it)
 		}
 		if err == nil {
 			err = entity.ErrNotFound
@@ -78,25 +75,25 @@ func wrongCase(ctx context.Context, c *core.Core, key reflect.Value) error {
 
 // ListOption is accepted by [Deleted.List]: entity.Filter, entity.Limit, entity.MaxEvaluated, entity.MaxRequests,
 // entity.Consistent, entity.IncludeExpired.
-type ListOption interface{ opt.BoundedOption }
+type ListOption interface{ write.BoundedOption }
 
 // List reads the deleted copies of one item, newest first, at one strongly consistent request per MB. Expired copies are left out unless
 // entity.IncludeExpired is given.
 func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(d)
-	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), opt.Bounds(opts)))
+	c := engine.Of(d)
+	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), write.Bounds(opts)))
 }
 
 // listCopies compiles the query of one item's deleted copies.
-func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *query.Plan {
+func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded) *query.Plan {
 	if c.Err() != nil {
-		return core.ClosedQuery(c, verb)
+		return query.ClosedQuery(c, verb)
 	}
 	src := copiesSource(c, verb)
 	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	if _, parts, err := bind.Key(c.Schema, v); err == nil && len(c.Schema.FoldedParts()) > 0 {
+	if _, parts, err := write.Key(c.Schema, v); err == nil && len(c.Schema.FoldedParts()) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
-			err := layout.SameCase(c.Schema, parts, it)
+			err := write.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {
 				return err == nil, nil
 			}
@@ -106,14 +103,14 @@ func listCopies(c *core.Core, verb string, v reflect.Value, spec opt.Bounded) *q
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
-	return query.Build(src, v, opt.Query{Bounded: spec, Order: opt.Order{Desc: true}})
+	return query.Build(src, v, write.Query{Bounded: spec, Order: write.Order{Desc: true}})
 }
 
 // sharesKeys reports whether copies of items whose keys differ only in case can be stored under one key: if creating an
 // item does not read earlier copies.
 func sharesKeys(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
-	_, retains := schema.Feature[plan.Snapshotter](s)
+	_, retains := schema.Feature[write.Snapshotter](s)
 	return len(s.FoldedParts()) > 0 && !retains && !f.reserve
 }
 
@@ -126,25 +123,25 @@ func sharesKeys(s *schema.Schema) bool {
 // It costs one strongly consistent request per MB read. DynamoDB also reads, and charges, what is stored between the copies: the items of
 // the partition and their snapshots. [Deleted.List], for one item, reads copies only.
 func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(d)
+	c := engine.Of(d)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Query"))
+		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Query"))
 	}
 	src := tableSource(c, "Deleted.Query", expr.Cond{})
 	src.Optional = append([]*schema.Attr{}, c.Schema.SK.Parts...)
-	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), opt.Queries(opts)))
+	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), write.Queries(opts)))
 }
 
 // Scan reads the deleted copies of all items in the table, in no order, and costs a strongly consistent read of the whole
 // table; see entity.Store.Scan. entity.Filter restricts it by any attribute; entity.Limit, entity.Segments and cursors work as for
 // any scan.
 func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(d)
+	c := engine.Of(d)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Scan"))
+		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Scan"))
 	}
-	src := tableSource(c, "Deleted.Scan", layout.InNamespace(c.Schema))
-	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
+	src := tableSource(c, "Deleted.Scan", write.InNamespace(c.Schema))
+	return copyQuery[T](c, query.BuildScan(src, write.Scans(opts)))
 }
 
 // Index is an index of deleted copies. The field with the role deleted_at is a part of its key. Current items have no
@@ -164,14 +161,14 @@ type Index[T any] struct {
 // EDD-9051 if T declares no index of that name, or if the index holds current items, which [entity.Store.Index]
 // returns.
 func (d *Deleted[T]) Index(name string) (*Index[T], error) {
-	x, err := indexOfCopies(core.Of(d), name)
+	x, err := indexOfCopies(engine.Of(d), name)
 	if err != nil {
 		return nil, err
 	}
-	return &Index[T]{core.HandleOf(d), x}, nil
+	return &Index[T]{engine.HandleOf(d), x}, nil
 }
 
-func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
+func indexOfCopies(c *engine.Core, name string) (*schema.Index, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -187,29 +184,29 @@ func indexOfCopies(c *core.Core, name string) (*schema.Index, error) {
 // entity.Index.Query; a condition on the field with the role deleted_at can bound the key. Expired copies are left out
 // unless entity.IncludeExpired is given.
 func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(x)
+	c := engine.Of(x)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Index.Query"))
+		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Query"))
 	}
-	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), opt.Queries(opts)))
+	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), write.Queries(opts)))
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
 func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] {
-	c := core.Of(x)
+	c := engine.Of(x)
 	if c.Err() != nil {
-		return copyQuery[T](c, core.ClosedQuery(c, "Deleted.Index.Scan"))
+		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Scan"))
 	}
 	src := indexSource(c, x.x, "Deleted.Index.Scan")
-	return copyQuery[T](c, query.BuildScan(src, opt.Scans(opts)))
+	return copyQuery[T](c, query.BuildScan(src, write.Scans(opts)))
 }
 
 // indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.
-func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
+func indexSource(c *engine.Core, x *schema.Index, verb string) query.Source {
 	src := copiesSource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	base := expr.All(layout.InNamespace(c.Schema), layout.OwnItems(c.Schema))
+	base := expr.All(write.InNamespace(c.Schema), write.OwnItems(c.Schema))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
@@ -218,17 +215,17 @@ func indexSource(c *core.Core, x *schema.Index, verb string) query.Source {
 const useFilter = "put conditions on other fields into entity.Filter"
 
 // tableSource reads the copies of all items for which more holds, among everything in the table.
-func tableSource(c *core.Core, verb string, more expr.Cond) query.Source {
+func tableSource(c *engine.Core, verb string, more expr.Cond) query.Source {
 	s, src := c.Schema, copiesSource(c, verb)
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	name, _ := layout.DeletedAttr(s)
+	name, _ := write.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
 	if s.HasMetadata {
-		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.CopyKind))
+		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(write.CopyKind))
 	} else {
 		src.Own, src.Needs = ownCopy(s)
 	}
-	base := expr.All(more, copied, layout.OwnItems(s))
+	base := expr.All(more, copied, write.OwnItems(s))
 	src.Base = func(time.Time) expr.Cond { return base }
 	return src
 }
@@ -239,19 +236,19 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		needs = append(needs, a.Name)
 	}
 	return func(it item.Item) (bool, error) {
-		kind, known := layout.KindOf(s, it)
-		return known && kind == layout.CopyKind, nil
+		kind, known := write.KindOf(s, it)
+		return known && kind == write.CopyKind, nil
 	}, needs
 }
 
 // copyQuery makes a query of deleted copies from its plan.
-func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
+func copyQuery[T any](c *engine.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := p.Codec()
-	return core.NewQuery[DeletedItem[T]](core.Decoding{Reading: core.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
+	return query.NewQuery[DeletedItem[T]](query.Decoding{Reading: query.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
-			var stored layout.Stored
-			if stored, err = layout.Open(c.Schema, it.Map()); err == nil {
+			var stored write.Stored
+			if stored, err = write.Open(c.Schema, it.Map()); err == nil {
 				deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, stored.Item)
 			}
 		}
@@ -260,19 +257,19 @@ func copyQuery[T any](c *core.Core, p *query.Plan) entity.Query[DeletedItem[T]] 
 }
 
 // copiesSource reads items whose sort key is that of a deleted copy.
-func copiesSource(c *core.Core, verb string) query.Source {
+func copiesSource(c *engine.Core, verb string) query.Source {
 	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true, Truth: true}
 }
 
 // copySortKey returns the definition of the sort key of deleted copies.
 func copySortKey(s *schema.Schema) *schema.KeyDef {
-	name, format := layout.DeletedAttr(s)
-	return layout.RelatedSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
+	name, format := write.DeletedAttr(s)
+	return write.RelatedSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
 }
 
 // copyTimes returns when a stored copy was deleted and when it expires; zero if never.
 func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
-	name, format := layout.DeletedAttr(s)
+	name, format := write.DeletedAttr(s)
 	if deleted, err = format.FromValue(it[name]); err != nil {
 		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}
@@ -287,8 +284,8 @@ func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err 
 // Purge removes the item for good, with its deleted copies, its snapshots and the unique values that it holds; see
 // entity.Store.Purge.
 func (d *Deleted[T]) Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error {
-	if err := core.Of(d).Err(); err != nil {
-		return core.Of(d).Wrap("Purge", "", err)
+	if err := engine.Of(d).Err(); err != nil {
+		return engine.Of(d).Wrap("Purge", "", err)
 	}
 	return d.store.Purge(ctx, key, opts...)
 }

@@ -8,20 +8,17 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // RestoreOption is accepted by Restore and RestoreCopy: entity.If, entity.Idempotent, versioned.Expect,
 // versioned.AnyVersion.
-type RestoreOption interface{ opt.RestoreOption }
+type RestoreOption interface{ write.RestoreOption }
 
 // Restore makes the newest deleted copy current again, under the next version, and returns the item. It composes every
 // key from the attributes and claims the unique values again. It costs two requests: a strongly consistent query and a
@@ -29,40 +26,40 @@ type RestoreOption interface{ opt.RestoreOption }
 // entity.ErrExists too if it also has a deleted copy; a *unique.ViolationError if another item has taken a unique
 // value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
-	c := core.Of(d)
-	_, err = core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")).Run(ctx, &restored)
+	c := engine.Of(d)
+	_, err = engine.ItemOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), "")).Run(ctx, &restored)
 	return restored, err
 }
 
 // RestoreCopy is [Deleted.Restore] for a copy that Get, List, Query or Scan returned. With versioned.Retain it also
 // reads the item's highest version, at two requests more, so that no version is used twice.
 func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
-	c := core.Of(d)
-	_, err = core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))).Run(ctx, &restored)
+	c := engine.Of(d)
+	_, err = engine.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts))).Run(ctx, &restored)
 	return restored, err
 }
 
 // Op returns the restores as values.
-func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(d)} }
+func (d *Deleted[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(d)} }
 
 // Ops makes restores as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct{ handle }
 
 // Restore is [Deleted.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
-	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, newRestore(c, reflect.ValueOf(key), opt.Restores(opts), "")))
+	c := engine.Of(o)
+	return engine.NewWrite[T](engine.ItemOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), "")))
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
 func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
-	c := core.Of(o)
-	return core.NewWrite[T](core.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, opt.Restores(opts))))
+	c := engine.Of(o)
+	return engine.NewWrite[T](engine.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts))))
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at deletedAt.
-func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Restore) *plan.Op {
-	_, format := layout.DeletedAttr(c.Schema)
+func restoreCopy(c *engine.Core, v reflect.Value, deletedAt time.Time, spec write.Restore) *write.Op {
+	_, format := write.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
 		spec.Errs = append(spec.Errs, errNoCopy)
@@ -74,7 +71,7 @@ func restoreCopy(c *core.Core, v reflect.Value, deletedAt time.Time, spec opt.Re
 // restore plans the write that makes a deleted copy current again.
 type restore struct {
 	f    *softDelete
-	op   *plan.Op
+	op   *write.Op
 	user expr.Cond
 	key  item.Item // primary key of the chosen copy; nil for the newest
 }
@@ -82,37 +79,37 @@ type restore struct {
 // foundCopy is the copy to be restored, the newest copy if that is another one, which has expired or is of another
 // spelling of the key, and the highest version in the item's history.
 type foundCopy struct {
-	copied  layout.Stored
-	newest  layout.Stored
+	copied  write.Stored
+	newest  write.Stored
 	version int64
 }
 
 // newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
 // copy.
-func newRestore(c *core.Core, v reflect.Value, spec opt.Restore, chosen string) *plan.Op {
-	op, user := plan.Begin(c.Schema, c.Table, "Restore", v, opt.Write{Restore: spec})
+func newRestore(c *engine.Core, v reflect.Value, spec write.Restore, chosen string) *write.Op {
+	op, user := write.Begin(c.Schema, c.Table, "Restore", v, write.Write{Restore: spec})
 	if op.Err != nil {
 		return op
 	}
 	f, _ := schema.Feature[*softDelete](c.Schema)
 	r := &restore{f: f, op: op, user: user}
 	if chosen != "" {
-		r.key = layout.RelatedKey(c.Schema, op.Key, schema.CopyInfix+chosen)
+		r.key = write.RelatedKey(c.Schema, op.Key, schema.CopyInfix+chosen)
 	}
 	op.If = user
-	plan.PlanFrom(op, r.read, r.plan)
+	write.PlanFrom(op, r.read, r.plan)
 	return op
 }
 
 // read finds the copy. Without a copy, the error says whether the item exists.
-func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input) (foundCopy, error) {
+func (r *restore) read(ctx context.Context, reader write.Reader, in *write.Input) (foundCopy, error) {
 	s := r.op.Schema
-	var newest, copied layout.Stored
+	var newest, copied write.Stored
 	var err error
 	if r.key == nil {
-		newest, copied, err = plan.ReadNewestCopies(ctx, reader, r.op, in.Now)
-	} else if copied, err = layout.Get(ctx, reader, s, r.op.Table, r.key); layout.Expired(s, copied.Raw, in.Now) {
-		copied = layout.Stored{}
+		newest, copied, err = write.ReadNewestCopies(ctx, reader, r.op, in.Now)
+	} else if copied, err = write.GetItem(ctx, reader, s, r.op.Table, r.key); write.Expired(s, copied.Raw, in.Now) {
+		copied = write.Stored{}
 	}
 	if err == nil && copied.Raw == nil {
 		newest, copied, err = r.search(ctx, reader, in)
@@ -120,14 +117,14 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	if err != nil {
 		return foundCopy{}, err
 	}
-	if r.key != nil || layout.SameKey(layout.KeyOf(s, newest.Raw), layout.KeyOf(s, copied.Raw)) {
-		newest = layout.Stored{}
+	if r.key != nil || write.SameKey(write.KeyOf(s, newest.Raw), write.KeyOf(s, copied.Raw)) {
+		newest = write.Stored{}
 	}
-	found := foundCopy{copied, newest, layout.StoredVersion(s, copied.Item)}
+	found := foundCopy{copied, newest, write.StoredVersion(s, copied.Item)}
 	_, expires := copied.Raw[s.Options.TTL]
-	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
+	if _, retains := schema.Feature[write.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// The copy may not be the newest state: copies of later deletes may have expired before this one.
-		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
+		past, err := write.ReadPast(ctx, reader, r.op, in.Now)
 		if err != nil {
 			return foundCopy{}, err
 		}
@@ -139,15 +136,15 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 // search looks again for the copy and for the item, which other deletes and restores may be moving at this moment. One
 // query reads both places. DynamoDB may apply a transaction while the query runs, so only a second query that finds
 // neither proves that there is nothing.
-func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Input) (newest, copied layout.Stored, err error) {
+func (r *restore) search(ctx context.Context, reader write.Reader, in *write.Input) (newest, copied write.Stored, err error) {
 	s := r.op.Schema
 	for range 2 {
-		current, newest, copied, err := plan.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
+		current, newest, copied, err := write.ReadItemAndCopy(ctx, reader, r.op, r.key, in.Now)
 		switch {
 		case err != nil || copied.Raw != nil:
 			return newest, copied, err
-		case layout.Live(s, current.Raw, in.Now):
-			if err := plan.CaseError(s, r.op.Parts, current.Item); err != nil {
+		case write.Live(s, current.Raw, in.Now):
+			if err := write.CaseError(s, r.op.Parts, current.Item); err != nil {
 				return newest, copied, err
 			}
 			return newest, copied, entitytype.ErrNotDeleted
@@ -159,15 +156,15 @@ func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Inp
 	return newest, copied, entitytype.ErrNotFound
 }
 
-func (r *restore) plan(in plan.Input, found foundCopy) (plan.Step, error) {
+func (r *restore) plan(in write.Input, found foundCopy) (write.Step, error) {
 	s := r.op.Schema
-	if err := plan.CaseError(s, r.op.Parts, found.copied.Item); err != nil {
-		return plan.Step{}, err
+	if err := write.CaseError(s, r.op.Parts, found.copied.Item); err != nil {
+		return write.Step{}, err
 	}
 	if err := r.op.CheckExpected(found.copied.Item, in.Now); err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
-	m := &plan.Mutation{Kind: plan.Restored, Op: r.op, In: in, Copy: found.copied.Item, DeletedState: item.Clone(found.copied.Item)}
+	m := &write.Mutation{Kind: write.Restored, Op: r.op, In: in, Copy: found.copied.Item, DeletedState: item.Clone(found.copied.Item)}
 	for name, av := range r.op.Key {
 		m.DeletedState[name] = av
 	}
@@ -175,58 +172,58 @@ func (r *restore) plan(in plan.Input, found foundCopy) (plan.Step, error) {
 	delete(m.DeletedState, s.Options.TTL)
 	var err error
 	if m.New, err = r.restoredItem(m, max(found.version, in.Past.Version), in); err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
-	guard, pin, err := plan.Unchanged(s, found.copied.Raw)
+	guard, pin, err := write.Unchanged(s, found.copied.Raw)
 	if err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
-	main := []plan.Part{
-		{Action: plan.Action{Kind: plan.Delete, Table: r.op.Table, Key: layout.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied.Raw)},
-		{Action: plan.Action{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: layout.Absent(s), WriteID: plan.WriteID(s, in)}, Resolve: func(plan.Failure) plan.Resolution {
-			return plan.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
+	main := []write.Part{
+		{Action: write.Action{Kind: write.Delete, Table: r.op.Table, Key: write.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied.Raw)},
+		{Action: write.Action{Kind: write.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: write.Absent(s), WriteID: write.WriteID(s, in)}, Resolve: func(write.Failure) write.Resolution {
+			return write.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
 		}},
 	}
 	if found.newest.Raw != nil && s.HasMetadata { // a delete marks the newest copy, whatever it is
-		unmarked, pin, err := plan.Unchanged(s, found.newest.Raw)
+		unmarked, pin, err := write.Unchanged(s, found.newest.Raw)
 		if err != nil {
-			return plan.Step{}, err
+			return write.Step{}, err
 		}
-		main = append(main, plan.Part{Action: plan.Action{Kind: plan.Check, Table: r.op.Table, Key: layout.KeyOf(s, found.newest.Raw), Cond: unmarked, Pin: pin}, Resolve: readAgain})
+		main = append(main, write.Part{Action: write.Action{Kind: write.Check, Table: r.op.Table, Key: write.KeyOf(s, found.newest.Raw), Cond: unmarked, Pin: pin}, Resolve: readAgain})
 	}
-	return plan.Compose(m, main, plan.Stored(m.New))
+	return write.Compose(m, main, write.StoredResult(m.New))
 }
 
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.
-func (r *restore) restoredItem(m *plan.Mutation, version int64, in plan.Input) (item.Item, error) {
+func (r *restore) restoredItem(m *write.Mutation, version int64, in write.Input) (item.Item, error) {
 	s, it := r.op.Schema, item.Clone(m.DeletedState)
-	name, _ := layout.DeletedAttr(s)
+	name, _ := write.DeletedAttr(s)
 	delete(it, name)
 	if a := s.UpdatedAt; a != nil {
-		av, err := a.Format.Value(plan.Later(s, m.DeletedState, in.Now))
+		av, err := a.Format.Value(write.Later(s, m.DeletedState, in.Now))
 		if err != nil {
 			return nil, err
 		}
 		it[a.Name] = av
 	}
-	layout.SetVersion(s, it, version+1)
-	if err := bind.Recompose(s, it); err != nil {
+	write.SetVersion(s, it, version+1)
+	if err := write.Recompose(s, it); err != nil {
 		return nil, err
 	}
 	if s.HasMetadata { // the payload version remains that of the content
 		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
-	return it, bind.CheckSize(s, it)
+	return it, write.CheckSize(s, it)
 }
 
 // copyLost resolves a failed delete of the copy: another write removed or replaced it, or the caller's condition did
 // not hold.
-func (r *restore) copyLost(copied item.Item) func(plan.Failure) plan.Resolution {
-	return func(f plan.Failure) plan.Resolution {
-		if layout.SameState(r.op.Schema, copied, f.Image) {
-			return plan.Resolution{Err: entitytype.ErrConditionFailed}
+func (r *restore) copyLost(copied item.Item) func(write.Failure) write.Resolution {
+	return func(f write.Failure) write.Resolution {
+		if write.SameState(r.op.Schema, copied, f.Image) {
+			return write.Resolution{Err: entitytype.ErrConditionFailed}
 		}
-		return plan.Resolution{Replan: entitytype.ErrConflict}
+		return write.Resolution{Replan: entitytype.ErrConflict}
 	}
 }
 

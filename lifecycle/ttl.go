@@ -10,10 +10,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // TTL declares that the items of a struct expire, in the tag of a blank field:
@@ -42,17 +40,17 @@ type TTL struct{}
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
 // greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
 func After(d time.Duration) entity.StoreOption {
-	return forStore{Do: func(s *opt.Store) { s.After = &d }}
+	return forStore{Do: func(s *write.Store) { s.After = &d }}
 }
 
 // NoExpiry is [After] for a configuration that sets no time to live: items expire only if the caller sets the
 // attribute. The table's time to live is enabled all the same. entity.New refuses it for a struct without TTL, together
 // with After, and for a store that exists without it.
 func NoExpiry() entity.StoreOption {
-	return forStore{Do: func(s *opt.Store) { s.NoExpiry = true }}
+	return forStore{Do: func(s *write.Store) { s.NoExpiry = true }}
 }
 
-type forStore = opt.ForStore
+type forStore = write.ForStore
 
 // expiry is the compiled declaration.
 type expiry struct {
@@ -96,7 +94,7 @@ func (TTL) Declare(d *schema.Decl) {
 
 // readAttr resolves and checks the attribute that items expire by.
 func (e *expiry) readAttr(d *schema.Decl) {
-	if k, err := tag.ParseKey(e.attr); err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
+	if k, err := schema.ParseKey(e.attr); err != nil || k.Form != schema.Native || len(k.Attrs) != 1 {
 		d.Problem(schema.CodeMalformed, "attr:%q must be the name of one attribute", e.attr)
 		return
 	}
@@ -116,7 +114,7 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	default:
 		d.Problem(schema.CodeRoleType, "attr %q counts seconds since 1970: it must be an integer of 64 bits, or a time with entity:\"time=unix\"", e.attr)
 	}
-	if a.Owned() || a.Append || a.WriteOnce() || a.Role.Has(tag.Required) {
+	if a.Owned() || a.Append || a.WriteOnce() || a.Role.Has(schema.Required) {
 		d.Problem(schema.CodeRoleType, "attr %q is set by the library when the caller does not: it cannot have another role", e.attr)
 	}
 	if a == e.from {
@@ -131,7 +129,7 @@ func (e *expiry) readFrom(d *schema.Decl, name string) {
 	case a == nil || a.Time:
 	case !a.Epoch:
 		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag gives its unit: entity:\"time=unix\" or entity:\"time=unixms\"", name)
-	case a.Role.Has(tag.Version):
+	case a.Role.Has(schema.Version):
 		d.Problem(schema.CodeRoleType, "from %q counts versions", name)
 	}
 }
@@ -140,7 +138,7 @@ func (e *expiry) readFrom(d *schema.Decl, name string) {
 func (e *expiry) finish(d *schema.Decl) {
 	s := d.Schema
 	bad := func(problem string) { d.Problem(schema.CodeExpiringEntity, "%s", problem) }
-	if _, moves := schema.Feature[plan.SoftDeleter](s); moves {
+	if _, moves := schema.Feature[write.SoftDeleter](s); moves {
 		bad("an item that is deleted softly cannot expire: DynamoDB would remove it without a copy")
 	}
 	if s.Handle != "" {

@@ -43,14 +43,6 @@ func TestReadSettings(t *testing.T) {
 	assert.False(t, cfg.allowAWS)
 }
 
-func TestReadSettings_RefusesOtherWordsThanBooleans(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"LOCALDB_NO_FETCH", "LOCALDB_ALLOW_AWS"} {
-		_, err := readSettings(env{name: "yes"}.get, io.Discard)
-		assert.EqualError(t, err, `localdb: `+name+`="yes": want 1 or 0`)
-	}
-}
-
 func TestRequired(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"": false, "0": false, "false": false, "1": true, "true": true, "yes": true} {
@@ -119,15 +111,6 @@ func TestTest_DeletesItsTables(t *testing.T) {
 	left := tables(t, client)
 	assert.Contains(t, left, other)
 	assert.False(t, slices.ContainsFunc(left, func(name string) bool { return len(name) >= len(table) && name[:len(table)] == table }))
-}
-
-func TestTest_SharesOneServer(t *testing.T) {
-	t.Parallel()
-	first, a := Test(t)
-	second, b := Test(t, func(o *dynamodb.Options) { o.RetryMaxAttempts = 7 })
-	assert.NotEqual(t, a, b)
-	assert.Equal(t, first.Options().BaseEndpoint, second.Options().BaseEndpoint)
-	assert.Equal(t, 7, second.Options().RetryMaxAttempts)
 }
 
 // TestEachKind starts and closes every kind of database that is available on this machine.

@@ -50,12 +50,6 @@ func TestBoot_GivesUpOnASilentChild(t *testing.T) {
 	require.ErrorContains(t, err, "starting")
 }
 
-func TestBoot_WithoutTheProgram(t *testing.T) {
-	t.Parallel()
-	_, err := boot(t.Context(), settings{}, patience, recipe{"fake", t.TempDir(), func(int, string) []string { return []string{"/no/such/program"} }})
-	require.Error(t, err)
-}
-
 func TestStop_KillsAChildThatIgnoresInterrupts(t *testing.T) {
 	t.Parallel()
 	c, err := launch(t.TempDir(), "/bin/sh", "-c", "trap '' INT; sleep 600 & echo $!; while :; do sleep 1; done")

@@ -12,13 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -107,45 +105,6 @@ func TestShared_ConcurrentStartsGiveOneDatabase(t *testing.T) {
 	assert.Empty(t, left, "no record of an ended database stays")
 }
 
-// A program may keep only the client, which needs the database as long as the program runs.
-func TestShared_LivesWithoutAReferenceToItsServer(t *testing.T) {
-	t.Parallel()
-	cfg := sharing(t)
-	collected := make(chan struct{})
-	func() {
-		server, err := openShared(t.Context(), cfg, fakes, 0)
-		require.NoError(t, err)
-		runtime.AddCleanup(server, func(done chan struct{}) { close(done) }, collected)
-	}()
-	require.Eventually(t, func() bool { runtime.GC(); runtime.GC(); return isClosed(collected) }, patience, time.Millisecond)
-
-	g, err := newGroup(cfg, 0)
-	require.NoError(t, err)
-	record, err := os.Open(publicName(g.name))
-	require.NoError(t, err, "the database runs")
-	defer func() { _ = record.Close() }()
-	alone, err := tryLock(record)
-	require.NoError(t, err)
-	require.False(t, alone, "the keeper sees that it is used")
-
-	inUse.Range(func(file, _ any) bool { // nobody else can end it
-		if sameFile(record.Name(), file.(*os.File)) {
-			_ = file.(*os.File).Close()
-			inUse.Delete(file)
-		}
-		return true
-	})
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // TestSharer is not a test: it uses the shared database of the given directory until it is killed.
 func TestSharer(t *testing.T) {
 	cache := os.Getenv("LOCALDB_TEST_SHARER")
@@ -195,16 +154,6 @@ func TestShared_OutlivesTheProcessThatStartedIt(t *testing.T) {
 
 	require.NoError(t, server.Close())
 	require.NoError(t, third.Close())
-	ends(t, database)
-}
-
-func TestShared_EndsWhenItsOnlyUserIsKilled(t *testing.T) {
-	t.Parallel()
-	cfg := sharing(t)
-	only, endpoint := sharer(t, cfg.cache)
-	database := pid(t, &Server{endpoint: endpoint, http: newHTTPClient()})
-	require.NoError(t, only.Process.Kill())
-	_ = only.Wait()
 	ends(t, database)
 }
 
@@ -280,16 +229,6 @@ func TestShared_ReturnsTheErrorOfTheDatabase(t *testing.T) {
 
 	_, err = openShared(t.Context(), settings{cache: cfg.cache, kind: "other"}, list, 0)
 	require.ErrorIs(t, err, ErrUnavailable)
-}
-
-func TestShared_WithoutACacheEachProcessHasItsOwn(t *testing.T) {
-	t.Parallel()
-	var said bytes.Buffer
-	server, err := openShared(t.Context(), settings{notify: &said}, fakes, 0)
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, server.Close()) }()
-	require.NotNil(t, server.child)
-	assert.Equal(t, "localdb: this process starts a database of its own: it cannot be shared: there is no user cache directory; set LOCALDB_CACHE\n", said.String())
 }
 
 // Another program's database takes the free port before the child does.

@@ -44,23 +44,6 @@ func TestStart_TakesTheFirstAvailableKind(t *testing.T) {
 	require.ErrorContains(t, err, `LOCALDB_KIND="four": want one of one, two, three`)
 }
 
-func TestStart_ErrorHasTheReasonOfEachKind(t *testing.T) {
-	t.Parallel()
-	because := errors.New("no luck\nat all")
-	list := []candidate{
-		{"one", func(context.Context, settings) (*Server, error) { return nil, because }},
-		{"two", func(context.Context, settings) (*Server, error) { return nil, ErrNoFetch }},
-	}
-	_, err := start(t.Context(), settings{}, list)
-	require.ErrorIs(t, err, ErrUnavailable)
-	require.ErrorIs(t, err, because)
-	require.ErrorIs(t, err, ErrNoFetch)
-	assert.Equal(t, `localdb: no database is available
-  - one: no luck
-    at all
-  - two: it is not in the cache, and LOCALDB_NO_FETCH=1 forbids fetching it`, err.Error())
-}
-
 func TestStart_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -71,25 +54,6 @@ func TestStart_EndsWithItsContext(t *testing.T) {
 	_, err := start(ctx, settings{}, list)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, ErrUnavailable, "that a start was interrupted says nothing about the set-up")
-}
-
-func TestCandidatesAreInOrder(t *testing.T) {
-	t.Parallel()
-	var kinds []string
-	for _, c := range candidates {
-		kinds = append(kinds, c.kind)
-	}
-	assert.Equal(t, []string{KindDDBLocal, KindDynoxide, KindDocker}, kinds)
-}
-
-func TestNothingOnThisMachine(t *testing.T) {
-	t.Parallel()
-	nowhere := func(program string) (string, error) { return "", errors.New(program + " is not in PATH") }
-	_, err := start(t.Context(), settings{lookPath: nowhere, cache: t.TempDir(), noFetch: true}, candidates)
-	require.ErrorIs(t, err, ErrUnavailable)
-	require.ErrorContains(t, err, "ddblocal: needs Java 17 or newer: java is not in PATH")
-	require.ErrorContains(t, err, "dynoxide: ")
-	require.ErrorContains(t, err, "docker: docker is not in PATH")
 }
 
 func TestCheckEndpoint(t *testing.T) {
@@ -167,11 +131,4 @@ func TestJavaVersion(t *testing.T) {
 	}
 	_, ok := javaVersion("The operation couldn't be completed. Unable to locate a Java Runtime.")
 	assert.False(t, ok)
-}
-
-func TestFindJava_ReportsBothPlaces(t *testing.T) {
-	t.Parallel()
-	_, err := findJava(t.Context(), settings{javaHome: t.TempDir(), lookPath: func(string) (string, error) { return lookPath("no-such-program") }})
-	require.ErrorContains(t, err, "java of JAVA_HOME: ")
-	require.ErrorContains(t, err, "needs Java 17 or newer: no-such-program is not in PATH")
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // fakeTB records what Test does to a test.
@@ -40,18 +39,6 @@ func TestTest_WithoutADatabase(t *testing.T) {
 	failed := &fakeTB{}
 	assert.PanicsWithValue(t, failed, func() { testOn(failed, none, true, nil) })
 	assert.Equal(t, "fatal: no 100% luck", failed.said)
-}
-
-func TestTest_ReportsTablesItCannotDelete(t *testing.T) {
-	t.Parallel()
-	broken := &Server{endpoint: "http://127.0.0.1:1", http: newHTTPClient()}
-	fake := &fakeTB{name: "TestX"}
-	client, table := testOn(fake, func() (*Server, error) { return broken, nil }, false, nil)
-	require.NotNil(t, client)
-	assert.Contains(t, table, "TestX-")
-	require.Len(t, fake.cleanups, 1)
-	assert.Panics(t, fake.cleanups[0])
-	assert.Contains(t, fake.said, "fatal: localdb: delete the tables of TestX: ")
 }
 
 func TestSkipOn(t *testing.T) {

@@ -12,15 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Kind is what [Check] has found.
@@ -46,7 +41,7 @@ type Finding struct {
 }
 
 // CheckOption is accepted by [Check]: entity.Segments, entity.Budget, unique.OnProgress.
-type CheckOption interface{ opt.VerifyOption }
+type CheckOption interface{ write.VerifyOption }
 
 // Checked is the result of [Check].
 type Checked struct {
@@ -71,24 +66,24 @@ func (c Checked) String() string { return fmt.Sprintf("%d items", c.Evaluated) +
 // every 100 unique values, and one to three reads for each item that is read again. Errors: *entity.InputError before any
 // request; those of f; those of requests that failed after all attempts.
 func Check(ctx context.Context, store Store, f func(Finding) error, opts ...CheckOption) (Checked, error) {
-	c := core.Of(store)
+	c := engine.Of(store)
 	none := Checked{Findings: map[Kind]int{}}
 	if err := c.Err(); err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	spec := opt.Verifies(opts)
+	spec := write.Verifies(opts)
 	k, err := newCheck(c, f, spec)
 	if err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	err = c.Measure(ctx, "Check", "", func(ctx context.Context) error { return k.run(pace.With(ctx, spec.Budget)) })
+	err = c.Measure(ctx, "Check", "", func(ctx context.Context) error { return k.run(write.WithPace(ctx, spec.Budget)) })
 	return k.done, err
 }
 
 // check is one run of Check.
 type check struct {
-	c        *core.Core
-	runner   *exec.Runner
+	c        *engine.Core
+	runner   *engine.Runner
 	entities []examiner
 	segments int
 	report   func(Finding) error
@@ -98,19 +93,19 @@ type check struct {
 	done Checked
 }
 
-func newCheck(c *core.Core, f func(Finding) error, spec opt.Verify) (*check, error) {
+func newCheck(c *engine.Core, f func(Finding) error, spec write.Verify) (*check, error) {
 	n, err := segmentsOf(c.Schema, spec.Segments)
 	switch {
 	case spec.Err() != nil:
-		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", spec.Err())
+		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "%v", spec.Err())
 	case err != nil:
 		return nil, err
 	case f == nil:
-		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "Check needs a function")
+		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "Check needs a function")
 	}
 	k := &check{c: c, segments: n, report: f, progress: spec.Progress, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
-		k.entities = append(k.entities, examiner{&core.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
+		k.entities = append(k.entities, examiner{&engine.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
 	}
 	return k, nil
 }
@@ -118,9 +113,9 @@ func newCheck(c *core.Core, f func(Finding) error, spec opt.Verify) (*check, err
 func (k *check) run(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	exec.Parallel(k.segments, k.segments, func(i int) {
+	engine.Parallel(k.segments, k.segments, func(i int) {
 		for start, more := item.Item(nil), true; more && ctx.Err() == nil; more = start != nil {
-			cost, err := exec.Metered(ctx, func(ctx context.Context) (err error) {
+			cost, err := engine.Metered(ctx, func(ctx context.Context) (err error) {
 				start, err = k.page(ctx, i, start)
 				return err
 			})
@@ -178,11 +173,11 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 	for _, it := range items {
 		i, role := k.entityOf(it)
 		switch role {
-		case layout.Foreign:
+		case write.Foreign:
 			unknown = append(unknown, it)
-		case layout.Own:
+		case write.Own:
 			of[i] = append(of[i], it)
-		case layout.Sentinel:
+		case write.Sentinel:
 			sentinels[i] = append(sentinels[i], it)
 		}
 	}
@@ -207,21 +202,21 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 const sentinelRole = "sentinel"
 
 // entityOf returns the index of the entity that an item is of, and its role.
-func (k *check) entityOf(it item.Item) (i int, role layout.Role) {
+func (k *check) entityOf(it item.Item) (i int, role write.Role) {
 	for i, e := range k.entities {
-		if role := layout.Identify(e.s, it).Role; role != layout.Foreign {
+		if role := write.Identify(e.s, it).Role; role != write.Foreign {
 			return i, role
 		}
 	}
-	return 0, layout.Foreign
+	return 0, write.Foreign
 }
 
 // keyText formats the key of an item that no entity knows, as cautiously as that of any entity of the table.
 func (k *check) keyText(it item.Item) string {
 	shown := ""
 	for _, e := range k.entities {
-		shown = bind.KeyText(e.s, layout.KeyOf(e.s, it))
-		if strings.Contains(shown, bind.HiddenValue) {
+		shown = write.KeyText(e.s, write.KeyOf(e.s, it))
+		if strings.Contains(shown, write.HiddenValue) {
 			return shown
 		}
 	}
@@ -232,7 +227,7 @@ func (k *check) keyText(it item.Item) string {
 func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sentinels []item.Item, now time.Time) error {
 	var suspects []suspect
 	for _, f := range findings {
-		x := Finding{Entity: e.s.Name, Key: bind.KeyText(e.s, layout.KeyOf(e.s, f.image))}
+		x := Finding{Entity: e.s.Name, Key: write.KeyText(e.s, write.KeyOf(e.s, f.image))}
 		switch {
 		case f.expired:
 			x.Kind = Leftover
@@ -246,17 +241,17 @@ func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sen
 				return err
 			}
 		}
-		alone := f.kind == layout.EventKind && e.s.NoCurrent // it belongs to no item
-		if !f.expired && f.owner != nil && !alone && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
-			name := map[string]string{layout.EventKind: "event", layout.SnapshotKind: "snapshot"}[f.kind]
+		alone := f.kind == write.EventKind && e.s.NoCurrent // it belongs to no item
+		if !f.expired && f.owner != nil && !alone && (f.kind == write.EventKind || f.kind == write.SnapshotKind) {
+			name := map[string]string{write.EventKind: "event", write.SnapshotKind: "snapshot"}[f.kind]
 			suspects = append(suspects, suspect{it: f.image, owner: f.owner, what: name})
 		}
 	}
 	for _, it := range sentinels {
-		owner := layout.Identify(e.s, it).Owner
-		x := Finding{Entity: e.s.Name, Key: bind.KeyText(e.s, owner), Related: sentinelRole}
+		owner := write.Identify(e.s, it).Owner
+		x := Finding{Entity: e.s.Name, Key: write.KeyText(e.s, owner), Related: sentinelRole}
 		switch named := isText(owner); {
-		case layout.Expired(e.s, it, now):
+		case write.Expired(e.s, it, now):
 			x.Kind = Leftover
 		case !named:
 			x.Kind, x.Key = Orphaned, ""
@@ -291,20 +286,20 @@ type suspect struct {
 func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now time.Time) error {
 	owners := map[string]item.Item{}
 	for _, x := range suspects {
-		owners[layout.KeyID(x.owner)] = x.owner
+		owners[write.KeyID(x.owner)] = x.owner
 	}
-	var keys []exec.Key
+	var keys []engine.Key
 	for _, id := range slices.Sorted(maps.Keys(owners)) {
-		keys = append(keys, exec.Key{Table: k.c.Table, Key: owners[id]})
+		keys = append(keys, engine.Key{Table: k.c.Table, Key: owners[id]})
 	}
 	there := map[string]item.Item{}
-	err := k.runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { there[layout.KeyID(layout.KeyOf(e.s, it))] = it })
+	err := k.runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { there[write.KeyID(write.KeyOf(e.s, it))] = it })
 	if err != nil {
 		return err
 	}
 	kept := map[string]bool{} // whether an owner that has gone has left what keeps such suspects
 	for _, x := range suspects {
-		id := layout.KeyID(x.owner)
+		id := write.KeyID(x.owner)
 		if e.owns(there[id], x) {
 			continue
 		}
@@ -325,9 +320,9 @@ func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now
 		if !orphan {
 			continue
 		}
-		f := Finding{Kind: Orphaned, Entity: e.s.Name, Key: bind.KeyText(e.s, layout.KeyOf(e.s, x.it)), Related: x.what}
+		f := Finding{Kind: Orphaned, Entity: e.s.Name, Key: write.KeyText(e.s, write.KeyOf(e.s, x.it)), Related: x.what}
 		if x.what == sentinelRole { // its own key holds the value
-			f.Key = bind.KeyText(e.s, x.owner)
+			f.Key = write.KeyText(e.s, x.owner)
 		}
 		if err := k.found(f); err != nil {
 			return err
@@ -341,15 +336,15 @@ func (e examiner) owns(owner item.Item, x suspect) bool {
 	if owner == nil || x.what != sentinelRole {
 		return owner != nil
 	}
-	stored, err := layout.Open(e.s, owner)
+	stored, err := write.Open(e.s, owner)
 	if err != nil {
 		return true // what it claims is not known
 	}
 	owner = stored.Item
-	id := layout.KeyID(layout.KeyOf(e.s, x.it))
-	for _, g := range plan.UniqueConstraints(e.s) {
+	id := write.KeyID(write.KeyOf(e.s, x.it))
+	for _, g := range write.UniqueConstraints(e.s) {
 		keys, err := g.Sentinels(owner)
-		if err == nil && slices.ContainsFunc(keys, func(key item.Item) bool { return layout.KeyID(key) == id }) {
+		if err == nil && slices.ContainsFunc(keys, func(key item.Item) bool { return write.KeyID(key) == id }) {
 			return true
 		}
 	}
@@ -358,15 +353,15 @@ func (e examiner) owns(owner item.Item, x suspect) bool {
 
 // confirm reads a suspect and its owner again, at one instant.
 func (k *check) confirm(ctx context.Context, e examiner, x suspect, now time.Time) (orphan bool, err error) {
-	got, err := k.runner.TransactGet(ctx, []exec.Key{{Table: k.c.Table, Key: layout.KeyOf(e.s, x.it)}, {Table: k.c.Table, Key: x.owner}})
-	if err != nil || len(got[0]) == 0 || layout.Expired(e.s, got[0], now) {
+	got, err := k.runner.TransactGet(ctx, []engine.Key{{Table: k.c.Table, Key: write.KeyOf(e.s, x.it)}, {Table: k.c.Table, Key: x.owner}})
+	if err != nil || len(got[0]) == 0 || write.Expired(e.s, got[0], now) {
 		return false, err
 	}
 	owner := got[1]
 	if len(owner) == 0 {
 		owner = nil
 	}
-	if x.what == sentinelRole && !layout.OwnedBy(e.s, x.owner).Holds(got[0]) {
+	if x.what == sentinelRole && !write.OwnedBy(e.s, x.owner).Holds(got[0]) {
 		return false, nil // another item has the value now
 	}
 	return !e.owns(owner, x), nil
@@ -375,18 +370,18 @@ func (k *check) confirm(ctx context.Context, e examiner, x suspect, now time.Tim
 // keeps reports whether an owner that has gone has left what keeps a suspect: a deleted copy, or a history that ends with
 // the expiry of the item.
 func (k *check) keeps(ctx context.Context, e examiner, x suspect, now time.Time) (bool, error) {
-	op := &plan.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
+	op := &write.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
 	if e.s.Expires { // such items have no deleted copies
 		if x.what == sentinelRole {
 			return false, nil
 		}
-		last, err := plan.ReadNewest(ctx, k.runner, op, schema.SnapshotInfix, now)
-		return layout.Expired(e.s, layout.State(e.s, last), now) && !layout.IsDeletedState(e.s, last), err
+		last, err := write.ReadNewest(ctx, k.runner, op, schema.SnapshotInfix, now)
+		return write.Expired(e.s, write.State(e.s, last), now) && !write.IsDeletedState(e.s, last), err
 	}
-	m, deletes := schema.Feature[plan.SoftDeleter](e.s)
+	m, deletes := schema.Feature[write.SoftDeleter](e.s)
 	if !deletes || x.what == sentinelRole && !m.Reserves() {
 		return false, nil
 	}
-	it, err := plan.ReadNewest(ctx, k.runner, op, schema.CopyInfix, now)
+	it, err := write.ReadNewest(ctx, k.runner, op, schema.CopyInfix, now)
 	return it != nil, err
 }

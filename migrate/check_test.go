@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
 )
 
@@ -104,7 +104,7 @@ func TestCheck_EndsWithTheErrorOfItsFunction(t *testing.T) {
 	assert.Equal(t, "1 items (1 unknown)", done.String())
 	assert.Positive(t, done.Cost.ReadUnits)
 	_, err = migrate.Check(c.Ctx, c.now, nil)
-	assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
+	assert.Equal(t, write.CodeOption, dbtest.InputCode(err))
 	_, err = migrate.Check(c.Ctx, c.now, func(migrate.Finding) error { return nil }, entity.Segments(65))
-	assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
+	assert.Equal(t, write.CodeOption, dbtest.InputCode(err))
 }

@@ -18,16 +18,14 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/leases"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
 	pointFormat  = "1"
-	rewriteInfix = layout.RewriteMark
+	rewriteInfix = write.RewriteMark
 )
 
 // Attributes of a checkpoint; docs/layout.md describes them.
@@ -128,7 +126,7 @@ func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		guard := layout.Absent(p.j.s)
+		guard := write.Absent(p.j.s)
 		if stored != nil {
 			if done, err := p.resume(stored); err != nil || done {
 				return done, err
@@ -233,16 +231,16 @@ func (p *checkpoint) save(ctx context.Context) error {
 // the same fence it undoes a little progress, which is made again. It does not wait for a budget, or the lease could end
 // meanwhile.
 func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) error {
-	ctx = pace.Without(ctx)
+	ctx = write.WithoutPace(ctx)
 	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
-	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true, AsStored: true}
-	op.Plan = func(in plan.Input) (plan.Step, error) {
+	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true, AsStored: true}
+	op.Plan = func(in write.Input) (write.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
-		return plan.Step{
-			Actions: []plan.Action{{Kind: plan.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}},
-			Resolve: func([]plan.Failure) plan.Resolution { return plan.Resolution{Err: entity.ErrConditionFailed} },
-			Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
+		return write.Step{
+			Actions: []write.Action{{Kind: write.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}},
+			Resolve: func([]write.Failure) write.Resolution { return write.Resolution{Err: entity.ErrConditionFailed} },
+			Done:    func(write.Returned) (write.Result, error) { return write.Result{}, nil },
 		}, nil
 	}
 	err := p.j.metered(ctx, func(ctx context.Context) error {

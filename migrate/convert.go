@@ -10,11 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // target is what the copy of a source item should be.
@@ -29,11 +27,11 @@ type target struct {
 
 // current reports whether a stored item is a live current item of the source.
 func (c *copier) current(it item.Item, now time.Time) bool {
-	if it == nil || !layout.PerhapsOwn(c.from.s).Holds(it) {
+	if it == nil || !write.PerhapsOwn(c.from.s).Holds(it) {
 		return false
 	}
 	f, ok := c.from.own(it)
-	return ok && f.problem == "" && f.kind == layout.CurrentKind && layout.Live(c.from.s, it, now)
+	return ok && f.problem == "" && f.kind == write.CurrentKind && write.Live(c.from.s, it, now)
 }
 
 // target converts a stored source item, nil for an absent one.
@@ -41,7 +39,7 @@ func (c *copier) target(image item.Item, now time.Time) target {
 	if !c.current(image, now) {
 		return target{}
 	}
-	stored, err := layout.Open(c.from.s, image)
+	stored, err := write.Open(c.from.s, image)
 	if err != nil {
 		return target{problem: NotUpgraded}
 	}
@@ -59,12 +57,12 @@ func (c *copier) target(image item.Item, now time.Time) target {
 		err = c.takeExpiry(t, image)
 	}
 	if err == nil {
-		err = c.storable(t, c.copyID(layout.KeyOf(c.from.s, image), text(image[schema.WriteAttr])))
+		err = c.storable(t, c.copyID(write.KeyOf(c.from.s, image), text(image[schema.WriteAttr])))
 	}
 	switch {
 	case err != nil:
 		return target{problem: Unstorable, err: err}
-	case !layout.Live(c.to.s, t.item, now):
+	case !write.Live(c.to.s, t.item, now):
 		return target{expired: true}
 	}
 	return t
@@ -73,11 +71,11 @@ func (c *copier) target(image item.Item, now time.Time) target {
 // encoded returns the item of a new value: with its version, 1 if it has none, and with the times that it has.
 func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	s := c.to.s
-	done, err := bind.NewWhole(s, v, nil).AsGiven()
+	done, err := write.NewWhole(s, v, nil).AsGiven()
 	if err != nil {
 		return target{}, err
 	}
-	if t.key, _, t.item, err = bind.KeyAndItem(s, done.Value); err != nil {
+	if t.key, _, t.item, err = write.KeyAndItem(s, done.Value); err != nil {
 		return target{}, err
 	}
 	for _, a := range []*schema.Attr{s.Version, s.CreatedAt, s.UpdatedAt} {
@@ -88,12 +86,12 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 		if err != nil || fv.IsZero() {
 			continue
 		}
-		if t.item[a.Name], err = bind.EncodeAttr(s, a, v); err != nil {
+		if t.item[a.Name], err = write.EncodeAttr(s, a, v); err != nil {
 			return target{}, err
 		}
 	}
 	if s.Version != nil && t.item[s.Version.Name] == nil {
-		layout.SetVersion(s, t.item, 1)
+		write.SetVersion(s, t.item, 1)
 	}
 	return t, nil
 }
@@ -103,16 +101,16 @@ const anyID = "01234567-89ab-cdef-0123-456789abcdef"
 
 // storable returns why a copy, which gets write ids that begin with id, cannot be stored.
 func (c *copier) storable(t target, id string) error {
-	it, err := c.whole(t.item, t.key, plan.CopyID(id, anyID))
+	it, err := c.whole(t.item, t.key, write.CopyID(id, anyID))
 	if err != nil {
 		return err
 	}
-	for _, g := range plan.UniqueConstraints(c.to.s) {
+	for _, g := range write.UniqueConstraints(c.to.s) {
 		if _, err := g.Sentinels(it); err != nil {
 			return err
 		}
 	}
-	return bind.CheckSize(c.to.s, it)
+	return write.CheckSize(c.to.s, it)
 }
 
 // whole returns the item of a copy with its keys and hidden attributes.
@@ -121,18 +119,18 @@ func (c *copier) whole(it, key item.Item, writeID string) (item.Item, error) {
 	for name, av := range key {
 		it[name] = av
 	}
-	err := bind.Recompose(c.to.s, it)
-	layout.SetHidden(c.to.s, it, writeID)
+	err := write.Recompose(c.to.s, it)
+	write.SetHidden(c.to.s, it, writeID)
 	return it, err
 }
 
 // takeExpiry gives a copy the expiry that follows from an attribute, or that of its source, unless its value has one.
 func (c *copier) takeExpiry(t target, image item.Item) (err error) {
-	x := bind.Expiry(c.to.s)
+	x := write.Expiry(c.to.s)
 	if x == nil || x.Chosen(t.item[x.Stamps()]) {
 		return nil
 	}
-	end := layout.End(c.from.s, image)
+	end := write.End(c.from.s, image)
 	if from := x.From(); from != nil {
 		end, err = x.Stamp(t.item[from.Name], time.Time{})
 	}
@@ -145,12 +143,12 @@ func (c *copier) takeExpiry(t target, image item.Item) (err error) {
 // stamped returns the item of a target with its expiry, if that is counted from the time of the write: that of a stored copy
 // that has not expired, otherwise a new one.
 func (c *copier) stamped(t target, old item.Item, now time.Time) (item.Item, error) {
-	x := bind.Expiry(c.to.s)
+	x := write.Expiry(c.to.s)
 	if x == nil || x.From() != nil || !x.Derives() || x.Chosen(t.item[x.Stamps()]) {
 		return t.item, nil
 	}
 	it, end := item.Clone(t.item), old[x.Stamps()]
-	if end == nil || !layout.Live(c.to.s, old, now) {
+	if end == nil || !write.Live(c.to.s, old, now) {
 		var err error
 		if end, err = x.Stamp(nil, now); err != nil || end == nil {
 			return it, err

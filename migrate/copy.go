@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -52,15 +50,15 @@ func (c *copier) now() time.Time { return c.to.c.Runner.Clock() }
 // [Copier.CutOver] nothing but the copy may write the items of to; one that something else has written stays as it is, and is a
 // problem. Errors: *entity.InputError.
 func Copy[A, B any](name string, from *entity.Store[A], to *entity.Store[B], f func(A) (B, error)) (*Copier[A, B], error) {
-	a, b := core.Of(from), core.Of(to)
-	for _, c := range []*core.Core{a, b} {
+	a, b := engine.Of(from), engine.Of(to)
+	for _, c := range []*engine.Core{a, b} {
 		if err := c.Err(); err != nil {
 			return nil, err
 		}
 	}
 	c := &copier{name: name, from: examiner{a, a.Schema}, to: examiner{b, b.Schema}}
 	c.convert = func(it item.Item) (reflect.Value, error) {
-		old, err := core.Decode[A](a, it)
+		old, err := engine.Decode[A](a, it)
 		if err != nil {
 			return reflect.Value{}, err
 		}
@@ -76,23 +74,23 @@ func Copy[A, B any](name string, from *entity.Store[A], to *entity.Store[B], f f
 // check returns what keeps the copy from being made.
 func (c *copier) check(function bool) error {
 	s := c.to.s
-	invalid := func(code, format string, args ...any) error { return bind.Invalid(s, code, nil, format, args...) }
-	if err := tag.Name(c.name); err != nil {
-		return invalid(bind.CodeCopy, "the name of the copy: %v", err)
+	invalid := func(code, format string, args ...any) error { return write.Invalid(s, code, nil, format, args...) }
+	if err := schema.Name(c.name); err != nil {
+		return invalid(write.CodeCopy, "the name of the copy: %v", err)
 	}
 	switch {
 	case !function:
-		return invalid(bind.CodeCopy, "Copy needs a function")
+		return invalid(write.CodeCopy, "Copy needs a function")
 	case c.from.c.DB == c.to.c.DB && c.from.c.Table == c.to.c.Table && c.from.s.Prefix == s.Prefix:
-		return invalid(bind.CodeCopy, "the old and the new entity are the same: they have one name, namespace and table")
+		return invalid(write.CodeCopy, "the old and the new entity are the same: they have one name, namespace and table")
 	case !s.HasMetadata:
-		return invalid(bind.CodeCopyTarget, "copies need a write id, which only entities with $ keys have, in tables that are not shared with effect-dynamodb")
+		return invalid(write.CodeCopyTarget, "copies need a write id, which only entities with $ keys have, in tables that are not shared with effect-dynamodb")
 	case s.Handle != "" || s.Options.Derived:
-		return invalid(bind.CodeCopyTarget, "items of a time series or a timeline are not copies")
+		return invalid(write.CodeCopyTarget, "items of a time series or a timeline are not copies")
 	case !stringKeys(s):
-		return invalid(bind.CodeCopyTarget, "the state of a copy needs a table whose keys are strings")
+		return invalid(write.CodeCopyTarget, "the state of a copy needs a table whose keys are strings")
 	case c.to.c.Runner.NoTransactions:
-		return invalid(bind.CodeCopyTarget, "copies are written in transactions, which the table does not have")
+		return invalid(write.CodeCopyTarget, "copies are written in transactions, which the table does not have")
 	}
 	return nil
 }
@@ -100,7 +98,7 @@ func (c *copier) check(function bool) error {
 // opened returns the copier, or one whose calls fail.
 func (c *Copier[A, B]) opened() (*copier, error) {
 	if c == nil || c.c == nil {
-		return nil, core.Unopened(reflect.TypeFor[Copier[A, B]]())
+		return nil, engine.Unopened(reflect.TypeFor[Copier[A, B]]())
 	}
 	return c.c, nil
 }
@@ -120,10 +118,10 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 	if err != nil {
 		return newReport(), err
 	}
-	spec := opt.Copies(opts)
+	spec := write.CopiesOptions(opts)
 	j, err := newJob("Copy", x.to.c, spec)
 	if err == nil && spec.Dry && spec.Restart {
-		err = bind.Invalid(x.to.s, bind.CodeOption, nil, "a dry run writes nothing, and so cannot restart")
+		err = write.Invalid(x.to.s, write.CodeOption, nil, "a dry run writes nothing, and so cannot restart")
 	}
 	if err != nil {
 		return newReport(), x.to.c.Wrap("Copy", "", err)
@@ -134,7 +132,7 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 		j.point = newCheckpoint(j, copyInfix, x.name, fingerprint(x.from.s, false)+" "+fingerprint(x.to.s, false)+" "+x.source())
 	}
 	err = x.to.c.Measure(ctx, "Copy", "", func(ctx context.Context) error {
-		ctx = pace.With(ctx, spec.Budget)
+		ctx = write.WithPace(ctx, spec.Budget)
 		if !spec.Dry {
 			if err := j.metered(ctx, func(ctx context.Context) error { return x.begin(ctx, true) }); err != nil {
 				return err
@@ -214,7 +212,7 @@ func (c *Copier[A, B]) Verify(ctx context.Context, opts ...PassOption) (Report, 
 	if err != nil {
 		return newReport(), err
 	}
-	return x.passes(ctx, "Verify", "differ", opt.Passes(opts), func(ctx context.Context, both bothSides) error {
+	return x.passes(ctx, "Verify", "differ", write.Passes(opts), func(ctx context.Context, both bothSides) error {
 		if _, err := x.state(ctx); err != nil {
 			return err
 		}
@@ -243,7 +241,7 @@ func (c *Copier[A, B]) CutOver(ctx context.Context, opts ...PassOption) (Report,
 	if err != nil {
 		return newReport(), err
 	}
-	return x.passes(ctx, "CutOver", "copied", opt.Passes(opts), x.cutOver)
+	return x.passes(ctx, "CutOver", "copied", write.Passes(opts), x.cutOver)
 }
 
 // State reads how far the copy is, strongly consistent: one read unit. Programs of both sides can ask for it when they start, or

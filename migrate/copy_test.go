@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
@@ -200,34 +200,6 @@ func TestCopy_ACopyThatComesBeforeItsRemovalIsRemoved(t *testing.T) {
 	}))
 	letGo()
 	require.NoError(t, <-removed)
-	s.requireEqual()
-}
-
-// The same for a page of Run.
-func TestCopy_ALatePageWritesNothingOld(t *testing.T) {
-	t.Parallel()
-	s := newStation(t)
-	for i := range 8 {
-		s.put(ticket{ID: fmt.Sprint("t", i), Owner: "ann", Code: fmt.Sprint("c", i)})
-	}
-	require.NoError(t, s.Overtake(dbtest.First(func(r faults.Request) bool {
-		return r.Operation == "TransactWriteItems" && len(r.Body) > 0 && s.Wire.Count("Scan") > 0
-	}), func() error {
-		_, err := s.copy.Run(s.Ctx)
-		return err
-	}, func() {
-		for i := range 8 {
-			switch id := fmt.Sprint("t", i); i % 4 {
-			case 0:
-				s.quickly(s.remove(id))
-			case 1:
-				s.quickly(s.put(ticket{ID: id, Owner: "bob", Code: fmt.Sprint("c", i)}))
-			case 2:
-				s.quickly(s.put(ticket{ID: id, Owner: "ann", Uses: 3}))
-				s.quickly(s.remove(id))
-			}
-		}
-	}))
 	s.requireEqual()
 }
 
@@ -516,23 +488,23 @@ func TestCopy_RefusesWhatMakesNoSense(t *testing.T) {
 		PK string     `dynamodbav:"pk"`
 		SK string     `dynamodbav:"sk"`
 	}
-	assert.Equal(t, bind.CodeCopy, code(migrate.Copy("no name", tickets, passes, toPass)))
-	assert.Equal(t, bind.CodeCopy, code(migrate.Copy[ticket, pass]("passes", tickets, passes, nil)))
-	assert.Equal(t, bind.CodeCopy, code(migrate.Copy("same", tickets, tickets, same)))
-	assert.Equal(t, bind.CodeUnopened, code(migrate.Copy("none", tickets, (*entity.Store[pass])(nil), toPass)))
-	assert.Equal(t, bind.CodeCopyTarget, code(migrate.Copy("plain", tickets, dbtest.Declare[plain](t, s.DB), func(ticket) (plain, error) { return plain{}, nil })))
-	assert.Equal(t, bind.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{})))
-	assert.Equal(t, bind.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{Kind: stream.Created})))
+	assert.Equal(t, write.CodeCopy, code(migrate.Copy("no name", tickets, passes, toPass)))
+	assert.Equal(t, write.CodeCopy, code(migrate.Copy[ticket, pass]("passes", tickets, passes, nil)))
+	assert.Equal(t, write.CodeCopy, code(migrate.Copy("same", tickets, tickets, same)))
+	assert.Equal(t, write.CodeUnopened, code(migrate.Copy("none", tickets, (*entity.Store[pass])(nil), toPass)))
+	assert.Equal(t, write.CodeCopyTarget, code(migrate.Copy("plain", tickets, dbtest.Declare[plain](t, s.DB), func(ticket) (plain, error) { return plain{}, nil })))
+	assert.Equal(t, write.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{})))
+	assert.Equal(t, write.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{Kind: stream.Created})))
 	var image *stream.ImageError
 	require.ErrorAs(t, s.copy.Handle(s.Ctx, stream.Change[ticket]{Kind: stream.Deleted}), &image)
 	assert.Equal(t, "OldImage", image.Needs)
-	assert.Equal(t, bind.CodeOption, code(s.copy.Run(s.Ctx, migrate.DryRun(), migrate.Restart())))
-	assert.Equal(t, bind.CodeOption, code(s.copy.Run(s.Ctx, entity.Segments(0))))
-	assert.Equal(t, bind.CodeOption, code(s.copy.Verify(s.Ctx, nil)))
-	assert.Equal(t, bind.CodeOption, code(s.copy.CutOver(s.Ctx, migrate.OnProgress(nil))))
+	assert.Equal(t, write.CodeOption, code(s.copy.Run(s.Ctx, migrate.DryRun(), migrate.Restart())))
+	assert.Equal(t, write.CodeOption, code(s.copy.Run(s.Ctx, entity.Segments(0))))
+	assert.Equal(t, write.CodeOption, code(s.copy.Verify(s.Ctx, nil)))
+	assert.Equal(t, write.CodeOption, code(s.copy.CutOver(s.Ctx, migrate.OnProgress(nil))))
 	var none context.Context
-	assert.Equal(t, bind.CodeContext, code(s.copy.Verify(none)))
-	assert.Equal(t, bind.CodeUnopened, code(new(migrate.Copier[ticket, pass]).CutOver(s.Ctx)))
+	assert.Equal(t, write.CodeContext, code(s.copy.Verify(none)))
+	assert.Equal(t, write.CodeUnopened, code(new(migrate.Copier[ticket, pass]).CutOver(s.Ctx)))
 	assert.Empty(t, s.Sent())
 
 	s.apply(s.put(ticket{ID: "a", Owner: "ann"}))

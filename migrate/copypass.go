@@ -5,13 +5,10 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // copyPass is one pass of a copy over one of its sides.
@@ -32,7 +29,7 @@ type candidate struct {
 
 // sources reads a page of source items and copies those that are not copied.
 func (p *copyPass) sources(ctx context.Context, i, n int, after item.Item, part *Report) (last item.Item, err error) {
-	var all [fences]plan.Fence
+	var all [fences]write.Fence
 	if p.writes { // before the items
 		if all, err = p.readFences(ctx); err != nil {
 			return nil, err
@@ -93,14 +90,14 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 		return nil, nil
 	}
 	part.Items++
-	key := layout.KeyOf(p.from.s, it)
+	key := write.KeyOf(p.from.s, it)
 	switch now := p.now(); {
 	case f.problem != "":
 		return nil, part.stayed(settled{problem: f.problem}, p.text(key), p.strict)
-	case f.kind != layout.CurrentKind:
+	case f.kind != write.CurrentKind:
 		part.Related++
 		return nil, nil
-	case !layout.Live(p.from.s, it, now):
+	case !write.Live(p.from.s, it, now):
 		part.Expired++
 		return nil, nil
 	default:
@@ -120,17 +117,17 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 
 // readStored reads what is stored under the keys of the targets.
 func (p *copyPass) readStored(ctx context.Context, page []*candidate) error {
-	var keys []exec.Key
+	var keys []engine.Key
 	at := map[string][]*candidate{}
 	for _, x := range page {
-		id := layout.KeyID(x.now.key)
+		id := write.KeyID(x.now.key)
 		if at[id] == nil {
-			keys = append(keys, exec.Key{Table: p.to.c.Table, Key: x.now.key})
+			keys = append(keys, engine.Key{Table: p.to.c.Table, Key: x.now.key})
 		}
 		at[id] = append(at[id], x)
 	}
 	return p.to.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
-		for _, x := range at[layout.KeyID(layout.KeyOf(p.to.s, it))] {
+		for _, x := range at[write.KeyID(write.KeyOf(p.to.s, it))] {
 			x.stored = it
 		}
 	})
@@ -139,7 +136,7 @@ func (p *copyPass) readStored(ctx context.Context, page []*candidate) error {
 // upToDate reports whether the copy of a candidate is what it should be.
 func (p *copyPass) upToDate(x *candidate) bool {
 	from, copied := p.originOf(x.stored)
-	if !copied || layout.KeyID(from.key) != layout.KeyID(x.key) || !layout.Live(p.to.s, x.stored, p.now()) {
+	if !copied || write.KeyID(from.key) != write.KeyID(x.key) || !write.Live(p.to.s, x.stored, p.now()) {
 		return false
 	}
 	it, err := p.stamped(x.now, x.stored, p.now())
@@ -148,9 +145,9 @@ func (p *copyPass) upToDate(x *candidate) bool {
 
 // create writes new copies of candidates under one fence, as many as fit in each transaction. It returns those that it
 // could not write.
-func (p *copyPass) create(ctx context.Context, f plan.Fence, fresh []*candidate, part *Report) (left []*candidate, err error) {
+func (p *copyPass) create(ctx context.Context, f write.Fence, fresh []*candidate, part *Report) (left []*candidate, err error) {
 	now := p.now()
-	var copies []plan.NewCopyOf
+	var copies []write.NewCopyOf
 	var due []*candidate
 	for _, x := range fresh {
 		it, err := p.stamped(x.now, nil, now)
@@ -159,14 +156,14 @@ func (p *copyPass) create(ctx context.Context, f plan.Fence, fresh []*candidate,
 			continue
 		}
 		due = append(due, x)
-		copies = append(copies, plan.NewCopyOf{Key: x.now.key, Copy: plan.Copying{Item: it, Fence: f, Source: p.copyID(x.key, x.state)}})
+		copies = append(copies, write.NewCopyOf{Key: x.now.key, Copy: write.Copying{Item: it, Fence: f, Source: p.copyID(x.key, x.state)}})
 	}
 	if !p.writes && p.again {
 		return append(left, due...), nil
 	}
 	r := p.to.c.Runner
 	for len(due) > 0 {
-		op, taken, err := plan.NewCopies(p.to.s, p.to.c.Table, plan.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
+		op, taken, err := write.NewCopies(p.to.s, p.to.c.Table, write.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
 		switch {
 		case err != nil: // of the first one, as if it were alone
 			taken, err = 1, entity.ErrConditionFailed
@@ -191,16 +188,16 @@ func (p *copyPass) create(ctx context.Context, f plan.Fence, fresh []*candidate,
 }
 
 // estimate adds what a transaction of new copies costs.
-func (p *copyPass) estimate(copies []plan.NewCopyOf, part *Report) {
+func (p *copyPass) estimate(copies []write.NewCopyOf, part *Report) {
 	part.Estimate.Requests++
 	part.Estimate.WriteUnits += 2 // of the fence
 	for _, x := range copies {
-		it, err := p.whole(x.Copy.Item, x.Key, plan.CopyID(x.Copy.Source, anyID))
+		it, err := p.whole(x.Copy.Item, x.Key, write.CopyID(x.Copy.Source, anyID))
 		if err != nil {
 			continue
 		}
 		part.Estimate.WriteUnits += 2 * writeUnits(item.Size(it))
-		for _, g := range plan.UniqueConstraints(p.to.s) {
+		for _, g := range write.UniqueConstraints(p.to.s) {
 			if keys, err := g.Sentinels(it); err == nil {
 				part.Estimate.WriteUnits += 2 * float64(len(keys))
 			}
@@ -238,34 +235,34 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 	}
 	part.Evaluated += int(out.ScannedCount)
 	places := map[string][]item.Item{} // of the copies of a source item
-	var keys []exec.Key
+	var keys []engine.Key
 	for _, it := range out.Items {
 		f, ok := p.to.own(it)
-		if !ok || f.kind != layout.CurrentKind || !layout.Live(p.to.s, it, p.now()) {
+		if !ok || f.kind != write.CurrentKind || !write.Live(p.to.s, it, p.now()) {
 			continue
 		}
 		from, copied := p.originOf(it)
 		if !copied {
 			continue
 		}
-		id := layout.KeyID(from.key)
+		id := write.KeyID(from.key)
 		if places[id] == nil {
-			keys = append(keys, exec.Key{Table: p.from.c.Table, Key: from.key})
+			keys = append(keys, engine.Key{Table: p.from.c.Table, Key: from.key})
 		}
-		places[id] = append(places[id], layout.KeyOf(p.to.s, it))
+		places[id] = append(places[id], write.KeyOf(p.to.s, it))
 	}
 	stored := map[string]item.Item{}
 	err = p.from.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
-		stored[layout.KeyID(layout.KeyOf(p.from.s, it))] = it
+		stored[write.KeyID(write.KeyOf(p.from.s, it))] = it
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range keys {
-		id := layout.KeyID(k.Key)
+		id := write.KeyID(k.Key)
 		t := p.target(stored[id], p.now())
 		for _, place := range places[id] {
-			if t.problem != "" || t.key != nil && layout.KeyID(t.key) == layout.KeyID(place) {
+			if t.problem != "" || t.key != nil && write.KeyID(t.key) == write.KeyID(place) {
 				continue
 			}
 			if err := p.one(ctx, k.Key, place, part); err != nil {
@@ -280,9 +277,9 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 type bothSides func(ctx context.Context, writes bool) (Report, error)
 
 // passes runs f, which makes passes, and returns the report of the last one with the costs of all.
-func (c *copier) passes(ctx context.Context, verb, written string, spec opt.Pass, f func(context.Context, bothSides) error) (last Report, err error) {
+func (c *copier) passes(ctx context.Context, verb, written string, spec write.Pass, f func(context.Context, bothSides) error) (last Report, err error) {
 	last = newReport()
-	if _, err := newJob(verb, c.to.c, opt.Copy{Pass: spec}); err != nil {
+	if _, err := newJob(verb, c.to.c, write.Copy{Pass: spec}); err != nil {
 		return last, c.to.c.Wrap(verb, "", err)
 	}
 	both := func(ctx context.Context, writes bool) (Report, error) {
@@ -290,7 +287,7 @@ func (c *copier) passes(ctx context.Context, verb, written string, spec opt.Pass
 		last = newReport()
 		last.Done, last.written = true, written
 		for _, page := range []func(context.Context, int, int, item.Item, *Report) (item.Item, error){pass.sources, pass.copies} {
-			side, err := newJob(verb, c.to.c, opt.Copy{Pass: spec})
+			side, err := newJob(verb, c.to.c, write.Copy{Pass: spec})
 			if err != nil {
 				return last, err
 			}
@@ -306,7 +303,7 @@ func (c *copier) passes(ctx context.Context, verb, written string, spec opt.Pass
 	}
 	whole := &job{report: newReport()}
 	err = c.to.c.Measure(ctx, verb, "", func(ctx context.Context) error {
-		return whole.metered(pace.With(ctx, spec.Budget), func(ctx context.Context) error { return f(ctx, both) })
+		return whole.metered(write.WithPace(ctx, spec.Budget), func(ctx context.Context) error { return f(ctx, both) })
 	})
 	last.Cost = whole.report.Cost
 	return last, err

@@ -6,13 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // finding is what a stored item is, and what it should be.
@@ -25,13 +22,13 @@ type finding struct {
 	expired bool
 	problem Problem // "" if it can be rewritten
 
-	values []value                 // unique values of a current item
-	claims []plan.UniqueConstraint // the constraints whose values nothing claims
+	values []value                  // unique values of a current item
+	claims []write.UniqueConstraint // the constraints whose values nothing claims
 }
 
 // value is a unique value of an item.
 type value struct {
-	constraint plan.UniqueConstraint
+	constraint write.UniqueConstraint
 	sentinel   item.Item // primary key
 }
 
@@ -39,12 +36,12 @@ type value struct {
 func (f *finding) due() bool { return f.problem == "" && len(f.reasons) > 0 }
 
 // rewriting returns what is to be written.
-func (f *finding) rewriting() plan.Rewriting {
+func (f *finding) rewriting() write.Rewriting {
 	if !f.due() {
-		return plan.Rewriting{}
+		return write.Rewriting{}
 	}
 	form := !slices.ContainsFunc(f.reasons, func(r Reason) bool { return r != Payload && r != IndexKeys })
-	rw := plan.Rewriting{Item: f.want, Current: f.kind == layout.CurrentKind, SameState: form && f.reasons[0] == Payload, Claims: f.claims}
+	rw := write.Rewriting{Item: f.want, Current: f.kind == write.CurrentKind, SameState: form && f.reasons[0] == Payload, Claims: f.claims}
 	if len(f.reasons) == 1 && f.reasons[0] == Claims {
 		rw.Item = nil
 	}
@@ -53,24 +50,24 @@ func (f *finding) rewriting() plan.Rewriting {
 
 // examiner compares stored items with a declaration.
 type examiner struct {
-	c *core.Core
+	c *engine.Core
 	s *schema.Schema
 }
 
 // own returns the finding of an item of the entity, and false for any other item.
 func (e examiner) own(it item.Item) (f *finding, ok bool) {
-	id := layout.Identify(e.s, it)
+	id := write.Identify(e.s, it)
 	f = &finding{image: it, kind: id.Kind, owner: id.Owner}
 	if !id.Known {
 		f.problem = UnknownKind
 	}
-	return f, id.Role == layout.Own
+	return f, id.Role == write.Own
 }
 
 // examine completes the finding of an item of the entity.
 func (e examiner) examine(f *finding, now time.Time) {
 	s := e.s
-	switch f.expired = layout.Expired(s, f.image, now) && (s.Expires || f.kind != layout.CurrentKind); {
+	switch f.expired = write.Expired(s, f.image, now) && (s.Expires || f.kind != write.CurrentKind); {
 	case f.expired, f.problem != "":
 		return
 	}
@@ -80,18 +77,18 @@ func (e examiner) examine(f *finding, now time.Time) {
 			return
 		}
 	}
-	if bind.CheckSize(s, f.want) != nil {
+	if write.CheckSize(s, f.want) != nil {
 		f.problem = Unstorable
 	}
 }
 
 // upgraded replaces the attributes of an earlier payload version.
 func (e examiner) upgraded(f *finding) Problem {
-	stored, err := layout.Open(e.s, f.want)
+	stored, err := write.Open(e.s, f.want)
 	switch {
 	case err != nil:
 		return NotUpgraded
-	case layout.Outdated(e.s, f.want):
+	case write.Outdated(e.s, f.want):
 		f.want = item.Clone(stored.Item)
 		f.reasons = append(f.reasons, Payload)
 	}
@@ -120,7 +117,7 @@ func (e examiner) decoded(f *finding) Problem {
 			if _, has := f.want[a.Name]; has {
 				continue
 			}
-			av, err := bind.EncodeAttr(s, a, v.Elem())
+			av, err := write.EncodeAttr(s, a, v.Elem())
 			if err != nil || item.Absent(av) {
 				return WrongKey
 			}
@@ -143,9 +140,9 @@ func (e examiner) marked(f *finding) Problem {
 	if s.HasMetadata {
 		kind, has := f.want[schema.KindAttr]
 		switch {
-		case has && (f.kind == layout.CurrentKind || !item.Equal(kind, item.S(f.kind))):
+		case has && (f.kind == write.CurrentKind || !item.Equal(kind, item.S(f.kind))):
 			return WrongKey
-		case !has && f.kind != layout.CurrentKind:
+		case !has && f.kind != write.CurrentKind:
 			f.want[schema.KindAttr], lacks = item.S(f.kind), true
 		}
 		_, has = f.want[schema.WriteAttr]
@@ -177,16 +174,16 @@ func (e examiner) keyed(f *finding) Problem {
 // defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would, and the
 // expiry that is counted from one of them. An expiry that the item has stays: it may be one that a program chose.
 func (e examiner) defaulted(f *finding) Problem {
-	if f.kind != layout.CurrentKind {
+	if f.kind != write.CurrentKind {
 		return ""
 	}
-	lacks, v, x := false, reflect.New(e.s.Type).Elem(), bind.Expiry(e.s)
+	lacks, v, x := false, reflect.New(e.s.Type).Elem(), write.Expiry(e.s)
 	for _, a := range e.s.Filled {
 		if _, has := f.want[a.Name]; has || a.Role.Default == "" {
 			continue
 		}
 		a.SetDefault(v.FieldByIndex(a.Index))
-		av, err := bind.EncodeAttr(e.s, a, v)
+		av, err := write.EncodeAttr(e.s, a, v)
 		if err != nil {
 			return Unstorable
 		}
@@ -195,7 +192,7 @@ func (e examiner) defaulted(f *finding) Problem {
 			continue
 		}
 		end, err := x.Stamp(av, time.Time{})
-		if err != nil || bind.CheckSeconds(e.s, a, end) != nil {
+		if err != nil || write.CheckSeconds(e.s, a, end) != nil {
 			return Unstorable
 		}
 		if end != nil {
@@ -211,8 +208,8 @@ func (e examiner) defaulted(f *finding) Problem {
 // indexed sets the keys of indexes that the item belongs to, and removes the others.
 func (e examiner) indexed(f *finding) Problem {
 	s, it := e.s, item.Clone(f.want)
-	if f.kind == layout.CurrentKind {
-		if bind.ComposeIndexKeys(s, it, nil) != nil {
+	if f.kind == write.CurrentKind {
+		if write.ComposeIndexKeys(s, it, nil) != nil {
 			return Unstorable
 		}
 	} else {
@@ -221,7 +218,7 @@ func (e examiner) indexed(f *finding) Problem {
 				delete(it, k.Attr)
 			}
 		}
-		if f.kind == layout.CopyKind && bind.IndexCopy(s, it) != nil {
+		if f.kind == write.CopyKind && write.IndexCopy(s, it) != nil {
 			return Unstorable
 		}
 	}
@@ -257,10 +254,10 @@ func (e examiner) foreign(k *schema.KeyDef, it item.Item) bool {
 
 // valued lists the unique values of a current item.
 func (e examiner) valued(f *finding) Problem {
-	if f.kind != layout.CurrentKind {
+	if f.kind != write.CurrentKind {
 		return ""
 	}
-	for _, g := range plan.UniqueConstraints(e.s) {
+	for _, g := range write.UniqueConstraints(e.s) {
 		keys, err := g.Sentinels(f.want)
 		if err != nil {
 			return Unstorable
@@ -276,18 +273,18 @@ func (e examiner) valued(f *finding) Problem {
 // constraint with a ttl of its own, a claim is not missing: it may have expired.
 func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time) {
 	s := e.s
-	there := sentinel != nil && !layout.Expired(s, sentinel, now)
-	if there && !layout.OwnedBy(s, f.owner).Holds(sentinel) {
+	there := sentinel != nil && !write.Expired(s, sentinel, now)
+	if there && !write.OwnedBy(s, f.owner).Holds(sentinel) {
 		f.problem = ValueTaken
 		return
 	}
-	op := &plan.Op{Schema: s, Table: e.c.Table, Key: f.owner}
-	parts, err := plan.ClaimsOf(op, plan.Input{Now: now}, f.want, []plan.UniqueConstraint{x.constraint})
+	op := &write.Op{Schema: s, Table: e.c.Table, Key: f.owner}
+	parts, err := write.ClaimsOf(op, write.Input{Now: now}, f.want, []write.UniqueConstraint{x.constraint})
 	if err != nil {
 		f.problem = Unstorable
 		return
 	}
-	end := layout.End(s, f.want)
+	end := write.End(s, f.want)
 	for _, p := range parts {
 		if !item.Equal(p.Action.Item[s.Options.TTL], end) {
 			return
@@ -303,11 +300,11 @@ func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time
 }
 
 // findings examines the items of a page that are of the entity, together with the sentinels of their values.
-func (e examiner) findings(ctx context.Context, r *exec.Runner, items []item.Item) ([]*finding, error) {
+func (e examiner) findings(ctx context.Context, r *engine.Runner, items []item.Item) ([]*finding, error) {
 	now := r.Clock()
 	var found []*finding
 	wanted, sentinels := map[string]bool{}, map[string]item.Item{}
-	var keys []exec.Key
+	var keys []engine.Key
 	for _, it := range items {
 		f, ok := e.own(it)
 		if !ok {
@@ -316,20 +313,20 @@ func (e examiner) findings(ctx context.Context, r *exec.Runner, items []item.Ite
 		found = append(found, f)
 		e.examine(f, now)
 		for _, x := range f.values {
-			if id := layout.KeyID(x.sentinel); !wanted[id] {
+			if id := write.KeyID(x.sentinel); !wanted[id] {
 				wanted[id] = true
-				keys = append(keys, exec.Key{Table: e.c.Table, Key: x.sentinel})
+				keys = append(keys, engine.Key{Table: e.c.Table, Key: x.sentinel})
 			}
 		}
 	}
-	err := r.GetMany(ctx, keys, true, func(_ string, it item.Item) { sentinels[layout.KeyID(layout.KeyOf(e.s, it))] = it })
+	err := r.GetMany(ctx, keys, true, func(_ string, it item.Item) { sentinels[write.KeyID(write.KeyOf(e.s, it))] = it })
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range found {
 		for _, x := range f.values {
 			if f.problem == "" {
-				e.claimed(f, x, sentinels[layout.KeyID(x.sentinel)], now)
+				e.claimed(f, x, sentinels[write.KeyID(x.sentinel)], now)
 			}
 		}
 		if f.problem == ValueTaken {
@@ -343,11 +340,11 @@ func (e examiner) findings(ctx context.Context, r *exec.Runner, items []item.Ite
 
 // reread examines an item again, whose values seemed to belong to others. It reads the item and the sentinels of its
 // values at one instant: between reads of their own, a value can move.
-func (e examiner) reread(ctx context.Context, r *exec.Runner, f *finding) (*finding, error) {
+func (e examiner) reread(ctx context.Context, r *engine.Runner, f *finding) (*finding, error) {
 	for range r.MaxAttempts {
-		keys := []exec.Key{{Table: e.c.Table, Key: layout.KeyOf(e.s, f.image)}}
+		keys := []engine.Key{{Table: e.c.Table, Key: write.KeyOf(e.s, f.image)}}
 		for _, x := range f.values {
-			keys = append(keys, exec.Key{Table: e.c.Table, Key: x.sentinel})
+			keys = append(keys, engine.Key{Table: e.c.Table, Key: x.sentinel})
 		}
 		got, err := r.TransactGet(ctx, keys)
 		if err != nil {
@@ -359,7 +356,7 @@ func (e examiner) reread(ctx context.Context, r *exec.Runner, f *finding) (*find
 		}
 		now := r.Clock()
 		e.examine(again, now)
-		same := func(a, b value) bool { return layout.KeyID(a.sentinel) == layout.KeyID(b.sentinel) }
+		same := func(a, b value) bool { return write.KeyID(a.sentinel) == write.KeyID(b.sentinel) }
 		moved := !slices.EqualFunc(f.values, again.values, same)
 		if f = again; moved {
 			continue

@@ -164,23 +164,3 @@ func TestRewrite_OfClaimsOfItemsThatExpire(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 0}, []int{r.Expired, r.Rewritten})
 }
-
-// An attribute with a default that an item lacks is set, and enters the index that it is a part of.
-func TestRewrite_OfDefaults(t *testing.T) {
-	t.Parallel()
-	type order struct {
-		_      entity.Key `name:"Order" pk:"$#{id}" sk:"$"`
-		_      entity.GSI `name:"byStatus" index:"gsi1" pk:"$#{status}" sk:"$#{id}"`
-		ID     string     `dynamodbav:"id"`
-		Status string     `dynamodbav:"status" entity:"default=open"`
-	}
-	b, s := dbtest.OpenStore[order](t)
-	b.PutItem(texts("pk", "$app#v1#order#a", "sk", "$app#v1#order", "id", "a", "__edd_e__", "Order", "_w", "w"))
-	b.OK(s.Create(b.Ctx, order{ID: "b", Status: "paid"}))
-	r, err := migrate.Rewrite(b.Ctx, s)
-	require.NoError(t, err)
-	assert.Equal(t, map[migrate.Reason]int{migrate.Defaults: 1, migrate.IndexKeys: 1}, r.Reasons)
-	found, err := entity.Must(s.Index("byStatus")).Query(order{Status: "open"}).Collect(b.Ctx)
-	require.NoError(t, err)
-	assert.Equal(t, []order{{ID: "a", Status: "open"}}, found)
-}

@@ -7,12 +7,11 @@ import (
 	"hash/fnv"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // State is how far a copy is. It is stored in the table of the new items, for all programs.
@@ -30,7 +29,7 @@ const (
 // transaction.
 const fences = 32
 
-const copyInfix = layout.CopyMark
+const copyInfix = write.CopyMark
 
 // Attributes of a fence; docs/layout.md describes them.
 const (
@@ -43,7 +42,7 @@ const (
 // fenceOf returns the number of the fence that a source item depends on.
 func fenceOf(source item.Item) int {
 	h := fnv.New32a()
-	h.Write([]byte(layout.KeyID(source)))
+	h.Write([]byte(write.KeyID(source)))
 	return int(h.Sum32() % fences)
 }
 
@@ -70,8 +69,8 @@ func frozen(read item.Item) expr.Cond {
 }
 
 // fence returns a fence as it is stored. Errors: [ErrCutOver]; *[CheckpointError] if it was removed.
-func (c *copier) fence(n int, stored item.Item) (plan.Fence, error) {
-	f := plan.Fence{Key: c.fenceKey(n), Count: expr.Attr(removedAttr)}
+func (c *copier) fence(n int, stored item.Item) (write.Fence, error) {
+	f := write.Fence{Key: c.fenceKey(n), Count: expr.Attr(removedAttr)}
 	switch State(text(stored[stateAttr])) {
 	case Copying, Freezing:
 	case CutOver:
@@ -84,25 +83,25 @@ func (c *copier) fence(n int, stored item.Item) (plan.Fence, error) {
 }
 
 // readFence reads the fence of a source item.
-func (c *copier) readFence(ctx context.Context, source item.Item) (plan.Fence, error) {
+func (c *copier) readFence(ctx context.Context, source item.Item) (write.Fence, error) {
 	n := fenceOf(source)
 	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, c.fenceKey(n), true)
 	if err != nil {
-		return plan.Fence{}, err
+		return write.Fence{}, err
 	}
 	return c.fence(n, stored)
 }
 
 // readFences reads all fences.
-func (c *copier) readFences(ctx context.Context) (all [fences]plan.Fence, err error) {
-	keys, numbers := make([]exec.Key, fences), map[string]int{}
+func (c *copier) readFences(ctx context.Context) (all [fences]write.Fence, err error) {
+	keys, numbers := make([]engine.Key, fences), map[string]int{}
 	for n := range fences {
-		keys[n] = exec.Key{Table: c.to.c.Table, Key: c.fenceKey(n)}
-		numbers[layout.KeyID(keys[n].Key)] = n
+		keys[n] = engine.Key{Table: c.to.c.Table, Key: c.fenceKey(n)}
+		numbers[write.KeyID(keys[n].Key)] = n
 	}
 	var stored [fences]item.Item
 	err = c.to.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
-		stored[numbers[layout.KeyID(layout.KeyOf(c.to.s, it))]] = it
+		stored[numbers[write.KeyID(write.KeyOf(c.to.s, it))]] = it
 	})
 	for n := range fences {
 		if err == nil {
@@ -139,12 +138,12 @@ func (c *copier) begin(ctx context.Context, again bool) error {
 	}
 	is, err := c.state(ctx)
 	if err == nil && is == NotBegun {
-		err = c.setFences(ctx, func(n int) plan.Action {
+		err = c.setFences(ctx, func(n int) write.Action {
 			it := c.fenceKey(n)
 			it[schema.EntityAttr] = item.S(c.to.s.Name + copyInfix)
 			it[formatAttr], it[sourceAttr] = item.N(pointFormat), item.S(c.source())
 			it[stateAttr], it[removedAttr] = item.S(string(Copying)), item.N("0")
-			return plan.Action{Kind: plan.Put, Key: c.fenceKey(n), Item: it, Cond: layout.Absent(c.to.s)}
+			return write.Action{Kind: write.Put, Key: c.fenceKey(n), Item: it, Cond: write.Absent(c.to.s)}
 		})
 		if errors.Is(err, entity.ErrConditionFailed) { // another program was first
 			is, err = c.state(ctx)
@@ -158,13 +157,13 @@ func (c *copier) begin(ctx context.Context, again bool) error {
 }
 
 // setFences writes all fences in one transaction.
-func (c *copier) setFences(ctx context.Context, action func(n int) plan.Action) error {
-	actions := make([]plan.Action, fences)
+func (c *copier) setFences(ctx context.Context, action func(n int) write.Action) error {
+	actions := make([]write.Action, fences)
 	for n := range fences {
 		actions[n] = action(n)
 		actions[n].Table = c.to.c.Table
 	}
-	_, err := c.to.c.Runner.Run(ctx, plan.NewFences(c.to.s, c.to.c.Table, actions))
+	_, err := c.to.c.Runner.Run(ctx, write.NewFences(c.to.s, c.to.c.Table, actions))
 	return err
 }
 
@@ -198,8 +197,8 @@ func (c *copier) close(ctx context.Context, guard expr.Cond) error {
 
 // change changes all fences under a guard. Errors: [ErrCutOver]; [ErrNotBegun]; *[UnsettledError] if the copy was thawed.
 func (c *copier) change(ctx context.Context, guard expr.Cond, changes ...expr.Change) error {
-	err := c.setFences(ctx, func(n int) plan.Action {
-		return plan.Action{Kind: plan.Update, Key: c.fenceKey(n), Cond: guard, Changes: changes}
+	err := c.setFences(ctx, func(n int) write.Action {
+		return write.Action{Kind: write.Update, Key: c.fenceKey(n), Cond: guard, Changes: changes}
 	})
 	if errors.Is(err, entity.ErrConditionFailed) {
 		return c.refused(ctx, guard)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
 // Reason is why an item is rewritten. An item can have several.
@@ -69,7 +69,7 @@ type Cost struct {
 }
 
 // add adds a measured call.
-func (c *Cost) add(r exec.Report) {
+func (c *Cost) add(r engine.Report) {
 	c.Requests += r.Requests
 	c.ReadUnits += r.ReadUnits
 	c.WriteUnits += r.WriteUnits

@@ -7,20 +7,15 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
 // Store is what [Rewrite] takes: an *entity.Store, a *timeseries.Series.
-type Store interface{ core.Holder }
+type Store interface{ engine.Holder }
 
 // Rewrite brings the stored items of an entity to its declaration: current items, deleted copies, snapshots and events. It
 // sets index keys that are missing or out of date, removes those of items that no longer belong in an index, adds hidden
@@ -43,15 +38,15 @@ type Store interface{ core.Holder }
 // [ErrLeaseLost]; [ErrOtherWork]; *[ItemError] with [Strict]; those of requests that failed after all attempts. The report
 // is of what was done until then.
 func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
-	c := core.Of(store)
+	c := engine.Of(store)
 	if err := c.Err(); err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
-	w, err := newRewriter(c, opt.Rewrites(opts))
+	w, err := newRewriter(c, write.Rewrites(opts))
 	if err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
-	err = c.Measure(ctx, "Rewrite", "", func(ctx context.Context) error { return w.run(pace.With(ctx, w.spec.Budget)) })
+	err = c.Measure(ctx, "Rewrite", "", func(ctx context.Context) error { return w.run(write.WithPace(ctx, w.spec.Budget)) })
 	return w.result(), err
 }
 
@@ -60,41 +55,41 @@ type rewriter struct {
 	*job
 	examiner
 	newVersion bool
-	part       *opt.Segment // of the table; nil for all of it
+	part       *write.Segment // of the table; nil for all of it
 }
 
-func newRewriter(c *core.Core, spec opt.Rewrite) (*rewriter, error) {
+func newRewriter(c *engine.Core, spec write.Rewrite) (*rewriter, error) {
 	s := c.Schema
 	invalid := func(code, format string, args ...any) (*rewriter, error) {
-		return nil, bind.Invalid(s, code, nil, format, args...)
+		return nil, write.Invalid(s, code, nil, format, args...)
 	}
 	j, err := newJob("Rewrite", c, spec.Copy)
 	if err == nil {
-		err = bind.SegmentOption(s, spec.Parallel)
+		err = write.SegmentOption(s, spec.Parallel)
 	}
-	_, keeps := schema.Feature[plan.Snapshotter](s)
-	x := bind.Expiry(s)
+	_, keeps := schema.Feature[write.Snapshotter](s)
+	x := write.Expiry(s)
 	switch {
 	case err != nil:
 		return nil, err
 	case spec.Dry && spec.Checkpoint != nil:
-		return invalid(bind.CodeOption, "a dry run writes nothing, and so no checkpoint")
+		return invalid(write.CodeOption, "a dry run writes nothing, and so no checkpoint")
 	case spec.Restart && spec.Checkpoint == nil:
-		return invalid(bind.CodeOption, "Restart needs a Checkpoint")
-	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
-		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
+		return invalid(write.CodeOption, "Restart needs a Checkpoint")
+	case keeps && write.StateClock(s) == nil && !spec.NewVersion:
+		return invalid(write.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
 	case keeps && x != nil && x.From() != nil && x.From().Role.Default != "" && !spec.NewVersion:
-		return invalid(bind.CodeRewriteHistory, "its expiry is counted from %s, which has a default: filling that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
+		return invalid(write.CodeRewriteHistory, "its expiry is counted from %s, which has a default: filling that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
 	}
 	w := &rewriter{j, examiner{c, s}, spec.NewVersion, spec.Segment}
 	if j.page = w.page; spec.Checkpoint == nil {
 		return w, nil
 	}
-	if err := tag.Name(*spec.Checkpoint); err != nil {
-		return invalid(bind.CodeCheckpoint, "the name of the checkpoint: %v", err)
+	if err := schema.Name(*spec.Checkpoint); err != nil {
+		return invalid(write.CodeCheckpoint, "the name of the checkpoint: %v", err)
 	}
 	if !stringKeys(s) {
-		return invalid(bind.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
+		return invalid(write.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
 	}
 	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, workOf(fingerprint(s, spec.NewVersion), spec.Segment))
 	return w, nil
@@ -134,7 +129,7 @@ func (w *rewriter) settle(ctx context.Context, f *finding, part *Report) error {
 			return err
 		}
 	}
-	key := bind.KeyText(w.job.s, layout.KeyOf(w.job.s, f.image))
+	key := write.KeyText(w.job.s, write.KeyOf(w.job.s, f.image))
 	switch {
 	case f.problem != "":
 		part.Problems[f.problem]++
@@ -161,12 +156,12 @@ func (w *rewriter) settle(ctx context.Context, f *finding, part *Report) error {
 func (w *rewriter) write(ctx context.Context, was *finding, part *Report) (f *finding, wrote bool, err error) {
 	f = was
 	first := true
-	op := plan.NewRewrite(w.job.s, w.job.c.Table, f.image, w.newVersion, func(ctx context.Context, r layout.Reader, image item.Item) (plan.Rewriting, error) {
+	op := write.NewRewrite(w.job.s, w.job.c.Table, f.image, w.newVersion, func(ctx context.Context, r write.Reader, image item.Item) (write.Rewriting, error) {
 		if first {
 			first = false
 			return f.rewriting(), nil
 		}
-		if !layout.SameState(w.job.s, f.image, image) {
+		if !write.SameState(w.job.s, f.image, image) {
 			part.Conflicts++
 		}
 		again, err := w.again(ctx, r, image)
@@ -176,7 +171,7 @@ func (w *rewriter) write(ctx context.Context, was *finding, part *Report) (f *fi
 			}
 		}
 		if err != nil {
-			return plan.Rewriting{}, err
+			return write.Rewriting{}, err
 		}
 		f = again
 		return f.rewriting(), nil
@@ -208,9 +203,9 @@ func problemOf(err error) Problem {
 }
 
 // again examines an item that was read again.
-func (w *rewriter) again(ctx context.Context, r layout.Reader, image item.Item) (*finding, error) {
+func (w *rewriter) again(ctx context.Context, r write.Reader, image item.Item) (*finding, error) {
 	f, ok := w.own(image)
-	if !ok || !layout.PerhapsOwn(w.job.s).Holds(image) {
+	if !ok || !write.PerhapsOwn(w.job.s).Holds(image) {
 		return &finding{image: image}, nil
 	}
 	now := w.runner.Clock()

@@ -9,15 +9,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
@@ -28,9 +24,9 @@ const (
 
 // segmentsOf returns the number of segments, 1 unless it is given.
 func segmentsOf(s *schema.Schema, given *int) (int, error) {
-	n, err := bind.CountOption(s, "Segments", given)
+	n, err := write.CountOption(s, "Segments", given)
 	if err == nil && n > mostSegments {
-		err = bind.Invalid(s, bind.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
+		err = write.Invalid(s, write.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
 	}
 	return max(n, 1), err
 }
@@ -38,10 +34,10 @@ func segmentsOf(s *schema.Schema, given *int) (int, error) {
 // job is one run over a table, segment by segment and page by page: a rewrite, or one of the passes of a copy.
 type job struct {
 	verb    string
-	c       *core.Core // of the table that has the checkpoint
+	c       *engine.Core // of the table that has the checkpoint
 	s       *schema.Schema
-	runner  *exec.Runner
-	spec    opt.Copy
+	runner  *engine.Runner
+	spec    write.Copy
 	written string      // what the report says of the items that were written
 	point   *checkpoint // nil without one
 
@@ -65,9 +61,9 @@ type segment struct {
 }
 
 // newJob checks the options and returns a job without a page function.
-func newJob(verb string, c *core.Core, spec opt.Copy) (*job, error) {
+func newJob(verb string, c *engine.Core, spec write.Copy) (*job, error) {
 	if err := spec.Err(); err != nil {
-		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", err)
+		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "%v", err)
 	}
 	n, err := segmentsOf(c.Schema, spec.Segments)
 	if err != nil {
@@ -78,7 +74,7 @@ func newJob(verb string, c *core.Core, spec opt.Copy) (*job, error) {
 
 // metered runs a part of the job and adds up what it costs.
 func (j *job) metered(ctx context.Context, f func(context.Context) error) error {
-	r, err := exec.Metered(ctx, f)
+	r, err := engine.Metered(ctx, f)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.report.Cost.add(r)
@@ -115,7 +111,7 @@ func (j *job) run(ctx context.Context) error {
 func (j *job) allSegments(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	exec.Parallel(len(j.segments), len(j.segments), func(i int) {
+	engine.Parallel(len(j.segments), len(j.segments), func(i int) {
 		if err := j.segment(ctx, i); err != nil {
 			stop(err)
 		}
@@ -194,7 +190,7 @@ func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (*dynamod
 		in.Segment, in.TotalSegments = &number, &of
 	}
 	var r expr.Renderer
-	if text := r.Cond(layout.PerhapsOwn(e.s)); text != "" {
+	if text := r.Cond(write.PerhapsOwn(e.s)); text != "" {
 		in.FilterExpression = &text
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
@@ -202,7 +198,7 @@ func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (*dynamod
 }
 
 // persist runs an operation that is planned from a stored item, also if other programs write the item very often.
-func persist(ctx context.Context, r *exec.Runner, op *plan.Op) (plan.Result, error) {
+func persist(ctx context.Context, r *engine.Runner, op *write.Op) (write.Result, error) {
 	result, err := r.Run(ctx, op)
 	for n := 1; n < busyRounds && errors.Is(err, entity.ErrConflict); n++ {
 		op.Given = nil

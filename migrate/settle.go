@@ -5,11 +5,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -37,10 +35,10 @@ const (
 )
 
 // settle makes the item under a key what the source item says: its copy, or none. The state of the source that is written
-// is never older than what was written before, see [plan.NewCopy].
+// is never older than what was written before, see [write.NewCopy].
 func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose) (r settled, err error) {
 	looks := 0
-	look := func(ctx context.Context, stored item.Item) (x plan.Copying, err error) {
+	look := func(ctx context.Context, stored item.Item) (x write.Copying, err error) {
 		looks++
 		r = settled{looks: looks}
 		if why != toCompare {
@@ -63,7 +61,7 @@ func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose)
 		}
 		return r, err
 	}
-	result, err := persist(ctx, c.to.c.Runner, plan.NewCopy(c.to.s, c.to.c.Table, key, look))
+	result, err := persist(ctx, c.to.c.Runner, write.NewCopy(c.to.s, c.to.c.Table, key, look))
 	if err == nil {
 		r.wrote = !result.Skipped
 		return r, nil
@@ -83,12 +81,12 @@ func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose)
 }
 
 // decide completes what is due of a stored item, from the target of the source item.
-func (c *copier) decide(r *settled, x *plan.Copying, key, source, stored item.Item, why purpose) error {
+func (c *copier) decide(r *settled, x *write.Copying, key, source, stored item.Item, why purpose) error {
 	now := c.now()
-	live := layout.Live(c.to.s, stored, now)
+	live := write.Live(c.to.s, stored, now)
 	from, copied := c.originOf(stored)
-	own := copied && layout.KeyID(from.key) == layout.KeyID(source)
-	here := r.now.key != nil && layout.KeyID(r.now.key) == layout.KeyID(key)
+	own := copied && write.KeyID(from.key) == write.KeyID(source)
+	here := r.now.key != nil && write.KeyID(r.now.key) == write.KeyID(key)
 	x.Leave = true
 	switch {
 	case r.now.problem != "":
@@ -173,12 +171,12 @@ func (c *copier) followed(ctx context.Context, source item.Item, earlier []item.
 				return settled{now: r.now, problem: r.now.problem, err: r.now.err}, yielded, nil
 			}
 			key = r.now.key
-		case r.now.key != nil && r.problem == "" && layout.KeyID(r.now.key) != at:
+		case r.now.key != nil && r.problem == "" && write.KeyID(r.now.key) != at:
 			key = r.now.key // the source item moves, or was changed meanwhile
 		default:
 			return r, yielded, nil
 		}
-		at = layout.KeyID(key)
+		at = write.KeyID(key)
 		if r, err = c.settle(ctx, key, source, toFollow); err != nil {
 			return r, yielded, err
 		}
@@ -212,7 +210,7 @@ func (c *copier) followed(ctx context.Context, source item.Item, earlier []item.
 }
 
 // text formats the key of a source item for messages.
-func (c *copier) text(source item.Item) string { return bind.KeyText(c.from.s, source) }
+func (c *copier) text(source item.Item) string { return write.KeyText(c.from.s, source) }
 
 // wrote counts a write of a copy.
 func (r *Report) wrote(reason Reason, key string) {

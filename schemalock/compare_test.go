@@ -175,22 +175,6 @@ func requireChanges(t *testing.T, from, to reflect.StructField, want string) {
 	require.ElementsMatch(t, strings.Fields(want), got)
 }
 
-// If a number could lose and get a format compatibly, its unit could change without a breaking change.
-func TestCompare_NoTwoCompatibleStepsSwapTheFormatOfANumber(t *testing.T) {
-	t.Parallel()
-	ms, none, s := field[int64]("Under", `dynamodbav:"under" entity:"time=unixms"`), field[int64]("Under", `dynamodbav:"under"`), field[int64]("Under", `dynamodbav:"under" entity:"time=unix"`)
-	asTime := field[time.Time]("Under", `dynamodbav:"under" entity:"time=unix"`)
-	requireChanges(t, ms, s, "!under")
-	requireChanges(t, ms, none, "+under")
-	requireChanges(t, none, s, "!under")
-	requireChanges(t, none, ms, "!under")
-	requireChanges(t, none, asTime, "!under")
-	requireChanges(t, asTime, none, "+under")
-	requireChanges(t, asTime, s, "+under")
-	requireChanges(t, s, asTime, "+under")
-	requireChanges(t, asTime, field[int32]("Under", `dynamodbav:"under"`), "!under")
-}
-
 // edges are the extreme numbers of each range, and for fractions one between.
 var edges = map[string][]any{
 	"int8": {int8(math.MinInt8), int8(math.MaxInt8)}, "int16": {int16(math.MinInt16), int16(math.MaxInt16)},
@@ -232,16 +216,6 @@ type (
 	forest  []forest
 	lexicon map[string]lexicon
 )
-
-// A list or map of itself is infinite in Go; its lock is finite.
-func TestLock_EndsInListsAndMapsOfThemselves(t *testing.T) {
-	t.Parallel()
-	m := beat()
-	m.fields = append(m.fields, field[forest]("Forest", `dynamodbav:"forest"`), field[lexicon]("Lexicon", `dynamodbav:"lexicon"`))
-	text := m.lock(t).String()
-	require.Contains(t, text, "attribute forest[] = L recursive\n")
-	require.Contains(t, text, "attribute lexicon{} = M keys=string recursive\n")
-}
 
 // locked returns the lock of entities of one database.
 func locked(t *testing.T, text string) Lock {
@@ -317,17 +291,5 @@ func TestCompare_WhatAnEntityAsksOfASharedTable(t *testing.T) {
 			}
 			assert.Empty(t, breaking(with, with))
 		})
-	}
-}
-
-func TestCompare_AnEntityMayAskForWhatItsIndexCarriesForOthers(t *testing.T) {
-	t.Parallel()
-	old := locked(t, invoice+receipt("(default)", global+"  index gsi1 projection = keys\n"))
-	for projection, breaks := range map[string]bool{"keys amount": false, "keys total": true} {
-		now := locked(t, invoice+receipt("(default)", global+"  index gsi1 projection = "+projection+"\n"))
-		changes := Compare(old, now)
-		require.Len(t, changes, 1)
-		assert.Equal(t, breaks, changes[0].Breaking, "%s: %v", projection, changes)
-		assert.Equal(t, "index gsi1 projection", changes[0].What)
 	}
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Lock is what the entities of a database keep on disk. Equal declarations give equal locks, whatever their order and their
@@ -54,7 +53,7 @@ func (e Entity) value(what string) (string, bool) {
 // Of returns the lock of the current declarations on db. Declare every store of the program first. Of does no I/O and needs
 // no client. For a database that was not opened, see [Lock.Err].
 func Of(db *entity.DB) Lock {
-	schemas, err := core.Schemas(db)
+	schemas, err := engine.Schemas(db)
 	l := Lock{mistake: err}
 	for _, s := range schemas {
 		if s.Options.Derived {
@@ -126,7 +125,7 @@ func entityOf(s *schema.Schema) Entity {
 	}
 	for _, a := range s.Stored() {
 		words := a.Words
-		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.Role.Has(tag.Secret) && schema.PathName(b.Name) == a.Path }) {
+		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.Role.Has(schema.Secret) && schema.PathName(b.Name) == a.Path }) {
 			words = append(words, secret)
 		}
 		add("attribute "+a.Path, strings.Join(words, " "))

@@ -1,7 +1,6 @@
 package schemalock
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -256,55 +254,6 @@ entity Reading
 	require.NoError(t, err)
 	require.Equal(t, l, again)
 	require.Empty(t, Compare(l, again))
-}
-
-// Names in Go and the order of declarations are in no lock.
-func TestLock_DoesNotDependOnNamesOrOrderInGo(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		m := rapid.SampledFrom([]func() model{person, beat, reading}).Draw(t, "model")()
-		want := m.lock(t)
-		m.fields = rapid.Permutation(m.fields).Draw(t, "fields")
-		m.decls = rapid.Permutation(m.decls).Draw(t, "declarations")
-		for i := range m.fields {
-			m.fields[i].Name = "F" + string(rune('A'+i))
-		}
-		require.Equal(t, want, m.lock(t))
-	})
-}
-
-// If the texts differ, Compare finds a difference, and a breaking one stays breaking together with others.
-func TestCompare_FindsEveryOneOfSeveralChanges(t *testing.T) {
-	t.Parallel()
-	names := slices.Sorted(maps.Keys(mutations))
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := mutations[rapid.SampledFrom(names).Draw(t, "old")], mutations[rapid.SampledFrom(names).Draw(t, "new")]
-		before, after := a.of(), b.of()
-		if rapid.Bool().Draw(t, "change old") {
-			a.change(&before)
-		}
-		if rapid.Bool().Draw(t, "change new") {
-			b.change(&after)
-		}
-		old, now := before.lock(t), after.lock(t)
-		changes := Compare(old, now)
-		require.Equal(t, old.String() == now.String(), len(changes) == 0)
-		back := Compare(now, old)
-		require.Equal(t, len(changes) == 0, len(back) == 0)
-		again, err := Parse([]byte(strings.ReplaceAll(now.String(), "\n", "\r\n")))
-		require.NoError(t, err)
-		require.Equal(t, changes, Compare(old, again))
-		union := Lock{Entities: slices.Concat(old.Entities, now.Entities)}
-		if old.Entities[0].Name != now.Entities[0].Name {
-			require.Len(t, Compare(Lock{}, union), 2)
-			for _, c := range Compare(Lock{}, union) {
-				require.False(t, c.Breaking)
-			}
-			for _, c := range Compare(union, Lock{}) {
-				require.True(t, c.Breaking)
-			}
-		}
-	})
 }
 
 // everyKind has a field of each kind of Go type that can be stored.

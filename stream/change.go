@@ -7,10 +7,9 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Kind is the kind of a change.
@@ -52,9 +51,9 @@ type itemPart string
 
 const (
 	currentItem  itemPart = ""
-	eventItem    itemPart = layout.EventKind
-	snapshotItem itemPart = layout.SnapshotKind
-	deletedCopy  itemPart = layout.CopyKind
+	eventItem    itemPart = write.EventKind
+	snapshotItem itemPart = write.SnapshotKind
+	deletedCopy  itemPart = write.CopyKind
 )
 
 // relatedKinds are the kinds of changes to related items: stored, changed, removed, expired.
@@ -83,7 +82,7 @@ func (k Kind) ofItem() bool {
 
 // Source is a store whose changes can be read from a stream: an *entity.Store[T] or a *timeseries.Series[T].
 type Source[T any] interface {
-	core.Holder
+	engine.Holder
 	// Get identifies a handle of items of type T. It is not called.
 	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
@@ -102,11 +101,11 @@ type Change[T any] struct {
 	Record Record
 
 	entity string
-	stored core.Change
+	stored engine.Change
 }
 
 // Stored returns the change as it is stored. It is for timeline.View.Apply, and of no use to programs.
-func (c Change[T]) Stored() core.Change { return c.stored }
+func (c Change[T]) Stored() engine.Change { return c.stored }
 
 // ImageError reports a record without an image that is needed, because the view of the stream leaves it out: without
 // it the kind of the change is unknown, or there is no item to return. The package documentation lists the views that
@@ -133,7 +132,7 @@ func (e *ImageError) Error() string {
 // Errors are *entity.Error, which wraps a *[RecordError], an *[ImageError], or an *entity.DecodeError if the item does
 // not fit T.
 func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error) {
-	c := core.Of(store)
+	c := engine.Of(store)
 	if err := c.Err(); err != nil {
 		return Change[T]{}, false, err
 	}
@@ -148,7 +147,7 @@ func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error)
 }
 
 // interpret classifies a record, and wraps the error for callers of the package.
-func interpret(c *core.Core, r Record) (meaning, bool, error) {
+func interpret(c *engine.Core, r Record) (meaning, bool, error) {
 	if err := r.Err(); err != nil {
 		return meaning{}, false, wrap(c, r, err)
 	}
@@ -156,20 +155,20 @@ func interpret(c *core.Core, r Record) (meaning, bool, error) {
 	return x, ok, wrap(c, r, err)
 }
 
-func wrap(c *core.Core, r Record, err error) error {
-	return c.Wrap("stream", bind.KeyText(c.Schema, r.Keys), err)
+func wrap(c *engine.Core, r Record, err error) error {
+	return c.Wrap("stream", write.KeyText(c.Schema, r.Keys), err)
 }
 
 // stored returns a change as it is stored.
-func stored(c *core.Core, r Record, x meaning) core.Change {
-	return core.Change{
+func stored(c *engine.Core, r Record, x meaning) engine.Change {
+	return engine.Change{
 		Core: c, Item: x.new, Sequence: r.SequenceNumber, At: r.Time,
 		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended,
 		Removed:  r.Operation == streamtypes.OperationTypeRemove,
 	}
 }
 
-func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
+func decode[T any](c *engine.Core, r Record, x meaning) (Change[T], error) {
 	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name, stored: stored(c, r, x)}
 	s := c.Schema
 	for _, side := range []struct {
@@ -180,28 +179,28 @@ func decode[T any](c *core.Core, r Record, x meaning) (Change[T], error) {
 		if side.image == nil {
 			continue
 		}
-		stored, err := layout.Open(s, side.image)
+		stored, err := write.Open(s, side.image)
 		if err != nil {
 			return change, err
 		}
-		v, err := core.Decode[T](c, layout.State(s, stored.Item))
+		v, err := engine.Decode[T](c, write.State(s, stored.Item))
 		if err != nil {
 			return change, err
 		}
-		*side.value, *side.version = &v, layout.StoredVersion(s, stored.Item)
+		*side.value, *side.version = &v, write.StoredVersion(s, stored.Item)
 	}
 	image := x.new
 	if image == nil {
 		image = x.old
 	}
-	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !layout.IsDeletedState(s, image)) {
+	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !write.IsDeletedState(s, image)) {
 		return change, nil
 	}
-	stored, err := layout.Open(s, image)
+	stored, err := write.Open(s, image)
 	if err != nil {
 		return change, err
 	}
-	name, format := layout.DeletedAttr(s)
+	name, format := write.DeletedAttr(s)
 	at, err := format.FromValue(stored.Item[name])
 	if err != nil {
 		return change, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}

@@ -6,11 +6,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // meaning is what a record means for one entity.
@@ -22,7 +21,7 @@ type meaning struct {
 
 // classify returns what r means for the entity of c. ok is false if r is not about one of its items. An error means
 // that this cannot be determined.
-func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
+func classify(c *engine.Core, r *Record) (x meaning, ok bool, err error) {
 	s := c.Schema
 	if !sameTable(c.Table, r.SourceARN) || !hasKeyOf(s, r.Keys) {
 		return meaning{}, false, nil
@@ -44,7 +43,7 @@ func classify(c *core.Core, r *Record) (x meaning, ok bool, err error) {
 	if image == nil {
 		return meaning{}, false, nil
 	}
-	kind, known := layout.KindOf(s, image)
+	kind, known := write.KindOf(s, image)
 	if !known {
 		return meaning{}, false, nil
 	}
@@ -81,7 +80,7 @@ func marked(old, new item.Item) bool {
 // removed.
 func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
-	_, moves := schema.Feature[plan.SoftDeleter](s)
+	_, moves := schema.Feature[write.SoftDeleter](s)
 	if kinds, beside := relatedKinds[x.part]; beside {
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
@@ -136,7 +135,7 @@ func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 			}
 		}
 	}
-	return len(keys) == n && (!s.Templated || layout.UnderPrefix(s, keys))
+	return len(keys) == n && (!s.Templated || write.UnderPrefix(s, keys))
 }
 
 // hasKeyType reports whether av has the type of key h.
@@ -166,17 +165,17 @@ func belongsTo(s *schema.Schema, image item.Item) bool {
 	if _, marked := image[schema.EntityAttr]; marked && !s.Templated {
 		return false
 	}
-	return layout.OwnItems(s).Holds(image)
+	return write.OwnItems(s).Holds(image)
 }
 
 // classifyByKey classifies a record without images, by its key, if that is enough.
-func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
+func classifyByKey(c *engine.Core, r *Record) (meaning, bool, error) {
 	s := c.Schema
 	x, ok := meaning{}, true
 	switch {
 	case s.HasMetadata:
 		var kind string
-		kind, ok = layout.KindByKey(s, r.Keys)
+		kind, ok = write.KindByKey(s, r.Keys)
 		x.part = itemPart(kind)
 	case s.Templated || s.Discriminator != nil || !aloneInTable(c):
 		return meaning{}, false, missingImage(s, r, "NewImage or OldImage")
@@ -190,6 +189,6 @@ func classifyByKey(c *core.Core, r *Record) (meaning, bool, error) {
 }
 
 // aloneInTable reports that nothing declared on the table of c leaves other items there.
-func aloneInTable(c *core.Core) bool {
-	return len(plan.UniqueConstraints(c.Schema)) == 0 && len(c.DB.On(c.Table)) == 1
+func aloneInTable(c *engine.Core) bool {
+	return len(write.UniqueConstraints(c.Schema)) == 0 && len(c.DB.On(c.Table)) == 1
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Route handles some of the records given to [Handle]. [On], [OnUndecodable] and [OnUnrouted] make routes.
@@ -29,7 +29,7 @@ type outcome struct {
 //
 // DynamoDB can deliver a record more than once, so f must be idempotent. Change.Record.EventID is the same each time.
 func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds ...Kind) Route {
-	c := core.Of(store)
+	c := engine.Of(store)
 	wanted := map[Kind]bool{}
 	for _, k := range kinds {
 		wanted[k] = true
@@ -54,8 +54,8 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 }
 
 // Stored calls f for all changes of a store, which are not decoded. It is for timeline.View.Consume, and of no use to programs.
-func Stored(store core.Holder, f func(context.Context, core.Change) error) Route {
-	c := core.Of(store)
+func Stored(store engine.Holder, f func(context.Context, engine.Change) error) Route {
+	c := engine.Of(store)
 	try := func(ctx context.Context, record Record) (outcome, error) {
 		x, known, err := interpret(c, record)
 		switch {
@@ -69,7 +69,7 @@ func Stored(store core.Holder, f func(context.Context, core.Change) error) Route
 	return Route{try: try, mistake: checkRoute(c, f != nil, nil)}
 }
 
-func checkRoute(c *core.Core, function bool, kinds []Kind) error {
+func checkRoute(c *engine.Core, function bool, kinds []Kind) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func checkRoute(c *core.Core, function bool, kinds []Kind) error {
 }
 
 func routeError(typ, problem string) error {
-	return &entity.InputError{Code: bind.CodeRoute, Type: typ, Problem: problem}
+	return &entity.InputError{Code: write.CodeRoute, Type: typ, Problem: problem}
 }
 
 // OnUndecodable calls f for records that would otherwise fail, and block their shard, because their meaning cannot be

@@ -8,18 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Change is a change of an item as package stream reads it: a stream.Change of any entity.
 type Change interface {
 	// Stored returns the change as it is stored.
-	Stored() core.Change
+	Stored() engine.Change
 }
 
 // delivery is what changes bring for one group: its events, in their order.
@@ -50,14 +49,14 @@ func (p *application) recognize(ctx context.Context) error {
 		case o < 0:
 			p.done.Skipped++
 		case p.all[o].kind == "versions":
-			primary, _, _ := layout.Owner(x.Core.Schema, x.Item)
-			id := fmt.Sprint(o, " ", layout.KeyID(primary))
+			primary, _, _ := write.Owner(x.Core.Schema, x.Item)
+			id := fmt.Sprint(o, " ", write.KeyID(primary))
 			it := items[id]
 			if it == nil {
-				it = &changedItem{origin: o, primary: primary, from: layout.StoredVersion(x.Core.Schema, x.Item), writtenAt: x.At}
+				it = &changedItem{origin: o, primary: primary, from: write.StoredVersion(x.Core.Schema, x.Item), writtenAt: x.At}
 				items[id], order = it, append(order, it)
 			}
-			it.from = min(it.from, layout.StoredVersion(x.Core.Schema, x.Item))
+			it.from = min(it.from, write.StoredVersion(x.Core.Schema, x.Item))
 			it.writtenAt = later(it.writtenAt, x.At)
 			it.changes = append(it.changes, i)
 		default:
@@ -81,9 +80,9 @@ func (p *application) recognize(ctx context.Context) error {
 }
 
 // sourceOf returns a change and the index of its source, -1 if it is no event of the view.
-func (p *application) sourceOf(c Change) (x core.Change, origin int, err error) {
+func (p *application) sourceOf(c Change) (x engine.Change, origin int, err error) {
 	bad := func(problem string) error {
-		return &entitytype.InputError{Code: bind.CodeApplyChange, Type: "timeline.Change", Problem: problem}
+		return &entitytype.InputError{Code: write.CodeApplyChange, Type: "timeline.Change", Problem: problem}
 	}
 	if c == nil {
 		return x, -1, bad("a change is nil")
@@ -106,12 +105,12 @@ func (p *application) sourceOf(c Change) (x core.Change, origin int, err error) 
 }
 
 // sourceWith returns the index of the source with the items of a handle, -1 without one.
-func (d *definition) sourceWith(c *core.Core) int {
+func (d *definition) sourceWith(c *engine.Core) int {
 	return slices.IndexFunc(d.all, func(o *origin) bool { return o.core != nil && sameItems(o.core, c) })
 }
 
 // sameItems reports whether two handles are of the same stored items.
-func sameItems(a, b *core.Core) bool {
+func sameItems(a, b *engine.Core) bool {
 	return a == b || a.Table == b.Table && a.Schema.Name == b.Schema.Name && a.Schema.Prefix == b.Schema.Prefix
 }
 
@@ -174,10 +173,10 @@ func (p *application) readItem(ctx context.Context, it *changedItem, groups map[
 	o := p.all[it.origin]
 	s := o.core.Schema
 	pk, sk := s.PK.Attribute(), s.SK.Attribute()
-	own, _ := layout.SortKey(s, it.primary)
+	own, _ := write.SortKey(s, it.primary)
 	states := expr.All(expr.Compare(expr.Eq, expr.Attr(pk), it.primary[pk]), expr.Compare(expr.BeginsWith, expr.Attr(sk), item.S(own)))
 	add := p.add(groups, it.origin, arrival{writtenAt: it.writtenAt, changes: it.changes})
-	id := layout.KeyID(it.primary)
+	id := write.KeyID(it.primary)
 	return o.readUnder(ctx, states, p.now, recordSink{event: func(r *record) error {
 		if !strings.HasPrefix(r.key, id) || r.version < it.from { // the key of an event is that of its item, and the version
 			return nil

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // ApplyResult counts what [View.Apply] did with its changes.
@@ -80,7 +80,7 @@ func (d *definition) applicable() error {
 	default:
 		return d.acceptTimes()
 	}
-	return &entitytype.InputError{Code: bind.CodeApplyView, Type: "timeline.Projection " + d.Name, Problem: problem}
+	return &entitytype.InputError{Code: write.CodeApplyView, Type: "timeline.Projection " + d.Name, Problem: problem}
 }
 
 // application is one call of Apply.
@@ -287,7 +287,7 @@ func (p *application) applyTo(ctx context.Context, to *generation) (all ApplyRes
 		return all
 	}
 	counts, left, errs := make([]ApplyResult, len(names)), make([]time.Time, len(names)), make([]error, len(names))
-	exec.Parallel(len(names), rowWriters, func(i int) {
+	engine.Parallel(len(names), rowWriters, func(i int) {
 		counts[i], left[i], errs[i] = p.applyGroup(ctx, to, p.groups[i], stored[i])
 	})
 	var oldest time.Time

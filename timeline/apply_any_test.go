@@ -195,56 +195,6 @@ func TestApply_DuringABuildLosesNothing(t *testing.T) {
 	}
 }
 
-// An Apply that is held before any of its requests, while builders and other consumers are at work, loses nothing and counts
-// nothing twice.
-func TestApply_OvertakenAtAnyRequestCountsOnce(t *testing.T) {
-	for name, fast := range map[string]func(l *lab, v *timeline.View[string, totals], batch []timeline.Change){
-		"by another consumer": func(l *lab, v *timeline.View[string, totals], batch []timeline.Change) { apply(l, v, batch...) },
-		"by a catch-up":       func(l *lab, v *timeline.View[string, totals], _ []timeline.Change) { catchUp(l, v) },
-		"by a rebuild":        func(l *lab, v *timeline.View[string, totals], _ []timeline.Change) { rebuild(l, v) },
-		"by later events": func(l *lab, v *timeline.View[string, totals], batch []timeline.Change) {
-			old := l.arrivals()
-			for i, c := range batch { // to each group, as the site of a device is the one that it has in the batch
-				it := c.Stored().Item
-				l.append(dbtest.Text(it["device"]), dbtest.Text(it["site"]), 300+float64(len(old)+i)/100)
-			}
-			apply(l, v, l.since(old)...)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
-				sorted := p.Name == "sites"
-				l.append("d-0", "s-0", 100)
-				for n := testsize.Pick(1+len(name)%4, 1); ; n += testsize.Pick(5, 1) { // another request for each kind
-					p.Name = fmt.Sprintf("held-%d", n)
-					v := view(l, p)
-					rebuild(l, v)
-					old := l.arrivals()
-					if n > 3 { // a row with a revision, for the requests after the manifest
-						l.append("d-0", "s-0", 150+float64(n)/100)
-						apply(l, v, l.since(old)...)
-						old = l.arrivals()
-					}
-					l.append("d-0", "s-0", float64(n)/100, 200+float64(n)/100)
-					l.append(fmt.Sprintf("new-%d", n), fmt.Sprintf("new-%d", n), 1)
-					batch := l.since(old)
-					held, err := l.overtakeAt(n, func() error { _, err := v.Apply(l.Ctx, batch...); return err }, func() { fast(l, v, batch) })
-					require.NoError(t, err, "held at request %d", n)
-					if !sorted { // late events wait for the catch-up
-						replayed(l, v, "held at request", n)
-					}
-					catchUp(l, v)
-					replayed(l, v, "caught up; held at request", n)
-					if !held {
-						assert.Greater(t, n, 3)
-						return
-					}
-				}
-			})
-		})
-	}
-}
-
 // Two consumers read a group's row, which is missing at first. The second to write does not undo the first.
 func TestApply_DoesNotUndoAnotherConsumersWrite(t *testing.T) {
 	t.Parallel()
@@ -328,38 +278,4 @@ func TestApply_DoesNotUndoASwap(t *testing.T) {
 	assert.Equal(t, generation, metaOf(l, v).Generation)
 	assert.Equal(t, timeline.Complete, metaOf(l, v).RebuildStatus)
 	replayed(l, v, "swapped")
-}
-
-// A build that stops after it has announced its end is resumed there, and its rows keep what Apply has added meanwhile.
-func TestApply_ToABuildThatIsResumedIsKept(t *testing.T) {
-	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
-		for n := 1; ; n += testsize.Pick(5, 1) {
-			l.connect(once)
-			p = map[string]func(...func(*timeline.Projection[string, totals])) timeline.Projection[string, totals]{"sorted": l.sites, "partition": l.devices}[t.Name()[len("TestApply_ToABuildThatIsResumedIsKept/"):]]()
-			p.Name = fmt.Sprintf("stopped-%d", n)
-			v := view(l, p)
-			l.append(fmt.Sprintf("d-%d", n%2), "s-0", 100+float64(n))
-			rebuild(l, v)
-			apply(l, v, l.arrivals()...)
-			l.Wire.Reset()
-			l.Wire.Inject(from(n, faults.Drop))
-			_, err := v.Rebuild(l.Ctx, timeline.Segments(1), timeline.CheckpointEvery(1))
-			l.Wire.Inject(nil)
-			if err == nil {
-				assert.Greater(t, n, 10)
-				return
-			}
-			require.Less(t, n, 100)
-			old := l.arrivals()
-			l.append(fmt.Sprintf("d-%d", n%2), "s-0", 200+float64(n))
-			apply(l, v, l.since(old)...)
-			l.Clock.Move(time.Minute)
-			rebuild(l, v, timeline.Segments(1), timeline.Resume())
-			replayed(l, v, "stopped at request", n)
-			if n%2 == 0 {
-				catchUp(l, v)
-				replayed(l, v, "caught up; stopped at request", n)
-			}
-		}
-	})
 }

@@ -298,26 +298,6 @@ func TestApply_LeavesRowsOfAnotherDefinitionToTheirCatchUp(t *testing.T) {
 	})
 }
 
-// A build of a new definition gets the events that a consumer of the old one applies meanwhile.
-func TestApply_NotesEventsForTheBuildOfAnotherDefinition(t *testing.T) {
-	eachRoute(t, func(t *testing.T, l *lab, p timeline.Projection[string, totals]) {
-		l.append("d-1", "s-1", 1)
-		served := view(l, p)
-		rebuild(l, served)
-		other, next := raised(l, p)
-		require.NoError(t, other.Overtake(dbtest.First(isRow), func() error { _, err := next.Rebuild(l.Ctx, timeline.Segments(1)); return err }, func() {
-			old := l.arrivals()
-			l.Clock.Move(-3 * time.Hour) // by a slow clock: the scan has passed, and a catch-up would not look so far back
-			l.append("d-1", "s-1", 0.5, 3)
-			l.append("d-2", "s-2", 4)
-			l.Clock.Move(3 * time.Hour)
-			done := apply(l, served, l.since(old)...)
-			assert.Equal(t, 3, done.Applied+done.Refolded+done.Noted)
-		}))
-		replayed(other, next, "built")
-	})
-}
-
 func TestConsume_IsAWholeHandlerOfAStream(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -497,6 +477,11 @@ func TestApply_OfVersionsReadsTheStatesOfItsItems(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, due)
 	equal("touched")
+	l.Clock.Move(40 * time.Minute)
+	entity.Must(store.Touch(l.Ctx, guest{ID: "b"}, &f.Seen, 0))
+	equal("touched long after")
+	entity.Must(store.Update(l.Ctx, guest{ID: "b"}, entity.Set(&f.House, "pub")))
+	equal("and then a past state")
 	require.NoError(t, store.Delete(l.Ctx, guest{ID: "a"}))
 	equal("deleted")
 }

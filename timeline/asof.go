@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/cursor"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // RowsOption configures reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
@@ -22,7 +21,7 @@ type readOptions struct {
 	fullReplay                           bool      // sources may be scanned for one group
 	forKey                               any       // pointer to the key that a log is limited to
 	since                                time.Time // start of a log
-	budget                               *pace.Budget
+	budget                               *write.Pace
 	err                                  error
 }
 
@@ -71,7 +70,7 @@ func FullReplay() RowsOption { return func(o *readOptions) { o.fullReplay = true
 // logs, which read the whole history.
 func ReadBudget(b *entity.UnitBudget) RowsOption {
 	return func(o *readOptions) {
-		budget, err := opt.PaceOf(b)
+		budget, err := write.PaceOf(b)
 		if o.budget = budget; err != nil {
 			o.err = badOption("%v", err)
 		}
@@ -265,7 +264,7 @@ func (v *view) replayAfter(ctx context.Context, p *Page[anyRow], after string, o
 		case err != nil:
 			return err
 		case id != replayCursorID:
-			return &cursor.Error{Reason: cursor.Foreign}
+			return &engine.Error{Reason: engine.Foreign}
 		}
 		last = group
 	}

@@ -177,18 +177,3 @@ func TestAsOf_NowEqualsStoredRows(t *testing.T) {
 	assert.Equal(t, []int{-50, -30, 600}, past["north"].State.Order, "it counts from when it was accepted, at its place")
 	assert.Equal(t, []int{-50}, rows(l, v, timeline.AsOf(at(-4)))["north"].State.Order)
 }
-
-func TestAsKnownAt_RetentionCountsFromWhatWasKnown(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
-	l.append("d-1", "north", -1)
-	known := l.Clock.Now()
-	l.Clock.Move(3 * time.Hour)
-	assert.Contains(t, rows(l, v, timeline.AsKnownAt(known)), "north", "its retention had not ended")
-	_, _, err := v.Get(l.Ctx, "north", timeline.FullReplay(), timeline.AsKnownAt(known))
-	require.NoError(t, err)
-	assert.Empty(t, rows(l, v, timeline.AsKnownAt(l.Clock.Now())))
-	assert.Empty(t, rows(l, v, timeline.AsKnownAt(known), timeline.AsOf(at(-2))), "it had not happened")
-	assert.Empty(t, rows(l, v, timeline.AsKnownAt(l.Clock.Now()), timeline.AsOf(at(120))))
-}

@@ -16,11 +16,9 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // BuildOption configures [View.Rebuild] and [View.CatchUp].
@@ -31,8 +29,8 @@ type buildOptions struct {
 	segments        int
 	checkpointEvery int // rows of a segment between two checkpoints
 	progress        func(Meta)
-	budget          *pace.Budget // paces the requests; may be nil
-	exports         []fs.FS      // of the sources' tables, for Rebuild; nil: the tables are scanned
+	budget          *write.Pace // paces the requests; may be nil
+	exports         []fs.FS     // of the sources' tables, for Rebuild; nil: the tables are scanned
 	err             error
 }
 
@@ -68,7 +66,7 @@ func CheckpointEvery(rows int) BuildOption {
 // are not bounded.
 func Budget(b *entity.UnitBudget) BuildOption {
 	return func(o *buildOptions) {
-		budget, err := opt.PaceOf(b)
+		budget, err := write.PaceOf(b)
 		if o.budget = budget; err != nil {
 			o.err = badOption("%v", err)
 		}
@@ -220,7 +218,7 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, 
 		}
 		parts := o.split(b.segments)
 		errs := make([]error, len(parts))
-		err := exec.ParallelUntilError(ctx, len(parts), len(parts), func(ctx context.Context, i int) error {
+		err := engine.ParallelUntilError(ctx, len(parts), len(parts), func(ctx context.Context, i int) error {
 			to := to
 			to.partition = func(map[string]value) error { return b.renewIfDue(ctx) }
 			errs[i] = o.readPart(ctx, parts[i], nil, now, to)
@@ -234,9 +232,9 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, 
 }
 
 const (
-	rowBatch   = plan.MaxActions // rows written in one transaction
-	rowWriters = 8               // rows written concurrently where a transaction does not take them together
-	maxResends = 3               // retries of a write with an unknown outcome, each with its own attempts
+	rowBatch   = write.MaxActions // rows written in one transaction
+	rowWriters = 8                // rows written concurrently where a transaction does not take them together
+	maxResends = 3                // retries of a write with an unknown outcome, each with its own attempts
 )
 
 // retryUnknown repeats a write under a fence, or a removal, while its outcome is unknown. Both are idempotent: no run
@@ -282,7 +280,7 @@ func (b *builder) putRows(ctx context.Context, rows []*groupState) (refused []*g
 // putEach writes rows one by one. It returns those that are not as they were read.
 func (b *builder) putEach(ctx context.Context, rows []*groupState) (refused []*groupState, err error) {
 	errs, taken := make([]error, len(rows)), make([]bool, len(rows))
-	exec.Parallel(len(rows), rowWriters, func(i int) {
+	engine.Parallel(len(rows), rowWriters, func(i int) {
 		g := rows[i]
 		err := retryUnknown(ctx, func() error { return b.rows.put(ctx, b.id, b.fence, g) })
 		switch {
@@ -362,7 +360,7 @@ func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) e
 			_ = b.giveUpLease(ctx, errPanicked, on) // the panic has more details
 		}
 	}()
-	err = b.keepAlive(ctx, func(ctx context.Context) error { return run(pace.With(ctx, b.budget)) })
+	err = b.keepAlive(ctx, func(ctx context.Context) error { return run(write.WithPace(ctx, b.budget)) })
 	if returned = true; err != nil {
 		err = b.giveUpLease(ctx, err, on)
 	}

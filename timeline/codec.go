@@ -15,9 +15,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // groupKeyCodec writes group keys as text. Different keys have different texts, and the order of texts is the order of
@@ -180,9 +179,9 @@ func (o *origin) confidentialTexts(it item.Item) (texts []string) {
 		return nil
 	}
 	s := o.core.Schema
-	constraints := plan.UniqueConstraints(s)
+	constraints := write.UniqueConstraints(s)
 	for _, a := range s.Attrs {
-		if a.Role.Has(tag.Secret) || slices.ContainsFunc(constraints, func(g plan.UniqueConstraint) bool { return g.Names(a) }) {
+		if a.Role.Has(schema.Secret) || slices.ContainsFunc(constraints, func(g write.UniqueConstraint) bool { return g.Names(a) }) {
 			texts = textsIn(texts, it[a.Name])
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -32,20 +32,20 @@ func (v *View[K, S]) Consume(ctx context.Context, e stream.Event, routes ...stre
 }
 
 // storedChange is a Change that was not decoded.
-type storedChange core.Change
+type storedChange engine.Change
 
-func (c storedChange) Stored() core.Change { return core.Change(c) }
+func (c storedChange) Stored() engine.Change { return engine.Change(c) }
 
 func (v *view) consume(ctx context.Context, e stream.Event, routes []stream.Route) (stream.Response, ApplyResult, error) {
 	var changes []Change
-	collect := func(_ context.Context, c core.Change) error {
+	collect := func(_ context.Context, c engine.Change) error {
 		changes = append(changes, storedChange(c))
 		return nil
 	}
 	routes = routes[:len(routes):len(routes)]
 	for i, o := range v.all {
 		if o.core != nil && v.sourceWith(o.core) == i {
-			routes = append(routes, stream.Stored(core.NewHandle(o.core), collect))
+			routes = append(routes, stream.Stored(engine.NewHandle(o.core), collect))
 		}
 	}
 	resp, err := stream.Handle(ctx, e, routes...)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Classes of errors, for errors.Is.
@@ -150,7 +150,7 @@ var ErrStateLost = errors.New("the state would be read back from storage as a di
 
 // badOption returns the error for a mistake in the arguments of a call.
 func badOption(format string, args ...any) error {
-	return &entitytype.InputError{Code: bind.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: write.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
 }
 
 var errNoDB = badOption("the database is nil")

@@ -13,12 +13,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Event is one event of a source, as handlers receive it.
@@ -195,7 +194,7 @@ func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 	x.Payload = payload
 	if r.before != nil {
 		before := *r
-		before.payloadVersion = layout.PayloadOf(r.before)
+		before.payloadVersion = write.PayloadOf(r.before)
 		if x.before, stage, err = o.decode(o, &before, r.before); err != nil {
 			return nil, o.eventError(r, stage, err)
 		}
@@ -214,7 +213,7 @@ func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
 	e := &EventError{Stage: stage, Event: r.name, Source: o.id, Key: r.key, Payload: r.payloadVersion, Err: err}
 	if o.core != nil { // the identity may have secret parts
-		e.Key = bind.KeyText(o.core.Schema, layout.KeyOf(o.core.Schema, r.item))
+		e.Key = write.KeyText(o.core.Schema, write.KeyOf(o.core.Schema, r.item))
 	}
 	return e
 }
@@ -255,13 +254,13 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	if steps == nil {
 		v := reflect.New(o.payload)
 		if err := o.core.Schema.Codec.Decode(it, v); err != nil {
-			return nil, Decoding, core.DecodeError(o.core, err)
+			return nil, Decoding, engine.DecodeError(o.core, err)
 		}
 		return v.Elem().Interface(), "", nil
 	}
 	v := reflect.New(steps[0].Old)
 	if err := steps[0].Codec.Decode(it, v); err != nil {
-		return nil, Decoding, core.DecodeError(o.core, err)
+		return nil, Decoding, engine.DecodeError(o.core, err)
 	}
 	payload, failed, err := steps.Apply(v.Elem().Interface())
 	if err != nil {

@@ -21,11 +21,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/spool"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Export makes [View.Rebuild] read the sources from exports of their tables to S3 instead of scanning the tables, so that a
@@ -395,7 +395,7 @@ func (b *builder) spoolExport(ctx context.Context, x *tableExport, o *origin, wa
 	defer stop()
 	var mu sync.Mutex
 	errs := make([]error, len(x.files))
-	exec.Parallel(len(x.files), b.segments, func(i int) {
+	engine.Parallel(len(x.files), b.segments, func(i int) {
 		if errs[i] = ctx.Err(); errs[i] != nil {
 			return
 		}
@@ -434,14 +434,14 @@ func (o *origin) itemOrder(it item.Item) ([]byte, error) {
 	if it[pk] == nil || s.SK != nil && it[s.SK.Attribute()] == nil {
 		return nil, errNoKey
 	}
-	text := []byte(layout.KeyID(item.Item{pk: it[pk]}) + separator)
+	text := []byte(write.KeyID(item.Item{pk: it[pk]}) + separator)
 	if s.SK == nil {
 		return text, nil
 	}
 	if v, ok := it[s.SK.Attribute()].(*types.AttributeValueMemberS); ok {
 		return append(text, v.Value...), nil
 	}
-	return append(text, layout.KeyID(item.Item{s.SK.Attribute(): it[s.SK.Attribute()]})...), nil
+	return append(text, write.KeyID(item.Item{s.SK.Attribute(): it[s.SK.Attribute()]})...), nil
 }
 
 var errNoKey = errors.New("a key attribute is missing")

@@ -11,11 +11,6 @@ func GroupText[K comparable](k K) (string, error) {
 	return codec.text(reflect.ValueOf(&k).Elem())
 }
 
-// CursorAfter returns the cursor after a group of any generation.
-func CursorAfter[K comparable, S any](v *View[K, S], generation, group string) (string, error) {
-	return v.view.cursorAfter(generation, group)
-}
-
 // Assembled pushes items through the assembler of a source. It calls emitted for each event, and held with the number of
 // held items after each item and at the end.
 func Assembled(s Source, items []map[string]value, emitted func(name string, version int64, before bool), held func(int)) error {

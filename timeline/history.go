@@ -12,11 +12,10 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/spool"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // window selects the events of a replay.
@@ -161,7 +160,7 @@ func (p *partitions) readPages(start item.Item, read func(start item.Item) (page
 
 func (p *partitions) idOf(it item.Item) string {
 	pk := p.o.core.Schema.PK.Attribute()
-	return layout.KeyID(item.Item{pk: it[pk]})
+	return write.KeyID(item.Item{pk: it[pk]})
 }
 
 func (p *partitions) take(got page) error {
@@ -188,7 +187,7 @@ func (p *partitions) push(it item.Item) error {
 		}
 		p.id = id
 	}
-	p.last = layout.KeyOf(s, it)
+	p.last = write.KeyOf(s, it)
 	return p.events.push(it, p.to.event)
 }
 
@@ -309,7 +308,7 @@ func (o *origin) expiresSilently() bool {
 
 // softDeleter is the feature that makes copies of deleted items, and for how long.
 type softDeleter interface {
-	plan.SoftDeleter
+	write.SoftDeleter
 	Kept() time.Duration
 }
 

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Job is a rebuild whose work is shared by several processes. The process that began it, the coordinator, holds the lease
@@ -109,7 +109,7 @@ func (j *Job) opened() error {
 
 // notBegun returns the error of a call of a job or worker that is nil or a zero value.
 func notBegun(call string) error {
-	c := core.Closed(reflect.TypeFor[*Job]())
+	c := engine.Closed(reflect.TypeFor[*Job]())
 	return c.Wrap(call, "", c.Err())
 }
 
@@ -153,7 +153,7 @@ func (j *Job) Split(segments int) ([]JobPart, error) {
 
 // badPart returns the error for a part, record or row that is not of the job.
 func badPart(format string, args ...any) error {
-	return &entitytype.InputError{Code: bind.CodeJobPart, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: write.CodeJobPart, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
 }
 
 // Worker returns a worker of the job in the coordinator's process.
@@ -332,7 +332,7 @@ func (v *view) joinJob(ctx context.Context, text []byte, opts []BuildOption) (w 
 // parseTicket decodes a ticket and checks that it is of this definition.
 func (v *view) parseTicket(text []byte) (t ticket, err error) {
 	if err := json.Unmarshal(text, &t); err != nil || t.View == "" || t.Generation == "" || t.Fence < 1 {
-		return t, &entitytype.InputError{Code: bind.CodeJobTicket, Type: "timeline", Problem: "the ticket is malformed"}
+		return t, &entitytype.InputError{Code: write.CodeJobTicket, Type: "timeline", Problem: "the ticket is malformed"}
 	}
 	problem := ""
 	switch {
@@ -350,7 +350,7 @@ func (v *view) parseTicket(text []byte) (t ticket, err error) {
 
 // otherJob returns the error for a ticket that does not fit the worker.
 func otherJob(problem string) error {
-	return &entitytype.InputError{Code: bind.CodeJobOther, Type: "timeline", Problem: problem}
+	return &entitytype.InputError{Code: write.CodeJobOther, Type: "timeline", Problem: problem}
 }
 
 // newWorker returns a worker for a generation. It keeps the fence of the ticket: what its calls write late must not pass

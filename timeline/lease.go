@@ -8,7 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/leases"
-	"github.com/dynastrata/dynastrata/internal/pace"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // lease is a builder's right to change the rows of a view. Its fence is unique, and its writes fail once another
@@ -69,7 +69,7 @@ func acquire(ctx context.Context, store *entity.Store[manifest], view, owner str
 // save applies change to the manifest and renews the lease, if the fence is still ours. Saves are numbered, so one
 // that was in flight for long does not undo a later one.
 func (h *lease) save(ctx context.Context, change func(*manifest)) error {
-	ctx = pace.Without(ctx) // or the lease could end while it waits
+	ctx = write.WithoutPace(ctx) // or the lease could end while it waits
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for {

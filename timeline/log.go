@@ -11,13 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/spool"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Log defines a list of the events themselves. Nothing is folded or stored, so it is always up to date.
@@ -37,7 +35,7 @@ type LogView struct {
 	Log
 	all    []*origin
 	listed map[string]bool
-	core   *core.Core
+	core   *engine.Core
 }
 
 // NewLog checks a log. It does no I/O. The error joins an *entity.SchemaError for every mistake; without a database it
@@ -78,18 +76,18 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *opt.Store) { o.Derived = true }}) // only feeds: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *write.Store) { o.Derived = true }}) // only feeds: nothing is stored
 	if err != nil {
 		return nil, err
 	}
-	v.core = core.Of(s)
+	v.core = engine.Of(s)
 	return v, nil
 }
 
 // opened returns v, or a log of which every call fails.
 func (v *LogView) opened() *LogView {
 	if v == nil || v.core == nil {
-		return &LogView{core: core.Closed(reflect.TypeOf(v))}
+		return &LogView{core: engine.Closed(reflect.TypeOf(v))}
 	}
 	return v
 }
@@ -158,7 +156,7 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 	p.Size, p.Total, p.Pages = size, -1, -1
 	last, final, more := "", "", false
 	if after != "" {
-		it, err := v.core.Cursor.Decode(v.cursorBinding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
+		it, err := v.core.Cursor.Decode(v.cursorBinding(), after, []engine.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
 		if err != nil {
 			return p, err
 		}
@@ -208,7 +206,7 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 		if err != nil {
 			return err
 		}
-		ctx = pace.With(ctx, o.budget)
+		ctx = write.WithPace(ctx, o.budget)
 		if o.forKey != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.keyFor(x).IsValid() }) {
 			return badOption("ForKey: no source of the log reads items of %s", reflect.TypeOf(o.forKey).Elem())
 		}

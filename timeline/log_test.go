@@ -139,19 +139,6 @@ func TestLog_CursorsAreStableDuringAppends(t *testing.T) {
 	}
 }
 
-func TestLog_OfAFeedNeedsNoTable(t *testing.T) {
-	t.Parallel()
-	l := offline(t)
-	events := []event{happened("b", 2, "s"), happened("a", 1, "s"), happened("b", 2, "s")}
-	log := listing(l, timeline.Log{Name: "log", Source: fed(&events), Oldest: true, Memory: 1})
-	var keys []string
-	for e, err := range log.All(l.Ctx) {
-		require.NoError(t, err)
-		keys = append(keys, e.Key)
-	}
-	assert.Equal(t, []string{"a", "b"}, keys)
-}
-
 func TestNewLog_ChecksMemory(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

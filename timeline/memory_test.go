@@ -3,10 +3,8 @@ package timeline_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -130,37 +128,6 @@ func TestRebuild_OfATableBoundsMemoryAndCostsAsExplained(t *testing.T) {
 		assert.LessOrEqual(t, reads, 1.5*estimate.ReadUnits()+groups/4)
 		assert.LessOrEqual(t, writes, 2*groups+100, "two write units per row, and the manifest")
 	}
-}
-
-func TestRebuild_OfAFeedBoundsMemory(t *testing.T) {
-	n := manyEvents(t)
-	l := newLab(t)
-	read := func(context.Context) iter.Seq2[event, error] {
-		return func(yield func(event, error) bool) {
-			for i := range n {
-				at := at(-1 - float64((i*7919)%n)) // in disorder
-				e := event{Name: "taken", Key: strconv.Itoa(i), At: at, AcceptedAt: noon.Add(-1),
-					Payload: reading{Site: fmt.Sprintf("g-%05d", i%(n/eventsOfEach)), Value: 1}}
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-	}
-	projection := fromFeed("feed", timeline.Feed("export", []string{"taken"}, read))
-	projection.Handlers[0] = timeline.On("taken", bySite, counted)
-	projection.Memory = 8 << 20
-	v := view(l, projection)
-	began := time.Now()
-	var meta timeline.Meta
-	most := peak(func() { meta = rebuild(l, v) })
-	t.Logf("feed: %s, %.1f MiB of heap at most", time.Since(began).Round(time.Millisecond), float64(most)/(1<<20))
-	assert.EqualValues(t, n, meta.Counters.Folded)
-	assert.EqualValues(t, n/eventsOfEach, meta.Rows)
-	assert.Less(t, most, uint64(mostHeap))
-	row, _, err := v.Get(l.Ctx, "g-00007")
-	require.NoError(t, err)
-	assert.Equal(t, eventsOfEach, row.State.Sum)
 }
 
 func TestLab_LoadedEventsEqualAppendedOnes(t *testing.T) {

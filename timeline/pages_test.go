@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"testing"
@@ -95,33 +94,6 @@ func TestPage_OmitsExpiredRows(t *testing.T) {
 	assert.Empty(t, p.Rows)
 }
 
-// TestPage_CountsRowsWithExtendedExpiry catches up with an event of a row that would have expired, and rebuilds a view of which
-// little is left.
-func TestPage_CountsRowsWithExtendedExpiry(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Retention = time.Hour }))
-	l.append("d-1", "north", -1)
-	l.append("d-1", "south", -2)
-	rebuild(l, v)
-	total := func() int64 {
-		t.Helper()
-		p := entity.Must(v.Page(l.Ctx, 1, 10))
-		assert.Len(t, p.Rows, int(p.Total))
-		return p.Total
-	}
-	assert.EqualValues(t, 2, total())
-	l.Clock.Move(30 * time.Minute)
-	l.append("d-1", "north", 29)
-	catchUp(l, v)
-	l.Clock.Move(40 * time.Minute)
-	assert.EqualValues(t, 1, total())
-	catchUp(l, v)
-	assert.EqualValues(t, 1, total())
-	l.Clock.Move(time.Hour)
-	assert.Zero(t, total())
-}
-
 func TestPage_RejectsSizesOutOfBounds(t *testing.T) {
 	t.Parallel()
 	l := offline(t)
@@ -184,38 +156,6 @@ func TestAfter_ListsAndDescribesTheRowsThatItBeganWith(t *testing.T) {
 	assert.True(t, p.Meta.Through.Before(now.Through))
 	assert.EqualValues(t, 5, now.Rows)
 	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
-}
-
-func TestAfter_RejectsCursorsOfAbandonedBuilds(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, once)
-	l.fill(120, 1) // more than are written at a time
-	v := view(l, l.sites())
-	written := 0
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if bytes.Contains(r.Body, []byte(`"state"`)) {
-			if written++; written > 1 {
-				return faults.Drop
-			}
-		}
-		return faults.None
-	})
-	_, err := v.Rebuild(l.Ctx)
-	require.Error(t, err)
-	l.Wire.Inject(nil)
-	half := ""
-	for _, it := range l.Items() {
-		if id, ok := it["generation"]; ok && it["state"] != nil {
-			half = dbtest.Text(id)
-		}
-	}
-	require.NotEmpty(t, half, "it has written rows")
-	rebuild(l, v)
-	cursor := entity.Must(timeline.CursorAfter(v, half, "s-1"))
-	_, err = v.After(l.Ctx, cursor, 2)
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	_, err = v.After(l.Ctx, cursor, 2, timeline.AllowStale())
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
 }
 
 func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {

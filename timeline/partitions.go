@@ -5,24 +5,24 @@ import (
 	"iter"
 	"strconv"
 
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // spreadOver returns the id of a generation whose rows are in n partitions.
 func spreadOver(id string, n int) string {
-	if n <= 1 && layout.PartitionsOf(id) == 1 {
+	if n <= 1 && write.PartitionsOf(id) == 1 {
 		return id
 	}
-	return id + layout.PartitionsMark + strconv.Itoa(max(n, 1))
+	return id + write.PartitionsMark + strconv.Itoa(max(n, 1))
 }
 
 // partitionOf returns the partition with the row of a group.
 func partitionOf(generation, group string) string {
-	n := layout.PartitionsOf(generation)
+	n := write.PartitionsOf(generation)
 	if n == 1 {
 		return generation
 	}
-	return layout.PartitionAt(generation, layout.Shard(group, n))
+	return write.PartitionAt(generation, write.Shard(group, n))
 }
 
 // inGroupOrder yields what several sequences yield, each in group order, in group order. It stops at the first error.

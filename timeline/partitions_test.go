@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -118,26 +116,6 @@ func TestPartitions_ReadsEqualThoseOfOne(t *testing.T) {
 			assert.Equal(t, rows(l, many, timeline.AsOf(at(1000))), rows(l, many))
 		})
 	}
-}
-
-func TestPartitions_ExpiringRowsAreCountedInAll(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	var events []event
-	for i := range 260 {
-		events = append(events, happened(fmt.Sprint(i), float64(i)-260, fmt.Sprintf("s-%03d", i)))
-	}
-	f := fromFeed("expiring", fed(&events))
-	f.Retention, f.Partitions = day, 5
-	v := view(l, f)
-	rebuild(l, v)
-	l.Clock.Set(at(-160).Add(day), 0)
-	p, err := v.Page(l.Ctx, 3, 30)
-	require.NoError(t, err)
-	assert.EqualValues(t, 159, p.Total)
-	require.Len(t, p.Rows, 30)
-	assert.Equal(t, "s-161", p.Rows[0].Key)
-	assert.Len(t, pageWalk(l, v, 50), 159)
 }
 
 // TestPartitions_CostOneReadOfEach counts requests.
@@ -279,71 +257,6 @@ func TestPartitions_AnyIDWorks(t *testing.T) {
 	rebuild(l, v)
 	assert.Len(t, rows(l, v), 8)
 	assert.Len(t, l.spread("sites"), 1)
-}
-
-func TestPartitions_AJobSpreadsRowsToo(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.scatter(12)
-	l.Clock.Move(time.Hour)
-	equalToARebuild(t, l, l.sites(over[totals](3)))
-	assert.Len(t, l.spread("sites"), 3)
-}
-
-func TestPartitions_ResumeAfterACrashAtAnyRequest(t *testing.T) {
-	t.Parallel()
-	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
-		t.Run(round.String(), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			l.fill(5, 1, 3)
-			for n := 1; ; n += testsize.Pick(5, 1) {
-				l.connect(once)
-				f := l.devices(over[totals](2), func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("crash-%d", n) })
-				v := view(l, f)
-				l.Wire.Reset()
-				l.Wire.Inject(from(n, round.At(n)))
-				_, err := v.Rebuild(l.Ctx, timeline.Segments(2), timeline.CheckpointEvery(1))
-				l.Wire.Inject(nil)
-				if err == nil {
-					return
-				}
-				l.Clock.Move(time.Minute)
-				f.Partitions = 3 // the rows that are there stay where they are
-				v = view(l.connect(), f)
-				rebuild(l, v, timeline.Segments(2), timeline.Resume())
-				require.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "ended at request %d", n)
-				// If only the answer to the last request was lost, that build is served, and Resume makes another one.
-				require.LessOrEqual(t, len(l.spread(f.Name)), 2+3)
-			}
-		})
-	}
-}
-
-// A listing that fails in one partition fails, and reads nothing more.
-func TestPartitions_AnErrorEndsTheListing(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, once)
-	l.scatter(40)
-	v := view(l, l.sites(over[totals](3)))
-	failed := 0
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "Query" && holds(r, "timeline-sites") && holds(r, "~01") {
-			failed++
-			return faults.Drop
-		}
-		return faults.None
-	})
-	_, err := v.Rebuild(l.Ctx)
-	require.ErrorIs(t, err, faults.ErrInjected)
-	assert.Positive(t, failed)
-	l.Wire.Inject(nil)
-	rebuild(l, v, timeline.Resume())
-	ctx, cancel := context.WithCancel(l.Ctx)
-	cancel()
-	for _, err := range v.All(ctx) {
-		assert.ErrorIs(t, err, context.Canceled)
-	}
 }
 
 func TestNew_ChecksPartitions(t *testing.T) {

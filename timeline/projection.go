@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Defaults of a [Projection].
@@ -240,7 +239,7 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if err != nil {
 		return err
 	}
-	if key, ok := layout.SeriesPartition(o.core.Schema, layout.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
+	if key, ok := write.SeriesPartition(o.core.Schema, write.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
 		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil
@@ -269,8 +268,8 @@ const partitionedFormat = 2
 
 // format returns the format of a manifest.
 func (m *manifest) format() int {
-	spread := func(g *generation) bool { return g != nil && layout.PartitionsOf(g.ID) > 1 }
-	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return layout.PartitionsOf(r.ID) > 1 }) {
+	spread := func(g *generation) bool { return g != nil && write.PartitionsOf(g.ID) > 1 }
+	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return write.PartitionsOf(r.ID) > 1 }) {
 		return partitionedFormat
 	}
 	return formatVersion
@@ -332,7 +331,7 @@ func (c *checker) err() error { return errors.Join(c.errs...) }
 const maxName = 64
 
 func (c *checker) name(name string) {
-	if err := tag.Name(name); err != nil {
+	if err := schema.Name(name); err != nil {
 		c.bad(schema.CodeTimelineName, "Name", "%v", err)
 	} else if len(name) > maxName {
 		c.bad(schema.CodeTimelineName, "Name", "the name has %d bytes, %d are allowed", len(name), maxName)
@@ -414,7 +413,7 @@ func suggestion(name string, byName map[string]*origin) string {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	if near := tag.Nearest(name, names); near != "" {
+	if near := schema.Nearest(name, names); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""
@@ -431,8 +430,8 @@ func (c *checker) pages(size, most int) {
 }
 
 func (c *checker) partitions(n int) {
-	if n < 0 || n > layout.MaxPartitions {
-		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", layout.MaxPartitions)
+	if n < 0 || n > write.MaxPartitions {
+		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", write.MaxPartitions)
 	}
 }
 

@@ -393,12 +393,3 @@ func TestFingerprint_ChangesWithEveryPartOfADefinition(t *testing.T) {
 	assert.Equal(t, straight, view(offline(t), histories).Fingerprint())
 	assert.NotEqual(t, straight, view(offline(t), l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[1:] })).Fingerprint(), "handlers")
 }
-
-func TestDependsOn_ReportsHandledEvents(t *testing.T) {
-	t.Parallel()
-	l := offline(t)
-	v := view(l, l.histories(func(f *timeline.Projection[string, journal]) { f.Handlers = f.Handlers[:2] }))
-	assert.True(t, v.DependsOn("reading.appended", "message.updated"))
-	assert.False(t, v.DependsOn("message.deleted"))
-	assert.False(t, v.DependsOn())
-}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
@@ -204,7 +204,7 @@ func (b *builder) buildByPartition(ctx context.Context) error {
 	n := b.started.Segments
 	done := b.started.Positions
 	errs := make([]error, n)
-	err := exec.ParallelUntilError(ctx, n, n, func(ctx context.Context, i int) error {
+	err := engine.ParallelUntilError(ctx, n, n, func(ctx context.Context, i int) error {
 		if at := done[strconv.Itoa(i)]; at != segmentDone {
 			errs[i] = b.buildSegment(ctx, i, n, at)
 		}

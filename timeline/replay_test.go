@@ -85,25 +85,6 @@ func TestFold_UngroupedEventStopsUnlessSkipped(t *testing.T) {
 	assert.True(t, p.Authoritative(), "the event without a group had not happened")
 }
 
-func TestFold_OrdersEventsOfOneTimeByKey(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	var events []event
-	for _, key := range []string{"b", "a", "Z", "é", "aa", "\x01"} {
-		events = append(events, happened(key, -1, "s"))
-		events[len(events)-1].Payload.Device = key
-	}
-	keys := func(descending bool) []string {
-		f := timeline.Projection[string, journal]{Name: "ties", Version: 1, Source: fed(&events), Descending: descending,
-			Handlers: []timeline.Handler[string, journal]{timeline.On("taken", bySite, func(j *journal, e event) error { j.Lines = append(j.Lines, e.Key); return nil })}}
-		return rows(l, view(l.connect(), f), timeline.AsOf(at(0)))["s"].State.Lines
-	}
-	want := []string{"\x01", "Z", "a", "aa", "b", "é"}
-	assert.Equal(t, want, keys(false))
-	slices.Reverse(want)
-	assert.Equal(t, want, keys(true))
-}
-
 func TestFold_GroupsDoNotShareTheirStart(t *testing.T) {
 	t.Parallel()
 	type state struct {
@@ -267,6 +248,7 @@ func TestRows_ExpireWithTheirRetention(t *testing.T) {
 	assert.Equal(t, at(104), rows(l, v)["ahead"].ExpiresAt, "a row lives on while events come in, whatever an earlier one said")
 	l.Clock.Move(30 * time.Minute)
 	assert.ElementsMatch(t, []string{"ahead", "new"}, slices.Collect(maps.Keys(rows(l, v))))
+	assert.EqualValues(t, 2, entity.Must(v.Page(l.Ctx, 1, 10)).Total)
 	_, _, err := v.Get(l.Ctx, "old")
 	assert.ErrorIs(t, err, entity.ErrNotFound)
 	assert.Equal(t, rows(l, v, timeline.AsOf(at(700))), rows(l, v))

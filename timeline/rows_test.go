@@ -23,7 +23,7 @@ func (l *lab) many(n int) {
 	l.Wire.Reset()
 }
 
-func TestRebuild_WritesRowsInTransactions(t *testing.T) {
+func TestBuilders_ReadAndWriteAHundredRowsWithARequest(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.many(250)
@@ -31,15 +31,6 @@ func TestRebuild_WritesRowsInTransactions(t *testing.T) {
 	rebuild(l, v, timeline.Segments(1))
 	assert.Equal(t, 3, l.Wire.Count("TransactWriteItems"), "100 rows in each")
 	assert.Less(t, len(l.Wire.Requests()), 25)
-	assert.Len(t, rows(l, v), 250)
-}
-
-func TestCatchUp_ReadsAHundredRowsWithARequest(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.many(250)
-	v := view(l, l.devices())
-	rebuild(l, v)
 	l.Wire.Reset()
 	_, err := v.CatchUp(l.Ctx)
 	require.NoError(t, err)

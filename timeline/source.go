@@ -10,14 +10,12 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -54,7 +52,7 @@ type assembler interface {
 type origin struct {
 	id             string          // in positions and fingerprints, unique in a definition
 	kind           string          // series, versions, items or feed
-	core           *core.Core      // of the entity; nil for a feed
+	core           *engine.Core    // of the entity; nil for a feed
 	payload        reflect.Type    // payload type of its events
 	eventNames     []string        // names of its events
 	payloadVersion int             // current version of the payload
@@ -78,8 +76,8 @@ type origin struct {
 func (o *origin) origins() []*origin { return []*origin{o} }
 
 // newOrigin returns the source of an entity's items, without options. Its core is nil if the handle was not opened.
-func newOrigin(kind string, h core.Holder, t reflect.Type) *origin {
-	c := core.Of(h)
+func newOrigin(kind string, h engine.Holder, t reflect.Type) *origin {
+	c := engine.Of(h)
 	if c.Err() != nil {
 		return &origin{kind: kind, payload: t, problems: []string{kind + ": its handle is a zero value, and was not opened on a database"}}
 	}
@@ -117,13 +115,13 @@ func (o *origin) eventName(what string) string {
 // scanFilter selects the items with history in the entity's table.
 func (o *origin) scanFilter(now time.Time) expr.Cond {
 	s := o.core.Schema
-	return o.filter(expr.All(layout.OwnItems(s), layout.InNamespace(s)), now)
+	return o.filter(expr.All(write.OwnItems(s), write.InNamespace(s)), now)
 }
 
 // queryFilter selects the items with history in one partition. DynamoDB rejects filters on key attributes in queries,
 // and the key condition already excludes other namespaces.
 func (o *origin) queryFilter(now time.Time) expr.Cond {
-	return o.filter(layout.OwnItems(o.core.Schema), now)
+	return o.filter(write.OwnItems(o.core.Schema), now)
 }
 
 // Classify names the events of a source by their content. names lists the possible names. name returns one of them for
@@ -194,7 +192,7 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
 	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
 	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
-		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.EventKind)), own, layout.NotExpired(o.core.Schema, now))
+		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(write.EventKind)), own, write.NotExpired(o.core.Schema, now))
 	}
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
 	return o.finish(opts)
@@ -209,7 +207,7 @@ type itemEvents struct {
 }
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
-	r := &record{name: e.name, key: layout.KeyID(layout.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: layout.PayloadOf(it)}
+	r := &record{name: e.name, key: write.KeyID(write.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: write.PayloadOf(it)}
 	at, err := e.clock.Format.FromValue(it[e.clock.Name])
 	if err == nil && e.acceptedAt != nil {
 		r.acceptedAt, err = e.acceptedAt(it)
@@ -245,7 +243,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 			current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 		}
 		if o.core.Schema.Expires {
-			live = layout.NotExpired(o.core.Schema, now)
+			live = write.NotExpired(o.core.Schema, now)
 		}
 		return expr.All(own, current, live)
 	}
@@ -254,7 +252,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	}
 	o.timeAttrs = append(o.timeAttrs, "at "+clock.Name)
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("stored"), clock, o.acceptedAt} }
-	if x, ok := schema.Feature[bind.ExpirySetter](o.core.Schema); ok {
+	if x, ok := schema.Feature[write.ExpirySetter](o.core.Schema); ok {
 		o.retention = lifetime(x)
 	}
 	if !o.core.Schema.Profile.MarksItems() {
@@ -264,7 +262,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 }
 
 // lifetime returns how long an entity's items live according to its declaration; 0 if it does not say.
-func lifetime(x bind.ExpirySetter) time.Duration {
+func lifetime(x write.ExpirySetter) time.Duration {
 	if l, ok := x.(interface{ Kept() time.Duration }); ok {
 		return l.Kept()
 	}
@@ -288,7 +286,7 @@ func AcceptedAt[V any](field *V) SourceOption {
 
 // timeField resolves a prototype field that holds a time.
 func (o *origin) timeField(field any, what string) *schema.Attr {
-	n, err := bind.Node(o.core.Schema, opt.Target{Pointer: field})
+	n, err := write.Node(o.core.Schema, write.Target{Pointer: field})
 	if err != nil || n.Attr == nil || !n.Top {
 		o.problem("%s must be a field of the prototype that entity.Fields gives", what)
 		return nil

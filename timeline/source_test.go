@@ -316,52 +316,6 @@ func TestPartitionKey_EventElsewhereStopsTheBuild(t *testing.T) {
 	assert.Equal(t, 1, row.State.Count)
 }
 
-// sensor has sort keys that are prefixes of others.
-type sensor struct {
-	_ entity.Key        `name:"Sensor" pk:"$#{device}" sk:"$#{kind}"`
-	_ timeseries.Events `orderBy:"at" late:"record"`
-
-	Device string    `dynamodbav:"device"`
-	Kind   string    `dynamodbav:"kind"`
-	At     time.Time `dynamodbav:"at"`
-	Value  int       `dynamodbav:"value" entity:"append"`
-}
-
-func TestPartitionKey_FullSortKeyIsNoPrefix(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	series := entity.Must(timeseries.New[sensor](l.DB))
-	type group struct{ Device, Kind string }
-	kinds := []string{"heat", "heater", "heat#v", "heat%", "heat!", "hea", "heat$"}
-	for i, kind := range kinds {
-		for _, device := range []string{"d", "dd"} {
-			entity.Must(series.Append(l.Ctx, sensor{Device: device, Kind: kind, At: at(float64(i)), Value: i}))
-		}
-	}
-	v := view(l, timeline.Projection[group, totals]{
-		Name: "sensors", Version: 1,
-		Source: timeline.Series(series, timeline.PartitionKey(func(g group) sensor { return sensor{Device: g.Device, Kind: g.Kind} })),
-		Handlers: []timeline.Handler[group, totals]{timeline.On("sensor.appended", func(s sensor) group { return group{s.Device, s.Kind} },
-			func(s *totals, e timeline.Event[sensor]) error {
-				s.Order = append(s.Order, e.Payload.Value)
-				return nil
-			})},
-	})
-	meta := rebuild(l, v)
-	assert.EqualValues(t, 14, meta.Rows)
-	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "sensors", Source: timeline.Series(series)}))
-	for i, kind := range kinds {
-		row, meta, err := v.Get(l.Ctx, group{"d", kind}, timeline.FullReplay(), timeline.AsOf(at(100)))
-		require.NoError(t, err)
-		assert.Equal(t, []int{i}, row.State.Order, kind)
-		assert.EqualValues(t, 1, meta.Counters.Scanned, "%s: no other item is read", kind)
-		p := entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d", Kind: kind})))
-		assert.Len(t, p.Rows, 1, kind)
-	}
-	p := entity.Must(log.Page(l.Ctx, 1, 10, timeline.ForKey(sensor{Device: "d"})))
-	assert.Len(t, p.Rows, 7, "the whole partition")
-}
-
 // visit is the payload of a feed.
 type visit struct {
 	Page string `dynamodbav:"page"`

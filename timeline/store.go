@@ -10,12 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // storedRow is a row in the table. The rows of one generation are one partition, in group order, or several.
@@ -161,7 +159,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ bind.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
+var _ write.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
@@ -205,14 +203,16 @@ type stores struct {
 	pages     *entity.Store[directory]
 	parts     *entity.Store[partRead]
 	manifests *entity.Store[manifest]
-	core      *core.Core
+	core      *engine.Core
 }
 
 // itemOptions returns the store options for a view's items; what names the kind of item.
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		forStore{Do: func(o *opt.Store) { o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source) }},
+		forStore{Do: func(o *write.Store) {
+			o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source)
+		}},
 	}
 }
 
@@ -230,7 +230,7 @@ func sourceNames(s Source) []string {
 
 // rowOptions returns the store options for a view's rows.
 func rowOptions(p Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(p, ""), forStore{Do: func(o *opt.Store) {
+	return append(itemOptions(p, ""), forStore{Do: func(o *write.Store) {
 		if p.Retention > 0 {
 			o.After = &p.Retention
 		}
@@ -248,21 +248,21 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 	}
 	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
 	if err == nil {
-		s.core = core.Of(s.manifests)
+		s.core = engine.Of(s.manifests)
 	}
 	return s, err
 }
 
 type (
-	forStore  = opt.ForStore
-	forCreate = opt.ForCreate
+	forStore  = write.ForStore
+	forCreate = write.ForCreate
 )
 
 // fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
 // it fails for ever once another builder has written, and a builder does not write an item again before the first
 // write has ended. The manifest is never removed, so creating it twice fails.
 func fenced() entity.DeliveryOption {
-	return forCreate{Do: func(o *opt.Create) { o.SoleWriter = true }}
+	return forCreate{Do: func(o *write.Create) { o.SoleWriter = true }}
 }
 
 // rowStore stores the rows of a view by generation and group.
@@ -380,7 +380,7 @@ func (s *typedRowStore[K, S]) getAll(ctx context.Context, generation string, gro
 
 func (s *typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
 	var keys []storedRow[K, S]
-	for _, partition := range layout.GenerationPartitions(generation) {
+	for _, partition := range write.GenerationPartitions(generation) {
 		keys = append(keys, storedRow[K, S]{Generation: partition})
 	}
 	if len(keys) == 1 {
@@ -401,7 +401,7 @@ func (s *typedRowStore[K, S]) all(ctx context.Context, generation string, opts .
 
 func (s *typedRowStore[K, S]) list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error] {
 	var parts []iter.Seq2[rowSummary, error]
-	for _, partition := range layout.GenerationPartitions(generation) {
+	for _, partition := range write.GenerationPartitions(generation) {
 		q := s.store.Query(storedRow[K, S]{Generation: partition}, opts...)
 		parts = append(parts, entity.Project[rowSummary](q).All(ctx)) // which takes no query of several partitions
 	}

@@ -3,7 +3,6 @@ package timeline_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/json"
@@ -17,12 +16,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -183,50 +180,36 @@ func TestExport_IsResumedFromTheSameExportOnly(t *testing.T) {
 	l := newLab(t)
 	l.story()
 	x := l.export(l.tableName())
-	whole := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = "whole" }))
-	rebuild(l, whole, timeline.Export(x.files))
-	want := rows(l, whole)
-	l.append("x", "x", 1)
-	for n := 1; ; n += testsize.Pick(2, 1) {
-		l.connect(once)
-		v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("crash-%d", n) }))
-		l.Wire.Reset()
-		l.Wire.Inject(from(n, faults.Lost))
-		_, err := v.Rebuild(l.Ctx, timeline.Export(x.files))
-		l.Wire.Inject(nil)
-		if err == nil {
-			require.Greater(t, n, 4, "a build takes more requests than that")
-			break
-		}
-		l.Clock.Move(time.Minute) // the lease ends
-		l.connect()
-		v = view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = fmt.Sprintf("crash-%d", n) }))
-		before := metaOf(l, v)
-		meta := rebuild(l, v, timeline.Resume(), timeline.Export(x.files))
-		require.Equal(t, want, rows(l, v), "ended at request %d", n)
-		require.Equal(t, x.summary["exportTime"], meta.Through.Format(time.RFC3339Nano))
-		if before.RebuildStatus == timeline.Interrupted {
-			require.EqualValues(t, len(l.readingsIn(x)), meta.Counters.Folded)
-		}
-	}
-
-	// Another export, and none, begin again.
 	l.connect(once)
-	v := view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = "other" }))
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
+	v := view(l, l.sites())
+	dropRows := func(r faults.Request) faults.Fault {
 		if isRow(r) {
 			return faults.Drop
 		}
 		return faults.None
-	})
+	}
+	l.Wire.Inject(dropRows)
 	_, err := v.Rebuild(l.Ctx, timeline.Export(x.files))
+	require.Error(t, err)
+	l.Wire.Inject(nil)
+	l.append("x", "x", 1)
+	l.Clock.Move(time.Minute) // the lease ends
+	meta := rebuild(l, v, timeline.Resume(), timeline.Export(x.files))
+	require.Equal(t, x.summary["exportTime"], meta.Through.Format(time.RFC3339Nano))
+	require.EqualValues(t, len(l.readingsIn(x)), meta.Counters.Folded)
+	require.NotContains(t, rows(l, v), "x")
+
+	// Another export begins again.
+	v = view(l, l.sites(func(f *timeline.Projection[string, totals]) { f.Name = "other" }))
+	l.Wire.Inject(dropRows)
+	_, err = v.Rebuild(l.Ctx, timeline.Export(x.files))
 	require.Error(t, err)
 	l.Wire.Inject(nil)
 	l.Clock.Move(time.Minute)
 	other := l.export(l.tableName())
 	other.summary["exportArn"] = x.summary["exportArn"].(string) + "0"
 	other.write()
-	meta := rebuild(l, v, timeline.Resume(), timeline.Export(other.files))
+	meta = rebuild(l, v, timeline.Resume(), timeline.Export(other.files))
 	require.Equal(t, other.summary["exportTime"], meta.Through.Format(time.RFC3339Nano))
 	require.Equal(t, 1, rows(l, v)["x"].State.Count)
 }
@@ -335,29 +318,4 @@ func TestExport_OlderThanRowsOfItemsWithoutAcceptTimes(t *testing.T) {
 	_, err := v.Rebuild(l.Ctx, timeline.Export(x.files))
 	require.ErrorIs(t, err, timeline.ErrNoAcceptTime)
 	require.Len(t, rows(l, v)["u"].State.Lines, 2)
-}
-
-func TestExport_EndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.story()
-	x := l.export(l.tableName())
-	v := view(l, l.sites())
-	ctx, stop := context.WithCancel(l.Ctx)
-	_, err := v.Rebuild(ctx, timeline.Export(stopping{x.files, stop}))
-	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, timeline.Interrupted, metaOf(l, v).RebuildStatus)
-}
-
-// stopping ends a context when a data file is opened.
-type stopping struct {
-	fs.FS
-	stop func()
-}
-
-func (s stopping) Open(name string) (fs.File, error) {
-	if strings.HasPrefix(name, "data/") {
-		s.stop()
-	}
-	return s.FS.Open(name)
 }

@@ -11,9 +11,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -28,7 +27,7 @@ const (
 
 // snapshotter is the feature that stores states, and for how long.
 type snapshotter interface {
-	plan.Snapshotter
+	write.Snapshotter
 	Kept() time.Duration
 }
 
@@ -65,7 +64,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 		o.eventNames = append(o.eventNames, o.eventName(what))
 	}
 	o.hasAcceptTimes = true
-	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, layout.NotExpired(s, now)) }
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, write.NotExpired(s, now)) }
 	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
 }
@@ -78,7 +77,7 @@ func (o *origin) isBaseline(r *record) bool {
 	}
 	before := int64(0)
 	if r.before != nil {
-		before = layout.StoredVersion(o.core.Schema, r.before)
+		before = write.StoredVersion(o.core.Schema, r.before)
 	}
 	return r.version != before+1
 }
@@ -102,17 +101,17 @@ type versionEvents struct {
 }
 
 func (l *versionEvents) push(it map[string]value, give func(*record) error) error {
-	primary, kind, known := layout.Owner(l.o.core.Schema, it)
+	primary, kind, known := write.Owner(l.o.core.Schema, it)
 	if !known {
 		return nil
 	}
-	if owner := layout.KeyID(primary); owner != l.owner {
+	if owner := write.KeyID(primary); owner != l.owner {
 		if err := l.flush(give); err != nil {
 			return err
 		}
 		l.owner = owner
 	}
-	if kind == layout.SnapshotKind {
+	if kind == write.SnapshotKind {
 		return l.snapshot(it, give)
 	}
 	if l.size += item.Size(it) + heldOverhead; l.size > maxHeldBytes {
@@ -125,11 +124,11 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 // snapshot emits the held states up to a snapshot, and the snapshot. A state that is becoming a past one can be stored
 // twice: as the current item or a copy, and as a snapshot.
 func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
-	n := layout.StoredVersion(l.o.core.Schema, it)
+	n := write.StoredVersion(l.o.core.Schema, it)
 	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
-	return l.emit(layout.State(l.o.core.Schema, it), give)
+	return l.emit(write.State(l.o.core.Schema, it), give)
 }
 
 // flush emits the remaining states of the item.
@@ -143,10 +142,10 @@ func (l *versionEvents) flush(give func(*record) error) error {
 func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 	s := l.o.core.Schema
 	if !l.sorted {
-		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(layout.StoredVersion(s, a), layout.StoredVersion(s, b)) })
+		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(write.StoredVersion(s, a), write.StoredVersion(s, b)) })
 		l.sorted = true
 	}
-	for len(l.held) > 0 && layout.StoredVersion(s, l.held[0]) <= n {
+	for len(l.held) > 0 && write.StoredVersion(s, l.held[0]) <= n {
 		it := l.held[0]
 		l.held[0], l.held = nil, l.held[1:]
 		l.size -= item.Size(it) + heldOverhead
@@ -160,15 +159,15 @@ func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 // emit gives the event of a state, unless the last event was of the same version.
 func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
 	s := l.o.core.Schema
-	n := layout.StoredVersion(s, it)
-	if l.before != nil && layout.StoredVersion(s, l.before) == n {
+	n := write.StoredVersion(s, it)
+	if l.before != nil && write.StoredVersion(s, l.before) == n {
 		return nil
 	}
 	r := &record{
-		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: layout.PayloadOf(it), item: it, before: l.before,
+		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: write.PayloadOf(it), item: it, before: l.before,
 		name: l.o.eventName(l.change(l.before, it)),
 	}
-	if l.before != nil && layout.StoredVersion(s, l.before) > n {
+	if l.before != nil && write.StoredVersion(s, l.before) > n {
 		return l.o.eventError(r, History, errDisorder)
 	}
 	if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
@@ -189,30 +188,30 @@ var errDisorder = errors.New("the version stored in the snapshot is not the one 
 func (l *versionEvents) expiredBy(before, after item.Item) bool {
 	s := l.o.core.Schema
 	at, err := s.UpdatedAt.Format.FromValue(after[s.UpdatedAt.Name])
-	return err == nil && !layout.Live(s, before, at)
+	return err == nil && !write.Live(s, before, at)
 }
 
 // change returns what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
-	gone := layout.IsDeletedState(s, after)
+	gone := write.IsDeletedState(s, after)
 	switch {
 	case before == nil && gone: // earlier states have expired
 		return deleted
-	case before == nil && layout.StoredVersion(s, after) > 1:
+	case before == nil && write.StoredVersion(s, after) > 1:
 		return baseline
 	case before == nil:
 		return created
 	case gone:
 		return deleted
-	case !layout.IsDeletedState(s, before) && l.expiredBy(before, after):
+	case !write.IsDeletedState(s, before) && l.expiredBy(before, after):
 		return created
-	case !layout.IsDeletedState(s, before):
+	case !write.IsDeletedState(s, before):
 		return updated
 	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):
 		return created
 	}
-	if _, soft := schema.Feature[plan.SoftDeleter](s); !soft {
+	if _, soft := schema.Feature[write.SoftDeleter](s); !soft {
 		return created
 	}
 	return restored

@@ -197,28 +197,6 @@ type draft struct {
 	Changed time.Time            `dynamodbav:"changed" entity:"updated_at"`
 }
 
-func TestVersions_RecreationIsCreatedNotRestored(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	store := entity.Must(entity.New[draft](l.DB))
-	past := entity.Must(versioned.Of(store))
-	bin := entity.Must(lifecycle.Of(store))
-	key := draft{ID: "1"}
-	entity.Must(store.Create(l.Ctx, draft{ID: "1", Text: "a"}))
-	require.NoError(t, store.Delete(l.Ctx, key))
-	entity.Must(bin.Restore(l.Ctx, key))
-	require.NoError(t, store.Delete(l.Ctx, key))
-	l.Clock.Move(2 * time.Hour)
-	entity.Must(store.Create(l.Ctx, draft{ID: "1", Text: "b"}))
-	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "drafts", Source: timeline.Versions(past), Oldest: true}))
-	var got []string
-	for e, err := range log.All(l.Ctx) {
-		require.NoError(t, err)
-		got = append(got, fmt.Sprint(e.Name, " ", e.Version, " ", e.Payload.(draft).Text))
-	}
-	assert.Equal(t, []string{"draft.created 1 a", "draft.deleted 2 a", "draft.restored 3 a", "draft.deleted 4 a", "draft.created 5 b"}, got)
-}
-
 // note is versioned and has no time of changes.
 type note struct {
 	_       entity.Key `name:"Note" pk:"$#{id}" sk:"$"`

@@ -10,11 +10,10 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/pace"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Status is the state of a view's stored rows.
@@ -209,7 +208,7 @@ func (v *View[K, S]) opened() *view {
 		return v.view
 	}
 	none := &view{definition: &definition{}}
-	none.core = core.Closed(reflect.TypeOf(v))
+	none.core = engine.Closed(reflect.TypeOf(v))
 	return none
 }
 
@@ -343,14 +342,14 @@ func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, m
 		if err != nil {
 			return err
 		}
-		ctx = pace.With(ctx, o.budget)
+		ctx = write.WithPace(ctx, o.budget)
 		group, err := v.keyCodec.text(reflect.ValueOf(k))
 		if err != nil {
 			return badOption("%v", err)
 		}
 		if o.isReplay() {
 			if from := v.withoutPartitionKey(); from != nil && !o.fullReplay {
-				return &entitytype.InputError{Code: bind.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
+				return &entitytype.InputError{Code: write.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
 					"%s would be scanned for one group of %s: give the source PartitionKey, or the read FullReplay", from.id, v.Name)}
 			}
 			row, meta, err = v.replayRow(ctx, k, group, o)

@@ -346,30 +346,3 @@ func TestMeta_DistinguishesInterruptedFromRunningBuilds(t *testing.T) {
 	}))
 	assert.Equal(t, timeline.Complete, status())
 }
-
-func TestMeta_ReportsProgressOfASortingBuild(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1, 2)
-	l.append("d-2", "south", 1, 2)
-	v := view(l, l.sites())
-	arrived, release := l.Wire.Hold(isRow)
-	done := make(chan error, 1)
-	go func() {
-		moved := false
-		_, err := v.Rebuild(l.Ctx, timeline.Segments(1), timeline.OnProgress(func(timeline.Meta) {
-			if !moved { // a renewal is due when the page has been read
-				l.Clock.Move(25 * time.Second)
-			}
-			moved = true
-		}))
-		done <- err
-	}()
-	<-arrived
-	meta := metaOf(l, v)
-	assert.Equal(t, timeline.InProgress, meta.RebuildStatus)
-	require.NotNil(t, meta.RebuildProgress)
-	assert.Equal(t, 0.99, *meta.RebuildProgress, "everything was read, and rows are not there yet")
-	release()
-	require.NoError(t, <-done)
-}

@@ -7,18 +7,15 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // AppendOption is accepted by Append and AppendAll: entity.If.
-type AppendOption interface{ opt.AppendOption }
+type AppendOption interface{ write.AppendOption }
 
 // Reason is why an append was not applied to the current item.
 type Reason string
@@ -56,12 +53,12 @@ func (r Result[T]) Current(ctx context.Context) (v T, err error) {
 	if err != nil {
 		return v, err
 	}
-	return core.Decode[T](r.current.core, it)
+	return engine.Decode[T](r.current.core, it)
 }
 
 // current is the current item after an append, read when it is first asked for.
 type current struct {
-	core    *core.Core
+	core    *engine.Core
 	primary item.Item
 
 	err error // of a series without a current item
@@ -79,7 +76,7 @@ func (c *current) get(ctx context.Context) (item.Item, error) {
 	if c.item != nil {
 		return c.item, nil
 	}
-	err := c.core.Measure(ctx, "Current", bind.KeyText(c.core.Schema, c.primary), func(ctx context.Context) (err error) {
+	err := c.core.Measure(ctx, "Current", write.KeyText(c.core.Schema, c.primary), func(ctx context.Context) (err error) {
 		if c.item, err = c.core.Runner.Get(ctx, c.core.Table, c.primary, true); err == nil && c.item == nil {
 			err = entity.ErrNotFound
 		}
@@ -114,7 +111,7 @@ func (e *OrderByTypeError) Error() string {
 // *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
-	c, spec := core.Of(s), opt.Appends(opts)
+	c, spec := engine.Of(s), write.Appends(opts)
 	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
 	var r Result[T]
 	err := c.MeasureItem(ctx, "Append", op.Key, func(ctx context.Context) error {
@@ -122,7 +119,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 		if err != nil {
 			return err
 		}
-		exec.Outcome(ctx, "Append", exec.OutcomeOf(got))
+		engine.Outcome(ctx, "Append", engine.OutcomeOf(got))
 		r, err = result[T](c, outcomeOf(got), s.e.unknown(c, op.Key))
 		return err
 	})
@@ -132,9 +129,9 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 // Append is [Series.Append] as a value. In a transaction, an event that is not applied fails the whole transaction with
 // a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
-	c := core.Of(o)
-	op := newAppend(c, o.e, reflect.ValueOf(ev), opt.Appends(opts))
-	return core.NewWrite[Result[T]](core.NewOperation(c, op, func(got plan.Result, into any) (err error) {
+	c := engine.Of(o)
+	op := newAppend(c, o.e, reflect.ValueOf(ev), write.Appends(opts))
+	return engine.NewWrite[Result[T]](engine.NewOperation(c, op, func(got write.Result, into any) (err error) {
 		*into.(*Result[T]), err = result[T](c, outcomeOf(got), o.e.unknown(c, op.Key))
 		return err
 	}))
@@ -142,7 +139,7 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 
 // result makes the result of an outcome. A current item that the outcome does not have is read through unknown when it is
 // asked for.
-func result[T any](c *core.Core, o outcome, unknown *current) (Result[T], error) {
+func result[T any](c *engine.Core, o outcome, unknown *current) (Result[T], error) {
 	r := Result[T]{Applied: o.applied, Reason: o.reason}
 	switch {
 	case o.current != nil:
@@ -151,7 +148,7 @@ func result[T any](c *core.Core, o outcome, unknown *current) (Result[T], error)
 		r.current = unknown
 	}
 	if o.stored != nil {
-		stored, err := core.Decode[T](c, o.stored)
+		stored, err := engine.Decode[T](c, o.stored)
 		if err != nil {
 			return r, err
 		}
@@ -161,19 +158,19 @@ func result[T any](c *core.Core, o outcome, unknown *current) (Result[T], error)
 }
 
 // unknown returns the current item of the series with a primary key, to be read when it is asked for.
-func (e *events) unknown(c *core.Core, primary item.Item) *current {
+func (e *events) unknown(c *engine.Core, primary item.Item) *current {
 	return &current{core: c, primary: primary, err: e.refused(c, "Current")}
 }
 
 // conditions resolves the options of an append.
-func (e *events) conditions(c *core.Core, spec opt.Append) (expr.Cond, error) {
+func (e *events) conditions(c *engine.Core, spec write.Append) (expr.Cond, error) {
 	if err := spec.Err(); err != nil {
-		return expr.Cond{}, &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return expr.Cond{}, &entitytype.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	if err := e.checkConditions(c, spec); err != nil {
 		return expr.Cond{}, err
 	}
-	return bind.Conditions(c.Schema, spec.If)
+	return write.Conditions(c.Schema, spec.If)
 }
 
 // outcome is the result of one event.
@@ -185,19 +182,19 @@ type outcome struct {
 }
 
 // result returns o as the result of a write.
-func (o outcome) result() plan.Result {
-	return plan.Result{Item: o.current, Existing: o.stored, Skipped: !o.applied, Reason: string(o.reason)}
+func (o outcome) result() write.Result {
+	return write.Result{Item: o.current, Existing: o.stored, Skipped: !o.applied, Reason: string(o.reason)}
 }
 
 // outcomeOf returns the outcome in the result of an append.
-func outcomeOf(r plan.Result) outcome {
+func outcomeOf(r write.Result) outcome {
 	return outcome{applied: !r.Skipped, reason: Reason(r.Reason), current: r.Item, stored: r.Existing}
 }
 
 // done resolves failures to an outcome.
-func done(o outcome) plan.Resolution {
+func done(o outcome) write.Resolution {
 	r := o.result()
-	return plan.Resolution{Result: &r}
+	return write.Resolution{Result: &r}
 }
 
 // appendOp plans one append: an update of the current item and a put of the event, in one transaction.
@@ -206,8 +203,8 @@ type appendOp struct {
 	user expr.Cond
 }
 
-func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.Op {
-	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Mergeable: true}
+func newAppend(c *engine.Core, e *events, v reflect.Value, spec write.Append) *write.Op {
+	op := &write.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Mergeable: true}
 	ev, err := newEvent(c, e, v)
 	if err != nil {
 		op.Err = err
@@ -226,34 +223,34 @@ func newAppend(c *core.Core, e *events, v reflect.Value, spec opt.Append) *plan.
 	return op
 }
 
-func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
+func (a *appendOp) plan(in write.Input) (write.Step, error) {
 	if err := a.checkAhead(in.Now); err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
 	current, err := (&joinedAdvance{[]*event{a.event}, a.user, in}).action()
 	if err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
 	put, err := a.put(in)
 	if err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
-	return plan.Step{
-		Actions: []plan.Action{current, put},
+	return write.Step{
+		Actions: []write.Action{current, put},
 		Whole:   true,
-		Resolve: a.opened(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.opened(func(f []write.Failure) write.Resolution {
 			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
 			switch {
 			case err != nil:
-				return plan.Resolution{Err: err}
+				return write.Resolution{Err: err}
 			case next != nil:
-				return plan.Resolution{Next: next}
+				return write.Resolution{Next: next}
 			case in.Joined:
-				return plan.Resolution{Err: &NotAppliedError{got.reason}}
+				return write.Resolution{Err: &NotAppliedError{got.reason}}
 			}
 			return done(got)
 		}),
-		Done: func(plan.Returned) (plan.Result, error) {
+		Done: func(write.Returned) (write.Result, error) {
 			if in.Joined {
 				return outcome{applied: true, current: a.carried}.result(), nil
 			}
@@ -263,7 +260,7 @@ func (a *appendOp) plan(in plan.Input) (plan.Step, error) {
 }
 
 // resolve returns the outcome for the two failures, or the next step if another request decides.
-func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Action, joined bool) (outcome, *plan.Step, error) {
+func (a *appendOp) resolve(current, stored write.Failure, advance, put write.Action, joined bool) (outcome, *write.Step, error) {
 	older := false
 	if current.Failed() {
 		var err error
@@ -288,31 +285,31 @@ func (a *appendOp) resolve(current, stored plan.Failure, advance, put plan.Actio
 }
 
 // repair returns the step that brings the current item up to an event that is already stored.
-func (a *appendOp) repair(advance plan.Action, stored item.Item) *plan.Step {
-	return &plan.Step{
-		Actions: []plan.Action{advance, a.check()},
+func (a *appendOp) repair(advance write.Action, stored item.Item) *write.Step {
+	return &write.Step{
+		Actions: []write.Action{advance, a.check()},
 		Whole:   true,
-		Resolve: a.opened(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.opened(func(f []write.Failure) write.Resolution {
 			if f[1].Failed() {
-				return plan.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
+				return write.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
 			}
 			return done(outcome{reason: Duplicate, current: f[0].Image, stored: stored})
 		}),
-		Done: func(plan.Returned) (plan.Result, error) {
+		Done: func(write.Returned) (write.Result, error) {
 			return outcome{reason: Duplicate, stored: stored}.result(), nil
 		},
 	}
 }
 
 // record returns the step that stores a late event in the history of an existing item.
-func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
-	exists := plan.Action{Kind: plan.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
-	return &plan.Step{
-		Actions: []plan.Action{exists, put},
+func (a *appendOp) record(put write.Action, current item.Item) *write.Step {
+	exists := write.Action{Kind: write.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
+	return &write.Step{
+		Actions: []write.Action{exists, put},
 		Whole:   true,
-		Resolve: a.opened(func(f []plan.Failure) plan.Resolution {
+		Resolve: a.opened(func(f []write.Failure) write.Resolution {
 			if f[0].Failed() {
-				return plan.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
+				return write.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
 			}
 			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
 			if !a.equals(f[1].Image) {
@@ -320,7 +317,7 @@ func (a *appendOp) record(put plan.Action, current item.Item) *plan.Step {
 			}
 			return done(got)
 		}),
-		Done: func(plan.Returned) (plan.Result, error) {
+		Done: func(write.Returned) (write.Result, error) {
 			return outcome{reason: LateRecorded, current: current}.result(), nil
 		},
 	}

@@ -109,29 +109,6 @@ func TestAppend_Outcomes(t *testing.T) {
 	}
 }
 
-func TestAppend_LateEventIsRecordedWhereTheDeclarationSaysSo(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(reading(10, 100))
-	current := w.partition(meterPK)[meterSK]
-	r := w.append(reading(4, 40))
-	require.Equal(t, []string{transact, transact}, w.operations())
-	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	require.Equal(t, []string{"ConditionCheck", "Put"}, w.kinds(1))
-	require.False(t, r.Applied)
-	require.Equal(t, timeseries.LateRecorded, r.Reason)
-	require.Equal(t, reading(10, 100), currentOf(t, r))
-	require.Nil(t, r.Existing)
-	require.Equal(t, []Meter{reading(4, 40), reading(10, 100)}, w.history(reading(0, 0)))
-	require.Equal(t, current, w.partition(meterPK)[meterSK], "current is as it was")
-
-	require.Equal(t, timeseries.Duplicate, w.append(reading(4, 40)).Reason)
-	collision := w.append(reading(4, 41))
-	require.Equal(t, timeseries.Collision, collision.Reason)
-	require.Equal(t, reading(4, 40), *collision.Existing)
-	require.Equal(t, reading(10, 100), currentOf(t, collision))
-}
-
 func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string][]Meter{"one": {reading(10, 100)}, "two": {reading(10, 100), reading(20, 200)}} {
@@ -276,19 +253,6 @@ func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) 
 
 	require.True(t, w.append(Probe{ID: "p", At: now}).Applied)
 	require.True(t, w.append(Probe{ID: "p", At: limit}).Applied)
-}
-
-func TestMaxAhead_FollowsTheClock(t *testing.T) {
-	t.Parallel()
-	w := open[Probe](t)
-	ev := Probe{ID: "p", At: w.Clock.Now().Add(2 * time.Hour)}
-	op := w.Op().Append(ev)
-	require.Error(t, w.DB.Transact(w.Ctx, op))
-	w.Clock.Move(time.Hour)
-	require.NoError(t, w.DB.Transact(w.Ctx, op), "an op is planned when it runs")
-
-	unlimited := open[nanoClock](t)
-	require.True(t, unlimited.append(nanoClock{sample: sample{"x", w.Clock.Now().AddDate(1000, 0, 0), 1}}).Applied, "without the declaration")
 }
 
 // Climate is what a device reports, by rules.

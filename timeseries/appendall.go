@@ -8,14 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // seriesAtOnce is how many series one AppendAll works on at the same time.
@@ -31,7 +28,7 @@ const seriesAtOnce = 8
 // earlier ones are returned with the error; results of undecided events have neither Applied nor Reason. Errors: those of
 // [Series.Append], joined.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
-	c, spec := core.Of(s), opt.Appends(opts)
+	c, spec := engine.Of(s), write.Appends(opts)
 	results := make([]Result[T], len(evs))
 	err := c.MeasureBatch(ctx, "AppendAll", len(evs), func(ctx context.Context) error {
 		groups, err := s.groupBySeries(evs)
@@ -46,7 +43,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 		if s.e.noCurrent {
 			errs = append(errs, s.logEvents(ctx, groups))
 		} else {
-			exec.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
+			engine.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
 		}
 		for _, g := range groups {
 			unknown := s.e.unknown(c, g.events[0].primary)
@@ -56,7 +53,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 				results[x.index] = r
 			}
 		}
-		exec.Outcome(ctx, "AppendAll", common(groups))
+		engine.Outcome(ctx, "AppendAll", common(groups))
 		return errors.Join(errs...)
 	})
 	return results, err
@@ -66,7 +63,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 func common(groups []*group) (all entitytype.Outcome) {
 	for _, g := range groups {
 		for _, x := range g.events {
-			one := exec.OutcomeOf(x.result())
+			one := engine.OutcomeOf(x.result())
 			if all != "" && one != all {
 				return entitytype.OutcomeMixed
 			}
@@ -91,7 +88,7 @@ type group struct{ events []*batchEvent }
 
 // groupBySeries encodes and sorts a batch. The error is that of the first invalid event.
 func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
-	c := core.Of(s)
+	c := engine.Of(s)
 	byKey, now := map[string]*group{}, c.Runner.Clock()
 	var groups []*group
 	for i := range evs {
@@ -100,16 +97,16 @@ func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
 			err = ev.checkAhead(now)
 		}
 		if err == nil {
-			_, err = ev.item(plan.Input{Now: now, WriteID: strings.Repeat("x", 36)})
+			_, err = ev.item(write.Input{Now: now, WriteID: strings.Repeat("x", 36)})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		id := layout.KeyID(ev.primary)
+		id := write.KeyID(ev.primary)
 		if byKey[id] == nil {
 			byKey[id] = &group{}
 			groups = append(groups, byKey[id])
-		} else if err := layout.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
+		} else if err := write.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
 		byKey[id].events = append(byKey[id].events, &batchEvent{event: ev, index: i})
@@ -169,7 +166,7 @@ func (g *group) collidedDuplicates() []*batchEvent {
 // are appended again, up to the number of attempts of a single append.
 func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*batchEvent, user expr.Cond) error {
 	for round := 0; len(pending) > 0; round++ {
-		if round >= core.Of(s).Runner.MaxAttempts {
+		if round >= engine.Of(s).Runner.MaxAttempts {
 			return entitytype.ErrConflict
 		}
 		late, err := s.appendChunks(ctx, pending, user)
@@ -200,18 +197,18 @@ func (x *batchEvent) afterOriginal() outcome {
 
 // Limits of one chunk: a transaction has at most 100 actions, one of them the current item's, and 4 MB.
 const (
-	chunkEvents = plan.MaxActions - 1
-	chunkBytes  = plan.MaxTransactionBytes - 600*1024 // leaves room for the current item's changes
+	chunkEvents = write.MaxActions - 1
+	chunkBytes  = write.MaxTransactionBytes - 600*1024 // leaves room for the current item's changes
 )
 
 // appendChunks sends pending, which is in order, chunk by chunk. It returns the late events that are to be recorded.
 func (s *Series[T]) appendChunks(ctx context.Context, pending []*batchEvent, user expr.Cond) (late []*batchEvent, err error) {
-	c := core.Of(s)
+	c := engine.Of(s)
 	for len(pending) > 0 {
 		n := chunkLength(pending)
 		k := &chunk{c: c, e: s.e, user: user, rest: pending[:n]}
 		pending = pending[n:]
-		_, err := c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Plan: k.plan})
+		_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Plan: k.plan})
 		late = append(late, k.late...)
 		if err != nil {
 			for _, x := range k.sent {
@@ -237,7 +234,7 @@ func chunkLength(pending []*batchEvent) int {
 
 // chunk is the events of one series in one transaction. Each failure decides some of them, and the rest is sent again.
 type chunk struct {
-	c    *core.Core
+	c    *engine.Core
 	e    *events
 	user expr.Cond
 	rest []*batchEvent // undecided, in order
@@ -245,7 +242,7 @@ type chunk struct {
 	late []*batchEvent
 }
 
-func (k *chunk) plan(in plan.Input) (plan.Step, error) {
+func (k *chunk) plan(in write.Input) (write.Step, error) {
 	k.sent = k.rest
 	evs := make([]*event, len(k.rest))
 	for i, x := range k.rest {
@@ -253,7 +250,7 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 	}
 	current, err := advance(evs, evs[0], k.user, in)
 	if err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
 	return transaction(in, current, k.rest, k.resolve, func(x *batchEvent) {
 		if x.inHistory {
@@ -266,8 +263,8 @@ func (k *chunk) plan(in plan.Input) (plan.Step, error) {
 
 // transaction returns the step of an action on the current item and, for each event, its put, or a check if it is stored
 // already. Once it is applied, applied is called for each event.
-func transaction(in plan.Input, current plan.Action, events []*batchEvent, resolve func(plan.Input, []plan.Failure) plan.Resolution, applied func(*batchEvent)) (plan.Step, error) {
-	actions := []plan.Action{current}
+func transaction(in write.Input, current write.Action, events []*batchEvent, resolve func(write.Input, []write.Failure) write.Resolution, applied func(*batchEvent)) (write.Step, error) {
+	actions := []write.Action{current}
 	for _, x := range events {
 		if x.inHistory {
 			actions = append(actions, x.event.check())
@@ -275,25 +272,25 @@ func transaction(in plan.Input, current plan.Action, events []*batchEvent, resol
 		}
 		put, err := x.put(in)
 		if err != nil {
-			return plan.Step{}, err
+			return write.Step{}, err
 		}
 		actions = append(actions, put)
 	}
-	return plan.Step{
+	return write.Step{
 		Actions: actions,
 		Whole:   true,
-		Resolve: events[0].opened(func(f []plan.Failure) plan.Resolution { return resolve(in, f) }),
-		Done: func(plan.Returned) (plan.Result, error) {
+		Resolve: events[0].opened(func(f []write.Failure) write.Resolution { return resolve(in, f) }),
+		Done: func(write.Returned) (write.Result, error) {
 			for _, x := range events {
 				applied(x)
 			}
-			return plan.Result{}, nil
+			return write.Result{}, nil
 		},
 	}, nil
 }
 
 // resolve decides the events that failed and returns the step that sends the rest.
-func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
+func (k *chunk) resolve(in write.Input, f []write.Failure) write.Resolution {
 	current, refused := f[0], f[0].Failed()
 	var rest []*batchEvent
 	for i, x := range k.rest {
@@ -301,7 +298,7 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		if current.Failed() {
 			var err error
 			if older, err = x.isOlder(current.Image); err != nil {
-				return plan.Resolution{Err: err}
+				return write.Resolution{Err: err}
 			}
 		}
 		refused = refused && !(i == 0 && older)
@@ -331,10 +328,10 @@ func (k *chunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		rest = nil
 	}
 	if k.rest = rest; len(rest) == 0 {
-		return plan.Resolution{Result: &plan.Result{}}
+		return write.Resolution{Result: &write.Result{}}
 	}
 	next, err := k.plan(in)
-	return plan.Resolution{Next: &next, Err: err}
+	return write.Resolution{Next: &next, Err: err}
 }
 
 // conditionFailed decides the rest after the caller's condition did not hold.
@@ -358,13 +355,13 @@ func firstSet(a, b item.Item) item.Item {
 // recordLate stores late events in the history of an existing item, in transactions of their own. It returns those
 // whose current item was removed meanwhile, so that they are no longer late.
 func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []*batchEvent, err error) {
-	c := core.Of(s)
+	c := engine.Of(s)
 	for part := range slices.Chunk(late, chunkEvents) {
 		for len(part) > 0 {
 			n := chunkLength(part)
 			r := &lateChunk{c: c, rest: part[:n]}
 			part = part[n:]
-			_, err := c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Plan: r.plan})
+			_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Plan: r.plan})
 			if err != nil {
 				return gone, err
 			}
@@ -376,17 +373,17 @@ func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []
 
 // lateChunk is a transaction of late events with a check that the current item exists.
 type lateChunk struct {
-	c    *core.Core
+	c    *engine.Core
 	rest []*batchEvent
 	gone []*batchEvent
 }
 
-func (r *lateChunk) plan(in plan.Input) (plan.Step, error) {
-	exists := plan.Action{Kind: plan.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
+func (r *lateChunk) plan(in write.Input) (write.Step, error) {
+	exists := write.Action{Kind: write.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
 	return transaction(in, exists, r.rest, r.resolve, func(x *batchEvent) { x.outcome = outcome{reason: LateRecorded, current: x.newer} })
 }
 
-func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
+func (r *lateChunk) resolve(in write.Input, f []write.Failure) write.Resolution {
 	var rest []*batchEvent
 	for i, x := range r.rest {
 		switch failed := f[i+1]; {
@@ -402,8 +399,8 @@ func (r *lateChunk) resolve(in plan.Input, f []plan.Failure) plan.Resolution {
 		r.gone, rest = rest, nil
 	}
 	if r.rest = rest; len(rest) == 0 {
-		return plan.Resolution{Result: &plan.Result{}}
+		return write.Resolution{Result: &write.Result{}}
 	}
 	next, err := r.plan(in)
-	return plan.Resolution{Next: &next, Err: err}
+	return write.Resolution{Next: &next, Err: err}
 }

@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,25 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
-
-func TestAppendAll_AppliesALargeShuffledBatchOfSeveralSeries(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	evs := shuffled(append(append(readings("m-1", 1, 120), readings("m-2", 1, 100)...), readings("m-3", 500, 30)...))
-	rs := w.appendAll(evs)
-	last := map[string]int64{"m-1": 120, "m-2": 100, "m-3": 529}
-	for i, r := range rs {
-		require.True(t, r.Applied, "%v", evs[i])
-		require.Equal(t, evs[i].MeterID, currentOf(t, r).MeterID, "results are in the order of the events")
-		require.Equal(t, last[evs[i].MeterID], currentOf(t, r).Seq)
-	}
-	require.Equal(t, readings("m-1", 1, 120), w.history(Meter{MeterID: "m-1"}))
-	require.Equal(t, readings("m-2", 1, 100), w.history(Meter{MeterID: "m-2"}))
-	require.Equal(t, readings("m-3", 500, 30), w.history(Meter{MeterID: "m-3"}))
-	cur := w.current(Meter{MeterID: "m-1"})
-	require.Equal(t, Meter{MeterID: "m-1", Seq: 120, Value: 1200, Note: ptr("n")}, cur)
-	require.Equal(t, Meter{MeterID: "m-2", Seq: 100, Value: 1000, Note: ptr("n")}, w.current(Meter{MeterID: "m-2"}), "the note is that of 99")
-}
 
 func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 	t.Parallel()
@@ -143,65 +123,6 @@ func TestAppendAll_OutcomesWhereLateEventsAreDropped(t *testing.T) {
 	}
 }
 
-func TestAppendAll_OutcomesWhereLateEventsAreRecorded(t *testing.T) {
-	t.Parallel()
-	const late, duplicate, collision = timeseries.LateRecorded, timeseries.Duplicate, timeseries.Collision
-	many := readings("m-1", 1, 150)
-	for name, b := range map[string]batch[Meter]{
-		"refused, then newer ones, then late ones": {
-			seed: []Meter{reading(10, 100), reading(20, 200)},
-			events: []Meter{
-				reading(21, 210), reading(5, 50), reading(10, 100), reading(10, 101), reading(15, 150), reading(5, 50), reading(5, 51), reading(22, 220),
-			},
-			reasons:  []timeseries.Reason{"", late, duplicate, collision, late, duplicate, collision, ""},
-			history:  []Meter{reading(5, 50), reading(10, 100), reading(15, 150), reading(20, 200), reading(21, 210), reading(22, 220)},
-			requests: []string{transact, transact, transact},
-		},
-		"many, in chunks: two are refused, two recorded": {
-			seed: []Meter{reading(1000, 1)}, events: shuffled(many), reasons: slices.Repeat([]timeseries.Reason{late}, len(many)),
-			history: append(slices.Clone(many), reading(1000, 1)), requests: []string{transact, transact, transact, transact},
-		},
-	} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); b.run(t, reading(0, 0), func(ev Meter) int64 { return ev.Seq }) })
-	}
-}
-
-func TestAppendAll_OneAtATimeGivesTheSameTable(t *testing.T) {
-	t.Parallel()
-	a, b, c := bare(2), bare(3), bare(4)
-	a.GPIO, b.Location, c.Alert = ptr(11), ptr("cabinet-B"), ptr(false)
-	evs := []Telemetry{tick(1, 1), a, b, c, bare(5)}
-	one, all := open[Telemetry](t), open[Telemetry](t)
-	one.seed(evs...)
-	all.appendAll(shuffled(evs))
-	first, second := one.partition(devicePK), all.partition(devicePK)
-	for _, items := range []map[string]map[string]string{first, second} {
-		for _, it := range items {
-			require.NotEmpty(t, it["_w"])
-			delete(it, "_w")
-		}
-	}
-	require.Equal(t, first, second)
-	require.Equal(t, evs, all.history(device))
-}
-
-func TestAppendAll_SeriesDoNotAffectEachOther(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	f := entity.Fields[Meter]()
-	of := func(meter string, seq int64) Meter { return Meter{MeterID: meter, Seq: seq} }
-	for _, r := range w.appendAll([]Meter{of("a", 1), of("b", 1), of("a#", 1)}) {
-		require.True(t, r.Applied, "equal keys of different series")
-	}
-	w.seed(Meter{MeterID: "m-1", Seq: 1, Value: 1}, Meter{MeterID: "m-2", Seq: 1, Value: 2})
-	rs := w.appendAll([]Meter{of("m-1", 2), of("m-2", 2), of("m-1", 3), of("m-3", 1)}, entity.If(entity.Eq(&f.Value, 2)))
-	require.Equal(t, []timeseries.Reason{timeseries.ConditionFailed, "", timeseries.ConditionFailed, timeseries.ConditionFailed}, reasons(rs))
-	require.Equal(t, 1, currentOf(t, rs[0]).Value)
-	require.True(t, rs[1].Applied)
-	require.Zero(t, currentOf(t, rs[3]))
-	require.Equal(t, []Meter{{MeterID: "m-1", Seq: 1, Value: 1}}, w.history(Meter{MeterID: "m-1"}))
-}
-
 func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
@@ -246,28 +167,6 @@ func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
 		require.Equal(t, order[i].Timestamp.Before(at(99)), r.Reason == timeseries.Duplicate)
 	}
 	require.Equal(t, evs, w.history(device))
-}
-
-func TestAppendAll_DuplicatesOfAnUndecidedEventAreUndecidedToo(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t, dbtest.Attempts(1))
-	w.Wire.Inject(from(1, faults.Throttle, transact))
-	rs, err := w.AppendAll(w.Ctx, []Meter{reading(1, 1), reading(1, 1), reading(1, 2)})
-	require.Error(t, err)
-	require.Equal(t, make([]timeseries.Result[Meter], 3), rs)
-}
-
-func TestAppendAll_OneSeriesThatFailsDoesNotStopTheOthers(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.seed(Meter{MeterID: "m-2", Seq: 1})
-	w.ChangeItem("$app#v1#meter#m-2", "$app#v1#meter", item{"seq": dbtest.S("text")})
-	rs, err := w.AppendAll(w.Ctx, []Meter{{MeterID: "m-1", Seq: 2}, {MeterID: "m-2", Seq: 2}, {MeterID: "m-3", Seq: 2}})
-	var clockType *timeseries.OrderByTypeError
-	require.ErrorAs(t, err, &clockType)
-	require.True(t, rs[0].Applied)
-	require.Zero(t, rs[1])
-	require.True(t, rs[2].Applied)
 }
 
 // A caller that repeats what is undecided must not lose what was late: it was not dropped, but not recorded yet either.

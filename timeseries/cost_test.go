@@ -89,17 +89,6 @@ func TestCost_CurrentIsReadOnceAndOnlyWhereTheAnswerLacksIt(t *testing.T) {
 	require.Equal(t, true, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
 }
 
-func TestCost_CurrentIsReadOnceForTheResultsOfASeries(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	rs := w.appendAll([]Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)})
-	require.Equal(t, []string{transact}, w.operations())
-	for _, r := range rs {
-		require.Equal(t, at(3), currentOf(t, r).Timestamp)
-	}
-	require.Equal(t, []string{transact, getItem}, w.operations())
-}
-
 func TestCurrent_ThatCannotBeReadCanBeAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.Drop, faults.Lost} {
@@ -121,17 +110,6 @@ func TestCurrent_ThatCannotBeReadCanBeAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestCurrent_IsRepeatedLikeAnyRead(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.Wire.Inject(faults.Nth(1, faults.Throttle, getItem))
-	r := w.append(tick(0, 1))
-	require.True(t, r.Applied)
-	require.Equal(t, at(0), currentOf(t, r).Timestamp)
-	require.Equal(t, 2, w.Wire.Count(getItem))
-	require.Equal(t, 1, w.Wire.Count(transact))
-}
-
 func TestCurrent_OfAnItemThatIsGone(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
@@ -141,15 +119,6 @@ func TestCurrent_OfAnItemThatIsGone(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	_, err = timeseries.Result[Telemetry]{}.Current(w.Ctx)
 	require.ErrorIs(t, err, entity.ErrNotFound, "of an append that an error left undecided")
-}
-
-func TestCurrent_ShowsWhatOvertookTheEvent(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	r := w.append(tick(0, 1))
-	w.append(tick(9, 9))
-	require.True(t, r.Applied)
-	require.Equal(t, at(9), currentOf(t, r).Timestamp, "at or after the event")
 }
 
 func TestCurrent_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {

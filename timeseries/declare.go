@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Events declares a struct as a time series, in the tag of a blank field:
@@ -112,7 +110,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	if a.Optional() || a.Tag.OmitEmpty {
 		d.Problem(schema.CodeAppendRole, "orderBy %q can be missing from an item; it must be neither a pointer, nor inside an embedded pointer, nor omitempty", name)
 	}
-	if a.Owned() || a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
+	if a.Owned() || a.Role.Has(schema.SetOnce) || a.Role.Has(schema.Immutable) {
 		d.Problem(schema.CodeSeriesRole, "the caller must be able to set orderBy %q", name)
 	}
 	if e.maxAhead > 0 && a.Key.Kind != key.Time {
@@ -196,7 +194,7 @@ func (e *events) checkRoles(d *schema.Decl) {
 			continue
 		}
 		appends++
-		if a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) {
+		if a.Role.Has(schema.SetOnce) || a.Role.Has(schema.Immutable) {
 			d.Problem(schema.CodeSeriesRole, "%s cannot be set once: every append writes it", a.Field)
 		}
 	}
@@ -298,7 +296,7 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 		problem = fmt.Sprintf("combines attributes that appends write with %q, which they do not", others)
 	case pointers > 0 && (written > 1 || clock):
 		problem = "contains an optional field and others that appends change; use non-pointer fields"
-	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !bind.Copies(h):
+	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !write.Copies(h):
 		problem = "contains created_at, which an append knows only for a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	}
 	if problem != "" {
@@ -312,7 +310,7 @@ func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
 	if e.bigint {
 		s.Profile.Bigint(f)
 	}
-	return layout.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
+	return write.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
 }
 
 // Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.

@@ -10,19 +10,17 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // event is an event to be appended, encoded and checked.
 type event struct {
-	c       *core.Core
+	c       *engine.Core
 	e       *events
 	primary item.Item // of the current item
 	sortKey string    // of the event item
@@ -31,9 +29,9 @@ type event struct {
 }
 
 // newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
-func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
+func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
-	primary, parts, err := bind.Key(s, v)
+	primary, parts, err := write.Key(s, v)
 	if err != nil {
 		return nil, err
 	}
@@ -43,26 +41,26 @@ func newEvent(c *core.Core, e *events, v reflect.Value) (*event, error) {
 		if !a.Append && a != e.orderBy {
 			continue
 		}
-		av, err := bind.EncodeAttr(s, a, v)
+		av, err := write.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}
 		_, null := av.(*types.AttributeValueMemberNULL)
 		switch {
 		case a == e.orderBy:
-			if err := bind.CheckPart(s, a, av); err != nil {
+			if err := write.CheckPart(s, a, av); err != nil {
 				return nil, err
 			}
 			ev.clock = av
 		case a.Required() && item.Empty(av):
-			missing = append(missing, &entitytype.InputError{Code: bind.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
+			missing = append(missing, &entitytype.InputError{Code: write.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
 		case av == nil || null && a.Nilable():
 			continue // the event does not report the field
 		}
 		ev.carried[a.Name] = av
 	}
-	if err := bind.JoinErrors(append(missing, ev.validate(v)...)); err != nil {
+	if err := write.JoinErrors(append(missing, ev.validate(v)...)); err != nil {
 		return nil, err
 	}
 	return ev, ev.compose()
@@ -74,7 +72,7 @@ func (ev *event) validate(v reflect.Value) []error {
 	for _, a := range ev.c.Schema.Attrs {
 		fv, err := v.FieldByIndexErr(a.Index)
 		if av, carried := ev.carried[a.Name]; err == nil && carried {
-			errs = append(errs, bind.ValidateField(ev.c.Schema, a, fv, av)...)
+			errs = append(errs, write.ValidateField(ev.c.Schema, a, fv, av)...)
 		}
 	}
 	return errs
@@ -83,10 +81,10 @@ func (ev *event) validate(v reflect.Value) []error {
 func (ev *event) compose() error {
 	text, _, err := ev.e.eventKey.Template.Compose(ev.carried)
 	if err != nil {
-		return bind.KeyError(ev.c.Schema, err)
+		return write.KeyError(ev.c.Schema, err)
 	}
-	if len(text) > layout.MaxSortKey {
-		return &bind.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), layout.MaxSortKey)}
+	if len(text) > write.MaxSortKey {
+		return &write.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), write.MaxSortKey)}
 	}
 	ev.sortKey = text
 	return nil
@@ -105,16 +103,16 @@ func (ev *event) checkAhead(now time.Time) error {
 	if !ev.e.noCurrent {
 		problem += "; it would block later events"
 	}
-	return &entitytype.InputError{Code: bind.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
+	return &entitytype.InputError{Code: write.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
 }
 
 // key returns the primary key of the event item.
 func (ev *event) key() item.Item {
-	return layout.EventKey(ev.c.Schema, ev.primary, ev.sortKey)
+	return write.EventKey(ev.c.Schema, ev.primary, ev.sortKey)
 }
 
 // item returns the event item.
-func (ev *event) item(in plan.Input) (item.Item, error) {
+func (ev *event) item(in write.Input) (item.Item, error) {
 	s := ev.c.Schema
 	it := item.Clone(ev.carried)
 	for name, av := range ev.key() {
@@ -126,7 +124,7 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(layout.EventKind), at, item.S(in.WriteID)
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(write.EventKind), at, item.S(in.WriteID)
 	}
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
@@ -134,21 +132,21 @@ func (ev *event) item(in plan.Input) (item.Item, error) {
 	if ev.e.ttl > 0 {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
 	}
-	return it, bind.CheckSize(s, it)
+	return it, write.CheckSize(s, it)
 }
 
 // put returns the put of the event item, under the condition that it does not exist.
-func (ev *event) put(in plan.Input) (plan.Action, error) {
+func (ev *event) put(in write.Input) (write.Action, error) {
 	it, err := ev.item(in)
-	return plan.Action{
-		Kind: plan.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: layout.Absent(ev.c.Schema), WriteID: plan.WriteID(ev.c.Schema, in),
+	return write.Action{
+		Kind: write.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: write.Absent(ev.c.Schema), WriteID: write.WriteID(ev.c.Schema, in),
 		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
 	}, err
 }
 
 // check returns the check that the event is stored.
-func (ev *event) check() plan.Action {
-	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.key(), Cond: layout.Present(ev.c.Schema)}
+func (ev *event) check() write.Action {
+	return write.Action{Kind: write.Check, Table: ev.c.Table, Key: ev.key(), Cond: write.Present(ev.c.Schema)}
 }
 
 // equals reports whether a stored event has the same values in all append fields.
@@ -163,21 +161,21 @@ func (ev *event) equals(stored item.Item) bool {
 
 // exists holds while there is a current item.
 func (ev *event) exists() expr.Cond {
-	return expr.All(layout.Present(ev.c.Schema), layout.CaseGuard(ev.c.Schema, ev.carried))
+	return expr.All(write.Present(ev.c.Schema), write.CaseGuard(ev.c.Schema, ev.carried))
 }
 
 // opened makes resolve get the images in today's payload version, or return an error if one is of a series whose key differs
 // from ev's in case.
-func (ev *event) opened(resolve func([]plan.Failure) plan.Resolution) func([]plan.Failure) plan.Resolution {
-	return func(failed []plan.Failure) plan.Resolution {
+func (ev *event) opened(resolve func([]write.Failure) write.Resolution) func([]write.Failure) write.Resolution {
+	return func(failed []write.Failure) write.Resolution {
 		failed = slices.Clone(failed)
 		for i := range failed {
-			stored, err := layout.Open(ev.c.Schema, failed[i].Image)
+			stored, err := write.Open(ev.c.Schema, failed[i].Image)
 			if err == nil {
-				err = layout.SameCase(ev.c.Schema, ev.carried, stored.Item)
+				err = write.SameCase(ev.c.Schema, ev.carried, stored.Item)
 			}
 			if err != nil {
-				return plan.Resolution{Err: err}
+				return write.Resolution{Err: err}
 			}
 			failed[i].Image = stored.Item
 		}
@@ -202,7 +200,7 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 // advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
 // same field the last one counts; fields that no event carries do not change. The condition is that the current item is
 // older than first.
-func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Action, error) {
+func advance(evs []*event, first *event, user expr.Cond, in write.Input) (write.Action, error) {
 	c, e := first.c, first.e
 	s := c.Schema
 	folded := item.Item{}
@@ -221,20 +219,20 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 	if a := s.CreatedAt; a != nil {
 		av, err := a.Format.Value(in.Now)
 		if err != nil {
-			return plan.Action{}, err
+			return write.Action{}, err
 		}
 		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av})
 	}
-	keys, err := bind.SyncAppendedKeys(s, folded, changes)
+	keys, err := write.SyncAppendedKeys(s, folded, changes)
 	if err != nil {
-		return plan.Action{}, err
+		return write.Action{}, err
 	}
-	changes = append(append(changes, keys...), plan.HiddenChanges(s, in.WriteID)...)
+	changes = append(append(changes, keys...), write.HiddenChanges(s, in.WriteID)...)
 	clock := e.orderBy.Path
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	cond := expr.All(newer, user, layout.CaseGuard(s, first.carried))
-	return plan.Action{
-		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: plan.WriteID(s, in),
+	cond := expr.All(newer, user, write.CaseGuard(s, first.carried))
+	return write.Action{
+		Kind: write.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: write.WriteID(s, in),
 		Final: func(current item.Item) bool { // orderBy never goes back
 			older, err := first.isOlder(current)
 			return older && err == nil
@@ -246,22 +244,22 @@ func advance(evs []*event, first *event, user expr.Cond, in plan.Input) (plan.Ac
 type joinedAdvance struct {
 	evs  []*event // in ascending order
 	user expr.Cond
-	in   plan.Input // of the last event; its write id is stored in the item
+	in   write.Input // of the last event; its write id is stored in the item
 }
 
 // Fold joins the updates of two appends of one series. It reports false for another operation and for keys that differ
 // in case.
-func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
+func (a *joinedAdvance) Fold(other write.Folder) (write.Action, bool) {
 	b, ok := other.(*joinedAdvance)
 	if !ok {
-		return plan.Action{}, false
+		return write.Action{}, false
 	}
 	byKey := func(x, y *event) int { return strings.Compare(x.sortKey, y.sortKey) }
 	both := &joinedAdvance{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
 	slices.SortFunc(both.evs, byKey)
 	for _, ev := range both.evs {
-		if layout.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
-			return plan.Action{}, false
+		if write.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
+			return write.Action{}, false
 		}
 	}
 	if byKey(a.evs[len(a.evs)-1], b.evs[len(b.evs)-1]) < 0 {
@@ -271,7 +269,7 @@ func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
 	return folded, err == nil
 }
 
-func (a *joinedAdvance) action() (plan.Action, error) {
+func (a *joinedAdvance) action() (write.Action, error) {
 	act, err := advance(a.evs, a.evs[0], a.user, a.in)
 	act.Fold = a
 	return act, err

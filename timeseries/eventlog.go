@@ -5,73 +5,70 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // eventsAtOnce is how many events of series without a current item one AppendAll stores at the same time.
 const eventsAtOnce = 8
 
 // refusal returns the error of a verb that needs a current item, for a series without one, and nil for other series.
-func (e *events) refusal(c *core.Core) error {
+func (e *events) refusal(c *engine.Core) error {
 	if e == nil || !e.noCurrent {
 		return nil
 	}
-	return bind.Invalid(c.Schema, bind.CodeNoCurrent, nil, `the series has no current item: it is declared with current:"none"`)
+	return write.Invalid(c.Schema, write.CodeNoCurrent, nil, `the series has no current item: it is declared with current:"none"`)
 }
 
 // refused is refusal as the error of a call.
-func (e *events) refused(c *core.Core, verb string) error { return c.Wrap(verb, "", e.refusal(c)) }
+func (e *events) refused(c *engine.Core, verb string) error { return c.Wrap(verb, "", e.refusal(c)) }
 
 // refusedQuery returns the plan of a query that reads current items, for a series without them.
-func (e *events) refusedQuery(c *core.Core, verb string) *query.Plan {
+func (e *events) refusedQuery(c *engine.Core, verb string) *query.Plan {
 	return &query.Plan{Source: query.Source{Schema: c.Schema, Table: c.Table, Verb: verb}, Err: e.refusal(c)}
 }
 
 // refusedOp returns the operation of a verb that needs a current item, for a series without one.
-func (e *events) refusedOp(c *core.Core, verb string) *core.Operation {
-	return core.ItemOperation(c, &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)})
+func (e *events) refusedOp(c *engine.Core, verb string) *engine.Operation {
+	return engine.ItemOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)})
 }
 
 // checkConditions refuses conditions for appends to a series without a current item.
-func (e *events) checkConditions(c *core.Core, spec opt.Append) error {
+func (e *events) checkConditions(c *engine.Core, spec write.Append) error {
 	if !e.noCurrent || len(spec.If) == 0 {
 		return nil
 	}
-	return bind.Invalid(c.Schema, bind.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
+	return write.Invalid(c.Schema, write.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
 }
 
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.
-func (ev *event) logAppend(verb string) *plan.Op {
-	return &plan.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.key(), Plan: ev.logStep}
+func (ev *event) logAppend(verb string) *write.Op {
+	return &write.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.key(), Plan: ev.logStep}
 }
 
-func (ev *event) logStep(in plan.Input) (plan.Step, error) {
+func (ev *event) logStep(in write.Input) (write.Step, error) {
 	if err := ev.checkAhead(in.Now); err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
 	put, err := ev.put(in)
 	if err != nil {
-		return plan.Step{}, err
+		return write.Step{}, err
 	}
-	return plan.Step{
-		Actions: []plan.Action{put},
+	return write.Step{
+		Actions: []write.Action{put},
 		Whole:   true,
-		Resolve: ev.opened(func(f []plan.Failure) plan.Resolution {
+		Resolve: ev.opened(func(f []write.Failure) write.Resolution {
 			got := outcome{reason: Duplicate, stored: f[0].Image}
 			if !ev.equals(f[0].Image) {
 				got.reason = Collision
 			}
 			if in.Joined {
-				return plan.Resolution{Err: &NotAppliedError{got.reason}}
+				return write.Resolution{Err: &NotAppliedError{got.reason}}
 			}
 			return done(got)
 		}),
-		Done: func(plan.Returned) (plan.Result, error) { return outcome{applied: true}.result(), nil },
+		Done: func(write.Returned) (write.Result, error) { return outcome{applied: true}.result(), nil },
 	}, nil
 }
 
@@ -107,9 +104,9 @@ func (s *Series[T]) logEach(ctx context.Context, evs []*batchEvent) error {
 	if len(evs) == 0 {
 		return nil
 	}
-	c, errs := core.Of(s), make([]error, len(evs))
+	c, errs := engine.Of(s), make([]error, len(evs))
 	var stop atomic.Bool
-	exec.Parallel(len(evs), eventsAtOnce, func(i int) {
+	engine.Parallel(len(evs), eventsAtOnce, func(i int) {
 		if stop.Load() {
 			return
 		}

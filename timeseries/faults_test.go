@@ -208,46 +208,6 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 	}
 }
 
-func TestFaults_AreNeverAnOutcome(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		fault     faults.Fault
-		ambiguous bool
-		conflict  bool
-	}{
-		{fault: faults.Conflict, conflict: true},
-		{fault: faults.Throttle},
-		{fault: faults.Internal, ambiguous: true},
-		{fault: faults.Drop, ambiguous: true},
-	} {
-		t.Run(c.fault.String(), func(t *testing.T) {
-			t.Parallel()
-			w := open[Telemetry](t, dbtest.Attempts(3))
-			w.seed(tick(0, 1))
-			before := w.partition(devicePK)
-			w.Wire.Inject(always(c.fault, transact))
-			// Events that without the trouble would be applied, older and a duplicate.
-			for _, ev := range []Telemetry{tick(1, 1), tick(-1, 1), tick(0, 1)} {
-				w.Wire.Reset()
-				r, err := w.Append(w.Ctx, ev)
-				require.Error(t, err)
-				require.Zero(t, r)
-				require.Equal(t, c.ambiguous, entity.IsAmbiguous(err))
-				require.Equal(t, c.conflict, errors.Is(err, entity.ErrConflict))
-				require.Equal(t, 3, w.Wire.Count(transact), "MaxAttempts")
-
-				rs, err := w.AppendAll(w.Ctx, []Telemetry{ev})
-				require.Error(t, err)
-				require.Zero(t, rs[0])
-				require.Equal(t, c.ambiguous, entity.IsAmbiguous(err))
-				require.Equal(t, c.conflict, errors.Is(err, entity.ErrConflict))
-			}
-			w.Wire.Inject(nil)
-			require.Equal(t, before, w.partition(devicePK))
-		})
-	}
-}
-
 func TestFaults_TooLargeAnEventIsRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)

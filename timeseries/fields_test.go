@@ -11,22 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestFields_NilPointerKeepsTheCurrentValueAndPointerToZeroIsAReport(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	r := w.append(bare(1))
-	require.Equal(t, []any{1, "cabinet-A", false}, []any{*currentOf(t, r).GPIO, *currentOf(t, r).Location, *currentOf(t, r).Alert})
-	for _, name := range []string{"gpio", "location", "alert"} {
-		require.NotContains(t, w.partition(devicePK)[eventSK("2026-04-22T10:01:00.000000000Z")], name)
-	}
-	zero := bare(2)
-	zero.GPIO, zero.Alert, zero.Location = ptr(0), ptr(false), ptr("")
-	r = w.append(zero)
-	require.Equal(t, []any{0, "", false}, []any{*currentOf(t, r).GPIO, *currentOf(t, r).Location, *currentOf(t, r).Alert})
-	require.Equal(t, []Telemetry{tick(0, 1), bare(1), zero}, w.history(device))
-}
-
 // Station has an append field of every kind.
 type Station struct {
 	_ entity.Key        `name:"Station" pk:"$#{id}" sk:"$"`

@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // History reads the events of one series in the order of orderBy, or newest first with entity.Desc. A condition must be
@@ -26,41 +24,41 @@ import (
 // and another one of those that run out. Each costs at least one request. entity.MaxRequests and entity.MaxEvaluated must be P or
 // more. Such a history cannot be part of a collection.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
-	c := core.Of(s)
-	return core.NewQuery[T](history(c, s.opened().e, "History", reflect.ValueOf(key), opt.Queries(opts)))
+	c := engine.Of(s)
+	return query.NewQuery[T](history(c, s.opened().e, "History", reflect.ValueOf(key), write.Queries(opts)))
 }
 
 // history reads a series' events. Events of several partitions are merged in the order of their sort keys.
-func history(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) core.Decoding {
+func history(c *engine.Core, e *events, verb string, key reflect.Value, spec write.Query) query.Decoding {
 	plans := historyPlans(c, e, verb, key, spec)
 	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
-		return core.Items(c, plans[0])
+		return query.Items(c, plans[0])
 	}
 	where := ""
-	if primary, _, err := bind.Key(c.Schema, key); err == nil {
+	if primary, _, err := write.Key(c.Schema, key); err == nil {
 		pk := c.Schema.PK.Attr
-		where = bind.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
+		where = write.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
 	}
-	return core.MergedItems(c, query.BuildMerge(c.Schema, verb, where, plans))
+	return query.MergedItems(c, query.BuildMerge(c.Schema, verb, where, plans))
 }
 
 // historyPlans compiles the query of a series' events, for each partition that holds some.
-func historyPlans(c *core.Core, e *events, verb string, key reflect.Value, spec opt.Query) (plans []*query.Plan) {
+func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec write.Query) (plans []*query.Plan) {
 	if c.Err() != nil {
-		return []*query.Plan{core.ClosedQuery(c, verb)}
+		return []*query.Plan{query.ClosedQuery(c, verb)}
 	}
 	src := query.Source{
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
 		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
-		Code:     bind.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
+		Code:     write.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := bind.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
+	if _, parts, err := write.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
 			if attr, problem := c.Schema.Profile.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
 			}
-			return true, layout.SameCase(c.Schema, parts, it)
+			return true, write.SameCase(c.Schema, parts, it)
 		}
 		for _, a := range c.Schema.FoldedParts() {
 			src.Needs = append(src.Needs, a.Name)
@@ -85,16 +83,16 @@ func historyPlans(c *core.Core, e *events, verb string, key reflect.Value, spec 
 // skips expired events and usually costs one request, or with shards:"P" P requests. orderBy must be a time; for others, use
 // History with entity.Le and entity.Desc. Errors: entity.ErrNotFound; *entity.InputError.
 func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
-	c := core.Of(s)
+	c := engine.Of(s)
 	var none T
 	if err := c.Err(); err != nil {
 		return none, c.Wrap("At", "", err)
 	}
 	if !s.e.ordersByTime() {
-		return none, c.Wrap("At", "", &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
+		return none, c.Wrap("At", "", &entity.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return core.NewQuery[T](history(c, s.e, "At", reflect.ValueOf(key), opt.Query{
-		Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Strong: true}}},
-		Order:   opt.Order{Desc: true, Range: []opt.Cond{{Op: expr.Le, Target: opt.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
+	return query.NewQuery[T](history(c, s.e, "At", reflect.ValueOf(key), write.Query{
+		Bounded: write.Bounded{Select: write.Select{Read: write.Read{Strong: true}}},
+		Order:   write.Order{Desc: true, Range: []write.Cond{{Op: expr.Le, Target: write.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
 	})).First(ctx)
 }

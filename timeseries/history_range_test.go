@@ -11,23 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
-func TestHistory_EventsHoldWhatTheAppendCarriedAndNoMore(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	enriched := device
-	enriched.AccountID = "acct-1"
-	_, _, err := w.Upsert(w.Ctx, enriched)
-	require.NoError(t, err)
-	got, _ := w.collect(device)
-	require.Empty(t, got)
-	_, err = w.History(device).First(w.Ctx)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	w.seed(tick(0, 1), bare(1))
-	got, requests := w.collect(device)
-	require.Equal(t, []Telemetry{tick(0, 1), bare(1)}, got)
-	require.Equal(t, 1, requests)
-}
-
 func TestHistory_Ranges(t *testing.T) {
 	t.Parallel()
 	w := fiveTicks(t)

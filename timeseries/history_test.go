@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -112,100 +111,6 @@ func TestHistory_DescAndLimit(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrMultipleItems)
 }
 
-func TestHistory_ConsistentIsAskedFor(t *testing.T) {
-	t.Parallel()
-	w := fiveTicks(t)
-	entity.Must(w.History(device).Collect(w.Ctx))
-	entity.Must(w.History(device, entity.Consistent()).Collect(w.Ctx))
-	require.Nil(t, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
-	require.Equal(t, true, body(t, w.Wire.Requests()[1].Body)["ConsistentRead"])
-}
-
-func TestHistory_PagesFollowEachOtherWithoutGapOrRepetition(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	all := readings("m-1", 1, 23)
-	w.appendAll(all)
-	f := entity.Fields[Meter]()
-	for name, opts := range map[string][]entity.QueryOption{
-		"up":       nil,
-		"down":     {entity.Desc()},
-		"bounded":  {entity.Gt(&f.Seq, 4)},
-		"below":    {entity.Lt(&f.Seq, 20), entity.Desc()},
-		"filtered": {entity.Filter(entity.Exists(&f.Note))},
-	} {
-		want := entity.Must(w.History(reading(0, 0), opts...).Collect(w.Ctx))
-		for _, size := range []int{2, 5, 23} {
-			q := w.History(reading(0, 0), append(opts, entity.Limit(size))...)
-			var got []Meter
-			cursor, pages := "", 0
-			for {
-				page := entity.Must(q.Page(w.Ctx, cursor))
-				require.LessOrEqual(t, len(page.Items), size)
-				got = append(got, page.Items...)
-				if pages++; page.Next == "" {
-					break
-				}
-				require.NotEmpty(t, page.Items, "%s: an empty page with a cursor", name)
-				require.Less(t, pages, 50)
-				cursor = page.Next
-			}
-			require.Equal(t, want, got, "%s in pages of %d", name, size)
-		}
-	}
-}
-
-func TestHistory_CursorsAreBoundToTheirQuery(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	w.appendAll(append(readings("m-1", 1, 9), readings("m-2", 1, 9)...))
-	f := entity.Fields[Meter]()
-	page := entity.Must(w.History(reading(0, 0), entity.Limit(3)).Page(w.Ctx, ""))
-	require.NotEmpty(t, page.Next)
-	w.Wire.Reset()
-	for name, q := range map[string]entity.Query[Meter]{
-		"another series": w.History(Meter{MeterID: "m-2"}, entity.Limit(3)),
-		"another order":  w.History(reading(0, 0), entity.Limit(3), entity.Desc()),
-		"another range":  w.History(reading(0, 0), entity.Limit(3), entity.Gt(&f.Seq, 1)),
-		"current items":  w.Query(reading(0, 0), entity.Limit(3)),
-	} {
-		_, err := q.Page(w.Ctx, page.Next)
-		require.ErrorIs(t, err, entity.ErrInvalidCursor, name)
-	}
-	_, err := w.History(reading(0, 0)).Page(w.Ctx, "nonsense")
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
-	require.Empty(t, w.Wire.Requests())
-
-	next, err := w.History(reading(0, 0), entity.Limit(2)).Page(w.Ctx, page.Next)
-	require.NoError(t, err, "the size of a page may change")
-	require.Equal(t, int64(4), next.Items[0].Seq)
-}
-
-func TestHistory_OfMoreThanOnePageOfDynamoDB(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	var evs []Telemetry
-	for i := range 8 {
-		ev := tick(i, i)
-		ev.Location = ptr(strings.Repeat("l", 200*1024))
-		evs = append(evs, ev)
-	}
-	w.appendAll(evs)
-	got, requests := w.collect(device)
-	require.Equal(t, evs, got)
-	require.Equal(t, 2, requests, "a request for each MB")
-	n := entity.Must(w.History(device).Count(w.Ctx))
-	require.Equal(t, 8, n)
-	w.Wire.Reset()
-	for ev, err := range w.History(device).All(w.Ctx) {
-		require.NoError(t, err)
-		if ev.Timestamp.Equal(at(2)) {
-			break
-		}
-	}
-	require.Len(t, w.Wire.Requests(), 1, "pages are fetched when they are needed")
-}
-
 // aging has events of which the first two expire three days before the others.
 func aging(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)
@@ -231,29 +136,6 @@ func TestExpiry_HistoryHidesExpiredEventsThatAreStillStored(t *testing.T) {
 	require.Equal(t, []int{0, 5, 10, 15}, minutes(w.history(device, entity.IncludeExpired())))
 	n = entity.Must(w.History(device, entity.IncludeExpired()).Count(w.Ctx))
 	require.Equal(t, 4, n)
-}
-
-func TestExpiry_EventsAreGoneFromTheSecondInTheirTTLWhateverOrderByIs(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	ancient := bare(0)
-	ancient.Timestamp = time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
-	w.seed(ancient, tick(0, 0))
-	w.Clock.Move(7*24*time.Hour - time.Second)
-	require.Len(t, w.history(device), 2)
-	w.Clock.Move(time.Second)
-	require.Empty(t, w.history(device))
-}
-
-func TestExpiry_TheCurrentItemNeverExpires(t *testing.T) {
-	t.Parallel()
-	w := aging(t)
-	w.Clock.Move(1000 * 24 * time.Hour)
-	require.Equal(t, at(15), w.current(device).Timestamp)
-	r := w.append(tick(14, 1))
-	require.False(t, r.Applied, "it still decides who is late")
-	found := entity.Must(w.Query(device).Collect(w.Ctx))
-	require.Len(t, found, 1)
 }
 
 func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
@@ -326,13 +208,4 @@ type Dotted struct {
 	ID string    `dynamodbav:"id"`
 	At time.Time `dynamodbav:"device.time[0]"`
 	V  int       `dynamodbav:"v" entity:"append"`
-}
-
-func TestAt_OrderByMayHaveAnyName(t *testing.T) {
-	t.Parallel()
-	w := open[Dotted](t)
-	w.seed(Dotted{ID: "d", At: at(0), V: 1}, Dotted{ID: "d", At: at(5), V: 2})
-	require.Len(t, w.history(Dotted{ID: "d"}, entity.Lt(&entity.Fields[Dotted]().At, at(5))), 1)
-	ev := entity.Must(w.At(w.Ctx, Dotted{ID: "d"}, at(3)))
-	require.Equal(t, 1, ev.V)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -108,20 +107,4 @@ func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {
 	_, err := w.Index("byzone")
 	var unknown *entity.SchemaError
 	require.ErrorAs(t, err, &unknown)
-}
-
-func TestIndex_UpdateThatReadsDoesNotLoseAnAppendThatComesBetween(t *testing.T) {
-	t.Parallel()
-	w := open[Tracker](t)
-	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
-	enrich := func() error {
-		_, err := w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&entity.Fields[Tracker]().Owner, "ann"))
-		return err
-	}
-	require.NoError(t, w.Overtake(dbtest.Is("PutItem"), enrich, func() {
-		w.append(Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2})
-	}))
-	cur := w.current(Tracker{ID: "t"})
-	require.Equal(t, []any{at(1), "yard", "ann"}, []any{cur.At, cur.Zone, cur.Owner})
-	require.Equal(t, 2, w.Wire.Count("PutItem"), "the first one's guard was lost")
 }

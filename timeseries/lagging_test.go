@@ -22,24 +22,6 @@ func lag(t *testing.T) *lab[Telemetry] {
 	return w
 }
 
-func TestLagging_ADuplicateBringsTheCurrentItemUp(t *testing.T) {
-	t.Parallel()
-	w := lag(t)
-	events := w.history(device)
-	w.Wire.Reset()
-
-	r := w.append(tick(5, 5))
-	require.False(t, r.Applied)
-	require.Equal(t, timeseries.Duplicate, r.Reason)
-	require.Equal(t, at(5), r.Existing.Timestamp)
-	require.Equal(t, at(5), currentOf(t, r).Timestamp, "current is at or after the event")
-	require.Equal(t, 5, *currentOf(t, r).GPIO)
-	require.Equal(t, []string{"Update", "Put"}, w.kinds(0))
-	require.Equal(t, []string{"Update", "ConditionCheck"}, w.kinds(1))
-	require.Equal(t, events, w.history(device))
-	require.Equal(t, at(5), w.current(device).Timestamp)
-}
-
 func TestLagging_Outcomes(t *testing.T) {
 	t.Parallel()
 	const duplicate, collision = timeseries.Duplicate, timeseries.Collision
@@ -51,6 +33,7 @@ func TestLagging_Outcomes(t *testing.T) {
 		current int // minute of the current item afterwards; -1: no item
 		history int
 	}{
+		"duplicate":                        {events: []Telemetry{tick(5, 5)}, reasons: []timeseries.Reason{duplicate}, current: 5, history: 2},
 		"duplicate without a current item": {events: []Telemetry{tick(5, 5)}, without: true, reasons: []timeseries.Reason{duplicate}, current: 5, history: 2},
 		"duplicate, condition fails": {
 			events: []Telemetry{tick(5, 5)}, opts: []timeseries.AppendOption{entity.If(entity.Eq(&entity.Fields[Telemetry]().GPIO, ptr(9)))},

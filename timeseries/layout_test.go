@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -111,29 +110,6 @@ func state(stream string, minutes int, state string) Channel {
 	return Channel{Channel: "c-1", Stream: stream, Timestamp: at(minutes), State: state}
 }
 
-func TestKeys_StreamsOfOnePartitionHaveDifferentKeys(t *testing.T) {
-	t.Parallel()
-	w := open[Channel](t)
-	w.seed(state("status", 0, "on"), state("diagnostics", 0, "ok"), state("status", 1, "off"))
-	var keys []string
-	for sk := range w.partition("$app#v1#channel#c-1") {
-		keys = append(keys, sk)
-	}
-	require.ElementsMatch(t, []string{
-		"$app#v1#channel#diagnostics",
-		"$app#v1#channel#diagnostics#e#2026-04-22T10:00:00.000000000Z",
-		"$app#v1#channel#status",
-		"$app#v1#channel#status#e#2026-04-22T10:00:00.000000000Z",
-		"$app#v1#channel#status#e#2026-04-22T10:01:00.000000000Z",
-	}, keys)
-	require.Equal(t, []Channel{state("status", 0, "on"), state("status", 1, "off")}, w.history(Channel{Channel: "c-1", Stream: "status"}))
-	require.Equal(t, []Channel{state("diagnostics", 0, "ok")}, w.history(Channel{Channel: "c-1", Stream: "diagnostics"}))
-	require.Equal(t, timeseries.Older, w.append(state("status", -1, "x")).Reason)
-	require.True(t, w.append(state("diagnostics", 1, "x")).Applied, "each stream has its own clock")
-	_, err := w.At(w.Ctx, Channel{Channel: "c-1", Stream: "other"}, at(5))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-}
-
 // Names that would meet if a stream's range were a careless prefix.
 var neighbours = []string{"s", "s#e", "s#e#2026", "s$", "s!", "e", "s0", "S", "s ", "%23", "#"}
 
@@ -188,31 +164,3 @@ type Shelf struct {
 }
 
 type place string
-
-func TestKeys_PartsOfEveryTypeAreFoundAgain(t *testing.T) {
-	t.Parallel()
-	w := open[Shelf](t)
-	ev := Shelf{Day: start.In(time.FixedZone("", 7200)), Row: 0, Bin: 7, Cold: false, Place: "l#1", N: 1, Load: 1.25}
-	require.True(t, w.append(ev).Applied)
-	key := Shelf{Day: start, Bin: 7, Place: "l#1"}
-	want := ev
-	want.Day = start
-	require.Equal(t, want, w.current(key))
-	require.Equal(t, []Shelf{want}, w.history(key))
-	require.NotNil(t, w.Item("$app#v1#shelf#2026-04-22T10:00:00Z#0000000000000000000", "$app#v1#shelf#bin_00000000000000000007#false#l%231#e#0000000000000000001"))
-
-	for name, bad := range map[string]Shelf{
-		"time":   {Bin: 7, Place: "l", N: 1},
-		"number": {Day: start, Place: "l", N: 1},
-		"string": {Day: start, Bin: 7, N: 1},
-	} {
-		_, err := w.Append(w.Ctx, bad)
-		require.Equal(t, "EDD-9101", dbtest.InputCode(err), name)
-		_, err = w.History(bad).Collect(w.Ctx)
-		require.Equal(t, "EDD-9101", dbtest.InputCode(err), name)
-		_, err = w.Get(w.Ctx, bad)
-		require.Equal(t, "EDD-9101", dbtest.InputCode(err), name)
-	}
-	_, err := w.Append(w.Ctx, Shelf{Day: start.Add(1), Bin: 7, Place: "l", N: 1})
-	require.Equal(t, "EDD-9102", dbtest.InputCode(err), "a key part finer than its format")
-}

@@ -1,8 +1,6 @@
 package timeseries_test
 
 import (
-	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -22,20 +20,6 @@ type (
 		_ timeseries.Events `orderBy:"at"`
 		sample
 	}
-	microClock struct {
-		_  entity.Key        `name:"Micro" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		ID string            `dynamodbav:"id"`
-		At time.Time         `dynamodbav:"at" entity:"time=us"`
-		V  int               `dynamodbav:"v" entity:"append"`
-	}
-	milliClock struct {
-		_  entity.Key        `name:"Milli" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		ID string            `dynamodbav:"id"`
-		At time.Time         `dynamodbav:"at" entity:"time=ms"`
-		V  int               `dynamodbav:"v" entity:"append"`
-	}
 	secondClock struct {
 		_  entity.Key        `name:"Second" pk:"$#{id}" sk:"$"`
 		_  timeseries.Events `orderBy:"at"`
@@ -50,13 +34,6 @@ type (
 		At time.Time         `dynamodbav:"at" entity:"time=unix"`
 		V  int               `dynamodbav:"v" entity:"append"`
 	}
-	unixMilliClock struct {
-		_  entity.Key        `name:"UnixMilli" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		ID string            `dynamodbav:"id"`
-		At time.Time         `dynamodbav:"at" entity:"time=unixms"`
-		V  int               `dynamodbav:"v" entity:"append"`
-	}
 )
 
 // sample is embedded: orderBy may be a field of an embedded struct.
@@ -66,19 +43,11 @@ type sample struct {
 	V  int       `dynamodbav:"v" entity:"append"`
 }
 
-func TestOrderBy_TimesOfEveryFormat(t *testing.T) {
+func TestOrderBy_TimesOfSeveralFormats(t *testing.T) {
 	t.Parallel()
 	t.Run("ns", func(t *testing.T) {
 		t.Parallel()
 		clockFormat(t, time.Nanosecond, "2026-04-22T10:00:00.000000000Z", func(at time.Time, v int) nanoClock { return nanoClock{sample: sample{"x", at, v}} })
-	})
-	t.Run("us", func(t *testing.T) {
-		t.Parallel()
-		clockFormat(t, time.Microsecond, "2026-04-22T10:00:00.000000Z", func(at time.Time, v int) microClock { return microClock{ID: "x", At: at, V: v} })
-	})
-	t.Run("ms", func(t *testing.T) {
-		t.Parallel()
-		clockFormat(t, time.Millisecond, "2026-04-22T10:00:00.000Z", func(at time.Time, v int) milliClock { return milliClock{ID: "x", At: at, V: v} })
 	})
 	t.Run("s", func(t *testing.T) {
 		t.Parallel()
@@ -87,10 +56,6 @@ func TestOrderBy_TimesOfEveryFormat(t *testing.T) {
 	t.Run("unix", func(t *testing.T) {
 		t.Parallel()
 		clockFormat(t, time.Second, "0000000001776852000", func(at time.Time, v int) unixClock { return unixClock{ID: "x", At: at, V: v} })
-	})
-	t.Run("unixms", func(t *testing.T) {
-		t.Parallel()
-		clockFormat(t, time.Millisecond, "0000001776852000000", func(at time.Time, v int) unixMilliClock { return unixMilliClock{ID: "x", At: at, V: v} })
 	})
 }
 
@@ -141,72 +106,6 @@ type Round struct {
 	ID string            `dynamodbav:"id"`
 	N  int8              `dynamodbav:"n" entity:"zero"`
 	V  string            `dynamodbav:"v" entity:"append"`
-}
-
-func TestOrderBy_ExtremesOfEveryType(t *testing.T) {
-	t.Parallel()
-	nano := func(at time.Time) nanoClock { return nanoClock{sample: sample{ID: "x", At: at}} }
-	unix := func(seconds int64) unixClock { return unixClock{ID: "x", At: time.Unix(seconds, 0).UTC()} }
-	count := func(n uint64) Station { return Station{ID: "s", N: n} }
-	t.Run("times", func(t *testing.T) {
-		t.Parallel()
-		first, last := time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
-		inOrder(t, []nanoClock{nano(first), nano(last)}, nil)
-	})
-	t.Run("Unix times", func(t *testing.T) {
-		t.Parallel()
-		inOrder(t, []unixClock{unix(0), unix(1)}, map[string][]unixClock{"EDD-9102": {unix(-1)}})
-	})
-	t.Run("integers", func(t *testing.T) {
-		t.Parallel()
-		inOrder(t, []Meter{reading(2, 0), reading(10, 0), reading(999, 0), reading(1000, 0), reading(math.MaxInt64, 0)},
-			map[string][]Meter{"EDD-9102": {reading(-1, 1)}, "EDD-9101": {reading(0, 1)}}) // zero is a forgotten one
-	})
-	t.Run("unsigned integers", func(t *testing.T) {
-		t.Parallel()
-		inOrder(t, []Station{count(9), count(math.MaxInt64 + 1), count(math.MaxUint64 - 1), count(math.MaxUint64)}, nil)
-	})
-	t.Run("zero where the field allows it", func(t *testing.T) {
-		t.Parallel()
-		inOrder(t, []Round{{ID: "r", N: 0, V: "first"}, {ID: "r", N: 1}}, nil)
-	})
-}
-
-// inOrder appends events in the order of their clocks, and then the last but one again. The others are refused with their codes.
-func inOrder[T any](t *testing.T, evs []T, refused map[string][]T) {
-	w := open[T](t)
-	w.seed(evs...)
-	require.Equal(t, evs, w.history(evs[0]))
-	r := w.append(evs[len(evs)-2])
-	require.Equal(t, timeseries.Duplicate, r.Reason)
-	require.Equal(t, evs[len(evs)-1], currentOf(t, r), "no digit is lost")
-	w.Wire.Reset()
-	for code, evs := range refused {
-		for _, ev := range evs {
-			_, err := w.Append(w.Ctx, ev)
-			require.Equal(t, code, dbtest.InputCode(err))
-		}
-	}
-	require.Empty(t, w.Wire.Requests())
-}
-
-func TestOrderBy_StringsAreOrderedByBytesWhateverIsInThem(t *testing.T) {
-	t.Parallel()
-	w := open[Journal](t)
-	marks := []string{"\x01", " ", "!", "#", "##", "#e#", "$", "%", "%25", "A", "A#", "A#e#1", "A$", "B", "a", "a!", "a#b", "ab", "é", "日", "\U0001F600"}
-	for i, mark := range marks {
-		require.True(t, w.append(entry(mark, fmt.Sprint(i))).Applied, "%q", mark)
-	}
-	var got []string
-	for _, ev := range w.history(Journal{Book: "b"}) {
-		got = append(got, ev.Mark)
-	}
-	require.Equal(t, marks, got)
-	require.Equal(t, timeseries.Older, w.append(entry("A!", "late")).Reason)
-	_, err := w.Append(w.Ctx, entry("", "x"))
-	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
-	_, err = w.Append(w.Ctx, entry("\xff", "x"))
-	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
 }
 
 func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {

@@ -158,10 +158,3 @@ func TestPlan_NeedsNoClientAndRunningDoes(t *testing.T) {
 	_, err = series.At(t.Context(), device, start)
 	require.ErrorIs(t, err, entity.ErrNoClient)
 }
-
-func TestPlan_IsTheSameEveryTime(t *testing.T) {
-	t.Parallel()
-	a, b := on[Tracker](t).Op().Append(Tracker{ID: "t", At: start}), on[Tracker](t).Op().Append(Tracker{ID: "t", At: start})
-	require.Equal(t, a.String(), b.String())
-	require.Equal(t, a.String(), a.String())
-}

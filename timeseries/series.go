@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type (
-	handle   = core.Handle
-	forStore = opt.ForStore
+	handle   = engine.Handle
+	forStore = write.ForStore
 )
 
 // Series appends to and reads the time series of type T. It is safe for concurrent use. If T is declared with current:"none",
@@ -26,26 +27,26 @@ type Series[T any] struct {
 // New declares the time series T on db. A second call returns another handle of the same series. It sends no requests.
 // The error joins an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := forStore{Do: func(s *opt.Store) { s.Handle = constructor }}
+	asSeries := forStore{Do: func(s *write.Store) { s.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
 	}
-	c := core.Of(store)
+	c := engine.Of(store)
 	e, _ := schema.Feature[*events](c.Schema)
-	return &Series[T]{core.NewHandle(c), store, e}, nil
+	return &Series[T]{engine.NewHandle(c), store, e}, nil
 }
 
 // opened returns s, or for a nil or zero s a series of which every call fails.
 func (s *Series[T]) opened() *Series[T] {
 	if s == nil || s.e == nil {
-		return &Series[T]{handle: core.HandleOf(s)}
+		return &Series[T]{handle: engine.HandleOf(s)}
 	}
 	return s
 }
 
 // refused returns the error of a verb that needs a current item, for a series without one.
-func (s *Series[T]) refused(verb string) error { return s.opened().e.refused(core.Of(s), verb) }
+func (s *Series[T]) refused(verb string) error { return s.opened().e.refused(engine.Of(s), verb) }
 
 // Get returns the current item; see entity.Store.Get.
 func (s *Series[T]) Get(ctx context.Context, key T, opts ...entity.GetOption) (v T, err error) {
@@ -76,8 +77,8 @@ func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption
 // Query reads the current items of one partition; see entity.Store.Query. DynamoDB also reads, and charges, the events
 // of the partition, unless the series has shards: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
-	if c := core.Of(s); s.refused("Query") != nil {
-		return core.NewQuery[T](core.Items(c, s.e.refusedQuery(c, "Query")))
+	if c := engine.Of(s); s.refused("Query") != nil {
+		return query.NewQuery[T](query.Items(c, s.e.refusedQuery(c, "Query")))
 	}
 	return s.opened().store.Query(partition, opts...)
 }
@@ -113,24 +114,24 @@ type Ops[T any] struct {
 
 // Update is [Series.Update] as a value.
 func (o Ops[T]) Update(key T, opts ...entity.UpdateOption) entity.Write[T] {
-	if c := core.Of(o); o.e.refusal(c) != nil {
-		return core.NewWrite[T](o.e.refusedOp(c, "Update"))
+	if c := engine.Of(o); o.e.refusal(c) != nil {
+		return engine.NewWrite[T](o.e.refusedOp(c, "Update"))
 	}
 	return o.store.Update(key, opts...)
 }
 
 // Upsert is [Series.Upsert] as a value.
 func (o Ops[T]) Upsert(v T, opts ...entity.UpdateOption) entity.Write[T] {
-	if c := core.Of(o); o.e.refusal(c) != nil {
-		return core.NewWrite[T](o.e.refusedOp(c, "Upsert"))
+	if c := engine.Of(o); o.e.refusal(c) != nil {
+		return engine.NewWrite[T](o.e.refusedOp(c, "Upsert"))
 	}
 	return o.store.Upsert(v, opts...)
 }
 
 // CheckExists makes the transaction fail unless the current item exists and meets conds.
 func (o Ops[T]) CheckExists(key T, conds ...entity.Cond) entity.Op {
-	if c := core.Of(o); o.e.refusal(c) != nil {
-		return core.NewWrite[T](o.e.refusedOp(c, "CheckExists"))
+	if c := engine.Of(o); o.e.refusal(c) != nil {
+		return engine.NewWrite[T](o.e.refusedOp(c, "CheckExists"))
 	}
 	return o.store.CheckExists(key, conds...)
 }

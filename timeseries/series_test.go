@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -14,26 +13,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
-
-func TestEnrichment_SurvivesAppends(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	f := entity.Fields[Telemetry]()
-	w.seed(tick(0, 1))
-	w.ChangeItem(devicePK, deviceSK, item{"future": dbtest.S("kept")})
-	entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, "acct-1"), entity.Set(&f.Diagnostics, "fine")))
-	ev := tick(1, 2)
-	ev.Diagnostics = "a device cannot say this"
-	r := w.append(ev)
-	require.Equal(t, "acct-1", currentOf(t, r).AccountID)
-	require.Equal(t, "fine", currentOf(t, r).Diagnostics)
-	entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(2, 2), tick(3, 3)}))
-	cur := w.current(device)
-	require.Equal(t, "acct-1", cur.AccountID)
-	require.Equal(t, "fine", cur.Diagnostics)
-	require.Equal(t, at(3), cur.Timestamp)
-	require.Equal(t, "S kept", w.partition(devicePK)[deviceSK]["future"], "an attribute that the struct does not know")
-}
 
 func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	t.Parallel()
@@ -126,16 +105,6 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 	_, err := w.Update(w.Ctx, device)
 	require.Equal(t, "EDD-9106", dbtest.InputCode(err))
 	require.Empty(t, w.Wire.Requests())
-}
-
-func TestSeries_HasNoVerbThatCouldBreakItsHistory(t *testing.T) {
-	t.Parallel()
-	for _, handle := range []reflect.Type{reflect.TypeFor[*timeseries.Series[Telemetry]](), reflect.TypeFor[timeseries.Ops[Telemetry]]()} {
-		for _, verb := range []string{"Create", "Put", "Delete", "Modify", "PutMany", "DeleteMany"} {
-			_, has := handle.MethodByName(verb)
-			require.False(t, has, "%s.%s", handle, verb)
-		}
-	}
 }
 
 // TestPurge_StopsAtTheFirstErrorAndGoesOnLater breaks the connection for good in the middle of a purge.

@@ -5,12 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -53,34 +50,6 @@ func TestShards_EventsAreWhereTheHashOfTheirSortKeySays(t *testing.T) {
 	for pk, n := range held {
 		require.True(t, n == 1 || n > 20, "%s has %d of 200 events", pk, n)
 	}
-}
-
-func TestShards_ADuplicateIsFoundWhoeverAppendsItWhen(t *testing.T) {
-	t.Parallel()
-	w, other := open[Log](t), timeseries.Reason("")
-	again := declare[Log](t, w.Open(w.Raw))
-	evs := ticks[Log]("g-1", 20)
-	applied := make([]int, len(evs))
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	for _, series := range []*timeseries.Series[Log]{w.Series, again, w.Series, again} {
-		group.Go(func() {
-			for i, ev := range evs {
-				r, err := series.Append(w.Ctx, ev)
-				mu.Lock()
-				require.NoError(t, err)
-				if r.Applied {
-					applied[i]++
-				} else if other = r.Reason; other != timeseries.Duplicate {
-					t.Error(other)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	require.Equal(t, slices.Repeat([]int{1}, len(evs)), applied, "each event is applied once")
-	require.Equal(t, evs, w.history(evs[0]))
 }
 
 func TestShards_CostOfEachVerb(t *testing.T) {
@@ -314,28 +283,6 @@ func TestLog_AppendAllReportsWhatWasDecidedBeforeAnError(t *testing.T) {
 	for i, r := range w.appendAll(evs) {
 		require.Equal(t, !stored[evs[i].At.String()], r.Applied, "event %d", i)
 	}
-}
-
-func TestShards_AnEarlyBreakAndAnErrorEndAHistory(t *testing.T) {
-	t.Parallel()
-	w := open[Log](t, dbtest.Attempts(1))
-	evs := ticks[Log]("g-1", 30)
-	w.appendAll(evs)
-	w.Wire.Reset()
-	for ev, err := range w.History(evs[0]).All(w.Ctx) {
-		require.NoError(t, err)
-		require.Equal(t, evs[0], ev)
-		break
-	}
-	require.Equal(t, 3, len(w.Wire.Requests()))
-	w.Wire.Inject(from(2, faults.Drop, "Query"))
-	_, err := w.History(evs[0]).Collect(w.Ctx)
-	require.ErrorIs(t, err, faults.ErrInjected)
-	w.Wire.Inject(nil)
-	ctx, cancel := context.WithCancel(w.Ctx)
-	cancel()
-	_, err = w.History(evs[0]).Collect(ctx)
-	require.True(t, errors.Is(err, context.Canceled))
 }
 
 // decoded is what a cursor shows to whoever has it.

@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,50 +67,6 @@ func TestTransact_AnAppendThatIsNotAppliedStopsTheOthers(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrNotFound)
 }
 
-func TestTransact_EachOpHasItsOwnFailure(t *testing.T) {
-	t.Parallel()
-	w, accounts := withAccounts(t)
-	w.seed(tick(5, 1))
-	missing := accounts.Op().CheckExists(Account{AccountID: "nobody"})
-	for at, fails := range map[int]bool{6: false, 4: true} {
-		op := w.Op().Append(tick(at, 1))
-		err := w.DB.Transact(w.Ctx, missing, op)
-		require.ErrorIs(t, err, entity.ErrNotFound)
-		require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
-		var not *timeseries.NotAppliedError
-		require.Equal(t, fails, errors.As(entity.FailureOf(err, op), &not))
-		require.Zero(t, op.Result())
-	}
-	require.Len(t, w.history(device), 1)
-}
-
-func TestTransact_AppendsOfDifferentSeriesGoTogether(t *testing.T) {
-	t.Parallel()
-	w := open[Meter](t)
-	of := func(meter string, seq int64, value int) entity.Write[timeseries.Result[Meter]] {
-		return w.Op().Append(Meter{MeterID: meter, Seq: seq, Value: value})
-	}
-	a, b := of("a", 5, 1), of("b", 5, 2)
-	require.NoError(t, w.DB.Transact(w.Ctx, a, b))
-	require.Equal(t, 1, currentOf(t, a.Result()).Value)
-	require.Equal(t, 2, currentOf(t, b.Result()).Value)
-	for late, reason := range map[entity.Write[timeseries.Result[Meter]]]timeseries.Reason{
-		a: timeseries.Duplicate, of("a", 5, 9): timeseries.Collision, of("a", 4, 4): timeseries.Older, // which is not recorded here
-	} {
-		w.Wire.Reset()
-		fine := of("b", 6, 3)
-		err := w.DB.Transact(w.Ctx, fine, late)
-		var not *timeseries.NotAppliedError
-		require.ErrorAs(t, entity.FailureOf(err, late), &not)
-		require.Equal(t, reason, not.Reason)
-		require.NoError(t, entity.FailureOf(err, fine))
-		require.Equal(t, []string{transact}, w.operations())
-	}
-	require.True(t, a.Result().Applied, "the last successful run's")
-	require.Len(t, w.history(Meter{MeterID: "a"}), 1)
-	require.Len(t, w.history(Meter{MeterID: "b"}), 1)
-}
-
 func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
@@ -137,22 +92,6 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 	require.Equal(t, "EDD-9110", dbtest.InputCode(w.DB.Transact(w.Ctx, ops...)))
 	require.Empty(t, w.Wire.Requests())
 	require.NoError(t, w.DB.Transact(w.Ctx, ops[:50]...))
-}
-
-func TestTransact_EnrichmentOpsOfASeries(t *testing.T) {
-	t.Parallel()
-	w, accounts := withAccounts(t)
-	w.seed(tick(0, 1))
-	f := entity.Fields[Telemetry]()
-	require.NoError(t, w.DB.Transact(w.Ctx,
-		w.Op().Update(device, entity.Set(&f.AccountID, "a"), entity.If(entity.Eq(f.GPIO, 1))),
-		accounts.Op().Create(Account{AccountID: "a", Devices: 1})))
-	require.Equal(t, "a", w.current(device).AccountID)
-	_, err := w.Update(w.Ctx, device, entity.Set(&f.AccountID, "b"), entity.If(entity.Eq(&f.Timestamp, at(4))))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	err = w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "b")))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().CheckExists(device, entity.Eq(&f.AccountID, "a"))))
 }
 
 func TestTransact_ConflictsAndLostAnswersAreNotAppliedTwice(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Constraint declares that no two items of a struct have the same values in some fields, in the tag of a blank field:
@@ -49,7 +48,7 @@ func (c *constraint) Names(a *schema.Attr) bool {
 func (Constraint) Declare(d *schema.Decl) {
 	c := &constraint{s: d.Schema, ttl: d.Duration("ttl")}
 	name, ok := d.Need("name")
-	if err := tag.Name(name); ok && err != nil {
+	if err := schema.Name(name); ok && err != nil {
 		d.Problem(schema.CodeMalformed, "name %q: %v", name, err)
 	}
 	c.name = name

@@ -7,15 +7,13 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-type handle = core.Handle
+type handle = engine.Handle
 
 // Lookup finds items of type T by the value of one constraint, and verifies and repairs its sentinels. It is safe for
 // concurrent use.
@@ -26,21 +24,21 @@ type Lookup[T any] struct {
 
 // Store is the handle of a constraint's entity: an *entity.Store[T] or a *timeseries.Series[T].
 type Store[T any] interface {
-	core.Holder
+	engine.Holder
 	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 }
 
 // Of opens the constraint that T declares under name. The error is an *entity.SchemaError if T declares no such constraint.
 func Of[T any](store Store[T], name string) (*Lookup[T], error) {
-	c := core.Of(store)
+	c := engine.Of(store)
 	k, err := constraintNamed(c, name)
 	if err != nil {
 		return nil, err
 	}
-	return &Lookup[T]{core.NewHandle(c), k}, nil
+	return &Lookup[T]{engine.NewHandle(c), k}, nil
 }
 
-func constraintNamed(c *core.Core, name string) (*constraint, error) {
+func constraintNamed(c *engine.Core, name string) (*constraint, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -73,14 +71,14 @@ func (l *Lookup[T]) Find(ctx context.Context, v T) (found T, err error) {
 // untyped returns what the methods of l, which only add the type, are about.
 func (l *Lookup[T]) untyped() lookup {
 	if l == nil {
-		return lookup{c: core.Of(l)}
+		return lookup{c: engine.Of(l)}
 	}
-	return lookup{core.Of(l), l.k}
+	return lookup{engine.Of(l), l.k}
 }
 
 // lookup is a [Lookup] without its type.
 type lookup struct {
-	c *core.Core
+	c *engine.Core
 	k *constraint // nil if c was not opened
 }
 
@@ -106,12 +104,12 @@ func (l lookup) find(ctx context.Context, v, into any) error {
 func (l lookup) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
-		av, err := bind.EncodeAttr(s, a, v)
+		av, err := write.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}
 		if item.Absent(av) {
-			return nil, &entity.InputError{Code: bind.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
+			return nil, &entity.InputError{Code: write.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
 		}
 		given[a.Name] = av
 	}
@@ -131,18 +129,18 @@ func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := layout.Get(ctx, r, c.Schema, c.Table, named)
+	owner, err := write.GetItem(ctx, r, c.Schema, c.Table, named)
 	if err != nil || l.holds(owner.Item, k) {
 		return owner.Item, err
 	}
 	for range r.MaxAttempts {
-		got, err := r.TransactGet(ctx, []exec.Key{{Table: c.Table, Key: k}, {Table: c.Table, Key: named}})
+		got, err := r.TransactGet(ctx, []engine.Key{{Table: c.Table, Key: k}, {Table: c.Table, Key: named}})
 		if err != nil {
 			return nil, err
 		}
 		still, err := l.ownerNamed(got[0])
 		if err == nil {
-			owner, err = layout.Open(c.Schema, got[1])
+			owner, err = write.Open(c.Schema, got[1])
 		}
 		switch {
 		case err != nil:
@@ -162,7 +160,7 @@ func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
 // sentinel or if it has expired.
 func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
 	c := l.c
-	if len(sentinel) == 0 || layout.Expired(c.Schema, sentinel, c.Runner.Clock()) {
+	if len(sentinel) == 0 || write.Expired(c.Schema, sentinel, c.Runner.Clock()) {
 		return nil, entity.ErrNotFound
 	}
 	if _, err := ownerOf(sentinel); err != nil {
@@ -173,7 +171,7 @@ func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
 
 // holds reports whether an item is live and has the value of the sentinel under k.
 func (l lookup) holds(it, k item.Item) bool {
-	if len(it) == 0 || !layout.Live(l.c.Schema, it, l.c.Runner.Clock()) {
+	if len(it) == 0 || !write.Live(l.c.Schema, it, l.c.Runner.Clock()) {
 		return false
 	}
 	own, err := l.k.storedKey(it)

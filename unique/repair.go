@@ -10,10 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Repaired is the result of [Lookup.Repair].
@@ -64,9 +61,9 @@ func (l lookup) repair(ctx context.Context, opts []VerifyOption) (Repaired, erro
 	}
 	v := newVerification(c, l.k)
 	var done Repaired
-	spec := opt.Verifies(opts)
+	spec := write.Verifies(opts)
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		ctx = pace.With(ctx, spec.Budget)
+		ctx = write.WithPace(ctx, spec.Budget)
 		err := v.run(ctx, spec)
 		if done.Report = v.report; err != nil {
 			return err
@@ -94,8 +91,8 @@ func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, SoleWriter: true, AsStored: true}
-		op.Plan = func(in plan.Input) (plan.Step, error) { return v.step(in, e) }
+		op := &write.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, SoleWriter: true, AsStored: true}
+		op.Plan = func(in write.Input) (write.Step, error) { return v.step(in, e) }
 		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
@@ -111,67 +108,67 @@ func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error
 
 // step returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
 // holds; otherwise it is skipped.
-func (v *verification) step(in plan.Input, e evidence) (plan.Step, error) {
+func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 	p := e.finding.suspect
-	var actions []plan.Action
+	var actions []write.Action
 	var problem error
 	check := func(k item.Item, cond expr.Cond) {
-		actions = append(actions, plan.Action{Kind: plan.Check, Table: v.c.Table, Key: k, Cond: cond})
+		actions = append(actions, write.Action{Kind: write.Check, Table: v.c.Table, Key: k, Cond: cond})
 	}
-	asStored := func(it layout.Stored) expr.Cond {
+	asStored := func(it write.Stored) expr.Cond {
 		cond, err := v.hasFields(it)
 		problem = errors.Join(problem, err)
 		return cond
 	}
-	asRead := layout.Absent(v.s)
+	asRead := write.Absent(v.s)
 	if e.sentinel != nil {
 		asRead = v.unchanged(e.sentinel)
 	} else {
-		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), layout.Seconds(in.Now)))
+		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), write.Seconds(in.Now)))
 	}
 	if x := e.wrongOwner; x != nil {
 		if x.current.Raw == nil {
-			check(x.key, layout.Absent(v.s))
+			check(x.key, write.Absent(v.s))
 		} else {
 			check(x.key, asStored(x.current))
 		}
 	}
 	if e.finding.Kind == Orphaned {
-		actions = append(actions, plan.Action{Kind: plan.Delete, Table: v.c.Table, Key: p.key, Cond: asRead, Label: v.k.label()})
+		actions = append(actions, write.Action{Kind: write.Delete, Table: v.c.Table, Key: p.key, Cond: asRead, Label: v.k.label()})
 	} else {
 		x := e.holders[0]
 		ttl := v.k.claimEnd(x.current.Raw, in.Now)
 		if x.current.Raw != nil {
 			check(x.key, asStored(x.current))
 		} else {
-			check(x.key, layout.Absent(v.s))
-			check(layout.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), layout.NotExpired(v.s, in.Now)))
+			check(x.key, write.Absent(v.s))
+			check(write.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), write.NotExpired(v.s, in.Now)))
 			ttl = x.copied.Raw[v.s.Options.TTL]
 		}
 		writeID := in.WriteID
 		if v.k.shared() {
 			writeID = ""
 		}
-		actions = append(actions, plan.Action{
-			Kind: plan.Put, Table: v.c.Table, Key: p.key, Item: v.k.sentinel(p.key, x.key, writeID, ttl), Cond: asRead, WriteID: writeID, Label: v.k.label(),
+		actions = append(actions, write.Action{
+			Kind: write.Put, Table: v.c.Table, Key: p.key, Item: v.k.sentinel(p.key, x.key, writeID, ttl), Cond: asRead, WriteID: writeID, Label: v.k.label(),
 		})
 	}
-	return plan.Step{
+	return write.Step{
 		Actions: actions,
-		Resolve: func([]plan.Failure) plan.Resolution { return plan.Skipped() },
-		Done:    func(plan.Returned) (plan.Result, error) { return plan.Result{}, nil },
+		Resolve: func([]write.Failure) write.Resolution { return write.Skipped() },
+		Done:    func(write.Returned) (write.Result, error) { return write.Result{}, nil },
 	}, problem
 }
 
 // hasFields holds while an item exists with the constraint's attributes and the expiry as they were read. An item of an
 // earlier payload version, which may have them under other names, has to be as it was read.
-func (v *verification) hasFields(read layout.Stored) (expr.Cond, error) {
-	if layout.Outdated(v.s, read.Raw) {
-		guard, _, err := plan.Unchanged(v.s, read.Raw)
+func (v *verification) hasFields(read write.Stored) (expr.Cond, error) {
+	if write.Outdated(v.s, read.Raw) {
+		guard, _, err := write.Unchanged(v.s, read.Raw)
 		return guard, err
 	}
 	it := read.Raw
-	conds := []expr.Cond{layout.Present(v.s)}
+	conds := []expr.Cond{write.Present(v.s)}
 	var names []string
 	for _, f := range v.k.fields {
 		names = append(names, f.Name)
@@ -192,7 +189,7 @@ func (v *verification) hasFields(read layout.Stored) (expr.Cond, error) {
 
 // unchanged holds while a sentinel is as it was read.
 func (v *verification) unchanged(it item.Item) expr.Cond {
-	conds := []expr.Cond{layout.Present(v.s)}
+	conds := []expr.Cond{write.Present(v.s)}
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 	}

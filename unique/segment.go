@@ -6,12 +6,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Suspect is a value whose sentinel and item did not agree when [Lookup.VerifySegment] read them. It holds the value, and
@@ -26,7 +23,7 @@ func (s Suspect) Value() string {
 	if s.sentinel == nil {
 		return ""
 	}
-	return layout.KeyID(s.sentinel)
+	return write.KeyID(s.sentinel)
 }
 
 // MarshalBinary returns the suspect as bytes.
@@ -59,17 +56,17 @@ func (s *Suspect) UnmarshalBinary(data []byte) error {
 // read for every sentinel and one for the sentinel of every item, in batches of 100. Of the options, entity.Segments is
 // refused. Errors: *entity.InputError before any request; those of f; those of requests that failed after all attempts.
 func (l *Lookup[T]) VerifySegment(ctx context.Context, i, n int, f func(Suspect) error, opts ...VerifyOption) (Report, error) {
-	c := core.Of(l)
+	c := engine.Of(l)
 	if err := c.Err(); err != nil {
 		return Report{}, c.Wrap("VerifySegment", "", err)
 	}
 	v := newVerification(c, l.k)
 	if v.note = func(x claim) error { return f(Suspect{x.sentinel, x.owner}) }; f == nil {
-		return Report{}, c.Wrap("VerifySegment", "", bind.Invalid(v.s, bind.CodeOption, nil, "VerifySegment needs a function"))
+		return Report{}, c.Wrap("VerifySegment", "", write.Invalid(v.s, write.CodeOption, nil, "VerifySegment needs a function"))
 	}
-	spec := opt.Verifies(opts)
-	spec.Segment = &opt.Segment{Number: i, Of: n}
-	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(pace.With(ctx, spec.Budget), spec) })
+	spec := write.Verifies(opts)
+	spec.Segment = &write.Segment{Number: i, Of: n}
+	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(write.WithPace(ctx, spec.Budget), spec) })
 	return v.report, err
 }
 
@@ -79,14 +76,14 @@ func (l *Lookup[T]) VerifySegment(ctx context.Context, i, n int, f func(Suspect)
 // read of the sentinel and a transaction for every nine items. Errors: *entity.InputError if there is no suspect, or if they
 // are not of one value of this constraint; those of requests that failed after all attempts.
 func (l *Lookup[T]) Examine(ctx context.Context, suspects ...Suspect) (found Finding, damaged bool, err error) {
-	c := core.Of(l)
+	c := engine.Of(l)
 	if err := c.Err(); err != nil {
 		return Finding{}, false, c.Wrap("Examine", "", err)
 	}
 	v := newVerification(c, l.k)
 	other := func(x Suspect) bool { return !v.suspectable(x) || x.Value() != suspects[0].Value() }
 	if len(suspects) == 0 || slices.ContainsFunc(suspects, other) {
-		return Finding{}, false, c.Wrap("Examine", "", bind.Invalid(v.s, bind.CodeOption, nil, "Examine needs suspects of one value of the constraint"))
+		return Finding{}, false, c.Wrap("Examine", "", write.Invalid(v.s, write.CodeOption, nil, "Examine needs suspects of one value of the constraint"))
 	}
 	p := &suspect{key: suspects[0].sentinel, owners: map[string]item.Item{}}
 	for _, x := range suspects {

@@ -8,26 +8,24 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // sentinelKey returns the primary key of the sentinel that claims an item's value; nil if the item claims none. Errors:
-// *plan.InputError; *plan.SizeError.
+// *entitytype.InputError; *plan.SizeError.
 func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	text, missing, err := c.key.Compose(it)
 	switch {
 	case err != nil:
-		return nil, bind.KeyError(c.s, err)
+		return nil, write.KeyError(c.s, err)
 	case len(missing) > 0:
 		return nil, nil
-	case len(text) > layout.MaxPartitionKey:
-		return nil, &bind.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), layout.MaxPartitionKey)}
+	case len(text) > write.MaxPartitionKey:
+		return nil, &write.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), write.MaxPartitionKey)}
 	}
 	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
 }
@@ -39,7 +37,7 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 		return c.sentinelKey(it)
 	}
 	text, ok := c.key.AsStored(it)
-	if !ok || len(text) > layout.MaxPartitionKey {
+	if !ok || len(text) > write.MaxPartitionKey {
 		return nil, nil
 	}
 	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
@@ -58,7 +56,7 @@ func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
 }
 
 // entityName returns the entity name that is stored in a sentinel.
-func (c *constraint) entityName() string { return c.s.Name + layout.SentinelMark + c.name }
+func (c *constraint) entityName() string { return c.s.Name + write.SentinelMark + c.name }
 
 // sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
 // that does not expire.
@@ -77,14 +75,14 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 
 // claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
-	return expr.Any(layout.Absent(c.s), layout.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), layout.Seconds(now)))
+	return expr.Any(write.Absent(c.s), write.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), write.Seconds(now)))
 }
 
 // claimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
 // never.
 func (c *constraint) claimEnd(owner item.Item, now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
-		return layout.End(c.s, owner)
+		return write.End(c.s, owner)
 	}
 	return item.N(strconv.FormatInt(now.Unix()+int64(c.ttl/time.Second), 10))
 }
@@ -120,27 +118,27 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 
 // reserves reports whether deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
-	m, ok := schema.Feature[plan.SoftDeleter](c.s)
+	m, ok := schema.Feature[write.SoftDeleter](c.s)
 	return ok && m.Reserves()
 }
 
 // Guard returns the actions that claim the new value of m and release the old one. If the value does not change, it
 // returns none, or the one that gives the sentinel the new expiry of the item.
-func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
+func (c *constraint) Guard(m *write.Mutation) ([]write.Part, error) {
 	before, err := c.storedKey(m.Old)
 	if err != nil {
 		return nil, err
 	}
-	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
+	if m.Kind == write.Updated && c.shared() && c.sameValues(m.Old, m.New) {
 		return nil, nil // the value may be one that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
 	if err != nil {
 		return nil, err
 	}
-	var parts []plan.Part
+	var parts []write.Part
 	switch {
-	case m.Kind == plan.SoftDeleted && c.reserves():
+	case m.Kind == write.SoftDeleted && c.reserves():
 		switch {
 		case before == nil:
 		case takenOver(m, before):
@@ -151,10 +149,10 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Part, error) {
 			parts = append(parts, c.reserve(m, before))
 		}
 		return parts, nil
-	case sameKey(before, after) && item.Equal(layout.End(c.s, m.Old), layout.End(c.s, m.New)):
+	case sameKey(before, after) && item.Equal(write.End(c.s, m.Old), write.End(c.s, m.New)):
 		return nil, nil
 	case sameKey(before, after):
-		return []plan.Part{c.claim(m, after)}, nil
+		return []write.Part{c.claim(m, after)}, nil
 	}
 	switch {
 	case before == nil:
@@ -190,61 +188,61 @@ func (c *constraint) sameValues(was, is item.Item) bool {
 }
 
 // takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
-func takenOver(m *plan.Mutation, k item.Item) (taken bool) {
+func takenOver(m *write.Mutation, k item.Item) (taken bool) {
 	for _, h := range m.In.Hints { // the last one counts
-		if sentinel := h.Kind == plan.SentinelForeign || h.Kind == plan.SentinelReturned; sentinel && h.Key == layout.KeyID(k) {
-			taken = h.Kind == plan.SentinelForeign
+		if sentinel := h.Kind == write.SentinelForeign || h.Kind == write.SentinelReturned; sentinel && h.Key == write.KeyID(k) {
+			taken = h.Kind == write.SentinelForeign
 		}
 	}
 	return taken
 }
 
 // claim returns the part that claims the value under k for the item of m.
-func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Part {
-	return plan.Part{
+func (c *constraint) claim(m *write.Mutation, k item.Item) write.Part {
+	return write.Part{
 		Action: c.put(m, k, c.claimEnd(m.New, m.In.Now)),
-		Resolve: func(f plan.Failure) plan.Resolution {
+		Resolve: func(f write.Failure) write.Resolution {
 			owner, err := ownerOf(f.Image)
 			if err != nil {
 				owner = Owner{}
 			}
-			return plan.Resolution{Err: &ViolationError{c.name, owner}}
+			return write.Resolution{Err: &ViolationError{c.name, owner}}
 		},
 	}
 }
 
 // reserve returns the part that keeps the value under k for the deleted copy of m, until the copy expires.
-func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Part {
-	return plan.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Resolve: lost(k)}
+func (c *constraint) reserve(m *write.Mutation, k item.Item) write.Part {
+	return write.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Resolve: lost(k)}
 }
 
 // put returns the put of the sentinel under k for the item of m.
-func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
+func (c *constraint) put(m *write.Mutation, k item.Item, ttl types.AttributeValue) write.Action {
 	writeID := m.In.WriteID
 	if c.shared() {
 		writeID = ""
 	}
-	return plan.Action{
-		Kind: plan.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, writeID, ttl),
+	return write.Action{
+		Kind: write.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, writeID, ttl),
 		Cond: c.claimable(m.Op.Key, m.In.Now), WriteID: writeID, Claims: true, Label: c.label(),
 	}
 }
 
 // release returns the part that gives up the value under k.
-func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Part {
-	return plan.Part{
-		Action:  plan.Action{Kind: plan.Delete, Table: m.Op.Table, Key: k, Cond: layout.FreeOrOwnedBy(c.s, m.Op.Key), Releases: true, Label: c.label()},
+func (c *constraint) release(m *write.Mutation, k item.Item) write.Part {
+	return write.Part{
+		Action:  write.Action{Kind: write.Delete, Table: m.Op.Table, Key: k, Cond: write.FreeOrOwnedBy(c.s, m.Op.Key), Releases: true, Label: c.label()},
 		Resolve: lost(k),
 	}
 }
 
 // leave returns the part that leaves the value under k to another item, on the condition that it is not the item's own:
 // the item may have got it back since it was found to be another's.
-func (c *constraint) leave(m *plan.Mutation, k item.Item) plan.Part {
-	return plan.Part{
-		Action: plan.Action{Kind: plan.Check, Table: m.Op.Table, Key: k, Cond: expr.Negate(layout.OwnedBy(c.s, m.Op.Key)), Label: c.label()},
-		Resolve: func(plan.Failure) plan.Resolution {
-			return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []plan.Hint{{Kind: plan.SentinelReturned, Key: layout.KeyID(k)}}}
+func (c *constraint) leave(m *write.Mutation, k item.Item) write.Part {
+	return write.Part{
+		Action: write.Action{Kind: write.Check, Table: m.Op.Table, Key: k, Cond: expr.Negate(write.OwnedBy(c.s, m.Op.Key)), Label: c.label()},
+		Resolve: func(write.Failure) write.Resolution {
+			return write.Resolution{Replan: entitytype.ErrConflict, Hints: []write.Hint{{Kind: write.SentinelReturned, Key: write.KeyID(k)}}}
 		},
 	}
 }
@@ -253,8 +251,8 @@ func (c *constraint) leave(m *plan.Mutation, k item.Item) plan.Part {
 func (c *constraint) label() string { return "sentinel of " + c.name }
 
 // lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
-func lost(k item.Item) func(plan.Failure) plan.Resolution {
-	return func(plan.Failure) plan.Resolution {
-		return plan.Resolution{Replan: entitytype.ErrConflict, Hints: []plan.Hint{{Kind: plan.SentinelForeign, Key: layout.KeyID(k)}}}
+func lost(k item.Item) func(write.Failure) write.Resolution {
+	return func(write.Failure) write.Resolution {
+		return write.Resolution{Replan: entitytype.ErrConflict, Hints: []write.Hint{{Kind: write.SentinelForeign, Key: write.KeyID(k)}}}
 	}
 }

@@ -10,18 +10,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Kind is what is wrong with a value.
@@ -77,12 +72,12 @@ func (r Report) String() string {
 }
 
 // VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget, [OnProgress].
-type VerifyOption interface{ opt.VerifyOption }
+type VerifyOption interface{ write.VerifyOption }
 
 // OnProgress makes [Lookup.Verify], [Lookup.VerifySegment], [Lookup.Repair], and Check of package migrate call f after each part of the items and
 // sentinels was compared, of 100 for unique values, with their number so far. The calls come one after the other. f must not be nil.
 func OnProgress(f func(compared int)) VerifyOption {
-	return opt.ForVerify{Do: func(s *opt.Verify) {
+	return write.ForVerify{Do: func(s *write.Verify) {
 		if s.Progress = f; f == nil {
 			s.Add(errors.New("OnProgress needs a function"))
 		}
@@ -106,14 +101,14 @@ func (l lookup) verify(ctx context.Context, opts []VerifyOption) (Report, error)
 		return Report{}, c.Wrap("Verify", "", err)
 	}
 	v := newVerification(c, l.k)
-	spec := opt.Verifies(opts)
-	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(pace.With(ctx, spec.Budget), spec) })
+	spec := write.Verifies(opts)
+	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(write.WithPace(ctx, spec.Budget), spec) })
 	return v.report, err
 }
 
 // verification is one run of Verify.
 type verification struct {
-	c        *core.Core
+	c        *engine.Core
 	k        *constraint
 	s        *schema.Schema
 	report   Report
@@ -121,7 +116,7 @@ type verification struct {
 	note     func(claim) error   // takes what does not agree
 }
 
-func newVerification(c *core.Core, k *constraint) *verification {
+func newVerification(c *engine.Core, k *constraint) *verification {
 	v := &verification{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
 	v.note = v.suspect
 	return v
@@ -130,7 +125,7 @@ func newVerification(c *core.Core, k *constraint) *verification {
 // batch is how many items are compared at a time.
 const batch = 100
 
-func (v *verification) run(ctx context.Context, spec opt.Verify) error {
+func (v *verification) run(ctx context.Context, spec write.Verify) error {
 	if err := v.read(ctx, spec); err != nil {
 		return err
 	}
@@ -147,11 +142,11 @@ func (v *verification) run(ctx context.Context, spec opt.Verify) error {
 }
 
 // read compares all items of the table, or of one segment.
-func (v *verification) read(ctx context.Context, spec opt.Verify) error {
+func (v *verification) read(ctx context.Context, spec write.Verify) error {
 	p := query.BuildScan(query.Source{
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
-		Code: bind.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
-	}, opt.Scan{Bounded: opt.Bounded{Select: opt.Select{Read: opt.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
+		Code: write.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
+	}, write.Scan{Bounded: write.Bounded{Select: write.Select{Read: write.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
 	compared := 0
@@ -190,11 +185,11 @@ func (v *verification) relevant() expr.Cond {
 		kind := expr.Attr(schema.KindAttr)
 		holder := expr.Compare(expr.NotExists, kind)
 		if v.k.reserves() {
-			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(layout.CopyKind)))
+			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(write.CopyKind)))
 		}
-		own = expr.All(layout.OwnItems(s), layout.InNamespace(s), holder)
+		own = expr.All(write.OwnItems(s), write.InNamespace(s), holder)
 	} else {
-		own = expr.All(expr.Compare(expr.NotExists, name), layout.OwnItems(s))
+		own = expr.All(expr.Compare(expr.NotExists, name), write.OwnItems(s))
 	}
 	return expr.Any(sentinel, own)
 }
@@ -213,11 +208,11 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 	for _, it := range items {
 		switch {
 		case item.Equal(it[schema.EntityAttr], item.S(v.k.entityName())):
-			if layout.Expired(v.s, it, now) {
+			if write.Expired(v.s, it, now) {
 				continue
 			}
 			v.report.Sentinels++
-			x := claim{sentinel: layout.KeyOf(v.s, it), owner: v.ownerNamed(it), end: layout.End(v.s, it)}
+			x := claim{sentinel: write.KeyOf(v.s, it), owner: v.ownerNamed(it), end: write.End(v.s, it)}
 			if x.owner == nil {
 				if err := v.note(x); err != nil {
 					return err
@@ -227,15 +222,15 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			x.other = x.owner
 			claims = append(claims, x)
 		default:
-			stored, err := layout.Open(v.s, it)
+			stored, err := write.Open(v.s, it)
 			if err != nil {
 				v.report.Unreadable++
 				continue
 			}
 			it = stored.Item
 			owner := v.ownerKey(it)
-			isCopy := !sameKey(owner, layout.KeyOf(v.s, it))
-			if owner == nil || isCopy && layout.Expired(v.s, it, now) || !layout.Live(v.s, it, now) || v.k.claimsNothing(it) {
+			isCopy := !sameKey(owner, write.KeyOf(v.s, it))
+			if owner == nil || isCopy && write.Expired(v.s, it, now) || !write.Live(v.s, it, now) || v.k.claimsNothing(it) {
 				continue
 			}
 			k, err := v.k.storedKey(it)
@@ -245,7 +240,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			}
 			v.report.Items++
 			if v.k.ttl == 0 { // otherwise the claim may have expired
-				claims = append(claims, claim{sentinel: k, owner: owner, other: k, end: layout.End(v.s, it)})
+				claims = append(claims, claim{sentinel: k, owner: owner, other: k, end: write.End(v.s, it)})
 			}
 		}
 	}
@@ -254,16 +249,16 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 		return err
 	}
 	for _, x := range claims {
-		stored, err := layout.Open(v.s, got[layout.KeyID(x.other)])
+		stored, err := write.Open(v.s, got[write.KeyID(x.other)])
 		if err != nil { // what the item claims is not known; it is counted as unreadable when the scan meets it
 			continue
 		}
 		other := stored.Item
-		agrees := layout.Live(v.s, other, now) && v.holds(other, x.sentinel)
+		agrees := write.Live(v.s, other, now) && v.holds(other, x.sentinel)
 		if sameKey(x.other, x.sentinel) {
-			agrees = other != nil && !layout.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
+			agrees = other != nil && !write.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
 		}
-		if !agrees || !item.Equal(layout.End(v.s, other), x.end) {
+		if !agrees || !item.Equal(write.End(v.s, other), x.end) {
 			if err := v.note(x); err != nil {
 				return err
 			}
@@ -276,20 +271,20 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 func (v *verification) lookup(ctx context.Context, claims []claim) (map[string]item.Item, error) {
 	wanted := map[string]item.Item{}
 	for _, x := range claims {
-		wanted[layout.KeyID(x.other)] = x.other
+		wanted[write.KeyID(x.other)] = x.other
 	}
-	var keys []exec.Key
+	var keys []engine.Key
 	for _, id := range slices.Sorted(maps.Keys(wanted)) {
-		keys = append(keys, exec.Key{Table: v.c.Table, Key: wanted[id]})
+		keys = append(keys, engine.Key{Table: v.c.Table, Key: wanted[id]})
 	}
 	got := map[string]item.Item{}
-	err := v.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[layout.KeyID(layout.KeyOf(v.s, it))] = it })
+	err := v.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[write.KeyID(write.KeyOf(v.s, it))] = it })
 	return got, err
 }
 
 // suspect records a value to be examined.
 func (v *verification) suspect(x claim) error {
-	id := layout.KeyID(x.sentinel)
+	id := write.KeyID(x.sentinel)
 	p := v.suspects[id]
 	if p == nil {
 		p = &suspect{key: x.sentinel, owners: map[string]item.Item{}}
@@ -310,8 +305,8 @@ func (v *verification) ownerNamed(sentinel item.Item) item.Item {
 // ownerKey returns the primary key of the current item that an item is, or is a deleted copy of; nil for any other
 // item.
 func (v *verification) ownerKey(it item.Item) item.Item {
-	primary, kind, known := layout.Owner(v.s, it)
-	if !known || kind != layout.CurrentKind && (kind != layout.CopyKind || !v.k.reserves()) {
+	primary, kind, known := write.Owner(v.s, it)
+	if !known || kind != write.CurrentKind && (kind != write.CopyKind || !v.k.reserves()) {
 		return nil
 	}
 	return primary
@@ -323,7 +318,7 @@ func (v *verification) holds(it, k item.Item) bool {
 	return err == nil && own != nil && sameKey(own, k)
 }
 
-func sameKey(x, y item.Item) bool { return x != nil && y != nil && layout.KeyID(x) == layout.KeyID(y) }
+func sameKey(x, y item.Item) bool { return x != nil && y != nil && write.KeyID(x) == write.KeyID(y) }
 
 func ownerIn(s *schema.Schema, k item.Item) Owner {
 	pk, _ := k[s.PK.Attribute()].(*types.AttributeValueMemberS)
@@ -340,7 +335,7 @@ type suspect struct {
 // add adds the primary key of an item that had the value, nil for none.
 func (p *suspect) add(owner item.Item) {
 	if owner != nil {
-		p.owners[layout.KeyID(owner)] = owner
+		p.owners[write.KeyID(owner)] = owner
 	}
 }
 
@@ -352,8 +347,8 @@ const (
 // state is what is stored of one item.
 type state struct {
 	key     item.Item
-	current layout.Stored
-	copied  layout.Stored // the newest deleted copy that reserves a value
+	current write.Stored
+	copied  write.Stored // the newest deleted copy that reserves a value
 }
 
 // evidence is the sentinel and the items of a value at one instant.
@@ -386,10 +381,10 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 	}
 	owners := maps.Clone(p.owners)
 	var named item.Item
-	if first != nil && !layout.Expired(v.s, first, now) {
+	if first != nil && !write.Expired(v.s, first, now) {
 		e.sentinel = first
 		if named = v.ownerNamed(first); named != nil {
-			owners[layout.KeyID(named)] = named
+			owners[write.KeyID(named)] = named
 		}
 	}
 	states, settled, err := v.states(ctx, p.key, first, owners)
@@ -401,7 +396,7 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 	}
 	for _, x := range states {
 		switch {
-		case layout.Live(v.s, x.current.Raw, now) && v.holds(x.current.Item, p.key), x.current.Raw == nil && x.copied.Raw != nil && v.holds(x.copied.Item, p.key):
+		case write.Live(v.s, x.current.Raw, now) && v.holds(x.current.Item, p.key), x.current.Raw == nil && x.copied.Raw != nil && v.holds(x.copied.Item, p.key):
 			e.holders = append(e.holders, x)
 		case sameKey(x.key, named):
 			e.wrongOwner = &x
@@ -426,7 +421,7 @@ func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limite
 	for _, x := range e.holders {
 		f.Owners = append(f.Owners, ownerIn(s, x.key))
 		if sameKey(x.key, named) {
-			mine, sameEnd = true, item.Equal(layout.End(s, x.current.Raw), layout.End(s, e.sentinel))
+			mine, sameEnd = true, item.Equal(write.End(s, x.current.Raw), write.End(s, e.sentinel))
 		}
 	}
 	if named != nil {
@@ -460,9 +455,9 @@ func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limite
 func (v *verification) states(ctx context.Context, key, first item.Item, owners map[string]item.Item) (states []state, settled bool, err error) {
 	ids := slices.Sorted(maps.Keys(owners))
 	for chunk := range slices.Chunk(ids, itemsPerRead) {
-		keys := []exec.Key{{Table: v.c.Table, Key: key}}
+		keys := []engine.Key{{Table: v.c.Table, Key: key}}
 		for _, id := range chunk {
-			keys = append(keys, exec.Key{Table: v.c.Table, Key: owners[id]})
+			keys = append(keys, engine.Key{Table: v.c.Table, Key: owners[id]})
 		}
 		got, err := v.c.Runner.TransactGet(ctx, keys)
 		if err != nil {
@@ -474,7 +469,7 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 		for i, id := range chunk {
 			x := state{key: owners[id]}
 			if len(got[i+1]) > 0 {
-				if x.current, err = layout.Open(v.s, got[i+1]); err != nil {
+				if x.current, err = write.Open(v.s, got[i+1]); err != nil {
 					return nil, false, err
 				}
 			}
@@ -486,8 +481,8 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 	}
 	for i := range states {
 		if states[i].current.Raw == nil {
-			op := &plan.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
-			if _, states[i].copied, err = plan.ReadNewestCopies(ctx, v.c.Runner, op, v.c.Runner.Clock()); err != nil {
+			op := &write.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
+			if _, states[i].copied, err = write.ReadNewestCopies(ctx, v.c.Runner, op, v.c.Runner.Clock()); err != nil {
 				return nil, false, err
 			}
 		}

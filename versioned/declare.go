@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/opt"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Lock declares optimistic locking, in the tag of a blank field:
@@ -36,13 +36,13 @@ type versioning struct{}
 // FeatureName shows other declarations that the entity is versioned.
 func (versioning) FeatureName() string { return "versioned" }
 
-// AdmitsExpect implements plan.OptimisticLock: writes may expect a version.
+// AdmitsExpect implements write.OptimisticLock: writes may expect a version.
 func (versioning) AdmitsExpect() {}
 
 // lock is the compiled declaration of Lock.
 type lock struct{ versioning }
 
-// ExpectsGiven implements plan.GivenVersionLock: writes expect the version in the given struct.
+// ExpectsGiven implements write.GivenVersionLock: writes expect the version in the given struct.
 func (*lock) ExpectsGiven() {}
 
 // retain is the compiled declaration of Retain.
@@ -94,22 +94,22 @@ type ConflictError = entitytype.ConflictError
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
 func Expect(n int64) Expectation {
-	return forRestore{Do: func(s *opt.Restore) { s.Expect = &n }}
+	return forRestore{Do: func(s *write.Restore) { s.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
 func AnyVersion() Expectation {
-	return forRestore{Do: func(s *opt.Restore) { s.AnyVersion = true }}
+	return forRestore{Do: func(s *write.Restore) { s.AnyVersion = true }}
 }
 
-type forRestore = opt.ForRestore
+type forRestore = write.ForRestore
 
 // Expectation is the version that a write expects: [Expect] or [AnyVersion]. Every write over a stored item accepts it,
 // and lifecycle.Restore.
 type Expectation interface {
 	entity.WriteOption
-	opt.RestoreOption
+	write.RestoreOption
 }
 
 // Record returns the declaration for the schema lock.

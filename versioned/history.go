@@ -8,18 +8,15 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-type handle = core.Handle
+type handle = engine.Handle
 
 // ErrVersionExpired is the error of [History.At] for a time whose state has expired.
 var ErrVersionExpired = errors.New("the state has expired")
@@ -32,7 +29,7 @@ type History[T any] struct {
 
 // Of opens the history of a store. The error is an *entity.SchemaError if T does not declare [Retain].
 func Of[T any](store *entity.Store[T]) (*History[T], error) {
-	c := core.Of(store)
+	c := engine.Of(store)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -40,7 +37,7 @@ func Of[T any](store *entity.Store[T]) (*History[T], error) {
 	if !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration versioned.Retain"}
 	}
-	return &History[T]{core.NewHandle(c), r}, nil
+	return &History[T]{engine.NewHandle(c), r}, nil
 }
 
 // Version is one state of an item.
@@ -52,10 +49,10 @@ type Version[T any] struct {
 }
 
 // decode returns a function that fills a *Version[T] from a stored state.
-func decode[T any](c *core.Core) func(it wire.Item, into any) error {
+func decode[T any](c *engine.Core) func(it wire.Item, into any) error {
 	return func(stored wire.Item, into any) error {
 		v, it := into.(*Version[T]), stored.Map()
-		v.Number, v.Deleted = layout.StoredVersion(c.Schema, it), layout.IsDeletedState(c.Schema, it)
+		v.Number, v.Deleted = write.StoredVersion(c.Schema, it), write.IsDeletedState(c.Schema, it)
 		v.ValidFrom, _ = validFrom(c.Schema, it)
 		return c.Decode(it, &v.Item)
 	}
@@ -66,13 +63,13 @@ func decode[T any](c *core.Core) func(it wire.Item, into any) error {
 // for over 1 MB of deleted copies. Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
-	c := core.Of(h)
+	c := engine.Of(h)
 	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(wire.Of(it), &v) })
 	return v, err
 }
 
 // getVersion reads version n of an item and passes it to f.
-func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f func(item.Item) error) error {
+func getVersion(ctx context.Context, c *engine.Core, key reflect.Value, n int64, f func(item.Item) error) error {
 	op, err := newOp(c, "History.Get", key)
 	if err != nil {
 		return c.Wrap(op.Verb, op.KeyText(), err)
@@ -93,16 +90,16 @@ func getVersion(ctx context.Context, c *core.Core, key reflect.Value, n int64, f
 // expired; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
-	c := core.Of(h)
+	c := engine.Of(h)
 	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(wire.Of(it), &found) })
 	return found, err
 }
 
 // stateAt finds the state of an item at t and passes it to f.
-func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
+func stateAt(ctx context.Context, c *engine.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
 	op, err := newOp(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
-		err = &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
+		err = &entity.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
 	if err != nil {
 		return c.Wrap(op.Verb, op.KeyText(), err)
@@ -115,11 +112,11 @@ func stateAt(ctx context.Context, c *core.Core, key reflect.Value, t time.Time, 
 				return err
 			}
 			later := lowest
-			lowest = layout.StoredVersion(c.Schema, it)
+			lowest = write.StoredVersion(c.Schema, it)
 			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
-			case !layout.IsDeletedState(c.Schema, it) && !layout.Live(c.Schema, it, t):
+			case !write.IsDeletedState(c.Schema, it) && !write.Live(c.Schema, it, t):
 				return fmt.Errorf("%w: the item had expired", entitytype.ErrNotFound)
 			case later > lowest+1: // the state at t may be one of those missing in between
 				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, entitytype.ErrNotFound)
@@ -146,7 +143,7 @@ type FieldChange struct {
 // order of the struct's fields. It ignores attributes that T does not have. It costs two calls of [History.Get].
 // Errors: entity.ErrNotFound; *entity.InputError.
 func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
-	c := core.Of(h)
+	c := engine.Of(h)
 	op, err := newOp(c, "History.Diff", reflect.ValueOf(key))
 	if err != nil {
 		return nil, c.Wrap(op.Verb, op.KeyText(), err)
@@ -168,7 +165,7 @@ func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange
 }
 
 // changedFields returns the attributes of T that differ between two stored states.
-func changedFields(c *core.Core, before, after item.Item) ([]FieldChange, error) {
+func changedFields(c *engine.Core, before, after item.Item) ([]FieldChange, error) {
 	was, is := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 	if err := c.Decode(before, was.Interface()); err != nil {
 		return nil, err
@@ -214,28 +211,28 @@ func fieldValue(v reflect.Value, index []int) any {
 // version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
 // entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
-	_, err = revert(core.Of(h), reflect.ValueOf(key), n, core.Returning(core.Of(h), opt.Writes(opts))).Run(ctx, &stored)
+	_, err = revert(engine.Of(h), reflect.ValueOf(key), n, engine.Returning(engine.Of(h), write.Writes(opts))).Run(ctx, &stored)
 	return stored, err
 }
 
 // Op returns the writes of the history as values.
-func (h *History[T]) Op() Ops[T] { return Ops[T]{core.HandleOf(h)} }
+func (h *History[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(h)} }
 
 // Ops makes the writes of a history as values, to be printed or joined in entity.DB.Transact.
 type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
 func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
-	return core.NewWrite[T](revert(core.Of(o), reflect.ValueOf(key), n, core.Returning(core.Of(o), opt.Writes(opts))))
+	return engine.NewWrite[T](revert(engine.Of(o), reflect.ValueOf(key), n, engine.Returning(engine.Of(o), write.Writes(opts))))
 }
 
 // revert returns the operation that gives an item the content of version n.
-func revert(c *core.Core, key reflect.Value, n int64, spec opt.Write) *core.Operation {
-	return core.ItemOperation(c, plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in plan.Input) (item.Item, error) {
+func revert(c *engine.Core, key reflect.Value, n int64, spec write.Write) *engine.Operation {
+	return engine.ItemOperation(c, write.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r write.Reader, op *write.Op, in write.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
-		switch live := layout.Live(c.Schema, in.Image, in.Now); {
+		switch live := write.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:
-			err = &plan.ItemPresent{Err: err} // the version is missing, not the item
+			err = &write.ItemPresent{Err: err} // the version is missing, not the item
 		case errors.Is(err, entitytype.ErrNotFound): // neither is there: the plan reports the item, which a restore may bring back with this version
 			return nil, nil
 		}

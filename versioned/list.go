@@ -11,28 +11,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
-	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // WithCurrent makes [History.List] include the current state.
 func WithCurrent() ListOption {
-	return forList{Do: func(s *opt.List) { s.Current = true }}
+	return forList{Do: func(s *write.List) { s.Current = true }}
 }
 
-type forList = opt.ForList
+type forList = write.ForList
 
 // ListOption is accepted by [History.List]: a condition on the version field, entity.Desc, entity.Limit, entity.Filter,
 // entity.IncludeExpired, [WithCurrent].
-type ListOption interface{ opt.ListOption }
+type ListOption interface{ write.ListOption }
 
 // List reads the past states of the item with key's primary key in the order of their versions, newest first with
 // entity.Desc. [WithCurrent] adds the current state. A condition on the version field bounds the versions; other
@@ -40,22 +36,22 @@ type ListOption interface{ opt.ListOption }
 // strongly consistent: of the current item and the deleted copies once per run or page, and of the snapshots one
 // request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
-	c := core.Of(h)
-	return core.NewQuery[Version[T]](core.Decoding{Reading: newList(c, reflect.ValueOf(key), opt.Lists(opts)), Decode: decode[T](c)})
+	c := engine.Of(h)
+	return query.NewQuery[Version[T]](query.Decoding{Reading: newList(c, reflect.ValueOf(key), write.Lists(opts)), Decode: decode[T](c)})
 }
 
-// list reads the versions of an item. It implements core.Reading.
+// list reads the versions of an item. It implements query.Reading.
 type list struct {
-	c         *core.Core
-	op        *plan.Op
-	spec      opt.List
+	c         *engine.Core
+	op        *write.Op
+	spec      write.List
 	low, high int64
 	limit     int
 	filter    expr.Cond
 	err       error
 }
 
-func newList(c *core.Core, key reflect.Value, spec opt.List) *list {
+func newList(c *engine.Core, key reflect.Value, spec write.List) *list {
 	l := &list{c: c, spec: spec, high: maxVersion}
 	if l.op, l.err = newOp(c, "History.List", key); l.err == nil {
 		l.err = l.build()
@@ -64,14 +60,14 @@ func newList(c *core.Core, key reflect.Value, spec opt.List) *list {
 }
 
 func (l *list) fail(format string, args ...any) error {
-	return &entity.InputError{Code: bind.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	return &entity.InputError{Code: write.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 }
 
 func (l *list) build() (err error) {
 	if err := l.spec.Err(); err != nil {
 		return l.fail("%v", err)
 	}
-	if l.limit, err = bind.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
+	if l.limit, err = write.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err
 	}
 	for _, c := range l.spec.Range {
@@ -79,15 +75,15 @@ func (l *list) build() (err error) {
 			return err
 		}
 	}
-	if l.filter, err = bind.Conditions(l.c.Schema, l.spec.Filters); err != nil {
+	if l.filter, err = write.Conditions(l.c.Schema, l.spec.Filters); err != nil {
 		return err
 	}
-	return bind.InMemory(l.c.Schema, l.filter, "a list of versions")
+	return write.InMemory(l.c.Schema, l.filter, "a list of versions")
 }
 
 // bound narrows the versions by a condition on the version field.
-func (l *list) bound(c opt.Cond) error {
-	r, err := bind.KeyCondition(l.c.Schema, c)
+func (l *list) bound(c write.Cond) error {
+	r, err := write.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}
@@ -168,7 +164,7 @@ func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item,
 
 func (l *list) run(ctx context.Context, f func(context.Context) error) error {
 	return l.c.MeasureItem(ctx, l.op.Verb, l.op.Key, func(ctx context.Context) error {
-		return f(pace.With(ctx, l.spec.Budget))
+		return f(write.WithPace(ctx, l.spec.Budget))
 	})
 }
 
@@ -215,7 +211,7 @@ func (l *list) Few(ctx context.Context, n int, f func([]wire.Item) error) error 
 
 // ForCollection reports that a list of versions cannot be part of a collection: the versions of an item are stored in three
 // places.
-func (l *list) ForCollection() core.CollectionQuery { return core.CollectionQuery{} }
+func (l *list) ForCollection() query.CollectionQuery { return query.CollectionQuery{} }
 
 // Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {
@@ -227,7 +223,7 @@ func (l *list) Count(ctx context.Context) (n int, err error) {
 }
 
 // Page passes the versions after a cursor to f, up to the limit, with the cursor of the next page.
-func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, core.Cursors) error) error {
+func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, query.Cursors) error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		low, high, err := l.rangeAfter(after)
 		if err == nil {
@@ -243,14 +239,14 @@ func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, core.
 				return err
 			}
 			if l.limit > 0 && len(items) == l.limit { // there is a next page
-				if next, err = l.cursor(layout.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
+				if next, err = l.cursor(write.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
 					return err
 				}
 				break
 			}
 			items = append(items, it)
 		}
-		return f(wire.OfAll(items), core.Cursors{Next: next})
+		return f(wire.OfAll(items), query.Cursors{Next: next})
 	})
 }
 
@@ -261,7 +257,7 @@ func (l *list) cursor(n int64) (string, error) {
 
 // cursorBinding returns a text of which each cursor carries a fingerprint, so that it works for the same list only.
 func (l *list) cursorBinding() string {
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, layout.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, write.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
 // rangeAfter returns the range of versions that come after a cursor.
@@ -269,14 +265,14 @@ func (l *list) rangeAfter(after string) (low, high int64, err error) {
 	if low, high = l.low, l.high; after == "" || l.err != nil {
 		return low, high, l.err
 	}
-	at, err := l.c.Cursor.Decode(l.cursorBinding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
+	at, err := l.c.Cursor.Decode(l.cursorBinding(), after, []engine.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
 		return 0, 0, err
 	}
 	n := versionOf(item.N(strings.TrimPrefix(at["v"].(*types.AttributeValueMemberS).Value, "~")))
 	switch {
 	case n < low || n > high:
-		return 0, 0, &cursor.Error{Reason: cursor.Altered}
+		return 0, 0, &engine.Error{Reason: engine.Altered}
 	case l.spec.Desc:
 		return low, n - 1, nil
 	}

@@ -6,14 +6,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
@@ -43,33 +41,33 @@ type state struct {
 
 // Snapshots returns the puts of the state that m replaces and of the state that it makes, if m makes a new item or deletes
 // one, or if items expire.
-func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
+func (r *retain) Snapshots(m *write.Mutation) ([]write.Part, error) {
 	s := m.Op.Schema
-	absent := layout.Absent(s)
+	absent := write.Absent(s)
 	var states []state
 	switch m.Kind {
-	case plan.Created:
+	case write.Created:
 		states = []state{{item: m.New, current: true, guard: absent}}
-	case plan.Updated:
+	case write.Updated:
 		states = []state{endedState(m)}
 		if s.Expires { // DynamoDB removes the item without a trace of its last state
 			states = append(states, state{item: m.New, current: true, guard: absent})
 		}
-	case plan.Deleted, plan.SoftDeleted:
+	case write.Deleted, write.SoftDeleted:
 		states = []state{endedState(m)}
-		if m.Kind == plan.Deleted || expires(s, m.Copy) {
+		if m.Kind == write.Deleted || expires(s, m.Copy) {
 			x := state{item: m.DeletedState, deleted: true, guard: absent}
 			if s.Profile.VersionsRestart() {
 				x.guard = absentOrSame(s, m.DeletedState)
 			}
 			states = append(states, x)
 		}
-	case plan.Restored:
-		if !expires(s, m.Copy) && !m.In.Hinted(plan.VersionTaken) { // a copy without a version of its own can have no snapshot
+	case write.Restored:
+		if !expires(s, m.Copy) && !m.In.Hinted(write.VersionTaken) { // a copy without a version of its own can have no snapshot
 			states = []state{{item: m.DeletedState, deleted: true, guard: absentOrSameDeleted(s, m.DeletedState)}}
 		}
 	}
-	parts := make([]plan.Part, len(states))
+	parts := make([]write.Part, len(states))
 	for i, x := range states {
 		var err error
 		if parts[i], err = r.snapshotPut(m, x); err != nil {
@@ -80,15 +78,15 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Part, error) {
 }
 
 // endedState returns the state that m replaces, under a version that its history has not used yet.
-func endedState(m *plan.Mutation) state {
+func endedState(m *write.Mutation) state {
 	s := m.Op.Schema
 	n := m.In.HistoryVersion(s, m.Old)
-	if n == layout.StoredVersion(s, m.Old) {
+	if n == write.StoredVersion(s, m.Old) {
 		return state{item: m.Old, guard: absentOrSame(s, m.Old)}
 	}
 	it := item.Clone(m.Old)
-	layout.SetVersion(s, it, n)
-	return state{item: it, guard: layout.Absent(s)}
+	write.SetVersion(s, it, n)
+	return state{item: it, guard: write.Absent(s)}
 }
 
 // expires reports whether a deleted copy expires. If it does, the deleted state needs a snapshot.
@@ -102,7 +100,7 @@ func expires(s *schema.Schema, copied item.Item) bool {
 // which is the key, has to suffice: where a put of effect-dynamodb restarted the versions at 1, the history is
 // overwritten from there.
 func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
-	either := []expr.Cond{layout.Absent(s)}
+	either := []expr.Cond{write.Absent(s)}
 	proof := func(name string) {
 		if av, ok := it[name]; ok {
 			either = append(either, expr.Compare(expr.Eq, expr.Attr(name), av))
@@ -111,7 +109,7 @@ func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	if proof(schema.WriteAttr); len(either) == 1 {
 		proof(s.Version.Name) // written without write ids
 	}
-	if a := layout.StateClock(s); a != nil {
+	if a := write.StateClock(s); a != nil {
 		proof(a.Name)
 	}
 	return expr.Any(either...)
@@ -123,45 +121,45 @@ func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 	if !s.Profile.VersionsRestart() {
 		return absentOrSame(s, it)
 	}
-	name, _ := layout.DeletedAttr(s)
-	return expr.Any(layout.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
+	name, _ := write.DeletedAttr(s)
+	return expr.Any(write.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 }
 
-// snapshotPut returns the put of a state's snapshot. Its error is a *plan.InputError for a stored version out of range,
-// or a *plan.SizeError.
-func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
-	s, n := m.Op.Schema, layout.StoredVersion(m.Op.Schema, x.item)
+// snapshotPut returns the put of a state's snapshot. Its error is a *entitytype.InputError for a stored version out of range,
+// or a *entitytype.SizeError.
+func (r *retain) snapshotPut(m *write.Mutation, x state) (write.Part, error) {
+	s, n := m.Op.Schema, write.StoredVersion(m.Op.Schema, x.item)
 	if n < 0 || n > maxVersion {
-		return plan.Part{}, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
+		return write.Part{}, &entitytype.InputError{Code: write.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
 	}
-	it := layout.RelatedItem(s, x.item, snapshotSuffix(n), layout.SnapshotKind)
+	it := write.RelatedItem(s, x.item, snapshotSuffix(n), write.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}
 	if x.deleted {
 		it[schema.DeletedAttr] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	if end := layout.End(s, x.item); end != nil {
+	if end := write.End(s, x.item); end != nil {
 		it[schema.EndsAttr] = end
 	}
 	if until := r.keptUntil(s, x, m.In.Now); until != nil {
 		it[s.Options.TTL] = until
 	}
-	return plan.Part{
-		Action: plan.Action{Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, it), Item: it, Cond: x.guard},
+	return write.Part{
+		Action: write.Action{Kind: write.Put, Table: m.Op.Table, Key: write.KeyOf(s, it), Item: it, Cond: x.guard},
 		// Another item that had this key has a snapshot of that version: the plan was not made from the newest state.
-		Resolve: func(plan.Failure) plan.Resolution {
-			v := plan.Resolution{Replan: entitytype.ErrConflict}
+		Resolve: func(write.Failure) write.Resolution {
+			v := write.Resolution{Replan: entitytype.ErrConflict}
 			switch m.Kind {
-			case plan.Created: // which reads the history in any case
-			case plan.Restored:
-				v.Hints = []plan.Hint{{Kind: plan.VersionTaken, Version: layout.StoredVersion(s, m.Copy)}}
+			case write.Created: // which reads the history in any case
+			case write.Restored:
+				v.Hints = []write.Hint{{Kind: write.VersionTaken, Version: write.StoredVersion(s, m.Copy)}}
 			default:
-				v.Hints = []plan.Hint{{Kind: plan.VersionTaken, Version: layout.StoredVersion(s, m.Old)}}
+				v.Hints = []write.Hint{{Kind: write.VersionTaken, Version: write.StoredVersion(s, m.Old)}}
 			}
 			return v
 		},
-	}, bind.CheckSize(s, it)
+	}, write.CheckSize(s, it)
 }
 
 // keptUntil returns the time to live of a state's snapshot: ttl after the state ended, which is now, or, for the state that
@@ -169,7 +167,7 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Part, error) {
 func (r *retain) keptUntil(s *schema.Schema, x state, now time.Time) types.AttributeValue {
 	ended := now.Unix()
 	if x.current {
-		end := layout.End(s, x.item)
+		end := write.End(s, x.item)
 		if end == nil {
 			return nil
 		}

@@ -27,7 +27,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 )
 
 // name is the instrumentation scope.

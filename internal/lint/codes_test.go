@@ -14,7 +14,7 @@ import (
 )
 
 // codeFiles declare the codes.
-var codeFiles = []string{"internal/schema/codes.go", "internal/bind/errors.go"}
+var codeFiles = []string{"internal/schema/codes.go", "internal/write/errors.go"}
 
 var code = regexp.MustCompile(`^EDD-9\d{3}$`)
 

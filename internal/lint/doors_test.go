@@ -10,35 +10,35 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// rawReads lists the files that may read stored items in another way than through layout.Get, layout.Pages and the decoding of
-// package core, with what they do with such an item. Everybody else gets it from layout.Open.
+// rawReads lists the files that may read stored items in another way than through write.GetItem, write.Pages and the decoding of
+// package core, with what they do with such an item. Everybody else gets it from write.Open.
 var rawReads = map[string]string{
-	"internal/layout/stored.go": "opens it",
-	"internal/core/core.go":     "opens it, and decodes it",
-	"internal/core/write.go":    "decodes what a write has stored, in today's payload version",
-	"internal/exec/run.go":      "opens it, or stores it upgraded, before a plan gets it",
-	"internal/exec/send.go":     "looks for the write id of a write whose answer was lost",
-	"internal/exec/transact.go": "looks for the write ids of a repeated transaction",
-	"internal/plan/past.go":     "opens it, or looks at its key only",
-	"internal/purge/purge.go":   "guards by it, and opens it for its unique values",
-	"migrate/check.go":          "opens it, or looks at its key only",
-	"migrate/checkpoint.go":     "reads a checkpoint",
-	"migrate/copypass.go":       "passes it on to examine.go or convert.go",
-	"migrate/examine.go":        "opens it, and guards by it",
-	"migrate/fence.go":          "reads a fence",
-	"migrate/rewrite.go":        "reads a sentinel",
-	"migrate/settle.go":         "passes it on to convert.go, and guards by it",
-	"timeline/codec.go":         "decodes what it has encoded",
-	"timeline/event.go":         "upgrades it by the steps of the timeline",
-	"timeline/history.go":       "passes it on to event.go",
-	"timeline/source.go":        "passes it on to event.go",
-	"timeseries/append.go":      "passes it on to core.Decode",
-	"unique/find.go":            "reads a sentinel, or opens it",
-	"unique/verify.go":          "reads a sentinel, or opens it",
+	"internal/write/stored.go":     "opens it",
+	"internal/engine/core.go":      "opens it, and decodes it",
+	"internal/engine/operation.go": "decodes what a write has stored, in today's payload version",
+	"internal/engine/run.go":       "opens it, or stores it upgraded, before a plan gets it",
+	"internal/engine/send.go":      "looks for the write id of a write whose answer was lost",
+	"internal/engine/transact.go":  "looks for the write ids of a repeated transaction",
+	"internal/write/past.go":       "opens it, or looks at its key only",
+	"internal/engine/purge.go":     "guards by it, and opens it for its unique values",
+	"migrate/check.go":             "opens it, or looks at its key only",
+	"migrate/checkpoint.go":        "reads a checkpoint",
+	"migrate/copypass.go":          "passes it on to examine.go or convert.go",
+	"migrate/examine.go":           "opens it, and guards by it",
+	"migrate/fence.go":             "reads a fence",
+	"migrate/rewrite.go":           "reads a sentinel",
+	"migrate/settle.go":            "passes it on to convert.go, and guards by it",
+	"timeline/codec.go":            "decodes what it has encoded",
+	"timeline/event.go":            "upgrades it by the steps of the timeline",
+	"timeline/history.go":          "passes it on to event.go",
+	"timeline/source.go":           "passes it on to event.go",
+	"timeseries/append.go":         "passes it on to Core.Decode",
+	"unique/find.go":               "reads a sentinel, or opens it",
+	"unique/verify.go":             "reads a sentinel, or opens it",
 }
 
 var (
-	readers = regexp.MustCompile(`^(r|reader|runner|Runner|layout)$`)
+	readers = regexp.MustCompile(`^(r|reader|runner|Runner|write)$`)
 	reads   = []string{"Get", "GetMany", "TransactGet", "Query", "RawPages"}
 	codecs  = regexp.MustCompile(`^[cC]odec$`)
 	decodes = []string{"Decode", "Read"}
@@ -62,7 +62,7 @@ func readsRaw(call *ast.CallExpr) bool {
 		return false
 	}
 	of, verb := lastName(f.X), f.Sel.Name
-	if of == "layout" {
+	if of == "write" {
 		return verb == "RawPages"
 	}
 	return readers.MatchString(of) && slices.Contains(reads, verb) || codecs.MatchString(of) && slices.Contains(decodes, verb)
@@ -84,7 +84,7 @@ func TestDoors_StoredItemsEnterByOne(t *testing.T) {
 		ast.Inspect(s.tree, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && readsRaw(call) {
 				used[s.name] = true
-				assert.Contains(t, rawReads, s.name, "%s: get stored items from layout.Get, layout.Pages or layout.Open", s.place(call))
+				assert.Contains(t, rawReads, s.name, "%s: get stored items from write.GetItem, write.Pages or write.Open", s.place(call))
 			}
 			return true
 		})

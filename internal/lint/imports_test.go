@@ -15,38 +15,22 @@ var (
 )
 
 // internals lists which packages of the module each package under internal/ may import: those below it. A new package gets
-// a line here. So does entitytype, which is below them.
+// a line here. So does entity/entitytype, which is below them.
 var internals = map[string][]string{
-	"entitytype":      nil,
-	"internal/tag":    nil,
-	"internal/key":    {"internal/tag"},
-	"internal/wire":   {"entitytype"},
-	"internal/item":   {"internal/key", "internal/wire"},
-	"internal/expr":   {"internal/item", "internal/wire"},
-	"internal/schema": {"entitytype", "internal/tag", "internal/key", "internal/item", "internal/expr"},
-	"internal/pace":   nil,
-	"internal/opt":    {"entitytype", "internal/expr", "internal/pace"},
-	"internal/layout": {"entitytype", "internal/expr", "internal/item", "internal/schema", "internal/key"},
-	"internal/bind": {
-		"entitytype", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key", "internal/tag",
+	"entity/entitytype": nil,
+	"internal/key":      nil,
+	"internal/wire":     nil,
+	"internal/item":     {"internal/key", "internal/wire"},
+	"internal/expr":     {"internal/item", "internal/wire"},
+	"internal/schema":   {"entity/entitytype", "internal/key", "internal/item", "internal/expr"},
+	"internal/write": {
+		"entity/entitytype", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
-	"internal/plan": {
-		"entitytype", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema", "internal/key",
-		"internal/tag", "internal/wire",
-	},
-	"internal/cursor": {"entitytype", "internal/bind", "internal/item", "internal/schema", "internal/tag"},
-	"internal/exec": {
-		"entitytype", "internal/plan", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item", "internal/schema",
-		"internal/key", "internal/wire", "internal/pace",
+	"internal/engine": {
+		"entity/entitytype", "internal/write", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
 	"internal/query": {
-		"entitytype", "internal/exec", "internal/cursor", "internal/bind", "internal/layout", "internal/opt", "internal/expr", "internal/item",
-		"internal/schema", "internal/key", "internal/wire", "internal/pace",
-	},
-	"internal/purge": {"entitytype", "internal/exec", "internal/plan", "internal/layout", "internal/expr", "internal/item", "internal/schema"},
-	"internal/core": {
-		"entitytype", "internal/query", "internal/exec", "internal/cursor", "internal/plan", "internal/bind", "internal/layout", "internal/opt",
-		"internal/item", "internal/schema", "internal/wire",
+		"entity/entitytype", "internal/engine", "internal/write", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
 	"internal/wire/wiretest": nil,
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
@@ -88,7 +72,7 @@ func allowed(from, to string) bool {
 		return internal || to == "entity" || to == "schemalock" || to == "localdb" || slices.Contains(features, to) || slices.Contains(folds, to) ||
 			strings.HasPrefix(to, "cmd/")
 	case strings.HasPrefix(from, "contrib/"):
-		return to == "entity" || to == "entitytype"
+		return to == "entity" || to == "entity/entitytype"
 	case (from == "examples/iotbackend" || from == "examples/lifecycle") && to == "cmd/dynastrata/console": // modules of their own
 		return true
 	case strings.HasPrefix(from, "examples/"):
@@ -128,15 +112,15 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 	for _, bad := range [][2]string{
 		{"entity", "timeseries"}, {"entity", "timeline"}, {"timeline", "migrate"}, {"entity", "localdb"},
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
-		{"timeseries", "localdb"}, {"internal/tag", "internal/key"}, {"internal/key", "internal/item"},
-		{"internal/schema", "internal/layout"}, {"internal/layout", "internal/bind"}, {"internal/layout", "internal/opt"}, {"internal/bind", "internal/plan"}, {"internal/plan", "internal/exec"}, {"internal/exec", "internal/query"},
-		{"internal/core", "entity"}, {"entitytype", "entity"}, {"entitytype", "internal/item"}, {"localdb", "entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/exec"}, {"contrib/otel", "timeseries"}, {"contrib/beam", "internal/exec"}, {"contrib/beam", "contrib/otel"}, {"examples/telemetry", "internal/plan"}, {"examples/telemetry", "cmd/dynastrata/console"}, {"entity", "cmd/dynastrata/console"},
+		{"timeseries", "localdb"}, {"internal/key", "internal/schema"}, {"internal/key", "internal/item"},
+		{"internal/schema", "internal/write"}, {"internal/write", "internal/engine"}, {"internal/engine", "internal/query"},
+		{"internal/engine", "entity"}, {"entity/entitytype", "entity"}, {"entity/entitytype", "internal/item"}, {"localdb", "entity/entitytype"}, {"schemalock", "unique"}, {"entity", "schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/engine"}, {"contrib/otel", "timeseries"}, {"contrib/beam", "internal/engine"}, {"contrib/beam", "contrib/otel"}, {"examples/telemetry", "internal/write"}, {"examples/telemetry", "cmd/dynastrata/console"}, {"entity", "cmd/dynastrata/console"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}
 	for _, good := range [][2]string{
-		{"timeseries", "entity"}, {"timeline", "timeseries"}, {"stream", "versioned"}, {"entity", "internal/exec"},
-		{"internal/schema", "internal/key"}, {"internal/plan", "entitytype"}, {"entity", "entitytype"}, {"versioned", "entitytype"}, {"contrib/beam", "migrate"}, {"contrib/beam", "unique"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"}, {"examples/lifecycle", "cmd/dynastrata/console"},
+		{"timeseries", "entity"}, {"timeline", "timeseries"}, {"stream", "versioned"}, {"entity", "internal/engine"},
+		{"internal/schema", "internal/key"}, {"internal/write", "entity/entitytype"}, {"entity", "entity/entitytype"}, {"versioned", "entity/entitytype"}, {"contrib/beam", "migrate"}, {"contrib/beam", "unique"}, {"examples/telemetry", "localdb"}, {"examples/telemetry", "timeseries"}, {"examples/lifecycle", "cmd/dynastrata/console"},
 	} {
 		assert.True(t, allowed(good[0], good[1]), "%s may not import %s", good[0], good[1])
 	}
@@ -180,5 +164,56 @@ func TestImports_TestPackagesStayInTests(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// layers lists the files of large packages from the lowest layer to the highest. A file uses what is declared in its own layer
+// and below.
+var layers = map[string][]string{
+	"internal/write": {
+		"doc.go pace.go budget.go options.go",
+		"generation.go presence.go events.go identify.go items.go storedkeys.go read.go related.go stored.go",
+		"errors.go text.go ids.go values.go keys.go target.go validate.go expiry.go conditions.go indexkeys.go whole.go changes.go",
+		"refusals.go hint.go feature.go op.go guard.go owned.go keycase.go payload.go changeguards.go compose.go expirychanges.go past.go copy.go " +
+			"create.go update.go upsert.go modify.go graft.go touch.go delete.go rewrite.go print.go",
+	},
+	"internal/engine": {
+		"doc.go cursor.go places.go seal.go",
+		"runner.go clients.go parallel.go classify.go trace.go retry.go reads.go batch.go requests.go send.go run.go transact.go",
+		"purge.go database.go core.go change.go operation.go",
+	},
+	"internal/query": {"build.go keycond.go plan.go run.go page.go merge.go collection.go hydrate.go", "reading.go"},
+}
+
+func TestLayers_FilesUseWhatIsBelow(t *testing.T) {
+	t.Parallel()
+	for pkg, of := range layers {
+		layer, declared := map[string]int{}, map[string]int{}
+		for n, files := range of {
+			for _, name := range strings.Fields(files) {
+				layer[pkg+"/"+name] = n
+			}
+		}
+		for _, s := range sources(t) {
+			if s.pkg != pkg || s.test {
+				continue
+			}
+			n, ok := layer[s.name]
+			assert.True(t, ok, "say in layers where %s belongs", s.name)
+			for name := range s.tree.Scope.Objects {
+				declared[name] = n
+			}
+		}
+		for _, s := range sources(t) {
+			if s.pkg != pkg || s.test {
+				continue
+			}
+			for _, x := range s.tree.Unresolved {
+				if n, ok := declared[x.Name]; ok {
+					assert.LessOrEqual(t, n, layer[s.name], "%s uses %s of a layer above", s.name, x.Name)
+				}
+			}
+		}
+		assert.Len(t, layer, len(strings.Fields(strings.Join(of, " "))), "each file once")
 	}
 }

@@ -74,7 +74,7 @@ func parse() ([]source, error) {
 			return err
 		}
 		name = filepath.ToSlash(name)
-		tree, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(fset, name, text, parser.ParseComments)
 		if err != nil {
 			return err
 		}

@@ -6,25 +6,24 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-func newBuilder(src Source, v reflect.Value, spec opt.Bounded) *builder {
+func newBuilder(src Source, v reflect.Value, spec write.Bounded) *builder {
 	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired, Budget: spec.Budget}
 	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
 }
 
 // bounds compiles the options that all reads of many items share.
-func (b *builder) bounds(spec opt.Bounded) error {
+func (b *builder) bounds(spec write.Bounded) error {
 	if b.s.Unopened != nil {
 		return b.s.Unopened
 	}
 	if err := spec.Err(); err != nil {
-		return b.fail(bind.CodeOption, nil, "%v", err)
+		return b.fail(write.CodeOption, nil, "%v", err)
 	}
 	if spec.Hydrate {
 		if err := b.hydrate(); err != nil {
@@ -36,14 +35,14 @@ func (b *builder) bounds(spec opt.Bounded) error {
 		given *int
 		set   *int
 	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.MaxEvaluated, &b.p.Evaluate}, {"MaxRequests", spec.MaxRequests, &b.p.Requests}} {
-		n, err := bind.CountOption(b.s, o.name, o.given)
+		n, err := write.CountOption(b.s, o.name, o.given)
 		if err != nil {
 			return err
 		}
 		*o.set = n
 	}
 	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
-		return b.fail(bind.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
+		return b.fail(write.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
 	b.p.Strong = b.p.Strong || b.p.Truth && (b.p.Index == nil || b.p.Index.Local)
 	return nil
@@ -52,11 +51,11 @@ func (b *builder) bounds(spec opt.Bounded) error {
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.p.PK.Parts {
-		av, err := bind.EncodeAttr(b.s, a, b.v)
+		av, err := write.EncodeAttr(b.s, a, b.v)
 		if err != nil {
 			return err
 		}
-		if err := bind.CheckPart(b.s, a, av); err != nil {
+		if err := write.CheckPart(b.s, a, av); err != nil {
 			return err
 		}
 		b.given[a.Name] = av
@@ -68,7 +67,7 @@ func (b *builder) filled(a *schema.Attr) (bool, error) {
 	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
 		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
 	}
-	av, err := bind.EncodeAttr(b.s, a, b.v)
+	av, err := write.EncodeAttr(b.s, a, b.v)
 	if err != nil {
 		return false, err
 	}
@@ -95,7 +94,7 @@ func (b *builder) leading() error {
 			return err
 		}
 		if must != nil && !filled {
-			return b.fail(bind.CodeKeyPart, a, "the key part is missing or zero")
+			return b.fail(write.CodeKeyPart, a, "the key part is missing or zero")
 		}
 		if !filled {
 			continue
@@ -103,7 +102,7 @@ func (b *builder) leading() error {
 		if i > b.lead {
 			return b.fail(schema.CodePartOrder, a, "the part is given but %s, which comes before it in the sort key, is not", parts[b.lead].Field)
 		}
-		if b.given[a.Name], err = bind.EncodeAttr(b.s, a, b.v); err != nil {
+		if b.given[a.Name], err = write.EncodeAttr(b.s, a, b.v); err != nil {
 			return err
 		}
 		b.lead++
@@ -123,8 +122,8 @@ func (b *builder) leading() error {
 }
 
 // target returns the attribute of a range condition. It must be the next part of the sort key.
-func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
-	n, err := bind.Node(b.s, c.Target)
+func (b *builder) target(c write.Cond) (*schema.Attr, error) {
+	n, err := write.Node(b.s, c.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +143,9 @@ func (b *builder) target(c opt.Cond) (*schema.Attr, error) {
 }
 
 // otherEnd accepts c if it is the other end of the range that bound begins or ends.
-func (b *builder) otherEnd(c *opt.Cond) bool {
-	low := func(c *opt.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
-	high := func(c *opt.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
+func (b *builder) otherEnd(c *write.Cond) bool {
+	low := func(c *write.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
+	high := func(c *write.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
 	switch {
 	case b.upper != nil:
 		return false
@@ -162,7 +161,7 @@ func (b *builder) otherEnd(c *opt.Cond) bool {
 
 // conditions compiles the range conditions: Eq on further leading parts, then one condition on the next part, or one for
 // each end of its range.
-func (b *builder) conditions(list []opt.Cond) error {
+func (b *builder) conditions(list []write.Cond) error {
 	for i := range list {
 		c := &list[i]
 		switch c.Op {
@@ -174,7 +173,7 @@ func (b *builder) conditions(list []opt.Cond) error {
 		if err != nil {
 			return err
 		}
-		if err := bind.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+		if err := write.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {
@@ -187,7 +186,7 @@ func (b *builder) conditions(list []opt.Cond) error {
 			b.bound, b.next = c, a
 			continue
 		}
-		one, err := bind.KeyCondition(b.s, *c)
+		one, err := write.KeyCondition(b.s, *c)
 		if err != nil {
 			return err
 		}
@@ -201,13 +200,13 @@ func (b *builder) conditions(list []opt.Cond) error {
 }
 
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
-func (b *builder) filters(list []opt.Cond) error {
+func (b *builder) filters(list []write.Cond) error {
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
-	if _, err := bind.Conditions(b.s, list); err != nil {
+	if _, err := write.Conditions(b.s, list); err != nil {
 		return err
 	}
 	for _, c := range list {
-		r, err := bind.Condition(b.s, c)
+		r, err := write.Condition(b.s, c)
 		if err != nil {
 			return err
 		}
@@ -218,7 +217,7 @@ func (b *builder) filters(list []opt.Cond) error {
 			}
 		})
 		if bad != "" { // a composed key has no field
-			return b.fail(bind.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
+			return b.fail(write.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
 		}
 		b.p.User = expr.All(b.p.User, r)
 	}
@@ -226,7 +225,7 @@ func (b *builder) filters(list []opt.Cond) error {
 }
 
 // query compiles the partition, the conditions on the key and the filters.
-func (b *builder) query(spec opt.Query) error {
+func (b *builder) query(spec write.Query) error {
 	if err := b.bounds(spec.Bounded); err != nil {
 		return err
 	}
@@ -246,7 +245,7 @@ func (b *builder) query(spec opt.Query) error {
 }
 
 // Build compiles the query of src for the partition in v. Errors are in the plan's Err.
-func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
+func Build(src Source, v reflect.Value, spec write.Query) *Plan {
 	b := newBuilder(src, v, spec.Bounded)
 	b.p.Desc = spec.Desc
 	b.p.Err = b.query(spec)
@@ -254,33 +253,33 @@ func Build(src Source, v reflect.Value, spec opt.Query) *Plan {
 }
 
 // scan compiles the options of a scan. Filters may name any attribute.
-func (b *builder) scan(spec opt.Scan) (err error) {
+func (b *builder) scan(spec write.Scan) (err error) {
 	if err = b.bounds(spec.Bounded); err != nil {
 		return err
 	}
-	if b.p.Segments, err = bind.CountOption(b.s, "Segments", spec.Segments); err != nil {
+	if b.p.Segments, err = write.CountOption(b.s, "Segments", spec.Segments); err != nil {
 		return err
 	}
 	switch {
 	case b.p.Segments > maxSegments:
-		return b.fail(bind.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
+		return b.fail(write.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
-		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
+		return b.fail(write.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	if err := bind.SegmentOption(b.s, spec.Parallel); err != nil {
+	if err := write.SegmentOption(b.s, spec.Parallel); err != nil {
 		return err
 	}
 	if s := spec.Segment; s != nil {
 		b.p.Segment = &segment{int32(s.Number), int32(s.Of)}
 	}
-	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err != nil {
+	if b.p.User, err = write.Conditions(b.s, spec.Filters); err != nil {
 		return err
 	}
 	return b.inMemory()
 }
 
 // BuildScan compiles the scan of src. Errors are in the plan's Err.
-func BuildScan(src Source, spec opt.Scan) *Plan {
+func BuildScan(src Source, spec write.Scan) *Plan {
 	b := newBuilder(src, reflect.Value{}, spec.Bounded)
 	b.p.Scan, b.p.Scanned = true, spec.Scanned
 	b.p.Err = b.scan(spec)
@@ -293,11 +292,11 @@ func (b *builder) present() error {
 		return nil
 	}
 	for _, a := range b.p.SK.Parts {
-		av, err := bind.EncodeAttr(b.s, a, b.v)
+		av, err := write.EncodeAttr(b.s, a, b.v)
 		if err != nil {
 			return err
 		}
-		if bind.CheckPart(b.s, a, av) != nil {
+		if write.CheckPart(b.s, a, av) != nil {
 			return nil
 		}
 		b.given[a.Name] = av
@@ -328,7 +327,7 @@ func EventsUnder(s *schema.Schema, v reflect.Value) ([]expr.Cond, error) {
 
 // under returns the condition of [Under] for each of several partition keys.
 func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (conds []expr.Cond, err error) {
-	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, opt.Bounded{})
+	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, write.Bounded{})
 	if err := b.partition(); err != nil {
 		return nil, err
 	}
@@ -340,7 +339,7 @@ func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (con
 		return nil, err
 	}
 	if b.p.Nothing {
-		return nil, b.fail(bind.CodeValue, nil, "the sort key is too long")
+		return nil, b.fail(write.CodeValue, nil, "the sort key is too long")
 	}
 	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
 		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same

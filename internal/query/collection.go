@@ -9,14 +9,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Collection reads several queries of one partition in one pass.
@@ -46,7 +45,7 @@ func (g *Collection) attributes() []string {
 		p.Key.Roots(add)
 		p.filter(p.Runner.Clock()).Roots(add)
 	}
-	if len(new(expr.Renderer).Project(names)) > bind.MaxExpression {
+	if len(new(expr.Renderer).Project(names)) > write.MaxExpression {
 		return nil
 	}
 	return names
@@ -67,7 +66,7 @@ func (g *Collection) anyWanted(now time.Time) expr.Cond {
 		filters = append(filters, f)
 	}
 	some := expr.Any(filters...)
-	if some.Operators() > bind.MaxOperators || len(new(expr.Renderer).Cond(some)) > bind.MaxExpression {
+	if some.Operators() > write.MaxOperators || len(new(expr.Renderer).Cond(some)) > write.MaxExpression {
 		return expr.Cond{}
 	}
 	return some
@@ -226,17 +225,17 @@ func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
 	for _, p := range parts {
 		switch {
 		case p.Scan:
-			return nil, p.collectionError(bind.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+			return nil, p.collectionError(write.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
 		case p.Hydrate:
-			return nil, p.collectionError(bind.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
+			return nil, p.collectionError(write.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
 		case p.Evaluate > 0 || p.Requests > 0:
-			return nil, p.collectionError(bind.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
+			return nil, p.collectionError(write.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
 		}
-		if err := bind.InMemory(p.Schema, p.User, verb); err != nil {
+		if err := write.InMemory(p.Schema, p.User, verb); err != nil {
 			return nil, err
 		}
 		if what := p.mismatch(first); what != "" {
-			return nil, p.collectionError(bind.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
+			return nil, p.collectionError(write.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
 		}
 		if !p.Nothing {
 			sorts = append(sorts, p.Sort)
@@ -310,7 +309,7 @@ func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) 
 		return nil
 	}
 	for _, p := range g.parts {
-		ctx = pace.With(ctx, p.Budget)
+		ctx = write.WithPace(ctx, p.Budget)
 	}
 	if g.cover.Truth {
 		ctx = g.cover.Runner.Direct(ctx)

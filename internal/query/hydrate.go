@@ -3,12 +3,11 @@ package query
 import (
 	"context"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // mostHydrated is how many whole items are read, and held, at a time: as many as one request can read.
@@ -18,9 +17,9 @@ const mostHydrated = 100
 func (b *builder) hydrate() error {
 	switch x := b.p.Index; {
 	case x == nil:
-		return b.fail(bind.CodeHydrate, nil, "Hydrate is for queries and scans of an index; this one reads the table itself, which has whole items")
+		return b.fail(write.CodeHydrate, nil, "Hydrate is for queries and scans of an index; this one reads the table itself, which has whole items")
 	case x.Project.All:
-		return b.fail(bind.CodeHydrate, nil, "the index %s carries whole items, so Hydrate would read them twice; leave it out", x.Name)
+		return b.fail(write.CodeHydrate, nil, "the index %s carries whole items, so Hydrate would read them twice; leave it out", x.Name)
 	}
 	b.p.Hydrate, b.p.Fresh, b.p.Strong = true, b.p.Strong, false
 	return nil
@@ -31,7 +30,7 @@ func (b *builder) inMemory() error {
 	if !b.p.Hydrate {
 		return nil
 	}
-	return bind.InMemory(b.s, b.p.User, "Hydrate")
+	return write.InMemory(b.s, b.p.User, "Hydrate")
 }
 
 // run is the state of one run of a plan.
@@ -83,20 +82,20 @@ func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetc
 func (p *Plan) whole(ctx context.Context, entries []wire.Item) ([]wire.Item, error) {
 	primary := append(p.Schema.PK.Attributes(), p.Schema.SK.Attributes()...)
 	number, at := make(map[string]int, len(entries)), make([]int, len(entries))
-	var keys []exec.Wanted
+	var keys []engine.Wanted
 	for i, entry := range entries {
 		key := entry.Pick(primary...)
-		id := layout.KeyID(key)
+		id := write.KeyID(key)
 		n, known := number[id] // an item that moves in the index can come twice
 		if !known {
 			n = len(keys)
-			number[id], keys = n, append(keys, exec.Wanted{Table: p.Table, Key: wire.KeyOf(key)})
+			number[id], keys = n, append(keys, engine.Wanted{Table: p.Table, Key: wire.KeyOf(key)})
 		}
 		at[i] = n
 	}
 	items := make([]wire.Item, len(keys))
 	err := p.Runner.FindMany(ctx, keys, p.Fresh, func(_ string, it wire.Item) {
-		if n, ok := number[layout.KeyID(it.Pick(primary...))]; ok {
+		if n, ok := number[write.KeyID(it.Pick(primary...))]; ok {
 			items[n] = it
 		}
 	})

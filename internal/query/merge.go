@@ -10,14 +10,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/cursor"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
@@ -67,9 +66,9 @@ func (m *Merge) build(verb, where string) error {
 	n := len(m.parts)
 	switch {
 	case n == 0:
-		return fail(bind.CodePartitions, "there is no partition to read")
+		return fail(write.CodePartitions, "there is no partition to read")
 	case n > mostPartitions:
-		return fail(bind.CodePartitions, "%d partitions; at most %d are read in one query", n, mostPartitions)
+		return fail(write.CodePartitions, "%d partitions; at most %d are read in one query", n, mostPartitions)
 	}
 	for i, p := range m.parts {
 		if p.Err != nil {
@@ -80,19 +79,19 @@ func (m *Merge) build(verb, where string) error {
 	m.spec = *first
 	m.spec.Verb, m.spec.Where = verb, where
 	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
-		return fail(bind.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
+		return fail(write.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
 	}
 	slices.SortStableFunc(m.parts, func(p, q *Plan) int { return compareKeys(p.partitionKey(), q.partitionKey()) })
 	for i := range n - 1 {
 		if samePartition(m.parts[i].Partition, m.parts[i+1].Partition) {
-			return fail(bind.CodePartitions, "a partition is given twice")
+			return fail(write.CodePartitions, "a partition is given twice")
 		}
 	}
 	return nil
 }
 
 // Open sets what runs the query.
-func (m *Merge) Open(r *exec.Runner, c cursor.Codec) {
+func (m *Merge) Open(r *engine.Runner, c engine.Codec) {
 	for _, p := range append(slices.Clone(m.parts), &m.spec) {
 		p.Runner, p.Cursor = r, c
 	}
@@ -195,7 +194,7 @@ func (in *merging) compare(a []types.AttributeValue, partA int, b []types.Attrib
 }
 
 // start begins a run at places, nil for the beginning. back reads in the other direction.
-func (m *Merge) start(at *cursor.Places, limit int, back bool, b *budget) *merging {
+func (m *Merge) start(at *engine.Places, limit int, back bool, b *budget) *merging {
 	in := &merging{sign: 1, budget: b}
 	if m.spec.Desc != back {
 		in.sign = -1
@@ -295,7 +294,7 @@ func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 			}
 		}
 		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(due) > 1 {
-			err := exec.ParallelUntilError(ctx, len(due), readsAtOnce, func(ctx context.Context, i int) error {
+			err := engine.ParallelUntilError(ctx, len(due), readsAtOnce, func(ctx context.Context, i int) error {
 				if i < len(dry) {
 					return in.read(ctx, m, dry[i], 0)
 				}
@@ -460,7 +459,7 @@ func (m *Merge) binding() string {
 
 // cursorAt returns the cursor of places, one for each partition.
 func (m *Merge) cursorAt(keys []item.Item, at bound, before bool) (string, error) {
-	places := cursor.Places{Before: before, Keys: make([]item.Item, len(keys)), Bound: at.item, In: at.number}
+	places := engine.Places{Before: before, Keys: make([]item.Item, len(keys)), Bound: at.item, In: at.number}
 	for i, p := range m.parts {
 		places.Keys[i] = p.variable(keys[i])
 	}
@@ -468,13 +467,13 @@ func (m *Merge) cursorAt(keys []item.Item, at bound, before bool) (string, error
 }
 
 // places decodes a cursor.
-func (m *Merge) places(text string) (cursor.Places, error) {
-	attrs := make([][]cursor.Attr, len(m.parts))
+func (m *Merge) places(text string) (engine.Places, error) {
+	attrs := make([][]engine.Attr, len(m.parts))
 	for i, p := range m.parts {
 		attrs[i] = p.variableAttrs()
 	}
 	names := m.sortNames()
-	bounds := slices.DeleteFunc(m.spec.keyAttrs(), func(a cursor.Attr) bool { return !slices.Contains(names, a.Name) })
+	bounds := slices.DeleteFunc(m.spec.keyAttrs(), func(a engine.Attr) bool { return !slices.Contains(names, a.Name) })
 	at, err := m.spec.Cursor.DecodePlaces(m.binding(), text, attrs, bounds)
 	if err != nil {
 		return at, err
@@ -513,7 +512,7 @@ func (m *Merge) Page(ctx context.Context, text string, limit int) (Page, error) 
 	return m.pageAt(ctx, &at, limit, m.spec.budget())
 }
 
-func (m *Merge) pageAt(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
+func (m *Merge) pageAt(ctx context.Context, at *engine.Places, limit int, b *budget) (page Page, err error) {
 	got, err := m.gather(ctx, m.start(at, limit, false, b), limit)
 	if err != nil {
 		return Page{}, err
@@ -530,7 +529,7 @@ func (m *Merge) pageAt(ctx context.Context, at *cursor.Places, limit int, b *bud
 
 // pageBefore reads in the other direction, and one item more than the page has, which shows whether there is another page; see
 // [Plan.pageBefore].
-func (m *Merge) pageBefore(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
+func (m *Merge) pageBefore(ctx context.Context, at *engine.Places, limit int, b *budget) (page Page, err error) {
 	in := m.start(at, limit, true, b)
 	got, err := m.gather(ctx, in, limit)
 	if err != nil {

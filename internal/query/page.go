@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dynastrata/dynastrata/internal/cursor"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -50,9 +50,9 @@ func (p *Plan) variable(position item.Item) item.Item {
 }
 
 // variableAttrs returns the attributes of what a cursor has of a position.
-func (p *Plan) variableAttrs() []cursor.Attr {
+func (p *Plan) variableAttrs() []engine.Attr {
 	fixed := p.fixed()
-	return slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return fixed[a.Name] != nil })
+	return slices.DeleteFunc(p.keyAttrs(), func(a engine.Attr) bool { return fixed[a.Name] != nil })
 }
 
 // inside adds what the query fixes to the position in a cursor. The position must be inside the query.
@@ -61,25 +61,25 @@ func (p *Plan) inside(key item.Item) error {
 		key[name] = av
 	}
 	if !p.Key.Holds(key) {
-		return &cursor.Error{Reason: cursor.Altered}
+		return &engine.Error{Reason: engine.Altered}
 	}
 	return nil
 }
 
 // cursorAt returns the cursor of a position.
-func (p *Plan) cursorAt(at cursor.Position) (string, error) {
+func (p *Plan) cursorAt(at engine.Position) (string, error) {
 	at.Key = p.variable(at.Key)
 	return p.Cursor.EncodePosition(p.binding(), at)
 }
 
 // position decodes a cursor.
-func (p *Plan) position(text string) (cursor.Position, error) {
+func (p *Plan) position(text string) (engine.Position, error) {
 	if text == "" {
-		return cursor.Position{}, nil
+		return engine.Position{}, nil
 	}
 	at, err := p.Cursor.DecodePosition(p.binding(), text, p.variableAttrs())
 	if err == nil && at.Before && p.Scan { // a scan never returned such a cursor
-		err = &cursor.Error{Reason: cursor.Altered}
+		err = &engine.Error{Reason: engine.Altered}
 	}
 	if err == nil && at.Key != nil {
 		err = p.inside(at.Key)
@@ -153,7 +153,7 @@ func (p *Plan) Page(ctx context.Context, text string, limit int) (Page, error) {
 	}
 	if p.Nothing {
 		if text != "" { // such a query never returned a cursor
-			return Page{}, &cursor.Error{Reason: cursor.Foreign}
+			return Page{}, &engine.Error{Reason: engine.Foreign}
 		}
 		return Page{}, nil
 	}
@@ -173,7 +173,7 @@ func (p *Plan) Page(ctx context.Context, text string, limit int) (Page, error) {
 	if len(page.Items) > 0 {
 		first = p.positionOf(page.Items[0])
 	}
-	page.Prev, err = p.cursorAt(cursor.Position{Key: first, Before: true})
+	page.Prev, err = p.cursorAt(engine.Position{Key: first, Before: true})
 	return page.Page, err
 }
 
@@ -187,7 +187,7 @@ func (p *Plan) pageAfter(ctx context.Context, start item.Item, limit int, r *run
 	items, last, err := p.page(ctx, start, limit, r)
 	page := pageEnd{Page{Items: items}, last}
 	if err == nil && last != nil {
-		page.Next, err = p.cursorAt(cursor.Position{Key: last})
+		page.Next, err = p.cursorAt(engine.Position{Key: last})
 	}
 	return page, err
 }
@@ -229,8 +229,8 @@ func (p *Plan) pageBefore(ctx context.Context, start item.Item, limit int, r *ru
 		end = p.positionOf(items[0])
 	}
 	slices.Reverse(items)
-	if page.Next, err = p.cursorAt(cursor.Position{Key: end}); err == nil && last != nil {
-		page.Prev, err = p.cursorAt(cursor.Position{Key: last, Before: true})
+	if page.Next, err = p.cursorAt(engine.Position{Key: end}); err == nil && last != nil {
+		page.Prev, err = p.cursorAt(engine.Position{Key: last, Before: true})
 	}
 	return page, err
 }

@@ -11,16 +11,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/cursor"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/pace"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Source is what a query reads: a key of a table or index, and which items under it.
@@ -63,27 +59,27 @@ type Plan struct {
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match, so no request is needed
 	Desc               bool
-	Limit              int                    // 0: none
-	Evaluate, Requests int                    // bounds of the cost of a run; 0: none
-	Segments           int                    // of a scan, read concurrently; 0 or 1: one after the other
-	Segment            *segment               // the only segment that a scan reads; nil: the whole table
-	Project            []string               // attributes to return; nil: all
-	Hydrate            bool                   // read the whole items of an index's entries
-	Fresh              bool                   // read them consistently
-	Scanned            func(opt.ScanProgress) // called after each request of a scan; nil: not reported
+	Limit              int                      // 0: none
+	Evaluate, Requests int                      // bounds of the cost of a run; 0: none
+	Segments           int                      // of a scan, read concurrently; 0 or 1: one after the other
+	Segment            *segment                 // the only segment that a scan reads; nil: the whole table
+	Project            []string                 // attributes to return; nil: all
+	Hydrate            bool                     // read the whole items of an index's entries
+	Fresh              bool                     // read them consistently
+	Scanned            func(write.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
 	Expired            bool
-	Budget             *pace.Budget // paces the requests; may be nil
+	Budget             *write.Pace // paces the requests; may be nil
 
-	Runner *exec.Runner
-	Cursor cursor.Codec
+	Runner *engine.Runner
+	Cursor engine.Codec
 }
 
 // filter returns the filter expression: everything besides the key condition.
 func (p *Plan) filter(now time.Time) expr.Cond {
 	conds := []expr.Cond{p.Base(now), p.Range}
 	if p.Expire && !p.Expired {
-		conds = append(conds, layout.NotExpired(p.Schema, now))
+		conds = append(conds, write.NotExpired(p.Schema, now))
 	}
 	return expr.All(append(conds, p.User)...)
 }
@@ -160,7 +156,7 @@ func (p *Plan) String() string {
 	if p.Nothing {
 		return title + "\n  nothing can match: no request"
 	}
-	r := bind.Printer(p.Schema)
+	r := write.Printer(p.Schema)
 	var b strings.Builder
 	b.WriteString(title)
 	if !p.Scan {
@@ -219,15 +215,15 @@ func (p *Plan) binding() string {
 }
 
 // keyAttrs returns the attributes that are an item's position in the query.
-func (p *Plan) keyAttrs() []cursor.Attr {
+func (p *Plan) keyAttrs() []engine.Attr {
 	keys := []*schema.KeyDef{p.Schema.PK, p.Schema.SK}
 	if p.Index != nil {
 		keys = append(keys, p.PK, p.SK)
 	}
-	var attrs []cursor.Attr
+	var attrs []engine.Attr
 	for _, k := range keys {
 		for i, name := range k.Attributes() {
-			a := cursor.Attr{Name: name, Type: k.Type}
+			a := engine.Attr{Name: name, Type: k.Type}
 			if k.Native != nil {
 				a.Type = k.Native[i].Scalar
 			}
@@ -263,5 +259,5 @@ func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error
 	if p.Truth {
 		ctx = p.Runner.Direct(ctx)
 	}
-	return p.Runner.Measure(ctx, call, func(ctx context.Context) error { return f(pace.With(ctx, p.Budget)) })
+	return p.Runner.Measure(ctx, call, func(ctx context.Context) error { return f(write.WithPace(ctx, p.Budget)) })
 }

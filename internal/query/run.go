@@ -10,8 +10,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // maxEvaluated limits the items that one request evaluates while only some of them are wanted.
@@ -22,8 +22,8 @@ const maxSegments = 64
 
 // tracker reports the progress of a run to a listener.
 type tracker struct {
-	report   func(opt.ScanProgress)
-	progress opt.ScanProgress
+	report   func(write.ScanProgress)
+	progress write.ScanProgress
 }
 
 // budget is the remaining budget of a run, with 0 for unlimited, and its progress so far.
@@ -114,7 +114,7 @@ func (p *Plan) tracker(segments int) *tracker {
 	if p.Scanned == nil {
 		return nil
 	}
-	return &tracker{p.Scanned, opt.ScanProgress{Segments: segments}}
+	return &tracker{p.Scanned, write.ScanProgress{Segments: segments}}
 }
 
 func (p *Plan) budget() *budget {

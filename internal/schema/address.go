@@ -7,7 +7,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Node is one field of a prototype, top-level or nested.
@@ -16,7 +15,7 @@ type Node struct {
 	Attr    *Attr        // top-level attribute that contains it
 	Field   string       // Go name with those of the outer fields: Address.City
 	Type    reflect.Type // of the field
-	Tag     tag.Attribute
+	Tag     Attribute
 	Options string // codec options of the field
 	Rule    *Rule  // of the field, or of an element or map entry
 	KeyRule *Rule  // of the key of a map entry

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -241,7 +241,7 @@ func TestAddress_PrototypeIsOneForTheProgram(t *testing.T) {
 	for _, name := range []string{"One", "Two"} {
 		store, err := entity.New[site](db, entity.Named(name))
 		require.NoError(t, err)
-		require.Equal(t, "home.city", nodeAt(core.Of(store).Schema, &f.Home.City).Path.String())
+		require.Equal(t, "home.city", nodeAt(engine.Of(store).Schema, &f.Home.City).Path.String())
 	}
 	require.NotSame(t, entity.Fields[gauge[int8]](), any(entity.Fields[gauge[int16]]()))
 }

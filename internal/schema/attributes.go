@@ -9,7 +9,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Attr is one top-level attribute of the model.
@@ -19,8 +18,8 @@ type Attr struct {
 	Path    expr.Path
 	Index   []int
 	Type    reflect.Type
-	Tag     tag.Attribute
-	Role    tag.Field
+	Tag     Attribute
+	Role    Field
 	Options string // codec options for single values: ",stringset"
 	Rule    *Rule
 	Time    bool           // the type is time.Time or a pointer to it
@@ -40,14 +39,14 @@ type Attr struct {
 }
 
 // Required reports whether items must have the attribute with a value that is not empty.
-func (a *Attr) Required() bool { return a.Role.Has(tag.Required) || a.needing != "" }
+func (a *Attr) Required() bool { return a.Role.Has(Required) || a.needing != "" }
 
 // NeededBy returns the name of an index with missing:"error" that has the attribute in its key, or "".
 func (a *Attr) NeededBy() string { return a.needing }
 
 // WhyRequired returns why the attribute is required, for messages.
 func (a *Attr) WhyRequired() string {
-	if a.needing != "" && !a.Role.Has(tag.Required) {
+	if a.needing != "" && !a.Role.Has(Required) {
 		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
 	}
 	return "the attribute is required"
@@ -57,13 +56,13 @@ func (a *Attr) WhyRequired() string {
 func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
 
 // WriteOnce reports whether the attribute keeps the first value that is stored.
-func (a *Attr) WriteOnce() bool { return a.Role.Has(tag.SetOnce) || a.Role.Has(tag.Immutable) }
+func (a *Attr) WriteOnce() bool { return a.Role.Has(SetOnce) || a.Role.Has(Immutable) }
 
 // Nilable reports whether the attribute can be nil, which means "not given" and differs from its zero value.
 func (a *Attr) Nilable() bool { return nilable(a.Type) }
 
 // ownedRoles are the roles of the attributes that the library sets.
-var ownedRoles = [...]tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version}
+var ownedRoles = [...]Role{CreatedAt, UpdatedAt, DeletedAt, Version}
 
 // Owned reports whether the library sets the attribute. It replaces the value in a given struct and rejects changes.
 func (a *Attr) Owned() bool {
@@ -78,7 +77,7 @@ func (a *Attr) Exact() bool { return a.exact }
 func (a *Attr) MakeExact() { a.exact = true }
 
 // AllowsZero reports whether the zero value is a value of this key part, and not a missing one.
-func (a *Attr) AllowsZero() bool { return a.Role.Has(tag.Zero) }
+func (a *Attr) AllowsZero() bool { return a.Role.Has(Zero) }
 
 // Wide reports whether the attribute is an integer of 64 bits, which can hold every time.
 func (a *Attr) Wide() bool {
@@ -122,7 +121,7 @@ func emptyOf(a *Attr) (types.AttributeValue, bool) {
 
 // Stored returns av, or the empty value that an attribute with the role notnull stores instead of NULL.
 func (a *Attr) Stored(av types.AttributeValue) types.AttributeValue {
-	if _, null := av.(*types.AttributeValueMemberNULL); null && a.Role.Has(tag.NotNull) {
+	if _, null := av.(*types.AttributeValueMemberNULL); null && a.Role.Has(NotNull) {
 		av, _ = emptyOf(a)
 	}
 	return av
@@ -209,7 +208,7 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			continue
 		}
 		// reflect ignores everything after the first malformed pair of a tag.
-		if b.pairs, err = tag.AppendPairs(b.pairs[:0], string(f.Tag)); err != nil {
+		if b.pairs, err = AppendPairs(b.pairs[:0], string(f.Tag)); err != nil {
 			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
 			continue
 		}
@@ -251,7 +250,7 @@ func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, nam
 }
 
 // attribute adds the attribute of one field.
-func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index []int, name string) {
+func (b *builder) attribute(f reflect.StructField, attrTag Attribute, index []int, name string) {
 	if len(b.room) == 0 { // of embedded structs
 		b.room = make([]room, 8)
 	}
@@ -265,12 +264,12 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 	own.path[0].Name = a.Name
 	a.Path = own.path[:]
 	if text, ok := f.Tag.Lookup("entity"); ok {
-		role, err := tag.ParseField(text)
+		role, err := ParseField(text)
 		if err != nil {
 			b.add(CodeMalformed, name, "entity: %v", err)
 		}
 		a.Role = role
-		a.Append = role.Has(tag.Append)
+		a.Append = role.Has(Append)
 	}
 	if other := b.s.byName[a.Name]; other != nil {
 		b.add(CodeSharedAttr, name, "the attribute %q already belongs to field %s", a.Name, other.Field)
@@ -287,7 +286,7 @@ func (b *builder) attribute(f reflect.StructField, attrTag tag.Attribute, index 
 // storage checks that a can be stored, as attributevalue does it or as text.
 func (b *builder) storage(a *Attr) {
 	code, problem := unsupported(a.Type, true, map[place]bool{})
-	wanted := a.Role.Has(tag.Text)
+	wanted := a.Role.Has(Text)
 	switch {
 	case (wanted || problem != "" && code == CodeUnsupportedType) && item.IsText(bare(a.Type)):
 		a.becomeText()
@@ -335,14 +334,14 @@ func (b *builder) timeFormat(a *Attr) {
 
 // roles records the attribute's roles and checks that its Go type can have them.
 func (b *builder) roles(a *Attr) {
-	once := func(slot **Attr, role tag.Role) {
+	once := func(slot **Attr, role Role) {
 		if *slot != nil {
 			b.add(CodeRoleTwice, a.Field, "field %s already has the role %s", (*slot).Field, role)
 			return
 		}
 		*slot = a
 	}
-	timeRole := func(slot **Attr, role tag.Role) {
+	timeRole := func(slot **Attr, role Role) {
 		if !a.Role.Has(role) {
 			return
 		}
@@ -351,10 +350,10 @@ func (b *builder) roles(a *Attr) {
 		}
 		once(slot, role)
 	}
-	timeRole(&b.s.CreatedAt, tag.CreatedAt)
-	timeRole(&b.s.UpdatedAt, tag.UpdatedAt)
-	timeRole(&b.s.DeletedAt, tag.DeletedAt)
-	if a.Role.Has(tag.Version) {
+	timeRole(&b.s.CreatedAt, CreatedAt)
+	timeRole(&b.s.UpdatedAt, UpdatedAt)
+	timeRole(&b.s.DeletedAt, DeletedAt)
+	if a.Role.Has(Version) {
 		switch a.Type.Kind() {
 		case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
 		default:
@@ -363,15 +362,15 @@ func (b *builder) roles(a *Attr) {
 		if a.Tag.String {
 			b.add(CodeRoleType, a.Field, "version cannot be stored as a string")
 		}
-		once(&b.s.Version, tag.Version)
+		once(&b.s.Version, Version)
 	}
-	if a.Role.Has(tag.Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(bare(a.Type)) {
+	if a.Role.Has(Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(bare(a.Type)) {
 		b.add(CodeRoleType, a.Field, "zero is for key parts")
 	}
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {
 		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
 	}
-	if a.Role.Has(tag.NotNull) {
+	if a.Role.Has(NotNull) {
 		b.notNull(a)
 	}
 	owned := 0
@@ -384,7 +383,7 @@ func (b *builder) roles(a *Attr) {
 		b.add(CodeRoleType, a.Field, "one field cannot have two of created_at, updated_at, deleted_at and version")
 	}
 	if a.Owned() {
-		for _, r := range []tag.Role{tag.Append, tag.Immutable, tag.Required, tag.SetOnce} {
+		for _, r := range []Role{Append, Immutable, Required, SetOnce} {
 			if a.Role.Has(r) {
 				b.add(CodeRoleType, a.Field, "%s makes no sense on a field that the library sets", r)
 			}
@@ -413,7 +412,7 @@ func (b *builder) codec() {
 		if a.Tag.Set != "" && a.Tag.OmitEmpty && !a.Append {
 			b.s.Codec.Sets = append(b.s.Codec.Sets, a.Name)
 		}
-		if a.Role.Has(tag.NotNull) {
+		if a.Role.Has(NotNull) {
 			b.s.Codec.Stored = append(b.s.Codec.Stored, item.StoredField{Attr: a.Name, As: a.Stored})
 		}
 		if a.Text {

@@ -10,7 +10,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Declaration is implemented by the types of the blank fields that declare features. Each feature has its own.
@@ -30,7 +29,7 @@ type Decl struct {
 
 	build *builder
 	name  string // the declaration's type, for messages
-	pairs []tag.Pair
+	pairs []Pair
 	known []string
 
 	primary bool // the declaration is the primary key
@@ -65,7 +64,7 @@ func (d *Decl) Duration(key string) time.Duration {
 	if !ok {
 		return 0
 	}
-	v, err := tag.Duration(text)
+	v, err := Duration(text)
 	switch {
 	case err != nil:
 		d.Problem(CodeMalformed, "%s:%q: %v", key, text, err)
@@ -94,7 +93,7 @@ func (d *Decl) Meant(name string) string {
 	for i, a := range d.Schema.Attrs {
 		known[i] = a.Name
 	}
-	if near := tag.Nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""
@@ -142,7 +141,7 @@ func (d *Decl) finish() {
 	for _, p := range d.pairs {
 		if !slices.Contains(d.known, p.Key) {
 			hint := ""
-			if near := tag.Nearest(p.Key, d.known); near != "" {
+			if near := Nearest(p.Key, d.known); near != "" {
 				hint = "; did you mean " + near + "?"
 			}
 			d.Problem(CodeMalformed, "unknown tag key %q%s", p.Key, hint)
@@ -164,7 +163,7 @@ type builder struct {
 
 	room  []room // for the attributes, together, since they live as long as the schema
 	index []int
-	pairs []tag.Pair
+	pairs []Pair
 }
 
 // room is the memory of one attribute.
@@ -358,7 +357,7 @@ func (b *builder) declare() {
 
 func (b *builder) read(p pending, value Declaration) {
 	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String()}
-	pairs, err := tag.Pairs(string(p.field.Tag)) // which d keeps
+	pairs, err := Pairs(string(p.field.Tag)) // which d keeps
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)
 		b.unread = true // checks that depend on it would mislead

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/dynastrata/dynastrata/entitytype"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 )
 
 // Codes of declaration mistakes. docs/validation.md explains each; the numbers never change their meaning.

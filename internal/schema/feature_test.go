@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -42,7 +42,7 @@ func TestFeature_ReachesItsOwnPackageThroughTheSchema(t *testing.T) {
 		Used int        `dynamodbav:"used"`
 	}
 	store := entity.Must(entity.New[metered](open(t)))
-	s := core.Of(store).Schema
+	s := engine.Of(store).Schema
 	q, ok := schema.Feature[*quotaPlan](s)
 	require.True(t, ok)
 	require.Same(t, s.Attr("used"), q.attr)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Preparer is implemented by pointers to entities that complete their own values before these are written.
@@ -142,7 +141,7 @@ func (b *builder) fillConflict(a *Attr) string {
 		return what + " makes no sense on a field that only appends write: they store what was reported"
 	case b.s.Handle != "" && (keyPart || a.Role.ID != ""):
 		return what + " makes no sense on this field of a time series: appends find the item by its key and write no other field"
-	case a.Role.Has(tag.Zero) && a.Type.Kind() != reflect.Pointer:
+	case a.Role.Has(Zero) && a.Type.Kind() != reflect.Pointer:
 		return what + " and zero exclude each other: one takes zero for no value, the other for a value"
 	case a.behind:
 		return what + " is for fields that every value of the struct has; this one is in an embedded pointer"

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Index is a secondary index.
@@ -88,7 +87,7 @@ func (d *Decl) newIndex() *Index {
 	x.Name, _ = d.Need("name")
 	x.Index, _ = d.Need("index")
 	if x.Name != "" {
-		if err := tag.Name(x.Name); err != nil {
+		if err := Name(x.Name); err != nil {
 			d.Problem(CodeMalformed, "name %q: %v", x.Name, err)
 		}
 		for _, other := range d.Schema.Indexes {

@@ -10,7 +10,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // KeyDef defines the partition key or the sort key of a table or an index.
@@ -141,15 +140,15 @@ func keyParts(keys ...*KeyDef) []item.KeyPart {
 // keyDef compiles the text of a key. stored is the attribute that holds a `$` key. It returns nil after reporting a
 // mistake.
 func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
-	parsed, err := tag.ParseKey(text)
+	parsed, err := ParseKey(text)
 	if err != nil {
 		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
 		return nil
 	}
-	if parsed.Form == tag.Native {
+	if parsed.Form == Native {
 		return d.native(option, parsed, maxNative)
 	}
-	k := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: parsed.Form == tag.Prefixed, Template: &key.Template{}}
+	k := &KeyDef{Attr: stored, Type: types.ScalarAttributeTypeS, Prefixed: parsed.Form == Prefixed, Template: &key.Template{}}
 	if k.Prefixed {
 		k.Template.Prefix, k.Template.Escaped = d.Schema.Prefix, true
 	} else {
@@ -186,7 +185,7 @@ func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 }
 
 // placeholder returns how an attribute is written in a template.
-func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Field {
+func (d *Decl) placeholder(option string, a *Attr, p *Placeholder) *key.Field {
 	d.asPart(a)
 	if a.Key == nil {
 		if d.textOfNumber(option, a) {
@@ -210,7 +209,7 @@ func (d *Decl) placeholder(option string, a *Attr, p *tag.Placeholder) *key.Fiel
 }
 
 // native compiles a key that consists of up to most attributes of the model.
-func (d *Decl) native(option string, parsed tag.Key, most int) *KeyDef {
+func (d *Decl) native(option string, parsed Key, most int) *KeyDef {
 	if len(parsed.Attrs) > most {
 		d.Problem(CodeMalformed, "%s: %d attributes, %d allowed here", option, len(parsed.Attrs), most)
 		return nil
@@ -251,7 +250,7 @@ func (d *Decl) asPart(a *Attr) {
 
 // textHint returns the end of a message about an attribute that cannot be a key part.
 func textHint(a *Attr) string {
-	if !a.Role.Has(tag.Text) && item.IsText(bare(a.Type)) {
+	if !a.Role.Has(Text) && item.IsText(bare(a.Type)) {
 		return `; with the role entity:"text" it is stored as its own text, and can`
 	}
 	return ""
@@ -340,7 +339,7 @@ func (b *builder) setName(d *Decl, name string) {
 	if b.s.Options.Name != "" {
 		name = b.s.Options.Name
 	}
-	if err := tag.Name(name); err != nil {
+	if err := Name(name); err != nil {
 		d.Problem(CodeMalformed, "name %q: %v", name, err)
 	}
 	b.s.Name = name
@@ -353,7 +352,7 @@ func (b *builder) setName(d *Decl, name string) {
 
 func (d *Decl) discriminator(text string) {
 	attr, value, ok := strings.Cut(text, "=")
-	if k, err := tag.ParseKey(attr); !ok || value == "" || err != nil || k.Form != tag.Native || len(k.Attrs) != 1 {
+	if k, err := ParseKey(attr); !ok || value == "" || err != nil || k.Form != Native || len(k.Attrs) != 1 {
 		d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
 		return
 	}

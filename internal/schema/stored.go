@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 // Stored describes an attribute of an item, or a value inside one, as it is stored.
@@ -20,7 +19,7 @@ type Stored struct {
 }
 
 // lastingRoles are the roles that affect what is stored.
-var lastingRoles = []tag.Role{tag.CreatedAt, tag.UpdatedAt, tag.DeletedAt, tag.Version, tag.Append, tag.Immutable, tag.SetOnce, tag.Zero}
+var lastingRoles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, SetOnce, Zero}
 
 // Stored lists the attributes of the model and the values inside them, by path. It depends on names and types in the
 // table, not on those in Go.
@@ -64,7 +63,7 @@ func PathName(name string) string {
 
 // presence returns what is stored if there is no value: optional (the attribute is absent), null, or always (the zero
 // value).
-func presence(t reflect.Type, o tag.Attribute, behind bool) string {
+func presence(t reflect.Type, o Attribute, behind bool) string {
 	switch {
 	case o.OmitEmpty || behind:
 		return "optional"
@@ -82,7 +81,7 @@ type storedWalk struct {
 }
 
 // add records the value at path and the values inside it. format is its format if it is a time.
-func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format key.TimeFormat, more []string) {
+func (w *storedWalk) add(path string, t reflect.Type, o Attribute, format key.TimeFormat, more []string) {
 	t = encoded(t)
 	words := append(storedType(t, o, format), more...)
 	if o.Set != "" && isTime(bare(t.Elem())) {
@@ -106,9 +105,9 @@ func (w *storedWalk) add(path string, t reflect.Type, o tag.Attribute, format ke
 	w.on[t] = true
 	switch {
 	case words[0] == "L":
-		w.add(path+"[]", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
+		w.add(path+"[]", t.Elem(), Attribute{}, w.codec.Default, nil)
 	case t.Kind() == reflect.Map:
-		w.add(path+"{}", t.Elem(), tag.Attribute{}, w.codec.Default, nil)
+		w.add(path+"{}", t.Elem(), Attribute{}, w.codec.Default, nil)
 	default:
 		w.fields(path, t, false)
 	}
@@ -149,7 +148,7 @@ func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 // storedType returns the DynamoDB type of a value, and what the program can read of it: the range of a number, the
 // elements of a set, the length of an array, the keys of a map. It is custom if the type encodes itself, and any for an
 // interface.
-func storedType(t reflect.Type, o tag.Attribute, format key.TimeFormat) []string {
+func storedType(t reflect.Type, o Attribute, format key.TimeFormat) []string {
 	switch {
 	case encodesItself(t):
 		return []string{"custom"}

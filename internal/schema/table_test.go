@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -117,8 +117,8 @@ func TestTable_GenericStructIsNamedPerInstance(t *testing.T) {
 	_, err := entity.New[gauge[string]](db)
 	checkMistakes[gauge[string]](t, err, mistake{"EDD-9031", ""})
 	texts := entity.Must(entity.New[gauge[string]](db, entity.Named("TextGauge")))
-	require.Equal(t, "$app#v1#gauge", core.Of(ints).Schema.Prefix)
-	require.Equal(t, "$app#v1#textgauge", core.Of(texts).Schema.Prefix)
+	require.Equal(t, "$app#v1#gauge", engine.Of(ints).Schema.Prefix)
+	require.Equal(t, "$app#v1#textgauge", engine.Of(texts).Schema.Prefix)
 
 	_, err = entity.New[gauge[string]](db, entity.Named("text gauge"))
 	checkMistakes[gauge[string]](t, err, mistake{"EDD-9003", theKey})

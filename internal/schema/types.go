@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/tag"
 )
 
 var (
@@ -128,16 +127,16 @@ func keyType(t reflect.Type) bool {
 	return k == reflect.String || k >= reflect.Bool && k <= reflect.Float64 && k != reflect.Uintptr
 }
 
-func attributeTag(f reflect.StructField) (tag.Attribute, error) {
+func attributeTag(f reflect.StructField) (Attribute, error) {
 	text, ok := f.Tag.Lookup("dynamodbav")
 	if !ok {
-		return tag.Attribute{}, nil
+		return Attribute{}, nil
 	}
-	return tag.ParseAttribute(text)
+	return ParseAttribute(text)
 }
 
 // flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
-func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
+func flattened(f reflect.StructField, attrTag Attribute) reflect.Type {
 	if attrTag.Skip {
 		return nil
 	}
@@ -148,7 +147,7 @@ func flattened(f reflect.StructField, attrTag tag.Attribute) reflect.Type {
 type nestedField struct {
 	reflect.StructField // with the index from the nested struct
 	stored              string
-	tag                 tag.Attribute
+	tag                 Attribute
 	rule                *Rule
 }
 
@@ -186,7 +185,7 @@ func appendFields(fields []nestedField, t reflect.Type, at nestedField, around [
 }
 
 // codecOptions returns the tag options that change how a single value is encoded, without omitempty.
-func codecOptions(t tag.Attribute) string {
+func codecOptions(t Attribute) string {
 	var b strings.Builder
 	for _, o := range []struct {
 		on   bool
@@ -204,7 +203,7 @@ func codecOptions(t tag.Attribute) string {
 
 // optionMisfit returns which option of a dynamodbav tag does not fit type t, or "". attributevalue ignores some of them
 // and fails for others when the first value is written.
-func optionMisfit(t reflect.Type, o tag.Attribute) string {
+func optionMisfit(t reflect.Type, o Attribute) string {
 	t = encoded(t)
 	misfit := func(option, why string) string {
 		return "the option " + option + " does not fit " + t.String() + ": " + why

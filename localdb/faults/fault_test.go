@@ -41,10 +41,3 @@ func TestRandom(t *testing.T) {
 	assert.Equal(t, map[faults.Fault]int{faults.Drop: 1000}, draw(1, 1, faults.Drop))
 	assert.Equal(t, map[faults.Fault]int{faults.None: 1000}, draw(1, 1))
 }
-
-func TestFaultString(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "None", faults.None.String())
-	assert.Equal(t, "Unprocessed", faults.Unprocessed.String())
-	assert.Equal(t, "Fault(99)", faults.Fault(99).String())
-}

@@ -197,29 +197,6 @@ func TestDropIsAConnectionErrorThatTheSDKRepeats(t *testing.T) {
 	assert.Equal(t, 2, transport.Count("PutItem"))
 }
 
-// A stalled request is applied, and its caller waits for nothing.
-func TestStallAppliesTheRequest(t *testing.T) {
-	t.Parallel()
-	reached := make(chan string, 1)
-	transport := faults.New(seen(reached))
-	transport.Inject(faults.Nth(1, faults.Stall))
-	client := dynamodb.New(dynamodb.Options{Region: "local", HTTPClient: transport, RetryMaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")})
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- put(ctx, client) }()
-	require.Equal(t, "DynamoDB_20120810.PutItem", <-reached)
-	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
-}
-
-// seen is a database that reports its requests.
-type seen chan<- string
-
-func (s seen) Do(req *http.Request) (*http.Response, error) {
-	s <- req.Header.Get("X-Amz-Target")
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
-}
-
 func TestHotPartitionNamesItsReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http/httptrace"
 	"sync"
 	"testing"
@@ -110,36 +109,6 @@ func TestDeliver_LetsWhatWasLateThroughOnce(t *testing.T) {
 	}
 }
 
-func TestRequestsAreRecorded(t *testing.T) {
-	t.Parallel()
-	c, transport := newCounter(t)
-	transport.Inject(func(r faults.Request) faults.Fault {
-		if r.Index == 0 && transport.Count("UpdateItem") == 1 { // the transport can be used from within
-			return faults.Throttle
-		}
-		return faults.None
-	})
-	require.NoError(t, c.add(t, 3))
-	transport.Inject(nil)
-	assert.Equal(t, "1", c.value(t))
-
-	requests := transport.Requests()
-	require.Len(t, requests, 3)
-	for i, operation := range []string{"UpdateItem", "UpdateItem", "GetItem"} {
-		assert.Equal(t, i, requests[i].Index)
-		assert.Equal(t, operation, requests[i].Operation)
-		var body struct{ TableName string }
-		require.NoError(t, json.Unmarshal(requests[i].Body, &body))
-		assert.Equal(t, c.table, body.TableName)
-	}
-	assert.Equal(t, requests[0].Body, requests[1].Body, "a repetition")
-	assert.Equal(t, 2, transport.Count("UpdateItem"))
-	assert.Zero(t, transport.Count("PutItem"))
-
-	transport.Reset()
-	assert.Empty(t, transport.Requests())
-}
-
 func TestHold(t *testing.T) {
 	t.Parallel()
 	c, transport := newCounter(t)
@@ -165,24 +134,6 @@ func TestHold(t *testing.T) {
 	require.NoError(t, c.add(t, 1), "nothing is held any more")
 }
 
-func TestHoldOfManyThatNobodyReceives(t *testing.T) {
-	t.Parallel()
-	c, transport := newCounter(t)
-	_, release := transport.Hold(func(faults.Request) bool { return true })
-	arrived, releaseUpdates := transport.Hold(func(r faults.Request) bool { return r.Operation == "UpdateItem" })
-	var all sync.WaitGroup
-	for range 5 {
-		all.Go(func() { assert.NoError(t, c.add(t, 1)) })
-	}
-	release() // now these two wait for the second one
-	for range 5 {
-		<-arrived
-	}
-	releaseUpdates()
-	all.Wait()
-	assert.Equal(t, "5", c.value(t))
-}
-
 func TestHoldEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	transport := faults.New(nowhere{t})
@@ -201,22 +152,6 @@ func TestHoldEndsWithTheContext(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	}
-}
-
-func TestLate_ReachesTheDatabaseWhenItIsDelivered(t *testing.T) {
-	t.Parallel()
-	c, transport := newCounter(t)
-	transport.Inject(faults.Nth(1, faults.Late, "UpdateItem"))
-	require.ErrorIs(t, c.add(t, 1), faults.ErrInjected)
-	assert.Equal(t, "absent", c.value(t))
-	require.NoError(t, c.add(t, 1), "a later request overtakes it")
-	assert.Equal(t, 1, transport.Kept())
-
-	n, err := transport.Deliver()
-	require.NoError(t, err)
-	assert.Equal(t, 1, n)
-	assert.Equal(t, "2", c.value(t))
-	assert.Zero(t, transport.Kept())
 }
 
 // A request whose context has ended is still on its way, and its writer has seen it leave.
@@ -238,26 +173,6 @@ func TestLate_RequestIsWrittenAndSurvivesItsContext(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "1", c.value(t))
 	assert.Equal(t, 1, written)
-}
-
-func TestTwice_GivesTheSecondAnswer(t *testing.T) {
-	t.Parallel()
-	c, transport := newCounter(t)
-	transport.Inject(faults.Nth(1, faults.Twice, "PutItem"))
-	_, err := c.client.PutItem(t.Context(), &dynamodb.PutItemInput{
-		TableName: &c.table, Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "new"}},
-		ConditionExpression: aws.String("attribute_not_exists(pk)"),
-	})
-	var refused *types.ConditionalCheckFailedException
-	require.ErrorAs(t, err, &refused, "the second answer")
-}
-
-func TestCut_LeavesAnAnswerThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	c, transport := newCounter(t)
-	transport.Inject(faults.Nth(1, faults.Cut))
-	require.ErrorIs(t, c.add(t, 1), faults.ErrInjected)
-	assert.Equal(t, "1", c.value(t))
 }
 
 func TestUnsent_IsSeenByATrace(t *testing.T) {

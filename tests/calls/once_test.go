@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -59,26 +57,6 @@ func newToken() entity.Token {
 	return entity.Token{ID: "request " + rand.Text() + strings.Repeat("/x", 100)}
 }
 
-func TestTransactWithToken_RepeatedSecondsLaterWithAnIDAlone(t *testing.T) {
-	t.Parallel()
-	l := open(t, ticks)
-	s, quiet := store[Stamped](l)
-	ctx, f := t.Context(), entity.Fields[Stamped]()
-	l.OK(quiet.Create(ctx, Stamped{ID: "a", Count: 1}))
-	id, up, add := newToken(), s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 10)), s.Op().Create(Stamped{ID: "b"})
-	l.Wire.Inject(faults.Nth(1, faults.Lost))
-	for range 3 {
-		require.NoError(t, l.DB.TransactWithToken(ctx, id, up, add))
-	}
-	a := entity.Must(quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent()))
-	require.Equal(t, 11, a.Count)
-	b := entity.Must(quiet.Get(ctx, Stamped{ID: "b"}, entity.Consistent()))
-	require.Equal(t, b, add.Result(), "the times are those of the call that was applied")
-	require.Equal(t, a, up.Result())
-	require.Equal(t, 4, l.Wire.Count("TransactWriteItems"))
-	require.Equal(t, 2, l.Wire.Count("BatchGetItem"), "each repetition at another time reads once")
-}
-
 // Another program has changed the item of an earlier call under its write id. The result is what is stored, so it can fail
 // to decode.
 func TestTransactWithToken_ReportsAStoredItemThatDoesNotFit(t *testing.T) {
@@ -104,29 +82,6 @@ func TestTransactWithToken_IsTheSameCallInAnotherProcess(t *testing.T) {
 	id := newToken()
 	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
 	require.NoError(t, l.quiet.TransactWithToken(t.Context(), id, quiet.Op().Create(Stamped{ID: "a"})))
-}
-
-func TestTransactWithToken_ManyAtTheSameTimeAreOne(t *testing.T) {
-	t.Parallel()
-	l := open(t, ticks, dbtest.Attempts(40))
-	s, quiet := store[Stamped](l)
-	ctx, f := t.Context(), entity.Fields[Stamped]()
-	l.OK(quiet.Create(ctx, Stamped{ID: "a"}))
-	for round := range testsize.Pick(5, 20) {
-		id, errs := newToken(), make([]error, 6)
-		var all sync.WaitGroup
-		for i := range errs {
-			all.Go(func() {
-				errs[i] = l.DB.TransactWithToken(ctx, id, s.Op().Update(Stamped{ID: "a"}, entity.Add(&f.Count, 1)))
-			})
-		}
-		all.Wait()
-		for _, err := range errs {
-			require.NoError(t, err, "round %d", round)
-		}
-		a := entity.Must(quiet.Get(ctx, Stamped{ID: "a"}, entity.Consistent()))
-		require.Equal(t, round+1, a.Count)
-	}
 }
 
 func TestTransactWithToken_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
@@ -247,18 +202,4 @@ type forgetful struct{ *dynamodb.Client }
 func (c forgetful) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	in.ClientRequestToken = ref(rand.Text())
 	return c.Client.TransactWriteItems(ctx, in, o...)
-}
-
-// A call that was refused has not happened: the same call can succeed later.
-func TestTransactWithToken_ARefusedCallCanBeRepeated(t *testing.T) {
-	t.Parallel()
-	l := open(t, ticks)
-	s, quiet := store[Stamped](l)
-	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
-	l.OK(quiet.Create(t.Context(), Stamped{ID: "a"}))
-	err := l.DB.TransactWithToken(t.Context(), id, op)
-	require.ErrorIs(t, err, entity.ErrExists)
-	require.False(t, entity.IsAmbiguous(err))
-	require.NoError(t, quiet.Delete(t.Context(), Stamped{ID: "a"}))
-	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op))
 }

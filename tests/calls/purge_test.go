@@ -97,26 +97,6 @@ func TestPurge_OfAnItemIsThreeRequests(t *testing.T) {
 	require.Equal(t, []string{"Query", "TransactWriteItems", "Query"}, l.Operations())
 }
 
-// Events that an interrupted purge left behind go once two readings found no item.
-func TestPurge_OfWhatAnotherLeftLooksTwiceForTheItem(t *testing.T) {
-	t.Parallel()
-	l := open(t)
-	s, key := archive(l, 120)
-	for _, it := range l.Items() {
-		if dbtest.Text(it["_k"]) == "" {
-			l.RemoveItem(it)
-		}
-	}
-	require.NoError(t, s.Purge(t.Context(), key))
-	require.ElementsMatch(t, []string{
-		"Query", // only events
-		"Query", "TransactWriteItems",
-		"Query", "TransactWriteItems", // the rest of the page
-		"Query",
-	}, l.Operations())
-	require.Empty(t, l.Items())
-}
-
 // Of what a transaction should remove, one is gone and one is another event by now: neither keeps the others.
 func TestPurge_LeavesOutWhatChangedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -180,60 +160,4 @@ func TestPurge_ARemovalThatArrivesTwiceMakesALaterErrorAmbiguous(t *testing.T) {
 	require.ErrorIs(t, err, faults.ErrInjected)
 	require.True(t, entity.IsAmbiguous(err))
 	require.Empty(t, l.Items())
-}
-
-// The removal is applied, but its answer is lost, and its repetition meets a new life. When the purge fails then, the old
-// life is gone.
-func TestPurge_ALostRemovalThatMeetsANewLifeIsAmbiguous(t *testing.T) {
-	t.Parallel()
-	l := open(t, dbtest.Attempts(2))
-	s, quiet := store[Plain](l)
-	_, err := quiet.Create(t.Context(), Plain{ID: "a", Count: 1})
-	require.NoError(t, err)
-	removals := 0
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "DeleteItem" {
-			if removals++; removals == 1 {
-				return faults.Lost
-			}
-			_, err := quiet.Create(t.Context(), Plain{ID: "a", Count: 2})
-			require.NoError(t, err)
-			return faults.None
-		}
-		if removals > 0 {
-			return faults.Drop
-		}
-		return faults.None
-	})
-	err = s.Purge(t.Context(), Plain{ID: "a"})
-	require.ErrorIs(t, err, faults.ErrInjected)
-	require.True(t, entity.IsAmbiguous(err))
-}
-
-// The same for the removal of an event, in whose place a new life has stored another one.
-func TestPurge_ALostRemovalOfAnEventThatMeetsAnotherIsAmbiguous(t *testing.T) {
-	t.Parallel()
-	l := open(t, dbtest.Attempts(2))
-	s, key := archive(l, 1)
-	quiet := entity.Must(timeseries.New[Archive](l.quiet))
-	removals := 0
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "DeleteItem" {
-			if removals++; removals == 2 {
-				return faults.Lost
-			}
-			if removals == 3 {
-				_, err := quiet.Append(t.Context(), Archive{ID: key.ID, At: archived, Value: 7})
-				require.NoError(t, err)
-			}
-		}
-		if removals > 2 && r.Operation == "Query" {
-			return faults.Drop
-		}
-		return faults.None
-	})
-	err := s.Purge(t.Context(), key)
-	require.ErrorIs(t, err, faults.ErrInjected)
-	require.True(t, entity.IsAmbiguous(err))
-	require.Len(t, l.Items(), 2)
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -220,27 +219,6 @@ func (c *contexts) Do(r *http.Request) (*http.Response, error) {
 	c.seen[r.Context().Value(inCall{})]++
 	c.mu.Unlock()
 	return c.next.Do(r)
-}
-
-func TestTracer_ItsContextReachesEveryRequest(t *testing.T) {
-	t.Parallel()
-	r := &traced{}
-	l := open(t)
-	client := &contexts{next: l.Raw.Options().HTTPClient, seen: map[any]int{}}
-	db := l.Open(dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = client }), func(c *entity.Config) { c.Tracer = entity.Tracers(nil, r) })
-	kept := entity.Must(entity.New[Kept](db))
-	require.NoError(t, db.CreateTables(l.Ctx))
-	_, err := kept.Create(l.Ctx, Kept{ID: "a", Email: "a"})
-	require.NoError(t, err)
-	require.NoError(t, entity.Must(lifecycle.Of(kept)).Purge(l.Ctx, Kept{ID: "a"}))
-	require.Len(t, r.calls, 3)
-	total := 0
-	for _, n := range client.seen {
-		total += n
-	}
-	require.Len(t, r.attempts, total)
-	require.Zero(t, client.seen[nil])
-	require.Positive(t, client.seen["CreateTables"]*client.seen["Create"]*client.seen["Purge"])
 }
 
 // A call inside a call is part of it; requests may be sent in parallel.

@@ -578,39 +578,3 @@ func TestCodec_ErrorsAreTheSame(t *testing.T) {
 	_, err := entity.Open(nil, entity.Config{Table: "app", Codec: 7})
 	assert.ErrorContains(t, err, "Codec")
 }
-
-// Allocations do not grow with the items.
-func TestCodec_AllocationsAreFewerThanItems(t *testing.T) {
-	type Plain struct {
-		_ entity.Key `name:"Shipment" pk:"$#{Depot}" sk:"$#{ID}"`
-
-		Depot, ID, Note string
-		Sent            time.Time
-		Tags            []string `dynamodbav:"tags,stringset"`
-		Count           int
-	}
-	for operation, c := range map[string]struct{ items, most int }{"Query": {100, 330}, "Scan": {1000, 450}} {
-		var b strings.Builder
-		for i := range c.items {
-			fmt.Fprintf(&b, `,{"pk":{"S":"$app#v1#shipment#north"},"sk":{"S":"$app#v1#shipment#%d"},"Depot":{"S":"north"},"ID":{"S":"%d"},"Note":{"S":"leave it with the neighbour"},`+
-				`"Sent":{"S":"2026-04-22T11:59:30.000000000Z"},"tags":{"SS":["a","b"]},"Count":{"N":"3"}}`, i, i)
-		}
-		a := &answers{bodies: map[string]string{operation: `{"Items":[` + b.String()[1:] + fmt.Sprintf(`],"Count":%d}`, c.items)}}
-		db, err := entity.Open(cannedClient(a), entity.Config{Table: "app"})
-		require.NoError(t, err)
-		s, err := entity.New[Plain](db)
-		require.NoError(t, err)
-		query := s.Query(Plain{Depot: "north"})
-		if operation == "Scan" {
-			query = s.Scan()
-		}
-		allocs := testing.AllocsPerRun(20, func() {
-			all, err := query.Collect(context.Background())
-			if err != nil || len(all) != c.items {
-				t.Fatal(len(all), err)
-			}
-		})
-		t.Logf("%s of %d items: %v allocations", operation, c.items, allocs)
-		assert.LessOrEqual(t, allocs, float64(c.most))
-	}
-}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
@@ -82,7 +82,7 @@ func runJoined(b *dbtest.Bench, op entity.Op) error {
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
 	var result T
-	_, err := op.(*core.Write[T]).Operation().Run(t.Context(), &result)
+	_, err := op.(*engine.Write[T]).Operation().Run(t.Context(), &result)
 	return err
 }
 

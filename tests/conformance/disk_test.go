@@ -146,22 +146,6 @@ func marks[T any](t *testing.T, b *bench[T]) {
 	require.NotContains(t, b.ItemsByKey()[key], "_op")
 }
 
-func TestDisk_TouchOfARestoredItemRemovesItsMark(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Layout](t)
-	v, err := s.Create(t.Context(), Layout{ID: "i", Part: "p", Team: "t"})
-	require.NoError(t, err)
-	require.NoError(t, s.Delete(t.Context(), v))
-	_, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), v)
-	require.NoError(t, err)
-	due, err := s.Touch(t.Context(), v, &entity.Fields[Layout]().SeenAt, time.Minute)
-	require.NoError(t, err)
-	require.True(t, due)
-	it := l.ItemsByKey()["$app#v1#layout#i $app#v1#layout#p"]
-	require.Contains(t, it, "seenAt")
-	require.NotContains(t, it, "_op")
-}
-
 type binSeconds struct {
 	_    entity.Key `name:"Bin" pk:"$#{id}" sk:"$"`
 	_    lifecycle.SoftDelete

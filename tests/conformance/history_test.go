@@ -168,34 +168,6 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	require.Empty(t, b.Sent(), "before any request")
 }
 
-// More than one megabyte of snapshots: several pages of DynamoDB's, with a deleted copy and the current item between.
-func TestHistory_ListReadsOnOverManyPages(t *testing.T) {
-	t.Parallel()
-	b, h, key := lived(t, 1)
-	big := strings.Repeat("x", 200_000)
-	for i := 2; i <= 9; i++ {
-		b.Clock.Move(time.Second)
-		b.update(hero, entity.Set(&b.f.Name, fmt.Sprint("v", i, big)))
-	}
-	b.remove(hero)  // 10
-	b.restore(hero) // 11
-	for _, c := range []struct {
-		opts []versioned.ListOption
-		want string
-	}{
-		{nil, "1 2 3 4 5 6 7 8 9 10"}, {[]versioned.ListOption{entity.Desc(), versioned.WithCurrent()}, "11 10 9 8 7 6 5 4 3 2 1"},
-	} {
-		b.Sent()
-		got, err := h.List(key, c.opts...).Collect(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, c.want, numbers(got))
-		require.Greater(t, len(b.Sent()), 2, "the current item and the copies in one, the snapshots in several")
-	}
-	v, err := h.At(t.Context(), key, dbtest.Start.Add(500*time.Millisecond))
-	require.NoError(t, err)
-	require.EqualValues(t, 1, v.Number)
-}
-
 func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 3)
@@ -331,13 +303,4 @@ func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 	v3, err := h.Get(t.Context(), key, 3)
 	require.NoError(t, err)
 	require.Equal(t, "8", v3.Item.Badge, "the state that came between is kept")
-}
-
-func TestHistory_OfAHardDeletedItemExpires(t *testing.T) {
-	t.Parallel()
-	b := newBench[u0VRetainTTLSNone](t)
-	b.remove(b.item(t, live))
-	for key, it := range b.ItemsByKey() {
-		require.Contains(t, it, "_ttl", key)
-	}
 }

@@ -126,29 +126,6 @@ func TestGuide_VisibilityAfterDeletion(t *testing.T) {
 	require.Equal(t, []lifecycle.DeletedItem[Employee]{copied}, list)
 }
 
-func TestGuide_RestoreComposesEveryIndexKeyAgain(t *testing.T) {
-	t.Parallel()
-	g := newGuide(t)
-	before := g.alice(t, "")
-	g.delete(t)
-	restored, err := g.bin.Restore(t.Context(), g.key)
-	require.NoError(t, err)
-	require.Equal(t, "Alice Baker", restored.DisplayName)
-	require.EqualValues(t, 4, restored.Version)
-	it := g.alice(t, "")
-	require.Equal(t, before["gsi1pk"], it["gsi1pk"])
-	require.Equal(t, before["gsi1sk"], it["gsi1sk"])
-	require.NotContains(t, it, "deletedAt")
-	require.NotContains(t, it, "_ttl")
-	require.NotContains(t, it, "_k")
-	found, err := g.byTen.Query(Employee{Staff: Staff{TenantID: "t-acme"}}).Collect(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []Employee{restored}, found)
-	list, err := g.bin.List(g.key).Collect(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, list)
-}
-
 func TestGuide_ReservePolicyKeepsTheValueUntilThePurge(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[EmployeeReserve](t)

@@ -52,55 +52,6 @@ func TestTimestamps_CreatingWritesPopulateBothWithOneTime(t *testing.T) {
 	}
 }
 
-func TestTimestamps_UpdatesKeepTheFirstAndAdvanceTheSecond(t *testing.T) {
-	t.Parallel()
-	l, s := onNotes(t)
-	n, err := s.Create(t.Context(), welcome())
-	require.NoError(t, err)
-	body := entity.Set(&entity.Fields[Note]().Body, "Edited.")
-	for name, write := range map[string]func() (Note, error){
-		"Update":   func() (Note, error) { return s.Update(t.Context(), n, body) },
-		"expected": func() (Note, error) { return s.Update(t.Context(), n, body, versioned.Expect(n.Version)) },
-		"Put":      func() (Note, error) { return s.Put(t.Context(), welcome()) },
-	} {
-		at := l.Clock.Move(time.Millisecond)
-		got, err := write()
-		require.NoError(t, err, name)
-		require.Equal(t, dbtest.Start, got.CreatedAt, name)
-		require.Equal(t, at, got.UpdatedAt, name)
-		require.Equal(t, n.Version+1, got.Version, name)
-		n = got
-	}
-}
-
-func TestTimestamps_AFailedConditionOrVersionAdvancesNothing(t *testing.T) {
-	t.Parallel()
-	l, s := onNotes(t)
-	f := entity.Fields[Note]()
-	n, err := s.Create(t.Context(), welcome())
-	require.NoError(t, err)
-	before := l.ItemsByKey()
-	l.Clock.Move(time.Second)
-	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), entity.If(entity.Eq(&f.Body, "y")))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	_, err = s.Update(t.Context(), n, entity.Set(&f.Body, "x"), versioned.Expect(7))
-	require.ErrorIs(t, err, entity.ErrConflict)
-	require.Equal(t, before, l.ItemsByKey(), "neither version nor updated_at")
-}
-
-func TestTimestamps_ATimeToLiveIsNotMovedByThem(t *testing.T) {
-	t.Parallel()
-	l, s := onNotes(t)
-	v := welcome()
-	v.ExpiresAt = dbtest.Start.Unix() + 3600
-	n, err := s.Create(t.Context(), v)
-	require.NoError(t, err)
-	l.Clock.Move(time.Second)
-	_, err = s.Update(t.Context(), n, entity.Set(&entity.Fields[Note]().Body, "x"))
-	require.NoError(t, err)
-	require.Equal(t, dbtest.N("4144810089"), l.ItemsByKey()["USER#1 NOTE#welcome"]["_ttl"])
-}
-
 func TestTimestamps_TheLibraryOwnsThem(t *testing.T) {
 	t.Parallel()
 	l, s := onNotes(t)

@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -125,22 +124,6 @@ func TestUnique_ATimeToLiveEndsTheClaim(t *testing.T) {
 	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, owners(l))
 }
 
-func TestUnique_ReserveReplacesTheTimeToLiveUntilTheRestore(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Ticket](t)
-	bin := entity.Must(lifecycle.Of(s))
-	v, err := s.Create(t.Context(), Ticket{ID: "a", Request: "r-1"})
-	require.NoError(t, err)
-	sentinel := "$app#v1#ticket.request#r-1 $app#v1#ticket.request"
-	require.Contains(t, l.ItemsByKey()[sentinel], "_ttl")
-	require.NoError(t, s.Delete(t.Context(), v))
-	require.NotContains(t, l.ItemsByKey()[sentinel], "_ttl", "the copy has none")
-	at := l.Clock.Move(5 * time.Hour)
-	_, err = bin.Restore(t.Context(), v)
-	require.NoError(t, err)
-	require.Equal(t, dbtest.N(strconv.FormatInt(at.Unix()+3600, 10)), l.ItemsByKey()[sentinel]["_ttl"])
-}
-
 func TestUnique_TouchOfAUniqueTimeIsRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[Ticket](t)
@@ -192,36 +175,6 @@ func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
 	b.remove(p)
 	_, err = mail.Find(t.Context(), as[T](Person{Email: p.Email}))
 	require.Equal(t, "NotFound", classesOf(err), "the value is reserved, the item deleted")
-}
-
-// Guards name the table's own key attribute, whatever it is called.
-func TestUnique_ValuesAreGuardedUnderOtherKeyNames(t *testing.T) {
-	t.Parallel()
-	type T = u1VRetainSReserveTTL
-	l, s := dbtest.OpenStore[T](t, func(c *entity.Config) { c.PK, c.SK, c.TTL = "hash key", "range-key", "gone" })
-	p := Person{ID: "p-1", Tenant: "t", Email: "a@example.com"}
-	_, err := s.Create(t.Context(), as[T](p))
-	require.NoError(t, err)
-	other := Person{ID: "p-2", Tenant: "t", Email: "a@example.com"}
-	var violation *unique.ViolationError
-	_, err = s.Create(t.Context(), as[T](other))
-	require.ErrorAs(t, err, &violation)
-	other.Email = "b@example.com"
-	_, err = s.Create(t.Context(), as[T](other))
-	require.NoError(t, err)
-	_, err = s.Update(t.Context(), as[T](other), entity.Set(&fields[T]().Email, p.Email))
-	require.ErrorAs(t, err, &violation)
-	require.Equal(t, unique.Owner{PK: personPK, SK: personSK}, violation.Owner)
-	l.Clock.Move(time.Second)
-	require.NoError(t, s.Delete(t.Context(), as[T](p)))
-	_, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), as[T](p))
-	require.NoError(t, err)
-	found, err := entity.Must(unique.Of(s, "email")).Find(t.Context(), as[T](p))
-	require.NoError(t, err)
-	require.Equal(t, "p-1", found.ID)
-	require.NoError(t, s.Purge(t.Context(), as[T](p)))
-	require.NoError(t, s.Purge(t.Context(), as[T](other)))
-	require.Empty(t, l.ItemsByKey())
 }
 
 const taken = "taken-value@example.com"

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -125,26 +124,6 @@ func TestValues_TooLargeOnesAreRefusedBeforeTheWrite(t *testing.T) {
 
 // The tests in this file are named after defects that comparable libraries have.
 
-// An item that an upsert creates can be read, and has its snapshot and its unique values.
-func TestUpsert_CreatesAWholeItem(t *testing.T) {
-	t.Parallel()
-	type T = u2VRetainSReserve
-	l, s := dbtest.OpenStore[T](t)
-	p := Person{ID: "p-1", Tenant: "t", Email: "a@example.com", Badge: "7"}
-	got, created, err := s.Upsert(t.Context(), as[T](p))
-	require.NoError(t, err)
-	require.True(t, created)
-	read, err := s.Get(t.Context(), as[T](p))
-	require.NoError(t, err)
-	require.Equal(t, got, read)
-	require.Equal(t, "p-1", read.ID)
-	require.Len(t, l.ItemsByKey(), 4)
-	p.ID = "p-2"
-	_, _, err = s.Upsert(t.Context(), as[T](p))
-	var violation *unique.ViolationError
-	require.ErrorAs(t, err, &violation)
-}
-
 // Batches have neither conditions nor transactions: what needs them refuses batches, whatever the caller says.
 func TestBatch_WeakensNoOperation(t *testing.T) {
 	t.Parallel()
@@ -176,38 +155,6 @@ type Renamed struct {
 	Deleted *time.Time           `dynamodbav:"d,omitempty" entity:"deleted_at"`
 }
 
-func TestSchemas_AttributesCanHaveOtherNamesThanTheirFields(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Renamed](t)
-	bin, history := entity.Must(lifecycle.Of(s)), entity.Must(versioned.Of(s))
-	f := entity.Fields[Renamed]()
-	v := Renamed{ID: "a", Team: "blue", Email: "a@example.com"}
-	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Create(v)))
-	it := l.ItemsByKey()["$app#v1#renamed#a $app#v1#renamed"]
-	require.Equal(t, []types.AttributeValue{dbtest.S("a"), dbtest.S("blue"), dbtest.S("a@example.com")}, []types.AttributeValue{it["i"], it["tm"], it["m"]})
-	l.Clock.Move(time.Second)
-	at := l.Clock.Now()
-	require.NoError(t, s.Delete(t.Context(), v))
-	require.Empty(t, owners(l), "the sentinel is given up")
-	copied, err := bin.Get(t.Context(), v)
-	require.NoError(t, err)
-	require.Equal(t, "blue", copied.Item.Team)
-	require.Equal(t, at, *copied.Item.Deleted)
-	restored, err := bin.Restore(t.Context(), v)
-	require.NoError(t, err)
-	require.Nil(t, restored.Deleted)
-	byTeam := entity.Must(s.Index("byTeam"))
-	found, err := byTeam.Query(Renamed{Team: "blue"}, entity.Filter(entity.Eq(&f.Email, "a@example.com"))).One(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, restored, found)
-	first, err := history.Get(t.Context(), v, 1)
-	require.NoError(t, err)
-	require.Equal(t, v.Email, first.Item.Email)
-	got, err := history.List(v, entity.Le(&f.Version, 1)).One(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, first, got)
-}
-
 // plainNote and keptNote are one entity before and after the features were declared.
 type plainNote struct {
 	_    entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
@@ -227,42 +174,6 @@ type keptNote struct {
 	Version int64                `dynamodbav:"version" entity:"version"`
 	Created time.Time            `dynamodbav:"createdAt" entity:"created_at"`
 	Updated time.Time            `dynamodbav:"updatedAt" entity:"updated_at"`
-}
-
-func TestSchemas_FeaturesCanBeAddedToStoredItems(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[keptNote](t)
-	before := dbtest.Declare[plainNote](t, l.Open(l.Raw))
-	for _, id := range []string{"a", "b", "c"} {
-		_, err := before.Create(t.Context(), plainNote{ID: id, Body: "old", Mail: id + "@example.com"})
-		require.NoError(t, err)
-	}
-	f := entity.Fields[keptNote]()
-	got, err := s.Get(t.Context(), keptNote{ID: "a"})
-	require.NoError(t, err)
-	require.Zero(t, got.Version)
-	got, err = s.Update(t.Context(), keptNote{ID: "a"}, entity.Set(&f.Body, "new"), versioned.Expect(0))
-	require.NoError(t, err)
-	require.EqualValues(t, 1, got.Version)
-	history := entity.Must(versioned.Of(s))
-	first, err := history.Get(t.Context(), keptNote{ID: "a"}, 0)
-	require.NoError(t, err)
-	require.Equal(t, "old", first.Item.Body)
-	require.True(t, first.ValidFrom.IsZero())
-	got, err = history.Revert(t.Context(), keptNote{ID: "a"}, 0)
-	require.NoError(t, err)
-	require.Equal(t, "old", got.Body)
-	// A delete and a restore claim the value that was never claimed.
-	l.Clock.Move(time.Second)
-	require.NoError(t, s.Delete(t.Context(), keptNote{ID: "b"}))
-	require.Equal(t, "$note#b", owners(l)["$note.mail#b@example.com"])
-	got, err = entity.Must(lifecycle.Of(s)).Restore(t.Context(), keptNote{ID: "b"})
-	require.NoError(t, err)
-	require.EqualValues(t, 2, got.Version)
-	got, err = s.Put(t.Context(), keptNote{ID: "c", Body: "put", Mail: "new@example.com"})
-	require.NoError(t, err)
-	require.EqualValues(t, 1, got.Version)
-	require.Equal(t, "$note#c", owners(l)["$note.mail#new@example.com"])
 }
 
 // World holds the related items of several items in one partition.

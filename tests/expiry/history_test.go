@@ -54,29 +54,6 @@ func TestHistory_SnapshotsEndADayAfterTheirStates(t *testing.T) {
 	}
 }
 
-func TestHistory_CostsOneMoreSnapshotForAnUpdate(t *testing.T) {
-	t.Parallel()
-	l := open[Pass](t)
-	ctx := t.Context()
-	count := func(what string, write func() error, operations ...string) {
-		t.Helper()
-		l.Operations()
-		require.NoError(t, write(), what)
-		require.Equal(t, operations, l.Operations(), what)
-	}
-	count("Create", func() error { _, err := l.store.Create(ctx, Pass{ID: "a", Code: "A1"}); return err }, "Query", "TransactWriteItems")
-	count("Update", func() error { _, err := l.store.Update(ctx, Pass{ID: "a"}, entity.Set(&l.f.Note, "x")); return err }, "GetItem", "TransactWriteItems")
-	count("Put", func() error { _, err := l.store.Put(ctx, Pass{ID: "a", Code: "A1"}); return err }, "GetItem", "TransactWriteItems")
-	require.Len(t, l.snapshots("a"), 3)
-	count("Delete", func() error { return l.store.Delete(ctx, Pass{ID: "a"}) }, "GetItem", "TransactWriteItems")
-	require.Equal(t, map[string]string{"1": after(day), "2": after(day), "3": after(day), "4": after(day)}, l.snapshots("a"))
-	l.OK(l.store.Put(ctx, Pass{ID: "a"}))
-	l.Clock.Move(hour)
-	count("Create over an expired item", func() error { _, err := l.store.Create(ctx, Pass{ID: "a"}); return err }, "Query", "TransactWriteItems")
-	l.Clock.Move(hour)
-	count("Put over one", func() error { _, err := l.store.Put(ctx, Pass{ID: "a"}); return err }, "GetItem", "Query", "TransactWriteItems")
-}
-
 // A state has the expiry that it had, not that of its snapshot.
 func TestHistory_StatesKeepTheirExpiry(t *testing.T) {
 	t.Parallel()
@@ -140,27 +117,6 @@ func TestHistory_OfAnExpiredItem(t *testing.T) {
 		_, err = h.At(ctx, key, dawn.Add(hour-time.Second))
 		require.ErrorIs(t, err, versioned.ErrVersionExpired)
 	}
-}
-
-// Versions of a live item are never lost, however often it is extended.
-func TestHistory_OfAnItemThatLivesOn(t *testing.T) {
-	t.Parallel()
-	l := open[Session](t)
-	ctx, h := t.Context(), history(l)
-	l.OK(l.store.Create(ctx, Session{ID: "a", Code: "A1", Seen: dawn}))
-	for i := range 6 {
-		l.Clock.Move(30 * time.Minute)
-		l.OK(l.store.Update(ctx, Session{ID: "a"}, entity.Set(&l.f.Seen, l.Clock.Now())))
-		l.follows("A1", "a")
-		require.Len(t, numbers(l, h.List(Session{ID: "a"})), i+1, "all of the last day")
-	}
-	l.Clock.Move(29 * time.Minute)
-	l.OK(l.store.Update(ctx, Session{ID: "a"}, entity.Remove(&l.f.Seen))) // for ever
-	require.Empty(t, ends(l.Sentinel("A1")))
-	require.Empty(t, l.snapshots("a")["8"])
-	l.Clock.Move(300 * day)
-	require.Equal(t, []int64{8}, numbers(l, h.List(Session{ID: "a"}, versioned.WithCurrent())))
-	require.EqualValues(t, 8, entity.Must(h.Get(ctx, Session{ID: "a"}, 8)).Item.Version)
 }
 
 // Another program that knows no history has begun a new life whose version, or whose next one, a snapshot has.

@@ -103,14 +103,6 @@ func open[T any](t testing.TB, configure ...func(*entity.Config)) *lab[T] {
 	return &lab[T]{b, store, entity.Must(unique.Of(store, "code")), entity.Fields[T]()}
 }
 
-// other returns a store on the same table whose requests no test disturbs, and whose clock is behind by the given time.
-func (l *lab[T]) other(behind time.Duration) *entity.Store[T] {
-	l.T.Helper()
-	return dbtest.Declare[T](l.T, l.Open(l.Raw, func(c *entity.Config) {
-		c.Clock = func() time.Time { return l.Clock.Now().Add(-behind) }
-	}))
-}
-
 // ends returns the text of the attribute that an item, a sentinel or a snapshot expires by; "" without one.
 func ends(it dbtest.Item) string { return dbtest.Text(it["ends"]) }
 

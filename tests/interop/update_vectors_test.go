@@ -11,11 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/opt"
-	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // gsiVector is an update of an item with an index of pk [A] and sk [B,C], and what it does to the index keys.
@@ -72,7 +71,7 @@ func (v gsiVector) reason() string {
 }
 
 // update runs the vector's update on the item and gives its index keys as JSON.
-func (v gsiVector) update(t *testing.T, c *core.Core) (string, error) {
+func (v gsiVector) update(t *testing.T, c *engine.Core) (string, error) {
 	t.Helper()
 	f := entity.Fields[abc]()
 	fields := map[string]*string{"A": &f.A, "B": &f.B, "C": &f.C}
@@ -93,18 +92,18 @@ func (v gsiVector) update(t *testing.T, c *core.Core) (string, error) {
 	if len(changes) == 0 {
 		return indexKeys(t, before()), nil // nothing to send
 	}
-	op := plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(abc{ID: "1"}), opt.Updates(changes))
+	op := write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(abc{ID: "1"}), write.Updates(changes))
 	if op.Err != nil {
 		return "", op.Err
 	}
-	in := plan.Input{Now: time.Unix(0, 0)}
+	in := write.Input{Now: time.Unix(0, 0)}
 	if op.Read {
 		in.Image = before()
 	}
 	step, err := op.Plan(in)
 	require.NoError(t, err)
 	require.Len(t, step.Actions, 1)
-	if step.Actions[0].Kind == plan.Put {
+	if step.Actions[0].Kind == write.Put {
 		return indexKeys(t, step.Actions[0].Item), nil
 	}
 	after, err := expr.Apply(before(), step.Actions[0].Changes)
@@ -146,7 +145,7 @@ func TestVectors_IndexKeysOfUpdates(t *testing.T) {
 			n.vector(t, v, reason, recorded, "", errUnsupported)
 			continue
 		}
-		got, err := v.update(t, core.Of(s))
+		got, err := v.update(t, engine.Of(s))
 		n.vector(t, v, reason, recorded, got, err)
 	}
 	require.Equal(t, tally{same: 27, noTruncation: 14, fresh: 6, twice: 17, noPolicy: 80}, n)

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/unique"
@@ -50,8 +50,8 @@ func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
 }
 
 // calm makes retries of a handle's database wait for their turn at the gate instead of for time to pass.
-func calm(h core.Holder) {
-	core.Of(h).Runner.Pause = func(ctx context.Context, _ int) error { return ctx.Err() }
+func calm(h engine.Holder) {
+	engine.Of(h).Runner.Pause = func(ctx context.Context, _ int) error { return ctx.Err() }
 }
 
 func TestHistories(t *testing.T) {

@@ -444,16 +444,3 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	_, err = entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})
 	require.ErrorIs(t, err, entity.ErrNoClient)
 }
-
-// What a program pays for a DB and its stores in each request of a tenant.
-func TestWithClient_Allocates(t *testing.T) {
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	entity.Must(entity.New[account](db))
-	entity.Must(timeseries.New[reading](db))
-	var client entity.Client = new(dynamodb.Client)
-	n := testing.AllocsPerRun(100, func() {
-		tenant := db.WithClient(client)
-		entity.Must(entity.New[account](tenant))
-	})
-	require.LessOrEqual(t, n, 8.0)
-}

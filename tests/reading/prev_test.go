@@ -172,38 +172,6 @@ func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 	}
 }
 
-// An end that a bound of the cost hides is found by an empty page, in both directions.
-func TestPrev_ABoundThatHidesTheBeginningRepeatsNothing(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.put(task{Project: "p", ID: 1, Status: "open", Rank: 1})
-	for _, bound := range []entity.BoundOption{entity.MaxEvaluated(1), entity.MaxRequests(1)} {
-		for name, q := range map[string]entity.Query[task]{
-			"table": l.tasks.Query(task{Project: "p"}, entity.Limit(1), bound), "without limit": l.tasks.Query(task{Project: "p"}, bound),
-			"merge": l.byStatus.QueryAny(some("open"), entity.Limit(1), bound),
-		} {
-			page := l.page(q, "")
-			require.Equal(t, []int{1}, ids(page.Items), name)
-			for turns := 0; page.Next != "" && turns < 3; turns++ {
-				page = l.page(q, page.Next)
-				require.Empty(t, page.Items, name)
-			}
-			var back []int
-			for turns := 0; page.Prev != "" && turns < 3; turns++ {
-				page = l.page(q, page.Prev)
-				back = append(back, ids(page.Items)...)
-			}
-			require.Empty(t, page.Prev, name)
-			require.LessOrEqual(t, len(back), 1, "%s: %v", name, back)
-			if len(page.Items) == 0 {
-				page = l.page(q, page.Next)
-				require.Equal(t, []int{1}, ids(page.Items), name)
-				require.Empty(t, page.Prev, "%s: the first page", name)
-			}
-		}
-	}
-}
-
 // DynamoDB refuses to go on after a position at the end of a range.
 func TestPrev_GoesOnAfterTheLastItemOfARange(t *testing.T) {
 	t.Parallel()

@@ -149,18 +149,6 @@ func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
 	require.NoError(t, s.Delete(t.Context(), task{ID: "t"}, entity.If(cheap)))
 }
 
-func TestWhere_ConditionsOfAnAbsentItem(t *testing.T) {
-	t.Parallel()
-	b := standing(t)
-	s := declare[task](b)
-	_, err := s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("spent").LessThan(name("budget")))))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	_, err = s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("tags").Size().LessThan(value(5)))))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	_, err = s.Put(t.Context(), aTask(b), entity.If(entity.Where(name("tags").Size().NotEqual(value(5)))))
-	require.NoError(t, err, "what is not there has no size, which is not 5")
-}
-
 func TestWhere_PlansHideSecrets(t *testing.T) {
 	t.Parallel()
 	b := standing(t)

@@ -2,8 +2,6 @@ package rules_test
 
 import (
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,27 +41,6 @@ func TestUpsert_BeginsCountersWithTheirChangesInOneRequest(t *testing.T) {
 	require.Equal(t, []string{"UpdateItem", "PutItem"}, b.Operations())
 	require.True(t, created)
 	require.Equal(t, page{ID: "x", Hits: 1, Made: b.Clock.Now()}, got, "an expired item has no counters, and a change can say that the new one lives for ever")
-}
-
-func TestUpsert_CountsExactlyWhateverComesTogether(t *testing.T) {
-	b, p := open[page](t), entity.Fields[page]()
-	var wg sync.WaitGroup
-	var created atomic.Int32
-	const n = 8
-	for i := range n {
-		wg.Go(func() {
-			_, first, err := b.Upsert(t.Context(), page{ID: "x"}, entity.Add(&p.Hits, 1), entity.ListPrepend(&p.Log, strconv.Itoa(i)))
-			require.NoError(t, err)
-			if first {
-				created.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	got := entity.Must(b.Get(t.Context(), page{ID: "x"}, entity.Consistent()))
-	require.Equal(t, n, got.Hits)
-	require.Len(t, got.Log, n)
-	require.EqualValues(t, 1, created.Load())
 }
 
 func TestUpsert_PlannedFromTheStoredItemMakesTheSameChanges(t *testing.T) {
@@ -134,16 +111,6 @@ func TestUpsert_RefusesChangesThatCannotBeMade(t *testing.T) {
 	require.ErrorAs(t, err, &parent)
 	require.Equal(t, "hits", parent.Attr)
 	require.NotContains(t, b.stored(t), "title")
-}
-
-func TestUpsert_CountsInATransaction(t *testing.T) {
-	b, p := open[page](t), entity.Fields[page]()
-	w := b.Op().Upsert(page{ID: "x", Title: "t"}, entity.Add(&p.Hits, 2))
-	for range 2 {
-		require.NoError(t, b.DB.Transact(t.Context(), w))
-		require.Equal(t, page{ID: "x", Title: "t"}, page{ID: w.Result().ID, Title: w.Result().Title, Hits: w.Result().Hits}, "what the plan does not determine is zero")
-	}
-	require.Equal(t, dbtest.N("4"), b.stored(t)["hits"])
 }
 
 func TestUpsert_IsNotSentAgainWhenItCouldCountTwice(t *testing.T) {

@@ -5,11 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -62,31 +60,6 @@ func TestIDs_AreMadeOfTheClockAndNewID(t *testing.T) {
 	require.Less(t, number, later, "a later id sorts after an earlier one")
 }
 
-func TestIDs_AreStoredAndReturned(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t)
-	var given ticket
-	made, err := store.Create(b.Ctx, given)
-	require.NoError(t, err)
-	require.Equal(t, ticket{}, given)
-	require.Regexp(t, uuid7, made.ID)
-	require.Regexp(t, ulid, made.Number)
-	require.Equal(t, byte(0x70), made.Mark[6]&0xf0)
-	require.Equal(t, byte(0x80), made.Mark[8]&0xc0)
-	require.NotEqual(t, [16]byte{}, made.Seal)
-	it := b.Item("$app#v1#ticket#"+made.ID, "")
-	require.Equal(t, made.Mark[:], it["mark"].(*types.AttributeValueMemberB).Value)
-	require.Equal(t, string(made.Number), dbtest.Text(it["number"]))
-	read, err := store.Get(b.Ctx, ticket{ID: made.ID}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, made, read)
-
-	another, err := store.Create(b.Ctx, ticket{Number: "n-1"})
-	require.NoError(t, err)
-	require.NotEqual(t, made.ID, another.ID)
-	require.Equal(t, serial("n-1"), another.Number, "an id that is given is kept")
-}
-
 func TestIDs_ByVerb(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[ticket](t)
@@ -129,25 +102,6 @@ func TestIDs_ByVerb(t *testing.T) {
 	changed, err := store.Update(b.Ctx, ticket{ID: "chosen"}, entity.Set(&f.Note, "n"))
 	require.NoError(t, err)
 	require.Equal(t, ticket{ID: "chosen", Note: "n"}, changed)
-}
-
-func TestIDs_OfBatchesAndTransactions(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[ticket](t)
-	left, err := store.PutMany(b.Ctx, make([]ticket, 30), entity.Unconditional())
-	require.NoError(t, err)
-	require.Empty(t, left)
-	require.Len(t, b.Items(), 30)
-	op := store.Op().BatchPut(ticket{}, entity.Unconditional())
-	b.OK(b.DB.BatchWrite(b.Ctx, op, store.Op().BatchPut(ticket{}, entity.Unconditional()), op))
-	require.Len(t, b.Items(), 32)
-	b.OK(b.DB.BatchWrite(b.Ctx, op))
-	require.Len(t, b.Items(), 32, "an op writes its item again")
-	create, put := store.Op().Create(ticket{}), store.Op().Put(ticket{})
-	require.NoError(t, b.DB.Transact(b.Ctx, create, put))
-	require.Len(t, b.Items(), 34)
-	require.Regexp(t, uuid7, create.Result().ID)
-	require.ErrorIs(t, b.DB.Transact(b.Ctx, create), entity.ErrExists)
 }
 
 // What a batch did not write comes back with its ids, so that a repetition makes no second item.
@@ -231,18 +185,4 @@ func TestIDs_NeedAClockThatTheyCanHold(t *testing.T) {
 		_, err := store.Create(t.Context(), ticket{})
 		require.ErrorIs(t, err, entity.ErrNoClient)
 	}
-}
-
-// NewID is called once for each id and once for each plan, and not at all for what is given.
-func TestIDs_CountOfCallsOfNewID(t *testing.T) {
-	t.Parallel()
-	calls := 0
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t", NewID: func() string { calls++; return strings.Repeat("x", calls) }}))
-	store := entity.Must(entity.New[ticket](db))
-	op := store.Op().Create(ticket{})
-	require.Equal(t, 4, calls)
-	_ = op.String()
-	require.Equal(t, 5, calls)
-	_ = store.Op().Create(ticket{ID: "i", Number: "n", Mark: [16]byte{1}, Seal: [16]byte{1}})
-	require.Equal(t, 5, calls)
 }

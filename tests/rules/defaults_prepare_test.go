@@ -3,7 +3,6 @@ package rules_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/big"
 	"regexp"
 	"strings"
@@ -176,33 +175,6 @@ func (j *job) Prepare(context.Context) error {
 	return nil
 }
 
-// Prepare derives from defaults. What it changes is given, so that an upsert stores it; what it leaves is a default, which
-// an upsert stores only if there is nothing.
-func TestPrepare_SeesDefaults(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[job](t)
-	for name, c := range map[string]struct {
-		prepare       func(*job)
-		create, merge string
-	}{
-		"leaves":  {nil, "open 3 open-queue", "closed 5 open-queue"},
-		"changes": {func(j *job) { j.State = "new"; *j.Tries++ }, "new 4 open-queue", "new 4 open-queue"},
-		"empties": {func(j *job) { j.State, j.Tries = "", nil }, "open 3 open-queue", "closed 5 open-queue"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			text := func(j job, err error) string {
-				require.NoError(t, err)
-				return fmt.Sprint(j.State, " ", *j.Tries, " ", j.Queue)
-			}
-			require.Equal(t, c.create, text(store.Create(b.Ctx, job{ID: name, prepare: c.prepare})))
-			five := 5
-			b.OK(store.Put(b.Ctx, job{ID: name, State: "closed", Tries: &five}))
-			merged, _, err := store.Upsert(b.Ctx, job{ID: name, prepare: c.prepare})
-			require.Equal(t, c.merge, text(merged, err))
-		})
-	}
-}
-
 func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[article](t)
@@ -310,20 +282,6 @@ func TestPrepare_TheOperationKeepsItsValue(t *testing.T) {
 	require.Equal(t, []string{"A"}, op.Result().Tags)
 }
 
-func TestPrepare_IsCalledOnceWhereSeveralGoroutinesRunTheOperation(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
-	h := &hook{}
-	op := store.Op().Put(article{Title: "A", hook: h})
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() { _ = b.DB.Transact(b.Ctx, op) })
-	}
-	wg.Wait()
-	require.Equal(t, 1, h.calls())
-	require.Len(t, b.Items(), 1)
-}
-
 // Prepare may read what it needs; its requests are part of the call's report.
 func TestPrepare_CanRead(t *testing.T) {
 	t.Parallel()
@@ -339,12 +297,6 @@ func TestPrepare_CanRead(t *testing.T) {
 	b.OK(store.Create(b.Ctx, article{Title: "A", hook: h}))
 	require.Len(t, reports, 1)
 	require.Equal(t, 2, reports[0].Requests)
-}
-
-func TestPrepare_PanicsAreNotRecovered(t *testing.T) {
-	t.Parallel()
-	_, store := dbtest.OpenStore[article](t)
-	require.Panics(t, func() { _, _ = store.Create(t.Context(), article{Title: "without a hook"}) })
 }
 
 // byValue has the method with a value receiver, secretive a secret field, promoting both an embedded method and a pointer.

@@ -153,29 +153,6 @@ func TestDefaults_ByVerb(t *testing.T) {
 	}
 }
 
-func TestDefaults_UpsertReturnsWhatIsStored(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[everything](t)
-	v, created, err := store.Upsert(b.Ctx, everything{ID: "x"})
-	require.NoError(t, err)
-	require.True(t, created)
-	require.Equal(t, defaults, v)
-	b.OK(store.Put(b.Ctx, everything{ID: "x", Int: 5, Count: pointer(0)}))
-	v, created, err = store.Upsert(b.Ctx, everything{ID: "x", Text: "new"})
-	require.NoError(t, err)
-	require.False(t, created)
-	want := defaults
-	want.Int, want.Count, want.Text = 5, pointer(0), "new"
-	require.Equal(t, want, v, "defaults are for attributes that are not stored")
-	require.Equal(t, []string{"UpdateItem", "UpdateItem", "UpdateItem"}, b.Operations(), "if_not_exists needs no read")
-
-	// A change wins over the default of its field.
-	e := entity.Fields[everything]()
-	v, _, err = store.Upsert(b.Ctx, everything{ID: "y"}, entity.Add(&e.Uint, 2))
-	require.NoError(t, err)
-	require.Equal(t, uint(2), v.Uint)
-}
-
 // Whether the index key changes depends on the stored item. An upsert that gives the part needs no read.
 func TestDefaults_UpsertReadsForAnIndexKeyOfADefault(t *testing.T) {
 	t.Parallel()
@@ -269,30 +246,11 @@ func (c checked) Validate() error {
 	return nil
 }
 
-func TestDefaults_AreValidated(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	store := entity.Must(entity.New[checked](db))
-	var seen []state
-	_, err := store.Create(t.Context(), checked{ID: "x", seen: &seen})
-	require.ErrorIs(t, err, entity.ErrNoClient, "the default satisfies required")
-	require.Equal(t, []state{"active"}, seen)
-}
-
 // rule looks at the values that the validator gets.
 type rule struct{ got []any }
 
 func (r *rule) Struct(v any) error    { r.got = append(r.got, v); return nil }
 func (r *rule) Var(any, string) error { return nil }
-
-func TestDefaults_AreSeenByTheValidator(t *testing.T) {
-	t.Parallel()
-	r := &rule{}
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t", Validator: r}))
-	store := entity.Must(entity.New[everything](db))
-	_ = store.Op().Create(everything{ID: "x"})
-	require.Equal(t, []any{defaults}, r.got)
-}
 
 func TestDefaults_OfASecretAreHidden(t *testing.T) {
 	t.Parallel()

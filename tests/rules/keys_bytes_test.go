@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -76,15 +75,6 @@ func TestBytes_AnArrayIsABinaryKey(t *testing.T) {
 	made := entity.Must(s.Create(ctx, Blob{}))
 	require.Equal(t, byte(7), made.ID[6]>>4)
 	require.Equal(t, made, entity.Must(s.Get(ctx, Blob{ID: made.ID})))
-}
-
-// A key that was not set is no key, whatever its type.
-func TestBytes_AKeyOfZerosIsMissing(t *testing.T) {
-	t.Parallel()
-	s := dbtest.Declare[Blob](t, onPaper(t))
-	_, err := s.Get(t.Context(), Blob{})
-	dbtest.RequireInput(t, err, "EDD-9101", "ID", "zero")
-	require.Contains(t, s.Op().Delete(Blob{ID: [16]byte(bytes.Repeat([]byte{0, 1}, 8))}).String(), "delete")
 }
 
 // A type that marshals itself as text keeps that form in a primary key, and needs the role text in an index key.

@@ -1,7 +1,6 @@
 package rules_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
@@ -12,11 +11,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -197,68 +194,4 @@ func TestText_OtherForms(t *testing.T) {
 		silent(t, attr, err.Error())
 		require.Nil(t, errors.Unwrap(misfit))
 	}
-}
-
-// Whole values, single values and keys give one text, which comes back, also inside an embedded pointer.
-func TestText_RoundTrip(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t)
-	type Base struct {
-		Owner *UID     `dynamodbav:"owner,omitempty" entity:"text"`
-		Sum   *big.Int `dynamodbav:"sum"`
-	}
-	type Item struct {
-		_  entity.Key `name:"Item" pk:"$#{id}" sk:"sk={rank}"`
-		ID netip.Addr `dynamodbav:"id"`
-		*Base
-		Rank Rank `dynamodbav:"rank" entity:"zero"`
-	}
-	s := dbtest.Declare[Item](t, l.DB)
-	l.CreateTables()
-	testsize.Check(t, testsize.Pick(12, 300), func(rt *rapid.T) {
-		v := Item{ID: netip.AddrFrom4([4]byte{1, 2, rapid.Byte().Draw(rt, "c"), rapid.Byte().Draw(rt, "d")}), Rank: Rank{rapid.IntRange(0, 999).Draw(rt, "rank")}}
-		if rapid.Bool().Draw(rt, "base") {
-			v.Base = &Base{Sum: big.NewInt(rapid.Int64Range(1, 1<<60).Draw(rt, "sum"))}
-			if rapid.Bool().Draw(rt, "owner") {
-				v.Owner = &UID{rapid.ByteRange(1, 255).Draw(rt, "owner byte")}
-			}
-		}
-		var before Base
-		if v.Base != nil {
-			before = *v.Base
-		}
-		made, err := s.Put(t.Context(), v)
-		require.NoError(t, err)
-		got := entity.Must(s.Get(t.Context(), Item{ID: v.ID, Rank: v.Rank}))
-		require.Equal(t, made, got)
-		require.Equal(t, []any{v.ID, v.Rank}, []any{got.ID, got.Rank})
-		if v.Base != nil {
-			require.Equal(t, before, *v.Base, "the caller's struct is never changed")
-			require.Equal(t, *v.Base, *got.Base)
-		}
-		list := entity.Must(s.Query(Item{ID: v.ID}, entity.Eq(&entity.Fields[Item]().Rank, v.Rank)).Collect(t.Context()))
-		require.Equal(t, []Item{got}, list)
-	})
-}
-
-// A json.Number is a key by itself, as the number that it is.
-func TestText_JSONNumberIsANumber(t *testing.T) {
-	t.Parallel()
-	type Row struct {
-		_  entity.Key  `name:"Row" pk:"id" sk:"at"`
-		ID string      `dynamodbav:"id"`
-		At json.Number `dynamodbav:"at"`
-	}
-	_, s := dbtest.OpenStore[Row](t)
-	for _, n := range []json.Number{"-1.50", "10", "9", "123456789012345678901234567890"} {
-		_, err := s.Create(t.Context(), Row{ID: "a", At: n})
-		require.NoError(t, err, n)
-	}
-	found, err := s.Query(Row{ID: "a"}, entity.Ge(&entity.Fields[Row]().At, "9.0"), entity.Limit(2)).Page(t.Context(), "")
-	require.NoError(t, err)
-	require.Equal(t, []Row{{ID: "a", At: "9"}, {ID: "a", At: "10"}}, found.Items)
-	got := entity.Must(s.Get(t.Context(), Row{ID: "a", At: "-1.5"}))
-	require.Equal(t, json.Number("-1.5"), got.At)
-	_, err = s.Get(t.Context(), Row{ID: "a", At: "0"})
-	dbtest.RequireInput(t, err, "EDD-9101", "At")
 }

@@ -88,23 +88,6 @@ func TestModify_LeavesNumbersOfAListAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestModify_LeavesElementsAsTheyAre(t *testing.T) {
-	t.Parallel()
-	x := newSheets(t)
-	element := func(name, count, more string) av {
-		e := map[string]av{"name": str(name), "count": num(count)}
-		if more != "" {
-			e["unknown"] = str(more)
-		}
-		return &mapOf{Value: e}
-	}
-	got := x.after(t, map[string]av{"cells": list(), "rows": list(element("p", wideA, "1"), element("q", wideB, "2"), element("r", "1", "3"))}, func(v *sheet) {
-		v.Rows = []row{{"new", 0}, v.Rows[2], {"changed", v.Rows[1].Count}}
-	})
-	require.Equal(t, list(element("new", "0", ""), element("r", "1", "3"), element("changed", wideB, "")), got["rows"],
-		"an element that is in another place keeps what the struct does not know; one that changed may be another one")
-}
-
 func TestModify_LeavesNumbersOfASetAsTheyAre(t *testing.T) {
 	t.Parallel()
 	x := newSheets(t)

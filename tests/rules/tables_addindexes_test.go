@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -129,23 +128,6 @@ func TestAddIndexes_AddsNoneToATableThatDiffersInSomethingElse(t *testing.T) {
 	require.ErrorAs(t, db.CreateTables(b.Ctx, entity.AddIndexes()), &differs)
 	require.Len(t, differs.Differences, 2, "the local index and the global one")
 	require.Zero(t, b.Wire.Count("UpdateTable"))
-}
-
-func TestAddIndexes_BySeveralProgramsAtOnce(t *testing.T) {
-	t.Parallel()
-	b := before(t)
-	errs := make([]error, 2)
-	var all sync.WaitGroup
-	for i := range errs {
-		db := b.Open(b.Client)
-		dbtest.Declare[Indexed](t, db)
-		all.Go(func() { errs[i] = db.CreateTables(b.Ctx, entity.AddIndexes()) })
-	}
-	all.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-	require.Len(t, described(b).GlobalSecondaryIndexes, 3)
 }
 
 // A request that did not arrive, or whose answer was lost, is made good by the next look at the table.

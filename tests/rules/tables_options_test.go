@@ -75,34 +75,6 @@ func TestStream_IsOneForATable(t *testing.T) {
 	require.Equal(t, "EDD-9003", dbtest.SchemaCode(err))
 }
 
-func TestStream_HasAWordForEachView(t *testing.T) {
-	t.Parallel()
-	type New struct {
-		_ entity.Key `name:"A" table:"a" pk:"id" stream:"new"`
-
-		ID string `dynamodbav:"id"`
-	}
-	type Old struct {
-		_ entity.Key `name:"A" table:"b" pk:"id" stream:"old"`
-
-		ID string `dynamodbav:"id"`
-	}
-	type Keys struct {
-		_ entity.Key `name:"A" table:"c" pk:"id" stream:"keys"`
-
-		ID string `dynamodbav:"id"`
-	}
-	db := paper(t)
-	dbtest.Declare[New](t, db)
-	dbtest.Declare[Old](t, db)
-	dbtest.Declare[Keys](t, db)
-	var views []types.StreamViewType
-	for _, table := range db.Spec().Tables {
-		views = append(views, table.Stream)
-	}
-	require.Equal(t, []types.StreamViewType{"NEW_IMAGE", "OLD_IMAGE", "KEYS_ONLY"}, views)
-}
-
 func TestOpen_ReportsEveryMistakeOfTableOptions(t *testing.T) {
 	t.Parallel()
 	_, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{
@@ -149,26 +121,6 @@ func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 	require.Equal(t, want, schemaErrors(t, l.DB.Verify(t.Context())))
 	require.Empty(t, l.Operations())
 	require.Equal(t, "EDD-9068", dbtest.SchemaCode(l.DB.Spec().Err()))
-}
-
-func TestTableOptions_AreCopiedByOpen(t *testing.T) {
-	t.Parallel()
-	units := &entity.Throughput{Read: 1, Write: 2}
-	options := map[string]entity.TableOptions{"": {Provisioned: units, Indexes: map[string]entity.Throughput{"gsi1": {Read: 3, Write: 4}}}}
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", TableOptions: options}))
-	dbtest.Declare[Followed](t, db)
-	units.Read, options[""].Indexes["gsi1"] = 0, entity.Throughput{}
-	options["typo"] = entity.TableOptions{}
-	spec := db.Spec()
-	require.NoError(t, spec.Err())
-	require.Equal(t, entity.Throughput{Read: 1, Write: 2}, spec.Tables[0].Throughput)
-	require.Equal(t, entity.Throughput{Read: 3, Write: 4}, spec.Tables[0].GSIs[0].Throughput)
-	require.Equal(t, entity.Throughput{Read: 1, Write: 2}, spec.Tables[0].GSIs[1].Throughput, "an index has the table's")
-	require.Contains(t, spec.String(), `
-  gsi      gsi1: gsi1pk (S) HASH; ALL; 3 read, 4 write units
-  gsi      gsi2: gsi2pk (S) HASH; ALL; 1 read, 2 write units
-  stream   NEW_AND_OLD_IMAGES
-  billing  PROVISIONED: 1 read, 2 write units`)
 }
 
 // equipped has all that DynamoDB Local can have.
@@ -308,59 +260,6 @@ func served(t *testing.T, table string) *entity.DB {
 	t.Helper()
 	db := entity.Must(entity.Open(mute{t: t}, entity.Config{Table: table, Tables: map[string]string{"logs": "x"}}))
 	return db
-}
-
-func TestNew_RefusesTheSixthLocalIndexOfATable(t *testing.T) {
-	t.Parallel()
-	type Five struct {
-		_ entity.Key `name:"Five" pk:"$#{id}" sk:"$"`
-		_ entity.LSI `name:"a" index:"lsi1" sk:"lsi1sk={id}"`
-		_ entity.LSI `name:"b" index:"lsi2" sk:"lsi2sk={id}"`
-		_ entity.LSI `name:"c" index:"lsi3" sk:"lsi3sk={id}"`
-		_ entity.LSI `name:"d" index:"lsi4" sk:"lsi4sk={id}"`
-		_ entity.LSI `name:"e" index:"lsi5" sk:"lsi5sk={id}"`
-
-		ID string `dynamodbav:"id"`
-	}
-	type Same struct {
-		_ entity.Key `name:"Same" pk:"$#{id}" sk:"$"`
-		_ entity.LSI `name:"e" index:"lsi5" sk:"lsi5sk={id}"`
-
-		ID string `dynamodbav:"id"`
-	}
-	type Sixth struct {
-		_ entity.Key `name:"Sixth" pk:"$#{id}" sk:"$"`
-		_ entity.LSI `name:"f" index:"lsi6" sk:"lsi6sk={id}"`
-
-		ID string `dynamodbav:"id"`
-	}
-	db := paper(t)
-	dbtest.Declare[Five](t, db)
-	dbtest.Declare[Same](t, db)
-	_, err := entity.New[Sixth](db)
-	require.Equal(t, "EDD-9070", dbtest.SchemaCode(err))
-	require.Len(t, db.Spec().Tables[0].LSIs, 5)
-}
-
-// Keys are in every index, and DynamoDB counts them among the attributes that an index can have in addition.
-func TestSpec_DoesNotProjectKeys(t *testing.T) {
-	t.Parallel()
-	type Lean struct {
-		_ entity.Key `name:"Lean" table:"lean" pk:"id" sk:"day"`
-		_ entity.GSI `name:"a" index:"gsi1" pk:"owner" sk:"at" project:"id,day,owner,at"`
-		_ entity.GSI `name:"b" index:"gsi2" pk:"owner" project:"id,note,owner,at"`
-
-		ID    string `dynamodbav:"id"`
-		Day   string `dynamodbav:"day"`
-		Owner string `dynamodbav:"owner,omitempty"`
-		At    string `dynamodbav:"at,omitempty"`
-		Note  string `dynamodbav:"note,omitempty"`
-	}
-	db := paper(t)
-	dbtest.Declare[Lean](t, db)
-	gsis := db.Spec().Tables[0].GSIs
-	require.Equal(t, entity.ProjectionSpec{Type: types.ProjectionTypeKeysOnly}, gsis[0].Projection)
-	require.Equal(t, entity.ProjectionSpec{Type: types.ProjectionTypeInclude, Include: []string{"note", "at"}}, gsis[1].Projection)
 }
 
 func TestCreateTables_ATableIsMadeByName(t *testing.T) {

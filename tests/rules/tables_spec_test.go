@@ -74,43 +74,6 @@ table prod-sealed
   billing  PAY_PER_REQUEST`, db.Spec().String())
 }
 
-func TestSpec_IsAValueOfItsOwn(t *testing.T) {
-	t.Parallel()
-	a, b := paper(t), paper(t)
-	declareSpecs(t, a)
-	declareSpecs(t, b)
-	require.Equal(t, a.Spec(), b.Spec(), "equal declarations, equal values")
-	changed := a.Spec()
-	changed.Tables[0].Name = "other"
-	changed.Tables[0].Entities[0] = "Other"
-	changed.Tables[0].GSIs[2].Projection.Include[0] = "other"
-	changed.Tables[1].Key.Partition[0].Name = "other"
-	_ = changed.String()
-	require.Equal(t, b.Spec(), a.Spec(), "what a caller does with one does not change the next")
-	before := a.Spec()
-	dbtest.Declare[LogEntry](t, a)
-	require.Len(t, before.Tables, 2)
-	require.Len(t, a.Spec().Tables, 3, "in order of first use")
-	require.Equal(t, []string{"Entry"}, a.Spec().Tables[2].Entities)
-}
-
-func TestSpec_NamesEveryLogicalNameOfATable(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"logs": "app"}}))
-	dbtest.Declare[Team](t, db)
-	type Line struct {
-		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
-
-		ID string `dynamodbav:"id"`
-	}
-	dbtest.Declare[Line](t, db)
-	tables := db.Spec().Tables
-	require.Len(t, tables, 1)
-	require.Equal(t, []string{"", "logs"}, tables[0].Logical)
-	require.Equal(t, []string{"Team", "Line"}, tables[0].Entities)
-	require.Contains(t, tables[0].String(), "logical  (default), logs\n")
-}
-
 // What DescribeTable says of the tables that CreateTables made is compared by code of this test, not of the library.
 func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 	t.Parallel()

@@ -123,15 +123,6 @@ func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 	require.Equal(t, types.TimeToLiveStatusDisabled, timeToLive(t, l).TimeToLiveStatus)
 }
 
-func TestCreateTables_EnablesTimeToLiveOfATableThatIsThere(t *testing.T) {
-	t.Parallel()
-	l, _ := dbtest.OpenStore[Employee](t)
-	db := l.Open(l.Raw)
-	dbtest.Declare[Pass](t, db)
-	require.NoError(t, db.CreateTables(t.Context()))
-	require.Equal(t, types.TimeToLiveStatusEnabled, timeToLive(t, l).TimeToLiveStatus)
-}
-
 // Pass expires, and needs no index.
 type Pass struct {
 	_ entity.Key `name:"Pass" pk:"$#{id}" sk:"$"`

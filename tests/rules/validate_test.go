@@ -3,7 +3,6 @@ package rules_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -339,15 +338,6 @@ func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
 	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
 }
 
-func TestValidate_DoesNotChangeTheCallersValue(t *testing.T) {
-	t.Parallel()
-	store := entity.Must(entity.New[Tidy](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
-	name := Trimmed("  a ")
-	_, err := store.Create(t.Context(), Tidy{ID: "i", Name: name, Also: &name})
-	require.ErrorIs(t, err, entity.ErrNoClient)
-	require.Equal(t, Trimmed("  a "), name)
-}
-
 // Tidy has a type whose Validate changes what it is called on.
 type Tidy struct {
 	_    entity.Key `name:"Tidy" pk:"$#{id}" sk:"$"`
@@ -359,25 +349,3 @@ type Tidy struct {
 type Trimmed string
 
 func (t *Trimmed) Validate() error { *t = Trimmed(strings.TrimSpace(string(*t))); return nil }
-
-func TestValidate_OrderIsThatOfTheFieldsAndOfTheTextOfKeys(t *testing.T) {
-	t.Parallel()
-	store := nested(t)
-	var first []string
-	for range 20 {
-		v := valid()
-		v.Status = map[Code]MAC{}
-		for i := range 12 {
-			v.Status[Code(fmt.Sprintf("key-%02d", i))] = "bad"
-		}
-		v.Codes = []Code{"x"}
-		_, err := store.Create(t.Context(), v)
-		found := places(t, err)
-		if first == nil {
-			first = found
-		}
-		require.Equal(t, first, found)
-	}
-	require.Equal(t, "Codes[0]", first[0])
-	require.True(t, slices.IsSorted(first[1:]))
-}

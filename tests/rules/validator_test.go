@@ -169,23 +169,6 @@ func TestValidator_VarIsCalledForWhatAChangeSets(t *testing.T) {
 	require.Equal(t, []string{"Var string n name", "Struct rules_test.Meter"}, book.asked())
 }
 
-func TestValidator_RefusalsOfChangesAreJoinedAndHideSecrets(t *testing.T) {
-	t.Parallel()
-	_, s, book := ruled[Meter](t)
-	book.refuse = always
-	f := entity.Fields[Meter]()
-	_, err := s.Update(t.Context(), Meter{ID: "g"}, entity.Set(&f.Name, "n"), entity.Set(&f.Level.Low, 1),
-		entity.MapEntry(&f.Labels, "k").Set("v"), entity.Remove(&f.Count), entity.Set(&f.Hidden, "hunter2"))
-	for i, want := range []string{"Name", "Level.Low", `Labels["k"]`, `Labels["k"]`, "Count", "Hidden"} {
-		var v *entity.ValidationError
-		require.ErrorAs(t, errors.Unwrap(err).(interface{ Unwrap() []error }).Unwrap()[i], &v)
-		require.Equal(t, "EDD-9130", v.Code)
-		require.Equal(t, want, v.Field)
-		require.Equal(t, want == "Hidden", v.Err == nil, "the cause of a secret field may quote it and is not kept")
-	}
-	require.ErrorIs(t, err, errRule)
-}
-
 func TestValidator_IsAskedAboutTheResultOfModify(t *testing.T) {
 	t.Parallel()
 	book := &rulebook{}
@@ -202,27 +185,10 @@ func TestValidator_IsAskedAboutTheResultOfModify(t *testing.T) {
 	require.Equal(t, []string{"GetItem"}, l.Operations(), "nothing is written")
 }
 
-func TestValidator_ComesAfterTheValuesOwnMethods(t *testing.T) {
-	t.Parallel()
-	_, s, book := ruled[Strict](t)
-	book.refuse = always
-	_, err := s.Create(t.Context(), Strict{ID: "x"})
-	require.ErrorIs(t, err, errShort)
-	require.ErrorIs(t, err, errRule)
-	require.Less(t, strings.Index(err.Error(), "EDD-9116"), strings.Index(err.Error(), "EDD-9130"))
-}
-
 // panicker is a Validator with a mistake of its own.
 type panicker struct{ rulebook }
 
 func (p *panicker) Struct(any) error { panic(errOther) }
-
-func TestValidator_APanicIsNotCaught(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(silence{}, entity.Config{Table: "t", Validator: &panicker{}}))
-	s := dbtest.Declare[Meter](t, db)
-	require.PanicsWithError(t, errOther.Error(), func() { _, _ = s.Create(t.Context(), Meter{ID: "g"}) })
-}
 
 // Misspelt has a tag that names no rule, and one where it is not looked at.
 type Misspelt struct {

@@ -45,48 +45,6 @@ func deleteMeetsUpdate[T any](t *testing.T, w *world[T]) {
 	w.sound()
 }
 
-func TestRace_TwoDeletesLeaveOneCopy(t *testing.T) {
-	t.Parallel()
-	in[Bin](t, deleteMeetsDelete)
-	in[Reserve](t, deleteMeetsDelete)
-}
-
-func deleteMeetsDelete[T any](t *testing.T, w *world[T]) {
-	w.add("a", "a@x", "1")
-	err := w.overtake(w.deleting("a"), func() { w.remove("a") })
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.ErrorIs(t, err, entity.ErrDeleted)
-	require.Len(t, w.copies("a"), 1)
-	w.sound()
-}
-
-// Between the read and the write of a delete the item is deleted, and another item takes its address: the sentinel is
-// not the item's any more.
-func TestRace_DeleteDoesNotFreeAnotherItemsValue(t *testing.T) {
-	t.Parallel()
-	in[Plain](t, deleteMeetsHeir)
-	in[Kept](t, deleteMeetsHeir)
-	in[Free](t, deleteMeetsHeir)
-}
-
-func deleteMeetsHeir[T any](t *testing.T, w *world[T]) {
-	w.add("a", "a@x", "1")
-	err := w.overtake(w.deleting("a"), func() {
-		w.remove("a")
-		w.add("heir", "a@x", "2")
-	})
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Len(t, w.sound().sentinels, 1)
-
-	// The same with an update that frees the address: now there is something left to delete.
-	w.add("b", "b@x", "1")
-	require.NoError(t, w.overtake(w.deleting("b"), func() {
-		w.update("b", w.email("b2@x"))
-		w.add("heir2", "b@x", "2")
-	}))
-	require.Len(t, w.sound().sentinels, 2)
-}
-
 // The claim had an end and another item has the value, while the item still holds it.
 func TestRace_StolenEmailIsNotGivenUpByDelete(t *testing.T) {
 	t.Parallel()
@@ -195,36 +153,4 @@ func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
 		require.ErrorIs(t, err, entity.ErrNotFound)
 		require.Len(t, w.sound().sentinels, 1)
 	}
-}
-
-// The deleted item gave its address up; between the read and the write of the restore another item takes it.
-func TestRace_RestoreIsRefusedWhenTheEmailWasTaken(t *testing.T) {
-	t.Parallel()
-	in[Free](t, restoreMeetsHeir)
-	in[Leased](t, restoreMeetsHeir)
-	in[Reserve](t, restoreMeetsHeir)
-}
-
-func restoreMeetsHeir[T any](t *testing.T, w *world[T]) {
-	w.add("a", "a@x", "1")
-	w.remove("a")
-	before := len(w.Items())
-	err := w.overtake(w.restoring("a"), func() {
-		if w.reserve {
-			w.Clock.Move(31 * 24 * time.Hour) // the copy expires, and with it what it reserved
-		}
-		w.add("heir", "a@x", "heir")
-	})
-	var taken *unique.ViolationError
-	require.ErrorAs(t, err, &taken)
-	require.Contains(t, taken.Owner.PK, "#heir")
-	_, there := w.current("a")
-	require.False(t, there)
-	if w.reserve {
-		return // the expired copy has no claims
-	}
-	d := w.sound()
-	require.Len(t, d.beings[address{w.pk("a"), w.sk()}].copies, 1, "the copy is still there")
-	require.Len(t, d.sentinels, 1)
-	require.Greater(t, len(w.Items()), before)
 }

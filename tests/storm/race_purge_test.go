@@ -79,42 +79,6 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 	require.Empty(t, w.Items())
 }
 
-// The other way round: the create has read the history that a purge then removes.
-func TestRace_CreateMeetsAPurge(t *testing.T) {
-	t.Parallel()
-	w := open[Kept](t)
-	w.add("a", "a@x", "1")
-	w.remove("a")
-	w.written = nil
-	require.NoError(t, w.overtake(w.creating(Person{ID: "a", Email: "new@x"}), func() {
-		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
-	}))
-	d := w.sound()
-	require.Len(t, d.beings, 1)
-	require.Len(t, d.sentinels, 1)
-}
-
-// An update or restore that was planned from what a purge has removed finds nothing.
-func TestRace_WritesMeetAPurge(t *testing.T) {
-	t.Parallel()
-	w := open[Free](t)
-	for _, write := range []func() error{
-		w.updating("a", w.email("b@x")),
-		w.deleting("a"),
-	} {
-		w.add("a", "a@x", "1")
-		w.written = nil
-		require.Error(t, w.overtake(write, func() { require.NoError(t, w.look.Purge(w.Ctx, w.key("a"))) }))
-		require.Empty(t, w.Items())
-	}
-	w.add("a", "a@x", "1")
-	w.remove("a")
-	require.Error(t, w.overtake(w.restoring("a"), func() {
-		require.NoError(t, w.look.Purge(w.Ctx, w.key("a")))
-	}))
-	require.Empty(t, w.Items())
-}
-
 // The address of the item, or of its copy, belongs to another item by the time of the purge.
 func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package storm_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -51,48 +50,6 @@ func createMeetsCreate[T any](t *testing.T, w *world[T]) {
 	got, _ := w.current("a")
 	require.Equal(t, "fast", got.Name)
 	require.Len(t, w.sound().sentinels, 1)
-}
-
-// What a create has read about earlier lives is outdated: there is a deleted copy by now, which a new life would hide.
-func TestRace_CreateMeetsALifeThatWasDeletedMeanwhile(t *testing.T) {
-	t.Parallel()
-	w := open[Free](t)
-	err := w.overtake(w.creating(Person{ID: "a", Email: "slow@x", Name: "slow"}), func() {
-		w.add("a", "fast@x", "fast")
-		w.remove("a")
-	})
-	require.ErrorIs(t, err, entity.ErrExists)
-	require.ErrorIs(t, err, entity.ErrDeleted)
-	w.sound()
-	require.Len(t, w.copies("a"), 1)
-}
-
-func TestRace_PutAndUpsertMeetADelete(t *testing.T) {
-	t.Parallel()
-	in[Plain](t, wholeMeetsDelete)
-	in[Kept](t, wholeMeetsDelete)
-	in[Bin](t, wholeMeetsDelete)
-	in[Reserve](t, wholeMeetsDelete)
-}
-
-func wholeMeetsDelete[T any](t *testing.T, w *world[T]) {
-	for id, write := range map[string]func(T) (T, error){
-		"p": func(v T) (T, error) { return w.Put(w.Ctx, v) },
-		"u": func(v T) (T, error) { v, _, err := w.Upsert(w.Ctx, v); return v, err },
-	} {
-		w.add(id, id+"@old", "old")
-		err := w.overtake(w.saving(func() (T, error) { return write(w.make(Person{ID: id, Email: id + "@new"})) }), func() { w.remove(id) })
-		got, there := w.current(id)
-		if w.soft && w.retain || w.reserve { // it can be restored
-			require.ErrorIs(t, err, entity.ErrExists)
-			require.ErrorIs(t, err, entity.ErrDeleted)
-			require.False(t, there)
-		} else {
-			require.NoError(t, err)
-			require.Equal(t, Person{ID: id, Email: id + "@new", CreatedAt: got.CreatedAt, UpdatedAt: got.CreatedAt}, got, "nothing of the old life is left")
-		}
-		w.sound()
-	}
 }
 
 // The item was live, in the first state of its life, when the create read its history; it is deleted before the create
@@ -183,41 +140,6 @@ func emailMeetsName[T any](t *testing.T, w *world[T]) {
 	got, _ := w.current("a")
 	require.Equal(t, []string{"new@x", "2"}, []string{got.Email, got.Name})
 	w.sound()
-}
-
-func TestRace_UpdateDoesNotBringBackADeletedItem(t *testing.T) {
-	t.Parallel()
-	in[Plain](t, updateMeetsDelete)
-	in[Locked](t, updateMeetsDelete)
-	in[Free](t, updateMeetsDelete)
-}
-
-func updateMeetsDelete[T any](t *testing.T, w *world[T]) {
-	w.add("a", "old@x", "1")
-	for _, write := range []func() error{
-		w.updating("a", w.email("new@x")),
-		w.updating("a", w.name("new")),
-		func() error {
-			_, err := w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Name = "new"; return nil })
-			return err
-		},
-	} {
-		err := w.overtake(write, func() { w.remove("a") })
-		require.ErrorIs(t, err, entity.ErrNotFound)
-		require.Equal(t, w.soft, errors.Is(err, entity.ErrDeleted))
-		_, there := w.current("a")
-		require.False(t, there)
-		d := w.sound()
-		if !w.reserve {
-			require.Empty(t, d.sentinels)
-		}
-		if w.soft {
-			_, err := w.look.bin.Restore(w.Ctx, w.key("a"))
-			require.NoError(t, err)
-		} else {
-			w.add("a", "old@x", "1")
-		}
-	}
 }
 
 // Two updates that were planned from one state leave two versions, and both states are kept.

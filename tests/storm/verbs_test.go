@@ -1,7 +1,6 @@
 package storm_test
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -55,30 +54,6 @@ func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
 	w.sound()
 }
 
-func TestConditions_AreAddedToTheGuard(t *testing.T) {
-	t.Parallel()
-	in[Plain](t, guardStays)
-	in[Locked](t, guardStays)
-	in[Free](t, guardStays)
-}
-
-func guardStays[T any](t *testing.T, w *world[T]) {
-	w.add("a", "a@x", "1")
-	holds := entity.If(entity.Or(entity.Eq(&w.f.Name, "1"), entity.NotExists(&w.f.Name)))
-	_, err := w.Create(w.Ctx, w.make(Person{ID: "a", Email: "b@x"}), holds)
-	require.ErrorIs(t, err, entity.ErrExists)
-	_, err = w.Update(w.Ctx, w.key("none"), w.name("2"), holds)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = w.Update(w.Ctx, w.key("none"), w.email("2@x"), holds)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.ErrorIs(t, w.Delete(w.Ctx, w.key("none"), holds), entity.ErrNotFound)
-	got, _ := w.current("a")
-	require.Equal(t, "a@x", got.Email)
-	d := w.sound()
-	require.Len(t, d.beings, 1, "no stub was written")
-	require.Len(t, d.sentinels, 1)
-}
-
 func TestNoVerbWritesAUniqueFieldWithoutItsClaim(t *testing.T) {
 	t.Parallel()
 	in[Plain](t, noBypass)
@@ -127,30 +102,6 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 	w.add("c", "a@x", "c")
 	w.update("c", entity.Remove(&w.f.Email))
 	require.Len(t, w.sound().sentinels, 2)
-}
-
-func TestDelete_KeepsToItsCondition(t *testing.T) {
-	t.Parallel()
-	in[Plain](t, deleteIf)
-	in[Kept](t, deleteIf)
-	in[Reserve](t, deleteIf)
-}
-
-func deleteIf[T any](t *testing.T, w *world[T]) {
-	w.add("a", "a@x", "1")
-	before := w.of("a")
-	holds := entity.If(entity.Eq(&w.f.Name, "1"))
-	require.ErrorIs(t, w.Delete(w.Ctx, w.key("a"), entity.If(entity.Eq(&w.f.Name, "2"))), entity.ErrConditionFailed)
-	require.Equal(t, before, w.of("a"))
-	// The condition held when the item was read, and does not when it is deleted.
-	require.ErrorIs(t, w.overtake(func() error { return w.Delete(w.Ctx, w.key("a"), holds) }, func() { w.update("a", w.name("2")) }), entity.ErrConditionFailed)
-	_, there := w.current("a")
-	require.True(t, there)
-	w.update("a", w.name("1"))
-	require.NoError(t, w.Delete(w.Ctx, w.key("a"), holds))
-	_, there = w.current("a")
-	require.False(t, there)
-	w.sound()
 }
 
 func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
@@ -248,15 +199,4 @@ func TestConflicts_ThatDoNotEndAreDefiniteErrorsAndReadsAreConsistent(t *testing
 		reads++
 	}
 	require.Greater(t, reads, 8)
-}
-
-// With the token of the caller, a repetition by another process is harmless.
-func TestTransactWithToken_IsAppliedOnce(t *testing.T) {
-	t.Parallel()
-	w := open[Plain](t)
-	token := entity.Token{ID: rand.Text(), At: w.Clock.Now()}
-	for range 2 {
-		require.NoError(t, w.db.TransactWithToken(w.Ctx, token, w.Op().Create(w.make(Person{ID: "a", Email: "a@x"}))))
-	}
-	w.sound()
 }

@@ -162,16 +162,6 @@ func (w *world[T]) copies(id string) []lifecycle.DeletedItem[T] {
 	return all
 }
 
-// of are the stored items that belong to an item, its sentinels among them.
-func (w *world[T]) of(id string) (items []item) {
-	for _, it := range w.Items() {
-		if owner := text(it, "_entity_pk"); owner == w.pk(id) || text(it, "pk") == w.pk(id) {
-			items = append(items, it)
-		}
-	}
-	return items
-}
-
 // isWrite matches requests that write.
 var isWrite = dbtest.Is("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
 

@@ -213,20 +213,6 @@ func TestUpgrades_RewriteWithNewVersionLeavesNothingOld(t *testing.T) {
 	require.Equal(t, 3, got.Version)
 }
 
-// A rewrite changes the form of a state, so the history goes on without a gap.
-func TestUpgrades_RewriteKeepsTheHistory(t *testing.T) {
-	t.Parallel()
-	c := openClub(t)
-	c.OK(c.old.Create(c.Ctx, member1{Team: "red", ID: "a", Mail: "a@x", Name: "Ann"}))
-	c.OK(migrate.Rewrite(c.Ctx, c.now))
-	got, err := c.now.Update(c.Ctx, ann, entity.Set(&entity.Fields[member]().Name, "Anna"))
-	require.NoError(t, err)
-	require.Equal(t, 2, got.Version)
-	first, err := entity.Must(versioned.Of(c.now)).Get(c.Ctx, ann, 1)
-	require.NoError(t, err)
-	require.Equal(t, "Ann", first.Item.Name)
-}
-
 // A token of an item in an earlier form is not refused for ever.
 func TestUpgrades_TransactWithTokenUpgradesFirst(t *testing.T) {
 	t.Parallel()

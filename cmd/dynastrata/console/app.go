@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
@@ -25,7 +25,7 @@ func Views(views ...View) []View { return views }
 
 // Store is an entity that the command can write: see [Of].
 type Store struct {
-	holder  core.Holder
+	holder  engine.Holder
 	purge   func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error
 	restore func(ctx context.Context, key item.Item) error // nil without soft delete
 	repair  func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Repaired, error)
@@ -37,7 +37,7 @@ func Stores(stores ...Store) []Store { return stores }
 
 // Writable is the handle of an entity: an *entity.Store[T] or a *timeseries.Series[T].
 type Writable[T any] interface {
-	core.Holder
+	engine.Holder
 	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
 	Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error
 }
@@ -45,10 +45,10 @@ type Writable[T any] interface {
 // Of makes an entity known to the commands that write: run purge, rewrite, and repair and restore if it has unique constraints and
 // soft delete. It does no I/O.
 func Of[T any](store Writable[T]) Store {
-	c := core.Of(store)
+	c := engine.Of(store)
 	s := Store{holder: store}
 	s.purge = func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error {
-		v, err := core.Decode[T](c, key)
+		v, err := engine.Decode[T](c, key)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func Of[T any](store Writable[T]) Store {
 	if plain, ok := any(store).(*entity.Store[T]); ok {
 		if deleted, err := lifecycle.Of(plain); err == nil {
 			s.restore = func(ctx context.Context, key item.Item) error {
-				v, err := core.Decode[T](c, key)
+				v, err := engine.Decode[T](c, key)
 				if err != nil {
 					return err
 				}
@@ -84,6 +84,6 @@ func Of[T any](store Writable[T]) Store {
 }
 
 // name returns the entity's name.
-func (s Store) name() string { return core.Of(s.holder).Schema.Name }
+func (s Store) name() string { return engine.Of(s.holder).Schema.Name }
 
-var _ migrate.Store = core.Holder(nil)
+var _ migrate.Store = engine.Holder(nil)

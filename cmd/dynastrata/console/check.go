@@ -14,10 +14,10 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -193,8 +193,8 @@ func (k *checking) declared(ctx context.Context, table string) error {
 	case err != nil:
 		return err
 	}
-	db := core.DatabaseOf(k.s.program.DB)
-	handle := core.NewHandle(&core.Core{Schema: db.On(table)[0], Table: table, Runner: db.Runner, DB: db})
+	db := engine.DatabaseOf(k.s.program.DB)
+	handle := engine.NewHandle(&engine.Core{Schema: db.On(table)[0], Table: table, Runner: db.Runner, DB: db})
 	before := k.items
 	done, err := migrate.Check(ctx, handle, func(f migrate.Finding) error { return k.found(k.s.m.translated(table, f)) },
 		unique.OnProgress(func(n int) { k.bar.set(int64(n)) }))
@@ -265,7 +265,7 @@ func (k *checking) page(ctx context.Context, table string, page []item.Item, cos
 		case x.Expired && (x.Kind != KindCurrent || x.model.s.Expires):
 			f.Kind, f.What = string(migrate.Leftover), string(x.Kind)
 		case x.Kind == KindCurrent:
-			there[layout.KeyID(x.owner)] = true
+			there[write.KeyID(x.owner)] = true
 		case x.Kind == KindSentinel || x.Kind == KindEvent || x.Kind == KindVersion:
 			suspects = append(suspects, x)
 		}
@@ -289,7 +289,7 @@ func (k *checking) orphans(ctx context.Context, table string, suspects []stored,
 			ok = ok && av != nil
 		}
 		if ok {
-			id = layout.KeyID(x.owner)
+			id = write.KeyID(x.owner)
 			if there[id] {
 				continue
 			}
@@ -304,7 +304,7 @@ func (k *checking) orphans(ctx context.Context, table string, suspects []stored,
 			if has {
 				continue
 			}
-			again, err := k.s.get(ctx, table, layout.KeyOf(x.model.s, x.raw), cost)
+			again, err := k.s.get(ctx, table, write.KeyOf(x.model.s, x.raw), cost)
 			if err != nil {
 				return err
 			}
@@ -328,7 +328,7 @@ func (k *checking) owned(ctx context.Context, x stored, cost *spent) (bool, erro
 	if !x.model.has("lifecycle.SoftDelete") || x.model.s.SK == nil {
 		return false, nil
 	}
-	in := layout.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
+	in := write.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
 	in.Limit = aws.Int32(1)
 	for _, err := range k.s.query(ctx, in, cost) {
 		return err == nil, err

@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // root returns the command with its subcommands.
@@ -132,7 +132,7 @@ func quoted(word string) string {
 // target reads the arguments of a command about one item: an entity and its key parts.
 func (s *session) target(c *cli.Command) (*entityModel, given, error) {
 	if c.NArg() == 0 {
-		return nil, nil, invalid(bind.CodeConsoleName, "give the name of an entity")
+		return nil, nil, invalid(write.CodeConsoleName, "give the name of an entity")
 	}
 	e, err := s.m.entity(c.Args().First())
 	if err != nil {

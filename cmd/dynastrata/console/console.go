@@ -21,8 +21,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/exec"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/schemalock"
 )
@@ -79,7 +79,7 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		app.Clock = time.Now
 	}
 	if app.wait == nil {
-		app.wait = exec.Sleep
+		app.wait = engine.Sleep
 	}
 	s := &session{app: app, std: std, out: newPrinter(std.Out, false, false), err: newPrinter(std.Err, false, false)}
 	root := s.root()
@@ -189,7 +189,7 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		if s.program.DB == nil {
-			return invalid(bind.CodeConsoleProgram, "App.Open returned no DB")
+			return invalid(write.CodeConsoleProgram, "App.Open returned no DB")
 		}
 		s.m, err = modelOfDB(s.program.DB)
 		return err
@@ -197,11 +197,11 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 	path := c.String("lock")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return invalid(bind.CodeConsoleLock, "the schema lock cannot be read: %v", err)
+		return invalid(write.CodeConsoleLock, "the schema lock cannot be read: %v", err)
 	}
 	l, err := schemalock.Parse(text)
 	if err != nil {
-		return invalid(bind.CodeConsoleLock, "%s: %v", path, err)
+		return invalid(write.CodeConsoleLock, "%s: %v", path, err)
 	}
 	s.m, err = modelOf(l, func(logical string) string {
 		if name, ok := names[logical]; ok {
@@ -222,7 +222,7 @@ func (s *session) database(ctx context.Context, c *cli.Command) error {
 	}
 	for _, e := range s.m.entities {
 		if e.table == "" {
-			return invalid(bind.CodeConsoleProgram, "the lock does not know the name of the default table: give --table NAME")
+			return invalid(write.CodeConsoleProgram, "the lock does not know the name of the default table: give --table NAME")
 		}
 	}
 	return s.connect(ctx, c)

@@ -19,9 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // dumped is a line of a dump.
@@ -41,7 +40,7 @@ func (s *session) dumpCommand() *cli.Command {
 				return err
 			}
 			if s.m.blind {
-				return invalid(bind.CodeConsoleLock, "a lock of format 1 does not say what is secret; write it again")
+				return invalid(write.CodeConsoleLock, "a lock of format 1 does not say what is secret; write it again")
 			}
 			chosen := map[string]bool{}
 			for _, name := range c.Args().Slice() {
@@ -50,7 +49,7 @@ func (s *session) dumpCommand() *cli.Command {
 					return err
 				}
 				if e.guarded || e.derived == KindManifest && s.m.hasSecrets() {
-					return invalid(bind.CodeConsoleName, "%s may have secrets in its states; build the read model again where the dump is loaded", e.s.Name)
+					return invalid(write.CodeConsoleName, "%s may have secrets in its states; build the read model again where the dump is loaded", e.s.Name)
 				}
 				chosen[e.s.Name] = true
 			}
@@ -140,7 +139,7 @@ func (s *session) loadCommand() *cli.Command {
 				return err
 			}
 			if c.NArg() != 1 {
-				return invalid(bind.CodeConsoleName, "give one file, or - for standard input")
+				return invalid(write.CodeConsoleName, "give one file, or - for standard input")
 			}
 			in := s.std.In
 			if path := c.Args().First(); path != "-" {
@@ -151,7 +150,7 @@ func (s *session) loadCommand() *cli.Command {
 				defer func() { err = errors.Join(err, f.Close()) }()
 				in = f
 			} else if !c.Bool("yes") {
-				return invalid(bind.CodeConsoleProgram, "the items come from standard input, so the question cannot be answered there: give --yes")
+				return invalid(write.CodeConsoleProgram, "the items come from standard input, so the question cannot be answered there: give --yes")
 			}
 			if err := s.confirm(ctx, c, fmt.Sprintf("Write the items of %s to %s? Items with their keys are replaced.", c.Args().First(), strings.Join(s.m.tables(), ", "))); err != nil {
 				return err
@@ -188,9 +187,9 @@ func (s *session) load(ctx context.Context, in io.Reader) error {
 		if len(strings.TrimSpace(string(text))) > 0 {
 			e, it, problem := s.parse(text)
 			if problem != "" {
-				return errors.Join(flush(), invalid(bind.CodeConsoleName, "line %d: %s", line, problem))
+				return errors.Join(flush(), invalid(write.CodeConsoleName, "line %d: %s", line, problem))
 			}
-			id := e.table + " " + layout.KeyID(layout.KeyOf(e.s, it))
+			id := e.table + " " + write.KeyID(write.KeyOf(e.s, it))
 			if len(seen) == batchItems || seen[id] {
 				if err := flush(); err != nil {
 					return err
@@ -238,7 +237,7 @@ func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem stri
 		it[name] = av
 	}
 	for _, e := range s.m.entities {
-		if e.s.Table == line.Table && layout.Identify(e.s, it).Role != layout.Foreign {
+		if e.s.Table == line.Table && write.Identify(e.s, it).Role != write.Foreign {
 			return e, it, ""
 		}
 	}

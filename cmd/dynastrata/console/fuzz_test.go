@@ -12,7 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/stream"
 )
@@ -61,7 +61,7 @@ func printAll(t *testing.T, m *model, it item.Item) {
 	}
 	if x.owner != nil {
 		_ = x.model.keyAttributes(x)
-		_ = layout.KeyID(layout.KeyOf(x.model.s, it))
+		_ = write.KeyID(write.KeyOf(x.model.s, it))
 	}
 }
 

@@ -10,10 +10,9 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // states returns the states of an item, newest first: its versions, the current one, and deleted copies; or the events of a series.
@@ -38,7 +37,7 @@ func (f family) states(e *entityModel) []stored {
 }
 
 // versionOf returns the version of a state.
-func versionOf(x stored) int64 { return layout.StoredVersion(x.model.s, x.raw) }
+func versionOf(x stored) int64 { return write.StoredVersion(x.model.s, x.raw) }
 
 // logCommand prints the history of an item.
 func (s *session) logCommand() *cli.Command {
@@ -91,7 +90,7 @@ func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []str
 		state += " (restored)"
 	}
 	written := ""
-	if a := layout.StateClock(e.s); a != nil {
+	if a := write.StateClock(e.s); a != nil {
 		f, _ := x.attr(a.Name)
 		written = f.Value
 	}
@@ -149,7 +148,7 @@ func (s *session) diffCommand() *cli.Command {
 			}
 			args := c.Args().Slice()
 			if len(args) < 3 {
-				return invalid(bind.CodeConsoleName, "give an entity, its key parts, and two versions")
+				return invalid(write.CodeConsoleName, "give an entity, its key parts, and two versions")
 			}
 			e, err := s.m.entity(args[0])
 			if err != nil {
@@ -191,7 +190,7 @@ func pick(states []stored, name string) (stored, error) {
 		}
 		names = append(names, own)
 	}
-	return stored{}, invalid(bind.CodeConsoleName, "there is no version %s; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+	return stored{}, invalid(write.CodeConsoleName, "there is no version %s; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 func (s *session) printDiff(a, b stored) error {

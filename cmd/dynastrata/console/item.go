@@ -10,10 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Kind is what a stored item is.
@@ -35,11 +34,11 @@ const (
 )
 
 var relatedKinds = map[string]Kind{
-	layout.CurrentKind: KindCurrent, layout.EventKind: KindEvent, layout.SnapshotKind: KindVersion, layout.CopyKind: KindDeleted,
+	write.CurrentKind: KindCurrent, write.EventKind: KindEvent, write.SnapshotKind: KindVersion, write.CopyKind: KindDeleted,
 }
 
 // hidden is printed instead of a secret.
-const hidden = bind.HiddenValue
+const hidden = write.HiddenValue
 
 // field is a named value as it is printed.
 type field struct {
@@ -74,8 +73,8 @@ type stored struct {
 func (m *model) decode(table string, it item.Item, now time.Time) stored {
 	x := stored{Table: table, Kind: KindUnknown, raw: it, Size: item.Size(it)}
 	for _, e := range m.on(table) {
-		id := layout.Identify(e.s, it)
-		if id.Role == layout.Foreign {
+		id := write.Identify(e.s, it)
+		if id.Role == write.Foreign {
 			continue
 		}
 		x.model, x.Entity, x.owner = e, e.s.Name, id.Owner
@@ -94,15 +93,15 @@ func (m *model) decode(table string, it item.Item, now time.Time) stored {
 }
 
 // describe completes an item of the entity x.model.
-func (m *model) describe(x *stored, id layout.Identity, now time.Time) {
+func (m *model) describe(x *stored, id write.Identity, now time.Time) {
 	e, it := x.model, x.raw
 	switch {
-	case id.Role == layout.Sentinel:
+	case id.Role == write.Sentinel:
 		x.Kind, x.Of = KindSentinel, item.Text(id.Name)
 		if !slices.ContainsFunc(e.uniques, func(c constraint) bool { return c.name == id.Name }) {
 			x.Problem = "of a constraint that is not declared"
 		}
-	case id.Role == layout.Checkpoint:
+	case id.Role == write.Checkpoint:
 		x.Kind = KindCheckpoint
 	case !id.Known:
 		x.Problem = "related item of an unknown kind"
@@ -120,11 +119,11 @@ func (m *model) describe(x *stored, id layout.Identity, now time.Time) {
 	}
 	if end, ok := numberOf(it[e.s.Options.TTL]); ok && (e.s.UsesTTL || e.s.Expires) {
 		x.Expires = time.Unix(end, 0).UTC()
-		x.Expired = layout.Expired(e.s, it, now)
+		x.Expired = write.Expired(e.s, it, now)
 	}
-	x.Deleted = x.Kind == KindVersion && layout.IsDeletedState(e.s, it)
+	x.Deleted = x.Kind == KindVersion && write.IsDeletedState(e.s, it)
 	_, x.Restored = it[schema.OpAttr]
-	primary := layout.KeyOf(e.s, it)
+	primary := write.KeyOf(e.s, it)
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		if _, key := primary[name]; key {
 			continue
@@ -218,7 +217,7 @@ func (m *model) distinction(x *stored) string {
 	if x.Kind == KindCurrent || infix == "" {
 		return ""
 	}
-	text, _ := layout.SortKey(x.model.s, x.raw)
+	text, _ := write.SortKey(x.model.s, x.raw)
 	at := strings.LastIndex(text, infix)
 	if at < 0 {
 		return ""

@@ -7,10 +7,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // given are key parts from the command line, by name.
@@ -22,7 +22,7 @@ func parseGiven(args []string) (given, error) {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		if _, twice := g[name]; !ok || name == "" || value == "" || twice {
-			return nil, invalid(bind.CodeConsoleKey, "key parts are given as name=value, each once")
+			return nil, invalid(write.CodeConsoleKey, "key parts are given as name=value, each once")
 		}
 		g[name] = value
 	}
@@ -45,7 +45,7 @@ func (g given) only(keys ...*schema.KeyDef) error {
 	}
 	for name := range g {
 		if !known[name] {
-			return invalid(bind.CodeConsoleKey, "the key has no such part; it has: %s", strings.Join(names, ", "))
+			return invalid(write.CodeConsoleKey, "the key has no such part; it has: %s", strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -67,7 +67,7 @@ func value(f *key.Field, text string) (key.Value, error) {
 		}
 	}
 	if err != nil {
-		return v, invalid(bind.CodeConsoleKey, "%s must be a %s", f.Attr, f.Kind)
+		return v, invalid(write.CodeConsoleKey, "%s must be a %s", f.Attr, f.Kind)
 	}
 	return v, nil
 }
@@ -82,7 +82,7 @@ func native(a *schema.Attr, text string) (types.AttributeValue, error) {
 	switch a.Scalar {
 	case types.ScalarAttributeTypeN:
 		if _, err := item.ParseDecimal(text); err != nil {
-			return nil, invalid(bind.CodeConsoleKey, "%s must be a number", a.Name)
+			return nil, invalid(write.CodeConsoleKey, "%s must be a number", a.Name)
 		}
 		return item.N(text), nil
 	case types.ScalarAttributeTypeB:
@@ -133,7 +133,7 @@ func compose(k *schema.KeyDef, g given) (it item.Item, whole bool, err error) {
 func begin(attr string, t *key.Template, vs []key.Value, whole bool) (item.Item, bool, error) {
 	text, err := t.ComposeValues(vs)
 	if err != nil {
-		return nil, false, invalid(bind.CodeConsoleKey, "%v", err)
+		return nil, false, invalid(write.CodeConsoleKey, "%v", err)
 	}
 	if text == "" {
 		return item.Item{}, whole, nil
@@ -153,7 +153,7 @@ func (e *entityModel) primary(g given) (item.Item, error) {
 			return nil, err
 		}
 		if !whole {
-			return nil, invalid(bind.CodeConsoleKey, "%s needs each part of its key: %s", e.s.Name, strings.Join(e.partNames(), ", "))
+			return nil, invalid(write.CodeConsoleKey, "%s needs each part of its key: %s", e.s.Name, strings.Join(e.partNames(), ", "))
 		}
 		for name, av := range it {
 			out[name] = av

@@ -19,12 +19,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // masker replaces secrets by pseudonyms. Equal values of one kind have equal pseudonyms in one dump, and different values have
@@ -91,7 +89,7 @@ func newMasker(m *model, salt []byte) *masker {
 	for _, e := range m.entities {
 		k.kinds[e] = map[string]disguise{}
 		for _, a := range e.s.Attrs {
-			if !a.Role.Has(tag.Secret) {
+			if !a.Role.Has(schema.Secret) {
 				continue
 			}
 			words := strings.Fields(e.setting("attribute " + schema.PathName(a.Name)))
@@ -189,7 +187,7 @@ func (k *masker) refused(entities []*entityModel) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return invalid(bind.CodeConsoleName, "secrets that a dump cannot disguise: %s; name the entities to dump without them", strings.Join(all, "; "))
+	return invalid(write.CodeConsoleName, "secrets that a dump cannot disguise: %s; name the entities to dump without them", strings.Join(all, "; "))
 }
 
 // obstacle returns why a secret cannot be disguised in a table that is as declared; "" if it can.
@@ -238,7 +236,7 @@ func (k *masker) mask(x stored) (item.Item, bool) {
 	for _, name := range e.s.KeyNames() {
 		fits = fits && out[name] != nil
 	}
-	return out, fits && bind.CheckSize(e.s, out) == nil
+	return out, fits && write.CheckSize(e.s, out) == nil
 }
 
 // keys replaces the secrets in the keys of an item, whose attributes in out are replaced.
@@ -270,9 +268,9 @@ func (k *masker) keys(x stored, out item.Item) bool {
 		}
 	}
 	if pk, ok := out[e.s.PK.Attribute()].(*types.AttributeValueMemberS); ok && partition != "" { // it follows from the sort key
-		sortKey, _ := layout.SortKey(e.s, out)
+		sortKey, _ := write.SortKey(e.s, out)
 		series := item.Item{e.s.PK.Attr: item.S(strings.TrimSuffix(pk.Value, partition))}
-		out[e.s.PK.Attr] = layout.EventKey(e.s, series, sortKey)[e.s.PK.Attr]
+		out[e.s.PK.Attr] = write.EventKey(e.s, series, sortKey)[e.s.PK.Attr]
 	}
 	return true
 }
@@ -305,7 +303,7 @@ func (k *masker) text(e *entityModel, t *key.Template, x stored, out item.Item, 
 	text := strings.TrimSuffix(av.Value, suffix)
 	set := func(masked string) bool {
 		out[attr] = item.S(masked + suffix)
-		return len(masked+suffix) <= layout.MaxSortKey || attr == e.s.PK.Attribute() && len(masked+suffix) <= layout.MaxPartitionKey
+		return len(masked+suffix) <= write.MaxSortKey || attr == e.s.PK.Attribute() && len(masked+suffix) <= write.MaxPartitionKey
 	}
 	if composed, missing, err := t.Compose(x.raw); err == nil && len(missing) == 0 && composed == text {
 		masked, missing, err := t.Compose(out)

@@ -6,12 +6,10 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/schemalock"
 )
 
@@ -104,7 +102,7 @@ func (e *entityModel) withholds(attr string) bool {
 // modelOfDB returns the model of the declarations on a database.
 func modelOfDB(db *entity.DB) (*model, error) {
 	tables := map[string]string{}
-	for _, t := range core.DatabaseOf(db).Tables() {
+	for _, t := range engine.DatabaseOf(db).Tables() {
 		for _, s := range t.Entities {
 			tables[s.Table] = t.Name
 		}
@@ -121,7 +119,7 @@ func (m *model) entity(name string) (*entityModel, error) {
 		}
 		names = append(names, e.s.Name)
 	}
-	return nil, invalid(bind.CodeConsoleName, "there is no entity %s; there are: %s", name, strings.Join(names, ", "))
+	return nil, invalid(write.CodeConsoleName, "there is no entity %s; there are: %s", name, strings.Join(names, ", "))
 }
 
 // tables returns the physical tables, in order.
@@ -165,7 +163,7 @@ func (m *model) mayHaveSecrets(e *entityModel) bool {
 // hides reports whether values of an attribute are never printed: it is secret, may have been, is made from secrets by a read model,
 // or is a key that is composed from one of these.
 func (m *model) hides(e *entityModel, attr string) bool {
-	if bind.Hides(e.s, attr) || e.withholds(attr) || e.undeclared(attr) && m.mayHaveSecrets(e) {
+	if write.Hides(e.s, attr) || e.withholds(attr) || e.undeclared(attr) && m.mayHaveSecrets(e) {
 		return true
 	}
 	for _, k := range slices.Concat(e.s.Keys(), e.s.RelatedKeys) {
@@ -223,7 +221,7 @@ func (e *entityModel) index(name string) (*schema.Index, error) {
 		}
 		names = append(names, cmp.Or(x.Name, x.Index))
 	}
-	return nil, invalid(bind.CodeConsoleName, "%s has no index %s; it has: %s", e.s.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
+	return nil, invalid(write.CodeConsoleName, "%s has no index %s; it has: %s", e.s.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // kinds returns the kinds of items that the entity stores, in the order in which a partition is drawn.
@@ -246,7 +244,7 @@ func (e *entityModel) kinds() []Kind {
 
 // infixOf returns the infix of a related item's sort key.
 func infixOf(k Kind) string {
-	for _, x := range layout.RelatedKinds {
+	for _, x := range write.RelatedKinds {
 		if relatedKinds[x.Kind] == k {
 			return x.Infix
 		}
@@ -258,7 +256,7 @@ func infixOf(k Kind) string {
 func (m *model) secretAttrs(e *entityModel) []string {
 	var names []string
 	for _, a := range e.s.Attrs {
-		if a.Role.Has(tag.Secret) {
+		if a.Role.Has(schema.Secret) {
 			names = append(names, a.Name)
 		}
 	}

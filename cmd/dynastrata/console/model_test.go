@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/internal/core"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -19,7 +19,7 @@ func TestRestore_IsTheInverseOfTheLock(t *testing.T) {
 	l.declare(nil, "app")
 	m, err := modelOfDB(l.db)
 	require.NoError(t, err)
-	declared, err := core.Schemas(l.db)
+	declared, err := engine.Schemas(l.db)
 	require.NoError(t, err)
 	require.Len(t, m.entities, len(declared))
 	for _, s := range declared {

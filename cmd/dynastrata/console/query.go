@@ -11,10 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // getCommand prints one current item.
@@ -68,7 +67,7 @@ func (s *session) queryCommand() *cli.Command {
 				return err
 			}
 			if c.NArg() == 0 {
-				return invalid(bind.CodeConsoleName, "give the name of an entity")
+				return invalid(write.CodeConsoleName, "give the name of an entity")
 			}
 			e, err := s.m.entity(c.Args().First())
 			if err != nil {
@@ -166,7 +165,7 @@ func (s *session) partitions(ctx context.Context, e *entityModel, x *schema.Inde
 		return nil, fmt.Errorf("%w: the manifest of the view %s names no rows", errNotFound, view)
 	}
 	var all []given
-	for _, partition := range layout.GenerationPartitions(id.Value) {
+	for _, partition := range write.GenerationPartitions(id.Value) {
 		one := maps.Clone(g)
 		one["generation"] = partition
 		all = append(all, one)
@@ -189,7 +188,7 @@ func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryIn
 		return nil, nil, nil, err
 	}
 	if !whole {
-		return nil, nil, nil, invalid(bind.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
+		return nil, nil, nil, invalid(write.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
 	}
 	var conds []expr.Cond
 	for _, name := range pk.Attributes() {

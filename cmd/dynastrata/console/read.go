@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // spent adds up what reads cost.
@@ -116,12 +116,12 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 		}
 		return f, err
 	}
-	for it, err := range s.query(ctx, layout.QueryRelated(e.s, e.table, primary, ""), &f.cost) {
+	for it, err := range s.query(ctx, write.QueryRelated(e.s, e.table, primary, ""), &f.cost) {
 		if err != nil {
 			return f, err
 		}
 		x := s.m.decode(e.table, it, now)
-		if x.model == e && x.owner != nil && layout.KeyID(x.owner) == layout.KeyID(primary) {
+		if x.model == e && x.owner != nil && write.KeyID(x.owner) == write.KeyID(primary) {
 			f.items = append(f.items, x)
 		}
 	}
@@ -141,7 +141,7 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 			if err != nil {
 				return f, err
 			}
-			if y := s.m.decode(e.table, it, now); it != nil && y.owner != nil && layout.KeyID(y.owner) == layout.KeyID(primary) {
+			if y := s.m.decode(e.table, it, now); it != nil && y.owner != nil && write.KeyID(y.owner) == write.KeyID(primary) {
 				f.items = append(f.items, y)
 			}
 		}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/tag"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/schemalock"
 )
 
@@ -62,7 +61,7 @@ func restore(facts schemalock.Entity) (*entityModel, error) {
 
 func (r *restorer) bad(what, problem string) error {
 	if r.err == nil {
-		r.err = invalid(bind.CodeConsoleLock, "entity %s: %s: %s", r.e.facts.Name, what, problem)
+		r.err = invalid(write.CodeConsoleLock, "entity %s: %s: %s", r.e.facts.Name, what, problem)
 	}
 	return r.err
 }
@@ -89,10 +88,10 @@ func (r *restorer) attribute(path string, words []string) {
 		if format, ok := strings.CutPrefix(word, "time="); ok {
 			a.Format, a.Time = timeFormat(format), true
 		}
-		a.Role.Roles = append(a.Role.Roles, tag.Role(word))
+		a.Role.Roles = append(a.Role.Roles, schema.Role(word))
 	}
-	a.Append = slices.Contains(words, string(tag.Append))
-	for role, slot := range map[tag.Role]**schema.Attr{tag.Version: &r.s.Version, tag.CreatedAt: &r.s.CreatedAt, tag.UpdatedAt: &r.s.UpdatedAt, tag.DeletedAt: &r.s.DeletedAt} {
+	a.Append = slices.Contains(words, string(schema.Append))
+	for role, slot := range map[schema.Role]**schema.Attr{schema.Version: &r.s.Version, schema.CreatedAt: &r.s.CreatedAt, schema.UpdatedAt: &r.s.UpdatedAt, schema.DeletedAt: &r.s.DeletedAt} {
 		if a.Role.Has(role) {
 			*slot = a
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // schemaFormats are the formats of the command schema.
@@ -166,7 +166,7 @@ func (s *session) printSchema(all []shown, format string) error {
 	case "html":
 		s.out.write(page(all))
 	default:
-		return invalid(bind.CodeConsoleName, "there is no format %s; there are: %s", format, strings.Join(schemaFormats, ", "))
+		return invalid(write.CodeConsoleName, "there is no format %s; there are: %s", format, strings.Join(schemaFormats, ", "))
 	}
 	return nil
 }

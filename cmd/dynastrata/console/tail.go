@@ -15,8 +15,8 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -121,7 +121,7 @@ func (t *tail) run(ctx context.Context) error {
 		streams = append(streams, source{table, *d.LatestStreamArn})
 	}
 	if len(streams) == 0 {
-		return invalid(bind.CodeConsoleProgram, "no table has a stream; declare one with stream:\"both\" on entity.Key")
+		return invalid(write.CodeConsoleProgram, "no table has a stream; declare one with stream:\"both\" on entity.Key")
 	}
 	return t.follow(ctx, streams)
 }

@@ -1,0 +1,376 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// mostKeys is the most keys that BatchGetItem takes; readsAtOnce is how many batches are read concurrently.
+const (
+	mostKeys    = 100
+	readsAtOnce = 4
+)
+
+// UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
+type UnprocessedError = entitytype.UnprocessedError
+
+// GetMany is FindMany for keys and items as attribute values.
+func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
+	wanted := make([]Wanted, len(keys))
+	for i, k := range keys {
+		wanted[i] = Wanted{k.Table, wire.KeyOf(k.Key)}
+	}
+	return r.findMany(ctx, len(keys), r.chunks(ctx, wanted, consistent), consistent, func(answer []tableItems) {
+		for _, t := range answer {
+			for _, it := range t.items {
+				found(t.name, it.Map())
+			}
+		}
+		releaseTables(answer)
+	})
+}
+
+// Wanted is the key of an item to read.
+type Wanted struct {
+	Table string
+	Key   item.Primary
+}
+
+// FindMany reads the items with the given keys and calls found for each, which releases it; absent items are left out. Keys
+// must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
+// unprocessed. It sends up to four at the same time, and calls found for one item at a time, in no order.
+func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, found func(table string, it wire.Item)) error {
+	return r.findMany(ctx, len(keys), r.chunks(ctx, keys, consistent), consistent, eachItem(found))
+}
+
+// FindManyIn is FindMany for keys of one table. It keeps keys until it returns.
+func (r *Runner) FindManyIn(ctx context.Context, table string, keys []item.Primary, consistent bool, found func(table string, it wire.Item)) error {
+	return r.findMany(ctx, len(keys), func(from, to int) asked {
+		return r.ask(ctx, map[string][]item.Primary{table: keys[from:to:to]}, to-from, consistent)
+	}, consistent, eachItem(found))
+}
+
+func eachItem(found func(table string, it wire.Item)) func([]tableItems) {
+	return func(answer []tableItems) {
+		for _, t := range answer {
+			for _, it := range t.items {
+				found(t.name, it)
+			}
+		}
+	}
+}
+
+// chunks returns a function that asks for some of keys, for findMany.
+func (r *Runner) chunks(ctx context.Context, keys []Wanted, consistent bool) func(from, to int) asked {
+	return func(from, to int) asked {
+		by := make(map[string][]item.Primary, 1)
+		for _, k := range keys[from:to] {
+			of, ok := by[k.Table]
+			if !ok {
+				of = make([]item.Primary, 0, to-from)
+			}
+			by[k.Table] = append(of, k.Key)
+		}
+		return r.ask(ctx, by, to-from, consistent)
+	}
+}
+
+// findMany is FindMany for the items of each answer together, with n keys.
+func (r *Runner) findMany(ctx context.Context, n int, ask func(from, to int) asked, consistent bool, found func([]tableItems)) error {
+	var mu sync.Mutex
+	one := func(answer []tableItems) {
+		mu.Lock()
+		defer mu.Unlock()
+		found(answer)
+	}
+	return ParallelUntilError(ctx, (n+mostKeys-1)/mostKeys, readsAtOnce, func(ctx context.Context, i int) error {
+		return r.getChunk(ctx, ask(i*mostKeys, min(n, (i+1)*mostKeys)), consistent, one)
+	})
+}
+
+func releaseTables(answer []tableItems) {
+	for _, t := range answer {
+		wire.ReleaseAll(t.items)
+	}
+}
+
+// errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
+var errOtherTable = errors.New("the database answered for a table that was not asked for")
+
+// asked is the keys of a request by table.
+type asked struct {
+	input map[string]types.KeysAndAttributes
+	keys  map[string][]item.Primary // if they are not in input
+	count int
+}
+
+// ask returns the request for n keys by table.
+func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, consistent bool) asked {
+	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: n}
+	_, reading := r.reader(ctx, consistent)
+	if !reading.own {
+		wanted.keys = nil
+	}
+	for table, of := range by {
+		in := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
+		if !reading.own {
+			in.Keys = make([]item.Item, len(of))
+			for i, k := range of {
+				in.Keys[i] = k.Map()
+			}
+		}
+		wanted.input[table] = in
+	}
+	return wanted
+}
+
+// getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
+// without an item.
+func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]tableItems)) error {
+	for idle := (tries{}); ; {
+		var out *dynamodb.BatchGetItemOutput
+		var answer []tableItems
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context) (err error) {
+			x := exchangeOf(ctx)
+			x.batch(wanted.count)
+			client, reading := r.reader(ctx, consistent)
+			reading.call.Keys = wanted.keys
+			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
+			if err != nil {
+				return err
+			}
+			answer = reading.tables(out)
+			n := 0
+			for _, t := range answer {
+				n += len(t.items)
+			}
+			x.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, t := range answer {
+			if _, ok := wanted.input[t.name]; !ok && len(t.items) > 0 {
+				releaseTables(answer)
+				return errOtherTable
+			}
+		}
+		found(answer)
+		rest := asked{input: map[string]types.KeysAndAttributes{}}
+		for table, keys := range out.UnprocessedKeys {
+			if n := len(keys.Keys); n > 0 {
+				rest.input[table] = types.KeysAndAttributes{Keys: keys.Keys, ConsistentRead: &consistent}
+				rest.count += n
+			}
+		}
+		if rest.count == 0 {
+			idle.giveBack()
+			return nil
+		}
+		err = r.rest(ctx, &idle, rest.count < wanted.count, &UnprocessedError{Count: rest.count})
+		if err != nil {
+			return err
+		}
+		wanted = rest
+	}
+}
+
+// rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
+// nothing; otherwise it is the next part.
+func (r *Runner) rest(ctx context.Context, idle *tries, progress bool, left *UnprocessedError) error {
+	if progress {
+		r.refund(idle, success)
+		idle.sent = 0
+		return r.pause(ctx, 0)
+	}
+	r.refund(idle, transient)
+	idle.sent++
+	return r.again(ctx, idle, transient, left)
+}
+
+// tableItems is the items of one table in an answer.
+type tableItems struct {
+	name  string
+	items []wire.Item
+}
+
+// tables returns the items of an answer by table, in the order of their names.
+func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
+	if page := a.call.Page; page != nil {
+		for _, t := range page.Tables() {
+			all = append(all, tableItems{t.Name, t.Items()})
+		}
+	} else {
+		for name, items := range out.Responses {
+			all = append(all, tableItems{name, wire.OfAll(items)})
+		}
+	}
+	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
+	return all
+}
+
+// mostWrites is the most writes that BatchWriteItem takes; writesAtOnce is how many batches are sent concurrently.
+const (
+	mostWrites   = 25
+	writesAtOnce = 4
+)
+
+// BatchWrite is one unconditional write of a batch.
+type BatchWrite struct {
+	Table string
+	Key   item.Item // or Put and Names
+	Put   item.Item // nil to delete the item with Key
+	Names []string  // of the key attributes in Put
+}
+
+// WriteMany writes items, which must differ and can be of several tables. It returns the indexes of writes that were not,
+// or perhaps not, made, in order. A batch whose answer was lost is sent again: unconditional writes can be repeated. The
+// error is ambiguous unless nothing was written.
+func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten []int, err error) {
+	all := make([]int, len(writes))
+	for i := range all {
+		all[i] = i
+	}
+	if r.Client == nil {
+		return all, ErrNoClient
+	}
+	chunks := slices.Collect(slices.Chunk(all, mostWrites))
+	batches := make([]batch, len(chunks))
+	Parallel(len(chunks), writesAtOnce, func(i int) {
+		batches[i].left = chunks[i]
+		batches[i].err = r.writeChunk(ctx, writes, &batches[i])
+	})
+	wrote := false
+	for _, b := range batches {
+		if err == nil {
+			err = b.err
+		}
+		unwritten, wrote = append(unwritten, b.left...), wrote || b.wrote
+	}
+	if err == nil && len(unwritten) > 0 {
+		err = &UnprocessedError{Count: len(unwritten)}
+	}
+	if err != nil && wrote {
+		err = &write.Ambiguous{Err: err, Partly: true}
+	}
+	return unwritten, err
+}
+
+// batch is the state of the writes that go out in one request.
+type batch struct {
+	left  []int // not, or perhaps not, made
+	wrote bool  // some were made, or may have been
+	err   error
+}
+
+// requestsOf returns the writes with the given indexes, by table.
+func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest {
+	requests := make(map[string][]types.WriteRequest, 1)
+	puts := make([]types.PutRequest, 0, len(left)) // together, as they are sent
+	for _, k := range left {
+		w := &writes[k]
+		of, ok := requests[w.Table]
+		if !ok {
+			of = make([]types.WriteRequest, 0, len(left))
+		}
+		if w.Put != nil {
+			puts = append(puts, types.PutRequest{Item: w.Put})
+			of = append(of, types.WriteRequest{PutRequest: &puts[len(puts)-1]})
+		} else {
+			of = append(of, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}})
+		}
+		requests[w.Table] = of
+	}
+	return requests
+}
+
+// writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
+// write.
+func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
+	for idle := (tries{}); ; {
+		requests := requestsOf(writes, b.left)
+		var out *dynamodb.BatchWriteItemOutput
+		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context) (err error) { // can be repeated like a read
+			x := exchangeOf(ctx)
+			x.batch(len(b.left))
+			sent := r.attempt()
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.option()...)
+			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
+			if err == nil {
+				x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		rest, sure := remaining(writes, b.left, out.UnprocessedItems)
+		b.wrote = b.wrote || !sure || len(rest) < len(b.left)
+		progress := len(rest) < len(b.left)
+		if b.left = rest; len(rest) == 0 {
+			idle.giveBack()
+			return nil
+		}
+		if err := r.rest(ctx, &idle, progress, &UnprocessedError{Count: len(rest)}); err != nil {
+			if idle.sent >= r.MaxAttempts {
+				return nil // the caller counts what is left over all batches
+			}
+			return err
+		}
+	}
+}
+
+// remaining returns the writes among left that came back unprocessed. sure is false if that is unknown.
+func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.WriteRequest) (rest []int, sure bool) {
+	for _, k := range left {
+		if slices.ContainsFunc(unprocessed[writes[k].Table], writes[k].isOf) {
+			rest = append(rest, k)
+		}
+	}
+	came := 0
+	for _, of := range unprocessed {
+		came += len(of)
+	}
+	if came != len(rest) { // something came back in another form, so no write counts as made
+		return left, false
+	}
+	return rest, true
+}
+
+// isOf reports whether u writes the item that w writes.
+func (w BatchWrite) isOf(u types.WriteRequest) bool {
+	it := item.Item(nil)
+	switch {
+	case u.PutRequest != nil:
+		it = u.PutRequest.Item
+	case u.DeleteRequest != nil:
+		it = u.DeleteRequest.Key
+	}
+	own := w.Key
+	if own == nil {
+		own = pick(w.Put, w.Names)
+	}
+	return write.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == write.KeyID(own)
+}
+
+// pick returns the attributes of it with the given names.
+func pick(it item.Item, names []string) item.Item {
+	picked := make(item.Item, len(names))
+	for _, name := range names {
+		picked[name] = it[name]
+	}
+	return picked
+}

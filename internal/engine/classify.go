@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// class says what an error of the SDK means for the request.
+type class int
+
+const (
+	final      class = iota // not applied; a repetition would fail too
+	transient               // not applied; worth repeating
+	conflicted              // not applied because of another write; worth repeating
+	refused                 // not applied: conditions failed
+	unknown                 // may have been applied
+	success                 // no error
+)
+
+// ErrNoTable says that the table does not exist.
+var ErrNoTable = entitytype.ErrNoTable
+
+// ErrTokenReused says that DynamoDB saw another request under the same idempotency token.
+var ErrTokenReused = entitytype.ErrTokenReused
+
+// classify returns the class of an error by its type and code, never by its message.
+func classify(ctx context.Context, err error) class {
+	var (
+		condition   *types.ConditionalCheckFailedException
+		cancelled   *types.TransactionCanceledException
+		api         smithy.APIError
+		sent        *smithyhttp.RequestSendError
+		unreadable  *smithy.DeserializationError
+		responseErr *smithyhttp.ResponseError
+		skewed      interface{ RetryableError() bool }
+	)
+	switch {
+	case errors.As(err, &condition):
+		return refused
+	case errors.As(err, &cancelled):
+		return cancellation(cancelled.CancellationReasons)
+	case errors.As(err, &api) && conflicts[api.ErrorCode()]:
+		return conflicted
+	case errors.As(err, &api) && api.ErrorCode() == inProgress:
+		return unknown
+	case errors.As(err, &api) && throttles(api.ErrorCode()):
+		return transient
+	case errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
+		return unknown
+	case errors.As(err, &responseErr) && responseErr.HTTPStatusCode() >= 500:
+		return unknown
+	case ctx.Err() != nil:
+		return unknown
+	case errors.As(err, &api) && errors.As(err, &skewed) && skewed.RetryableError():
+		return transient // the clock differs from DynamoDB's: the client signs the next request with the corrected time
+	case errors.As(err, &api):
+		return final
+	case neverDialled(err):
+		return transient
+	case errors.As(err, &sent), errors.As(err, &unreadable):
+		return unknown
+	}
+	return final
+}
+
+// conflicts are the codes of a request that met another write, in this Region or another. A transaction reports that as a
+// reason of its cancellation; transactions across Regions do not exist.
+var conflicts = map[string]bool{"TransactionConflictException": true, "ReplicatedWriteConflictException": true}
+
+// inProgress is the code of a transaction whose first delivery has not ended. The SDK counts it as throttling, but it may
+// have been applied by now.
+const inProgress = "TransactionInProgressException"
+
+// throttles reports whether code refuses a request because of too much traffic.
+func throttles(code string) bool {
+	_, known := awsretry.DefaultThrottleErrorCodes[code]
+	return known
+}
+
+// cancellation returns the class of a cancelled transaction from its reasons.
+func cancellation(reasons []types.CancellationReason) class {
+	k := final
+	for _, r := range reasons {
+		switch reasonCode(r) {
+		case "", "None":
+		case "ConditionalCheckFailed":
+			if k == final {
+				k = refused
+			}
+		case "TransactionConflict":
+			if k != transient {
+				k = conflicted
+			}
+		case "ThrottlingError", "ProvisionedThroughputExceeded":
+			k = transient
+		default:
+			return final
+		}
+	}
+	return k
+}
+
+func reasonCode(r types.CancellationReason) string {
+	if r.Code == nil {
+		return ""
+	}
+	return *r.Code
+}
+
+// tableError wraps the SDK's error of a missing table, adding the table's name, which DynamoDB does not give.
+func tableError(err error, tables ...string) error {
+	var missing *types.ResourceNotFoundException
+	var mismatch *types.IdempotentParameterMismatchException
+	switch {
+	case errors.As(err, &missing):
+		slices.Sort(tables)
+		return fmt.Errorf("%w: %s: %w", ErrNoTable, strings.Join(slices.Compact(tables), " or "), err)
+	case errors.As(err, &mismatch):
+		return fmt.Errorf("%w: %w", ErrTokenReused, err)
+	}
+	return err
+}
+
+// exhausted returns the error after the last attempt. A lasting conflict is ErrConflict.
+func exhausted(ctx context.Context, err error) error {
+	if classify(ctx, err) == conflicted {
+		return fmt.Errorf("%w: %w", entitytype.ErrConflict, err)
+	}
+	return err
+}
+
+// once is the options of a call that does not read items: without the SDK's retries.
+func once(o *dynamodb.Options) {
+	o.Retryer = aws.NopRetryer{}
+	wire.Options(o)
+}
+
+// attempt watches one request on its way to the connection. A request that was not written in full was not applied,
+// whatever its error; without this, every broken connection would make a write ambiguous.
+type attempt struct {
+	mu       sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
+	watched  bool       // the SDK's client took the options; another one may ignore them
+	begun    bool       // the request reached the HTTP client
+	asked    int        // connections asked for
+	got      int        // connections obtained
+	cut      int        // writes that ended with an error
+	whole    bool       // a write ended without an error; it may still be in a buffer
+	answered bool       // part of an answer arrived
+
+	reading
+	rendered
+	placeholders [1]wire.Placeholders // of rendered
+	trace        httptrace.ClientTrace
+	opts         [1]func(*dynamodb.Options)       // what option returns
+	apis         [1]func(*middleware.Stack) error // the option that adds the hooks
+}
+
+// attempt returns the options of a single attempt.
+func (r *Runner) attempt() *attempt {
+	a := new(attempt)
+	a.own = r.own()
+	a.opts[0], a.apis[0] = a.options, a.watch
+	return a
+}
+
+// option returns the option of the call.
+func (a *attempt) option() []func(*dynamodb.Options) {
+	return a.opts[:]
+}
+
+// options sets the options of a single attempt: those of its answer, and the hooks.
+func (a *attempt) options(o *dynamodb.Options) {
+	a.reading.options(o)
+	if len(o.APIOptions) == 0 {
+		o.APIOptions = a.apis[:]
+		return
+	}
+	o.APIOptions = append(o.APIOptions, a.watch)
+}
+
+// watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
+// request for credentials, are not counted.
+func (a *attempt) watch(stack *middleware.Stack) error {
+	a.note(func() {
+		if !a.watched { // a client may use the options for several requests
+			a.watched = true
+			a.hook()
+		}
+	})
+	return stack.Deserialize.Add(a, middleware.After)
+}
+
+// ID implements middleware.DeserializeMiddleware.
+func (a *attempt) ID() string { return "dynastrata.attempt" }
+
+// HandleDeserialize implements middleware.DeserializeMiddleware.
+func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	a.note(func() { a.begun = true })
+	if req, ok := in.Request.(*smithyhttp.Request); ok {
+		rewindable(req)
+	}
+	hooks := &a.trace
+	if httptrace.ContextClientTrace(ctx) != nil { // WithClientTrace adds those to the hooks, for each request
+		own := a.trace
+		hooks = &own
+	}
+	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, hooks), in)
+}
+
+// rewindable lets net/http take another connection when a kept one was closed before anything was written. That is the most
+// frequent failure of a connection, and the only one after which net/http repeats a POST.
+func rewindable(req *smithyhttp.Request) {
+	body, ok := req.GetStream().(interface {
+		io.ReaderAt
+		Size() int64
+	})
+	if ok && req.GetBody == nil {
+		req.GetBody = func() (io.ReadCloser, error) {
+			return io.NopCloser(io.NewSectionReader(body, 0, body.Size())), nil
+		}
+	}
+}
+
+// hook sets the hooks, before the request is begun.
+func (a *attempt) hook() {
+	a.trace = httptrace.ClientTrace{
+		GetConn: func(string) { a.note(func() { a.asked++ }) },
+		GotConn: func(httptrace.GotConnInfo) { a.note(func() { a.got++ }) },
+		WroteRequest: func(w httptrace.WroteRequestInfo) {
+			a.note(func() {
+				if w.Err != nil {
+					a.cut++
+				} else {
+					a.whole = true
+				}
+			})
+		},
+		GotFirstResponseByte: func() { a.note(func() { a.answered = true }) },
+	}
+}
+
+func (a *attempt) note(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f()
+}
+
+// unsent reports whether the request was certainly not written in full. It is false while a connection's write has not
+// ended, as after a cancelled context.
+func (a *attempt) unsent() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !a.watched:
+		return false
+	case !a.begun:
+		return true
+	}
+	return a.asked > 0 && !a.whole && !a.answered && a.got == a.cut
+}
+
+// written reports whether the request may be on its way, whatever the error.
+func (a *attempt) written() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.whole || a.answered || a.got > a.cut
+}
+
+// classify returns the class of the watched request's error. If no hook was called, it depends on the type of the error
+// alone.
+func (a *attempt) classify(ctx context.Context, err error) class {
+	k := classify(ctx, err)
+	switch {
+	case k == unknown && a.unsent():
+		return transient
+	case k == transient && neverDialled(err) && a.written():
+		return unknown // an HTTP client that tries again had another connection
+	}
+	return k
+}
+
+// neverDialled reports whether err says that there was no connection.
+func neverDialled(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}

@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// peer listens, handles each connection with serve, and returns its address.
+func peer(t *testing.T, serve func(*net.TCPConn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		require.NoError(t, l.Close())
+		<-done
+	})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go serve(c.(*net.TCPConn))
+		}
+	}()
+	return l.Addr().String()
+}
+
+// receive reads one request in full.
+func receive(c net.Conn) error {
+	req, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, req.Body)
+	return err
+}
+
+func reset(c *net.TCPConn) {
+	_ = c.SetLinger(0)
+	_ = c.Close()
+}
+
+func reply(c net.Conn, status int, length int, body string) {
+	fmt.Fprintf(c, "HTTP/1.1 %d X\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: %d\r\n\r\n%s", status, length, body)
+}
+
+// narrow returns a transport whose connections buffer little.
+func narrow() *http.Transport {
+	return &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = c.(*net.TCPConn).SetWriteBuffer(4096)
+		}
+		return c, err
+	}}
+}
+
+type doer func(*http.Request) (*http.Response, error)
+
+func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+// attempted sends one put and returns the class of its failure.
+func attempted(ctx context.Context, client Client, size int) (class, error) {
+	r := &Runner{Client: client, MaxAttempts: 1}
+	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
+	out := r.attempt()
+	_, err := r.single(ctx, &write.Action{Kind: write.Put, Table: "t", Item: it}, out)
+	if err == nil {
+		return final, nil
+	}
+	return out.classify(ctx, err), err
+}
+
+func dynamo(url string, change ...func(*dynamodb.Options)) *dynamodb.Client {
+	o := dynamodb.Options{
+		BaseEndpoint: &url, Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), HTTPClient: &http.Client{Transport: narrow()},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	return dynamodb.New(o)
+}
+
+func TestAttempt_SaysWhichBrokenConnectionsLeaveAWriteInDoubt(t *testing.T) {
+	t.Parallel()
+	const much = 350 * 1024
+	closed := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer l.Close()
+		return l.Addr().String()
+	}
+	for name, c := range map[string]struct {
+		url   func() string
+		serve func(*net.TCPConn)
+		size  int
+		want  class
+	}{
+		"nobody listens": {url: func() string { return "http://" + closed() }, want: transient},
+		"no such host":   {url: func() string { return "http://nowhere.invalid" }, want: transient},
+		"no handshake": {url: func() string {
+			return "https://" + peer(t, func(c *net.TCPConn) { reset(c) })
+		}, want: transient},
+		"cut in the request": {serve: func(c *net.TCPConn) {
+			_ = c.SetReadBuffer(4096)
+			_, _ = io.ReadFull(c, make([]byte, 8192))
+			reset(c)
+		}, size: much, want: transient},
+		"cut after the request": {serve: func(c *net.TCPConn) { _ = receive(c); reset(c) }, want: unknown},
+		"closed after a long request": {serve: func(c *net.TCPConn) {
+			_ = receive(c)
+			_ = c.Close()
+		}, size: much, want: unknown},
+		"cut in the answer's header": {serve: func(c *net.TCPConn) {
+			_ = receive(c)
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le")
+			_ = c.Close()
+		}, want: unknown},
+		"cut in the answer's body": {serve: func(c *net.TCPConn) { _ = receive(c); reply(c, 200, 100, "{"); _ = c.Close() }, want: unknown},
+		"no JSON":                  {serve: func(c *net.TCPConn) { _ = receive(c); reply(c, 200, 4, "<p/>"); _ = c.Close() }, want: unknown},
+		"server error":             {serve: func(c *net.TCPConn) { _ = receive(c); reply(c, 500, 2, "{}"); _ = c.Close() }, want: unknown},
+		"gateway without answer":   {serve: func(c *net.TCPConn) { _ = receive(c); reply(c, 502, 2, "no"); _ = c.Close() }, want: unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := ""
+			if c.url != nil {
+				url = c.url()
+			} else {
+				url = "http://" + peer(t, c.serve)
+			}
+			got, err := attempted(t.Context(), dynamo(url), c.size)
+			require.Error(t, err)
+			require.Equal(t, c.want, got, "%v", err)
+		})
+	}
+}
+
+func TestAttempt_CancelIsAmbiguousOnlyDuringARequest(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := attempted(ctx, dynamo("http://"+peer(t, func(c *net.TCPConn) { _ = receive(c); cancel() })), 0)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, unknown, got, "the request was received")
+
+	ctx, cancel = context.WithCancel(t.Context())
+	dialling := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	got, err = attempted(ctx, dynamo("http://127.0.0.1:1", func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: dialling} }), 0)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, transient, got, "there was no connection")
+
+	ctx, cancel = context.WithCancel(t.Context())
+	asking := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+		cancel()
+		return aws.Credentials{}, ctx.Err()
+	})
+	got, err = attempted(ctx, dynamo("http://127.0.0.1:1", func(o *dynamodb.Options) { o.Credentials = asking }), 0)
+	require.Error(t, err)
+	require.Equal(t, transient, got, "there was no request yet")
+}
+
+func TestAttempt_WithoutHooksTheTypeOfTheErrorDecides(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[class]error{unknown: errors.New("reset"), transient: &net.OpError{Op: "dial", Err: errors.New("refused")}} {
+		client := dynamo("http://127.0.0.1:1", func(o *dynamodb.Options) {
+			o.HTTPClient = doer(func(*http.Request) (*http.Response, error) { return nil, err })
+		})
+		got, sent := attempted(t.Context(), client, 0)
+		require.ErrorIs(t, sent, err)
+		require.Equal(t, want, got)
+	}
+}
+
+func TestAttempt_AClientThatTriesTwiceMayHaveSentTheFirst(t *testing.T) {
+	t.Parallel()
+	plain := &http.Client{Transport: narrow()}
+	target := peer(t, func(c *net.TCPConn) { _ = receive(c); reset(c) })
+	client := dynamo("http://"+target, func(o *dynamodb.Options) {
+		o.HTTPClient = doer(func(r *http.Request) (*http.Response, error) {
+			_, _ = plain.Do(r)
+			return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
+		})
+	})
+	got, err := attempted(t.Context(), client, 0)
+	require.Error(t, err)
+	require.Equal(t, unknown, got)
+}
+
+// stale refuses to write once it has been used, like a kept connection that the server has closed.
+type stale struct {
+	net.Conn
+	dead *atomic.Bool
+}
+
+func (c stale) Write(b []byte) (int, error) {
+	if c.dead.Load() {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(b)
+}
+
+func TestAttempt_AClosedConnectionIsReplacedBeforeAWrite(t *testing.T) {
+	t.Parallel()
+	served := make(chan struct{}, 10)
+	target := peer(t, func(c *net.TCPConn) {
+		for receive(c) == nil {
+			served <- struct{}{}
+			reply(c, 200, 2, "{}")
+		}
+	})
+	var dead atomic.Bool
+	dials := 0
+	tr := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if dials++; dials == 1 {
+			return stale{c, &dead}, err
+		}
+		return c, err
+	}}
+	defer tr.CloseIdleConnections()
+	client := dynamo("http://"+target, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: tr} })
+	_, err := attempted(t.Context(), client, 0)
+	require.NoError(t, err)
+	dead.Store(true)
+	_, err = attempted(t.Context(), client, 9000)
+	require.NoError(t, err)
+	require.Equal(t, 2, dials)
+	require.Len(t, served, 2)
+}
+
+func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
+	t.Parallel()
+	var a attempt
+	a.watched, a.begun = true, true
+	a.hook()
+	hooks := &a.trace
+	require.False(t, a.unsent(), "no hook was called")
+	hooks.GetConn("")
+	require.True(t, a.unsent(), "no connection was had")
+	hooks.GotConn(httptrace.GotConnInfo{})
+	require.False(t, a.unsent(), "the transport may be writing")
+	hooks.WroteRequest(httptrace.WroteRequestInfo{Err: io.ErrUnexpectedEOF})
+	require.True(t, a.unsent(), "it was cut")
+	hooks.GotConn(httptrace.GotConnInfo{})
+	require.False(t, a.unsent(), "it is written once more")
+	hooks.WroteRequest(httptrace.WroteRequestInfo{})
+	require.False(t, a.unsent())
+}
+
+// connecting is an HTTP client that calls the hooks of a request as a transport with a kept connection does.
+type connecting struct{}
+
+func (connecting) Do(r *http.Request) (*http.Response, error) {
+	if hooks := httptrace.ContextClientTrace(r.Context()); hooks != nil && hooks.GotConn != nil {
+		hooks.GotConn(httptrace.GotConnInfo{})
+	}
+	return &http.Response{StatusCode: 200, ContentLength: 2, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+}
+
+// twice sends each put twice, with the options of one.
+type twice struct{ Client }
+
+func (c twice) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if _, err := c.Client.PutItem(ctx, in, opts...); err != nil {
+		return nil, err
+	}
+	return c.Client.PutItem(ctx, in, opts...)
+}
+
+func TestAttempt_EachRequestCallsTheHooksOfTheCallerOnce(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { calls++ }})
+	client := dynamo("http://127.0.0.1:1", func(o *dynamodb.Options) { o.HTTPClient = connecting{} })
+	_, err := attempted(ctx, twice{client}, 0)
+	require.NoError(t, err)
+	require.Equal(t, 2, calls, "of two requests")
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// Core is one entity type on one database.
+type Core struct {
+	Schema *schema.Schema
+	Table  string // physical name
+	Runner *Runner
+	Cursor Codec
+	DB     *Database
+}
+
+// Handle is embedded by every public handle.
+type Handle struct{ c *Core }
+
+// NewHandle wraps c.
+func NewHandle(c *Core) Handle { return Handle{c} }
+
+func (h Handle) core() *Core { return h.c }
+
+// Holder is any public handle of this module.
+type Holder interface{ core() *Core }
+
+// Of opens a handle. For a nil or zero handle it returns a core whose calls all fail. See [Core.Err].
+func Of(h Holder) *Core {
+	if v := reflect.ValueOf(h); v.IsValid() && (v.Kind() != reflect.Pointer || !v.IsNil()) {
+		if c := h.core(); c != nil {
+			return c
+		}
+	}
+	return Closed(reflect.TypeOf(h))
+}
+
+// HandleOf returns a handle with the core of h.
+func HandleOf(h Holder) Handle { return NewHandle(Of(h)) }
+
+// Wrap adds verb, entity and key to an error that leaves the module.
+func (c *Core) Wrap(verb, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &entitytype.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
+}
+
+// Decode decodes an item into the value that into points to. On an error it sets that value to zero.
+func (c *Core) Decode(it item.Item, into any) error {
+	return c.DecodeBy(&c.Schema.Codec, it, into)
+}
+
+// DecodeBy is [Core.Decode] with the codec of another struct.
+func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
+	if c.Schema.HasMetadata {
+		var err error
+		if it, err = c.open(it, into); err != nil {
+			reflect.ValueOf(into).Elem().SetZero()
+			return err
+		}
+	}
+	return c.decoded(codec.Decode(it, reflect.ValueOf(into)), into)
+}
+
+// ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
+// that value to zero.
+func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
+	if c.Schema.HasMetadata {
+		if payload := it.Get(schema.PayloadAttr); payload != nil || c.Schema.Upgrades != nil {
+			if err := write.CheckPayload(c.Schema, payload); err != nil {
+				return err
+			}
+			if write.Outdated(c.Schema, item.Item{schema.PayloadAttr: payload}) {
+				return c.DecodeBy(codec, it.Map(), into)
+			}
+		}
+	}
+	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
+}
+
+// open returns the form of a stored item that is decoded into the value that into points to. Only whole items can be
+// upgraded.
+func (c *Core) open(it item.Item, into any) (item.Item, error) {
+	if reflect.TypeOf(into) != reflect.PointerTo(c.Schema.Type) {
+		return it, write.CheckPayload(c.Schema, it[schema.PayloadAttr])
+	}
+	stored, err := write.Open(c.Schema, it)
+	return stored.Item, err
+}
+
+// decoded returns the error of decoding into a value.
+func (c *Core) decoded(err error, into any) error {
+	if err != nil {
+		reflect.ValueOf(into).Elem().SetZero()
+		return DecodeError(c, err)
+	}
+	return nil
+}
+
+// Decode decodes an item as a T.
+func Decode[T any](c *Core, it item.Item) (v T, err error) {
+	err = c.Decode(it, &v)
+	return v, err
+}
+
+// DecodeError converts a codec's error to a *entitytype.DecodeError.
+func DecodeError(c *Core, err error) error {
+	misfit := &entitytype.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
+	if f, ok := err.(*item.FieldError); ok {
+		misfit.Attr, misfit.Problem = f.Attr, f.Problem
+	}
+	return misfit
+}
+
+// Direct keeps reads of a timeline's rows from ReadClient: which rows there are must not be older than the rows.
+func (c *Core) Direct(ctx context.Context) context.Context {
+	if c.Schema.Options.Derived {
+		return c.Runner.Direct(ctx)
+	}
+	return ctx
+}
+
+func (c *Core) measure(ctx context.Context, call entitytype.Call, key func() string, f func(context.Context) error) error {
+	verb := call.Verb
+	if err := c.Err(); err != nil {
+		return c.Wrap(verb, key(), err)
+	}
+	call.Entity, call.Table = c.Schema.Name, c.Table
+	return c.Runner.Measure(c.Direct(ctx), call, func(ctx context.Context) error {
+		if err := f(ctx); err != nil {
+			return c.Wrap(verb, key(), err)
+		}
+		return nil
+	})
+}
+
+// Measure runs f as one measured call and wraps its error. key is what the call is about, for the error.
+func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
+	return c.measure(ctx, entitytype.Call{Verb: verb}, func() string { return key }, f)
+}
+
+// MeasureBatch is Measure for a call about n keys or values.
+func (c *Core) MeasureBatch(ctx context.Context, verb string, n int, f func(context.Context) error) error {
+	return c.measure(ctx, entitytype.Call{Verb: verb, Batch: n}, func() string { return "" }, f)
+}
+
+// MeasureItem is Measure for a call about the item with a primary key, which is formatted only for an error.
+func (c *Core) MeasureItem(ctx context.Context, verb string, primary item.Item, f func(context.Context) error) error {
+	return c.measure(ctx, entitytype.Call{Verb: verb}, func() string { return write.KeyText(c.Schema, primary) }, f)
+}
+
+// Unopened returns the error for a nil or zero handle of type t, or database.
+func Unopened(t reflect.Type) error {
+	name := "handle"
+	if t != nil {
+		name = t.String()
+	}
+	return &entitytype.InputError{Code: write.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
+}
+
+// Closed returns the core of a nil or zero handle of type t. Everything made from it fails with the same error, before
+// any request.
+func Closed(t reflect.Type) *Core {
+	s := &schema.Schema{Type: t, Unopened: Unopened(t)}
+	if t == nil {
+		s.Type = reflect.TypeFor[Handle]()
+	}
+	return &Core{Schema: s, Runner: &Runner{MaxAttempts: 1, Clock: time.Now, NewID: func() string { return "" }}}
+}
+
+// Err returns the error of a handle that was not opened, and nil for others.
+func (c *Core) Err() error { return c.Schema.Unopened }
+
+// Returning prepares spec for a verb that knows the item before its write: the target of entity.Returning is set when
+// the write has been applied.
+func Returning(c *Core, spec write.Write) write.Write {
+	if spec.Old == nil {
+		return spec
+	}
+	dst := reflect.ValueOf(spec.Old)
+	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
+		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
+		return spec
+	}
+	spec.DecodeOld = func(it map[string]types.AttributeValue) error {
+		old := reflect.New(c.Schema.Type)
+		if it != nil {
+			if err := c.Decode(it, old.Interface()); err != nil {
+				return err
+			}
+		}
+		dst.Elem().Set(old.Elem())
+		return nil
+	}
+	return spec
+}

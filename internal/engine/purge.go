@@ -1,0 +1,496 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// Purge is the removal of one item.
+type Purge struct {
+	Runner   *Runner
+	Schema   *schema.Schema
+	Table    string
+	Key      item.Item         // primary key of the current item
+	Parts    item.Item         // its parts as given
+	Progress func(deleted int) // called after each removal, one call at a time; may be nil
+
+	deleted counter
+	ours    bool // something with the given spelling was found
+	without int  // in how many readings in a row neither the current item nor a copy was there
+}
+
+// Run removes what exists until two readings in a row find nothing. It can be interrupted and run again. The error is ambiguous unless
+// nothing was removed.
+func (p *Purge) Run(ctx context.Context) error {
+	p.deleted.notify = p.Progress
+	err := p.rounds(ctx)
+	if err != nil && p.deleted.any {
+		err = &write.Ambiguous{Err: err, Partly: true}
+	}
+	return err
+}
+
+// found is what a round has read and removed.
+type found int
+
+const (
+	nothing found = iota
+	unsure        // neither the current item nor a copy, but the next reading may find one
+	main          // the current item and its copies, or one of the two
+	related       // snapshots and events, of an item that is gone
+)
+
+// rounds removes the current item and its copies first, and what they leave behind in the next rounds: while the item
+// exists, events can be added to it. If either comes back, something was written in between.
+func (p *Purge) rounds(ctx context.Context) error {
+	times := map[found]int{}
+	for {
+		what, err := p.round(ctx, times)
+		if err != nil || what == nothing {
+			return err
+		}
+	}
+}
+
+// gone counts a reading without the current item and without a copy, and reports whether it is the second in a row. A query
+// is not isolated from transactions: it can find the place of the current item empty just before a restore, and those of the
+// copies just after it. A delete and another restore would have to follow to hide the item from the second reading too.
+func (p *Purge) gone() bool {
+	p.without++
+	return p.without > 1 || !p.hasRelated()
+}
+
+// again counts what a round has found, and returns an error if it was found in too many rounds.
+func (p *Purge) again(what found, times map[found]int) error {
+	if times[what]++; times[what] > p.Runner.MaxAttempts {
+		return entitytype.ErrConflict
+	}
+	return nil
+}
+
+// round reads the item with everything related to it, in the order of sort keys: the current item, the copies, the rest.
+// It removes the first two, or if there certainly are none the rest.
+func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err error) {
+	var current item.Item
+	var copies []item.Item
+	for page, err := range p.pages(ctx, len(times) == 0) {
+		if err != nil {
+			return what, err
+		}
+		first, more, rest := p.sort(page)
+		if copies = append(copies, more...); first != nil {
+			current = first
+		}
+		if what == nothing && (current != nil || copies != nil) {
+			what = main
+		}
+		switch {
+		case len(rest) == 0:
+			continue
+		case what == nothing && !p.gone():
+			return unsure, nil
+		case what == nothing:
+			what = related
+			err = p.again(related, times)
+		}
+		if what == main {
+			break
+		}
+		if err == nil {
+			err = p.spelled(rest)
+		}
+		if err == nil {
+			err = p.removeRelated(ctx, rest)
+		}
+		if err != nil {
+			return what, err
+		}
+	}
+	switch {
+	case what == nothing && !p.gone():
+		return unsure, nil
+	case what != main:
+		return what, nil
+	}
+	if err := p.again(main, times); err != nil {
+		return what, err
+	}
+	if err := write.CaseError(p.Schema, p.Parts, current); err != nil {
+		return what, err
+	}
+	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
+		return what, err
+	}
+	return what, p.currentAndCopies(ctx, current, copies)
+}
+
+// pages reads the current item and its related items, including expired ones and those of features that are no longer
+// declared, and then the events of a series that spreads them over other partitions. Only a short first page is read at
+// first, because the rest is read again once the item is gone.
+func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, error] {
+	if !p.hasRelated() {
+		return func(yield func([]item.Item, error) bool) {
+			it, err := p.Runner.Get(ctx, p.Table, p.Key, true)
+			yield([]item.Item{it}, err)
+		}
+	}
+	in := write.QueryBetween(p.Schema, p.Table, p.Key, "", strings.TrimSuffix(schema.SnapshotInfix, "#")+"$")
+	if first {
+		in.Limit = aws.Int32(write.MaxActions)
+	}
+	return func(yield func([]item.Item, error) bool) {
+		for page, err := range write.RawPages(ctx, p.Runner, in) {
+			if in.Limit = nil; !yield(page, err) || err != nil {
+				return
+			}
+		}
+		for _, partition := range write.EventPartitions(p.Schema, p.Key) {
+			for page, err := range write.RawPages(ctx, p.Runner, write.QueryRelated(p.Schema, p.Table, partition, schema.EventInfix)) {
+				if !yield(page, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hasRelated reports whether the item can have copies, snapshots and events.
+func (p *Purge) hasRelated() bool { return p.Schema.SK != nil && p.Schema.SK.Prefixed }
+
+// sort separates the items of a page. It leaves out what does not belong to the item.
+func (p *Purge) sort(page []item.Item) (current item.Item, copies, rest []item.Item) {
+	for _, it := range page {
+		switch suffix, ok := write.Suffix(p.Schema, p.Key, it); {
+		case it == nil:
+		case !p.hasRelated(): // the sort key need not be a text
+			current = it
+		case !ok:
+		case suffix == "":
+			current = it
+		case strings.HasPrefix(suffix, schema.CopyInfix):
+			copies = append(copies, it)
+		case strings.HasPrefix(suffix, schema.EventInfix), strings.HasPrefix(suffix, schema.SnapshotInfix):
+			rest = append(rest, it)
+		}
+	}
+	return current, copies, rest
+}
+
+// spelled rejects items whose key differs from the given one in case, unless something has the given spelling. In that case
+// items have shared the key one after the other, and all of them are removed, or none could ever be purged.
+func (p *Purge) spelled(items []item.Item) error {
+	cased := p.Schema.FoldedParts()
+	given := func(it item.Item) bool {
+		return !slices.ContainsFunc(cased, func(a *schema.Attr) bool { return !item.Equal(it[a.Name], p.Parts[a.Name]) })
+	}
+	if p.ours = p.ours || slices.ContainsFunc(items, given); p.ours {
+		return nil
+	}
+	for _, it := range items {
+		if err := write.CaseError(p.Schema, p.Parts, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owned is an item with the sentinels of its possible values.
+type owned struct {
+	item      item.Item // nil for a current item that must stay absent
+	sentinels []item.Item
+}
+
+// currentAndCopies removes the current item, the deleted copies and their unique values: in one transaction or, if they are too many,
+// the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
+// purge leaves no item without its claim. It stops where something was written in between. If nothing was, the item is gone
+// as after a reading that does not find it.
+func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) error {
+	var all []owned
+	taken := map[string]bool{}
+	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
+		o := owned{item: it}
+		keys, err := p.sentinels(it)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if id := write.KeyID(k); !taken[id] {
+				taken[id] = true
+				o.sentinels = append(o.sentinels, k)
+			}
+		}
+		all = append(all, o)
+	}
+	slices.Reverse(all)
+	p.without = 0
+	for len(all) > 0 {
+		n := chunk(all)
+		if changed, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || changed {
+			return err
+		}
+		all = all[n:]
+	}
+	p.without = 1
+	return nil
+}
+
+// sentinels returns the keys of the sentinels for the values of an item: those that it has in today's payload version, and
+// those that an earlier one may have claimed.
+func (p *Purge) sentinels(raw item.Item) (keys []item.Item, err error) {
+	it, err := write.Open(p.Schema, raw)
+	if err != nil {
+		return nil, err
+	}
+	forms := []item.Item{it.Item}
+	if write.Outdated(p.Schema, raw) {
+		forms = append(forms, raw)
+	}
+	for _, g := range write.UniqueConstraints(p.Schema) {
+		for _, form := range forms {
+			more, err := g.Sentinels(form)
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, more...)
+		}
+	}
+	return keys, nil
+}
+
+// chunk returns how many of the items go into one transaction with their sentinels. The current item is the last and stays
+// whole; transactions before the last one check it.
+func chunk(all []owned) int {
+	actions, checked := 0, 0
+	for i, o := range all {
+		if actions += 1 + len(o.sentinels); actions < write.MaxActions {
+			checked = i + 1
+		}
+	}
+	if actions <= write.MaxActions {
+		return len(all)
+	}
+	return max(checked, 1)
+}
+
+// transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
+// as it was read, because a new life may have the values of the copies.
+func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
+	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true, AsStored: true, Unsure: p.deleted.maybe}
+	op.Plan = func(in write.Input) (write.Step, error) { return p.step(in, items, current, last) }
+	result, err := p.Runner.Run(ctx, op)
+	return result.Skipped, err
+}
+
+func (p *Purge) step(in write.Input, items []owned, current item.Item, last bool) (write.Step, error) {
+	var actions []write.Action
+	var resolutions []write.Resolution // of each action, when its condition fails
+	add := func(a write.Action, v write.Resolution) {
+		a.Table = p.Table
+		actions, resolutions = append(actions, a), append(resolutions, v)
+	}
+	changed, n := write.Skipped(), 0
+	guard, pin := write.Absent(p.Schema), expr.Cond{}
+	if current != nil {
+		var err error
+		if guard, pin, err = write.Unchanged(p.Schema, current); err != nil {
+			return write.Step{}, err
+		}
+	}
+	if !last {
+		add(write.Action{Kind: write.Check, Key: p.Key, Cond: guard}, changed)
+	}
+	for i, o := range items {
+		switch {
+		case o.item == nil:
+			add(write.Action{Kind: write.Check, Key: p.Key, Cond: guard}, changed)
+		case last && i == len(items)-1:
+			add(write.Action{Kind: write.Delete, Key: p.Key, Cond: guard, Pin: pin}, changed)
+			n++
+		default:
+			add(write.Action{Kind: write.Delete, Key: write.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, changed)
+			n++
+		}
+		for _, k := range o.sentinels {
+			foreign := write.Hint{Kind: write.SentinelForeign, Key: write.KeyID(k)}
+			if !slices.Contains(in.Hints, foreign) {
+				add(write.Action{Kind: write.Delete, Key: k, Cond: write.FreeOrOwnedBy(p.Schema, p.Key)}, write.Resolution{Replan: entitytype.ErrConflict, Hints: []write.Hint{foreign}})
+			}
+		}
+	}
+	return write.Step{
+		Actions: actions,
+		Whole:   true,
+		Resolve: func(f []write.Failure) write.Resolution {
+			for i := range f {
+				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == write.Delete {
+					p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+				}
+			}
+			return resolveRound(resolutions, f)
+		},
+		Done: func(write.Returned) (write.Result, error) {
+			p.deleted.add(n)
+			return write.Result{}, nil
+		},
+	}, nil
+}
+
+// resolveRound joins the resolutions of the failed actions; a changed item outweighs the others.
+func resolveRound(resolutions []write.Resolution, f []write.Failure) write.Resolution {
+	var v write.Resolution
+	for i, x := range resolutions {
+		if !f[i].Failed() {
+			continue
+		}
+		if x.Result != nil {
+			return x
+		}
+		v.Replan, v.Hints = x.Replan, append(v.Hints, x.Hints...)
+	}
+	return v
+}
+
+// atOnce is how many transactions remove related items concurrently.
+const atOnce = 8
+
+// removeRelated removes snapshots and events, each only as it was read.
+func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
+	var ops []*write.Op
+	for len(list) > 0 {
+		n := fitting(list)
+		ops = append(ops, p.removal(list[:n]))
+		list = list[n:]
+	}
+	errs := make([]error, len(ops))
+	var stop atomic.Bool
+	Parallel(len(ops), atOnce, func(i int) {
+		if stop.Load() {
+			return
+		}
+		if _, errs[i] = p.Runner.Run(ctx, ops[i]); errs[i] != nil {
+			stop.Store(true)
+			p.deleted.failed(errs[i])
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fitting returns how many of the items one transaction can remove: at least one.
+func fitting(list []item.Item) int {
+	bytes := 0
+	for i, it := range list {
+		if bytes += item.Size(it); i > 0 && (i == write.MaxActions || bytes > write.MaxTransactionBytes) {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
+// those that are gone are as they should be: the others are removed without them.
+func (p *Purge) removal(list []item.Item) *write.Op {
+	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: write.KeyOf(p.Schema, list[0]), SoleWriter: true, AsStored: true, Unsure: p.deleted.maybe}
+	op.Plan = func(write.Input) (write.Step, error) { return p.removalStep(list), nil }
+	return op
+}
+
+func (p *Purge) removalStep(list []item.Item) write.Step {
+	actions := make([]write.Action, len(list))
+	for i, it := range list {
+		actions[i] = write.Action{Kind: write.Delete, Table: p.Table, Key: write.KeyOf(p.Schema, it), Cond: p.asRead(it)}
+	}
+	return write.Step{
+		Actions: actions,
+		Whole:   true,
+		Resolve: func(f []write.Failure) write.Resolution {
+			var left []item.Item
+			for i, it := range list {
+				switch {
+				case !f[i].Failed():
+					left = append(left, it)
+				case f[i].Image == nil:
+					p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+				}
+			}
+			if left == nil {
+				return write.Resolution{Result: &write.Result{}}
+			}
+			next := p.removalStep(left)
+			return write.Resolution{Next: &next}
+		},
+		Done: func(write.Returned) (write.Result, error) {
+			p.deleted.add(len(actions))
+			return write.Result{}, nil
+		},
+	}
+}
+
+// asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.
+func (p *Purge) asRead(it item.Item) expr.Cond {
+	if w, ok := it[schema.WriteAttr]; ok {
+		return expr.All(write.Present(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
+	}
+	conds := []expr.Cond{write.Present(p.Schema)}
+	deletedAt, _ := write.DeletedAttr(p.Schema)
+	names := []string{deletedAt}
+	for _, a := range p.Schema.Attrs {
+		if a == p.Schema.Version || a.Clock {
+			names = append(names, a.Name)
+		}
+	}
+	for _, name := range names {
+		if av, ok := it[name]; ok {
+			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), av))
+		}
+	}
+	return expr.All(conds...)
+}
+
+// counter counts removals and reports them.
+type counter struct {
+	mu     sync.Mutex
+	n      int
+	any    bool // something was removed, or may have been
+	notify func(int)
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.any = true
+	if c.n += n; c.notify != nil {
+		c.notify(c.n)
+	}
+}
+
+// maybe records a removal that this purge may have made.
+func (c *counter) maybe() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.any = true
+}
+
+// failed records the error of a removal. Only the first reaches the caller.
+func (c *counter) failed(err error) {
+	if ambiguous := new(write.Ambiguous); errors.As(err, &ambiguous) {
+		c.maybe()
+	}
+}

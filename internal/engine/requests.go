@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// Key is the primary key of an item in a table.
+type Key struct {
+	Table string
+	Key   item.Item
+}
+
+// returns maps what an action returns to DynamoDB's names.
+var returns = [...]types.ReturnValue{write.ReturnNothing: types.ReturnValueNone, write.ReturnOld: types.ReturnValueAllOld, write.ReturnNew: types.ReturnValueAllNew}
+
+const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+
+// text returns s as a member of a request: nil if it is empty.
+func text(s *string) *string {
+	if *s == "" {
+		return nil
+	}
+	return s
+}
+
+// rendered is the texts of an action in a request. The client may still be sending the request when the next plan takes the place
+// of the action, so the input does not point into that.
+type rendered struct {
+	table             string
+	condition, update string
+	names             map[string]string // nil if they are not in the input
+	values            item.Item
+}
+
+// render renders the expressions of a. It returns what their placeholders stand for if own is set, and otherwise puts that
+// into the maps of e.
+func (e *rendered) render(a *write.Action, own bool) wire.Placeholders {
+	w := expr.Renderer{Room: len(a.Changes) + 1}
+	e.table, e.condition, e.update = a.Table, w.Cond(a.Cond), w.Update(a.Changes)
+	if !own {
+		e.names, e.values = w.NameMap(), w.ValueMap()
+	}
+	return w.Placeholders
+}
+
+// single sends one action as a plain call and returns the image that the action asked for.
+func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (write.Returned, error) {
+	x, e := exchangeOf(ctx), &sent.rendered
+	sent.placeholders[0] = e.render(a, sent.own)
+	if sent.own {
+		sent.call.Placeholders = sent.placeholders[:]
+	}
+	cond := text(&e.condition)
+	switch a.Kind {
+	case write.Put:
+		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &e.table, Item: a.Item, ConditionExpression: cond,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
+		}, sent.option()...)
+		if err != nil {
+			return write.Returned{}, err
+		}
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
+		return write.Returned{}, nil
+	case write.Update:
+		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: &e.table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+			ReturnValues:                        returns[a.Returns],
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
+		}, sent.option()...)
+		if err != nil {
+			return write.Returned{}, err
+		}
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
+		image := sent.item(out.Attributes)
+		if a.Undecoded && image.Len() > 0 {
+			return write.Returned{Undecoded: image}, nil
+		}
+		return returnedBy(a, image)
+	default:
+		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: &e.table, Key: a.Key, ConditionExpression: cond,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
+		}, sent.option()...)
+		if err != nil {
+			return write.Returned{}, err
+		}
+		x.written(out.ResultMetadata, out.ConsumedCapacity)
+		return returnedBy(a, sent.item(out.Attributes))
+	}
+}
+
+// returnedBy returns the image in the answer to a. An answer without the item that a asked for, which exists, says nothing: a broken
+// proxy may have made it. Some emulators return an empty map for a new item.
+func returnedBy(a *write.Action, answered wire.Item) (write.Returned, error) {
+	image := answered.Detach()
+	switch {
+	case len(image) == 0 && (a.Returns == write.ReturnNew || a.Returns == write.ReturnOld && failsAbsent(a.Cond)):
+		return write.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
+	case len(image) == 0:
+		return write.Returned{}, nil
+	}
+	return write.Returned{Image: image, Again: a.Returns == write.ReturnOld && wroteBy(image, a.WriteID)}, nil
+}
+
+var errNoAttributes = errors.New("the answer lacks the attributes that the request asked for")
+
+// failsAbsent reports whether c certainly fails where there is no item.
+func failsAbsent(c expr.Cond) bool {
+	if c.Op == expr.And {
+		return slices.ContainsFunc(c.Conds, failsAbsent)
+	}
+	return c.DatabaseOnly() == "" && !c.Holds(nil)
+}
+
+// together sends actions as one transaction under token.
+func (r *Runner) together(ctx context.Context, actions []write.Action, token string, sent *attempt) error {
+	x := exchangeOf(ctx)
+	x.batch(len(actions))
+	in := &dynamodb.TransactWriteItemsInput{
+		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
+	}
+	all, of := make([]rendered, len(actions)), make([]wire.Placeholders, len(actions))
+	for i := range actions {
+		of[i] = all[i].render(&actions[i], sent.own)
+		in.TransactItems[i] = transactItem(&actions[i], &all[i])
+	}
+	if sent.own {
+		sent.call.Placeholders = of
+	}
+	out, err := r.Client.TransactWriteItems(ctx, in, sent.option()...)
+	if err != nil {
+		return err
+	}
+	x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+	return nil
+}
+
+func transactItem(a *write.Action, e *rendered) types.TransactWriteItem {
+	cond := text(&e.condition)
+	switch a.Kind {
+	case write.Put:
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: &e.table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
+		}}
+	case write.Update:
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: &e.table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
+		}}
+	case write.Delete:
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &e.table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
+		}}
+	}
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &e.table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
+	}}
+}
+
+// DescribeTable returns the description of a table.
+func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
+	var found *types.TableDescription
+	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context) error {
+		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
+		if err == nil {
+			found = out.Table
+			exchangeOf(ctx).answered(out.ResultMetadata, 0, 0)
+		}
+		return err
+	})
+	return found, err
+}
+
+// Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
+// the SDK's retries off.
+func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context) error { return send(ctx, once) })
+}
+
+// ErrNoIndex says that the table does not have the index of the read, or is still building it.
+var ErrNoIndex = entitytype.ErrNoIndex
+
+// IndexError is an ErrNoIndex.
+type IndexError = entitytype.IndexError
+
+// indexError returns an *IndexError if a read failed because of its index, and err otherwise. index is nil for a read of
+// the table itself. DynamoDB's error is a ValidationException, as for many mistakes, and only its text shows the reason, so
+// this asks for the table's indexes. If that fails, it returns err.
+func (r *Runner) indexError(ctx context.Context, table string, index *string, err error) error {
+	var api smithy.APIError
+	if index == nil || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" {
+		return err
+	}
+	found, failed := r.DescribeTable(ctx, table)
+	if failed != nil || found == nil {
+		return err
+	}
+	no := &IndexError{Table: table, Index: *index, Err: err}
+	for _, x := range found.GlobalSecondaryIndexes {
+		if x.IndexName != nil && *x.IndexName == *index {
+			if no.Building = x.IndexStatus == types.IndexStatusCreating; no.Building {
+				return no
+			}
+			return err
+		}
+	}
+	for _, x := range found.LocalSecondaryIndexes {
+		if x.IndexName != nil && *x.IndexName == *index {
+			return err
+		}
+	}
+	return no
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// tries is the state of a request that may be sent several times.
+type tries struct {
+	sent  int
+	token func() error  // gives back what the repetition under way took from the retry budget; may be nil
+	life  time.Duration // how long after it was first sent the request may be repeated; 0 for ever
+	until time.Time     // when life ends; zero before the request was sent
+}
+
+// errTooLate says that a unit budget allows a repetition only when it must not be made any more.
+var errTooLate = errors.New("the budget of units allows no request before the token of the transaction ends")
+
+// paced waits until all budgets allow a request.
+func (t *tries) paced(ctx context.Context, budgets []*write.Pace) error {
+	if t.until.IsZero() {
+		return write.WaitPaces(ctx, budgets)
+	}
+	limited, cancel := context.WithDeadline(ctx, t.until)
+	defer cancel()
+	err := write.WaitPaces(limited, budgets)
+	if err != nil && ctx.Err() == nil {
+		return errTooLate
+	}
+	return err
+}
+
+// try sends a request once and returns the class of its error. watch is nil or watches it on its way. send is called with
+// the context of the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
+func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []string, watch *attempt, send func(context.Context) error) (class, error) {
+	budgets := write.PacesOf(ctx)
+	if budgets != nil {
+		if err := t.paced(ctx, budgets); err != nil {
+			t.giveBack()
+			return final, err
+		}
+	}
+	if t.sent++; t.life > 0 && t.until.IsZero() {
+		t.until = time.Now().Add(t.life)
+	}
+	own, m := ctx, meterOf(ctx)
+	var x *exchange
+	if m != nil || budgets != nil {
+		x = &exchange{entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}}
+		own = context.WithValue(own, exchangeKey{}, x)
+	}
+	if r.RequestTimeout > 0 {
+		limited, cancel := context.WithTimeout(own, r.RequestTimeout)
+		defer cancel()
+		own = limited
+	}
+	err := send(own)
+	k := success
+	switch {
+	case err == nil:
+	case watch != nil:
+		k = watch.classify(own, err)
+	default:
+		k = classify(own, err)
+	}
+	if k != success && own.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within the request timeout of %v: %w", r.RequestTimeout, err)
+	}
+	r.refund(t, k)
+	if x != nil {
+		x.end(k, err)
+		for _, b := range budgets {
+			b.Spend(time.Now(), x.ReadUnits, x.WriteUnits)
+		}
+	}
+	if m != nil {
+		m.add(&x.Attempt)
+		if r.Tracer != nil {
+			r.Tracer.Request(ctx, x.Attempt)
+		}
+	}
+	return k, err
+}
+
+// late reports that the request must not be repeated any more.
+func (t *tries) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
+
+// refund gives tokens back to the retry budget: the database has answered.
+func (r *Runner) refund(t *tries, k class) {
+	if r.Retries == nil || k != success && k != refused {
+		t.token = nil
+		return
+	}
+	t.giveBack()
+	_ = r.Retries.AddTokens(awsretry.DefaultNoRetryIncrement)
+}
+
+// giveBack gives back what the repetition under way took from the retry budget.
+func (t *tries) giveBack() {
+	if t.token != nil {
+		_ = t.token() // of a token bucket in memory: it cannot fail
+		t.token = nil
+	}
+}
+
+// timeouts finds the errors whose repetition costs more.
+var timeouts = awsretry.IsErrorTimeouts(awsretry.DefaultTimeouts)
+
+// charge takes tokens from the retry budget for the repetition of a request whose error is err. Conflicts cost nothing: the
+// database is not overloaded, and another write has succeeded.
+func (r *Runner) charge(ctx context.Context, t *tries, k class, err error) error {
+	if r.Retries == nil || k == conflicted {
+		return nil
+	}
+	cost := awsretry.DefaultRetryCost
+	if timeouts.IsErrorTimeout(err).Bool() {
+		cost = awsretry.DefaultRetryTimeoutCost
+	}
+	token, e := r.Retries.GetToken(ctx, cost)
+	switch {
+	case e == nil:
+		t.token = token
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return fmt.Errorf("%w: %w", entitytype.ErrRetryBudget, err)
+}
+
+// again waits before a request is repeated whose error is err, of class k. It returns err, and why, if the request must not
+// be repeated: it was sent often enough, the retry budget is spent, or ctx ends too soon.
+func (r *Runner) again(ctx context.Context, t *tries, k class, err error) error {
+	if t.sent >= r.MaxAttempts {
+		return exhausted(ctx, err)
+	}
+	if e := r.charge(ctx, t, k, err); e != nil {
+		return e
+	}
+	if e := r.pause(ctx, t.sent-1); e != nil {
+		t.giveBack()
+		return fmt.Errorf("%w: %w", e, err)
+	}
+	return nil
+}
+
+// read repeats a read of tables while its error may be temporary. Reads can always be repeated.
+func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context) error) error {
+	if r.Client == nil {
+		return ErrNoClient
+	}
+	var last error
+	for t := (tries{}); ; {
+		switch err := ctx.Err(); {
+		case err != nil && last != nil:
+			return fmt.Errorf("%w: %w", err, last)
+		case err != nil:
+			return err
+		}
+		k, err := r.try(ctx, &t, operation, tables, nil, send)
+		if err == nil {
+			return nil
+		}
+		if err = tableError(err, tables...); k == final {
+			return err
+		}
+		if e := r.again(ctx, &t, k, err); e != nil {
+			return e
+		}
+		last = err
+	}
+}
+
+// errDeadline says that a repetition would come too late.
+var errDeadline = fmt.Errorf("the context ends before the next attempt: %w", context.DeadlineExceeded)
+
+// pause waits before attempt n+1, exponentially with full jitter. If ctx ends, or would end during the pause, it returns an
+// error at once.
+func (r *Runner) pause(ctx context.Context, n int) error {
+	if r.Pause != nil {
+		return r.Pause(ctx, n)
+	}
+	d := rand.N(min(firstPause<<min(n, 10), longestPause))
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil && time.Until(end) <= d {
+		return errDeadline
+	}
+	return Sleep(ctx, d)
+}
+
+// Sleep waits for d. If ctx ends before, it returns ctx's error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// lookBack reads the newest snapshot and deleted copy, and retries until two reads agree, because they are not atomic. A
+// history without a copy can belong to an item that exists and is deleted soon: its copy would have the newest state, and
+// no snapshot would refuse a plan made from that history. Or the copy was made after the copies were read. Such a history
+// is used only if a second read gives the same and the item is absent in between. If the item exists, it is the plan's
+// image.
+func (r *Runner) lookBack(ctx context.Context, op *write.Op, in *write.Input) error {
+	before := int64(-1) // version of an odd history
+	for n := 0; n < max(r.MaxAttempts, 2); n++ {
+		past, err := write.ReadPast(ctx, r, op, in.Now)
+		if err != nil {
+			return err
+		}
+		if in.Past = past; write.Live(op.Schema, past.Current, in.Now) {
+			in.Image = past.Current
+			return nil
+		}
+		if !past.CopyMissing || past.Version == before {
+			return nil
+		}
+		before = past.Version
+		if !past.LiveSnapshot {
+			continue
+		}
+		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || write.Live(op.Schema, in.Image, in.Now) {
+			return err
+		}
+	}
+	return errComesAndGoes
+}
+
+// errComesAndGoes is the error of an operation whose item was found neither existing nor deleted, again and again.
+var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", entitytype.ErrConflict)
+
+// Run plans op and sends it until it has an outcome or an error. If a guard is lost, it reads and plans again.
+func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
+	if op.Err != nil {
+		return write.Result{}, op.Err
+	}
+	if op.Idempotent {
+		if err := r.transactions(); err != nil {
+			return write.Result{}, err
+		}
+	}
+	var last error
+	var hints []write.Hint
+	for round := 0; round < r.MaxAttempts; round++ {
+		in := r.input(op, r.Clock().UTC())
+		in.Hints = hints
+		step, err := r.plan(ctx, op, in, round == 0)
+		if round == 0 && unproven(op, step, err) {
+			step, err = r.plan(ctx, op, in, false)
+		}
+		var result write.Result
+		var again *retry
+		if err == nil {
+			result, again, err = r.follow(ctx, op, step)
+		}
+		if err != nil {
+			exists := false
+			if err, exists = r.explain(ctx, op, err); !exists {
+				return result, err
+			}
+			again = &retry{err: errComesAndGoes}
+		}
+		if again == nil {
+			return result, nil
+		}
+		last, hints = again.err, append(hints, again.hints...)
+		if err := r.pause(ctx, round); err != nil {
+			return write.Result{}, fmt.Errorf("%w: %w", err, last)
+		}
+	}
+	return write.Result{}, last
+}
+
+// unproven reports that a plan from a cached image failed or writes nothing, so it must be confirmed by a read.
+func unproven(op *write.Op, step write.Step, err error) bool {
+	return op.Read && op.Given != nil && (err != nil || len(step.Actions) == 0)
+}
+
+// retry says that an op must be planned again, with hints. err is its error after the last attempt.
+type retry struct {
+	err   error
+	hints []write.Hint
+}
+
+// follow sends a step and the steps that its resolutions lead to. again is set if the op must be planned again.
+func (r *Runner) follow(ctx context.Context, op *write.Op, step write.Step) (result write.Result, again *retry, err error) {
+	if len(step.Actions) == 0 { // nothing to write
+		result, err := step.Done(write.Returned{})
+		return result, nil, err
+	}
+	for {
+		how := delivery{op.Idempotent, op.SoleWriter}
+		got, err := r.send(ctx, alone(step, how), how)
+		if err != nil {
+			return write.Result{}, nil, err
+		}
+		if got.failures == nil && op.Idempotent && step.Actions[0].Returns != write.ReturnNothing {
+			// A transaction does not return the item.
+			if got.returned.Image, err = r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
+				err = entitytype.ErrNotFound
+			}
+			if err != nil {
+				return write.Result{}, nil, fmt.Errorf("%w: %w", entitytype.ErrReadBack, err)
+			}
+		}
+		if got.failures == nil {
+			result, err := step.Done(got.returned)
+			return result, nil, err
+		}
+		if got.ambiguous && op.Unsure != nil {
+			op.Unsure()
+		}
+		v := op.Resolve(step, got.failures)
+		certain := !got.ambiguous || op.SoleWriter
+		switch {
+		case v.Next != nil && certain:
+			step = *v.Next
+		case v.Replan != nil && certain:
+			return write.Result{}, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Hints}, nil
+		case v.Result != nil && certain:
+			return *v.Result, nil, nil
+		default:
+			return write.Result{}, nil, failure(op, step, v, got, 0)
+		}
+	}
+}
+
+// failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
+// an earlier attempt may have been applied.
+func failure(op *write.Op, step write.Step, v write.Resolution, got answer, at int) error {
+	class := v.Err
+	switch {
+	case class != nil:
+	case v.Replan != nil:
+		class = v.Replan
+	case v.Result != nil: // it may be a success
+		class = entitytype.ErrConditionFailed
+	default:
+		class = entitytype.ErrConflict
+	}
+	refused := &write.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
+	if f := got.failures[at]; class == entitytype.ErrConditionFailed && f.Failed() {
+		refused.Which = write.FailedPart(op.Schema, step.Actions[at].Cond, f.Image)
+	}
+	if step.EntityActions == 0 || at < step.EntityActions {
+		refused.Image = got.failures[at].Image
+	}
+	var err error = refused
+	if got.ambiguous {
+		err = &write.Ambiguous{Err: err}
+	}
+	return err
+}
+
+// input returns what a plan of op is made from, before anything is read.
+func (r *Runner) input(op *write.Op, now time.Time) write.Input {
+	in := write.Input{Now: now}
+	if op.Schema == nil || write.StoresID(op.Schema) {
+		in.WriteID = r.NewID()
+	}
+	return in
+}
+
+// plan reads what op needs and plans it. Only the first plan uses a cached image.
+func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first bool) (write.Step, error) {
+	if op.Reads() && r.Client == nil {
+		return write.Step{}, ErrNoClient
+	}
+	var err error
+	if in.Hinted(write.OutdatedPayload) && !op.NeedsRead(in) {
+		if err = r.upgrade(ctx, op); err != nil {
+			return write.Step{}, err
+		}
+	}
+	switch {
+	case op.Read && first && op.Given != nil:
+		if in.Image = op.Given; op.SoftDeletes {
+			in.NewestCopy, err = write.ReadNewestCopy(ctx, r, op)
+		}
+	case op.SoftDeletes:
+		in.Image, in.NewestCopy, err = write.ReadItemAndNewestCopy(ctx, r, op)
+	case op.NeedsRead(in):
+		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
+	}
+	if err != nil {
+		return write.Step{}, err
+	}
+	if in.Hinted(write.VersionTaken) {
+		if in.Past, err = write.ReadPast(ctx, r, op, in.Now); err != nil {
+			return write.Step{}, err
+		}
+	}
+	if op.Past && !write.Live(op.Schema, in.Image, in.Now) {
+		back := in // on the heap, as few plans need
+		if err := r.lookBack(ctx, op, &back); err != nil {
+			return write.Step{}, err
+		}
+		in = back
+		if (in.Past.Copy != nil || in.Past.CaseErr != nil) && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
+			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
+				return write.Step{}, err
+			}
+		}
+	}
+	if in.Image, err = r.upgraded(ctx, op, in.Image); err != nil {
+		return write.Step{}, err
+	}
+	if op.Prepare != nil {
+		prepared := in
+		if err := op.Prepare(ctx, r, &prepared); err != nil {
+			return write.Step{}, err
+		}
+		in = prepared
+	}
+	return op.Planned(in)
+}
+
+// upgrade stores the item of op in today's payload version.
+func (r *Runner) upgrade(ctx context.Context, op *write.Op) error {
+	image, err := r.Get(ctx, op.Table, op.Key, true)
+	if err == nil {
+		_, err = r.upgraded(ctx, op, image)
+	}
+	return err
+}
+
+// upgraded returns the item of op, as it was read, in today's payload version, in which it stores a live item first. So a
+// plan is always made from what is stored, and guards it by that.
+func (r *Runner) upgraded(ctx context.Context, op *write.Op, image item.Item) (item.Item, error) {
+	for range max(r.MaxAttempts, 2) {
+		if op.AsStored || op.Schema == nil || image == nil {
+			return image, nil
+		}
+		if !write.Outdated(op.Schema, image) || !write.Live(op.Schema, image, r.Clock()) {
+			stored, err := write.Open(op.Schema, image)
+			return stored.Item, err
+		}
+		_, err := r.Run(ctx, write.NewUpgrade(op.Schema, op.Table, image))
+		if err != nil {
+			return nil, err
+		}
+		if image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
+			return nil, err
+		}
+	}
+	return nil, entitytype.ErrConflict
+}
+
+// explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by
+// now, as after a restore, and op has changed nothing: the error would be about a moment that has passed, and op can be
+// planned again.
+func (r *Runner) explain(ctx context.Context, op *write.Op, err error) (explained error, exists bool) {
+	var present *write.ItemPresent
+	if !op.AlsoDeleted || !errors.Is(err, entitytype.ErrNotFound) || errors.As(err, &present) {
+		return err, false
+	}
+	deleted, exists, readErr := write.Fate(ctx, r, op, r.Clock().UTC())
+	switch {
+	case readErr != nil:
+		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr), false
+	case deleted:
+		return fmt.Errorf("%w: %w", entitytype.ErrDeleted, err), false
+	}
+	var missing *write.Missing
+	var unsure *write.Ambiguous
+	return err, exists && errors.As(err, &missing) && missing.Op == op && !errors.As(err, &unsure)
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+type (
+	// Client is entitytype.Client.
+	Client = entitytype.Client
+	// BackupClient is entitytype.BackupClient.
+	BackupClient = entitytype.BackupClient
+	// Report is entitytype.Report.
+	Report = entitytype.Report
+)
+
+// Defaults and limits of the runner.
+const (
+	DefaultAttempts = 10
+	firstPause      = 25 * time.Millisecond
+	longestPause    = time.Second
+	longestToken    = 8 * time.Minute // DynamoDB honours a token for ten
+)
+
+// ErrNoClient is the error of every call on a database without a client.
+var ErrNoClient = entitytype.ErrNoClient
+
+// Runner sends requests for one database.
+type Runner struct {
+	Client         Client
+	ReadClient     Client // of eventually consistent reads; nil for Client
+	MaxAttempts    int    // requests for one body, and rounds of planning
+	Clock          func() time.Time
+	NewID          func() string
+	Observe        func(context.Context, Report) // may be nil
+	Tracer         entitytype.Tracer             // may be nil
+	Pause          func(ctx context.Context, attempt int) error
+	NoTransactions bool // the tables have none: they are refused
+
+	SDKCodec  bool          // the SDK writes all requests and reads all answers
+	TokenLife time.Duration // how long a transaction is repeated under one token; 0 for longestToken
+
+	Retries        *ratelimit.TokenRateLimit // what repetitions may cost, over all calls; nil is unlimited
+	RequestTimeout time.Duration             // how long one request may take; 0 is unlimited
+
+	looked   sync.Once // at the clients, by own
+	ownAll   bool
+	ownReads bool        // of ReadClient
+	shows    atomic.Bool // a refusal had the item that caused it, so the client does not hide items
+}
+
+// CheckContext rejects a nil context.
+func CheckContext(ctx context.Context) error {
+	if ctx == nil {
+		return &entitytype.InputError{Code: write.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
+	}
+	return nil
+}
+
+// tokenLife bounds how long a transaction is repeated. Later, DynamoDB might apply the body a second time.
+func (r *Runner) tokenLife() time.Duration {
+	if r.TokenLife > 0 {
+		return r.TokenLife
+	}
+	return longestToken
+}

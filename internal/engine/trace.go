@@ -1,0 +1,434 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithymiddleware "github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// mostRequestIDs is the most request ids that a report has.
+const mostRequestIDs = 16
+
+// meter adds up the requests of one call, which may be concurrent.
+type meter struct {
+	mu     sync.Mutex
+	report Report
+	tables []string // of the requests, each once
+	outer  *meter   // of the call that this is a part of; nil if that is not measured
+}
+
+type meterKey struct{}
+
+func meterOf(ctx context.Context) *meter {
+	m, _ := ctx.Value(meterKey{}).(*meter)
+	return m
+}
+
+// add adds a request.
+func (m *meter) add(a *entitytype.Attempt) {
+	if m.outer != nil {
+		m.outer.add(a)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := &m.report
+	r.Requests++
+	r.Attempts.Add(a.Class)
+	r.ReadUnits += a.ReadUnits
+	r.WriteUnits += a.WriteUnits
+	r.Returned += a.Returned
+	r.Evaluated += a.Evaluated
+	for _, t := range a.Throttles {
+		i := slices.IndexFunc(r.Throttles, func(x entitytype.Throttles) bool { return x.Throttle == t })
+		if i < 0 {
+			i, r.Throttles = len(r.Throttles), append(r.Throttles, entitytype.Throttles{Throttle: t})
+		}
+		r.Throttles[i].Count++
+	}
+	if a.RequestID != "" {
+		if len(r.RequestIDs) == mostRequestIDs {
+			r.RequestIDs = slices.Delete(r.RequestIDs, 0, 1)
+		}
+		r.RequestIDs = append(r.RequestIDs, a.RequestID)
+	}
+	for _, t := range a.Tables {
+		if !slices.Contains(m.tables, t) {
+			m.tables = append(m.tables, t)
+		}
+	}
+}
+
+// end returns the report of the call.
+func (m *meter) end(begun time.Time, err error) Report {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.report
+	r.Duration = time.Since(begun)
+	if r.Table == "" && len(m.tables) == 1 {
+		r.Table = m.tables[0]
+	}
+	if err != nil {
+		r.Outcome = ""
+	}
+	return r
+}
+
+// Outcome notes the result of the write that a call is about. Writes that a call makes itself are not what it is about.
+func Outcome(ctx context.Context, verb string, o entitytype.Outcome) {
+	m := meterOf(ctx)
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.report.Verb == verb {
+		m.report.Outcome = o
+	}
+}
+
+// OutcomeOf returns what the result of a write says.
+func OutcomeOf(result write.Result) entitytype.Outcome {
+	switch {
+	case result.Reason != "":
+		return entitytype.Outcome(result.Reason)
+	case result.Skipped:
+		return entitytype.OutcomeUnchanged
+	case result.Created:
+		return entitytype.OutcomeCreated
+	}
+	return entitytype.OutcomeApplied
+}
+
+type nameKey struct{}
+
+// Named returns a context whose calls have a name for tracers.
+func Named(ctx context.Context, name string) context.Context {
+	if ctx == nil { // which no call accepts; the call says so
+		return nil
+	}
+	return context.WithValue(ctx, nameKey{}, name)
+}
+
+// Observed reports whether calls are measured for the program.
+func (r *Runner) Observed() bool { return r.Observe != nil || r.Tracer != nil }
+
+// errPanicked is the error of a call whose function did not return.
+var errPanicked = errors.New("a function of the program panicked")
+
+// Measure runs f as one call between Start and End of the tracer, and reports its cost. Calls inside a call are part of it.
+func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(context.Context) error) error {
+	if err := CheckContext(ctx); err != nil {
+		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: err}
+	}
+	if !r.Observed() || meterOf(ctx) != nil {
+		return f(ctx)
+	}
+	call.Name, _ = ctx.Value(nameKey{}).(string)
+	m := &meter{report: Report{Verb: call.Verb, Entity: call.Entity, Entities: call.Entities, Name: call.Name, Table: call.Table, Index: call.Index}}
+	begun := time.Now()
+	if r.Tracer != nil {
+		if started := r.Tracer.Start(ctx, call); started != nil {
+			ctx = started
+		}
+	}
+	err := errPanicked // unless f returns
+	defer func() {
+		report := m.end(begun, err)
+		if r.Observe != nil {
+			report.Err = err
+			r.Observe(ctx, report)
+		}
+		if r.Tracer != nil {
+			report.Err = failureOf(err)
+			r.Tracer.End(ctx, report)
+		}
+	}()
+	err = f(context.WithValue(ctx, meterKey{}, m))
+	return err
+}
+
+// Metered runs f as a part of a call, whether or not that is measured, and returns what its requests cost.
+func Metered(ctx context.Context, f func(context.Context) error) (Report, error) {
+	m, begun := &meter{outer: meterOf(ctx)}, time.Now()
+	err := f(context.WithValue(ctx, meterKey{}, m))
+	return m.end(begun, err), err
+}
+
+// exchange is one request while it is sent. It exists only for requests that are measured or paced. All methods can be called on
+// nil.
+type exchange struct{ entitytype.Attempt }
+
+type exchangeKey struct{}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// capacity requests the consumed capacity if it is needed.
+func (x *exchange) capacity() types.ReturnConsumedCapacity {
+	if x == nil {
+		return types.ReturnConsumedCapacityNone
+	}
+	return types.ReturnConsumedCapacityTotal
+}
+
+func units(all []*types.ConsumedCapacity) (sum float64) {
+	for _, u := range all {
+		if u != nil && u.CapacityUnits != nil {
+			sum += *u.CapacityUnits
+		}
+	}
+	return sum
+}
+
+// each returns pointers to the elements of a list.
+func each(all []types.ConsumedCapacity) (list []*types.ConsumedCapacity) {
+	for i := range all {
+		list = append(list, &all[i])
+	}
+	return list
+}
+
+// answered notes the answer to a read: how many items it has and, of a query or scan, how many were evaluated.
+func (x *exchange) answered(md smithymiddleware.Metadata, items, evaluated int, consumed ...*types.ConsumedCapacity) {
+	if x == nil {
+		return
+	}
+	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
+	x.Returned, x.Evaluated = items, evaluated
+	x.ReadUnits += units(consumed)
+}
+
+// written notes the answer to a write.
+func (x *exchange) written(md smithymiddleware.Metadata, consumed ...*types.ConsumedCapacity) {
+	if x == nil {
+		return
+	}
+	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
+	x.WriteUnits += units(consumed)
+}
+
+// batch notes how many keys, writes or actions are in the request.
+func (x *exchange) batch(n int) {
+	if x != nil {
+		x.Batch = n
+	}
+}
+
+// get notes whether a read of one item is consistent.
+func (x *exchange) get(consistent bool) {
+	if x != nil {
+		x.Consistent = consistent
+	}
+}
+
+// query notes what a query asks for.
+func (x *exchange) query(in *dynamodb.QueryInput) {
+	if x != nil {
+		x.Descending = in.ScanIndexForward != nil && !*in.ScanIndexForward
+		x.page(in.IndexName, in.ConsistentRead, in.Limit)
+	}
+}
+
+// scan notes what a scan asks for.
+func (x *exchange) scan(in *dynamodb.ScanInput) {
+	if x == nil {
+		return
+	}
+	if in.Segment != nil && in.TotalSegments != nil {
+		x.Segment, x.Segments = int(*in.Segment), int(*in.TotalSegments)
+	}
+	x.page(in.IndexName, in.ConsistentRead, in.Limit)
+}
+
+func (x *exchange) page(index *string, consistent *bool, limit *int32) {
+	if index != nil {
+		x.Index = *index
+	}
+	if limit != nil {
+		x.Limit = int(*limit)
+	}
+	x.Consistent = consistent != nil && *consistent
+}
+
+// end notes how the request ended.
+func (x *exchange) end(k class, err error) {
+	x.Duration = time.Since(x.Start)
+	if k == success {
+		x.Class, x.Status = entitytype.ClassOK, 200
+		return
+	}
+	var answer *awshttp.ResponseError
+	if errors.As(err, &answer) && answer.ResponseError != nil {
+		x.Status, x.RequestID = answer.HTTPStatusCode(), answer.ServiceRequestID()
+	}
+	x.Code = codeOf(err)
+	switch k {
+	case conflicted:
+		x.Class = entitytype.ClassConflict
+	case refused:
+		x.Class = entitytype.ClassRefused
+	case unknown:
+		x.Class = entitytype.ClassLost
+	case transient:
+		if x.Throttles = throttlesOf(err); x.Throttles != nil {
+			x.Class = entitytype.ClassThrottled
+			return
+		}
+		fallthrough
+	default:
+		x.Class = entitytype.ClassFailed
+	}
+}
+
+// codeOf returns the code of DynamoDB's error, "" without one.
+func codeOf(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// throttlesOf returns why a request was throttled, nil if it was not.
+func throttlesOf(err error) (all []entitytype.Throttle) {
+	var (
+		provisioned *types.ProvisionedThroughputExceededException
+		throttling  *types.ThrottlingException
+		limit       *types.RequestLimitExceeded
+		cancelled   *types.TransactionCanceledException
+		reasons     []types.ThrottlingReason
+	)
+	switch {
+	case errors.As(err, &provisioned):
+		reasons = provisioned.ThrottlingReasons
+	case errors.As(err, &throttling):
+		reasons = throttling.ThrottlingReasons
+	case errors.As(err, &limit):
+		reasons = limit.ThrottlingReasons
+	case errors.As(err, &cancelled):
+		for _, c := range cancelled.CancellationReasons {
+			if code := reasonCode(c); cancellation([]types.CancellationReason{c}) == transient {
+				all = appendOnce(all, entitytype.Throttle{Limit: code})
+			}
+		}
+		return all
+	}
+	for _, x := range reasons {
+		if x.Reason != nil {
+			arn := ""
+			if x.Resource != nil {
+				arn = *x.Resource
+			}
+			all = appendOnce(all, entitytype.NewThrottle(*x.Reason, arn))
+		}
+	}
+	if code := codeOf(err); all == nil && throttles(code) {
+		all = []entitytype.Throttle{{Limit: code}}
+	}
+	return all
+}
+
+func appendOnce(all []entitytype.Throttle, t entitytype.Throttle) []entitytype.Throttle {
+	if slices.Contains(all, t) {
+		return all
+	}
+	return append(all, t)
+}
+
+// classes are the classes of errors by name, those that say more before those that they wrap.
+var classes = []struct {
+	name     string
+	err      error
+	expected bool // by programs
+}{
+	{"ErrRetryBudget", entitytype.ErrRetryBudget, false},
+	{"ErrItemHidden", entitytype.ErrItemHidden, false},
+	{"ErrReadBack", entitytype.ErrReadBack, false},
+	{"ErrTaken", entitytype.ErrTaken, true},
+	{"ErrNotFound", entitytype.ErrNotFound, true},
+	{"ErrDeleted", entitytype.ErrDeleted, true},
+	{"ErrNotDeleted", entitytype.ErrNotDeleted, true},
+	{"ErrExists", entitytype.ErrExists, true},
+	{"ErrConditionFailed", entitytype.ErrConditionFailed, true},
+	{"ErrConflict", entitytype.ErrConflict, false},
+	{"ErrTooLarge", entitytype.ErrTooLarge, true},
+	{"ErrInvalidCursor", entitytype.ErrInvalidCursor, true},
+	{"ErrMultipleItems", entitytype.ErrMultipleItems, false},
+	{"ErrKeyCase", entitytype.ErrKeyCase, true},
+	{"ErrNoTable", entitytype.ErrNoTable, false},
+	{"ErrNoIndex", entitytype.ErrNoIndex, false},
+	{"ErrTokenReused", entitytype.ErrTokenReused, false},
+	{"ErrNoClient", entitytype.ErrNoClient, false},
+	{"context.Canceled", context.Canceled, true},
+	{"context.DeadlineExceeded", context.DeadlineExceeded, false},
+}
+
+// failureOf returns the error of a call as a tracer gets it, nil for nil.
+func failureOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := &entitytype.Failure{}
+	var (
+		ambiguous *write.Ambiguous
+		input     *entitytype.InputError
+		schema    *entitytype.SchemaError
+		invalid   *entitytype.ValidationError
+		version   *entitytype.ConflictError
+		broken    *smithyhttp.RequestSendError
+		unread    *smithy.DeserializationError
+	)
+	f.Ambiguous = errors.As(err, &ambiguous)
+	f.Expected = errors.As(err, &version)
+	failed := false // in a way that no program expects
+	for _, c := range classes {
+		if errors.Is(err, c.err) {
+			f.Classes = append(f.Classes, c.err)
+			f.Expected = f.Expected || c.expected
+			failed = failed || !c.expected && c.err != entitytype.ErrConflict
+			if f.Type == "" {
+				f.Type = c.name
+			}
+		}
+	}
+	switch {
+	case errors.As(err, &input):
+		f.Type, f.Expected = input.Code, true
+	case errors.As(err, &schema):
+		f.Type = schema.Code
+	case errors.As(err, &invalid):
+		f.Type, f.Expected = invalid.Code, true
+	case errors.Is(err, errPanicked):
+		f.Type = "panic"
+	case f.Type == "":
+		f.Type = codeOf(err)
+	}
+	switch {
+	case f.Type != "":
+	case neverDialled(err):
+		f.Type = "no connection"
+	case errors.As(err, &unread):
+		f.Type = "unreadable answer"
+	case errors.As(err, &broken):
+		f.Type = "connection broken"
+	default:
+		f.Type = "_OTHER"
+	}
+	f.Expected = f.Expected && !failed && !f.Ambiguous
+	return f
+}

@@ -1,0 +1,348 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// Sealed is embedded by public interfaces that only this module implements.
+type Sealed interface{ sealed() }
+
+// Seal makes a type of this module implement Sealed.
+type Seal struct{}
+
+func (Seal) sealed() {}
+
+// Cursors are those of the pages after and before a page, "" at the ends.
+type Cursors struct{ Next, Prev string }
+
+// Reading is a query that returns undecoded items, which can be used until f returns. Its errors name the verb and the entity.
+type Reading interface {
+	fmt.Stringer
+	// Each calls f for every item, up to the query's limit, until f returns false or an error.
+	Each(ctx context.Context, f func(wire.Item) (more bool, err error)) error
+	// Few reads at most n items and passes them to f. It returns entitytype.ErrNotFound if there are none.
+	Few(ctx context.Context, n int, f func([]wire.Item) error) error
+	// Page reads one page and passes its items, and the cursors of the pages around it, to f.
+	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
+	// Count counts the items.
+	Count(ctx context.Context) (int, error)
+	// ForCollection returns the query for entity.DB.GetCollection. Its Plan is nil if the query cannot be part of a
+	// collection.
+	ForCollection() CollectionQuery
+}
+
+// Decoding is a reading with the way to decode its items. What a query does is done here, once for all types: into is what
+// a typed query passes, a pointer to a value or to a slice.
+type Decoding struct {
+	Reading
+	Decode func(it wire.Item, into any) error // into points to a value
+}
+
+// all decodes one item after the other into the value that into points to, and calls yield for each. That value is zero if yield
+// gets an error.
+func (d Decoding) all(ctx context.Context, into any, yield func(error) bool) {
+	v, stopped := reflect.ValueOf(into).Elem(), false
+	err := d.Each(ctx, func(it wire.Item) (bool, error) {
+		v.SetZero()
+		if err := d.Decode(it, into); err != nil {
+			return false, err
+		}
+		stopped = !yield(nil)
+		return !stopped, nil
+	})
+	if err != nil && !stopped {
+		v.SetZero()
+		yield(err)
+	}
+}
+
+func (d Decoding) first(ctx context.Context, into any) error {
+	return d.Few(ctx, 1, func(items []wire.Item) error { return d.Decode(items[0], into) })
+}
+
+func (d Decoding) one(ctx context.Context, into any) error {
+	return d.Few(ctx, 2, func(items []wire.Item) error {
+		if len(items) > 1 {
+			return entitytype.ErrMultipleItems
+		}
+		return d.Decode(items[0], into)
+	})
+}
+
+func (d Decoding) collect(ctx context.Context, into any) error {
+	all := reflect.ValueOf(into).Elem()
+	err := d.Each(ctx, func(it wire.Item) (bool, error) { return true, d.add(all, it) })
+	if err != nil {
+		all.SetZero()
+	}
+	return err
+}
+
+// add decodes an item and appends it to a slice.
+func (d Decoding) add(all reflect.Value, it wire.Item) error {
+	n := all.Len()
+	if n == all.Cap() {
+		all.Grow(it.Together())
+	}
+	all.SetLen(n + 1)
+	at := all.Index(n)
+	at.SetZero()
+	return d.Decode(it, at.Addr().Interface())
+}
+
+func (d Decoding) page(ctx context.Context, cursor string, into any) (around Cursors, err error) {
+	all := reflect.ValueOf(into).Elem()
+	err = d.Page(ctx, cursor, func(items []wire.Item, found Cursors) error {
+		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
+		around = found
+		for i, it := range items {
+			if err := d.Decode(it, all.Index(i).Addr().Interface()); err != nil {
+				all.SetZero()
+				return err
+			}
+		}
+		return nil
+	})
+	return around, err
+}
+
+// Query implements entity.Query[T]: it decodes the items of a reading as T.
+type Query[T any] struct {
+	Seal
+	d Decoding
+}
+
+// NewQuery returns a query of d, which decodes items as a T.
+func NewQuery[T any](d Decoding) *Query[T] { return &Query[T]{d: d} }
+
+// Items returns the reading of c's plan p that decodes items of the entity.
+func Items(c *engine.Core, p *Plan) Decoding {
+	codec := p.Codec()
+	return Decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
+}
+
+// Reading returns what q reads from.
+func (q *Query[T]) Reading() Reading { return q.d.Reading }
+
+// String prints the compiled query.
+func (q *Query[T]) String() string { return q.d.String() }
+
+// All yields every item.
+func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var v T
+		q.d.all(ctx, &v, func(err error) bool { return yield(v, err) })
+	}
+}
+
+// Collect returns every item.
+func (q *Query[T]) Collect(ctx context.Context) (all []T, err error) {
+	err = q.d.collect(ctx, &all)
+	return all, err
+}
+
+// First returns the first item.
+func (q *Query[T]) First(ctx context.Context) (first T, err error) {
+	err = q.d.first(ctx, &first)
+	return first, err
+}
+
+// One returns the only item.
+func (q *Query[T]) One(ctx context.Context) (only T, err error) {
+	err = q.d.one(ctx, &only)
+	return only, err
+}
+
+// Page returns the items at a cursor.
+func (q *Query[T]) Page(ctx context.Context, cursor string) (page entitytype.Page[T], err error) {
+	around, err := q.d.page(ctx, cursor, &page.Items)
+	page.Next, page.Prev = around.Next, around.Prev
+	return page, err
+}
+
+// Count counts the items.
+func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.d.Count(ctx) }
+
+// source is a compiled query: a *Plan, or a *Merge of several.
+type source interface {
+	fmt.Stringer
+	All(context.Context) iter.Seq2[wire.Item, error]
+	Head(ctx context.Context, n int) ([]wire.Item, error)
+	Page(ctx context.Context, cursor string, limit int) (Page, error)
+	Count(context.Context) (int, error)
+}
+
+// planned is the reading of a compiled query.
+type planned struct {
+	c    *engine.Core
+	p    *Plan // the plan, or what the plans of a merge share
+	from source
+}
+
+// Planned returns a reading of c's plan p.
+func Planned(c *engine.Core, p *Plan) Reading {
+	p.Runner, p.Cursor = c.Runner, c.Cursor
+	return planned{c, p, p}
+}
+
+// MergedItems returns the reading of c's plans, merged in m, that decodes items of the entity.
+func MergedItems(c *engine.Core, m *Merge) Decoding {
+	m.Open(c.Runner, c.Cursor)
+	codec := m.Plan().Codec()
+	return Decoding{planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
+}
+
+func (r planned) String() string { return r.from.String() }
+
+// ForCollection returns the plan. Several partitions cannot be part of a collection.
+func (r planned) ForCollection() CollectionQuery {
+	if r.from != source(r.p) {
+		return CollectionQuery{}
+	}
+	return CollectionQuery{Core: r.c, Plan: r.p}
+}
+
+func (r planned) run(ctx context.Context, f func(context.Context) error) error {
+	return r.p.Measure(r.c.Direct(ctx), func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
+}
+
+func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
+	return r.run(ctx, func(ctx context.Context) error {
+		for it, err := range r.from.All(ctx) {
+			if err != nil {
+				return err
+			}
+			if more, err := f(it); err != nil || !more {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
+	return r.run(ctx, func(ctx context.Context) error {
+		items, err := r.from.Head(ctx, n)
+		switch {
+		case err != nil:
+			return err
+		case len(items) == 0:
+			return entitytype.ErrNotFound
+		}
+		defer wire.ReleaseAll(items)
+		return f(items)
+	})
+}
+
+func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
+	return r.run(ctx, func(ctx context.Context) error {
+		page, err := r.from.Page(ctx, cursor, r.p.Limit)
+		if err != nil {
+			return err
+		}
+		defer wire.ReleaseAll(page.Items)
+		return f(page.Items, Cursors{page.Next, page.Prev})
+	})
+}
+
+func (r planned) Count(ctx context.Context) (n int, err error) {
+	err = r.run(ctx, func(ctx context.Context) error {
+		n, err = r.from.Count(ctx)
+		return err
+	})
+	return n, err
+}
+
+// CollectionPart implements entity.CollectionPart: one query of entity.DB.GetCollection and the slice for its items.
+type CollectionPart interface {
+	fmt.Stringer
+	collectionQuery() CollectionQuery
+}
+
+// CollectionQuery is an opened CollectionPart.
+type CollectionQuery struct {
+	Core *engine.Core
+	Plan *Plan // nil: the query cannot be part of a collection
+	Into any   // the pointer to the slice; nil if that is nil
+	// Collect starts a run: add decodes an item, and fill assigns the slice.
+	Collect func() (add func(item.Item) error, fill func())
+}
+
+// PartOf opens a part.
+func PartOf(p CollectionPart) CollectionQuery { return p.collectionQuery() }
+
+// part implements CollectionPart for a query.
+type part struct {
+	fmt.Stringer
+	CollectionQuery
+}
+
+func (p *part) collectionQuery() CollectionQuery { return p.CollectionQuery }
+
+// VisitPart implements entity.VisitPart: one query of entity.DB.Each and the function for its items.
+type VisitPart interface {
+	fmt.Stringer
+	visited() VisitQuery
+}
+
+// VisitQuery is an opened VisitPart.
+type VisitQuery struct {
+	CollectionQuery
+	Visit func(item.Item) error // decodes an item and calls the function; nil if that is nil
+}
+
+// VisitOf opens a part.
+func VisitOf(p VisitPart) VisitQuery { return p.visited() }
+
+// visit implements VisitPart for a query.
+type visit struct {
+	fmt.Stringer
+	VisitQuery
+}
+
+func (v *visit) visited() VisitQuery { return v.VisitQuery }
+
+// Visit returns q as a part of entity.DB.Each that calls f with each of its items.
+func Visit[T any](q *Query[T], f func(T) error) VisitPart {
+	v := &visit{q, VisitQuery{CollectionQuery: q.d.ForCollection()}}
+	if f != nil {
+		v.Visit = func(it item.Item) error {
+			var to T
+			if err := q.d.Decode(wire.Of(it), &to); err != nil {
+				return err
+			}
+			return f(to)
+		}
+	}
+	return v
+}
+
+// Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
+func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.d.into(dst) }
+
+// into makes a part of a collection of d, whose items go to the slice that dst points to.
+func (d Decoding) into(dst any) CollectionPart {
+	p := &part{d, d.ForCollection()}
+	to := reflect.ValueOf(dst)
+	if !to.IsNil() {
+		p.Into = dst
+	}
+	p.Collect = func() (func(item.Item) error, func()) {
+		group := reflect.New(to.Type().Elem()).Elem()
+		return func(it item.Item) error { return d.add(group, wire.Of(it)) }, func() { to.Elem().Set(group) }
+	}
+	return p
+}
+
+// ClosedQuery returns the plan of a query on a core that was not opened. verb is for the error.
+func ClosedQuery(c *engine.Core, verb string) *Plan {
+	return &Plan{Source: Source{Schema: c.Schema, Verb: verb}, Err: c.Err()}
+}

@@ -1,0 +1,139 @@
+package write
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// immutableGuards returns conditions that each immutable attribute that is set is absent or has the same value already.
+func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
+	var guards []expr.Cond
+	for _, c := range changes {
+		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(schema.Immutable) && c.Kind == expr.Set {
+			guards = append(guards, expr.Any(expr.Compare(expr.NotExists, c.Path), expr.Compare(expr.Eq, c.Path, c.Value)))
+		}
+	}
+	return guards
+}
+
+// parentGuards returns conditions that the parents of nested changes exist and are maps or lists.
+func parentGuards(changes []expr.Change) []expr.Cond {
+	var guards []expr.Cond
+	var seen map[string]bool
+	for _, c := range changes {
+		if len(c.Path) == 1 {
+			continue
+		}
+		if seen == nil {
+			seen = map[string]bool{}
+		}
+		parent, last := c.Path.Parent(), c.Path[len(c.Path)-1]
+		kind := "M"
+		if last.Name == "" {
+			kind = "L"
+		}
+		if !seen[parent.String()+kind] {
+			seen[parent.String()+kind] = true
+			guards = append(guards, expr.Compare(expr.HasType, parent, item.S(kind)))
+		}
+	}
+	return guards
+}
+
+// guardError returns why a guard of the changes failed on a returned image: a missing parent, or an immutable attribute
+// with another value. It returns nil if no such guard can have failed.
+func guardError(s *schema.Schema, changes []expr.Change, image item.Item) error {
+	for _, c := range changes {
+		if !c.Path.HasParent(image) {
+			return &entitytype.ConditionError{Attr: PathText(s, c.Path.Parent()), Problem: "the parent of a changed attribute is absent"}
+		}
+		if a := s.Attr(c.Path.Root()); a != nil && a.Role.Has(schema.Immutable) && c.Kind == expr.Set {
+			if stored, ok := image[a.Name]; ok && !item.Equal(stored, c.Value) {
+				return &entitytype.ConditionError{Attr: a.Name, Problem: "the attribute is immutable and has another value"}
+			}
+		}
+	}
+	return nil
+}
+
+// elementType returns the DynamoDB type that a change of elements works on, or "" for other changes.
+func elementType(c expr.Change) string {
+	switch c.Kind {
+	case expr.Increment:
+		return "N"
+	case expr.Push, expr.Prepend:
+		return "L"
+	case expr.Insert, expr.Discard:
+		return expr.TypeName(c.Value)
+	}
+	return ""
+}
+
+// elementGuards returns conditions that each attribute whose elements change is absent or of the right type. Without
+// them DynamoDB would reject the request without naming the attribute.
+func elementGuards(changes []expr.Change) []expr.Cond {
+	var guards []expr.Cond
+	for _, c := range changes {
+		if kind := elementType(c); kind != "" {
+			guards = append(guards, expr.Any(expr.Compare(expr.NotExists, c.Path), expr.Compare(expr.HasType, c.Path, item.S(kind))))
+		}
+	}
+	return guards
+}
+
+// nullAt reports whether a change of elements finds NULL, which a nil field without omitempty is stored as.
+func nullAt(image item.Item, c expr.Change) bool {
+	av, _ := c.Path.Lookup(image)
+	_, null := av.(*types.AttributeValueMemberNULL)
+	return null && elementType(c) != ""
+}
+
+// typeMismatch returns an error if a change of elements finds a value of another type. null reports that one finds NULL.
+func typeMismatch(s *schema.Schema, image item.Item, changes []expr.Change) (null bool, err error) {
+	for _, c := range changes {
+		av, there := c.Path.Lookup(image)
+		switch kind := elementType(c); {
+		case kind == "" || !there || expr.TypeName(av) == kind:
+		case nullAt(image, c):
+			null = true
+		default:
+			return false, &entitytype.ConditionError{Attr: PathText(s, c.Path), Problem: "the stored attribute has another type than the change"}
+		}
+	}
+	return null, nil
+}
+
+// nullAsAbsent adapts changes to an image: changes of elements treat NULL as absent.
+func nullAsAbsent(image item.Item, changes []expr.Change) []expr.Change {
+	if !slices.ContainsFunc(changes, func(c expr.Change) bool { return nullAt(image, c) }) {
+		return changes
+	}
+	var out []expr.Change
+	for _, c := range changes {
+		if nullAt(image, c) {
+			if c.Kind == expr.Discard {
+				continue // nothing to remove
+			}
+			c.Kind = expr.Set
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// apply applies changes to an item. A change that cannot be made is a *ConditionError, as when DynamoDB rejects it.
+func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, error) {
+	made, err := expr.Apply(it, changes)
+	var wrong *expr.ApplyError
+	if errors.As(err, &wrong) {
+		return nil, &entitytype.ConditionError{Attr: PathText(s, wrong.Path), Problem: wrong.Problem}
+	}
+	return made, err
+}

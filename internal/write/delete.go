@@ -1,0 +1,129 @@
+package write
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+func (op *Op) guarded(list []Cond, kind ActionKind) *Op {
+	if op.Err != nil {
+		return op
+	}
+	s := op.Schema
+	user, err := Conditions(s, list)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.Plan = func(in Input) (Step, error) { return op.direct(kind, user, in.Now), nil }
+	return op
+}
+
+// direct returns the step of an action on the item under the condition that it exists.
+func (op *Op) direct(kind ActionKind, user expr.Cond, now time.Time) Step {
+	s := op.Schema
+	returns, done := ReturnNothing, func(Returned) (Result, error) { return Result{}, nil }
+	if op.Old != nil {
+		returns, done = ReturnOld, func(r Returned) (Result, error) { return Result{}, op.Old(r.Image) }
+	}
+	return Step{
+		Actions: op.alone(Action{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(PresentUnexpired(s, now), op.expected(), user), Returns: returns}),
+		Resolve: func(f []Failure) Resolution {
+			if !Live(s, f[0].Image, now) {
+				return Resolution{Err: op.missing(now)}
+			}
+			if err := op.CheckExpected(f[0].Image, now); err != nil {
+				return Resolution{Err: err}
+			}
+			return Resolution{Err: entitytype.ErrConditionFailed}
+		},
+		Done: done,
+	}
+}
+
+// deleted returns the step that deletes the item that was read.
+func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
+	s := op.Schema
+	if !Live(s, in.Image, in.Now) {
+		return Step{}, op.missing(in.Now)
+	}
+	if err := op.CheckExpected(in.Image, in.Now); err != nil {
+		return Step{}, err
+	}
+	guard, pin, err := Unchanged(s, in.Image)
+	if err != nil {
+		return Step{}, err
+	}
+	m := &Mutation{Kind: kind, Op: op, In: in, Old: in.Image}
+	main := []Part{{Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}, op.resolveGuarded(in)}}
+	if kind == SoftDeleted {
+		moves, err := softDeleter(s).SoftDelete(m)
+		if err != nil {
+			return Step{}, err
+		}
+		main = append(main, moves...)
+	} else if snapshotter(s) != nil {
+		if m.DeletedState, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
+			return Step{}, err
+		}
+	}
+	step, err := Compose(m, main, Result{})
+	return op.reportOld(in.Image, step), err
+}
+
+// NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
+// the item is read first, and the Delete is guarded by what was read.
+func NewDelete(s *schema.Schema, table string, v reflect.Value, spec Write) *Op {
+	op, _ := newOp(s, table, "Delete", v, spec)
+	if op.Err != nil {
+		return op
+	}
+	user, err := Conditions(s, spec.If)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	op.AlsoDeleted = softDeleter(s) != nil
+	op.If = user
+	kind := Deleted
+	if softDeleter(s) != nil {
+		kind = SoftDeleted
+	}
+	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
+	op.SoftDeletes = kind == SoftDeleted
+	op.Plan = func(in Input) (Step, error) {
+		if op.NeedsRead(in) {
+			return op.deleted(in, kind, user)
+		}
+		return op.direct(Delete, user, in.Now), nil
+	}
+	return op
+}
+
+// NewCheckExists plans a check that an item exists and meets conditions.
+func NewCheckExists(s *schema.Schema, table string, v reflect.Value, spec Guard) *Op {
+	op, _ := newOp(s, table, "CheckExists", v, Write{})
+	op.ChecksOnly = true
+	return op.guarded(spec.If, Check)
+}
+
+// NewCheckNotExists plans a check that there is no live item.
+func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
+	op, _ := newOp(s, table, "CheckNotExists", v, Write{})
+	op.ChecksOnly = true
+	if op.Err != nil {
+		return op
+	}
+	op.Plan = func(in Input) (Step, error) {
+		return Step{
+			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: AbsentOrExpired(s, in.Now)}},
+			Resolve: func([]Failure) Resolution { return Resolution{Err: entitytype.ErrExists} },
+			Done:    func(Returned) (Result, error) { return Result{}, nil },
+		}, nil
+	}
+	return op
+}

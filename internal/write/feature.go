@@ -1,0 +1,87 @@
+package write
+
+import (
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Snapshotter is a feature that keeps the past states of items: package versioned.
+type Snapshotter interface {
+	// Snapshots returns the puts of the state that m replaces and, if m creates or deletes the item, of the new state.
+	Snapshots(m *Mutation) ([]Part, error)
+}
+
+// OptimisticLock is a feature that lets writes expect a version: package versioned.
+type OptimisticLock interface{ AdmitsExpect() }
+
+// GivenVersionLock is an OptimisticLock whose writes expect the version in the given struct.
+type GivenVersionLock interface {
+	OptimisticLock
+	// ExpectsGiven marks entities whose writes expect the version in the given struct, unless it is 0.
+	ExpectsGiven()
+}
+
+// SoftDeleter is a feature that turns a deleted item into a deleted copy: package lifecycle.
+type SoftDeleter interface {
+	// SoftDelete sets the deleted state and the deleted copy of m, and returns the put of the copy and the mark on the copy
+	// that was the newest before.
+	SoftDelete(m *Mutation) ([]Part, error)
+	// Reserves reports whether a deleted copy keeps the unique values of its item.
+	Reserves() bool
+}
+
+// UniqueConstraint is a feature that keeps values of an entity unique: package unique.
+type UniqueConstraint interface {
+	// Guard returns the actions that claim the new values of m and give up the old ones.
+	Guard(m *Mutation) ([]Part, error)
+	// Names reports whether a is one of the constraint's fields.
+	Names(a *schema.Attr) bool
+	// Sentinels returns the keys of the sentinels for the values of a stored item.
+	Sentinels(it item.Item) ([]item.Item, error)
+}
+
+func snapshotter(s *schema.Schema) Snapshotter {
+	h, _ := schema.Feature[Snapshotter](s)
+	return h
+}
+
+func softDeleter(s *schema.Schema) SoftDeleter {
+	m, _ := schema.Feature[SoftDeleter](s)
+	return m
+}
+
+// UniqueConstraints returns the unique constraints of s in declaration order.
+func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
+	var all []UniqueConstraint
+	for _, f := range s.Features {
+		if g, ok := f.(UniqueConstraint); ok {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// isUnique reports whether a is part of a unique constraint of s.
+func isUnique(s *schema.Schema, a *schema.Attr) bool {
+	for _, g := range UniqueConstraints(s) {
+		if g.Names(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// reserves reports whether deleted copies keep their unique values.
+func reserves(s *schema.Schema) bool {
+	m := softDeleter(s)
+	return m != nil && m.Reserves()
+}
+
+// sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves
+// it writes too.
+func sharesExpiry(s *schema.Schema) bool {
+	return s.Expires && (snapshotter(s) != nil || len(UniqueConstraints(s)) > 0)
+}
+
+// dependsOnPast reports whether a new life of an item depends on earlier ones.
+func dependsOnPast(s *schema.Schema) bool { return snapshotter(s) != nil || reserves(s) }

@@ -1,0 +1,273 @@
+package write
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
+	if s, ok := av.(*types.AttributeValueMemberS); ok && a.Text {
+		return a.TextField().Empty(s.Value)
+	}
+	if a.Time {
+		t, err := a.Format.FromValue(av)
+		return err == nil && t.IsZero()
+	}
+	switch v := av.(type) {
+	case *types.AttributeValueMemberN:
+		return strings.Trim(v.Value, "0.") == ""
+	case *types.AttributeValueMemberB:
+		return len(v.Value) == 0 || a.IsArray() && len(bytes.Trim(v.Value, "\x00")) == 0
+	case *types.AttributeValueMemberBOOL:
+		return !v.Value
+	}
+	return false
+}
+
+// CheckPart rejects a key part that is absent, or that is zero without the role zero.
+func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+	if item.Absent(av) {
+		return Invalid(s, CodeKeyPart, a, "the key part is missing")
+	}
+	if !a.AllowsZero() && zeroKey(a, av) {
+		return Invalid(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
+	}
+	return nil
+}
+
+func firstAttr(s *schema.Schema, names []string) *schema.Attr {
+	if len(names) == 0 {
+		return nil
+	}
+	return s.Attr(names[0])
+}
+
+func keyBytes(av types.AttributeValue) int {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	}
+	return 0
+}
+
+func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
+
+// native reports whether the primary key is attributes, without a template.
+func native(s *schema.Schema) bool { return s.PK.Native != nil && (s.SK == nil || s.SK.Native != nil) }
+
+// primaryOf composes the primary key from its parts in the given map. A key without a template is its parts.
+func primaryOf(s *schema.Schema, parts, primary item.Item) error {
+	for i, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
+			continue
+		}
+		if k.Native != nil {
+			a := k.Native[0]
+			if item.Absent(parts[a.Name]) {
+				return Invalid(s, CodeKeyPart, a, "the key part is missing")
+			}
+			primary[a.Name] = parts[a.Name]
+		} else {
+			text, missing, err := k.Template.Compose(parts)
+			if err != nil {
+				return KeyError(s, err)
+			}
+			if len(missing) > 0 || text == "" {
+				return Invalid(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
+			}
+			primary[k.Attr] = item.S(text)
+		}
+		if err := checkLength(s, i, primary[k.Attribute()]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLength rejects a partition key (0) or sort key (1) that is too long for DynamoDB.
+func checkLength(s *schema.Schema, i int, av types.AttributeValue) error {
+	limit := MaxPartitionKey
+	switch {
+	case i == 1:
+		limit = MaxSortKey - s.RelatedSuffix
+	case s.EventPartitions != nil:
+		limit -= len(schema.EventPartitionSuffix(0))
+	}
+	if n := keyBytes(av); n > limit {
+		return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
+	}
+	return nil
+}
+
+// nativeKeys reports whether the primary key consists of attributes of the model that are stored as given.
+func nativeKeys(s *schema.Schema) bool {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k != nil && (k.Native == nil || k.Native[0].Owned()) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkKeys rejects an item without a valid native primary key.
+func checkKeys(s *schema.Schema, it item.Item) error {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			if err := CheckPart(s, a, it[a.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	return primaryOf(s, it, it)
+}
+
+// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored. It can
+// be the same map as primary, so neither may be changed.
+func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
+	var together item.Values
+	return keyOf(s, func(a *schema.Attr) (types.AttributeValue, error) { return encodeAttr(s, a, v, &together) })
+}
+
+// keyOf is Key for a value whose key parts encoded returns.
+func keyOf(s *schema.Schema, encoded func(*schema.Attr) (types.AttributeValue, error)) (primary, parts item.Item, err error) {
+	if s.Unopened != nil {
+		return nil, nil, s.Unopened
+	}
+	parts = make(item.Item, 2)
+	primary = parts
+	if !native(s) {
+		primary = make(item.Item, 2)
+	}
+	if err := composeKey(s, parts, primary, encoded); err != nil {
+		return nil, nil, err
+	}
+	return primary, parts, nil
+}
+
+// composeKey sets parts and primary for a value whose key parts encoded returns.
+func composeKey(s *schema.Schema, parts, primary item.Item, encoded func(*schema.Attr) (types.AttributeValue, error)) error {
+	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
+		if k == nil {
+			continue
+		}
+		for _, a := range k.Parts {
+			av, err := encoded(a)
+			if err != nil {
+				return err
+			}
+			if err := CheckPart(s, a, av); err != nil {
+				return err
+			}
+			parts[a.Name] = av
+		}
+	}
+	return primaryOf(s, parts, primary)
+}
+
+// Keys composes many primary keys of an entity.
+type Keys struct {
+	s              *schema.Schema
+	names          *[2]string
+	together       *item.Values
+	parts, primary item.Item // of the last key; nil if it is its parts
+}
+
+// NewKeys returns a Keys for n values of s.
+func NewKeys(s *schema.Schema, n int) *Keys {
+	k := &Keys{s: s, names: new([2]string)}
+	if s.Unopened != nil {
+		return k
+	}
+	each := len(s.PK.Parts)
+	if s.SK != nil {
+		each += len(s.SK.Parts)
+	}
+	k.together = item.NewValues(n * each)
+	if !native(s) {
+		k.parts, k.primary = item.Item{}, item.Item{}
+	}
+	return k
+}
+
+// Key is [Key] for v. parts may be changed by the next call; it is nil if the key is its parts.
+func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err error) {
+	switch {
+	case k.s.Unopened != nil:
+		return item.Primary{}, nil, k.s.Unopened
+	case k.primary == nil:
+		primary, err = k.native(v)
+		return primary, nil, err
+	}
+	clear(k.parts)
+	clear(k.primary)
+	if err := composeKey(k.s, k.parts, k.primary, func(a *schema.Attr) (types.AttributeValue, error) { return encodeAttr(k.s, a, v, k.together) }); err != nil {
+		return item.Primary{}, nil, err
+	}
+	if k.names[0] == "" {
+		for i, name := range slices.Sorted(maps.Keys(k.primary)) {
+			k.names[i] = name
+		}
+	}
+	primary.Names = k.names
+	for i := range primary.Len() {
+		primary.Values[i] = k.primary[k.names[i]]
+	}
+	return primary, k.parts, nil
+}
+
+// native is Key for a key that is its parts.
+func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
+	defs := [...]*schema.KeyDef{k.s.PK, k.s.SK}
+	var values [2]types.AttributeValue
+	for i, def := range defs {
+		if def == nil {
+			continue
+		}
+		if values[i], err = encodeAttr(k.s, def.Native[0], v, k.together); err != nil {
+			return item.Primary{}, err
+		}
+		if err = CheckPart(k.s, def.Native[0], values[i]); err != nil {
+			return item.Primary{}, err
+		}
+	}
+	for i, def := range defs {
+		if def == nil {
+			continue
+		}
+		if err := checkLength(k.s, i, values[i]); err != nil {
+			return item.Primary{}, err
+		}
+	}
+	first, second := 0, 1 // in the order of their names
+	if k.s.SK != nil && k.s.SK.Native[0].Name < k.s.PK.Native[0].Name {
+		first, second = 1, 0
+	}
+	if k.names[0] == "" {
+		k.names[0] = defs[first].Native[0].Name
+		if defs[second] != nil {
+			k.names[1] = defs[second].Native[0].Name
+		}
+	}
+	return item.Primary{Names: k.names, Values: [2]types.AttributeValue{values[first], values[second]}}, nil
+}
+
+// CheckPartitionKey rejects a partition key that is too long for DynamoDB.
+func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
+	if n := keyBytes(av); n > MaxPartitionKey {
+		return TooLarge(s, "the partition key is %d bytes long, %d are allowed", n, MaxPartitionKey)
+	}
+	return nil
+}

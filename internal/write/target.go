@@ -1,0 +1,199 @@
+package write
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// CountOption returns the value of a numeric option, or 0 if it is not given. name is its name for errors. DynamoDB
+// counts in 32 bits.
+func CountOption(s *schema.Schema, name string, given *int) (int, error) {
+	switch {
+	case given == nil:
+		return 0, nil
+	case *given <= 0:
+		return 0, Invalid(s, CodeOption, nil, "%s must be greater than zero", name)
+	case *given > math.MaxInt32:
+		return 0, Invalid(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
+	}
+	return *given, nil
+}
+
+// mostSegments is DynamoDB's limit of segments of a table.
+const mostSegments = 1_000_000
+
+// SegmentOption checks the choice of one segment of a table, if there is one.
+func SegmentOption(s *schema.Schema, p Parallel) error {
+	x := p.Segment
+	switch {
+	case x == nil:
+		return nil
+	case p.Segments != nil:
+		return Invalid(s, CodeOption, nil, "a scan of one segment cannot have Segments")
+	case x.Of < 1 || x.Of > mostSegments:
+		return Invalid(s, CodeOption, nil, "a table has 1 to %d segments, not %d", mostSegments, x.Of)
+	case x.Number < 0 || x.Number >= x.Of:
+		return Invalid(s, CodeOption, nil, "there is no segment %d of %d: the first one is 0", x.Number, x.Of)
+	}
+	return nil
+}
+
+func parsePath(text string) (expr.Path, bool) {
+	var path expr.Path
+	for _, part := range strings.Split(text, ".") {
+		name, indexes, _ := strings.Cut(part, "[")
+		if name == "" || strings.Contains(name, "]") {
+			return nil, false
+		}
+		path = append(path, expr.Step{Name: name})
+		if len(indexes) == 0 {
+			if strings.Contains(part, "[") {
+				return nil, false
+			}
+			continue
+		}
+		for _, x := range strings.Split(strings.TrimSuffix(indexes, "]"), "][") {
+			n, err := strconv.Atoi(x)
+			if err != nil || n < 0 || !strings.HasSuffix(indexes, "]") {
+				return nil, false
+			}
+			path = append(path, expr.Step{Index: n})
+		}
+	}
+	return path, true
+}
+
+func sameClass(a, b reflect.Type) bool {
+	class := func(t reflect.Type) string {
+		switch k := t.Kind(); {
+		case k >= reflect.Int && k <= reflect.Float64 && k != reflect.Uintptr:
+			return "number"
+		case k == reflect.String || k == reflect.Bool:
+			return k.String()
+		}
+		return t.String()
+	}
+	return a.ConvertibleTo(b) && class(a) == class(b)
+}
+
+func isNegative(v reflect.Value) bool {
+	switch {
+	case v.CanInt():
+		return v.Int() < 0
+	case v.CanFloat():
+		return v.Float() < 0
+	}
+	return false
+}
+
+// textNode resolves a path in text, such as features.colour or items[0].qty. The first name must be an attribute of the
+// struct. Names with a dot or a bracket need a field address or entity.MapEntry.
+func textNode(s *schema.Schema, text string) (*schema.Node, error) {
+	path, ok := parsePath(text)
+	if !ok {
+		if root := text[:max(strings.IndexAny(text, ".["), 0)]; secret(s, root) {
+			text = root + "." + HiddenValue
+		}
+		return nil, Invalid(s, CodePointer, nil, "the path %q is malformed; write name.name[0]", text)
+	}
+	a := s.Attr(path.Root())
+	if a == nil {
+		return nil, Invalid(s, CodePointer, nil, "the path %q begins with an attribute that the struct does not have", text)
+	}
+	n := &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+	for _, step := range path[1:] {
+		n = n.Inside(step)
+	}
+	return n, nil
+}
+
+// rootNode returns the place that a target begins with, before its Inside path.
+func rootNode(s *schema.Schema, t Target) (*schema.Node, error) {
+	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
+		return &schema.Node{Path: a.Path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
+	}
+	if t.Pointer == nil {
+		return textNode(s, t.Text)
+	}
+	p := reflect.ValueOf(t.Pointer)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return nil, Invalid(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	n := s.Node(p)
+	if n == nil {
+		return nil, Invalid(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	switch {
+	case t.Entry != nil && *t.Entry == "":
+		return nil, Invalid(s, CodeValue, n.Attr, "the key of a map entry is empty")
+	case t.Entry != nil:
+		return n.Inside(expr.Step{Name: *t.Entry}), nil
+	case t.Elem != nil && *t.Elem < 0:
+		return nil, Invalid(s, CodeValue, n.Attr, "the index of a list element is negative")
+	case t.Elem != nil:
+		return n.Inside(expr.Step{Index: *t.Elem}), nil
+	}
+	return n, nil
+}
+
+// parseSteps parses a path that continues another one.
+func parseSteps(text string) (expr.Path, bool) {
+	if !strings.HasPrefix(text, "[") {
+		return parsePath(text)
+	}
+	path, ok := parsePath("_" + text)
+	if !ok {
+		return nil, false
+	}
+	return path[1:], true
+}
+
+// Node returns the place in the item that a target names.
+func Node(s *schema.Schema, t Target) (*schema.Node, error) {
+	n, err := rootNode(s, t)
+	if err != nil || t.Inside == "" {
+		return n, err
+	}
+	path, ok := parseSteps(t.Inside)
+	if !ok {
+		return nil, Invalid(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+	}
+	for _, step := range path {
+		n = n.Inside(step)
+	}
+	return n, nil
+}
+
+// conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
+// number may change its Go type if nothing is lost. Values inside an attribute are not converted.
+func conform(s *schema.Schema, n *schema.Node, v any) (any, error) {
+	rv := reflect.ValueOf(v)
+	if !n.Top || !rv.IsValid() {
+		return v, nil
+	}
+	want := n.Type
+	if rv.Type().AssignableTo(want) {
+		return v, nil
+	}
+	if want.Kind() == reflect.Pointer {
+		want = want.Elem()
+	}
+	if rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	if rv.Type().AssignableTo(want) {
+		return rv.Interface(), nil
+	}
+	if sameClass(rv.Type(), want) {
+		got := rv.Convert(want)
+		if back := got.Convert(rv.Type()); back.Interface() == rv.Interface() && (isNegative(rv) == isNegative(got)) {
+			return got.Interface(), nil
+		}
+	}
+	return nil, Invalid(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
+}

@@ -1,0 +1,286 @@
+package write
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// update holds the compiled arguments of an Update.
+type update struct {
+	op             *Op
+	s              *schema.Schema
+	parts          item.Item     // key parts as stored
+	changes        []expr.Change // the caller's changes
+	userCond       expr.Cond
+	derived        []expr.Change // the changes of expiry and index keys that follow, unless clockDependent
+	clockDependent bool          // the derived changes depend on the clock
+}
+
+// derives reports whether an expiry or index keys of s can follow from changes.
+func derives(s *schema.Schema) bool { return len(s.Indexes) > 0 || Expiry(s) != nil }
+
+// derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
+// stored item.
+func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = expiryChanges(u.s, changes, u.parts, in, OnUpdate)
+	if err != nil {
+		return nil, false, err
+	}
+	keys, partly, err := SyncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
+	return append(follow, keys...), needRead || partly, err
+}
+
+// returns selects the new item, or the old one if the caller asked for it. The new item can be computed from the old
+// one.
+func (u *update) returns() Returns {
+	if u.op.Old != nil {
+		return ReturnOld
+	}
+	return ReturnNew
+}
+
+// owned returns the changes of the attributes that the library keeps.
+func (u *update) owned(in Input) ([]expr.Change, error) {
+	var out []expr.Change
+	if a := u.s.UpdatedAt; a != nil {
+		av, err := a.Format.Value(in.Now)
+		if err != nil {
+			return nil, ValueError(u.s, a, err)
+		}
+		out = append(out, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
+	}
+	if a := u.s.Version; a != nil {
+		out = append(out, expr.Change{Kind: expr.Increment, Path: a.Path, Value: item.N("1")})
+	}
+	return out, nil
+}
+
+// dependsOnClock reports whether the expiry or an index key of current items depends on the clock.
+func dependsOnClock(s *schema.Schema) bool {
+	x := Expiry(s)
+	if x != nil && (x.From() == nil || x.From() == s.UpdatedAt || x.From() == s.CreatedAt) {
+		return true
+	}
+	for _, h := range s.IndexKeys() {
+		if s.UpdatedAt != nil && h.Has(s.UpdatedAt) || s.CreatedAt != nil && h.Has(s.CreatedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// needsState reports whether a feature plans the changes from the whole item: it keeps the item's history, or a changed
+// attribute unique.
+func needsState(s *schema.Schema, changes []expr.Change) bool {
+	for _, f := range s.Features {
+		if _, ok := f.(Snapshotter); ok {
+			return true
+		}
+		g, ok := f.(UniqueConstraint)
+		if ok && slices.ContainsFunc(changes, func(c expr.Change) bool { return g.Names(s.Attr(c.Path.Root())) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *update) resolve(spec UpdateOptions) (err error) {
+	if u.changes, err = Changes(u.s, spec.Changes); err != nil {
+		return err
+	}
+	if u.changes, err = DropUnsetExpiry(u.s, u.changes, OnUpdate); err != nil {
+		return err
+	}
+	if u.userCond, err = Conditions(u.s, spec.If); err != nil {
+		return err
+	}
+	u.op.Read = u.op.Read || needsState(u.s, u.changes)
+	if !derives(u.s) {
+		return nil
+	}
+	// Whether a read is needed does not depend on the time.
+	start := Input{Now: time.Unix(0, 0)}
+	owned, err := u.owned(start)
+	if err != nil {
+		return err
+	}
+	follow, needRead, err := u.derive(append(slices.Clone(u.changes), owned...), start)
+	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
+	u.op.Read = u.op.Read || needRead || sharesExpiry(u.s) && movesExpiry(u.s, append(slices.Clone(u.changes), follow...))
+	return err
+}
+
+// rewrite applies changes to the item that was read and updates everything that depends on them.
+func rewrite(s *schema.Schema, in Input, changes []expr.Change, on WriteKind) (item.Item, error) {
+	if _, err := typeMismatch(s, in.Image, changes); err != nil {
+		return nil, err
+	}
+	it, err := apply(s, in.Image, nullAsAbsent(in.Image, changes))
+	if err != nil {
+		return nil, err
+	}
+	if a := s.UpdatedAt; a != nil {
+		av, err := a.Format.Value(Later(s, in.Image, in.Now))
+		if err != nil {
+			return nil, ValueError(s, a, err)
+		}
+		it[a.Name] = av
+	}
+	nextVersion(s, it, in.Image, in)
+	if err := updateExpiry(s, it, in, changes, on); err != nil {
+		return nil, err
+	}
+	if err := ComposeIndexKeys(s, it, in.Image); err != nil {
+		return nil, err
+	}
+	delete(it, schema.OpAttr)
+	if s.HasMetadata {
+		it[schema.WriteAttr] = item.S(in.WriteID)
+	}
+	return it, CheckSize(s, it)
+}
+
+// changed returns the step that replaces the item if it has not changed since it was read.
+func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
+	s := op.Schema
+	guard, pin, err := Unchanged(s, in.Image)
+	if err != nil {
+		return Step{}, err
+	}
+	main := Part{
+		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, user), WriteID: WriteID(s, in), Pin: pin},
+		op.resolveGuarded(in),
+	}
+	step, err := op.compose(Mutation{Kind: Updated, Old: in.Image, New: it}, in, main, StoredResult(it))
+	return op.reportOld(in.Image, step), err
+}
+
+// afterRead plans from the item that was read.
+func (u *update) afterRead(in Input) (Step, error) {
+	if !Live(u.s, in.Image, in.Now) {
+		return Step{}, u.op.missing(in.Now)
+	}
+	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
+		return Step{}, err
+	}
+	if err := guardError(u.s, u.changes, in.Image); err != nil {
+		return Step{}, err
+	}
+	it, err := rewrite(u.s, in, u.changes, OnUpdate)
+	if err != nil {
+		return Step{}, err
+	}
+	return u.op.changed(in, it, u.userCond)
+}
+
+// knownItem returns what a plan knows of the item without its image: key parts and attributes that are set.
+func knownItem(parts item.Item, changes []expr.Change) item.Item {
+	it := item.Clone(parts)
+	for _, c := range changes {
+		if c.Kind == expr.Set && len(c.Path) == 1 {
+			it[c.Path.Root()] = c.Value
+		}
+	}
+	return it
+}
+
+// checkKnownSize rejects a write of attributes that alone are too large for an item.
+func checkKnownSize(s *schema.Schema, key item.Item, changes []expr.Change) error {
+	n := item.Size(key)
+	for _, c := range changes {
+		if c.Kind == expr.Set && len(c.Path) == 1 {
+			n += len(c.Path.Root()) + item.ValueSize(c.Value)
+		}
+	}
+	return CheckBytes(s, n)
+}
+
+// direct plans the write without a read.
+func (u *update) direct(in Input) (Step, error) {
+	if u.op.NeedsRead(in) {
+		return u.afterRead(in)
+	}
+	owned, err := u.owned(in)
+	if err != nil {
+		return Step{}, err
+	}
+	changes := make([]expr.Change, 0, len(u.changes)+len(owned)+len(u.derived)+3) // with room for the hidden attributes
+	changes, follow := append(append(changes, u.changes...), owned...), u.derived
+	if u.clockDependent {
+		if follow, _, err = u.derive(changes, in); err != nil {
+			return Step{}, err
+		}
+	}
+	changes = append(append(changes, follow...), writeIDChanges(u.s, in.WriteID)...)
+	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
+		return Step{}, err
+	}
+	now, guards := in.Now, make([]expr.Cond, 2, 8)
+	guards[0], guards[1] = PresentUnexpired(u.s, now), u.op.expected()
+	guards = append(append(append(guards, parentGuards(u.changes)...), elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
+	return Step{
+		Actions: u.op.alone(Action{
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
+			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
+		}),
+		Resolve: func(f []Failure) Resolution {
+			if !Live(u.s, f[0].Image, now) {
+				return Resolution{Err: u.op.missing(now)}
+			}
+			if err := u.op.CheckExpected(f[0].Image, now); err != nil {
+				return Resolution{Err: err}
+			}
+			if err := guardError(u.s, u.changes, f[0].Image); err != nil {
+				return Resolution{Err: err}
+			}
+			switch null, err := typeMismatch(u.op.Schema, f[0].Image, u.changes); {
+			case err != nil:
+				return Resolution{Err: err}
+			case null:
+				return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
+			}
+			return Resolution{Err: entitytype.ErrConditionFailed}
+		},
+		Done: func(r Returned) (Result, error) {
+			if err := u.op.oldLost(r); err != nil {
+				return Result{}, err
+			}
+			switch {
+			case !r.Undecoded.Missing():
+				return Result{Stored: r.Undecoded}, nil
+			case r.Image == nil:
+				return StoredResult(knownItem(u.parts, changes)), nil
+			case u.op.Old != nil:
+				it, err := u.op.fromOld(r, changes)
+				return StoredResult(it), err
+			}
+			return StoredResult(r.Image), nil
+		},
+	}, nil
+}
+
+// NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
+// item, a read and a guarded Put of the whole item.
+func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec UpdateOptions) *Op {
+	op, parts := newOp(s, table, "Update", v, spec.Write)
+	if op.Err != nil {
+		return op
+	}
+	u := &update{op: op, s: s, parts: parts}
+	if op.Err = u.resolve(spec); op.Err != nil {
+		return op
+	}
+	op.AlsoDeleted = softDeleter(s) != nil
+	if op.Read {
+		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
+	} else {
+		op.Plan = u.direct
+	}
+	return op
+}

@@ -1,0 +1,414 @@
+package write
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// optionalChanges resolves the changes that are given in addition to a value. The list may be empty.
+func optionalChanges(s *schema.Schema, list []Change) ([]expr.Change, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	changes, err := Changes(s, list)
+	if err != nil {
+		return nil, err
+	}
+	return DropUnsetExpiry(s, changes, OnUpdate)
+}
+
+type upsert struct {
+	update
+	given   item.Item     // of the value, without the attributes in extra
+	extra   []expr.Change // the caller's changes in addition to the value
+	replace bool          // absent attributes are removed, as in a Put
+	filled  []string      // attributes in given that the caller left empty
+}
+
+// WriteKind returns the kind of write for the expiry.
+func (u *upsert) writeKind() WriteKind {
+	if u.replace {
+		return OnPut
+	}
+	return OnUpsert
+}
+
+// change returns what the write does to attribute a, or false if it leaves a as stored.
+func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
+	av, given := u.given[a.Name]
+	c := expr.Change{Kind: expr.Set, Path: a.Path, Value: av}
+	switch {
+	case !given && a.WriteOnce():
+		return c, false
+	case given && (a.Role.Has(schema.SetOnce) || u.keepsStored(a)):
+		c.Kind = expr.SetIfAbsent
+	case given && item.Absent(av) && NativeIndexPart(u.s, a), !given && u.replace:
+		c = expr.Change{Kind: expr.Remove, Path: c.Path}
+	case !given:
+		return c, false
+	}
+	return c, true
+}
+
+// keepsStored reports whether the value of a was filled for a new item only.
+func (u *upsert) keepsStored(a *schema.Attr) bool {
+	return slices.Contains(u.filled, a.Name) && (!u.replace || a.WriteOnce()) && !u.s.KeyPart(a)
+}
+
+// emptyID reports whether a is an id that v lacks. An upsert, which does not generate any, leaves it as stored.
+func emptyID(a *schema.Attr, v reflect.Value) bool {
+	return a.Role.ID != "" && !a.Required() && !a.Given(v.FieldByIndex(a.Index))
+}
+
+// known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
+func (u *upsert) known(expiry []expr.Change) item.Item {
+	it := item.Clone(u.parts)
+	for _, list := range [][]expr.Change{u.changes, expiry} {
+		for _, c := range list {
+			switch {
+			case len(c.Path) > 1:
+			case c.Kind == expr.Set:
+				it[c.Path.Root()] = c.Value
+			case c.Kind == expr.Remove:
+				it[c.Path.Root()] = &types.AttributeValueMemberNULL{Value: true}
+			}
+		}
+	}
+	return it
+}
+
+// mostAddedChanges is how many changes the library usually adds, besides derived ones.
+const mostAddedChanges = 7
+
+// withCreated returns a copy of the changes with that of created_at, which only a new item gets.
+func (u *upsert) withCreated(in Input) ([]expr.Change, error) {
+	return u.addCreated(append(make([]expr.Change, 0, len(u.changes)+len(u.derived)+mostAddedChanges), u.changes...), in)
+}
+
+// addCreated adds the change of created_at to changes.
+func (u *upsert) addCreated(changes []expr.Change, in Input) ([]expr.Change, error) {
+	a := u.s.CreatedAt
+	if a == nil {
+		return changes, nil
+	}
+	av, err := a.Format.Value(in.Now)
+	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), ValueError(u.s, a, err)
+}
+
+// returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
+func (u *upsert) returns() Returns {
+	if u.replace && u.op.Old == nil {
+		return ReturnNew
+	}
+	return ReturnOld
+}
+
+// guard returns the condition of a direct write.
+func (u *upsert) guard(in Input) expr.Cond {
+	conds := make([]expr.Cond, 0, 8)
+	if u.op.Expect != nil {
+		conds = append(conds, PresentUnexpired(u.s, in.Now), u.op.expected())
+	}
+	if u.s.Expires {
+		conds = append(conds, NotExpired(u.s, in.Now))
+	}
+	conds = append(append(append(conds, parentGuards(u.extra)...), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	return expr.All(append(conds, u.userCond)...)
+}
+
+// expiry returns the changes of the expiry.
+func (u *upsert) expiry(in Input) ([]expr.Change, bool, error) {
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return nil, false, err
+	}
+	owned, err := u.owned(in)
+	if err != nil {
+		return nil, false, err
+	}
+	return expiryChanges(u.s, append(changes, owned...), u.parts, in, u.writeKind())
+}
+
+// indexInputs returns the changes that index keys depend on. Removals are left out, because their values are known.
+func (u *upsert) indexInputs(in Input, expiry []expr.Change) ([]expr.Change, error) {
+	owned, err := u.owned(in)
+	if err != nil {
+		return nil, err
+	}
+	created, err := u.withCreated(in)
+	return slices.DeleteFunc(append(append(created, owned...), expiry...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 }), err
+}
+
+// derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
+// stored item.
+func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err error) {
+	follow, needRead, err = u.expiry(in)
+	if err != nil {
+		return nil, false, err
+	}
+	changes, err := u.indexInputs(in, follow)
+	if err != nil {
+		return nil, false, err
+	}
+	keys, partly, err := SyncIndexKeys(u.s, u.known(follow), changes, true)
+	return append(follow, keys...), needRead || partly, err
+}
+
+// prepare resolves the changes of the value's attributes, in struct order.
+func (u *upsert) prepare() error {
+	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra)+mostAddedChanges) // see direct
+	for _, a := range u.s.Attrs {
+		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || ChangeOf(u.extra, a.Name) != nil {
+			continue
+		}
+		if c, ok := u.change(a); ok {
+			u.changes = append(u.changes, c)
+		}
+	}
+	var err error
+	if u.changes, err = DropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
+		return err
+	}
+	u.changes = append(u.changes, u.extra...)
+	if !derives(u.s) {
+		return nil
+	}
+	// Whether a read is needed does not depend on the time.
+	follow, needRead, err := u.derive(Input{Now: time.Unix(0, 0)})
+	u.derived, u.clockDependent = follow, dependsOnClock(u.s)
+	u.op.Read = u.op.Read || needRead
+	return err
+}
+
+// overExpired reports whether the item had expired at the last attempt.
+func overExpired(in Input) bool {
+	over := false
+	for _, h := range in.Hints {
+		switch h.Kind {
+		case ItemExpired:
+			over = true
+		case ItemReplaced:
+			over = false
+		}
+	}
+	return over
+}
+
+// create plans the creation of the item.
+func (u *upsert) create(in Input) (Step, error) {
+	if u.op.Expect != nil {
+		return Step{}, u.op.missing(in.Now)
+	}
+	it, err := u.op.newItem(u.given, u.extra, in)
+	if err != nil {
+		return Step{}, err
+	}
+	now := in.Now
+	return u.op.created(in, it, u.userCond, Result{Item: it, Created: true}, func(f Failure) Resolution {
+		if Live(u.s, f.Image, now) {
+			return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ItemReplaced}}}
+		}
+		return Resolution{Err: entitytype.ErrConditionFailed}
+	})
+}
+
+// afterRead plans from the stored item or its absence.
+func (u *upsert) afterRead(in Input) (Step, error) {
+	if !Live(u.s, in.Image, in.Now) {
+		return u.create(in)
+	}
+	if err := u.op.CheckExpected(in.Image, in.Now); err != nil {
+		return Step{}, err
+	}
+	if err := guardError(u.s, u.changes, in.Image); err != nil {
+		return Step{}, err
+	}
+	changes, err := u.withCreated(in)
+	if err != nil {
+		return Step{}, err
+	}
+	it, err := rewrite(u.s, in, changes, u.writeKind())
+	if err != nil {
+		return Step{}, err
+	}
+	SetHidden(u.s, it, in.WriteID)
+	return u.op.changed(in, it, u.userCond)
+}
+
+func (u *upsert) resolve(now time.Time, image item.Item) Resolution {
+	if err := u.op.CheckExpected(image, now); err != nil {
+		return Resolution{Err: err}
+	}
+	if image != nil && !Live(u.s, image, now) {
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ItemExpired}}}
+	}
+	if err := guardError(u.s, u.changes, image); err != nil {
+		return Resolution{Err: err}
+	}
+	switch null, err := typeMismatch(u.s, image, u.changes); {
+	case err != nil:
+		return Resolution{Err: err}
+	case null:
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
+	}
+	return Resolution{Err: entitytype.ErrConditionFailed}
+}
+
+// errCreated means that an upsert was applied, but whether it created the item is unknown.
+var errCreated = errors.New("the item was written; whether this write created it is not known")
+
+// created decides whether the write created the item, from the one that it left the first time. If that differs from a freshly created one,
+// it existed before. If it is equal and the entity has versions, this write created it, because a write over an earlier item
+// would have continued its version. Without a version, another write could have stored the same values at the same time.
+func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
+	fresh, err := expr.Apply(item.Clone(u.op.Key), changes)
+	if err != nil {
+		return false, err
+	}
+	created := item.Equal(&types.AttributeValueMemberM{Value: r.Image}, &types.AttributeValueMemberM{Value: fresh})
+	switch {
+	case !created || u.s.Version != nil:
+		return created, nil
+	case r.Again:
+		return false, fmt.Errorf("%w: %w", entitytype.ErrReadBack, errCreated)
+	}
+	return false, &Ambiguous{Err: errCreated}
+}
+
+// done computes the new item from the image before the write.
+func (u *upsert) done(r Returned, changes []expr.Change) (Result, error) {
+	switch {
+	case u.returns() == ReturnNew:
+		return Result{Item: r.Image, Stored: r.Undecoded}, nil
+	case !r.Proven && !r.Again:
+		it, err := u.op.fromOld(r, changes)
+		return Result{Item: it, Created: r.Image == nil}, err
+	}
+	result, err := Result{Item: r.Image}, error(nil)
+	if result.Created, err = u.created(r, changes); err != nil {
+		return Result{}, err
+	}
+	if r.Again {
+		if result.Item, err = expr.Apply(r.Image, changes); err != nil {
+			return Result{}, err
+		}
+	}
+	switch {
+	case u.op.Old == nil:
+	case !result.Created:
+		return Result{}, errOldLost
+	default:
+		err = u.op.Old(nil)
+	}
+	return result, err
+}
+
+func (u *upsert) direct(in Input) (Step, error) {
+	switch {
+	case overExpired(in):
+		return u.create(in)
+	case u.op.NeedsRead(in):
+		return u.afterRead(in)
+	}
+	add := u.withCreated
+	if u.op.Once { // each plan adds to the changes in the same memory
+		add = func(in Input) ([]expr.Change, error) { return u.addCreated(u.changes, in) }
+	}
+	changes, err := add(in)
+	if err != nil {
+		return Step{}, err
+	}
+	follow := u.derived
+	if u.clockDependent {
+		if follow, _, err = u.derive(in); err != nil {
+			return Step{}, err
+		}
+	}
+	owned, err := u.owned(in)
+	if err != nil {
+		return Step{}, err
+	}
+	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
+	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
+		return Step{}, err
+	}
+	now, joined := in.Now, in.Joined
+	return Step{
+		Actions: u.op.alone(Action{
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
+			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
+		}),
+		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
+		Done: func(r Returned) (Result, error) {
+			if joined {
+				r.Undecoded.Release()
+				return Result{Item: knownItem(u.parts, changes)}, nil
+			}
+			return u.done(r, changes)
+		},
+	}, nil
+}
+
+func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec UpdateOptions, replace bool) *Op {
+	op := newKeyless(s, table, verb, v, spec.Write)
+	if op.Err != nil {
+		return op
+	}
+	encoded := Encode(s, v)
+	op.Key, op.Parts, op.Err = encoded.Key()
+	if op.given(spec.Write); op.Err != nil {
+		return op
+	}
+	extra, err := optionalChanges(s, spec.Changes)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	skip := func(a *schema.Attr) bool { return a.Append || a.Clock }
+	if !replace && len(s.Filled) > 0 {
+		skip = func(a *schema.Attr) bool { return a.Append || a.Clock || emptyID(a, v) }
+	}
+	given, err := encoded.Item(skip, extra)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	user, err := Conditions(s, spec.If)
+	if err != nil {
+		op.Err = err
+		return op
+	}
+	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace, filled: spec.Filled}
+	if op.Err = u.prepare(); op.Err != nil {
+		return op
+	}
+	op.Plan, op.Past = u.direct, dependsOnPast(s)
+	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                                   // without an expected version, an absent item is not an error
+	op.Read = op.Read || op.Idempotent || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
+	if op.Read {
+		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
+	}
+	return op
+}
+
+// NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as
+// stored. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put.
+func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec UpdateOptions) *Op {
+	return newUpsert(s, table, "Upsert", v, spec, false)
+}
+
+// NewPut plans a write that creates or replaces: it sets or removes every attribute of the struct. Attributes that the
+// library keeps, that are written once, or that the struct does not know stay as stored.
+func NewPut(s *schema.Schema, table string, v reflect.Value, spec Write) *Op {
+	return newUpsert(s, table, "Put", v, UpdateOptions{Write: spec}, true)
+}
