@@ -104,18 +104,6 @@ func TestPutAndUpsertGiveAnItemFromBeforeTheTimeOfItsCreation(t *testing.T) {
 	require.Equal(t, []string{"$app#v1#worker", "$app#v1#worker#v#0000000"}, g.stored(t, "w-2"))
 }
 
-func TestAnItemFromBeforeIsModified(t *testing.T) {
-	t.Parallel()
-	g := newGenerations(t)
-	key := g.before(t, "w-1", "ada@x.org")
-	modified, err := g.store.Modify(t.Context(), key, func(w *worker) error { w.Email = "bea@x.org"; return nil })
-	require.NoError(t, err)
-	require.Equal(t, int64(1), modified.Version)
-	found, err := g.byEmail.Find(t.Context(), worker{Email: "bea@x.org"})
-	require.NoError(t, err, "the new value is claimed, though the old one never was")
-	require.Equal(t, "w-1", found.ID)
-}
-
 func TestAnItemFromBeforeIsDeletedAndRestored(t *testing.T) {
 	t.Parallel()
 	g := newGenerations(t)
@@ -202,31 +190,6 @@ func TestRepairBindsItemsFromBefore(t *testing.T) {
 	found, err = g.byEmail.Find(t.Context(), worker{Email: "both@x.org"})
 	require.NoError(t, err)
 	require.Equal(t, "w-2", found.ID)
-}
-
-// Copies of a struct without versions have version 0.
-func TestACopyFromBeforeVersionsIsRestored(t *testing.T) {
-	t.Parallel()
-	g := newGenerations(t)
-	forgetful := entity.Must(entity.New[forgetfulWorker](g.open(t)))
-	for _, name := range []string{"Ada", "Bea"} { // two lives, since nothing shows which the second of the first
-		_, err := forgetful.Create(t.Context(), forgetfulWorker{ID: "w-1", Team: "t-1", Name: name})
-		require.NoError(t, err)
-		require.NoError(t, forgetful.Delete(t.Context(), forgetfulWorker{ID: "w-1"}))
-	}
-	key := worker{ID: "w-1"}
-	copies, err := g.bin.List(key).Collect(t.Context())
-	require.NoError(t, err)
-	require.Len(t, copies, 2)
-
-	restored, err := g.bin.Restore(t.Context(), key)
-	require.NoError(t, err)
-	require.Equal(t, worker{ID: "w-1", Team: "t-1", Name: "Bea", Version: 1, UpdatedAt: g.at}, restored)
-	require.NoError(t, g.store.Delete(t.Context(), key))
-	restored, err = g.bin.RestoreCopy(t.Context(), copies[1])
-	require.NoError(t, err, "both copies are of version 0, which can have one snapshot")
-	require.Equal(t, "Ada", restored.Name)
-	require.Equal(t, int64(3), restored.Version)
 }
 
 // A changed ttl applies to what is written from then on.

@@ -166,12 +166,15 @@ func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
 			return write.NewCreate(c.Schema, c.Table, v, spec)
 		})
 	}
-	return engine.ItemOperation(c, write.NewCreate(c.Schema, c.Table, v, spec))
+	return engine.NewOperation(c, write.NewCreate(c.Schema, c.Table, v, spec), nil)
 }
 
 func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := engine.Returning(c, write.Writes(opts))
+	spec := write.Writes(opts)
+	if spec.Old != nil {
+		spec = engine.Returning(c, spec)
+	}
 	if c.Schema.Completes() {
 		spec := spec // so that only this copy is moved to the heap
 		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *write.Op {
@@ -180,17 +183,23 @@ func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
 			return write.NewPut(c.Schema, c.Table, v, with)
 		})
 	}
-	return engine.ItemOperation(c, write.NewPut(c.Schema, c.Table, v, spec))
+	return engine.NewOperation(c, write.NewPut(c.Schema, c.Table, v, spec), nil)
 }
 
 func update(h engine.Holder, key any, opts []UpdateOption) *engine.Operation {
-	c := engine.Of(h)
-	return engine.ItemOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), returningUpdate(c, opts)))
+	c, spec := engine.Of(h), write.Updates(opts)
+	if spec.Old != nil {
+		spec.Write = engine.Returning(c, spec.Write)
+	}
+	return engine.NewOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func remove(h engine.Holder, key any, opts []WriteOption) *engine.Operation {
-	c := engine.Of(h)
-	return engine.ItemOperation(c, write.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), engine.Returning(c, write.Writes(opts))))
+	c, spec := engine.Of(h), write.Writes(opts)
+	if spec.Old != nil {
+		spec = engine.Returning(c, spec)
+	}
+	return engine.NewOperation(c, write.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func checkExists(h engine.Holder, key any, conds []Cond) *engine.Operation {
@@ -198,17 +207,20 @@ func checkExists(h engine.Holder, key any, conds []Cond) *engine.Operation {
 	for _, k := range conds {
 		spec.If = append(spec.If, k.cond)
 	}
-	return engine.ItemOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), spec))
+	return engine.NewOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func checkNotExists(h engine.Holder, key any) *engine.Operation {
 	c := engine.Of(h)
-	return engine.ItemOperation(c, write.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)))
+	return engine.NewOperation(c, write.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)), nil)
 }
 
 func upsert(h engine.Holder, value any, opts []UpdateOption) *engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := returningUpdate(c, opts)
+	spec := write.Updates(opts)
+	if spec.Old != nil {
+		spec.Write = engine.Returning(c, spec.Write)
+	}
 	if c.Schema.Completes() {
 		spec := spec
 		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *write.Op {
@@ -217,14 +229,7 @@ func upsert(h engine.Holder, value any, opts []UpdateOption) *engine.Operation {
 			return write.NewUpsert(c.Schema, c.Table, v, with)
 		})
 	}
-	return engine.ItemOperation(c, write.NewUpsert(c.Schema, c.Table, v, spec))
-}
-
-// returningUpdate collects options and prepares [Returning].
-func returningUpdate(c *engine.Core, opts []UpdateOption) write.UpdateOptions {
-	spec := write.Updates(opts)
-	spec.Write = engine.Returning(c, spec.Write)
-	return spec
+	return engine.NewOperation(c, write.NewUpsert(c.Schema, c.Table, v, spec), nil)
 }
 
 // Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
@@ -398,11 +403,14 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
 func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) *engine.Operation {
 	c := engine.Of(h)
-	spec := engine.Returning(c, write.Writes(opts))
+	spec := write.Writes(opts)
+	if spec.Old != nil {
+		spec = engine.Returning(c, spec)
+	}
 	if f == nil {
 		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
-	return engine.ItemOperation(c, write.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
+	return engine.NewOperation(c, write.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 		if err := c.Decode(image, before.Interface()); err != nil {
@@ -412,7 +420,7 @@ func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) *en
 			err = f(after.Interface())
 		}
 		return before.Elem(), after.Elem(), err
-	}))
+	}), nil)
 }
 
 // Modify reads the item, calls f to change it, and writes what f changed, guarded by what was read; it returns the

@@ -27,7 +27,7 @@ type RestoreOption interface{ write.RestoreOption }
 // value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
 	c := engine.Of(d)
-	_, err = engine.ItemOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), "")).Run(ctx, &restored)
+	_, err = engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), ""), nil).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -35,7 +35,7 @@ func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) 
 // reads the item's highest version, at two requests more, so that no version is used twice.
 func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
 	c := engine.Of(d)
-	_, err = engine.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts))).Run(ctx, &restored)
+	_, err = engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts)), nil).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -48,13 +48,13 @@ type Ops[T any] struct{ handle }
 // Restore is [Deleted.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
-	return engine.NewWrite[T](engine.ItemOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), "")))
+	return engine.NewWrite[T](engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), ""), nil))
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
 func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
-	return engine.NewWrite[T](engine.ItemOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts))))
+	return engine.NewWrite[T](engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts)), nil))
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at deletedAt.

@@ -80,49 +80,6 @@ func (b batch[T]) run(t *testing.T, key T, time func(T) int64) {
 	}
 }
 
-func TestAppendAll_OutcomesWhereLateEventsAreDropped(t *testing.T) {
-	t.Parallel()
-	const older, duplicate, collision = timeseries.Older, timeseries.Duplicate, timeseries.Collision
-	enriched := entity.If(entity.Exists(&entity.Fields[Telemetry]().AccountID))
-	for name, b := range map[string]batch[Telemetry]{
-		"the first of equal keys counts": {
-			events:  []Telemetry{tick(2, 2), tick(1, 1), tick(1, 1), tick(1, 7), tick(2, 2), tick(1, 7)},
-			reasons: []timeseries.Reason{"", "", duplicate, collision, duplicate, collision},
-			history: []Telemetry{tick(1, 1), tick(2, 2)}, requests: []string{transact},
-		},
-		"stored events drop out, and the rest is applied": {
-			seed:    []Telemetry{tick(1, 1), tick(3, 3)},
-			events:  []Telemetry{tick(4, 4), tick(3, 3), tick(2, 2), tick(1, 9), tick(5, 5)},
-			reasons: []timeseries.Reason{"", duplicate, older, collision, ""},
-			history: []Telemetry{tick(1, 1), tick(3, 3), tick(4, 4), tick(5, 5)}, requests: []string{transact, transact},
-		},
-		"all are stored: the failures contain the current item": {
-			seed:    []Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)},
-			events:  []Telemetry{tick(2, 2), tick(3, 3), tick(1, 1)},
-			reasons: []timeseries.Reason{duplicate, duplicate, duplicate},
-			history: []Telemetry{tick(1, 1), tick(2, 2), tick(3, 3)}, requests: []string{transact},
-		},
-		"all are older, also equal ones": {
-			seed:    []Telemetry{tick(100, 1)},
-			events:  []Telemetry{tick(3, 3), tick(1, 1), tick(3, 3), tick(3, 4), tick(2, 2)},
-			reasons: []timeseries.Reason{older, older, older, older, older},
-			history: []Telemetry{tick(100, 1)}, requests: []string{transact},
-		},
-		"a condition hides neither older events nor duplicates": {
-			seed:    []Telemetry{tick(5, 5)},
-			events:  []Telemetry{tick(6, 6), tick(4, 4), tick(5, 5)},
-			opts:    []timeseries.AppendOption{enriched},
-			reasons: []timeseries.Reason{timeseries.ConditionFailed, older, duplicate},
-			history: []Telemetry{tick(5, 5)}, requests: []string{transact, transact},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b.run(t, device, func(ev Telemetry) int64 { return ev.Timestamp.Unix() })
-		})
-	}
-}
-
 func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)

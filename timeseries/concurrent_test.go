@@ -13,18 +13,6 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-func TestConcurrent_OneOfManyEqualAppendsIsApplied(t *testing.T) {
-	t.Parallel()
-	t.Run("one event, late ones are dropped", func(t *testing.T) {
-		t.Parallel()
-		equalAppends(open[Telemetry](t, dbtest.Attempts(40)), 1, 16, tick)
-	})
-	t.Run("several, late ones are recorded", func(t *testing.T) {
-		t.Parallel()
-		equalAppends(open[Pulse](t, sharedTable, dbtest.Attempts(40)), 6, 3, pulse)
-	})
-}
-
 // equalAppends sends some events several times each, all at once.
 func equalAppends[T any](w *lab[T], events, senders int, event func(at, level int) T) {
 	accepted := make([]atomic.Int64, events)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -87,27 +86,6 @@ func TestCost_CurrentIsReadOnceAndOnlyWhereTheAnswerLacksIt(t *testing.T) {
 	}
 	require.Equal(t, []string{getItem}, w.operations())
 	require.Equal(t, true, body(t, w.Wire.Requests()[0].Body)["ConsistentRead"])
-}
-
-func TestCurrent_ThatCannotBeReadCanBeAskedForAgain(t *testing.T) {
-	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Throttle, faults.Internal, faults.Drop, faults.Lost} {
-		t.Run(fault.String(), func(t *testing.T) {
-			t.Parallel()
-			w := open[Telemetry](t, dbtest.Attempts(2))
-			w.Wire.Inject(always(fault, getItem))
-			r, err := w.Append(w.Ctx, tick(0, 1))
-			require.NoError(t, err)
-			require.True(t, r.Applied)
-			_, err = r.Current(w.Ctx)
-			require.Error(t, err)
-			require.False(t, entity.IsAmbiguous(err), "the write is certain")
-			require.Equal(t, 2, w.Wire.Count(getItem), "MaxAttempts")
-
-			w.Wire.Inject(nil)
-			require.Equal(t, at(0), currentOf(t, r).Timestamp)
-		})
-	}
 }
 
 func TestCurrent_OfAnItemThatIsGone(t *testing.T) {

@@ -31,7 +31,7 @@ func (e *events) refusedQuery(c *engine.Core, verb string) *query.Plan {
 
 // refusedOp returns the operation of a verb that needs a current item, for a series without one.
 func (e *events) refusedOp(c *engine.Core, verb string) *engine.Operation {
-	return engine.ItemOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)})
+	return engine.NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)}, nil)
 }
 
 // checkConditions refuses conditions for appends to a series without a current item.

@@ -50,33 +50,6 @@ func TestHistory_Ranges(t *testing.T) {
 	}
 }
 
-func TestHistory_BoundsFinerThanTheFormatAreRoundedInward(t *testing.T) {
-	t.Parallel()
-	w := open[secondClock](t)
-	var all []secondClock
-	for i := range 5 {
-		all = append(all, secondClock{ID: "x", At: start.Add(time.Duration(i) * time.Second), V: i})
-	}
-	w.seed(all...)
-	key, f := secondClock{ID: "x"}, &entity.Fields[secondClock]().At
-	second := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
-	for name, c := range map[string]struct {
-		cond entity.Cond
-		want []secondClock
-	}{
-		"between": {entity.Between(f, second(0.5), second(2.5)), all[1:3]},
-		"ge":      {entity.Ge(f, second(1.5)), all[2:]},
-		"gt":      {entity.Gt(f, second(1.5)), all[2:]},
-		"le":      {entity.Le(f, second(1.5)), all[:2]},
-		"lt":      {entity.Lt(f, second(1.5)), all[:2]},
-		"lt it":   {entity.Lt(f, second(2)), all[:2]},
-	} {
-		got, requests := w.collect(key, c.cond)
-		require.Equal(t, c.want, got, name)
-		require.Equal(t, 1, requests, name)
-	}
-}
-
 func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 	t.Parallel()
 	w := open[secondClock](t)

@@ -86,31 +86,6 @@ func TestHistory_FilterIsForOtherFields(t *testing.T) {
 	require.Equal(t, []int{10}, minutes(got), "orderBy is no key attribute of the table")
 }
 
-func TestHistory_DescAndLimit(t *testing.T) {
-	t.Parallel()
-	w := fiveTicks(t)
-	f := entity.Fields[Telemetry]()
-	got, requests := w.collect(device, entity.Desc(), entity.Limit(2))
-	require.Equal(t, []int{20, 15}, minutes(got))
-	require.Equal(t, 1, requests)
-	got, _ = w.collect(device, entity.Limit(3))
-	require.Equal(t, []int{0, 5, 10}, minutes(got))
-	got, _ = w.collect(device, entity.Limit(100))
-	require.Len(t, got, 5)
-	got, _ = w.collect(device, entity.Limit(2), entity.Filter(entity.Eq(f.Alert, true)))
-	require.Equal(t, []int{0, 10}, minutes(got), "the limit counts what passes the filter")
-	got, _ = w.collect(device, entity.Limit(2), entity.Lt(&f.Timestamp, at(15)), entity.Desc())
-	require.Equal(t, []int{10, 5}, minutes(got), "what the bound drops does not count")
-	n := entity.Must(w.History(device, entity.Limit(3)).Count(w.Ctx))
-	require.Equal(t, 3, n)
-	newest := entity.Must(w.History(device, entity.Desc()).First(w.Ctx))
-	require.Equal(t, tick(20, 20), newest)
-	one := entity.Must(w.History(device, entity.Eq(&f.Timestamp, at(5))).One(w.Ctx))
-	require.Equal(t, tick(5, 5), one)
-	_, err := w.History(device).One(w.Ctx)
-	require.ErrorIs(t, err, entity.ErrMultipleItems)
-}
-
 // aging has events of which the first two expire three days before the others.
 func aging(t *testing.T) *lab[Telemetry] {
 	w := open[Telemetry](t)

@@ -3,7 +3,6 @@ package timeseries_test
 import (
 	"crypto/rand"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -112,42 +111,6 @@ func state(stream string, minutes int, state string) Channel {
 
 // Names that would meet if a stream's range were a careless prefix.
 var neighbours = []string{"s", "s#e", "s#e#2026", "s$", "s!", "e", "s0", "S", "s ", "%23", "#"}
-
-func TestKeys_HistoryHasTheEventsOfItsStreamAndQueryTheCurrentItems(t *testing.T) {
-	t.Parallel()
-	w := open[Channel](t)
-	for i, stream := range neighbours {
-		w.seed(state(stream, i, stream), state(stream, i+1, stream))
-	}
-	f := entity.Fields[Channel]()
-	for i, stream := range neighbours {
-		key := Channel{Channel: "c-1", Stream: stream}
-		first, second := state(stream, i, stream), state(stream, i+1, stream)
-		for name, c := range map[string]struct {
-			opts []entity.QueryOption
-			want []Channel
-		}{
-			"all":     {nil, []Channel{first, second}},
-			"reverse": {[]entity.QueryOption{entity.Desc()}, []Channel{second, first}},
-			"ge":      {[]entity.QueryOption{entity.Ge(&f.Timestamp, time.Time{})}, []Channel{first, second}},
-			"gt":      {[]entity.QueryOption{entity.Gt(&f.Timestamp, at(i))}, []Channel{second}},
-			"le":      {[]entity.QueryOption{entity.Le(&f.Timestamp, at(1000))}, []Channel{first, second}},
-			"lt":      {[]entity.QueryOption{entity.Lt(&f.Timestamp, at(i+1))}, []Channel{first}},
-		} {
-			require.Equal(t, c.want, w.history(key, c.opts...), "%q %s", stream, name)
-		}
-		require.Equal(t, 2, entity.Must(w.History(key).Count(w.Ctx)), stream)
-		require.Equal(t, second, w.current(key))
-	}
-	q := w.Query(Channel{Channel: "c-1"}, entity.Consistent())
-	current := entity.Must(q.Collect(w.Ctx))
-	require.Len(t, current, len(neighbours))
-	for _, c := range current {
-		i := slices.Index(neighbours, c.Stream)
-		require.Equal(t, state(c.Stream, i+1, c.Stream), c, "a query reads no events")
-	}
-	require.Equal(t, len(neighbours), entity.Must(q.Count(w.Ctx)))
-}
 
 // Shelf has key parts of every type.
 type Shelf struct {

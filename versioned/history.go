@@ -211,7 +211,7 @@ func fieldValue(v reflect.Value, index []int) any {
 // version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
 // entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
-	_, err = revert(engine.Of(h), reflect.ValueOf(key), n, engine.Returning(engine.Of(h), write.Writes(opts))).Run(ctx, &stored)
+	_, err = revert(engine.Of(h), reflect.ValueOf(key), n, opts).Run(ctx, &stored)
 	return stored, err
 }
 
@@ -223,12 +223,16 @@ type Ops[T any] struct{ handle }
 
 // Revert is [History.Revert] as a value.
 func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[T] {
-	return engine.NewWrite[T](revert(engine.Of(o), reflect.ValueOf(key), n, engine.Returning(engine.Of(o), write.Writes(opts))))
+	return engine.NewWrite[T](revert(engine.Of(o), reflect.ValueOf(key), n, opts))
 }
 
 // revert returns the operation that gives an item the content of version n.
-func revert(c *engine.Core, key reflect.Value, n int64, spec write.Write) *engine.Operation {
-	return engine.ItemOperation(c, write.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r write.Reader, op *write.Op, in write.Input) (item.Item, error) {
+func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) *engine.Operation {
+	spec := write.Writes(opts)
+	if spec.Old != nil {
+		spec = engine.Returning(c, spec)
+	}
+	return engine.NewOperation(c, write.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r write.Reader, op *write.Op, in write.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
 		switch live := write.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:
@@ -237,5 +241,5 @@ func revert(c *engine.Core, key reflect.Value, n int64, spec write.Write) *engin
 			return nil, nil
 		}
 		return it, err
-	}))
+	}), nil)
 }

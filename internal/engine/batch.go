@@ -307,7 +307,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			x := exchangeOf(ctx)
 			x.batch(len(b.left))
 			sent := r.attempt()
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.option()...)
+			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.opts[:]...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
 				x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)

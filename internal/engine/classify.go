@@ -169,7 +169,7 @@ type attempt struct {
 	rendered
 	placeholders [1]wire.Placeholders // of rendered
 	trace        httptrace.ClientTrace
-	opts         [1]func(*dynamodb.Options)       // what option returns
+	opts         [1]func(*dynamodb.Options)       // the options of the call
 	apis         [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 
@@ -179,11 +179,6 @@ func (r *Runner) attempt() *attempt {
 	a.own = r.own()
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
-}
-
-// option returns the option of the call.
-func (a *attempt) option() []func(*dynamodb.Options) {
-	return a.opts[:]
 }
 
 // options sets the options of a single attempt: those of its answer, and the hooks.
@@ -199,12 +194,25 @@ func (a *attempt) options(o *dynamodb.Options) {
 // watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
 // request for credentials, are not counted.
 func (a *attempt) watch(stack *middleware.Stack) error {
-	a.note(func() {
-		if !a.watched { // a client may use the options for several requests
-			a.watched = true
-			a.hook()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.watched { // a client may use the options for several requests
+		a.watched = true
+		a.trace = httptrace.ClientTrace{
+			GetConn: func(string) { a.note(func() { a.asked++ }) },
+			GotConn: func(httptrace.GotConnInfo) { a.note(func() { a.got++ }) },
+			WroteRequest: func(w httptrace.WroteRequestInfo) {
+				a.note(func() {
+					if w.Err != nil {
+						a.cut++
+					} else {
+						a.whole = true
+					}
+				})
+			},
+			GotFirstResponseByte: func() { a.note(func() { a.answered = true }) },
 		}
-	})
+	}
 	return stack.Deserialize.Add(a, middleware.After)
 }
 
@@ -213,7 +221,9 @@ func (a *attempt) ID() string { return "dynastrata.attempt" }
 
 // HandleDeserialize implements middleware.DeserializeMiddleware.
 func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
-	a.note(func() { a.begun = true })
+	a.mu.Lock()
+	a.begun = true
+	a.mu.Unlock()
 	if req, ok := in.Request.(*smithyhttp.Request); ok {
 		rewindable(req)
 	}
@@ -236,24 +246,6 @@ func rewindable(req *smithyhttp.Request) {
 		req.GetBody = func() (io.ReadCloser, error) {
 			return io.NopCloser(io.NewSectionReader(body, 0, body.Size())), nil
 		}
-	}
-}
-
-// hook sets the hooks, before the request is begun.
-func (a *attempt) hook() {
-	a.trace = httptrace.ClientTrace{
-		GetConn: func(string) { a.note(func() { a.asked++ }) },
-		GotConn: func(httptrace.GotConnInfo) { a.note(func() { a.got++ }) },
-		WroteRequest: func(w httptrace.WroteRequestInfo) {
-			a.note(func() {
-				if w.Err != nil {
-					a.cut++
-				} else {
-					a.whole = true
-				}
-			})
-		},
-		GotFirstResponseByte: func() { a.note(func() { a.answered = true }) },
 	}
 }
 

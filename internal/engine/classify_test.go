@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -255,8 +257,8 @@ func TestAttempt_AClosedConnectionIsReplacedBeforeAWrite(t *testing.T) {
 func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
 	t.Parallel()
 	var a attempt
-	a.watched, a.begun = true, true
-	a.hook()
+	require.NoError(t, a.watch(middleware.NewStack("", smithyhttp.NewStackRequest)))
+	a.begun = true
 	hooks := &a.trace
 	require.False(t, a.unsent(), "no hook was called")
 	hooks.GetConn("")

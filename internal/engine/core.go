@@ -70,7 +70,10 @@ func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
 			return err
 		}
 	}
-	return c.decoded(codec.Decode(it, reflect.ValueOf(into)), into)
+	if err := codec.Decode(it, reflect.ValueOf(into)); err != nil {
+		return c.undecoded(err, into)
+	}
+	return nil
 }
 
 // ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
@@ -86,7 +89,10 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 			}
 		}
 	}
-	return c.decoded(codec.Read(it, reflect.ValueOf(into)), into)
+	if err := codec.Read(it, reflect.ValueOf(into)); err != nil {
+		return c.undecoded(err, into)
+	}
+	return nil
 }
 
 // open returns the form of a stored item that is decoded into the value that into points to. Only whole items can be
@@ -99,13 +105,10 @@ func (c *Core) open(it item.Item, into any) (item.Item, error) {
 	return stored.Item, err
 }
 
-// decoded returns the error of decoding into a value.
-func (c *Core) decoded(err error, into any) error {
-	if err != nil {
-		reflect.ValueOf(into).Elem().SetZero()
-		return DecodeError(c, err)
-	}
-	return nil
+// undecoded sets the value that into points to to zero and returns the error of decoding it.
+func (c *Core) undecoded(err error, into any) error {
+	reflect.ValueOf(into).Elem().SetZero()
+	return DecodeError(c, err)
 }
 
 // Decode decodes an item as a T.
@@ -131,13 +134,17 @@ func (c *Core) Direct(ctx context.Context) context.Context {
 	return ctx
 }
 
-func (c *Core) measure(ctx context.Context, call entitytype.Call, key func() string, f func(context.Context) error) error {
+// MeasureCall runs f as one measured call and wraps its error. key formats what the call is about, for an error.
+func (c *Core) MeasureCall(ctx context.Context, call entitytype.Call, key func() string, f func(context.Context) error) error {
 	verb := call.Verb
-	if err := c.Err(); err != nil {
-		return c.Wrap(verb, key(), err)
+	if c.Schema.Unopened != nil {
+		return c.Wrap(verb, key(), c.Schema.Unopened)
+	}
+	if c.Schema.Options.Derived {
+		ctx = c.Runner.Direct(ctx)
 	}
 	call.Entity, call.Table = c.Schema.Name, c.Table
-	return c.Runner.Measure(c.Direct(ctx), call, func(ctx context.Context) error {
+	return c.Runner.Measure(ctx, call, func(ctx context.Context) error {
 		if err := f(ctx); err != nil {
 			return c.Wrap(verb, key(), err)
 		}
@@ -145,19 +152,19 @@ func (c *Core) measure(ctx context.Context, call entitytype.Call, key func() str
 	})
 }
 
-// Measure runs f as one measured call and wraps its error. key is what the call is about, for the error.
+// Measure is MeasureCall for a verb.
 func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
-	return c.measure(ctx, entitytype.Call{Verb: verb}, func() string { return key }, f)
+	return c.MeasureCall(ctx, entitytype.Call{Verb: verb}, func() string { return key }, f)
 }
 
-// MeasureBatch is Measure for a call about n keys or values.
+// MeasureBatch is MeasureCall for a call about n keys or values.
 func (c *Core) MeasureBatch(ctx context.Context, verb string, n int, f func(context.Context) error) error {
-	return c.measure(ctx, entitytype.Call{Verb: verb, Batch: n}, func() string { return "" }, f)
+	return c.MeasureCall(ctx, entitytype.Call{Verb: verb, Batch: n}, func() string { return "" }, f)
 }
 
-// MeasureItem is Measure for a call about the item with a primary key, which is formatted only for an error.
+// MeasureItem is MeasureCall for a call about the item with a primary key.
 func (c *Core) MeasureItem(ctx context.Context, verb string, primary item.Item, f func(context.Context) error) error {
-	return c.measure(ctx, entitytype.Call{Verb: verb}, func() string { return write.KeyText(c.Schema, primary) }, f)
+	return c.MeasureCall(ctx, entitytype.Call{Verb: verb}, func() string { return write.KeyText(c.Schema, primary) }, f)
 }
 
 // Unopened returns the error for a nil or zero handle of type t, or database.
@@ -182,12 +189,9 @@ func Closed(t reflect.Type) *Core {
 // Err returns the error of a handle that was not opened, and nil for others.
 func (c *Core) Err() error { return c.Schema.Unopened }
 
-// Returning prepares spec for a verb that knows the item before its write: the target of entity.Returning is set when
-// the write has been applied.
+// Returning prepares spec for a verb that knows the item before its write, if the caller has asked for it: the target of
+// entity.Returning is set when the write has been applied.
 func Returning(c *Core, spec write.Write) write.Write {
-	if spec.Old == nil {
-		return spec
-	}
 	dst := reflect.ValueOf(spec.Old)
 	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
 		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))

@@ -55,11 +55,26 @@ func TestCodec_Places(t *testing.T) {
 		require.Equal(t, engine.Foreign, reason(t, err))
 		_, err = c.DecodePosition("q", text, pk)
 		require.Equal(t, engine.Malformed, reason(t, err))
+		for _, in := range []int{-1, 3} {
+			at.In = in
+			text, err = c.EncodePlaces("q", at)
+			require.NoError(t, err)
+			_, err = c.DecodePlaces("q", text, attrs, pk)
+			require.Equal(t, engine.Altered, reason(t, err), "there is no such partition")
+		}
 		none := engine.Places{Keys: []item.Item{nil}}
 		text, err = c.EncodePlaces("q", none)
 		require.NoError(t, err)
 		back, err = c.DecodePlaces("q", text, [][]engine.Attr{pk}, pk)
 		require.NoError(t, err)
 		require.Equal(t, none, back)
+	}
+}
+
+func TestPlaces_TheBeginningIsBeforeEveryItem(t *testing.T) {
+	t.Parallel()
+	require.True(t, engine.Places{Keys: []item.Item{nil, nil}}.Beginning())
+	for _, p := range []engine.Places{{Before: true}, {Bound: item.Item{}}, {Keys: []item.Item{nil, {}}}} {
+		require.False(t, p.Beginning())
 	}
 }

@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -159,6 +161,53 @@ func TestCodec_Reasons(t *testing.T) {
 		_, err := one.codec.Decode("q", one.text, one.attrs)
 		require.Equal(t, one.want, reason(t, err), what)
 	}
+}
+
+// Anybody can write an open cursor. What no query of this library wrote is refused.
+func TestCodec_OpenCursorsThatWereMade(t *testing.T) {
+	t.Parallel()
+	sum := sha256.Sum256([]byte("q"))
+	print := base64.StdEncoding.EncodeToString(sum[:12])
+	attrs := func(of types.ScalarAttributeType) []engine.Attr { return []engine.Attr{{Name: "pk", Type: of}} }
+	made := func(version int, key string) string {
+		return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":%d,"q":"%s","k":%s}`, version, print, key))
+	}
+	for key, of := range map[string]types.ScalarAttributeType{`{"pk":{"s":"a"}}`: "S", `{"pk":{"n":"1"}}`: "N", `{"pk":{"b":"AQ=="}}`: "B"} {
+		_, err := engine.Codec{}.Decode("q", made(1, key), attrs(of))
+		require.NoError(t, err)
+		for _, version := range []int{-1, 0, 4} {
+			_, err := engine.Codec{}.DecodePosition("q", made(version, key), attrs(of))
+			require.Equal(t, engine.Malformed, reason(t, err))
+		}
+	}
+	for key, of := range map[string]types.ScalarAttributeType{
+		`{"pk":{"s":""}}`: "S", `{"pk":{"s":"a","n":"1"}}`: "S", `{"pk":{"n":"x"}}`: "N", `{"pk":{"n":"NaN"}}`: "N", `{"pk":{"b":""}}`: "B", `{"pk":{"b":"AQ==","s":"a"}}`: "B",
+		`{"pk":{"s":"a"},"sk":{"s":"a"}}`: "S", `{}`: "S",
+	} {
+		_, err := engine.Codec{}.Decode("q", made(1, key), attrs(of))
+		require.Equal(t, engine.Altered, reason(t, err), key)
+	}
+	good := made(1, `{"pk":{"s":"a"}}`)
+	for _, text := range []string{good + "\n", good[:4] + "\r" + good[4:], made(1, `{"pk":{"s":"`+strings.Repeat("a", 13_000)+`"}}`)} {
+		_, err := engine.Codec{}.Decode("q", text, attrs("S"))
+		require.Equal(t, engine.Malformed, reason(t, err))
+	}
+}
+
+// Under one key, a nonce that is used for two positions would show both.
+func TestCodec_NoncesFollowThePosition(t *testing.T) {
+	t.Parallel()
+	c, nonces := codec(t, first), map[string]bool{}
+	for _, query := range []string{"q", "other"} {
+		for _, pk := range []string{"a", "b", "c"} {
+			text, err := c.Encode(query, item.Item{"pk": item.S(pk)})
+			require.NoError(t, err)
+			body, err := base64.RawURLEncoding.DecodeString(text)
+			require.NoError(t, err)
+			nonces[string(body[17:29])] = true
+		}
+	}
+	require.Len(t, nonces, 6)
 }
 
 // Any text is refused with a reason, or is a position; nothing panics.

@@ -34,9 +34,12 @@ type Operation struct {
 	unprepared *Unprepared[*write.Op] // takes the place of op; nil for an entity without a Prepare method
 }
 
-// NewOperation returns a write of c. decode decodes the result into its second argument.
+// NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
+// the caller gets the zero value if the write has no item.
 func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into any) error) *Operation {
-	op.KeepCase()
+	if len(c.Schema.FoldedParts()) > 0 {
+		op.KeepCase()
+	}
 	return &Operation{c: c, op: op, decode: decode}
 }
 
@@ -94,9 +97,9 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 		return op
 	}
 	if !c.Schema.Prepares {
-		return ItemOperation(c, bound(value.AsGiven()))
+		return NewOperation(c, bound(value.AsGiven()), nil)
 	}
-	o := ItemOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table})
+	o := NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table}, nil)
 	o.unprepared = NewUnprepared(value, func(done write.Completed, err error) *write.Op {
 		op := bound(done, err)
 		op.KeepCase()
@@ -113,23 +116,22 @@ func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *write.Whole {
 	return write.NewWhole(c.Schema, v, &write.IDSource{Clock: c.Runner.Clock, NewID: c.Runner.NewID})
 }
 
-// ItemOperation returns a write of c whose result is an item. Without an item, the caller gets the zero value.
-func ItemOperation(c *Core, op *write.Op) *Operation {
-	return NewOperation(c, op, nil)
-}
-
-// give decodes the result of o into the value that into points to.
-func (o *Operation) give(result write.Result, into any) error {
+// give decodes the result of o into the value that into points to. What a write stores has today's payload version.
+func (o *Operation) give(result write.Result, into any) (err error) {
+	codec := &o.c.Schema.Codec
 	switch {
 	case o.decode != nil:
 		return o.decode(result, into)
 	case !result.Stored.Missing():
 		defer result.Stored.Release()
-		return o.c.ReadBy(&o.c.Schema.Codec, result.Stored, into)
-	case result.Item == nil:
-		return nil
+		err = codec.Read(result.Stored, reflect.ValueOf(into))
+	case result.Item != nil:
+		err = codec.Decode(result.Item, reflect.ValueOf(into))
 	}
-	return o.c.decoded(o.c.Schema.Codec.Decode(result.Item, reflect.ValueOf(into)), into) // a write stores today's payload
+	if err != nil {
+		return o.c.undecoded(err, into)
+	}
+	return nil
 }
 
 func (o *Operation) plan(ctx context.Context) *write.Op {
@@ -152,33 +154,21 @@ func (o *Operation) String() string {
 	return op.Text(in)
 }
 
-// Run plans the write, sends it alone, and decodes its result into the value that into points to. It is called once, and
-// o is used for nothing else.
+// Run plans the write, sends it alone, and decodes its result into the value that into points to. A Prepare method is called
+// within the measured call. Run is called once, and o is used for nothing else.
 func (o *Operation) Run(ctx context.Context, into any) (result write.Result, err error) {
-	if o.unprepared != nil {
-		return o.prepareAndRun(ctx, into)
-	}
-	o.op.Once = true
-	err = o.c.MeasureItem(ctx, o.op.Verb, o.op.Key, func(ctx context.Context) error {
-		if result, err = o.c.Runner.Run(ctx, o.op); err != nil {
-			return err
-		}
-		Outcome(ctx, o.op.Verb, OutcomeOf(result))
-		return o.give(result, into)
-	})
-	return result, err
-}
-
-// prepareAndRun is Run for a value with a Prepare method, which is called within the measured call.
-func (o *Operation) prepareAndRun(ctx context.Context, into any) (result write.Result, err error) {
 	op := o.op
-	err = o.c.measure(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
-		op = o.plan(ctx)
+	err = o.c.MeasureCall(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
+		if o.unprepared != nil {
+			op = o.unprepared.Bind(ctx)
+		}
 		op.Once = true
 		if result, err = o.c.Runner.Run(ctx, op); err != nil {
 			return err
 		}
-		Outcome(ctx, op.Verb, OutcomeOf(result))
+		if m := meterOf(ctx); m != nil {
+			m.outcome(op.Verb, OutcomeOf(result))
+		}
 		return o.give(result, into)
 	})
 	return result, err

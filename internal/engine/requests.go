@@ -27,19 +27,13 @@ var returns = [...]types.ReturnValue{write.ReturnNothing: types.ReturnValueNone,
 
 const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// text returns s as a member of a request: nil if it is empty.
-func text(s *string) *string {
-	if *s == "" {
-		return nil
-	}
-	return s
-}
-
 // rendered is the texts of an action in a request. The client may still be sending the request when the next plan takes the place
 // of the action, so the input does not point into that.
 type rendered struct {
 	table             string
 	condition, update string
+	conditionText     *string // nil without a condition
+	updateText        *string
 	names             map[string]string // nil if they are not in the input
 	values            item.Item
 }
@@ -49,6 +43,12 @@ type rendered struct {
 func (e *rendered) render(a *write.Action, own bool) wire.Placeholders {
 	w := expr.Renderer{Room: len(a.Changes) + 1}
 	e.table, e.condition, e.update = a.Table, w.Cond(a.Cond), w.Update(a.Changes)
+	if e.condition != "" {
+		e.conditionText = &e.condition
+	}
+	if e.update != "" {
+		e.updateText = &e.update
+	}
 	if !own {
 		e.names, e.values = w.NameMap(), w.ValueMap()
 	}
@@ -62,14 +62,13 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (wr
 	if sent.own {
 		sent.call.Placeholders = sent.placeholders[:]
 	}
-	cond := text(&e.condition)
 	switch a.Kind {
 	case write.Put:
 		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &e.table, Item: a.Item, ConditionExpression: cond,
+			TableName: &e.table, Item: a.Item, ConditionExpression: e.conditionText,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
-		}, sent.option()...)
+		}, sent.opts[:]...)
 		if err != nil {
 			return write.Returned{}, err
 		}
@@ -77,11 +76,11 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (wr
 		return write.Returned{}, nil
 	case write.Update:
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &e.table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond,
+			TableName: &e.table, Key: a.Key, UpdateExpression: e.updateText, ConditionExpression: e.conditionText,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValues:                        returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
-		}, sent.option()...)
+		}, sent.opts[:]...)
 		if err != nil {
 			return write.Returned{}, err
 		}
@@ -93,10 +92,10 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (wr
 		return returnedBy(a, image)
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &e.table, Key: a.Key, ConditionExpression: cond,
+			TableName: &e.table, Key: a.Key, ConditionExpression: e.conditionText,
 			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
 			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
-		}, sent.option()...)
+		}, sent.opts[:]...)
 		if err != nil {
 			return write.Returned{}, err
 		}
@@ -143,7 +142,7 @@ func (r *Runner) together(ctx context.Context, actions []write.Action, token str
 	if sent.own {
 		sent.call.Placeholders = of
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, sent.option()...)
+	out, err := r.Client.TransactWriteItems(ctx, in, sent.opts[:]...)
 	if err != nil {
 		return err
 	}
@@ -152,26 +151,25 @@ func (r *Runner) together(ctx context.Context, actions []write.Action, token str
 }
 
 func transactItem(a *write.Action, e *rendered) types.TransactWriteItem {
-	cond := text(&e.condition)
 	switch a.Kind {
 	case write.Put:
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: &e.table, Item: a.Item, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Item: a.Item, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case write.Update:
 		return types.TransactWriteItem{Update: &types.Update{
-			TableName: &e.table, Key: a.Key, UpdateExpression: text(&e.update), ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Key: a.Key, UpdateExpression: e.updateText, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case write.Delete:
 		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: &e.table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Key: a.Key, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	}
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &e.table, Key: a.Key, ConditionExpression: cond, ExpressionAttributeNames: e.names,
+		TableName: &e.table, Key: a.Key, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
 		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 	}}
 }

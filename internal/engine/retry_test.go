@@ -239,7 +239,7 @@ func TestPace_DoesNotDelayATransactionBeyondItsToken(t *testing.T) {
 		r := &Runner{Client: client, MaxAttempts: 5}
 		begun := time.Now()
 		b := body{actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := r.sendTransaction(write.WithPace(t.Context(), client.budget), b, "token")
+		_, err := r.deliver(write.WithPace(t.Context(), client.budget), b, "token", false)
 		var ambiguous *write.Ambiguous
 		require.ErrorAs(t, err, &ambiguous)
 		require.Equal(t, 1, client.sent)
@@ -268,7 +268,7 @@ func TestPace_ATransactionThatWaitedForLongIsRepeated(t *testing.T) {
 		budget.Spend(time.Now(), 0, 3600)
 		r := &Runner{Client: client, MaxAttempts: 5}
 		b := body{actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := r.sendTransaction(write.WithPace(t.Context(), budget), b, "token")
+		_, err := r.deliver(write.WithPace(t.Context(), budget), b, "token", false)
 		require.NoError(t, err)
 		require.Equal(t, 2, client.sent)
 	})

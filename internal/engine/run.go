@@ -60,9 +60,6 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 		in := r.input(op, r.Clock().UTC())
 		in.Hints = hints
 		step, err := r.plan(ctx, op, in, round == 0)
-		if round == 0 && unproven(op, step, err) {
-			step, err = r.plan(ctx, op, in, false)
-		}
 		var result write.Result
 		var again *retry
 		if err == nil {
@@ -86,11 +83,6 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 	return write.Result{}, last
 }
 
-// unproven reports that a plan from a cached image failed or writes nothing, so it must be confirmed by a read.
-func unproven(op *write.Op, step write.Step, err error) bool {
-	return op.Read && op.Given != nil && (err != nil || len(step.Actions) == 0)
-}
-
 // retry says that an op must be planned again, with hints. err is its error after the last attempt.
 type retry struct {
 	err   error
@@ -104,8 +96,15 @@ func (r *Runner) follow(ctx context.Context, op *write.Op, step write.Step) (res
 		return result, nil, err
 	}
 	for {
-		how := delivery{op.Idempotent, op.SoleWriter}
-		got, err := r.send(ctx, alone(step, how), how)
+		b, token := body{actions: step.Actions}, ""
+		if op.Idempotent || len(step.Actions) > 1 || step.Actions[0].Kind == write.Check {
+			if err := r.transactions(); err != nil {
+				return write.Result{}, nil, err
+			}
+			b, _ = newBody([]write.Step{step})
+			token = r.NewID()
+		}
+		got, err := r.deliver(ctx, b, token, op.SoleWriter)
 		if err != nil {
 			return write.Result{}, nil, err
 		}
@@ -176,19 +175,19 @@ func (r *Runner) input(op *write.Op, now time.Time) write.Input {
 	return in
 }
 
-// plan reads what op needs and plans it. Only the first plan uses a cached image.
-func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first bool) (write.Step, error) {
-	if op.Reads() && r.Client == nil {
+// plan reads what op needs and plans it. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
+// confirmed by a read.
+func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first bool) (step write.Step, err error) {
+	if r.Client == nil && op.Reads() {
 		return write.Step{}, ErrNoClient
 	}
-	var err error
-	if in.Hinted(write.OutdatedPayload) && !op.NeedsRead(in) {
-		if err = r.upgrade(ctx, op); err != nil {
-			return write.Step{}, err
-		}
+	start, cached := in, op.Read && first && op.Given != nil
+	if len(in.Hints) > 0 && in.Hinted(write.OutdatedPayload) && !op.NeedsRead(in) {
+		err = r.upgrade(ctx, op)
 	}
 	switch {
-	case op.Read && first && op.Given != nil:
+	case err != nil:
+	case cached:
 		if in.Image = op.Given; op.SoftDeletes {
 			in.NewestCopy, err = write.ReadNewestCopy(ctx, r, op)
 		}
@@ -197,37 +196,32 @@ func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first b
 	case op.NeedsRead(in):
 		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 	}
-	if err != nil {
-		return write.Step{}, err
+	if err == nil && len(in.Hints) > 0 && in.Hinted(write.VersionTaken) {
+		in.Past, err = write.ReadPast(ctx, r, op, in.Now)
 	}
-	if in.Hinted(write.VersionTaken) {
-		if in.Past, err = write.ReadPast(ctx, r, op, in.Now); err != nil {
-			return write.Step{}, err
-		}
-	}
-	if op.Past && !write.Live(op.Schema, in.Image, in.Now) {
+	if err == nil && op.Past && !write.Live(op.Schema, in.Image, in.Now) {
 		back := in // on the heap, as few plans need
-		if err := r.lookBack(ctx, op, &back); err != nil {
-			return write.Step{}, err
-		}
+		err = r.lookBack(ctx, op, &back)
 		in = back
-		if (in.Past.Copy != nil || in.Past.CaseErr != nil) && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
-			if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil {
-				return write.Step{}, err
-			}
+		if err == nil && (in.Past.Copy != nil || in.Past.CaseErr != nil) && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
+			in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 		}
 	}
-	if in.Image, err = r.upgraded(ctx, op, in.Image); err != nil {
-		return write.Step{}, err
+	if err == nil && in.Image != nil {
+		in.Image, err = r.upgraded(ctx, op, in.Image)
 	}
-	if op.Prepare != nil {
+	if err == nil && op.Prepare != nil {
 		prepared := in
-		if err := op.Prepare(ctx, r, &prepared); err != nil {
-			return write.Step{}, err
-		}
+		err = op.Prepare(ctx, r, &prepared)
 		in = prepared
 	}
-	return op.Planned(in)
+	if err == nil {
+		step, err = op.Planned(in)
+	}
+	if cached && (err != nil || len(step.Actions) == 0) {
+		return r.plan(ctx, op, start, false)
+	}
+	return step, err
 }
 
 // upgrade stores the item of op in today's payload version.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -21,21 +20,8 @@ import (
 type body struct {
 	steps   []write.Step
 	actions []write.Action
-	at      [][]int // action j of step i is part of actions[at[i][j]]; nil for one step with one action
+	at      [][]int // action j of step i is part of actions[at[i][j]]; nil for a plain request, which has no steps either
 	parts   []int   // how many actions of steps each of actions contains
-}
-
-// alone returns the body of one step. A lone action that is not part of a transaction needs no more than itself.
-func alone(step write.Step, how delivery) body {
-	if len(step.Actions) == 1 {
-		b := body{actions: step.Actions}
-		if !how.plain(b.actions) {
-			b.steps = []write.Step{step}
-		}
-		return b
-	}
-	b, _ := newBody([]write.Step{step})
-	return b
 }
 
 // place is an item that a transaction writes or checks.
@@ -185,70 +171,70 @@ type answer struct {
 	ambiguous bool  // an earlier attempt may have been applied, or may still be
 }
 
-// delivery says how a body is sent.
-type delivery struct {
-	exact      bool // as a transaction, which can always be repeated, even for one action
-	idempotent bool // a single action may be repeated, whatever its guard
-}
-
-// plain reports whether actions are sent as a plain request.
-func (how delivery) plain(actions []write.Action) bool {
-	return len(actions) == 1 && actions[0].Kind != write.Check && !how.exact
-}
-
-// send sends a body until its outcome is definite, as far as repetition does no harm.
-func (r *Runner) send(ctx context.Context, b body, how delivery) (answer, error) {
-	if r.Client == nil {
-		return answer{}, ErrNoClient
-	}
-	if how.plain(b.actions) {
-		return r.sendSingle(ctx, &b.actions[0], how.idempotent)
-	}
-	if err := r.transactions(); err != nil {
-		return answer{}, err
-	}
-	return r.sendTransaction(ctx, b, r.NewID())
-}
-
 // operations are DynamoDB's names of what a single action does.
 var operations = [...]string{write.Put: "PutItem", write.Update: "UpdateItem", write.Delete: "DeleteItem"}
 
-// sendSingle sends a single action. After a lost answer it repeats the action only if its guard lets at most one of the
-// first attempt and another write pass: under any other guard, a repetition could undo later writes. The write id shows who
-// wrote the item.
-func (r *Runner) sendSingle(ctx context.Context, a *write.Action, idempotent bool) (answer, error) {
-	ambiguous := false
+// deliver sends a body until its outcome is definite, as far as repetition does no harm.
+//
+// Without a token the body is a single action. After a lost answer it is repeated only if it is idempotent, or if its guard lets
+// at most one of the first attempt and another write pass: under any other guard, a repetition could undo later writes. The
+// write id shows who wrote the item. With a token the body is a transaction. However often it is sent, it is applied at most once.
+func (r *Runner) deliver(ctx context.Context, b body, token string, idempotent bool) (answer, error) {
+	if r.Client == nil {
+		return answer{}, ErrNoClient
+	}
+	a, plain, ambiguous := &b.actions[0], token == "", false
+	writes := plain || slices.ContainsFunc(b.actions, func(a write.Action) bool { return a.Kind != write.Check })
 	fail := func(err error) (answer, error) {
-		if ambiguous {
+		switch {
+		case ambiguous && plain:
 			return r.prove(ctx, a, err)
+		case ambiguous:
+			err = &write.Ambiguous{Err: err}
 		}
 		return answer{}, err
 	}
-	for t := (tries{}); ; {
+	operation, tables, t := "", []string{a.Table}, tries{}
+	if plain {
+		operation = operations[a.Kind]
+	} else {
+		operation, tables, t.life = "TransactWriteItems", b.tables(), r.tokenLife()
+	}
+	for {
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
 		out := r.attempt()
-		var returned write.Returned
-		k, err := r.try(ctx, &t, operations[a.Kind], []string{a.Table}, out, func(ctx context.Context) (err error) {
-			returned, err = r.single(ctx, a, out)
-			return err
+		var got answer
+		k, err := r.try(ctx, &t, operation, tables, out, func(ctx context.Context) (err error) {
+			if plain {
+				got.returned, err = r.single(ctx, a, out)
+				return err
+			}
+			return r.together(ctx, b.actions, token, out)
 		})
 		switch k {
 		case success:
-			return answer{returned: returned}, nil
+			return got, nil
 		case refused:
-			var failed *types.ConditionalCheckFailedException
-			errors.As(err, &failed)
-			f := []write.Failure{{Code: conditionFailed, Image: failed.Item}}
-			return r.settle(ctx, []write.Action{*a}, f, err, ambiguous, untouched)
+			f := reasons(err, b.actions)
+			if f == nil {
+				return fail(err) // an answer that does not fit the request proves nothing
+			}
+			return r.settle(ctx, b.actions, f, err, ambiguous, plain)
+		case transient, conflicted:
+			if f := reasons(err, b.actions); f != nil && decided(b, f) {
+				return r.settle(ctx, b.actions, f, err, ambiguous, plain)
+			}
 		case unknown:
-			ambiguous = true
-			if a.Pin.Op == expr.None && !idempotent {
+			if ambiguous = writes; plain && a.Pin.Op == expr.None && !idempotent {
 				return fail(err)
 			}
 		case final:
-			return fail(tableError(err, a.Table))
+			return fail(tableError(err, tables...))
+		}
+		if t.late() {
+			return fail(exhausted(ctx, err))
 		}
 		if err := r.again(ctx, &t, k, err); err != nil {
 			return fail(err)
@@ -274,54 +260,10 @@ func (r *Runner) prove(ctx context.Context, a *write.Action, lost error) (answer
 
 const conditionFailed = "ConditionalCheckFailed"
 
-// sendTransaction sends a body under one token. However often it is sent, it is applied at most once.
-func (r *Runner) sendTransaction(ctx context.Context, b body, token string) (answer, error) {
-	ambiguous, writes := false, slices.ContainsFunc(b.actions, func(a write.Action) bool { return a.Kind != write.Check })
-	fail := func(err error) (answer, error) {
-		if ambiguous {
-			err = &write.Ambiguous{Err: err}
-		}
-		return answer{}, err
-	}
-	for t := (tries{life: r.tokenLife()}); ; {
-		if err := ctx.Err(); err != nil {
-			return fail(err)
-		}
-		out := r.attempt()
-		k, err := r.try(ctx, &t, "TransactWriteItems", b.tables(), out, func(ctx context.Context) error {
-			return r.together(ctx, b.actions, token, out)
-		})
-		switch k {
-		case success:
-			return answer{}, nil
-		case refused:
-			f := reasons(err, b.actions)
-			if f == nil {
-				return fail(err) // an answer that does not fit the request proves nothing
-			}
-			return r.settle(ctx, b.actions, f, err, ambiguous, finallyRefused)
-		case transient, conflicted:
-			if f := reasons(err, b.actions); f != nil && decided(b, f) {
-				return r.settle(ctx, b.actions, f, err, ambiguous, finallyRefused)
-			}
-		case unknown:
-			ambiguous = writes
-		case final:
-			return fail(tableError(err, b.tables()...))
-		}
-		if t.late() {
-			return fail(exhausted(ctx, err))
-		}
-		if err := r.again(ctx, &t, k, err); err != nil {
-			return fail(err)
-		}
-	}
-}
-
 // settle returns the answer for refused actions. If an item has the write id of its action, the write was applied: its
 // answer was lost, or the request arrived twice. ambiguous says that an earlier attempt may have been applied, or may still
-// be; a failure that clears accepts proves that none was and none will be.
-func (r *Runner) settle(ctx context.Context, actions []write.Action, failures []write.Failure, cause error, ambiguous bool, clears func(write.Action, write.Failure) bool) (answer, error) {
+// be; a failure that is final proves that none was and none will be.
+func (r *Runner) settle(ctx context.Context, actions []write.Action, failures []write.Failure, cause error, ambiguous, plain bool) (answer, error) {
 	for i := range failures {
 		if len(failures[i].Image) == 0 {
 			failures[i].Image = nil // some emulators give an empty map
@@ -340,28 +282,28 @@ func (r *Runner) settle(ctx context.Context, actions []write.Action, failures []
 		return answer{}, nil
 	}
 	for i, f := range failures {
-		if f.Failed() && clears(actions[i], f) {
+		if f.Failed() && isFinal(&actions[i], f.Image, plain) {
 			ambiguous = false
 		}
 	}
 	return answer{failures: failures, cause: cause, ambiguous: ambiguous}, nil
 }
 
-// untouched clears the ambiguity of a single action: the item is still as it was read, so no attempt was applied, and the
-// rest of the condition fails on it for good.
-func untouched(a write.Action, f write.Failure) bool {
-	return a.Pin.Op != expr.None && a.Pin.Holds(f.Image)
-}
-
-// finallyRefused clears the ambiguity of a transaction: if an attempt had been applied, DynamoDB would have answered its
-// repetition under the token with success, and a condition that fails for good also refuses an attempt on its way.
-func finallyRefused(a write.Action, f write.Failure) bool {
-	return a.Pin.Op != expr.None || a.Final != nil && a.Final(f.Image)
+// isFinal reports whether the failure of an action's condition on an item clears up an earlier, lost attempt. For a single
+// action it does if the item is still as it was read: no attempt was applied, and the rest of the condition fails on it for
+// good. For a transaction it does if the condition fails for good: if an attempt had been applied, DynamoDB would have answered
+// its repetition under the token with success, and an attempt on its way is refused too.
+func isFinal(a *write.Action, image item.Item, plain bool) bool {
+	if plain {
+		return a.Pin.Op != expr.None && a.Pin.Holds(image)
+	}
+	return a.Pin.Op != expr.None || a.Final != nil && a.Final(image)
 }
 
 // reveal examines the items behind a refusal. own is an item with the write id of its action. A client may hide the items,
-// like some caches in front of DynamoDB. reveal detects that before it takes an existing item for absent: by a condition
-// that holds without an item or, until a refusal has shown an item, by a read.
+// like some caches in front of DynamoDB. So a refusal without an item is read for one, if its condition holds without an item
+// or as long as no refusal has shown an item. An item that is there is hidden, or was created since: the action must be planned
+// again.
 func (r *Runner) reveal(ctx context.Context, actions []write.Action, failures []write.Failure) (own item.Item, err error) {
 	for i, f := range failures {
 		if f.Failed() && f.Image != nil {
@@ -376,8 +318,8 @@ func (r *Runner) reveal(ctx context.Context, actions []write.Action, failures []
 			continue
 		}
 		c := actions[i].Cond
-		hidden := c.DatabaseOnly() == "" && c.Holds(nil)
-		if !hidden && r.shows.Load() {
+		certain := c.DatabaseOnly() == "" && c.Holds(nil)
+		if !certain && r.shows.Load() {
 			continue
 		}
 		there, err := r.Get(ctx, actions[i].Table, actions[i].Key, true)
@@ -386,41 +328,18 @@ func (r *Runner) reveal(ctx context.Context, actions []write.Action, failures []
 			return nil, fmt.Errorf("the write was refused, and the item that refused it could not be read: %w", err)
 		case wroteBy(there, actions[i].WriteID):
 			return there, nil
-		case hidden:
-			failures[i].Hidden = true
-		case there != nil:
-			if failures[i].Hidden, err = r.hides(ctx, actions[i]); err != nil {
-				return nil, err
-			}
 		}
+		failures[i].Hidden = certain || there != nil
 	}
 	return nil, nil
 }
 
-// hides reports whether the refusal hid an existing item, rather than the item being new. It deletes the item on the
-// condition that it is absent, which changes nothing and is refused with the item.
-func (r *Runner) hides(ctx context.Context, a write.Action) (hidden bool, err error) {
-	key := slices.Sorted(maps.Keys(a.Key))[0]
-	remove := &write.Action{Kind: write.Delete, Table: a.Table, Key: a.Key, Cond: expr.Compare(expr.NotExists, expr.Attr(key))}
-	err = r.read(ctx, "DeleteItem", []string{a.Table}, func(ctx context.Context) error {
-		_, err := r.single(ctx, remove, r.attempt())
-		var failed *types.ConditionalCheckFailedException
-		if !errors.As(err, &failed) {
-			return err
-		}
-		if hidden = len(failed.Item) == 0; !hidden {
-			r.shows.Store(true)
-		}
-		return nil
-	})
-	if err != nil {
-		err = fmt.Errorf("the write was refused, and whether the client hides the item that refused it could not be found out: %w", err)
-	}
-	return hidden, err
-}
-
-// reasons returns a cancelled transaction's reasons, aligned with its actions, or nil if err is not a cancellation.
+// reasons returns why actions were refused, aligned with them, or nil if err does not say.
 func reasons(err error, actions []write.Action) []write.Failure {
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) && len(actions) == 1 {
+		return []write.Failure{{Code: conditionFailed, Image: failed.Item}}
+	}
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != len(actions) {
 		return nil

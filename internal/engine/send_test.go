@@ -64,7 +64,8 @@ func stepOf(n int, whole bool) body {
 		key := item.Item{"pk": item.N(strconv.Itoa(i))}
 		step.Actions = append(step.Actions, write.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
-	return alone(step, delivery{exact: true})
+	b, _ := newBody([]write.Step{step})
+	return b
 }
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"
@@ -98,7 +99,7 @@ func TestSend_Transactions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{errs: c.answers}
-			got, err := runner(s).send(t.Context(), stepOf(c.actions, c.whole), delivery{})
+			got, err := runner(s).deliver(t.Context(), stepOf(c.actions, c.whole), "token", false)
 			switch {
 			case c.is != nil:
 				require.ErrorIs(t, err, c.is)
@@ -166,7 +167,7 @@ func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
 	r := runner(s)
 	require.Equal(t, 8*time.Minute, r.tokenLife(), "below the ten minutes that DynamoDB honours a token")
 	r.TokenLife = time.Nanosecond
-	_, err := r.send(t.Context(), stepOf(2, false), delivery{})
+	_, err := r.deliver(t.Context(), stepOf(2, false), "token", false)
 	var a *write.Ambiguous
 	require.ErrorAs(t, err, &a)
 	require.Len(t, s.tokens, 1, "a repetition after that could be applied a second time")
@@ -186,7 +187,7 @@ func TestNoTable_IsNamed(t *testing.T) {
 	s := &script{errs: []error{&types.ResourceNotFoundException{}}}
 	b := stepOf(2, false)
 	b.actions[0].Table, b.actions[1].Table = "readings", "fleet"
-	_, err := runner(s).send(t.Context(), b, delivery{})
+	_, err := runner(s).deliver(t.Context(), b, "token", false)
 	require.ErrorIs(t, err, ErrNoTable)
 	require.ErrorContains(t, err, "fleet or readings")
 }

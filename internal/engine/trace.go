@@ -86,12 +86,15 @@ func (m *meter) end(begun time.Time, err error) Report {
 	return r
 }
 
-// Outcome notes the result of the write that a call is about. Writes that a call makes itself are not what it is about.
+// Outcome notes the result of the write that a call is about.
 func Outcome(ctx context.Context, verb string, o entitytype.Outcome) {
-	m := meterOf(ctx)
-	if m == nil {
-		return
+	if m := meterOf(ctx); m != nil {
+		m.outcome(verb, o)
 	}
+}
+
+// outcome notes the result of a write. Writes that a call makes itself are not what it is about.
+func (m *meter) outcome(verb string, o entitytype.Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.report.Verb == verb {
@@ -130,10 +133,10 @@ var errPanicked = errors.New("a function of the program panicked")
 
 // Measure runs f as one call between Start and End of the tracer, and reports its cost. Calls inside a call are part of it.
 func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(context.Context) error) error {
-	if err := CheckContext(ctx); err != nil {
-		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: err}
+	if ctx == nil {
+		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: CheckContext(ctx)}
 	}
-	if !r.Observed() || meterOf(ctx) != nil {
+	if r.Observe == nil && r.Tracer == nil || meterOf(ctx) != nil {
 		return f(ctx)
 	}
 	call.Name, _ = ctx.Value(nameKey{}).(string)

@@ -58,7 +58,11 @@ func (r *Runner) Transact(ctx context.Context, ops []*write.Op) (results []write
 		if err := withinLimits(ops, b); err != nil {
 			return nil, nil, err
 		}
-		got, err := r.send(ctx, b, delivery{exact: slices.ContainsFunc(ops, func(op *write.Op) bool { return op.Idempotent })})
+		token := ""
+		if len(b.actions) > 1 || b.actions[0].Kind == write.Check || slices.ContainsFunc(ops, func(op *write.Op) bool { return op.Idempotent }) {
+			token = r.NewID()
+		}
+		got, err := r.deliver(ctx, b, token, false)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -108,11 +112,7 @@ func (r *Runner) planAll(ctx context.Context, ops []*write.Op, hints [][]write.H
 		in.Joined, in.Hints = true, hints[i]
 		return in
 	}
-	planOne := func(i int, in write.Input) {
-		if steps[i], errs[i] = r.plan(ctx, ops[i], in, first); first && unproven(ops[i], steps[i], errs[i]) {
-			steps[i], errs[i] = r.plan(ctx, ops[i], in, false)
-		}
-	}
+	planOne := func(i int, in write.Input) { steps[i], errs[i] = r.plan(ctx, ops[i], in, first) }
 	if first && !slices.ContainsFunc(ops, (*write.Op).Reads) {
 		for i := range ops {
 			planOne(i, input(i))
@@ -278,7 +278,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		return nil, nil, ErrNoClient
 	}
 	for round := 0; ; round++ {
-		got, err := r.sendTransaction(ctx, b, call.token)
+		got, err := r.deliver(ctx, b, call.token, false)
 		switch {
 		case errors.Is(err, ErrTokenReused):
 			results, err := r.repeated(ctx, b, err)

@@ -18,7 +18,7 @@ func TestCall_WrongGuessesAndRepeatedNames(t *testing.T) {
 	t.Parallel()
 	rest := `],"Other":"` + strings.Repeat("x", 32) + `"}` // so that the text before is not near the end
 	for _, body := range []string{
-		`{"Items":[{"a":{"S":"1"}},{"a":{"S":"2"x}` + rest, `{"Items":[{"a":{"S":"1"}},{"a":{"S":"2\}}` + rest, `{"Items":[{"a":{"B":"A==="}}` + rest,
+		`{"Items":[{"a":{"S":"0"}},{"a":{"S":"1"}},{"a":{"S":"2"x}` + rest, `{"Items":[{"a":{"S":"0"}},{"a":{"S":"1"}},{"a":{"S":"2\}}` + rest, `{"Items":[{"a":{"B":"A==="}}` + rest,
 		`{"Items":[],"Other":` + strings.Repeat("[", 2*maxDepth) + strings.Repeat("]", 2*maxDepth) + `}`,
 	} {
 		assert.False(t, operations[0].compare(t, []byte(body)), "%s", body)

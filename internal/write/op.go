@@ -242,7 +242,7 @@ var errOldLost = fmt.Errorf("%w: the answer with the item before the write was l
 
 // NeedsRead reports whether op must be planned from the current item.
 func (op *Op) NeedsRead(in Input) bool {
-	return op.Read || in.Joined && op.Old != nil || in.Hinted(ReadFirst)
+	return op.Read || in.Joined && op.Old != nil || len(in.Hints) > 0 && in.Hinted(ReadFirst)
 }
 
 // StoredResult returns the result of a write that stored it.

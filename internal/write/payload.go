@@ -68,7 +68,7 @@ func (op *Op) guardPayload(step *Step, now time.Time) error {
 // Resolve returns what a definite failure of a step of op means.
 func (op *Op) Resolve(step Step, f []Failure) Resolution {
 	if slices.ContainsFunc(f, func(f Failure) bool { return f.Hidden }) {
-		return Resolution{Err: entitytype.ErrItemHidden}
+		return Resolution{Replan: entitytype.ErrItemHidden}
 	}
 	if step.blind.IsZero() {
 		return step.Resolve(f)
