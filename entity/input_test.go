@@ -72,44 +72,16 @@ func TestInput_Conditions(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()
-	for name, c := range map[string]entity.Cond{
-		"zero": {}, "empty And": entity.And(), "empty Or": entity.Or(), "zero inside Not": entity.Not(entity.Cond{}), "zero inside Or": entity.Or(entity.Eq(&p.Note, "x"), entity.Cond{}),
-	} {
+	for _, c := range []entity.Cond{{}, entity.And(), entity.Or(), entity.Not(entity.Cond{}), entity.Or(entity.Eq(&p.Note, "x"), entity.Cond{})} {
 		_, err := s.Create(t.Context(), Profile{ID: "a"}, entity.If(c))
 		l.requireRefused(t, err, "EDD-9111", "")
 		_, err = s.Query(Profile{ID: "a"}, entity.Filter(c)).Collect(t.Context())
 		l.requireRefused(t, err, "EDD-9111", "")
-		require.NotEmpty(t, name)
 	}
 	_, err := s.Create(t.Context(), Profile{ID: "a"}, entity.If(entity.In(&p.Note)))
 	l.requireRefused(t, err, "EDD-9111", "Note")
 	_, err = s.Create(t.Context(), Profile{ID: "a"}, entity.If(entity.In(&p.Note, make([]string, 101)...)))
 	l.requireRefused(t, err, "EDD-9111", "Note")
-}
-
-func TestInput_NilAndZeroOptions(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	_, err := s.Create(t.Context(), key, nil)
-	l.requireRefused(t, err, "EDD-9108", "")
-	_, _, err = s.Upsert(t.Context(), key, nil)
-	l.requireRefused(t, err, "EDD-9108", "")
-	_, err = s.Update(t.Context(), key, entity.Set(&p.Note, "x"), nil)
-	l.requireRefused(t, err, "EDD-9108", "")
-	l.requireRefused(t, s.Delete(t.Context(), key, nil), "EDD-9108", "")
-	_, err = s.Get(t.Context(), key, nil)
-	l.requireRefused(t, err, "EDD-9108", "")
-	_, err = s.Query(key, nil).Collect(t.Context())
-	l.requireRefused(t, err, "EDD-9108", "")
-	_, err = s.Query(key, entity.Cond{}).Collect(t.Context())
-	l.requireRefused(t, err, "EDD-9108", "")
-	for _, n := range []int{0, -1} {
-		_, err = s.Query(key, entity.Limit(n)).Collect(t.Context())
-		l.requireRefused(t, err, "EDD-9108", "")
-	}
-	_, err = entity.New[Team](l.DB, nil)
-	dbtest.RequireInput(t, err, "EDD-9108", "")
 }
 
 func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
@@ -178,23 +150,13 @@ func TestInput_PointersThatNameNoAttribute(t *testing.T) {
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	var own Profile
-	var null *string
-	for name, field := range map[string]*string{
-		"another struct's prototype": &entity.Fields[Team]().Name,
-		"a value of the right type":  &own.Note,
-		"nil":                        null,
-	} {
+	for _, field := range []*string{&entity.Fields[Team]().Name, &own.Note, nil} {
 		_, err := s.Update(t.Context(), key, entity.Set(field, "x"))
-		l.requireRefused(t, err, "EDD-9105", "")
-		_, err = s.Update(t.Context(), key, entity.Remove(field))
 		l.requireRefused(t, err, "EDD-9105", "")
 		_, err = s.Create(t.Context(), key, entity.If(entity.NotExists(field)))
 		l.requireRefused(t, err, "EDD-9105", "")
-		_, err = s.Query(key, entity.Filter(entity.Eq(field, "x"))).Count(t.Context())
-		l.requireRefused(t, err, "EDD-9105", "")
 		_, err = s.Query(key, entity.Ge(field, "x")).First(t.Context())
 		l.requireRefused(t, err, "EDD-9105", "")
-		require.NotEmpty(t, name)
 	}
 	_, err := s.Update(t.Context(), key, entity.MapEntry(&own.Labels, "a").Set("x"))
 	l.requireRefused(t, err, "EDD-9105", "")
@@ -239,25 +201,6 @@ func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
 	}
 }
 
-func TestInput_PathConditionsOnTimesNeverPanic(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	for name, c := range map[string]entity.Cond{
-		"text": entity.Attr[string]("seenAt").Eq("x"), "nil": entity.Attr[any]("seenAt").Eq(nil),
-		"nil pointer": entity.Attr[*time.Time]("seenAt").Eq(nil),
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.NotPanics(t, func() {
-				_, err := s.Query(Profile{ID: "a"}, entity.Filter(c)).Collect(t.Context())
-				if err != nil {
-					l.requireRefused(t, err, "EDD-9102", "SeenAt")
-				}
-			})
-		})
-		l.Sent()
-	}
-}
-
 func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)
@@ -287,8 +230,6 @@ func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 
 	wide := task
 	wide.TaskID = strings.Repeat("#", 400) // 1200 bytes when it is escaped
-	_, err = s.Create(t.Context(), wide)
-	refused(err)
 	_, err = s.Update(t.Context(), wide, entity.Set(&f.Title, "x"))
 	refused(err)
 
@@ -296,23 +237,20 @@ func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 	owned.Owner = strings.Repeat(" ", 700) // an index key of 2100 bytes
 	_, err = s.Create(t.Context(), owned)
 	refused(err)
-	_, _, err = s.Upsert(t.Context(), owned)
-	refused(err)
 	_, err = s.Update(t.Context(), task, entity.Set(&f.Owner, owned.Owner))
 	refused(err)
-}
+	_, err = s.Query(Task{Project: long.Project}).Collect(t.Context())
+	refused(err)
+	_, err = entity.Must(s.Index("byOwner")).Query(Task{Owner: owned.Owner}).Collect(t.Context())
+	refused(err)
 
-// DynamoDB would refuse the key condition, or find nothing after a request for nothing.
-func TestInput_OverlongPartitionOfAQueryIsRefusedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	l, s := open[Task](t)
-	byOwner := entity.Must(s.Index("byOwner"))
-	for _, q := range []entity.Query[Task]{
-		s.Query(Task{Project: strings.Repeat("p", 2048)}), byOwner.Query(Task{Owner: strings.Repeat("#", 700)}),
-	} {
-		_, err := q.Collect(t.Context())
-		require.ErrorIs(t, err, entity.ErrTooLarge)
-		require.Empty(t, l.Operations())
+	_, claims := open[Claim](t)
+	x := strings.Repeat("x", 3000)
+	for name, v := range map[string]Claim{"copied": {ID: "1", Owner: x}, "native partition": {ID: "1", Team: x}, "native sort": {ID: "1", Code: x[:1025]}} {
+		_, err := claims.Create(t.Context(), v)
+		require.ErrorIs(t, err, entity.ErrTooLarge, name)
+		_, _, err = claims.Upsert(t.Context(), v)
+		require.ErrorIs(t, err, entity.ErrTooLarge, name)
 	}
 }
 

@@ -205,14 +205,3 @@ func TestKeyCase_AnItemWithoutItsKeyPartsCanBeCompleted(t *testing.T) {
 		require.Equal(t, `S"C-1"`, l.stored(key)["id"])
 	})
 }
-
-func TestKeyCase_AReadIsOneRequestAsWithoutLowerCase(t *testing.T) {
-	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
-		v := Folder{ID: "C-1", Path: "p", N: 1}
-		_, err := s.Put(t.Context(), v)
-		require.NoError(t, err)
-		_ = entity.Must(s.Get(t.Context(), v))
-		require.NoError(t, s.Delete(t.Context(), v))
-		require.Equal(t, []string{"UpdateItem", "GetItem", "DeleteItem"}, l.Operations())
-	})
-}

@@ -7,25 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
-
-// Pair has two free texts in each part of its key.
-type Pair struct {
-	_ entity.Key `name:"Pair" pk:"$#{a}#{b}" sk:"$#{c}#{d}"`
-
-	A string `dynamodbav:"a"`
-	B string `dynamodbav:"b"`
-	C string `dynamodbav:"c"`
-	D string `dynamodbav:"d"`
-	N int    `dynamodbav:"n,omitempty"`
-}
-
-func TestKeys_ExactText(t *testing.T) {
-	t.Parallel()
-	l, _ := opened(t, Pair{A: "a#b", B: "100% $", C: "\x00\x1f!\"", D: "&'~é"})
-	require.Contains(t, l.everything(), `$app#v1#pair#a%23b#100%25%20%24 $app#v1#pair#%00%1F%21%22#&'~é`)
-}
 
 // A verbatim template writes values as they are; one that could be read in two ways is refused.
 func TestKeys_VerbatimValueMayNotHoldWhatFollowsIt(t *testing.T) {
@@ -36,21 +18,6 @@ func TestKeys_VerbatimValueMayNotHoldWhatFollowsIt(t *testing.T) {
 	_, err = s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&entity.Fields[Pallet]().Hall, "a/b"), entity.Set(&entity.Fields[Pallet]().Row, 2))
 	l.requireRefused(t, err, "EDD-9102", "Hall")
 	l.OK(s.Create(t.Context(), Pallet{ID: "a#/b", Hall: "north west", Row: 1}))
-}
-
-// Folded keys fold the case of their values, and of nothing else.
-type Folded struct {
-	_ entity.Key `name:"Folded" pk:"$#{host|lower}" sk:"$"`
-
-	Host string `dynamodbav:"host"`
-}
-
-func TestKeys_LowerFoldsTheKeyAndKeepsTheAttribute(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, Folded{Host: "Web#1"})
-	require.Equal(t, `S"Web#1"`, l.stored(keys("pk", "$app#v1#folded#web%231", "sk", "$app#v1#folded"))["host"])
-	_, err := s.Create(t.Context(), Folded{Host: "WEB#1"})
-	require.ErrorIs(t, err, entity.ErrExists)
 }
 
 // Wired has key parts whose stored form is not their Go form: an epoch, a fraction, a folded text.
@@ -102,42 +69,6 @@ func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	require.Len(t, l.everything(), 1)
 	require.NoError(t, s.Delete(t.Context(), read))
 	require.Empty(t, l.everything())
-}
-
-// A condition on an index compares what is stored, and a value does not match longer ones that begin with it.
-func TestKeys_ConditionsOnAnIndexMatchWholeStoredParts(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t)
-	f := entity.Fields[Employee]()
-	byTenant := entity.Must(s.Index("byTenant"))
-	for id, department := range map[string]string{"1": "open", "2": "opened", "3": "Open", "4": "open#1", "5": "ope", "10": "open"} {
-		l.OK(s.Create(t.Context(), Employee{EmployeeID: id, TenantID: "u1", Department: department, DisplayName: "x"}))
-	}
-	l.OK(s.Create(t.Context(), Employee{EmployeeID: "99", TenantID: "u10", Department: "open", DisplayName: "x"}))
-	for name, c := range map[string]struct {
-		key  Employee
-		opts []entity.QueryOption
-		want []string
-	}{
-		"partition":         {Employee{TenantID: "u1"}, nil, []string{"3", "5", "1", "10", "4", "2"}},
-		"filled in":         {Employee{TenantID: "u1", Department: "open"}, nil, []string{"1", "10"}},
-		"Eq":                {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Eq(&f.Department, "open")}, []string{"1", "10"}},
-		"Eq of both":        {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Eq(&f.Department, "open"), entity.Eq(&f.EmployeeID, "1")}, []string{"1"}},
-		"Gt":                {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Gt(&f.Department, "open")}, []string{"4", "2"}},
-		"Le":                {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Le(&f.Department, "open")}, []string{"3", "5", "1", "10"}},
-		"Between":           {Employee{TenantID: "u1"}, []entity.QueryOption{entity.Between(&f.Department, "ope", "open")}, []string{"5", "1", "10"}},
-		"BeginsWith is one": {Employee{TenantID: "u1"}, []entity.QueryOption{entity.BeginsWith(&f.Department, "open")}, []string{"1", "10", "4", "2"}},
-	} {
-		l.Sent()
-		got, err := byTenant.Query(c.key, c.opts...).Collect(t.Context())
-		require.NoError(t, err, name)
-		var ids []string
-		for _, v := range got {
-			ids = append(ids, v.EmployeeID)
-		}
-		require.Equal(t, c.want, ids, name)
-		require.Equal(t, []string{"Query"}, l.Operations(), name)
-	}
 }
 
 // Named types are keyed like what they are made of, and pointers like what they lead to.
@@ -240,18 +171,6 @@ func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 	l.requireRefused(t, err, "EDD-9102", "At")
 	_, err = s.Create(t.Context(), Epoch{ID: "a", At: time.Unix(-1, 0)})
 	l.requireRefused(t, err, "EDD-9102", "At")
-}
-
-func TestKeys_WithoutASortKey(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, Clocked{ID: "a"})
-	_, err := s.Create(t.Context(), Clocked{ID: "a"})
-	require.ErrorIs(t, err, entity.ErrExists)
-	one := entity.Must(s.Query(Clocked{ID: "a"}).One(t.Context()))
-	require.Equal(t, "a", one.ID)
-	_, err = s.Query(Clocked{ID: "a"}, entity.Eq(&entity.Fields[Clocked]().Unix, dawn)).Collect(t.Context())
-	dbtest.RequireInput(t, err, "EDD-9006", "Unix")
-	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Delete(Clocked{ID: "a"}), s.Op().Create(Clocked{ID: "b"})))
 }
 
 // Zero is a key part where the field says so. A condition fixes such a part; in the struct it would mean "not given".

@@ -230,16 +230,6 @@ func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
 	require.Equal(t, []string{"TransactWriteItems", "GetItem", "TransactWriteItems"}, l.Operations())
 }
 
-func TestKeepImage_StaleImageOfARemovedItemFindsNothing(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
-	var h entity.Image
-	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
-	require.NoError(t, s.Delete(t.Context(), Profile{ID: "a"}))
-	_, err := s.Modify(t.Context(), Profile{ID: "a"}, func(p *Profile) error { p.Rank++; return nil }, entity.FromImage(&h))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-}
-
 func TestKeepImage_UnusableImagesAreRefusedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	l, s := opened(t, Profile{ID: "a"})

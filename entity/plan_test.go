@@ -99,20 +99,6 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 	golden(t, filepath.Join("testdata", "plans.txt"), text.String())
 }
 
-// A plan is what is sent: the clock and the ids are read when it is run, not when it is made.
-func TestPlan_IsMadeForEachRun(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t)
-	op := s.Op().Update(employeeKey("emp-alice"), rename("B"))
-	first := op.String()
-	l.Clock.Move(time.Second)
-	require.NotEqual(t, first, op.String())
-	l.OK(s.Create(t.Context(), alice()))
-	at := l.Clock.Move(time.Second)
-	require.NoError(t, l.DB.Transact(t.Context(), op))
-	require.Equal(t, at, op.Result().UpdatedAt)
-}
-
 // Labelled has texts of its caller in names: keys of a map, and the name of an attribute.
 type Labelled struct {
 	_ entity.Key `name:"Labelled" pk:"$#{id}" sk:"$"`

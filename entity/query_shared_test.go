@@ -112,20 +112,6 @@ func TestQuery_OrInAFilterDoesNotLetOtherEntitiesIn(t *testing.T) {
 	}
 }
 
-// A partition key that is not a $ template is shared by all entities that write it.
-func TestQuery_OfASharedIndexPartitionSeesItsOwnEntity(t *testing.T) {
-	t.Parallel()
-	l, invoices, receipts := crowdedPartition(t)
-	byDay := entity.Must(receipts.Index("byDay"))
-	got := entity.Must(byDay.Query(Receipt{Day: "mon"}).Collect(t.Context()))
-	require.Len(t, got, 2)
-	require.Equal(t, []string{"Query"}, l.Operations())
-	require.NoError(t, receipts.Delete(t.Context(), Receipt{Customer: "c", ID: "1"}))
-	days := entity.Must(invoices.Index("byDay"))
-	n := entity.Must(days.Query(Invoice{Day: "mon"}).Count(t.Context()))
-	require.Equal(t, 2, n)
-}
-
 // Cat and Dog are verbatim and share a table: a discriminator distinguishes them.
 type Cat struct {
 	_ entity.Key `name:"Cat" pk:"owner" sk:"name" kind:"type=cat"`

@@ -3,7 +3,6 @@ package entity_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
@@ -56,76 +54,6 @@ func TestGet_ReadsWhatOtherProgramsStored(t *testing.T) {
 	got := entity.Must(s.Get(t.Context(), employeeKey("emp-alice")))
 	require.Equal(t, "2024-05-06T07:08:09.5Z", got.CreatedAt.Format("2006-01-02T15:04:05.999Z"))
 	require.Empty(t, got.DisplayName, "NULL is the zero value")
-}
-
-// beset stores two tasks, each with the events, snapshots and copies that features write, with all the
-// attributes of the task and with none; and a sentinel and a stranger.
-func beset(t *testing.T) (*lab, *entity.Store[Task]) {
-	t.Helper()
-	l, s := open[Task](t)
-	for _, id := range []string{"a", "b"} {
-		l.OK(s.Create(t.Context(), Task{Project: "p", Status: "open", Priority: 1, TaskID: id, Owner: "o", Due: dawn.Truncate(1e9), Points: 1}))
-	}
-	for _, id := range []string{"a", "b"} {
-		current := l.values(keys("pk", "$app#v1#task#p", "sk", "$app#v1#task#open#0000000000000000001#"+id))
-		sk := current["sk"].(*types.AttributeValueMemberS).Value
-		for suffix, kind := range map[string]string{"#e#2024-05-06T07:08:09.123456789Z": "e", "#v#0000001": "v", "#v#~000010000000": "v", "#deleted#2024-05-06T07:08:09.123456789Z": "d"} {
-			full := maps.Clone(current)
-			full["sk"], full["_k"] = str(sk+suffix), str(kind)
-			delete(full, "gsi1pk")
-			delete(full, "gsi1sk")
-			l.PutItem(full)
-			l.PutItem(map[string]types.AttributeValue{"pk": current["pk"], "sk": str(sk + suffix + "1"), "_k": str(kind), "__edd_e__": str("Task"), "points": str("not a number")})
-		}
-	}
-	l.PutItem(keys("pk", "$app#v1#task.title#v1#x", "sk", "$app#v1#task.title", "__edd_e__", "Task._unique.title"))
-	l.PutItem(keys("pk", "$app#v1#task#p", "sk", "$app#v1#task#open#stranger"))
-	l.Sent()
-	return l, s
-}
-
-// No read takes what is stored with an item for an item, and nothing stored with it makes a read fail.
-func TestReads_SeeCurrentItemsOnly(t *testing.T) {
-	t.Parallel()
-	l, s := beset(t)
-	f := entity.Fields[Task]()
-	require.Len(t, l.everything(), 2+2*8+2)
-	byOwner := entity.Must(s.Index("byOwner"))
-	queries := map[string]entity.Query[Task]{
-		"partition":   s.Query(Task{Project: "p"}),
-		"consistent":  s.Query(Task{Project: "p"}, entity.Consistent()),
-		"lead":        s.Query(Task{Project: "p", Status: "open", Priority: 1}),
-		"prefix":      s.Query(Task{Project: "p"}, entity.BeginsWith(&f.Status, "o")),
-		"range":       s.Query(Task{Project: "p", Status: "open", Priority: 1}, entity.Ge(&f.TaskID, "a")),
-		"descending":  s.Query(Task{Project: "p"}, entity.Desc()),
-		"with Or":     s.Query(Task{Project: "p"}, entity.Filter(entity.Or(entity.Eq(&f.Points, 1), entity.NotExists(&f.Owner)))),
-		"with Not":    s.Query(Task{Project: "p"}, entity.Filter(entity.Not(entity.Exists(&f.Title)))),
-		"scan":        s.Scan(),
-		"segments":    s.Scan(entity.Segments(3)),
-		"scan, Or":    s.Scan(entity.Filter(entity.Or(entity.Eq(&f.Points, 1), entity.NotExists(&f.Points)))),
-		"index":       byOwner.Query(Task{Owner: "o"}),
-		"index, scan": byOwner.Scan(),
-	}
-	for name, q := range queries {
-		got, err := q.Collect(t.Context())
-		require.NoError(t, err, name)
-		require.ElementsMatch(t, []string{"a", "b"}, ids(got), name)
-		n, err := q.Count(t.Context())
-		require.NoError(t, err, name)
-		require.Equal(t, 2, n, name)
-		_, err = q.First(t.Context())
-		require.NoError(t, err, name)
-		_, err = q.One(t.Context())
-		require.ErrorIs(t, err, entity.ErrMultipleItems, name)
-	}
-	one, err := s.Query(Task{Project: "p", Status: "open", Priority: 1, TaskID: "b"}).One(t.Context())
-	require.NoError(t, err, "a whole key finds its item alone")
-	require.Equal(t, "b", one.TaskID)
-	var paged []string
-	for _, page := range dbtest.Pages(t, s.Query(Task{Project: "p"}, entity.Limit(1))) {
-		paged = append(paged, ids(page)...)
-	}
-	require.Equal(t, []string{"a", "b"}, paged, "nor do they fill pages")
 }
 
 // ofQuery are options for a query, ofScan for a scan.

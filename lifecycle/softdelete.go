@@ -114,7 +114,7 @@ func (f *softDelete) SoftDelete(m *write.Mutation) ([]write.Part, error) {
 	}, Resolve: readAgain}}
 	if m.In.NewestCopy != nil && s.HasMetadata {
 		parts = append(parts, write.Part{Action: write.Action{
-			Kind: write.Update, Table: m.Op.Table, Key: write.KeyOf(s, m.In.NewestCopy), Cond: write.Present(s), WriteID: write.WriteID(s, m.In),
+			Kind: write.Update, Table: m.Op.Table, Key: write.KeyOf(s, m.In.NewestCopy), Cond: s.Exists, WriteID: write.WriteID(s, m.In),
 			Changes: []expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(m.In.WriteID)}},
 		}, Resolve: readAgain})
 	}

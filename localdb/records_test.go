@@ -2,9 +2,6 @@ package localdb
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -43,51 +40,6 @@ func keysOf(records []streamtypes.Record) (keys []string) {
 		keys = append(keys, r.Dynamodb.Keys["pk"].(*streamtypes.AttributeValueMemberS).Value)
 	}
 	return keys
-}
-
-// An answer without records is not the end of a shard that has ended, the shards may be listed in any order and over several
-// pages, and the records that a reading was about to return may be trimmed.
-func TestRecords_FollowShardsToTheirEnds(t *testing.T) {
-	t.Parallel()
-	record := func(key string) string { return `{"dynamodb":{"Keys":{"pk":{"S":"` + key + `"}}}}` }
-	trimmed := false
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		assert.NoError(t, err)
-		asks := func(what string) bool { return strings.Contains(string(text), what) }
-		answer := ""
-		switch _, verb, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); {
-		case verb == "DescribeTable":
-			answer = `{"Table":{"LatestStreamArn":"arn"}}`
-		case verb == "DescribeStream" && !asks("ExclusiveStartShardId"):
-			answer = `{"StreamDescription":{"Shards":[{"ShardId":"s-2","ParentShardId":"s-1","SequenceNumberRange":{}}],"LastEvaluatedShardId":"s-2"}}`
-		case verb == "DescribeStream":
-			answer = `{"StreamDescription":{"Shards":[{"ShardId":"s-1","SequenceNumberRange":{"EndingSequenceNumber":"9"}}]}}`
-		case verb == "GetShardIterator" && asks("s-1"):
-			answer = `{"ShardIterator":"1a"}`
-		case verb == "GetShardIterator":
-			answer = `{"ShardIterator":"2a"}`
-		case asks("1a"):
-			answer = `{"Records":[` + record("a") + `],"NextShardIterator":"1b"}`
-		case asks("1b") && !trimmed:
-			trimmed = true
-			w.WriteHeader(http.StatusBadRequest)
-			answer = `{"__type":"com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException"}`
-		case asks("1b"):
-			answer = `{"Records":[],"NextShardIterator":"1c"}`
-		case asks("1c"):
-			answer = `{"Records":[` + record("b") + `]}`
-		case asks("2a"):
-			answer = `{"Records":[` + record("c") + `],"NextShardIterator":"2b"}`
-		default:
-			answer = `{"Records":[],"NextShardIterator":"2c"}`
-		}
-		_, _ = fmt.Fprint(w, answer)
-	}))
-	defer server.Close()
-	arn, records := Records(t, (&Server{endpoint: server.URL, http: newHTTPClient()}).Client(), "x")
-	assert.Equal(t, "arn", arn)
-	assert.Equal(t, []string{"a", "b", "c"}, keysOf(records))
 }
 
 func TestRecords_FailsATestWhoseTableHasNoStream(t *testing.T) {

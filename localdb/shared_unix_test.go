@@ -212,25 +212,6 @@ func TestShared_IgnoresARecordOfAnotherDatabase(t *testing.T) {
 	}
 }
 
-func TestShared_ReturnsTheErrorOfTheDatabase(t *testing.T) {
-	t.Parallel()
-	cfg := sharing(t)
-	list := []candidate{{"fake", func(ctx context.Context, cfg settings) (*Server, error) {
-		return boot(ctx, cfg, patience, recipe{"fake", os.TempDir(), func(int, string) []string {
-			return []string{"/bin/sh", "-c", "echo cannot find my head >&2; exit 3"}
-		}})
-	}}}
-	_, err := openShared(t.Context(), cfg, list, 0)
-	require.ErrorIs(t, err, ErrUnavailable)
-	require.ErrorContains(t, err, "fake: it ended before it answered; its output:\n    cannot find my head")
-	left, err := filepath.Glob(filepath.Join(cfg.cache, "shared", "*.[jn]*"))
-	require.NoError(t, err)
-	assert.Empty(t, left)
-
-	_, err = openShared(t.Context(), settings{cache: cfg.cache, kind: "other"}, list, 0)
-	require.ErrorIs(t, err, ErrUnavailable)
-}
-
 // Another program's database takes the free port before the child does.
 func TestBoot_AnotherDatabaseOnThePortIsNotTakenForTheChild(t *testing.T) {
 	t.Parallel()

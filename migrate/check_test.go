@@ -33,21 +33,6 @@ func (c *club) check(opts ...migrate.CheckOption) (found []string) {
 	return found
 }
 
-// A table that only the declared programs have written to has no findings, whatever they did.
-func TestCheck_FindsNothingInASoundTable(t *testing.T) {
-	t.Parallel()
-	c := open(t)
-	f := entity.Fields[member]()
-	for _, id := range []string{"a", "b", "c"} {
-		c.OK(c.now.Create(c.Ctx, member{ID: id, Team: "red", Email: id + "@x"}))
-		c.OK(c.now.Update(c.Ctx, member{ID: id}, entity.Set(&f.Email, id+"@y")))
-	}
-	require.NoError(t, c.now.Delete(c.Ctx, member{ID: "b"}))
-	c.rewrite(migrate.Checkpoint("fill"))
-	assert.Empty(t, c.check())
-	assert.Empty(t, c.check(entity.Segments(3)))
-}
-
 func TestCheck_ReportsWhatDoesNotBelong(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -111,22 +111,6 @@ func TestCheckpoint_IsSavedWhateverTheBudget(t *testing.T) {
 	assert.Equal(t, 3, c.rewrite(migrate.Checkpoint("fill")).Rewritten)
 }
 
-// A checkpoint of another declaration is refused, unless the caller begins again.
-func TestCheckpoint_IsOfOneDeclaration(t *testing.T) {
-	t.Parallel()
-	c := open(t)
-	c.fill(3)
-	c.rewrite(migrate.Checkpoint("fill"))
-	old := dbtest.Declare[before](t, c.Open(c.Client))
-	_, err := migrate.Rewrite(c.Ctx, old, migrate.Checkpoint("fill"))
-	require.ErrorIs(t, err, migrate.ErrOtherWork)
-	_, err = migrate.Rewrite(c.Ctx, c.now, migrate.Checkpoint("fill"), migrate.NewVersion())
-	var mistaken *migrate.CheckpointError
-	require.ErrorAs(t, err, &mistaken)
-	assert.Equal(t, "fill", mistaken.Checkpoint)
-	c.OK(migrate.Rewrite(c.Ctx, old, migrate.Checkpoint("fill"), migrate.Restart()))
-}
-
 // A default that was added or changed is other work: items that were examined lack it.
 func TestCheckpoint_NoticesChangedDefaults(t *testing.T) {
 	t.Parallel()

@@ -167,23 +167,6 @@ func TestRewrite_MakesEarlierPlansConflict(t *testing.T) {
 	assert.Equal(t, 7, c.get("a").Tasks)
 }
 
-// With NewVersion a rewrite is an update, and the state before it is in the history.
-func TestRewrite_NewVersionIsAnUpdate(t *testing.T) {
-	t.Parallel()
-	c := open(t)
-	a := c.add("a", "red", "a@x")
-	c.Clock.Move(1e9)
-	r := c.rewrite(migrate.NewVersion())
-	assert.Equal(t, 1, r.Rewritten)
-	is := c.get("a")
-	assert.EqualValues(t, 2, is.Version)
-	assert.True(t, is.Updated.After(a.Updated))
-	states, err := entity.Must(versioned.Of(c.now)).List(member{ID: "a"}).Collect(c.Ctx)
-	require.NoError(t, err)
-	assert.Len(t, states, 1)
-	assert.Zero(t, c.rewrite(migrate.NewVersion()).Rewritten)
-}
-
 // Whatever happens to one of its requests, a second run leaves the table as an undisturbed one does.
 func TestRewrite_FaultsAtEachRequest(t *testing.T) {
 	t.Parallel()

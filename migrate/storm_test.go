@@ -6,17 +6,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// worker is an item of the storm, without its index.
-type worker struct {
-	_ entity.Key `name:"Worker" pk:"$#{id}" sk:"$"`
-
-	ID      string    `dynamodbav:"id"`
-	Team    string    `dynamodbav:"team"`
-	Tasks   int       `dynamodbav:"tasks"`
-	Version int64     `dynamodbav:"version" entity:"version"`
-	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
-}
-
 // indexed is the same item with its index.
 type indexed struct {
 	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{id}"`

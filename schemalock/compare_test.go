@@ -212,11 +212,6 @@ func TestHolds_IsWhatTheCodecReads(t *testing.T) {
 	}
 }
 
-type (
-	forest  []forest
-	lexicon map[string]lexicon
-)
-
 // locked returns the lock of entities of one database.
 func locked(t *testing.T, text string) Lock {
 	t.Helper()

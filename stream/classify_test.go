@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -154,12 +155,23 @@ func TestClassify_ByMarks(t *testing.T) {
 		"an item of another entity":                 {person("#x#1", marks{"__edd_e__": "Somebody"}), nil, ""},
 		"an item":                                   {person("", nil), nil, stream.CurrentRemoved},
 		"an item that is marked no more":            {person("", nil), person("", marks{"__edd_e__": ""}), stream.Deleted}, // which makes no copy
+		"an item of another entity before":          {person("", marks{"__edd_e__": "Somebody"}), person("", nil), stream.Created},
+		"a restored item":                           {nil, person("", marks{"_op": "restore"}), stream.Restored},
+		"a new item":                                {nil, person("", marks{"_op": "other"}), stream.Created},
 		"a copy that another program has changed":   {of("d", before), of("d", after), stream.CopyChanged},
+		"a copy that a later delete marks":          {person("#x", marks{"_k": "d", "_w": "1"}), person("#x", marks{"_k": "d", "_w": "2"}), ""},
 		"a snapshot that another program changed":   {of("v", before), of("v", after), stream.SnapshotChanged},
 		"an event that another program has changed": {of("e", before), of("e", after), stream.EventChanged},
 	} {
-		r := keysOnly(attributes{"pk": c.old["pk"], "sk": c.old["sk"]})
-		if r.Old, r.New = c.old, c.now; c.now != nil {
+		any := c.old
+		if any == nil {
+			any = c.now
+		}
+		r := keysOnly(attributes{"pk": any["pk"], "sk": any["sk"]})
+		switch r.Old, r.New = c.old, c.now; {
+		case c.old == nil:
+			r.Operation = "INSERT"
+		case c.now != nil:
 			r.Operation = "MODIFY"
 		}
 		got, ok, err := stream.Of(s, r)
@@ -179,6 +191,31 @@ func TestClassify_ByMarks(t *testing.T) {
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
 	require.Equal(t, "deletedAt", misfit.Attr)
+
+	r.Keys["sk"], r.New = dbtest.S("$app#v1#person"), nil
+	var lacks *stream.ImageError
+	_, _, err = stream.Of(s, r)
+	require.ErrorAs(t, err, &lacks, "a new item and a restored one have the same key")
+	require.Equal(t, "NewImage", lacks.Needs)
+}
+
+// A removal has no new image, and an insertion no old one, whatever a program puts into the record.
+func TestClassify_ImagesFollowTheOperation(t *testing.T) {
+	t.Parallel()
+	s := entity.Must(entity.New[Team](offline(t)))
+	keys := attributes{"pk": dbtest.S("$app#v1#team#t"), "sk": dbtest.S("$app#v1#team")}
+	image := attributes{"pk": keys["pk"], "sk": keys["sk"], "__edd_e__": dbtest.S("Team"), "id": dbtest.S("t")}
+	for operation, want := range map[streamtypes.OperationType][3]any{
+		"INSERT": {stream.Created, false, true}, "MODIFY": {stream.Updated, true, true}, "REMOVE": {stream.Deleted, true, false},
+	} {
+		r := keysOnly(keys)
+		r.Operation, r.Old, r.New = operation, image, image
+		c, ok, err := stream.Of(s, r)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, want, [3]any{c.Kind, c.Old != nil, c.New != nil})
+		require.Equal(t, []bool{operation == "INSERT", operation == "REMOVE"}, []bool{c.Stored().Inserted, c.Stored().Removed})
+	}
 }
 
 // garage puts Car, Bike and Lamp into the lab's table.
@@ -370,4 +407,18 @@ func TestInterop_EventsByTheirSortKey(t *testing.T) {
 	_, _, err = stream.Of(s, r)
 	var lacks *stream.ImageError
 	require.ErrorAs(t, err, &lacks, "without an image nothing shows which")
+}
+
+func TestClassify_AKeyIsEnoughOnlyInATableOfOneEntity(t *testing.T) {
+	t.Parallel()
+	db := offline(t)
+	plates := entity.Must(entity.New[Plate](db))
+	r := keysOnly(attributes{"pk": dbtest.S("p"), "sk": dbtest.S("plate")})
+	_, ok, err := stream.Of(plates, r)
+	require.NoError(t, err)
+	require.True(t, ok)
+	entity.Must(entity.New[Team](db))
+	_, _, err = stream.Of(plates, r)
+	var lacks *stream.ImageError
+	require.ErrorAs(t, err, &lacks)
 }

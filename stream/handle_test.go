@@ -193,6 +193,7 @@ func TestHandle_MistakesInRoutesAreFoundBeforeAnyRecord(t *testing.T) {
 	s := things(t)
 	called := false
 	on := stream.On(s, func(context.Context, stream.Change[Thing]) error { called = true; return nil })
+	aside := func(context.Context, stream.Record, error) error { return nil }
 	for name, routes := range map[string][]stream.Route{
 		"none":              nil,
 		"no store":          {stream.OnUnrouted(func(context.Context, stream.Record) error { return nil })},
@@ -201,6 +202,7 @@ func TestHandle_MistakesInRoutesAreFoundBeforeAnyRecord(t *testing.T) {
 		"nothing aside":     {on, stream.OnUndecodable(nil)},
 		"an unknown kind":   {on, stream.On(s, ignore, "exploded")},
 		"not of this world": {on, {}},
+		"aside twice":       {on, stream.OnUndecodable(aside), stream.OnUndecodable(aside)},
 		"twice":             {on, stream.OnUnrouted(func(context.Context, stream.Record) error { return nil }), stream.OnUnrouted(func(context.Context, stream.Record) error { return nil })},
 	} {
 		resp, err := stream.Handle(t.Context(), batch(t, "+1"), routes...)

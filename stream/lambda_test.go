@@ -339,6 +339,20 @@ func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
 	require.False(t, got.At.IsZero())
 }
 
+func TestEvent_OnlyTheServiceExpiresItems(t *testing.T) {
+	t.Parallel()
+	for identity, want := range map[string]bool{
+		`{"type":"Service","principalId":"dynamodb.amazonaws.com"}`: true, `{"type":"Service","principalId":"replication.dynamodb.amazonaws.com"}`: false,
+		`{"type":"AssumedRole","principalId":"dynamodb.amazonaws.com"}`: false, `{}`: false, `null`: false,
+	} {
+		e := parse(t, `{"Records":[{"eventName":"REMOVE","userIdentity":`+identity+`,"dynamodb":{"Keys":{"pk":{"S":"x"}},"SequenceNumber":"1"}}]}`)
+		require.NoError(t, e.Records[0].Err())
+		require.Equal(t, want, e.Records[0].ByTTL, identity)
+	}
+	e := parse(t, `{"Records":[{"eventName":"x","eventSource":"aws:s3","dynamodb":{}}]}`)
+	require.ErrorContains(t, e.Records[0].Err(), "another service", "the first mistake is reported")
+}
+
 func TestFromSDK_KeepsMistakes(t *testing.T) {
 	t.Parallel()
 	s := things(t)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -381,60 +380,6 @@ func TestApply_RefusesWhatItCannotDo(t *testing.T) {
 	done, err := v.Apply(l.Ctx)
 	require.NoError(t, err)
 	assert.Zero(t, done, "without changes there is no request")
-}
-
-// What Apply costs depends on the changes, and not on how much has happened before.
-func TestApply_CostsRequestsForChangesAndNotForHistory(t *testing.T) {
-	t.Parallel()
-	sizes := []int{100, 1_000}
-	if testsize.Long() {
-		sizes = append(sizes, 10_000, 100_000)
-	}
-	type counts struct {
-		N   int `dynamodbav:"n"`
-		Sum int `dynamodbav:"sum"`
-	}
-	var want []string
-	for _, size := range sizes {
-		l := newLab(t)
-		evs := make([]reading, size)
-		for i := range evs {
-			evs[i] = reading{Device: fmt.Sprintf("d-%d", i%10), Site: "s", At: at(float64(i) / 100), Value: i}
-		}
-		l.load(evs)
-		v, err := timeline.New(l.DB, timeline.Projection[string, counts]{
-			Name: "counts", Version: 1,
-			Source: timeline.Series(l.readings, timeline.PartitionKey(func(device string) reading { return reading{Device: device} })),
-			Handlers: []timeline.Handler[string, counts]{timeline.On("reading.appended", byDevice, func(c *counts, e timeline.Event[reading]) error {
-				c.N++
-				c.Sum += e.Payload.Value
-				return nil
-			})},
-		})
-		require.NoError(t, err)
-		rebuild(l, v)
-		var fresh []timeline.Change
-		for i := range 10 {
-			at := at(float64(size) + float64(i))
-			it := l.laid(reading{Device: fmt.Sprintf("d-%d", i), Site: "s", At: at, Value: 1})
-			l.PutItem(it)
-			c, ok, err := stream.Of(l.readings, l.record(it, i))
-			require.NoError(t, err)
-			require.True(t, ok)
-			fresh = append(fresh, c)
-		}
-		apply(l, v, fresh[0]) // the first one of a view writes the manifest
-		l.Wire.Reset()
-		assert.Equal(t, timeline.ApplyResult{Applied: 9, Duplicates: 1}, apply(l, v, fresh...))
-		sent := l.Operations()
-		assert.Equal(t, []string{"GetItem", "BatchGetItem"}, sent[:2])
-		if want == nil {
-			want = sent
-		}
-		assert.Equal(t, want, sent, "%d events", size)
-		assert.Len(t, sent, 2+9)
-		assert.Equal(t, size/10+1, rows(l, v)["d-3"].State.N)
-	}
 }
 
 // Changes of items are their states, of which one is stored twice, and one can be touched.

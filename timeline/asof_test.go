@@ -153,27 +153,3 @@ func TestGet_AsOfScansWithoutPartitionKey(t *testing.T) {
 	e := entity.Must(v.Explain(l.Ctx))
 	assert.Contains(t, e.OneRow, "scan")
 }
-
-// TestAsOf_NowEqualsStoredRows has events of devices whose clocks are ahead.
-func TestAsOf_NowEqualsStoredRows(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v := view(l, l.sites())
-	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: timeline.Series(l.readings)}))
-	l.append("d-1", "north", -5, 60)
-	accepted := l.Clock.Now()
-	l.Clock.Move(time.Minute)
-	l.append("d-2", "south", 600)
-	l.append("d-3", "north", -3)
-	now := l.Clock.Now()
-	rebuild(l, v)
-	for _, moment := range []time.Time{now, l.Clock.Now(), at(30), at(1e6)} {
-		assert.Equal(t, rows(l, v), rows(l, v, timeline.AsOf(moment)), "as of %s", moment)
-		p := entity.Must(log.Page(l.Ctx, 1, 10, timeline.AsOf(moment)))
-		assert.EqualValues(t, 4, p.Total, "as of %s", moment)
-	}
-	past := rows(l, v, timeline.AsOf(accepted))
-	assert.Len(t, past, 1)
-	assert.Equal(t, []int{-50, -30, 600}, past["north"].State.Order, "it counts from when it was accepted, at its place")
-	assert.Equal(t, []int{-50}, rows(l, v, timeline.AsOf(at(-4)))["north"].State.Order)
-}

@@ -13,7 +13,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // Three shapes of one series: a text, then degrees, then degrees with a unit.
@@ -149,45 +148,4 @@ func TestUpgrade_UnknownPayloadVersionStopsTheReplay(t *testing.T) {
 	assert.Equal(t, 1, wrong.Payload)
 	assert.ErrorIs(t, err, strconv.ErrSyntax)
 	assert.False(t, errors.Is(err, timeline.ErrPayloadVersion))
-}
-
-// Two shapes of one versioned entity.
-type (
-	page1 struct {
-		_       entity.Key `name:"Page" pk:"$#{id}" sk:"$"`
-		_       versioned.Retain
-		ID      string    `dynamodbav:"id"`
-		Title   string    `dynamodbav:"title"`
-		Version int64     `dynamodbav:"version" entity:"version"`
-		Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
-	}
-	page2 struct {
-		_       entity.Key `name:"Page" pk:"$#{id}" sk:"$" payload:"2"`
-		_       versioned.Retain
-		ID      string    `dynamodbav:"id"`
-		Head    string    `dynamodbav:"head"`
-		Version int64     `dynamodbav:"version" entity:"version"`
-		Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
-	}
-)
-
-func TestUpgrade_AppliesToBefore(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	old := entity.Must(entity.New[page1](l.DB))
-	entity.Must(old.Create(l.Ctx, page1{ID: "p", Title: "one"}))
-	today := entity.Must(entity.New[page2](l.connect().DB))
-	entity.Must(today.Put(l.Ctx, page2{ID: "p", Head: "two"}))
-	past := entity.Must(versioned.Of(today))
-	source := timeline.Versions(past, timeline.Upgrade(1, func(p page1) (page2, error) {
-		return page2{ID: p.ID, Head: p.Title, Version: p.Version, Changed: p.Changed}, nil
-	}))
-	line := func(e timeline.Event[page2]) string {
-		if e.Before != nil {
-			return e.Before.Head + " " + e.Payload.Head
-		}
-		return e.Payload.Head
-	}
-	v := view(l, journals("pages", source, "page", func(p page2) string { return p.ID }, line, "created", "updated"))
-	assert.Equal(t, []string{"one", "one two"}, rows(l, v, timeline.AsOf(at(9)))["p"].State.Lines)
 }

@@ -18,8 +18,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -395,81 +393,6 @@ func TestJob_LateRowsOfAnEarlierLeaseChangeNothing(t *testing.T) {
 		require.NoError(t, err)
 	}), timeline.ErrLeaseLost)
 	require.Equal(t, 2, rows(l, v)["north"].State.Count)
-}
-
-// TestJob_AfterACrashAtAnyRequestEqualsOneBuild ends coordinator and workers before, and right after, each request, and lets
-// another coordinator go on.
-func TestJob_AfterACrashAtAnyRequestEqualsOneBuild(t *testing.T) {
-	t.Parallel()
-	for _, round := range testsize.Rounds(faults.Drop, faults.Lost) {
-		t.Run(round.String(), func(t *testing.T) {
-			t.Parallel()
-			l := newLab(t)
-			for i := range 4 {
-				l.append(fmt.Sprintf("d-%d", i), fmt.Sprintf("s-%d", i%2), 1, 3)
-			}
-			projection := func(name string) timeline.Projection[string, totals] {
-				return l.sites(func(f *timeline.Projection[string, totals]) { f.Name = name })
-			}
-			clean := view(l, projection("clean"))
-			rebuild(l, clean)
-			want := rows(l, clean)
-			for n := 1; ; n += testsize.Pick(5, 1) {
-				l.connect(once)
-				name := fmt.Sprintf("crash-%d", n)
-				v := view(l, projection(name))
-				ctx, die := context.WithCancel(l.Ctx)
-				mortal := *l
-				mortal.Ctx = ctx
-				l.Wire.Reset()
-				l.Wire.Inject(from(n, round.At(n)))
-				_, err := finished(&mortal, v)
-				die()
-				l.Wire.Inject(nil)
-				if err == nil {
-					assert.Greater(t, n, 10, "a job takes more requests than that")
-					return
-				}
-				l.Clock.Move(time.Minute) // the lease ends
-				l.connect()
-				v = view(l, projection(name))
-				meta, err := finished(l, v, timeline.Resume())
-				require.NoError(t, err)
-				require.Equal(t, want, rows(l, v), "ended at request %d", n)
-				assert.EqualValues(t, 8, meta.Counters.Folded)
-				assert.Equal(t, timeline.Complete, meta.RebuildStatus)
-			}
-		})
-	}
-}
-
-// A build that sorts and a job are the same work, so each can take over from the other.
-func TestJob_AndRebuildResumeEachOther(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1)
-	v := view(l, l.sites())
-	ctx, die := context.WithCancel(l.Ctx)
-	job, err := v.BeginJob(ctx)
-	require.NoError(t, err)
-	require.NoError(t, newCrew(l, job).work(2))
-	began := l.Clock.Now()
-	die()
-	l.Clock.Move(time.Minute)
-	l.append("d-1", "north", 2)
-	meta := rebuild(l, v, timeline.Resume())
-	assert.True(t, meta.Through.Before(began))
-	assert.Equal(t, 1, rows(l, v)["north"].State.Count)
-
-	short, cancel := context.WithCancel(l.Ctx)
-	_, err = v.Rebuild(short, timeline.OnProgress(func(timeline.Meta) { cancel() }))
-	require.ErrorIs(t, err, context.Canceled)
-	began = l.Clock.Now()
-	l.append("d-1", "north", 3)
-	meta, err = finished(l, v, timeline.Resume())
-	require.NoError(t, err)
-	assert.True(t, meta.Through.Before(began))
-	assert.Equal(t, 2, rows(l, v)["north"].State.Count)
 }
 
 func TestJob_AbandonedLeavesNothing(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -128,25 +127,4 @@ func TestRebuild_OfATableBoundsMemoryAndCostsAsExplained(t *testing.T) {
 		assert.LessOrEqual(t, reads, 1.5*estimate.ReadUnits()+groups/4)
 		assert.LessOrEqual(t, writes, 2*groups+100, "two write units per row, and the manifest")
 	}
-}
-
-func TestLab_LoadedEventsEqualAppendedOnes(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1)
-	var appended []map[string]types.AttributeValue
-	for _, it := range l.Items() {
-		if it["_k"] != nil { // the other one is the current item
-			appended = append(appended, it)
-		}
-	}
-	require.Len(t, appended, 1)
-	laid := l.laid(reading{Device: "d-1", Site: "north", At: at(1), Value: 10})
-	for _, own := range []string{"_w", "_at"} {
-		require.Contains(t, laid, own)
-		require.Contains(t, appended[0], own)
-		delete(laid, own)
-		delete(appended[0], own)
-	}
-	assert.Equal(t, appended[0], laid)
 }

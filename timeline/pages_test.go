@@ -12,7 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -156,36 +155,6 @@ func TestAfter_ListsAndDescribesTheRowsThatItBeganWith(t *testing.T) {
 	assert.True(t, p.Meta.Through.Before(now.Through))
 	assert.EqualValues(t, 5, now.Rows)
 	assert.Equal(t, 2, rows(l, v)["s-2"].State.Count)
-}
-
-func TestAfter_FailsOnceRowsMayBeMissing(t *testing.T) {
-	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-		t.Run(fault.String(), func(t *testing.T) {
-			t.Parallel()
-			l, v, first := pinned(t, 4, once)
-			l.Clock.Move(20 * time.Minute)
-			p, err := v.After(l.Ctx, first.Next, 2)
-			require.NoError(t, err, "nothing has been removed yet")
-			require.Len(t, p.Rows, 2)
-			removed := false
-			l.Wire.Inject(func(r faults.Request) faults.Fault {
-				if removed = removed || removal(r); removed {
-					return fault
-				}
-				return faults.None
-			})
-			require.ErrorIs(t, v.Sweep(l.Ctx), faults.ErrInjected)
-			l.Wire.Inject(nil)
-			_, err = v.After(l.Ctx, first.Next, 2)
-			require.ErrorIs(t, err, entity.ErrInvalidCursor)
-			l.Clock.Move(time.Minute)
-			require.NoError(t, v.Sweep(l.Ctx), "another one goes on with it")
-			_, err = v.After(l.Ctx, first.Next, 2)
-			require.ErrorIs(t, err, entity.ErrInvalidCursor)
-			assert.Len(t, rows(l, v), 5)
-		})
-	}
 }
 
 func TestAfterAndAll_FailWhenRowsAreRemovedDuringTheRead(t *testing.T) {

@@ -265,29 +265,6 @@ func TestRebuild_StoresAnyFailureAndReleasesTheLease(t *testing.T) {
 	}
 }
 
-func TestRebuild_ReleasesTheLeaseWhenAHandlerPanics(t *testing.T) {
-	eachRoute(t, func(t *testing.T, l *lab, projection timeline.Projection[string, totals]) {
-		l.fill(5, 1)
-		good := projection.Handlers[0]
-		projection.Handlers = []timeline.Handler[string, totals]{timeline.On("reading.appended", byDevice, func(s *totals, e timeline.Event[reading]) error {
-			if s.Count = 1000; e.Payload.Device == "d-3" {
-				panic("no")
-			}
-			return nil
-		})}
-		v := view(l, projection)
-		for range 2 {
-			require.PanicsWithValue(t, "no", func() { _, _ = v.Rebuild(l.Ctx, timeline.CheckpointEvery(1), timeline.Segments(1), timeline.Resume()) })
-			m := metaOf(l, v)
-			assert.Equal(t, timeline.Failed, m.RebuildStatus)
-		}
-		projection.Handlers[0] = good
-		v = view(l.connect(), projection)
-		rebuild(l, v, timeline.Resume())
-		assert.Equal(t, rows(l, v, timeline.AsOf(at(100))), rows(l, v), "no row of the handler that panicked is left")
-	})
-}
-
 // A builder owns what it writes: one request that fails, whatever became of it, ends neither a build, a job nor a catch-up.
 func TestRebuild_SurvivesTheFailureOfAnyRequest(t *testing.T) {
 	t.Parallel()

@@ -18,9 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeline"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 func TestFold_GroupKeysCanBeStructs(t *testing.T) {
@@ -361,122 +359,5 @@ func TestRows_DoNotDependOnDeliveryOrder(t *testing.T) {
 		caughtUp := rows(l, v)
 		rebuild(l, v)
 		require.Equal(rt, caughtUp, rows(l, v))
-	})
-}
-
-// life is what the model knows about an item.
-type life struct {
-	lines   []string
-	version int64
-	text    string
-	alive   bool
-	gone    time.Time // when it was deleted; zero: never
-}
-
-// TestVersions_FoldToTheStatesOfAModel lets items live at random and compares rows with a model, now and as of earlier moments.
-func TestVersions_FoldToTheStatesOfAModel(t *testing.T) {
-	t.Parallel()
-	l, cases := newLab(t), 0
-	rapid.Check(t, func(rt *rapid.T) {
-		l.apart(&cases)
-		store, err := entity.New[draft](l.DB)
-		require.NoError(rt, err)
-		bin, err := lifecycle.Of(store)
-		require.NoError(rt, err)
-		past, err := versioned.Of(store)
-		require.NoError(rt, err)
-		source := timeline.Versions(past, timeline.PartitionKey(func(id string) draft { return draft{ID: id} }))
-		v := view(l, journals("drafts", source, "draft", func(d draft) string { return d.ID }, func(e timeline.Event[draft]) string {
-			return fmt.Sprint(strings.TrimPrefix(e.Name, "draft."), e.Version, e.Payload.Text)
-		}, ofVersions...))
-		lives := map[string]*life{}
-		type moment struct {
-			at   time.Time
-			want map[string][]string
-		}
-		var moments []moment
-		text := entity.Fields[draft]()
-		for i := range rapid.IntRange(1, 14).Draw(rt, "steps") {
-			id := rapid.SampledFrom([]string{"a", "ab", "b"}).Draw(rt, "id")
-			key, x := draft{ID: id}, lives[id]
-			if x == nil {
-				x = &life{}
-				lives[id] = x
-			}
-			became := ""
-			switch verb := rapid.SampledFrom([]string{"create", "update", "delete", "restore", "wait", "purge"}).Draw(rt, "verb"); verb {
-			case "create":
-				if x.alive || !x.gone.IsZero() && l.Clock.Now().Before(x.gone.Add(time.Hour)) {
-					continue
-				}
-				x.text = fmt.Sprint("t", i)
-				_, err = store.Create(l.Ctx, draft{ID: id, Text: x.text})
-				became, x.alive = "created", true
-			case "update":
-				if !x.alive {
-					continue
-				}
-				x.text = fmt.Sprint("t", i)
-				_, err = store.Update(l.Ctx, key, entity.Set(&text.Text, x.text))
-				became = "updated"
-			case "delete":
-				if !x.alive {
-					continue
-				}
-				err = store.Delete(l.Ctx, key)
-				became, x.alive, x.gone = "deleted", false, l.Clock.Now()
-			case "restore":
-				if x.alive || x.gone.IsZero() || !l.Clock.Now().Before(x.gone.Add(50*time.Minute)) {
-					continue
-				}
-				_, err = bin.Restore(l.Ctx, key)
-				became, x.alive = "restored", true
-			case "wait":
-				l.Clock.Move(2 * time.Hour)
-			case "purge":
-				err = bin.Purge(l.Ctx, key)
-				delete(lives, id)
-				for _, m := range moments {
-					delete(m.want, id)
-				}
-			}
-			require.NoError(rt, err)
-			if became != "" {
-				x.version++
-				x.lines = append(x.lines, fmt.Sprint(became, x.version, x.text))
-			}
-			m := moment{l.Clock.Now(), map[string][]string{}}
-			for id, x := range lives {
-				if len(x.lines) > 0 {
-					m.want[id] = slices.Clone(x.lines)
-				}
-			}
-			moments = append(moments, m)
-			if rapid.Bool().Draw(rt, "build") && i%4 == 3 {
-				rebuild(l, v)
-			}
-		}
-		if len(moments) == 0 {
-			return
-		}
-		got := func(opts ...timeline.RowsOption) map[string][]string {
-			lines := map[string][]string{}
-			for id, r := range rows(l, v, opts...) {
-				lines[id] = r.State.Lines
-			}
-			return lines
-		}
-		rebuild(l, v)
-		last := moments[len(moments)-1]
-		require.Equal(rt, last.want, got())
-		for range 3 {
-			m := rapid.SampledFrom(moments).Draw(rt, "moment")
-			require.Equal(rt, m.want, got(timeline.AsOf(m.at)))
-			for _, id := range slices.Sorted(maps.Keys(m.want)) {
-				r, _, err := v.Get(l.Ctx, id, timeline.FullReplay(), timeline.AsOf(m.at))
-				require.NoError(rt, err)
-				require.Equal(rt, m.want[id], r.State.Lines)
-			}
-		}
 	})
 }

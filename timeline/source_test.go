@@ -3,12 +3,8 @@ package timeline_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"iter"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -368,40 +364,4 @@ func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestFeed_UsesTempDir(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	long := strings.Repeat("d", 128<<10)
-	feed := timeline.Feed("export", []string{"taken"}, func(context.Context) iter.Seq2[event, error] {
-		return func(yield func(event, error) bool) {
-			for i := range 160 { // 20 MiB, more than is held of a feed
-				e := event{Name: "taken", Key: strconv.Itoa(i), At: at(-1), AcceptedAt: at(-1), Payload: reading{Device: long, Site: "s"}}
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-	})
-	projection := fromFeed("feed", feed)
-	projection.TempDir = filepath.Join(t.TempDir(), "missing")
-	v := view(l, projection)
-	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "log", Source: feed, TempDir: projection.TempDir}))
-
-	refused := func(what string, err error) {
-		t.Helper()
-		var there *fs.PathError
-		if assert.ErrorAs(t, err, &there, what) {
-			assert.Equal(t, projection.TempDir, filepath.Dir(there.Path), what)
-		}
-	}
-	_, err := log.Page(l.Ctx, 1, 10)
-	refused("a log", err)
-	_, err = v.Rebuild(l.Ctx)
-	refused("a build", err)
-	_, err = v.Page(l.Ctx, 1, 10, timeline.AsOf(noon))
-	refused("rows of the past", err)
-	_, _, err = v.Get(l.Ctx, "s", timeline.FullReplay(), timeline.AsOf(noon))
-	refused("a row of the past", err)
 }

@@ -119,28 +119,6 @@ func TestExport_RowsAreThoseOfAScan(t *testing.T) {
 	compare(l, view(l, l.sites(small, func(f *timeline.Projection[string, totals]) { f.Name = "small" })), x)
 }
 
-// A source whose table is configured by its ARN is read from the export of that table.
-func TestExport_OfATableConfiguredByItsARN(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.append("d-1", "north", 1, 2)
-	x, name := l.export(l.tableName()), l.tableName()
-	l.connect(func(c *entity.Config) {
-		c.Table, c.Tables = x.summary["tableArn"].(string), map[string]string{"rows": name}
-	})
-	inRows := func(f *timeline.Projection[string, totals]) { f.Table = "rows" }
-	v := view(l, l.sites(inRows))
-	rebuild(l, v, timeline.Export(x.files))
-	require.Equal(t, 2, rows(l, v)["north"].State.Count)
-
-	far := l.export(name)
-	far.summary["tableArn"] = "arn:aws:dynamodb:us-west-2:123456789012:table/" + name
-	far.write()
-	_, err := v.Rebuild(l.Ctx, timeline.Export(far.files))
-	var bad *timeline.ExportError
-	require.ErrorAs(t, err, &bad)
-}
-
 // compare builds rows from an export, and from the table.
 func compare[S any](l *lab, v *timeline.View[string, S], x *exported) {
 	l.T.Helper()

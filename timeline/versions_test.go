@@ -197,6 +197,28 @@ type draft struct {
 	Changed time.Time            `dynamodbav:"changed" entity:"updated_at"`
 }
 
+func TestVersions_RecreationIsCreatedNotRestored(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store := entity.Must(entity.New[draft](l.DB))
+	past := entity.Must(versioned.Of(store))
+	bin := entity.Must(lifecycle.Of(store))
+	key := draft{ID: "1"}
+	entity.Must(store.Create(l.Ctx, draft{ID: "1", Text: "a"}))
+	require.NoError(t, store.Delete(l.Ctx, key))
+	entity.Must(bin.Restore(l.Ctx, key))
+	require.NoError(t, store.Delete(l.Ctx, key))
+	l.Clock.Move(2 * time.Hour)
+	entity.Must(store.Create(l.Ctx, draft{ID: "1", Text: "b"}))
+	log := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: "drafts", Source: timeline.Versions(past), Oldest: true}))
+	var got []string
+	for e, err := range log.All(l.Ctx) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprint(e.Name, " ", e.Version, " ", e.Payload.(draft).Text))
+	}
+	assert.Equal(t, []string{"draft.created 1 a", "draft.deleted 2 a", "draft.restored 3 a", "draft.deleted 4 a", "draft.created 5 b"}, got)
+}
+
 // note is versioned and has no time of changes.
 type note struct {
 	_       entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
@@ -357,22 +379,6 @@ func TestVersions_AreOrderedAcrossCopiesAndSnapshots(t *testing.T) {
 		assert.Equal(t, want, got)
 		assert.Zero(t, left, "nothing is held at the end")
 	})
-}
-
-func TestVersions_HoldNoSnapshots(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	x := l.storedStates()
-	const n = 1000
-	items := []map[string]types.AttributeValue{x.state(n, "", ""), x.copied(3)}
-	for v := range int64(n - 1) {
-		items = append(items, x.snapshot(v+1))
-	}
-	most, emitted := 0, 0
-	err := timeline.Assembled(timeline.Versions(l.past), items, func(string, int64, bool) { emitted++ }, func(n int) { most = max(most, n) })
-	require.NoError(t, err)
-	assert.Equal(t, n, emitted)
-	assert.Equal(t, 2, most, "the current item and the copy")
 }
 
 func TestVersions_BoundTheBytesOfDeletedCopies(t *testing.T) {

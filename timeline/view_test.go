@@ -209,31 +209,6 @@ func TestNoGapSeen_FromTheBeginningUntilTheFirstEventExpires(t *testing.T) {
 	assert.True(t, rebuild(l, v).NoGapSeen, "nothing is left: the history begins again")
 }
 
-func TestNoGapSeen_NotWhenBuildsAreTooFarApart(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v, beat := pulses(t, l, 1)
-	rebuild(l, v)
-	l.Clock.Move(11 * day) // an event could have arrived and expired
-	beat("busy")
-	_, meta, err := v.Get(l.Ctx, "busy", timeline.FullReplay(), timeline.AsOf(l.Clock.Now()))
-	require.NoError(t, err)
-	assert.False(t, meta.NoGapSeen)
-}
-
-func TestNoGapSeen_NotForAnotherDefinitionOfWhatExpires(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	v, beat := pulses(t, l, 1)
-	rebuild(l, v)
-	beat("busy")
-	l.Clock.Move(6 * day)
-	assert.True(t, rebuild(l, v).NoGapSeen)
-	l.connect()
-	v, _ = pulses(t, l, 2)
-	assert.False(t, rebuild(l, v).NoGapSeen, "its sources may differ")
-}
-
 // TestHistoryComplete_IsFalseWhereStatesExpire has an item that was deleted for good, and of which nothing is left.
 func TestHistoryComplete_IsFalseWhereStatesExpire(t *testing.T) {
 	t.Parallel()

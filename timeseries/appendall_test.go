@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -45,39 +44,6 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 	require.Greater(t, w.Wire.Count(transact), 1)
 	require.Len(t, w.history(device), 20)
 	require.True(t, strings.HasPrefix(*w.current(device).Location, "t"))
-}
-
-// batch is a call of AppendAll on a series in which the events of seed are stored.
-type batch[T any] struct {
-	seed, events []T
-	opts         []timeseries.AppendOption
-	reasons      []timeseries.Reason // "": applied
-	history      []T                 // afterwards; its last event is the current item
-	requests     []string
-}
-
-func (b batch[T]) run(t *testing.T, key T, time func(T) int64) {
-	t.Helper()
-	w := open[T](t)
-	w.seed(b.seed...)
-	rs := w.appendAll(b.events, b.opts...)
-	require.Equal(t, b.reasons, reasons(rs))
-	require.Equal(t, b.requests, w.operations())
-	history := w.history(key)
-	require.Equal(t, b.history, history)
-	require.Equal(t, time(history[len(history)-1]), time(w.current(key)))
-	for i, r := range rs {
-		require.Equal(t, r.Reason == "", r.Applied)
-		require.Equal(t, r.Reason == timeseries.Duplicate || r.Reason == timeseries.Collision, r.Existing != nil, "%d", i)
-		if r.Existing != nil {
-			require.Equal(t, time(b.events[i]), time(*r.Existing))
-			require.Contains(t, history, *r.Existing)
-			require.Equal(t, r.Reason == timeseries.Duplicate, assert.ObjectsAreEqual(b.events[i], *r.Existing))
-		}
-		if r.Reason != timeseries.ConditionFailed {
-			require.GreaterOrEqual(t, time(currentOf(t, r)), time(b.events[i]), "current is at or after the event")
-		}
-	}
 }
 
 func TestAppendAll_AChunkThatIsOvertakenMeanwhileIsSplit(t *testing.T) {

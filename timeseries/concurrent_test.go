@@ -2,7 +2,6 @@ package timeseries_test
 
 import (
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,34 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
-
-// equalAppends sends some events several times each, all at once.
-func equalAppends[T any](w *lab[T], events, senders int, event func(at, level int) T) {
-	accepted := make([]atomic.Int64, events)
-	var wg sync.WaitGroup
-	for range senders {
-		for i := range events {
-			wg.Go(func() {
-				r, err := w.Append(w.Ctx, event(i+1, i+1))
-				switch {
-				case err != nil:
-					w.T.Error(err)
-				case r.Applied || r.Reason == timeseries.LateRecorded:
-					accepted[i].Add(1)
-				case r.Reason != timeseries.Duplicate:
-					w.T.Error(r.Reason)
-				}
-			})
-		}
-	}
-	wg.Wait()
-	for i := range accepted {
-		require.EqualValues(w.T, 1, accepted[i].Load(), "event %d", i+1)
-	}
-	require.Len(w.T, w.history(event(0, 0)), events)
-	cur := w.current(event(0, 0))
-	require.Equal(w.T, currentOf(w.T, w.append(event(events, events))), cur)
-}
 
 // An item is taken away between the check and the put of an event that is being repaired.
 func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {

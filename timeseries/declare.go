@@ -96,7 +96,7 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 		return
 	}
 	e.orderBy, a.Clock = a, true
-	a.MakeExact()
+	a.Exact = true
 	if d.Schema.KeyPart(a) {
 		d.Problem(schema.CodeOrderByKeyPart, "orderBy %q is part of the primary key, which cannot change", name)
 	}

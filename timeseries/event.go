@@ -146,7 +146,7 @@ func (ev *event) put(in write.Input) (write.Action, error) {
 
 // check returns the check that the event is stored.
 func (ev *event) check() write.Action {
-	return write.Action{Kind: write.Check, Table: ev.c.Table, Key: ev.key(), Cond: write.Present(ev.c.Schema)}
+	return write.Action{Kind: write.Check, Table: ev.c.Table, Key: ev.key(), Cond: ev.c.Schema.Exists}
 }
 
 // equals reports whether a stored event has the same values in all append fields.
@@ -161,7 +161,7 @@ func (ev *event) equals(stored item.Item) bool {
 
 // exists holds while there is a current item.
 func (ev *event) exists() expr.Cond {
-	return expr.All(write.Present(ev.c.Schema), write.CaseGuard(ev.c.Schema, ev.carried))
+	return expr.All(ev.c.Schema.Exists, write.CaseGuard(ev.c.Schema, ev.carried))
 }
 
 // opened makes resolve get the images in today's payload version, or return an error if one is of a series whose key differs

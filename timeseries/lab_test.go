@@ -149,15 +149,6 @@ func (w *lab[T]) scripted(script ...[]string) (*timeseries.Series[T], *scripted)
 	return declare[T](w.T, w.Open(c, dbtest.Attempts(4))), c
 }
 
-func always(f faults.Fault, operation string) func(faults.Request) faults.Fault {
-	return func(r faults.Request) faults.Fault {
-		if r.Operation == operation {
-			return f
-		}
-		return faults.None
-	}
-}
-
 // from gives the fault to the n-th request of an operation, counted from 1, and to all later ones.
 func from(n int, f faults.Fault, operation string) func(faults.Request) faults.Fault {
 	seen := 0

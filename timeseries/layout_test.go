@@ -109,9 +109,6 @@ func state(stream string, minutes int, state string) Channel {
 	return Channel{Channel: "c-1", Stream: stream, Timestamp: at(minutes), State: state}
 }
 
-// Names that would meet if a stream's range were a careless prefix.
-var neighbours = []string{"s", "s#e", "s#e#2026", "s$", "s!", "e", "s0", "S", "s ", "%23", "#"}
-
 // Shelf has key parts of every type.
 type Shelf struct {
 	_ entity.Key        `name:"Shelf" pk:"$#{day}#{row}" sk:"$#bin_{bin}#{cold}#{place}"`

@@ -82,7 +82,7 @@ func (c *constraint) readFields(d *schema.Decl, list string) {
 			d.Problem(schema.CodeRoleType, "fields: attribute %q is set by the library", a.Name)
 		default:
 			if a.Time {
-				a.MakeExact()
+				a.Exact = true
 			}
 			c.fields = append(c.fields, a)
 		}

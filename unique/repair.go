@@ -168,7 +168,7 @@ func (v *verification) hasFields(read write.Stored) (expr.Cond, error) {
 		return guard, err
 	}
 	it := read.Raw
-	conds := []expr.Cond{write.Present(v.s)}
+	conds := []expr.Cond{v.s.Exists}
 	var names []string
 	for _, f := range v.k.fields {
 		names = append(names, f.Name)
@@ -189,7 +189,7 @@ func (v *verification) hasFields(read write.Stored) (expr.Cond, error) {
 
 // unchanged holds while a sentinel is as it was read.
 func (v *verification) unchanged(it item.Item) expr.Cond {
-	conds := []expr.Cond{write.Present(v.s)}
+	conds := []expr.Cond{v.s.Exists}
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 	}

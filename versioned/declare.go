@@ -51,6 +51,9 @@ type retain struct {
 	ttl time.Duration // 0: forever
 }
 
+// KeepsHistory marks entities whose past states are kept.
+func (*retain) KeepsHistory() {}
+
 // Kept returns how long the snapshot of a replaced state is kept; 0 is forever.
 func (r *retain) Kept() time.Duration { return r.ttl }
 

@@ -446,9 +446,9 @@ func (p *Purge) removalStep(list []item.Item) write.Step {
 // asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.
 func (p *Purge) asRead(it item.Item) expr.Cond {
 	if w, ok := it[schema.WriteAttr]; ok {
-		return expr.All(write.Present(p.Schema), expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
+		return expr.All(p.Schema.Exists, expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
 	}
-	conds := []expr.Cond{write.Present(p.Schema)}
+	conds := []expr.Cond{p.Schema.Exists}
 	deletedAt, _ := write.DeletedAttr(p.Schema)
 	names := []string{deletedAt}
 	for _, a := range p.Schema.Attrs {

@@ -169,7 +169,7 @@ func failure(op *write.Op, step write.Step, v write.Resolution, got answer, at i
 // input returns what a plan of op is made from, before anything is read.
 func (r *Runner) input(op *write.Op, now time.Time) write.Input {
 	in := write.Input{Now: now}
-	if op.Schema == nil || write.StoresID(op.Schema) {
+	if op.Schema == nil || op.Schema.StoresID {
 		in.WriteID = r.NewID()
 	}
 	return in

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -38,26 +39,41 @@ func (t *Template) Fields() []*Field {
 
 // Compose returns the key text of an item, or the attributes of the parts that are absent from it, in order.
 func (t *Template) Compose(item map[string]types.AttributeValue) (text string, missing []string, err error) {
-	values := make([]Value, 0, 4)
-	for _, s := range t.Segments {
+	b := append(make([]byte, 0, 128), t.Prefix...)
+	var wrong error // of the first part whose value cannot be written
+	for i := range t.Segments {
+		s := &t.Segments[i]
+		if t.Escaped {
+			b = append(b, '#')
+		}
+		b = append(b, s.Literal...)
 		if s.Field == nil {
 			continue
 		}
-		v, present, err := s.Field.FromAttribute(item[s.Field.Attr])
+		av := item[s.Field.Attr]
+		if str, ok := av.(*types.AttributeValueMemberS); ok && t.Escaped && s.Field.Kind == String && !s.Field.Lower && !s.Field.Plain && str.Value != "" && utf8.ValidString(str.Value) {
+			b = append(b, Escape(str.Value)...) // most parts
+			continue
+		}
+		v, present, err := s.Field.FromAttribute(av)
 		switch {
 		case err != nil:
 			return "", nil, err
-		case present:
-			values = append(values, v)
-		default:
+		case !present:
 			missing = append(missing, s.Field.Attr)
+		case wrong == nil:
+			var part string
+			part, wrong = t.part(i, v)
+			b = append(b, part...)
 		}
 	}
-	if len(missing) > 0 {
+	switch {
+	case len(missing) > 0:
 		return "", missing, nil
+	case wrong != nil:
+		return "", nil, wrong
 	}
-	text, _, err = t.head(values)
-	return text, nil, err
+	return string(b), nil, nil
 }
 
 // ComposeValues returns the key text for one value of each part.

@@ -30,8 +30,11 @@ type Attr struct {
 	Scalar  types.ScalarAttributeType
 	Append  bool   // written by Append only
 	Clock   bool   // orderBy of a series: written by Append only
+	Exact   bool   // a time that is finer than Format is an error: the attribute is part of a key or orders a series
+	Free    bool   // an update may change it in every way
+	// IndexPart is set for an attribute that is itself a key attribute of an index.
+	IndexPart bool
 	zero    string // of a Text: text of the zero value
-	exact   bool   // a time finer than Format is an error
 	behind  bool   // in an embedded pointer, which may be nil
 	asPart  *key.Field
 
@@ -68,13 +71,6 @@ var ownedRoles = [...]Role{CreatedAt, UpdatedAt, DeletedAt, Version}
 func (a *Attr) Owned() bool {
 	return slices.ContainsFunc(ownedRoles[:], a.Role.Has)
 }
-
-// Exact reports whether a time that is finer than the attribute's format is an error. It is if the attribute is part of
-// a key or orders a series.
-func (a *Attr) Exact() bool { return a.exact }
-
-// MakeExact makes times that are finer than the format an error.
-func (a *Attr) MakeExact() { a.exact = true }
 
 // AllowsZero reports whether the zero value is a value of this key part, and not a missing one.
 func (a *Attr) AllowsZero() bool { return a.Role.Has(Zero) }
@@ -420,7 +416,7 @@ func (b *builder) codec() {
 		}
 		if a.Time {
 			b.s.Codec.Times = append(b.s.Codec.Times, item.TimeField{
-				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.exact,
+				Index: a.Index, Attr: a.Name, Format: a.Format, OmitEmpty: a.Tag.OmitEmpty, Exact: a.Exact,
 			})
 		}
 	}

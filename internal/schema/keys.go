@@ -203,7 +203,7 @@ func (d *Decl) placeholder(option string, a *Attr, p *Placeholder) *key.Field {
 		d.Problem(CodeKeyPartType, "%s: {%s|lower} needs a string", option, a.Name)
 	}
 	if f.Kind == key.Time {
-		a.exact = true
+		a.Exact = true
 	}
 	return &f
 }
@@ -228,7 +228,7 @@ func (d *Decl) native(option string, parsed Key, most int) *KeyDef {
 			return nil
 		}
 		if a.Time {
-			a.exact = true
+			a.Exact = true
 		}
 		k.Native = append(k.Native, a)
 	}

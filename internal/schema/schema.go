@@ -108,6 +108,8 @@ type Schema struct {
 	Features []any    // compiled declarations of features; see Feature
 	Upgrades Upgrades // from earlier payload versions, in order; nil: items are read as they are
 
+	Facts
+
 	addresses map[address]*Node
 	prototype reflect.Value
 	keys      []*KeyDef // see Keys; nil while the schema is built

@@ -155,7 +155,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 			return r, nil, err
 		}
 	}
-	av, err := encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact(), nil)
+	av, err := encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact, nil)
 	if err != nil {
 		return r, nil, err
 	}
@@ -168,16 +168,18 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 			return r, nil, err
 		}
 	}
-	if n.Top && item.Empty(av) && n.Attr.Required() {
-		return r, nil, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
+	if !n.Attr.Free {
+		if n.Top && item.Empty(av) && n.Attr.Required() {
+			return r, nil, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
+		}
+		if n.Attr.Role.Has(schema.SetOnce) {
+			r.Kind = expr.SetIfAbsent
+		}
+		if n.Top && item.Absent(av) && n.Attr.WriteOnce() {
+			return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
+		}
 	}
-	if n.Attr.Role.Has(schema.SetOnce) {
-		r.Kind = expr.SetIfAbsent
-	}
-	if n.Top && item.Absent(av) && n.Attr.WriteOnce() {
-		return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
-	}
-	if av == nil || n.Top && item.Absent(av) && NativeIndexPart(s, n.Attr) {
+	if av == nil || n.Top && n.Attr.IndexPart && item.Absent(av) {
 		if c.Kind == expr.SetIfAbsent {
 			return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored here")
 		}
@@ -199,8 +201,10 @@ func Changes(s *schema.Schema, list []Change) ([]expr.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := MayChange(s, n, c.Kind); err != nil {
-			return nil, err
+		if !n.Attr.Free {
+			if err := MayChange(s, n, c.Kind); err != nil {
+				return nil, err
+			}
 		}
 		r, errs, err := resolveChange(s, n, c)
 		if err != nil {

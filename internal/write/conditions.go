@@ -305,7 +305,7 @@ func storedAsAbsent(s *schema.Schema, n *schema.Node, v any) bool {
 		return err == nil
 	}
 	k := n.Type.Kind()
-	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && item.Absent(av) && NativeIndexPart(s, n.Attr)
+	return n.Tag.OmitEmpty && (k == reflect.Slice || k == reflect.Map) && item.Empty(av) || n.Top && n.Attr.IndexPart && item.Absent(av)
 }
 
 // emptyValues returns what may be stored at n for an empty value, in addition to the value's own encoding: NULL, for nil

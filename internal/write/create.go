@@ -149,7 +149,7 @@ func Transactional(s *schema.Schema) string {
 	switch {
 	case s.Handle != "":
 		return "a time series is written by appends"
-	case snapshotter(s) != nil, softDeleter(s) != nil, len(UniqueConstraints(s)) > 0:
+	case s.KeepsHistory, s.SoftDeletes, s.HasUnique:
 		return "versions, soft delete and unique values need a transaction for each item"
 	}
 	return ""

@@ -66,7 +66,7 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 			return Step{}, err
 		}
 		main = append(main, moves...)
-	} else if snapshotter(s) != nil {
+	} else if s.KeepsHistory {
 		if m.DeletedState, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
 			return Step{}, err
 		}
@@ -87,13 +87,13 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec Write) *Op 
 		op.Err = err
 		return op
 	}
-	op.AlsoDeleted = softDeleter(s) != nil
+	op.AlsoDeleted = s.SoftDeletes
 	op.If = user
 	kind := Deleted
-	if softDeleter(s) != nil {
+	if s.SoftDeletes {
 		kind = SoftDeleted
 	}
-	op.Read = op.Read || softDeleter(s) != nil || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0
+	op.Read = op.Read || s.SoftDeletes || s.KeepsHistory || s.HasUnique
 	op.SoftDeletes = kind == SoftDeleted
 	op.Plan = func(in Input) (Step, error) {
 		if op.NeedsRead(in) {

@@ -63,6 +63,9 @@ func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
 
 // isUnique reports whether a is part of a unique constraint of s.
 func isUnique(s *schema.Schema, a *schema.Attr) bool {
+	if !s.HasUnique {
+		return false
+	}
 	for _, g := range UniqueConstraints(s) {
 		if g.Names(a) {
 			return true
@@ -73,15 +76,14 @@ func isUnique(s *schema.Schema, a *schema.Attr) bool {
 
 // reserves reports whether deleted copies keep their unique values.
 func reserves(s *schema.Schema) bool {
-	m := softDeleter(s)
-	return m != nil && m.Reserves()
+	return s.SoftDeletes && softDeleter(s).Reserves()
 }
 
 // sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves
 // it writes too.
 func sharesExpiry(s *schema.Schema) bool {
-	return s.Expires && (snapshotter(s) != nil || len(UniqueConstraints(s)) > 0)
+	return s.Expires && (s.KeepsHistory || s.HasUnique)
 }
 
 // dependsOnPast reports whether a new life of an item depends on earlier ones.
-func dependsOnPast(s *schema.Schema) bool { return snapshotter(s) != nil || reserves(s) }
+func dependsOnPast(s *schema.Schema) bool { return s.KeepsHistory || reserves(s) }

@@ -317,15 +317,6 @@ func ComposeIndexKeys(s *schema.Schema, it, was item.Item) error {
 	return nil
 }
 
-func NativeIndexPart(s *schema.Schema, a *schema.Attr) bool {
-	for _, k := range s.IndexKeys() {
-		if k.Native != nil && k.Has(a) {
-			return true
-		}
-	}
-	return false
-}
-
 // IndexCopy sets the keys of the indexes that contain deleted copies.
 func IndexCopy(s *schema.Schema, copied item.Item) error {
 	for _, x := range s.Indexes {

@@ -13,7 +13,7 @@ import (
 // finerTimes rejects a changed time that is too precise for a key. An unchanged one stays as stored.
 func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 	for _, a := range s.Attrs {
-		if !a.Time || !a.Exact() {
+		if !a.Time || !a.Exact {
 			continue
 		}
 		old, errOld := was.FieldByIndexErr(a.Index)
@@ -53,7 +53,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		}
 		n := &schema.Node{Path: a.Path, Attr: a, Top: true}
 		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: graft(image[a.Name], before[a.Name], av)}
-		if !there || item.Absent(av) && NativeIndexPart(s, a) {
+		if !there || a.IndexPart && item.Absent(av) {
 			c.Kind, c.Value = expr.Remove, nil
 		}
 		if err := MayChange(s, n, c.Kind); err != nil {
@@ -101,7 +101,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec Write, modi
 		return op
 	}
 	op.Read, op.If = true, user
-	op.AlsoDeleted = softDeleter(s) != nil
+	op.AlsoDeleted = s.SoftDeletes
 	op.Plan = func(in Input) (Step, error) {
 		if !Live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
@@ -159,7 +159,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec Write, find
 	if op.Err != nil {
 		return op
 	}
-	op.Read, op.If, op.AlsoDeleted = true, user, softDeleter(s) != nil
+	op.Read, op.If, op.AlsoDeleted = true, user, s.SoftDeletes
 	PlanFrom(op, func(ctx context.Context, r Reader, in *Input) (item.Item, error) {
 		return find(ctx, r, op, *in)
 	}, func(in Input, past item.Item) (Step, error) {

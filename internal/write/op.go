@@ -191,15 +191,6 @@ func (op *Op) KeyText() string { return KeyText(op.Schema, op.Key) }
 // Reads reports whether op needs a read before planning, at least in a transaction.
 func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
 
-// returnOld makes op return the item before the write. A transaction does not return items, so in a transaction op reads
-// the item first.
-func (op *Op) returnOld(spec Write) {
-	if spec.DecodeOld != nil {
-		op.Old = spec.DecodeOld
-		op.Read = op.Idempotent
-	}
-}
-
 // reportOld makes a step that was planned from old pass old to the caller when it succeeds.
 func (op *Op) reportOld(old item.Item, step Step) Step {
 	if op.Old == nil || step.Done == nil {
@@ -266,12 +257,17 @@ func imageOf(op *Op, from Image) (item.Item, error) {
 // newKeyless starts an operation on the item of v, whose key the caller sets.
 func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec Write) *Op {
 	op := &Op{Verb: verb, Schema: s, Table: table, Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}
-	if err := spec.Err(); err != nil {
-		op.Err = Invalid(s, CodeOption, nil, "%v", err)
+	if len(spec.Errs) > 0 {
+		op.Err = Invalid(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op
 	}
-	if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err == nil {
-		op.returnOld(spec)
+	if s.LocksGiven || spec.Expect != nil || spec.AnyVersion {
+		if op.Expect, op.Err = expectation(s, verb, v, spec); op.Err != nil {
+			return op
+		}
+	}
+	if spec.DecodeOld != nil { // a transaction does not return items
+		op.Old, op.Read = spec.DecodeOld, op.Idempotent
 	}
 	return op
 }
@@ -281,16 +277,11 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec Write) (*
 	op := newKeyless(s, table, verb, v, spec)
 	if op.Err == nil {
 		op.Key, op.Parts, op.Err = Key(s, v)
-		op.given(spec)
 	}
-	return op, op.Parts
-}
-
-// given finds the item in the caller's image, if there is one.
-func (op *Op) given(spec Write) {
-	if op.Err == nil && spec.From != nil {
+	if op.Err == nil && spec.From != nil { // the item in the caller's image
 		op.Given, op.Err = imageOf(op, spec.From)
 	}
+	return op, op.Parts
 }
 
 // Begin starts an operation of a feature on the item with the key of v, and compiles its conditions. Errors are in the

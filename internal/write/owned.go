@@ -23,33 +23,35 @@ func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	return stored.Add(s.UpdatedAt.Format.Unit())
 }
 
-// clearRestoreMark returns the removal of the mark of a restored item, which belongs to the write that restored it.
-func clearRestoreMark(s *schema.Schema) []expr.Change {
-	if softDeleter(s) == nil || !s.HasMetadata {
-		return nil
-	}
-	return []expr.Change{{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}}
-}
-
 // HiddenChanges returns the hidden attributes as changes, for an update that may create the item.
 func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
 	var changes []expr.Change
 	Hidden(s, writeID, func(name string, av types.AttributeValue) {
 		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: av})
 	})
-	return append(changes, clearRestoreMark(s)...)
-}
-
-// writeIDChanges returns the change of the write id.
-func writeIDChanges(s *schema.Schema, writeID string) []expr.Change {
-	if !s.HasMetadata {
-		return nil
+	if s.SoftDeletes && s.HasMetadata {
+		changes = append(changes, clearRestoreMark)
 	}
-	return append([]expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(writeID)}}, clearRestoreMark(s)...)
+	return changes
 }
 
-// StoresID reports whether writes of the entity may store a write id.
-func StoresID(s *schema.Schema) bool { return s.HasMetadata || len(s.Features) > 0 || s.Handle != "" }
+var (
+	writePath = expr.Attr(schema.WriteAttr)
+	// clearRestoreMark removes the mark of a restored item, which belongs to the write that restored it.
+	clearRestoreMark = expr.Change{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}
+)
+
+// withWriteID adds the change of the write id to changes.
+func withWriteID(s *schema.Schema, changes []expr.Change, writeID string) []expr.Change {
+	if !s.HasMetadata {
+		return changes
+	}
+	changes = append(changes, expr.Change{Kind: expr.Set, Path: writePath, Value: item.S(writeID)})
+	if s.SoftDeletes {
+		changes = append(changes, clearRestoreMark)
+	}
+	return changes
+}
 
 // WriteID returns the write id that an action stores, or "" for entities without hidden attributes.
 func WriteID(s *schema.Schema, in Input) string {

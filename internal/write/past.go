@@ -89,7 +89,7 @@ func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Ti
 // needs more requests only if deleted copies have expired, or an item without snapshots has several.
 func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error) {
 	var past Past
-	if snapshotter(op.Schema) == nil {
+	if !op.Schema.KeepsHistory {
 		current, _, live, err := readItemAndNewest(ctx, r, op, now, true)
 		if past.Current, past.Copy = current, live.Item; err == nil {
 			past.CaseErr = op.sameCase(past.Copy)
@@ -100,7 +100,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	var errs [2]error
 	var wg sync.WaitGroup
 	wg.Go(func() { snapshot, _, errs[0] = readNewest(ctx, r, op, schema.SnapshotInfix, now, false) })
-	if softDeleter(op.Schema) != nil {
+	if op.Schema.SoftDeletes {
 		wg.Go(func() { newestCopy, live, errs[1] = readNewest(ctx, r, op, schema.CopyInfix, now, true) })
 	}
 	wg.Wait()
@@ -119,7 +119,7 @@ func ReadPast(ctx context.Context, r Reader, op *Op, now time.Time) (Past, error
 	if past.CaseErr == nil { // a new life would continue its versions
 		past.CaseErr = op.sameCase(newestCopy.Item)
 	}
-	if softDeleter(op.Schema) != nil && snapshot.Raw != nil && newestCopy.Raw == nil {
+	if op.Schema.SoftDeletes && snapshot.Raw != nil && newestCopy.Raw == nil {
 		past.CopyMissing, past.LiveSnapshot = true, !IsDeletedState(op.Schema, snapshot.Item)
 	}
 	return past, nil

@@ -11,19 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// keyPath is the path of the partition key.
-func keyPath(s *schema.Schema) expr.Path {
-	if s.PK.Native != nil {
-		return s.PK.Native[0].Path
-	}
-	return expr.Attr(s.PK.Attr)
-}
-
-// Present holds if there is an item with the key, expired or not.
-func Present(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.Exists, keyPath(s))
-}
-
 // Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
 func Seconds(now time.Time) types.AttributeValue {
 	return item.N(strconv.FormatInt(now.Unix(), 10))
@@ -37,16 +24,15 @@ func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
 
 // PresentUnexpired holds if the item exists and has not expired.
 func PresentUnexpired(s *schema.Schema, now time.Time) expr.Cond {
-	there := Present(s)
 	if !s.Expires {
-		return there
+		return s.Exists
 	}
-	return expr.All(there, NotExpired(s, now))
+	return expr.All(s.Exists, NotExpired(s, now))
 }
 
 // Absent holds if there is no item with the key, expired or not.
 func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, keyPath(s))
+	return expr.Compare(expr.NotExists, s.Exists.Path)
 }
 
 // AbsentOrExpired is the negation of PresentUnexpired.

@@ -25,7 +25,7 @@ func touchable(s *schema.Schema, field Target, every time.Duration) (*schema.Att
 		return nil, Invalid(s, CodeNotYours, n.Attr, "the expiry is counted from the attribute, and unique values or snapshots of the item have it too; use Update")
 	case isUnique(s, n.Attr):
 		return nil, Invalid(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
-	case snapshotter(s) != nil && StateClock(s) == nil:
+	case s.KeepsHistory && StateClock(s) == nil:
 		return nil, Invalid(s, CodeNotYours, n.Attr, "an entity that retains versions needs created_at or updated_at to be touched")
 	case n.Attr.Role.Has(schema.Immutable) || n.Attr.Role.Has(schema.SetOnce):
 		return nil, Invalid(s, CodeNotYours, n.Attr, "the attribute is written once")
@@ -75,8 +75,8 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 		if err != nil {
 			return Step{}, err
 		}
-		changes = append(append(changes, indexKeys...), writeIDChanges(s, in.WriteID)...)
-		if snapshotter(s) != nil && s.HasMetadata { // so that readers of the history notice that an old state has changed
+		changes = withWriteID(s, append(changes, indexKeys...), in.WriteID)
+		if s.KeepsHistory && s.HasMetadata { // so that readers of the history notice that an old state has changed
 			at, err := s.Options.Precision.Value(s.Options.Precision.Truncate(in.Now))
 			if err != nil {
 				return Step{}, ValueError(s, a, err)

@@ -18,12 +18,10 @@ type update struct {
 	parts          item.Item     // key parts as stored
 	changes        []expr.Change // the caller's changes
 	userCond       expr.Cond
+	guards         []expr.Cond   // that the changes can be made
 	derived        []expr.Change // the changes of expiry and index keys that follow, unless clockDependent
 	clockDependent bool          // the derived changes depend on the clock
 }
-
-// derives reports whether an expiry or index keys of s can follow from changes.
-func derives(s *schema.Schema) bool { return len(s.Indexes) > 0 || Expiry(s) != nil }
 
 // derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
 // stored item.
@@ -34,15 +32,6 @@ func (u *update) derive(changes []expr.Change, in Input) (follow []expr.Change, 
 	}
 	keys, partly, err := SyncIndexKeys(u.s, u.parts, append(slices.Clone(changes), follow...), false)
 	return append(follow, keys...), needRead || partly, err
-}
-
-// returns selects the new item, or the old one if the caller asked for it. The new item can be computed from the old
-// one.
-func (u *update) returns() Returns {
-	if u.op.Old != nil {
-		return ReturnOld
-	}
-	return ReturnNew
 }
 
 // owned returns the changes of the attributes that the library keeps.
@@ -78,30 +67,28 @@ func dependsOnClock(s *schema.Schema) bool {
 // needsState reports whether a feature plans the changes from the whole item: it keeps the item's history, or a changed
 // attribute unique.
 func needsState(s *schema.Schema, changes []expr.Change) bool {
-	for _, f := range s.Features {
-		if _, ok := f.(Snapshotter); ok {
-			return true
-		}
-		g, ok := f.(UniqueConstraint)
-		if ok && slices.ContainsFunc(changes, func(c expr.Change) bool { return g.Names(s.Attr(c.Path.Root())) }) {
-			return true
-		}
-	}
-	return false
+	return s.KeepsHistory || slices.ContainsFunc(changes, func(c expr.Change) bool { return isUnique(s, s.Attr(c.Path.Root())) })
 }
 
 func (u *update) resolve(spec UpdateOptions) (err error) {
 	if u.changes, err = Changes(u.s, spec.Changes); err != nil {
 		return err
 	}
-	if u.changes, err = DropUnsetExpiry(u.s, u.changes, OnUpdate); err != nil {
-		return err
+	if u.s.SetsExpiry {
+		if u.changes, err = DropUnsetExpiry(u.s, u.changes, OnUpdate); err != nil {
+			return err
+		}
 	}
-	if u.userCond, err = Conditions(u.s, spec.If); err != nil {
-		return err
+	if len(spec.If) > 0 {
+		if u.userCond, err = Conditions(u.s, spec.If); err != nil {
+			return err
+		}
 	}
-	u.op.Read = u.op.Read || needsState(u.s, u.changes)
-	if !derives(u.s) {
+	u.guards = changeGuards(u.s, u.changes)
+	if u.s.KeepsHistory || u.s.HasUnique {
+		u.op.Read = u.op.Read || needsState(u.s, u.changes)
+	}
+	if !u.s.Follows {
 		return nil
 	}
 	// Whether a read is needed does not depend on the time.
@@ -198,7 +185,10 @@ func checkKnownSize(s *schema.Schema, key item.Item, changes []expr.Change) erro
 			n += len(c.Path.Root()) + item.ValueSize(c.Value)
 		}
 	}
-	return CheckBytes(s, n)
+	if n > item.MaxBytes {
+		return CheckBytes(s, n)
+	}
+	return nil
 }
 
 // direct plans the write without a read.
@@ -217,17 +207,23 @@ func (u *update) direct(in Input) (Step, error) {
 			return Step{}, err
 		}
 	}
-	changes = append(append(changes, follow...), writeIDChanges(u.s, in.WriteID)...)
+	changes = withWriteID(u.s, append(changes, follow...), in.WriteID)
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
-	now, guards := in.Now, make([]expr.Cond, 2, 8)
-	guards[0], guards[1] = PresentUnexpired(u.s, now), u.op.expected()
-	guards = append(append(append(guards, parentGuards(u.changes)...), elementGuards(u.changes)...), immutableGuards(u.s, u.changes)...)
+	now, guards, returns := in.Now, make([]expr.Cond, 1, 8), ReturnNew
+	guards[0] = PresentUnexpired(u.s, now)
+	if u.op.Expect != nil {
+		guards = append(guards, u.op.expected())
+	}
+	guards = append(guards, u.guards...)
+	if u.op.Old != nil { // from which the new item is computed
+		returns = ReturnOld
+	}
 	return Step{
 		Actions: u.op.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
-			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
+			Returns: returns, Undecoded: returns == ReturnNew, WriteID: WriteID(u.s, in),
 		}),
 		Resolve: func(f []Failure) Resolution {
 			if !Live(u.s, f[0].Image, now) {
@@ -248,10 +244,9 @@ func (u *update) direct(in Input) (Step, error) {
 			return Resolution{Err: entitytype.ErrConditionFailed}
 		},
 		Done: func(r Returned) (Result, error) {
-			if err := u.op.oldLost(r); err != nil {
-				return Result{}, err
-			}
 			switch {
+			case u.op.Old != nil && (r.Proven || r.Again):
+				return Result{}, errOldLost
 			case !r.Undecoded.Missing():
 				return Result{Stored: r.Undecoded}, nil
 			case r.Image == nil:
@@ -276,7 +271,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec UpdateOptio
 	if op.Err = u.resolve(spec); op.Err != nil {
 		return op
 	}
-	op.AlsoDeleted = softDeleter(s) != nil
+	op.AlsoDeleted = s.SoftDeletes
 	if op.Read {
 		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
 	} else {

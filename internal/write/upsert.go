@@ -52,7 +52,7 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 		return c, false
 	case given && (a.Role.Has(schema.SetOnce) || u.keepsStored(a)):
 		c.Kind = expr.SetIfAbsent
-	case given && item.Absent(av) && NativeIndexPart(u.s, a), !given && u.replace:
+	case given && a.IndexPart && item.Absent(av), !given && u.replace:
 		c = expr.Change{Kind: expr.Remove, Path: c.Path}
 	case !given:
 		return c, false
@@ -105,14 +105,6 @@ func (u *upsert) addCreated(changes []expr.Change, in Input) ([]expr.Change, err
 	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), ValueError(u.s, a, err)
 }
 
-// returns selects the image that shows most: the old item, which shows whether the write created it, or the new one.
-func (u *upsert) returns() Returns {
-	if u.replace && u.op.Old == nil {
-		return ReturnNew
-	}
-	return ReturnOld
-}
-
 // guard returns the condition of a direct write.
 func (u *upsert) guard(in Input) expr.Cond {
 	conds := make([]expr.Cond, 0, 8)
@@ -122,7 +114,7 @@ func (u *upsert) guard(in Input) expr.Cond {
 	if u.s.Expires {
 		conds = append(conds, NotExpired(u.s, in.Now))
 	}
-	conds = append(append(append(conds, parentGuards(u.extra)...), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	conds = append(conds, u.guards...)
 	return expr.All(append(conds, u.userCond)...)
 }
 
@@ -176,11 +168,14 @@ func (u *upsert) prepare() error {
 		}
 	}
 	var err error
-	if u.changes, err = DropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
-		return err
+	if u.s.SetsExpiry {
+		if u.changes, err = DropUnsetExpiry(u.s, u.changes, u.writeKind()); err != nil {
+			return err
+		}
 	}
 	u.changes = append(u.changes, u.extra...)
-	if !derives(u.s) {
+	u.guards = append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	if !u.s.Follows {
 		return nil
 	}
 	// Whether a read is needed does not depend on the time.
@@ -288,7 +283,7 @@ func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
 // done computes the new item from the image before the write.
 func (u *upsert) done(r Returned, changes []expr.Change) (Result, error) {
 	switch {
-	case u.returns() == ReturnNew:
+	case u.replace && u.op.Old == nil: // the new item was asked for
 		return Result{Item: r.Image, Stored: r.Undecoded}, nil
 	case !r.Proven && !r.Again:
 		it, err := u.op.fromOld(r, changes)
@@ -342,11 +337,14 @@ func (u *upsert) direct(in Input) (Step, error) {
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
-	now, joined := in.Now, in.Joined
+	now, joined, returns := in.Now, in.Joined, ReturnOld // which shows whether the write created the item
+	if u.replace && u.op.Old == nil {
+		returns = ReturnNew
+	}
 	return Step{
 		Actions: u.op.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: u.returns(), Undecoded: u.returns() == ReturnNew, WriteID: WriteID(u.s, in),
+			Returns: returns, Undecoded: returns == ReturnNew, WriteID: WriteID(u.s, in),
 		}),
 		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
 		Done: func(r Returned) (Result, error) {
@@ -366,7 +364,10 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 	}
 	encoded := Encode(s, v)
 	op.Key, op.Parts, op.Err = encoded.Key()
-	if op.given(spec.Write); op.Err != nil {
+	if op.Err == nil && spec.From != nil {
+		op.Given, op.Err = imageOf(op, spec.From)
+	}
+	if op.Err != nil {
 		return op
 	}
 	extra, err := optionalChanges(s, spec.Changes)
@@ -393,8 +394,8 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 		return op
 	}
 	op.Plan, op.Past = u.direct, dependsOnPast(s)
-	op.AlsoDeleted = softDeleter(s) != nil && op.Expect != nil                                   // without an expected version, an absent item is not an error
-	op.Read = op.Read || op.Idempotent || snapshotter(s) != nil || len(UniqueConstraints(s)) > 0 // a transaction does not show whether it created the item
+	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil                  // without an expected version, an absent item is not an error
+	op.Read = op.Read || op.Idempotent || s.KeepsHistory || s.HasUnique // a transaction does not show whether it created the item
 	if op.Read {
 		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
 	}

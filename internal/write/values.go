@@ -28,7 +28,8 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 		if n.Tag.OmitEmpty {
 			options += ",omitempty"
 		}
-		if av, err = s.Codec.EncodeValueIn(together, v, options); n.Top {
+		av, err = s.Codec.EncodeValueIn(together, v, options)
+		if _, null := av.(*types.AttributeValueMemberNULL); null && n.Top {
 			av = n.Attr.Stored(av)
 		}
 	}
@@ -52,7 +53,7 @@ func encodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *ite
 		fv = fv.Elem()
 	}
 	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
-	return encode(s, &n, fv, a.Exact(), together)
+	return encode(s, &n, fv, a.Exact, together)
 }
 
 // EncodeValue encodes a value for attribute a. An empty value is encoded too.
@@ -110,7 +111,7 @@ func (e *Encoded) Key() (primary, parts item.Item, err error) {
 	if e.wrong != nil {
 		return Key(e.s, e.v)
 	}
-	return keyOf(e.s, func(a *schema.Attr) (types.AttributeValue, error) { return e.it[a.Name], nil })
+	return keyOf(e.s, e.v, e.it, nil)
 }
 
 // Item is Item of the value. It is called once, after Key.

@@ -2,7 +2,6 @@ package calls_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 // crowd lets the first batches go on only once four of them are there.
@@ -88,21 +86,4 @@ func TestGetMany_SendsFourBatchesAtOnce(t *testing.T) {
 			require.Equal(t, i, into[i].Count)
 		}
 	}
-}
-
-func TestGetMany_TheFirstErrorEndsTheOtherBatches(t *testing.T) {
-	t.Parallel()
-	l := open(t)
-	store[Plain](l)
-	keys := make([]Plain, 650)
-	for i := range keys {
-		keys[i].ID = fmt.Sprint(i)
-	}
-	broken := errors.New("broken")
-	client := &crowd{Client: l.Raw, together: make(chan struct{}), fail: broken}
-	s := entity.Must(entity.New[Plain](l.Bench.Open(client, dbtest.Attempts(1))))
-	_, err := s.GetMany(t.Context(), keys)
-	require.ErrorIs(t, err, broken)
-	require.NotErrorIs(t, err, context.Canceled)
-	require.Equal(t, 4, client.sent)
 }

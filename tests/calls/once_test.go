@@ -13,7 +13,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -72,16 +71,6 @@ func TestTransactWithToken_ReportsAStoredItemThatDoesNotFit(t *testing.T) {
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, l.DB.TransactWithToken(ctx, id, create), &misfit)
 	require.Equal(t, "count", misfit.Attr)
-}
-
-// A process that knows nothing of the first one repeats the call.
-func TestTransactWithToken_IsTheSameCallInAnotherProcess(t *testing.T) {
-	t.Parallel()
-	l := open(t, ticks)
-	s, quiet := store[Stamped](l)
-	id := newToken()
-	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, s.Op().Create(Stamped{ID: "a"})))
-	require.NoError(t, l.quiet.TransactWithToken(t.Context(), id, quiet.Op().Create(Stamped{ID: "a"})))
 }
 
 func TestTransactWithToken_OtherOpsUnderTheSameIDAreRefused(t *testing.T) {
@@ -144,24 +133,6 @@ func TestTransactWithToken_WithoutProofInTheItemsIsAmbiguous(t *testing.T) {
 	for range 2 {
 		require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op), "the same time gives the same bytes")
 	}
-}
-
-func TestTransactWithToken_AReadThatFailsLeavesItOpen(t *testing.T) {
-	t.Parallel()
-	l := open(t, ticks, dbtest.Attempts(1))
-	s, _ := store[Stamped](l)
-	id, op := newToken(), s.Op().Create(Stamped{ID: "a"})
-	require.NoError(t, l.DB.TransactWithToken(t.Context(), id, op))
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "BatchGetItem" {
-			return faults.Drop
-		}
-		return faults.None
-	})
-	err := l.DB.TransactWithToken(t.Context(), id, op)
-	require.ErrorIs(t, err, entity.ErrTokenReused)
-	require.ErrorIs(t, err, faults.ErrInjected)
-	require.True(t, entity.IsAmbiguous(err))
 }
 
 // Appends are distinguished by what they carry, also where the clock would refuse them at another time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -188,37 +187,6 @@ end Get table="TABLE" requests=0 {OK:0 Throttled:0 Conflict:0 Lost:0 Refused:0 F
 			assert.Contains(t, got, c.want, c.name)
 		}
 	}
-}
-
-// A call ends also when a function of the program panics.
-func TestTracer_SeesTheEndOfACallThatPanics(t *testing.T) {
-	t.Parallel()
-	r := &traced{}
-	l := open(t, func(c *entity.Config) { c.Tracer = r })
-	faulty, quiet := store[Plain](l)
-	_, err := quiet.Create(l.Ctx, Plain{ID: "a"})
-	require.NoError(t, err)
-	r.take(l.Table)
-	require.PanicsWithValue(t, mark, func() {
-		_, _ = faulty.Modify(l.Ctx, Plain{ID: "a"}, func(*Plain) error { panic(mark) })
-	})
-	require.Len(t, r.reports, 1)
-	require.Equal(t, 1, r.reports[0].Requests)
-	require.Equal(t, &entity.Failure{Type: "panic"}, r.reports[0].Err)
-}
-
-// contexts is an HTTP client that counts requests by the call that their context belongs to.
-type contexts struct {
-	next faults.HTTPClient
-	mu   sync.Mutex
-	seen map[any]int
-}
-
-func (c *contexts) Do(r *http.Request) (*http.Response, error) {
-	c.mu.Lock()
-	c.seen[r.Context().Value(inCall{})]++
-	c.mu.Unlock()
-	return c.next.Do(r)
 }
 
 // A call inside a call is part of it; requests may be sent in parallel.

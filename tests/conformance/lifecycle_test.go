@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -167,33 +165,6 @@ func TestGuide_TheHistoryIsTheWholeLifecycle(t *testing.T) {
 	require.NotNil(t, g.alice(t, "#v#0000003")["_deleted"])
 	require.NotContains(t, g.alice(t, "#v#0000002"), "_deleted")
 	require.NotContains(t, g.alice(t, ""), "_deleted")
-}
-
-// Whole numbers of seconds on every related item, the table's TTL switched on, and nothing expired is seen or restored.
-func TestGuide_TimesToLiveAreWholeEnabledAndObeyed(t *testing.T) {
-	t.Parallel()
-	g := newGuide(t)
-	out, err := g.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &g.Table})
-	require.NoError(t, err)
-	require.Equal(t, "_ttl", *out.TimeToLiveDescription.AttributeName)
-	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
-	g.delete(t)
-	for key, it := range g.ItemsByKey() {
-		ttl, ok := it["_ttl"].(*types.AttributeValueMemberN)
-		require.True(t, ok, key)
-		require.Regexp(t, `^[0-9]{10}$`, ttl.Value, key)
-	}
-	g.Clock.Move(91 * 24 * time.Hour)
-	_, err = g.bin.Restore(t.Context(), g.key)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	list, err := g.history.List(g.key).Collect(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, list)
-	_, err = g.s.Create(t.Context(), Employee{Staff: aliceStaff})
-	require.NoError(t, err)
-	current, err := g.s.Get(t.Context(), g.key)
-	require.NoError(t, err)
-	require.EqualValues(t, 4, current.Version, "a number is never given twice, also when the states have expired")
 }
 
 // copies are the stored deleted copies.

@@ -44,42 +44,6 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	require.NoError(t, create("h", "x", "y#z"))
 }
 
-func TestUnique_EveryWayToTakeAValueAwayGivesItUp(t *testing.T) {
-	t.Parallel()
-	type T = u1VLockSNone
-	l, s := dbtest.OpenStore[T](t)
-	f := fields[T]()
-	p := Person{ID: "a", Tenant: "t", Email: "a@example.com"}
-	bare := p
-	bare.Email = ""
-	for name, away := range map[string]func() error{
-		"Remove":       func() error { _, err := s.Update(t.Context(), as[T](p), entity.Remove(&f.Email)); return err },
-		"Set to empty": func() error { _, err := s.Update(t.Context(), as[T](p), entity.Set(&f.Email, "")); return err },
-		"Remove by a path": func() error {
-			_, err := s.Update(t.Context(), as[T](p), entity.Attr[string]("email").Remove())
-			return err
-		},
-		"Put without it": func() error { _, err := s.Put(t.Context(), as[T](bare)); return err },
-		"Modify": func() error {
-			_, err := s.Modify(t.Context(), as[T](p), func(v *T) error { v.Email = ""; return nil })
-			return err
-		},
-		"Delete": func() error { return s.Delete(t.Context(), as[T](p)) },
-		"Purge":  func() error { return s.Purge(t.Context(), as[T](p)) },
-	} {
-		_, err := s.Put(t.Context(), as[T](p))
-		require.NoError(t, err)
-		require.Equal(t, map[string]string{"$person.email#a@example.com": "$person#a"}, owners(l), name)
-		require.NoError(t, away(), name)
-		require.Empty(t, owners(l), name)
-	}
-	_, err := s.Put(t.Context(), as[T](p))
-	require.NoError(t, err)
-	_, _, err = s.Upsert(t.Context(), as[T](bare))
-	require.NoError(t, err)
-	require.Len(t, owners(l), 1, "an upsert leaves what it does not bring")
-}
-
 // Ticket has an idempotency key, which lasts an hour, and a unique time.
 type Ticket struct {
 	_       entity.Key           `name:"Ticket" pk:"$#{id}" sk:"$"`
@@ -122,21 +86,6 @@ func TestUnique_ATimeToLiveEndsTheClaim(t *testing.T) {
 	_, err = s.Update(t.Context(), Ticket{ID: "a"}, entity.Remove(&f.Request))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, owners(l))
-}
-
-func TestUnique_TouchOfAUniqueTimeIsRefusedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[Ticket](t)
-	v, err := s.Create(t.Context(), Ticket{ID: "a", Slot: dbtest.Start})
-	require.NoError(t, err)
-	l.Sent()
-	_, err = s.Touch(t.Context(), v, &entity.Fields[Ticket]().Slot, time.Minute)
-	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
-	require.Empty(t, l.Sent())
-	_, err = s.Create(t.Context(), Ticket{ID: "b", Slot: dbtest.Start})
-	var violation *unique.ViolationError
-	require.ErrorAs(t, err, &violation)
-	require.Equal(t, "slot", violation.Constraint)
 }
 
 func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
@@ -368,20 +317,4 @@ func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 	got, err := b.quiet.Get(t.Context(), as[T](p))
 	require.NoError(t, err)
 	require.Equal(t, "N2", got.Name, "the delete went with the check that failed")
-}
-
-func TestTransact_OfMoreThanAHundredActionsIsRefused(t *testing.T) {
-	t.Parallel()
-	b := newBench[u1VRetainSFree](t)
-	type T = u1VRetainSFree
-	var ops []entity.Op
-	for i := range 34 { // 3 actions each
-		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m-", i), Tenant: "t", Email: fmt.Sprint("m", i, "@example.com")})))
-	}
-	err := b.DB.Transact(t.Context(), ops...)
-	require.Equal(t, "EDD-9110", dbtest.InputCode(err))
-	require.NotContains(t, b.Operations(), "TransactWriteItems")
-	require.Empty(t, b.ItemsByKey())
-	require.NoError(t, b.DB.Transact(t.Context(), ops[:33]...))
-	require.Len(t, b.ItemsByKey(), 99)
 }

@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -98,30 +97,6 @@ func TestValues_PathsAndCollectionsChangeInTransactionsToo(t *testing.T) {
 	require.Equal(t, "Condition", classesOf(err))
 }
 
-func TestValues_TooLargeOnesAreRefusedBeforeTheWrite(t *testing.T) {
-	t.Parallel()
-	type T = u1VRetainSFree
-	b := newBench[T](t)
-	_, err := b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Name: strings.Repeat("x", 400*1024)}))
-	require.ErrorIs(t, err, entity.ErrTooLarge)
-	_, err = b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Email: strings.Repeat("x", 2048)}))
-	require.ErrorIs(t, err, entity.ErrTooLarge, "the key of the sentinel")
-	require.NotContains(t, fmt.Sprintf("%+v", err), "xxx")
-	_, err = b.s.Create(t.Context(), as[T](Person{ID: "big", Tenant: "t", Email: strings.Repeat("#", 700)}))
-	require.ErrorIs(t, err, entity.ErrTooLarge, "after escaping")
-	p := b.item(t, live)
-	b.Sent()
-	_, err = b.s.Update(t.Context(), as[T](p), entity.Set(&b.f.Name, strings.Repeat("x", 400*1024)))
-	require.ErrorIs(t, err, entity.ErrTooLarge)
-	require.NotContains(t, b.Operations(), "TransactWriteItems")
-	var ops []entity.Op
-	for i := range 6 { // twice 380 KB each, with the snapshot
-		ops = append(ops, b.s.Op().Create(as[T](Person{ID: fmt.Sprint("m", i), Tenant: "t", Name: strings.Repeat("x", 380*1024)})))
-	}
-	require.ErrorIs(t, b.DB.Transact(t.Context(), ops...), entity.ErrTooLarge)
-	require.NotContains(t, b.Operations(), "TransactWriteItems")
-}
-
 // The tests in this file are named after defects that comparable libraries have.
 
 // Batches have neither conditions nor transactions: what needs them refuses batches, whatever the caller says.
@@ -153,27 +128,6 @@ type Renamed struct {
 	Version int64                `dynamodbav:"v" entity:"version"`
 	Created time.Time            `dynamodbav:"c" entity:"created_at"`
 	Deleted *time.Time           `dynamodbav:"d,omitempty" entity:"deleted_at"`
-}
-
-// plainNote and keptNote are one entity before and after the features were declared.
-type plainNote struct {
-	_    entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
-	ID   string     `dynamodbav:"id"`
-	Body string     `dynamodbav:"body"`
-	Mail string     `dynamodbav:"mail,omitempty"`
-}
-
-type keptNote struct {
-	_       entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
-	_       versioned.Retain
-	_       lifecycle.SoftDelete `unique:"reserve"`
-	_       unique.Constraint    `name:"mail" fields:"mail"`
-	ID      string               `dynamodbav:"id"`
-	Body    string               `dynamodbav:"body"`
-	Mail    string               `dynamodbav:"mail,omitempty"`
-	Version int64                `dynamodbav:"version" entity:"version"`
-	Created time.Time            `dynamodbav:"createdAt" entity:"created_at"`
-	Updated time.Time            `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
 // World holds the related items of several items in one partition.

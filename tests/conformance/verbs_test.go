@@ -148,21 +148,6 @@ func TestVerbTable(t *testing.T) {
 	}
 }
 
-func TestExpect_OfANegativeVersionIsAnErrorBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	b := newBench[u1VLockSFree](t)
-	for verb, op := range b.verbs() {
-		if verb == "Create" {
-			continue
-		}
-		p := b.item(t, live)
-		b.Sent()
-		require.Equal(t, "EDD-9108", dbtest.InputCode(runAlone(t, op(p, versioned.Expect(-1)))), verb)
-		require.Equal(t, "EDD-9108", dbtest.InputCode(runJoined(b.Bench, op(p, versioned.Expect(-1)))), verb)
-		require.Empty(t, b.Sent(), verb)
-	}
-}
-
 // Expect(0) is for items from before the struct had versions, or from a library whose versions begin at 0.
 func TestExpect_ZeroIsAnItemThatHasNoVersionYet(t *testing.T) {
 	t.Parallel()

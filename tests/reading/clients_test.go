@@ -136,59 +136,6 @@ func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Ser
 	return l, c, accounts, readings
 }
 
-// keeper is a client for reads that keeps outputs and returns them again.
-type keeper struct {
-	entity.Client
-	asked   int
-	gets    map[string]*dynamodb.GetItemOutput
-	queries map[string]*dynamodb.QueryOutput
-}
-
-func (k *keeper) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	id := oldID(in.Key)
-	if out := k.gets[id]; out != nil {
-		return out, nil
-	}
-	k.asked++
-	out, err := k.Client.GetItem(ctx, in, opts...)
-	k.gets[id] = out
-	return out, err
-}
-
-func (k *keeper) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	id := *in.KeyConditionExpression
-	if out := k.queries[id]; out != nil {
-		copied := *out
-		return &copied, nil
-	}
-	k.asked++
-	out, err := k.Client.Query(ctx, in, opts...)
-	k.queries[id] = out
-	return out, err
-}
-
-// A cache returns the same output several times, or a copy of it, and its items are read each time.
-func TestReadClient_MayKeepOutputs(t *testing.T) {
-	t.Parallel()
-	k := &keeper{gets: map[string]*dynamodb.GetItemOutput{}, queries: map[string]*dynamodb.QueryOutput{}}
-	l := &lab{Bench: dbtest.Open(t, func(cfg *entity.Config) { cfg.ReadClient = k })}
-	k.Client = l.Raw
-	accounts := dbtest.Declare[account](t, l.DB)
-	l.CreateTables()
-	_, err := accounts.Create(l.Ctx, account{ID: "a", Plan: "free"})
-	require.NoError(t, err)
-	for range 3 {
-		got, err := accounts.Get(l.Ctx, account{ID: "a"})
-		require.NoError(t, err)
-		require.Equal(t, "free", got.Plan)
-		all, err := accounts.Query(account{ID: "a"}).Collect(l.Ctx)
-		require.NoError(t, err)
-		require.Len(t, all, 1)
-		require.Equal(t, "free", all[0].Plan)
-	}
-	require.Equal(t, 2, k.asked)
-}
-
 // Eventually consistent reads go to ReadClient, and nothing else does.
 func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 	t.Parallel()

@@ -172,41 +172,6 @@ func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 	}
 }
 
-// DynamoDB refuses to go on after a position at the end of a range.
-func TestPrev_GoesOnAfterTheLastItemOfARange(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.fill(9)
-	e := entity.Fields[task]()
-	for name, q := range map[string]func(...entity.QueryOption) entity.Query[task]{
-		"up to": func(o ...entity.QueryOption) entity.Query[task] {
-			return l.tasks.Query(task{Project: "p"}, append(o, entity.Le(&e.ID, 5))...)
-		},
-		"between": func(o ...entity.QueryOption) entity.Query[task] {
-			return l.tasks.Query(task{Project: "p"}, append(o, entity.Between(&e.ID, 3, 5))...)
-		},
-		"down to": func(o ...entity.QueryOption) entity.Query[task] {
-			return l.tasks.Query(task{Project: "p"}, append(o, entity.Ge(&e.ID, 5), entity.Desc())...)
-		},
-		"several": func(o ...entity.QueryOption) entity.Query[task] {
-			return l.tasks.QueryAny([]task{{Project: "p"}}, append(o, entity.Le(&e.ID, 5))...)
-		},
-	} {
-		last := l.page(q(entity.MaxEvaluated(1), entity.Filter(entity.Lt(&e.Points, 5))), "")
-		for last.Next != "" {
-			last = l.page(q(entity.MaxEvaluated(1), entity.Filter(entity.Lt(&e.Points, 5))), last.Next)
-		}
-		back := last
-		for len(back.Items) == 0 && back.Prev != "" {
-			back = l.page(q(entity.Limit(1)), back.Prev)
-		}
-		for turns := 0; back.Next != "" && turns < 9; turns++ {
-			back = l.page(q(entity.Limit(1)), back.Next)
-		}
-		require.Empty(t, back.Next, name)
-	}
-}
-
 // Random turns of pages of random sizes under random bounds: each page is the next piece of the whole query in its direction.
 func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
 	t.Parallel()

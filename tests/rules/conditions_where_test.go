@@ -117,38 +117,6 @@ func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
 	}
 }
 
-func TestWhere_GoesTogetherWithOtherConditions(t *testing.T) {
-	t.Parallel()
-	b := standing(t)
-	s, f := declare[task](b), entity.Fields[task]()
-	b.OK(s.Create(t.Context(), aTask(b)))
-	small, cheap := entity.Where(name("tags").Size().LessThan(value(10))), entity.Where(name("spent").LessThan(name("budget")))
-	for want, list := range map[bool][]entity.Cond{
-		true: {
-			entity.And(small, entity.Eq(&f.Owner, "ada")), entity.Or(entity.Eq(&f.Owner, "bob"), cheap), entity.Not(entity.And(small, entity.Not(cheap))),
-			entity.And(entity.MapEntry(&f.Labels, "x[0]").Eq("bracketed"), cheap),
-		},
-		false: {entity.And(small, entity.Eq(&f.Owner, "bob")), entity.Or(entity.Eq(&f.Owner, "bob"), entity.Not(cheap))},
-	} {
-		for _, c := range list {
-			got, err := s.Update(t.Context(), task{ID: "t"}, entity.Set(&f.Title, "again"), entity.If(c, small))
-			if want {
-				require.NoError(t, err)
-				require.Equal(t, "again", got.Title)
-			} else {
-				require.ErrorIs(t, err, entity.ErrConditionFailed)
-			}
-		}
-	}
-	b.OK(s.Put(t.Context(), aTask(b), entity.If(cheap)))
-	b.OK(s.Upsert(t.Context(), aTask(b), entity.If(cheap, small)))
-	b.OK(s.Modify(t.Context(), task{ID: "t"}, func(v *task) error { v.Title = "modified"; return nil }, entity.If(cheap)))
-	err := s.Delete(t.Context(), task{ID: "t"}, entity.If(entity.Not(cheap)))
-	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	require.ErrorContains(t, err, "NOT (spent < budget)")
-	require.NoError(t, s.Delete(t.Context(), task{ID: "t"}, entity.If(cheap)))
-}
-
 func TestWhere_PlansHideSecrets(t *testing.T) {
 	t.Parallel()
 	b := standing(t)

@@ -62,56 +62,6 @@ func TestReturning_GivesTheItemBeforeTheWriteInOneRequest(t *testing.T) {
 	require.Equal(t, page{}, old)
 }
 
-func TestReturning_InATransactionAndExactlyReadsFirst(t *testing.T) {
-	b, p := open[page](t), entity.Fields[page]()
-	ctx := t.Context()
-	made, err := b.Create(ctx, page{ID: "x", Hits: 1})
-	require.NoError(t, err)
-	b.Operations()
-	var old page
-	for _, opts := range [][]entity.UpdateOption{{entity.Add(&p.Hits, 1), entity.Returning(&old)}, {entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent()}} {
-		require.NoError(t, b.DB.Transact(ctx, b.Op().Update(page{ID: "x"}, opts...)))
-		require.Equal(t, "GetItem", b.Operations()[0])
-		require.Equal(t, made, old)
-		made.Hits++
-	}
-	got, err := b.Update(ctx, page{ID: "x"}, entity.Add(&p.Hits, 1), entity.Returning(&old), entity.Idempotent())
-	require.NoError(t, err)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations())
-	require.Equal(t, made, old)
-	made.Hits++
-	require.Equal(t, made, got)
-	del := b.Op().Delete(page{ID: "x"}, entity.Returning(&old))
-	require.NotContains(t, del.String(), "read")
-	err = b.DB.TransactWithToken(ctx, entity.Token{ID: "t-1", At: b.Clock.Now()}, del)
-	var input *entity.InputError
-	require.ErrorAs(t, err, &input)
-	require.Empty(t, b.Operations())
-	require.NoError(t, b.DB.Transact(ctx, del))
-	require.Equal(t, made, old)
-	require.Nil(t, b.stored(t))
-}
-
-func TestReturning_OfAnEntityWithFeatures(t *testing.T) {
-	b, r := open[rank](t), entity.Fields[rank]()
-	ctx := t.Context()
-	made, err := b.Create(ctx, rank{ID: "x", Nick: "n"})
-	require.NoError(t, err)
-	b.Operations()
-	var old rank
-	got, err := b.Update(ctx, rank{ID: "x"}, entity.Set(&r.Nick, "m"), entity.Returning(&old))
-	require.NoError(t, err)
-	require.Equal(t, made, old)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations(), "as without")
-	require.NoError(t, b.Delete(ctx, rank{ID: "x"}, entity.Returning(&old)))
-	require.Equal(t, got, old)
-	require.Equal(t, []string{"GetItem", "TransactWriteItems"}, b.Operations())
-	_, created, err := b.Upsert(ctx, rank{ID: "x"}, entity.Returning(&old))
-	require.NoError(t, err)
-	require.True(t, created)
-	require.Equal(t, rank{}, old)
-}
-
 func TestReturning_IsRefusedWhereThereIsNothingToReturn(t *testing.T) {
 	b := open[page](t)
 	var input *entity.InputError

@@ -88,4 +88,31 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 	require.Empty(t, b.Operations())
 }
 
+func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {
+	b, p := open[page](t), entity.Fields[page]()
+	b.OK(b.Create(t.Context(), sectioned()))
+	d := entity.MapEntry(&p.Devices, "d.1")
+	name, port, sum := entity.Inside[string](d, "name"), entity.Inside[int](d, "ports[1]"), entity.MapEntry(&p.By, "c.h")
+	for what, c := range map[string]entity.Cond{
+		"eq": name.Eq("first"), "ne": name.Ne("second"), "lt": port.Lt(3), "le": port.Le(2), "gt": sum.Gt(2), "ge": sum.Ge(3),
+		"between": entity.Inside[int](d, "sums.s").Between(7, 8), "in": port.In(1, 2), "begins": name.BeginsWith("fi"),
+		"contains an element": entity.Inside[[]int](d, "ports").Contains(2), "contains in a set": entity.Inside[[]string](d, "marks").Contains("m"),
+		"contains by text": entity.Attr[[]string]("log").Contains("b"), "exists": port.Exists(), "not exists": entity.Inside[int](d, "ports[2]").NotExists(),
+		"an element": entity.Elem(&p.Log, 0).Eq("a"), "inside an element": entity.Inside[string](entity.Elem(&p.Rows, 0), "name").Eq("row"),
+		"a list": entity.Inside[[]int](d, "ports").Eq([]int{1, 2}), "a set": entity.Inside[[]string](d, "marks").Eq([]string{"m"}),
+	} {
+		for cond, holds := range map[*entity.Cond]bool{&c: true, ptr(entity.Not(c)): false} {
+			_, err := b.Update(t.Context(), page{ID: "x"}, entity.Set(&p.Hits, 1), entity.If(*cond))
+			if holds {
+				require.NoError(t, err, what)
+			} else {
+				require.ErrorIs(t, err, entity.ErrConditionFailed, what)
+			}
+			n, err := b.Scan(entity.Filter(*cond)).Count(t.Context())
+			require.NoError(t, err, what)
+			require.Equal(t, holds, n == 1, what)
+		}
+	}
+}
+
 func ptr(c entity.Cond) *entity.Cond { return &c }

@@ -155,26 +155,6 @@ func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
 	}
 }
 
-// job derives its queue from its state, which has a default, and can change or empty the state.
-type job struct {
-	_ entity.Key `name:"Job" pk:"$#{id}"`
-
-	ID    string `dynamodbav:"id"`
-	State string `dynamodbav:"state" entity:"default=open"`
-	Tries *int   `dynamodbav:"tries" entity:"default=3"`
-	Queue string `dynamodbav:"queue"`
-
-	prepare func(*job)
-}
-
-func (j *job) Prepare(context.Context) error {
-	j.Queue = j.State + "-queue"
-	if j.prepare != nil {
-		j.prepare(j)
-	}
-	return nil
-}
-
 func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[article](t)
@@ -229,19 +209,6 @@ func TestPrepare_AnErrorEndsTheCallBeforeAnyRequest(t *testing.T) {
 	require.Len(t, h.checked, 1)
 }
 
-func TestPrepare_OfATransactionThatCannotRunIsNotCalled(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[article](t)
-	h := &hook{}
-	require.Error(t, b.DB.Transact(b.Ctx, store.Op().Create(article{Title: "A", hook: h}), nil))
-	other := entity.Must(entity.New[article](b.Open(b.Client)))
-	require.Error(t, b.DB.Transact(b.Ctx, store.Op().Create(article{Title: "A", hook: h}), other.Op().Create(article{Title: "B", hook: h})))
-	var nilContext context.Context
-	b.DB.Transact(nilContext, store.Op().Create(article{Title: "A", hook: h}))
-	store.Create(nilContext, article{Title: "A", hook: h})
-	require.Zero(t, h.calls())
-}
-
 func TestPrepare_IsNotCalledForPrinting(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[article](t)
@@ -282,24 +249,7 @@ func TestPrepare_TheOperationKeepsItsValue(t *testing.T) {
 	require.Equal(t, []string{"A"}, op.Result().Tags)
 }
 
-// Prepare may read what it needs; its requests are part of the call's report.
-func TestPrepare_CanRead(t *testing.T) {
-	t.Parallel()
-	var reports []entity.Report
-	b, store := dbtest.OpenStore[article](t, func(c *entity.Config) {
-		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
-	})
-	h := &hook{during: func(ctx context.Context) {
-		_, err := store.Get(ctx, article{Slug: "other"})
-		require.ErrorIs(t, err, entity.ErrNotFound)
-	}}
-	reports = nil
-	b.OK(store.Create(b.Ctx, article{Title: "A", hook: h}))
-	require.Len(t, reports, 1)
-	require.Equal(t, 2, reports[0].Requests)
-}
-
-// byValue has the method with a value receiver, secretive a secret field, promoting both an embedded method and a pointer.
+// byValue has the method with a value receiver, secretive a secret field.
 type (
 	byValue struct {
 		_     entity.Key `name:"ByValue" pk:"$#{id}"`
@@ -311,27 +261,10 @@ type (
 		ID    string     `dynamodbav:"id"`
 		Token string     `dynamodbav:"token" entity:"secret"`
 	}
-	Audit struct {
-		By string `dynamodbav:"by,omitempty"`
-	}
-	embedding struct {
-		_ entity.Key `name:"Embedding" pk:"$#{id}"`
-		Audit
-		ID string `dynamodbav:"id"`
-	}
-	pointing struct {
-		_ entity.Key `name:"Pointing" pk:"$#{id}"`
-		*Audit
-		ID string `dynamodbav:"id"`
-	}
 )
 
 func (v byValue) Prepare(context.Context) error  { *v.calls++; return nil }
 func (*secretive) Prepare(context.Context) error { return errPrepare }
-func (a *Audit) Prepare(ctx context.Context) error {
-	a.By, _ = ctx.Value(callKey{}).(string)
-	return nil
-}
 
 func TestPrepare_OfAStructWithASecretHidesItsError(t *testing.T) {
 	t.Parallel()
@@ -340,26 +273,6 @@ func TestPrepare_OfAStructWithASecretHidesItsError(t *testing.T) {
 	require.ErrorIs(t, err, errPrepare)
 	require.NotContains(t, err.Error(), "ada@example.org")
 	require.ErrorContains(t, err, "EDD-9180")
-}
-
-func TestPrepare_IsPromotedFromAnEmbeddedStruct(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	values, pointers := dbtest.Declare[embedding](t, b.DB), dbtest.Declare[pointing](t, b.DB)
-	b.CreateTables()
-	ctx := context.WithValue(b.Ctx, callKey{}, "ada")
-	v, err := values.Create(ctx, embedding{ID: "x"})
-	require.NoError(t, err)
-	require.Equal(t, "ada", v.By)
-	p, err := pointers.Create(ctx, pointing{ID: "x", Audit: &Audit{}})
-	require.NoError(t, err)
-	require.Equal(t, "ada", p.By)
-	given := &Audit{}
-	b.OK(pointers.Put(ctx, pointing{ID: "x", Audit: given}))
-	require.Empty(t, given.By)
-	p, err = pointers.Create(ctx, pointing{ID: "nil"})
-	require.NoError(t, err, "there is nothing to prepare")
-	require.Nil(t, p.Audit)
 }
 
 // reading is a series that prepares itself.

@@ -12,8 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/schemalock"
-	"github.com/dynastrata/dynastrata/timeseries"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 type state string
@@ -153,16 +151,6 @@ func TestDefaults_ByVerb(t *testing.T) {
 	}
 }
 
-// Whether the index key changes depends on the stored item. An upsert that gives the part needs no read.
-func TestDefaults_UpsertReadsForAnIndexKeyOfADefault(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[order](t)
-	b.OK(store.Upsert(b.Ctx, order{ID: "x"}))
-	require.Equal(t, []string{"GetItem", "PutItem"}, b.Operations())
-	b.OK(store.Upsert(b.Ctx, order{ID: "x", State: "closed"}))
-	require.Equal(t, []string{"UpdateItem"}, b.Operations())
-}
-
 func TestDefaults_OfAKeyPartAreForWritesOfWholeValues(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[order](t)
@@ -178,79 +166,6 @@ func TestDefaults_OfAKeyPartAreForWritesOfWholeValues(t *testing.T) {
 	}
 	require.Empty(t, b.Operations())
 }
-
-// kept has a history, and a default.
-type kept struct {
-	_ entity.Key       `name:"Kept" pk:"$#{id}" sk:"$"`
-	_ versioned.Retain ``
-
-	ID      string `dynamodbav:"id"`
-	State   string `dynamodbav:"state" entity:"default=open"`
-	Version int64  `dynamodbav:"version" entity:"version"`
-}
-
-func TestDefaults_SnapshotsHoldWhatWasStored(t *testing.T) {
-	t.Parallel()
-	b, store := dbtest.OpenStore[kept](t)
-	b.OK(store.Create(b.Ctx, kept{ID: "x"}))
-	k := entity.Fields[kept]()
-	b.OK(store.Update(b.Ctx, kept{ID: "x"}, entity.Set(&k.State, "")))
-	b.OK(store.Upsert(b.Ctx, kept{ID: "x"}))
-	b.OK(store.Put(b.Ctx, kept{ID: "x"}))
-	var states []string
-	for v, err := range entity.Must(versioned.Of(store)).List(kept{ID: "x"}, versioned.WithCurrent()).All(b.Ctx) {
-		require.NoError(t, err)
-		states = append(states, v.Item.State)
-	}
-	require.Equal(t, []string{"open", "", "", "open"}, states, "an upsert keeps an empty value that is stored")
-}
-
-// enriched is a series with a default for what appends do not write.
-type enriched struct {
-	_ entity.Key        `name:"Enriched" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"at"`
-
-	ID    string    `dynamodbav:"id"`
-	At    time.Time `dynamodbav:"at"`
-	Value int       `dynamodbav:"value" entity:"append"`
-	Owner string    `dynamodbav:"owner,omitempty" entity:"default=nobody"`
-}
-
-func TestDefaults_OfASeriesAreForUpserts(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t)
-	series := entity.Must(timeseries.New[enriched](b.DB))
-	b.CreateTables()
-	res, err := series.Append(b.Ctx, enriched{ID: "x", At: dbtest.Start, Value: 1})
-	require.NoError(t, err)
-	require.True(t, res.Applied)
-	current, err := res.Current(b.Ctx)
-	require.NoError(t, err)
-	require.Empty(t, current.Owner)
-	current, _, err = series.Upsert(b.Ctx, enriched{ID: "x"})
-	require.NoError(t, err)
-	require.Equal(t, "nobody", current.Owner)
-	require.Equal(t, 1, current.Value)
-}
-
-// checked validates itself.
-type checked struct {
-	_     entity.Key `name:"Checked" pk:"$#{id}"`
-	ID    string     `dynamodbav:"id"`
-	State state      `dynamodbav:"state" entity:"default=active,required"`
-	seen  *[]state
-}
-
-func (c checked) Validate() error {
-	*c.seen = append(*c.seen, c.State)
-	return nil
-}
-
-// rule looks at the values that the validator gets.
-type rule struct{ got []any }
-
-func (r *rule) Struct(v any) error    { r.got = append(r.got, v); return nil }
-func (r *rule) Var(any, string) error { return nil }
 
 func TestDefaults_OfASecretAreHidden(t *testing.T) {
 	t.Parallel()

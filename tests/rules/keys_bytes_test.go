@@ -76,23 +76,3 @@ func TestBytes_AnArrayIsABinaryKey(t *testing.T) {
 	require.Equal(t, byte(7), made.ID[6]>>4)
 	require.Equal(t, made, entity.Must(s.Get(ctx, Blob{ID: made.ID})))
 }
-
-// A type that marshals itself as text keeps that form in a primary key, and needs the role text in an index key.
-func TestBytes_AnArrayThatIsTextStaysText(t *testing.T) {
-	t.Parallel()
-	type Named struct {
-		_  entity.Key `name:"Named" pk:"id"`
-		ID UID        `dynamodbav:"id"`
-	}
-	b, s := dbtest.OpenStore[Named](t)
-	entity.Must(s.Create(t.Context(), Named{ID: UID{1}}))
-	require.IsType(t, &types.AttributeValueMemberS{}, b.Items()[0]["id"])
-	type Indexed struct {
-		_     entity.Key `name:"Indexed" pk:"id"`
-		_     entity.GSI `name:"byOwner" index:"i" pk:"owner"`
-		ID    string     `dynamodbav:"id"`
-		Owner UID        `dynamodbav:"owner"`
-	}
-	_, err := entity.New[Indexed](onPaper(t))
-	requireSchema(t, err, "EDD-9037", "_ entity.GSI")
-}

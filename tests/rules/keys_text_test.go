@@ -123,28 +123,6 @@ func TestText_IsStoredAndReadBack(t *testing.T) {
 	require.Len(t, list, 1)
 }
 
-// A text attribute can be a key by itself.
-func TestText_AsNativeKey(t *testing.T) {
-	t.Parallel()
-	type Peer struct {
-		_    entity.Key `name:"Peer" pk:"id" sk:"addr"`
-		_    entity.GSI `name:"byRank" index:"gsi1" pk:"addr" sk:"rank"`
-		ID   UID        `dynamodbav:"id"`
-		Addr netip.Addr `dynamodbav:"addr"`
-		Rank Rank       `dynamodbav:"rank,omitempty" entity:"text=ordered"`
-	}
-	l, s := dbtest.OpenStore[Peer](t)
-	want := Peer{ID: UID{1}, Addr: netip.MustParseAddr("::1"), Rank: Rank{2}}
-	l.OK(s.Create(t.Context(), want))
-	l.OK(s.Create(t.Context(), Peer{ID: UID{2}, Addr: want.Addr}))
-	got := entity.Must(s.Get(t.Context(), Peer{ID: want.ID, Addr: want.Addr}))
-	require.Equal(t, want, got)
-	found := entity.Must(entity.Must(s.Index("byRank")).Query(Peer{Addr: want.Addr}, entity.Gt(&entity.Fields[Peer]().Rank, Rank{0})).Collect(t.Context()))
-	require.Equal(t, []Peer{want}, found)
-	_, err := s.Query(Peer{ID: UID{1}}, entity.Lt(&entity.Fields[Peer]().Addr, want.Addr)).Collect(t.Context())
-	dbtest.RequireInput(t, err, "EDD-9156", "Addr")
-}
-
 func TestText_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
 	s := dbtest.Declare[Host](t, onPaper(t))

@@ -96,33 +96,3 @@ func TestModify_LeavesNumbersOfASetAsTheyAre(t *testing.T) {
 	})
 	require.ElementsMatch(t, []string{wideA, wideC, "6"}, got["sizes"].(*numbersOf).Value)
 }
-
-// jumble is encoded in another order than it was stored in.
-type jumble []string
-
-func (j jumble) MarshalDynamoDBAttributeValue() (av, error) {
-	elems := []av{}
-	for _, v := range slices.Backward(j) {
-		elems = append(elems, str(v))
-	}
-	return list(elems...), nil
-}
-
-type bag struct {
-	_    entity.Key `name:"Bag" pk:"pk={id}"`
-	ID   string     `dynamodbav:"id"`
-	Self jumble     `dynamodbav:"self"`
-}
-
-func TestModify_TakesATypeAtItsWordThatEncodesInAnotherOrder(t *testing.T) {
-	t.Parallel()
-	l, bags := dbtest.OpenStore[bag](t)
-	l.OK(bags.Create(t.Context(), bag{ID: "x", Self: jumble{"a", "b", "c"}}))
-	got, err := bags.Modify(t.Context(), bag{ID: "x"}, func(v *bag) error {
-		require.Equal(t, jumble{"c", "b", "a"}, v.Self)
-		v.Self = jumble{"c", "z"}
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, jumble{"z", "c"}, got.Self)
-}

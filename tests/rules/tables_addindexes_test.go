@@ -157,42 +157,6 @@ func TestAddIndexes_AFaultAtEitherIndex(t *testing.T) {
 	}
 }
 
-func TestAddIndexes_OfAProvisionedTable(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		before, after entity.TableOptions
-		want          int64
-	}{
-		"the table's units": {entity.TableOptions{Provisioned: &entity.Throughput{Read: 3, Write: 4}}, entity.TableOptions{}, 4},
-		"its own": {
-			entity.TableOptions{Provisioned: &entity.Throughput{Read: 3, Write: 4}},
-			entity.TableOptions{Provisioned: &entity.Throughput{Read: 3, Write: 4}, Indexes: map[string]entity.Throughput{"gsi2": {Read: 1, Write: 2}}}, 2,
-		},
-		"none": {entity.TableOptions{}, entity.TableOptions{Provisioned: &entity.Throughput{Read: 3, Write: 4}}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			options := func(o entity.TableOptions) func(*entity.Config) {
-				return func(c *entity.Config) { c.TableOptions = map[string]entity.TableOptions{"": o} }
-			}
-			b := before(t, options(c.before))
-			db := b.Open(b.Client, options(c.after))
-			dbtest.Declare[Indexed](t, db)
-			require.NoError(t, db.CreateTables(b.Ctx, entity.AddIndexes()))
-			for _, x := range described(b).GlobalSecondaryIndexes {
-				if *x.IndexName != "gsi2" {
-					continue
-				}
-				units := int64(0) // of an index that is on demand
-				if p := x.ProvisionedThroughput; p != nil && p.WriteCapacityUnits != nil {
-					units = *p.WriteCapacityUnits
-				}
-				require.Equal(t, c.want, units)
-			}
-		})
-	}
-}
-
 // building answers the first looks after an UpdateTable as if the new index were still being built.
 type building struct {
 	next  faults.HTTPClient

@@ -229,16 +229,6 @@ type SecondHalf struct {
 	B9 string `dynamodbav:"b9,omitempty"`
 }
 
-func TestCreateTables_CountsWhatAnIndexCarriesForAllEntities(t *testing.T) {
-	t.Parallel()
-	db := served(t, "app")
-	dbtest.Declare[FirstHalf](t, db)
-	require.NoError(t, db.Spec().Err())
-	dbtest.Declare[SecondHalf](t, db)
-	require.Contains(t, schemaErrors(t, db.CreateTables(t.Context()))[""], "EDD-9071 index gsi1 would carry 21 attributes")
-	require.Contains(t, schemaErrors(t, db.Verify(t.Context()))[""], "EDD-9071")
-}
-
 // mute is a client that must not be asked.
 type mute struct {
 	entity.Client

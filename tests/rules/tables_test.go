@@ -194,26 +194,3 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 		require.ErrorIs(t, db.CreateTables(ctx), context.Canceled)
 	}
 }
-
-func TestCreateTables_EndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	l := dbtest.Open(t)
-	dbtest.Declare[Team](t, l.DB)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, l.DB.CreateTables(ctx), context.Canceled)
-	_, err := l.Raw.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(l.Table)})
-	var missing *types.ResourceNotFoundException
-	require.ErrorAs(t, err, &missing, "nothing was made")
-
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "DescribeTable" {
-			cancel()
-			return faults.Hang
-		}
-		return faults.None
-	})
-	require.ErrorIs(t, l.DB.CreateTables(ctx), context.Canceled)
-}

@@ -325,19 +325,6 @@ func (o Own) Validate() error {
 	return nil
 }
 
-func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	promoted, own := entity.Must(entity.New[Promoted](db)), entity.Must(entity.New[Own](db))
-	_, err := promoted.Create(t.Context(), Promoted{ID: "i"})
-	require.ErrorIs(t, err, entity.ErrNoClient)
-	_, err = promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})
-	require.ErrorIs(t, err, errBase)
-	_, err = own.Create(t.Context(), Own{ID: "bad"})
-	require.ErrorIs(t, err, errPlace, "a method of its own is asked all the same")
-	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
-}
-
 // Tidy has a type whose Validate changes what it is called on.
 type Tidy struct {
 	_    entity.Key `name:"Tidy" pk:"$#{id}" sk:"$"`

@@ -185,11 +185,6 @@ func TestValidator_IsAskedAboutTheResultOfModify(t *testing.T) {
 	require.Equal(t, []string{"GetItem"}, l.Operations(), "nothing is written")
 }
 
-// panicker is a Validator with a mistake of its own.
-type panicker struct{ rulebook }
-
-func (p *panicker) Struct(any) error { panic(errOther) }
-
 // Misspelt has a tag that names no rule, and one where it is not looked at.
 type Misspelt struct {
 	_     entity.Key `name:"Misspelt" pk:"$#{id}" sk:"$"`

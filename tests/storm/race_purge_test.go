@@ -152,42 +152,6 @@ func crowded(t *testing.T) *world[Bin] {
 	return w
 }
 
-// dropping refuses every writing request after the first n.
-func dropping(n int) func(faults.Request) faults.Fault {
-	return func(r faults.Request) faults.Fault {
-		if isWrite(r) {
-			if n--; n < 0 {
-				return faults.Drop
-			}
-		}
-		return faults.None
-	}
-}
-
-// A purge that takes several transactions can be stopped between them: the current item keeps its address until it goes.
-func TestPurge_StoppedHalfwayLeavesTheLiveItemItsEmail(t *testing.T) {
-	t.Parallel()
-	w := crowded(t)
-	w.add("a", "a@x", "2")
-	for n := 0; ; n++ {
-		w.Wire.Reset()
-		w.Wire.Inject(dropping(n))
-		err := w.Purge(w.Ctx, w.key("a"))
-		w.Wire.Inject(nil)
-		w.sound()
-		if err == nil {
-			break
-		}
-		_, there := w.current("a")
-		require.True(t, there, "it goes last")
-		require.Less(t, n, 5)
-	}
-	require.Empty(t, w.Items())
-	for _, r := range w.Wire.Requests() {
-		require.False(t, slices.Contains([]string{"PutItem", "UpdateItem"}, r.Operation))
-	}
-}
-
 // A life that begins before the first of those transactions has a value of the copies which that one removes.
 func TestPurge_OfManyCopiesTakesNoValueOfALifeThatBeganMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -193,26 +193,6 @@ func TestUpgrades_MoveClaimsOfChangedValues(t *testing.T) {
 	}
 }
 
-// Rewrite with NewVersion leaves nothing in the earlier form, its snapshots included.
-func TestUpgrades_RewriteWithNewVersionLeavesNothingOld(t *testing.T) {
-	t.Parallel()
-	c := openClub(t)
-	c.OK(c.old.Create(c.Ctx, member1{Team: "red", ID: "a", Mail: "a@x", Name: "Ann"}))
-	c.OK(c.old.Update(c.Ctx, member1{Team: "red", ID: "a"}, entity.Set(&entity.Fields[member1]().Name, "Anna")))
-	report, err := migrate.Rewrite(c.Ctx, c.now, migrate.NewVersion())
-	require.NoError(t, err)
-	require.Zero(t, report.Skipped())
-	for _, it := range c.Items() {
-		require.True(t, dbtest.IsSentinel(it) || dbtest.Text(it["_pv"]) == "2", "%v", it)
-	}
-	again, err := migrate.Rewrite(c.Ctx, c.now)
-	require.NoError(t, err)
-	require.Zero(t, again.Rewritten)
-	got, err := c.now.Get(c.Ctx, ann)
-	require.NoError(t, err)
-	require.Equal(t, 3, got.Version)
-}
-
 // A token of an item in an earlier form is not refused for ever.
 func TestUpgrades_TransactWithTokenUpgradesFirst(t *testing.T) {
 	t.Parallel()
