@@ -8,8 +8,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-func one(c ...entity.UpdateOption) []entity.UpdateOption { return c }
-
 // What Set leaves out is what a whole value leaves out.
 func TestChange_SetStoresWhatAWholeValueStores(t *testing.T) {
 	t.Parallel()

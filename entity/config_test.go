@@ -2,7 +2,6 @@ package entity_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
@@ -10,28 +9,16 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-func TestConfig_MistakesNameTheField(t *testing.T) {
+func TestConfig_OldKeysAndUnitsAreChecked(t *testing.T) {
 	t.Parallel()
 	long := []byte("0123456789abcdef")
 	for name, c := range map[string]struct {
 		config entity.Config
 		field  string
 	}{
-		"short cursor key":     {entity.Config{CursorKey: long[:15]}, "CursorKey"},
-		"old keys alone":       {entity.Config{OldCursorKeys: [][]byte{long}}, "OldCursorKeys"},
-		"short old key":        {entity.Config{CursorKey: long, OldCursorKeys: [][]byte{long, long[:15]}}, "OldCursorKeys[1]"},
-		"one attribute twice":  {entity.Config{PK: "x", TTL: "x"}, "PK"},
-		"sort key is the TTL":  {entity.Config{SK: "x", TTL: "x"}, "PK"},
-		"hidden attribute":     {entity.Config{TTL: "_w"}, "TTL"},
-		"interop keeps case":   {entity.Config{Interop: true, TimePrecision: time.Millisecond}, "Namespace.Casing"},
-		"interop to the ns":    {entity.Config{Interop: true, Namespace: entity.Namespace{Casing: entity.LowerCase}}, "TimePrecision"},
-		"precision of minutes": {entity.Config{TimePrecision: time.Minute}, "TimePrecision"},
-		"negative version":     {entity.Config{Namespace: entity.Namespace{Version: -1}}, "Namespace.Version"},
-		"no attempt":           {entity.Config{MaxAttempts: -1}, "MaxAttempts"},
-		"name with separator":  {entity.Config{Namespace: entity.Namespace{Name: "a#b"}}, "Namespace.Name"},
-		"no units":             {entity.Config{TableOptions: map[string]entity.TableOptions{"t": {Provisioned: &entity.Throughput{Read: 1}}}}, `TableOptions["t"]`},
-		"negative timeout":     {entity.Config{RequestTimeout: -1}, "RequestTimeout"},
-		"unknown codec":        {entity.Config{Codec: 2}, "Codec"},
+		"old keys alone": {entity.Config{OldCursorKeys: [][]byte{long}}, "OldCursorKeys"},
+		"short old key":  {entity.Config{CursorKey: long, OldCursorKeys: [][]byte{long, long[:15]}}, "OldCursorKeys[1]"},
+		"no units":       {entity.Config{TableOptions: map[string]entity.TableOptions{"t": {Provisioned: &entity.Throughput{Read: 1}}}}, `TableOptions["t"]`},
 	} {
 		c.config.Table = "app"
 		_, err := entity.Open(nil, c.config)
@@ -39,8 +26,6 @@ func TestConfig_MistakesNameTheField(t *testing.T) {
 		require.ErrorAs(t, err, &bad, name)
 		require.Equal(t, []string{"EDD-9050", c.field}, []string{bad.Code, bad.Field}, name)
 	}
-	_, err := entity.Open((*dynamodb.Client)(nil), entity.Config{Table: "app", CursorKey: long, OldCursorKeys: [][]byte{long}})
-	require.NoError(t, err)
 }
 
 func TestOpen_ANilClientIsNone(t *testing.T) {

@@ -123,7 +123,6 @@ type av = types.AttributeValue
 
 func binary(b []byte) av          { return &types.AttributeValueMemberB{Value: b} }
 func document(m map[string]av) av { return &types.AttributeValueMemberM{Value: m} }
-func pointer[V any](v V) *V       { return &v }
 
 // keys is a primary key of strings: name, value, name, value …
 func keys(pairs ...string) map[string]types.AttributeValue {

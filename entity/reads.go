@@ -255,7 +255,7 @@ func manyKeys(c *engine.Core, given reflect.Value, spec write.Read) (keys []item
 		if keys[i], of, err = binder.Key(given.Index(i)); err != nil {
 			return nil, nil, err
 		}
-		if c.Schema.FoldedParts() != nil {
+		if c.Schema.Folded != nil {
 			parts = append(parts, maps.Clone(of))
 		}
 	}

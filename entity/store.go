@@ -301,7 +301,7 @@ func unexpired(c *engine.Core, it wire.Item, spec write.GetOptions) wire.Item {
 // sameCase returns an error if the key of an item differs in case from parts.
 func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 	var names []string
-	for _, a := range s.FoldedParts() {
+	for _, a := range s.Folded {
 		names = append(names, a.Name)
 	}
 	if names == nil {
@@ -313,7 +313,10 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
 	c, spec := engine.Of(h), write.Gets(opts)
-	primary, parts, err := primaryKey(c, reflect.ValueOf(key), spec.Read)
+	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key))
+	if len(spec.Errs) > 0 {
+		primary, err = nil, readable(c, spec.Read)
+	}
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
 	}
@@ -321,20 +324,28 @@ func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into a
 		ctx = c.Runner.Direct(ctx)
 	}
 	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
-		stored, err := c.Runner.Find(write.WithPace(ctx, spec.Budget), c.Table, primary, spec.Strong)
+		if spec.Budget != nil {
+			ctx = write.WithPace(ctx, spec.Budget)
+		}
+		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
 		if err != nil {
 			return err
 		}
 		defer stored.Release()
-		it := unexpired(c, stored, spec)
+		it := stored
+		if c.Schema.Expires {
+			it = unexpired(c, it, spec)
+		}
 		if spec.Keep != nil {
 			spec.Keep(it.Map(), c.Table)
 		}
 		if it.Missing() {
 			return ErrNotFound
 		}
-		if err := sameCase(c.Schema, parts, it); err != nil {
-			return err
+		if len(c.Schema.Folded) > 0 {
+			if err := sameCase(c.Schema, parts, it); err != nil {
+				return err
+			}
 		}
 		return c.ReadBy(&c.Schema.Codec, it, into)
 	})

@@ -3,7 +3,6 @@ package entity_test
 import (
 	"context"
 	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -347,11 +346,6 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 }
 
 func same(before *Facts, _ time.Time) *Facts { return before }
-
-// cell is the verb's row.
-func (st *stage) cell(verb string) cell {
-	return st.cells[slices.IndexFunc(st.cells, func(c cell) bool { return c.verb == verb })]
-}
 
 // set makes the item live or absent, an hour ago, and forgets the requests.
 func (st *stage) set(live bool) {

@@ -91,7 +91,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded
 	}
 	src := copiesSource(c, verb)
 	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	if _, parts, err := write.Key(c.Schema, v); err == nil && len(c.Schema.FoldedParts()) > 0 {
+	if _, parts, err := write.Key(c.Schema, v); err == nil && len(c.Schema.Folded) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := write.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {
@@ -99,7 +99,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded
 			}
 			return true, err
 		}
-		for _, a := range c.Schema.FoldedParts() {
+		for _, a := range c.Schema.Folded {
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
@@ -111,7 +111,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded
 func sharesKeys(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
 	_, retains := schema.Feature[write.Snapshotter](s)
-	return len(s.FoldedParts()) > 0 && !retains && !f.reserve
+	return len(s.Folded) > 0 && !retains && !f.reserve
 }
 
 // Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one

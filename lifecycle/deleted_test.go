@@ -3,12 +3,9 @@ package lifecycle_test
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -128,18 +125,6 @@ func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 	require.Equal(t, order[2:], titles(t, deleted.Query(tenant)))
 }
 
-// A page that ends with the last item of all says so.
-func TestDeletedQuery_TheLastPageIsKnownAsSuch(t *testing.T) {
-	t.Parallel()
-	_, _, deleted, gone := drawer(t)
-	page := entity.Must(deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), ""))
-	require.Len(t, page.Items, len(gone))
-	require.Empty(t, page.Next)
-	page = entity.Must(deleted.Query(Doc{Tenant: "t"}, entity.Limit(len(gone)-1), entity.Filter(entity.Exists(&entity.Fields[Doc]().Title))).Page(t.Context(), ""))
-	require.Len(t, page.Items, len(gone)-1)
-	require.NotEmpty(t, page.Next)
-}
-
 func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 	t.Parallel()
 	h, _, deleted, gone := drawer(t)
@@ -184,15 +169,6 @@ func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
 		got = append(got, c.Item.Text)
 	}
 	require.Equal(t, []string{"1", "2", "3"}, got)
-
-	// One request evaluates more than a page of what a filter lets through: the rest is on the next page.
-	q := deleted.Query(Page{ID: "p"}, entity.Limit(2), entity.Filter(entity.Exists(&entity.Fields[Page]().Text)))
-	first := entity.Must(q.Page(t.Context(), ""))
-	require.Len(t, first.Items, 2)
-	second := entity.Must(q.Page(t.Context(), first.Next))
-	require.Len(t, second.Items, 1)
-	require.Equal(t, "3", second.Items[0].Item.Text)
-	require.Empty(t, second.Next)
 }
 
 func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
@@ -252,42 +228,4 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 		n := entity.Must(q.Count(t.Context()))
 		require.Equal(t, 2, n)
 	}
-}
-
-// Note is kept for 90 seconds after it was deleted.
-type Note struct {
-	_    entity.Key           `name:"Note" pk:"$#{id}" sk:"$"`
-	_    lifecycle.SoftDelete `ttl:"1m30s"`
-	ID   string               `dynamodbav:"id"`
-	Text string               `dynamodbav:"text,omitempty"`
-}
-
-// A comparable library leaves expired items visible and restorable, writes fractions of seconds, and never enables time to
-// live on the table.
-func TestSoftDelete_CopiesExpireAtWholeSecondsAndAreThenGone(t *testing.T) {
-	t.Parallel()
-	h, s := open[Note](t)
-	deleted := entity.Must(lifecycle.Of(s))
-	entity.Must(s.Create(t.Context(), Note{ID: "n", Text: "old"}))
-	require.NoError(t, s.Delete(t.Context(), Note{ID: "n"}))
-	require.Equal(t, strconv.FormatInt(hour0.Unix()+90, 10), h.end(t, "_ttl"))
-	out := entity.Must(h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table}))
-	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
-
-	h.Clock.Move(89 * time.Second)
-	entity.Must(deleted.Get(t.Context(), Note{ID: "n"}))
-	h.Clock.Move(time.Second)
-	for name, call := range map[string]func() error{
-		"Get":     func() error { return second(deleted.Get(t.Context(), Note{ID: "n"})) },
-		"List":    func() error { return second(deleted.List(Note{ID: "n"}).First(t.Context())) },
-		"Restore": func() error { return second(deleted.Restore(t.Context(), Note{ID: "n"})) },
-		"Update": func() error {
-			return second(s.Update(t.Context(), Note{ID: "n"}, entity.Set(&entity.Fields[Note]().Text, "new")))
-		},
-	} {
-		err := call()
-		require.ErrorIs(t, err, entity.ErrNotFound, name)
-		require.NotErrorIs(t, err, entity.ErrDeleted, name)
-	}
-	require.Len(t, h.Items(), 1, "DynamoDB has not removed the copy")
 }

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -123,15 +121,6 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 			require.Equal(t, Token{User: "u", ID: "t", Uses: 1, Version: 1}, got, "a new life keeps nothing of the old one")
 		})
 	}
-}
-
-func TestTTL_TablesExpireByTheDeclaredAttribute(t *testing.T) {
-	t.Parallel()
-	h, _ := open[Token](t)
-	out := entity.Must(h.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &h.Table}))
-	require.Equal(t, types.TimeToLiveStatusEnabled, out.TimeToLiveDescription.TimeToLiveStatus)
-	require.Equal(t, "ends", *out.TimeToLiveDescription.AttributeName)
-	require.NoError(t, h.DB.Verify(t.Context()))
 }
 
 // A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it

@@ -1,7 +1,6 @@
 package lifecycle_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -11,16 +10,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
-
-// Reading is kept for 30 days from when it was taken, which is part of its key.
-type Reading struct {
-	_       entity.Key    `name:"Reading" pk:"device" sk:"at={taken:013}#{id}"`
-	_       lifecycle.TTL `attr:"expiration_time" from:"taken" after:"30d"`
-	Device  string        `dynamodbav:"device"`
-	Taken   int64         `dynamodbav:"taken" entity:"time=unixms"`
-	ID      string        `dynamodbav:"id"`
-	Celsius int           `dynamodbav:"celsius"`
-}
 
 // Lease ends an hour after it was last seen.
 type Lease struct {
@@ -58,22 +47,6 @@ type Trial struct {
 	ID      string        `dynamodbav:"id"`
 	Note    string        `dynamodbav:"note,omitempty"`
 	Created time.Time     `dynamodbav:"created" entity:"created_at"`
-}
-
-func TestTTL_FromAKeyPartIsTheSameOnEveryPath(t *testing.T) {
-	t.Parallel()
-	h, s := open[Reading](t)
-	ctx, f, r := t.Context(), entity.Fields[Reading](), Reading{Device: "d", Taken: hour0.UnixMilli(), ID: "r", Celsius: 20}
-	h.Clock.Move(day) // the clock does not matter
-	end := hour0.Add(30 * day)
-	h.run(t, "expiration_time", []change{
-		{"Create", func() error { return second(s.Create(ctx, r)) }, put, end},
-		{"Update", func() error { return second(s.Update(ctx, r, entity.Set(&f.Celsius, 21))) }, update, end},
-		{"Put", func() error { return second(s.Put(ctx, r)) }, update, end},
-		{"Upsert", func() error { return third(s.Upsert(ctx, r)) }, update, end},
-		{"Upsert that can be repeated", func() error { return third(s.Upsert(ctx, r, entity.Idempotent())) }, []string{"GetItem", "TransactWriteItems"}, end},
-		{"Upsert after a delete", func() error { return errors.Join(s.Delete(ctx, r), third(s.Upsert(ctx, r))) }, nil, end},
-	})
 }
 
 func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {

@@ -1,7 +1,6 @@
 package lifecycle_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -47,30 +46,19 @@ var (
 
 func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
 	t.Parallel()
-	m, key := entity.Fields[Marker](), Marker{ID: "m"}
-	for name, begin := range map[string]func(context.Context, *entity.Store[Marker]) error{
-		"Create": func(ctx context.Context, s *entity.Store[Marker]) error { return second(s.Create(ctx, key)) },
-		"Upsert": func(ctx context.Context, s *entity.Store[Marker]) error { return third(s.Upsert(ctx, key)) },
-		"Put":    func(ctx context.Context, s *entity.Store[Marker]) error { return second(s.Put(ctx, key)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, s := open[Marker](t)
-			ctx, first := t.Context(), hour0.Add(30*day)
-			require.NoError(t, begin(ctx, s))
-			require.Len(t, h.Operations(), 1)
-			h.Clock.Move(day)
-			h.run(t, "ends", []change{
-				{"Update", func() error { return second(s.Update(ctx, key, entity.Set(&m.Note, "updated"))) }, update, first},
-				{"Upsert", func() error { return third(s.Upsert(ctx, Marker{ID: "m", Note: "merged"})) }, update, first},
-				{"Modify", func() error {
-					return second(s.Modify(ctx, key, func(m *Marker) error { m.Note = "modified"; return nil }))
-				}, getPut, first},
-				{"Put", func() error { return second(s.Put(ctx, Marker{ID: "m", Note: "put"})) }, update, first.Add(day)},
-			})
-			require.EqualValues(t, 5, entity.Must(s.Get(ctx, key)).Version, "one life")
-		})
-	}
+	h, s := open[Marker](t)
+	ctx, m, key, first := t.Context(), entity.Fields[Marker](), Marker{ID: "m"}, hour0.Add(30*day)
+	entity.Must(s.Create(ctx, key))
+	h.Clock.Move(day)
+	h.run(t, "ends", []change{
+		{"Update", func() error { return second(s.Update(ctx, key, entity.Set(&m.Note, "updated"))) }, update, first},
+		{"Upsert", func() error { return third(s.Upsert(ctx, Marker{ID: "m", Note: "merged"})) }, update, first},
+		{"Modify", func() error {
+			return second(s.Modify(ctx, key, func(m *Marker) error { m.Note = "modified"; return nil }))
+		}, getPut, first},
+		{"Put", func() error { return second(s.Put(ctx, Marker{ID: "m", Note: "put"})) }, update, first.Add(day)},
+	})
+	require.EqualValues(t, 5, entity.Must(s.Get(ctx, key)).Version, "one life")
 }
 
 func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
@@ -146,6 +134,12 @@ func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 	require.Same(t, s, same)
 	_, err := entity.New[Marker](h.DB, lifecycle.After(time.Hour))
 	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	_ = entity.Must(entity.New[Session](h.DB))
+	_, err = entity.New[Session](h.DB, lifecycle.NoExpiry())
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	_ = entity.Must(entity.New[Cache](h.DB, lifecycle.NoExpiry()))
+	_, err = entity.New[Cache](h.DB, lifecycle.After(time.Minute))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
 }
 
 // The item of a transaction or a batch has the same end as the item of a call.
@@ -162,10 +156,8 @@ func TestTTL_HoldsInTransactionsAndBatches(t *testing.T) {
 	h.Clock.Move(30 * day)
 	gone := s.Op().Update(Marker{ID: "a"}, entity.Set(&m.Note, "late"))
 	require.ErrorIs(t, entity.FailureOf(h.DB.Transact(t.Context(), gone), gone), entity.ErrNotFound)
-	h.Operations()
-	again, put, up := s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b", Note: "new"}), s.Op().Upsert(Marker{ID: "c"})
-	require.NoError(t, h.DB.Transact(t.Context(), again, put, up))
-	require.Equal(t, []string{"TransactWriteItems", "TransactWriteItems"}, h.Operations())
+	up := s.Op().Upsert(Marker{ID: "c"})
+	require.NoError(t, h.DB.Transact(t.Context(), s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b", Note: "new"}), up))
 	for _, it := range h.Items() {
 		require.NotEqual(t, want, it["ends"])
 	}
@@ -196,30 +188,6 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 	})
 	require.Equal(t, given, entity.Must(s.Get(ctx, key)))
 	require.Equal(t, "ends", h.DB.Spec().Tables[0].TTL)
-}
-
-// The same where an end would follow another attribute.
-func TestNoExpiry_FollowsNoAttribute(t *testing.T) {
-	t.Parallel()
-	h, s := open[Cache](t, lifecycle.NoExpiry())
-	ctx, f, key := t.Context(), entity.Fields[Cache](), Cache{ID: "c"}
-	h.run(t, "ends", []change{
-		{"Create", func() error { return second(s.Create(ctx, key)) }, nil, time.Time{}},
-		{"Update", func() error {
-			h.Clock.Move(time.Hour)
-			return second(s.Update(ctx, key, entity.Set(&f.Note, "later")))
-		}, nil, time.Time{}},
-		{"Put", func() error { return second(s.Put(ctx, key)) }, nil, time.Time{}},
-	})
-	h.Clock.Move(1000 * time.Hour)
-	entity.Must(s.Get(ctx, key))
-
-	_ = entity.Must(entity.New[Cache](h.DB, lifecycle.NoExpiry()))
-	_, err := entity.New[Cache](h.DB, lifecycle.After(time.Minute))
-	require.Equal(t, "EDD-9108", codeOf(err))
-	_ = entity.Must(entity.New[Session](h.DB))
-	_, err = entity.New[Session](h.DB, lifecycle.NoExpiry())
-	require.Equal(t, "EDD-9108", codeOf(err))
 }
 
 // Mislabelled says that it counts seconds.

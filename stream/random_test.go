@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -175,72 +174,6 @@ func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
 		}
 	}
 	p.check(mutated, purgedLive)
-}
-
-func TestRandom_FoldingTheStreamOfManyWritersGivesWhatAScanGives(t *testing.T) {
-	t.Parallel()
-	p, rnd := openPersons(t), seed(t)
-	const writers = 4
-	var wg sync.WaitGroup
-	var mutated [writers]int
-	var errs [writers]error
-	for i := range writers {
-		own := rand.New(rand.NewPCG(rnd.Uint64(), 0))
-		wg.Go(func() {
-			for range testsize.Pick(20, 40) {
-				p.Clock.Move(time.Second)
-				n, err := p.verb(own)
-				switch {
-				case err == nil:
-					mutated[i] += n
-				case !expected(err) && !errors.Is(err, entity.ErrConflict):
-					errs[i] = errors.Join(errs[i], err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	require.NoError(t, errors.Join(errs[:]...))
-	p.check(mutated[0]+mutated[1]+mutated[2]+mutated[3], 0)
-}
-
-func TestRandom_FoldingTheStreamOfTeamsGivesWhatAScanGives(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	s := store[Team](l)
-	l.create()
-	f, rnd := entity.Fields[Team](), seed(t)
-	mutated := 0
-	for range randomVerbs {
-		id := fmt.Sprintf("%d", rnd.IntN(4))
-		key, v := Team{ID: id}, Team{ID: id, Name: fmt.Sprint(rnd.IntN(100))}
-		var err error
-		switch rnd.IntN(6) {
-		case 0:
-			_, err = s.Create(l.Ctx, v)
-		case 1:
-			_, err = s.Put(l.Ctx, v)
-		case 2:
-			_, err = s.Update(l.Ctx, key, entity.Set(&f.Name, v.Name))
-		case 3:
-			err = s.Delete(l.Ctx, key)
-		case 4:
-			_, err = s.Modify(l.Ctx, key, func(v *Team) error { v.Name += "!"; return nil })
-		case 5:
-			if _, err = s.Get(l.Ctx, key, entity.Consistent()); err == nil {
-				err = s.Purge(l.Ctx, key)
-			}
-		}
-		if err != nil {
-			require.True(t, expected(err), "%v", err)
-			continue
-		}
-		mutated++
-	}
-	r := follow(t, s, l.next(), func(v Team) string { return v.ID })
-	require.Equal(t, scanned(t, l, s.Scan(entity.Consistent()), func(v Team) string { return v.ID }), r.items)
-	require.Equal(t, r.items, r.domain)
-	require.Equal(t, mutated, r.mutated)
 }
 
 func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T) {

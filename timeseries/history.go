@@ -53,14 +53,14 @@ func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spe
 		Code:     write.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := write.Key(c.Schema, key); err == nil && (len(c.Schema.FoldedParts()) > 0 || c.Schema.Profile.PadsNumbers()) {
+	if _, parts, err := write.Key(c.Schema, key); err == nil && (len(c.Schema.Folded) > 0 || c.Schema.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
 			if attr, problem := c.Schema.Profile.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
 			}
 			return true, write.SameCase(c.Schema, parts, it)
 		}
-		for _, a := range c.Schema.FoldedParts() {
+		for _, a := range c.Schema.Folded {
 			src.Needs = append(src.Needs, a.Name)
 		}
 		if c.Schema.Profile.PadsNumbers() {

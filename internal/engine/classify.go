@@ -224,8 +224,17 @@ func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.Deseriali
 	a.mu.Lock()
 	a.begun = true
 	a.mu.Unlock()
-	if req, ok := in.Request.(*smithyhttp.Request); ok {
-		rewindable(req)
+	if req, ok := in.Request.(*smithyhttp.Request); ok && req.GetBody == nil {
+		// So net/http can take another connection when a kept one was closed before anything was written. That is the most frequent
+		// failure of a connection, and the only one after which net/http repeats a POST.
+		if body, ok := req.GetStream().(interface {
+			io.ReaderAt
+			Size() int64
+		}); ok {
+			req.GetBody = func() (io.ReadCloser, error) {
+				return io.NopCloser(io.NewSectionReader(body, 0, body.Size())), nil
+			}
+		}
 	}
 	hooks := &a.trace
 	if httptrace.ContextClientTrace(ctx) != nil { // WithClientTrace adds those to the hooks, for each request
@@ -233,20 +242,6 @@ func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.Deseriali
 		hooks = &own
 	}
 	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, hooks), in)
-}
-
-// rewindable lets net/http take another connection when a kept one was closed before anything was written. That is the most
-// frequent failure of a connection, and the only one after which net/http repeats a POST.
-func rewindable(req *smithyhttp.Request) {
-	body, ok := req.GetStream().(interface {
-		io.ReaderAt
-		Size() int64
-	})
-	if ok && req.GetBody == nil {
-		req.GetBody = func() (io.ReadCloser, error) {
-			return io.NopCloser(io.NewSectionReader(body, 0, body.Size())), nil
-		}
-	}
 }
 
 func (a *attempt) note(f func()) {

@@ -80,7 +80,8 @@ func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
 // that value to zero.
 func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 	if c.Schema.HasMetadata {
-		if payload := it.Get(schema.PayloadAttr); payload != nil || c.Schema.Upgrades != nil {
+		if c.Schema.Upgrades != nil || it.MayHave(schema.PayloadAttr) {
+			payload := it.Get(schema.PayloadAttr)
 			if err := write.CheckPayload(c.Schema, payload); err != nil {
 				return err
 			}

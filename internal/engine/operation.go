@@ -37,7 +37,7 @@ type Operation struct {
 // NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
 // the caller gets the zero value if the write has no item.
 func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into any) error) *Operation {
-	if len(c.Schema.FoldedParts()) > 0 {
+	if len(c.Schema.Folded) > 0 {
 		op.KeepCase()
 	}
 	return &Operation{c: c, op: op, decode: decode}

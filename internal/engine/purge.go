@@ -192,7 +192,7 @@ func (p *Purge) sort(page []item.Item) (current item.Item, copies, rest []item.I
 // spelled rejects items whose key differs from the given one in case, unless something has the given spelling. In that case
 // items have shared the key one after the other, and all of them are removed, or none could ever be purged.
 func (p *Purge) spelled(items []item.Item) error {
-	cased := p.Schema.FoldedParts()
+	cased := p.Schema.Folded
 	given := func(it item.Item) bool {
 		return !slices.ContainsFunc(cased, func(a *schema.Attr) bool { return !item.Equal(it[a.Name], p.Parts[a.Name]) })
 	}

@@ -100,7 +100,9 @@ func (r *Runner) refund(t *tries, k class) {
 		t.token = nil
 		return
 	}
-	t.giveBack()
+	if t.token != nil {
+		t.giveBack()
+	}
 	_ = r.Retries.AddTokens(awsretry.DefaultNoRetryIncrement)
 }
 

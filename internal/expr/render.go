@@ -195,9 +195,11 @@ func (r *Renderer) name(attribute string) string {
 
 func (r *Renderer) value(p Path, av types.AttributeValue) string {
 	if r.print != nil {
-		return r.valueOf([]Path{p}, av)
+		return r.print([]Path{p}, av)
 	}
-	return r.valueOf(nil, av)
+	i := len(r.Values)
+	r.Values = append(slices.Grow(r.Values, max(r.Room-i, 1)), av)
+	return wire.Placeholder(':', i)
 }
 
 // valueOf is value for a value that is compared with several attributes, or with none.
@@ -205,7 +207,5 @@ func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
 	if r.print != nil {
 		return r.print(about, av)
 	}
-	i := len(r.Values)
-	r.Values = append(slices.Grow(r.Values, max(r.Room-i, 1)), av)
-	return wire.Placeholder(':', i)
+	return r.value(nil, av)
 }

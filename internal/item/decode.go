@@ -126,8 +126,6 @@ func (s *seen) add(i int) bool {
 	return isNew
 }
 
-func (s *seen) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
-
 // set decodes v into the field of dst.
 func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 	if a.keepNull && v.Kind() == wire.NULL {
@@ -154,7 +152,7 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	}
 	for i := range l.parts {
 		at := l.of[i]
-		if at < 0 || done.has(at) {
+		if at < 0 || done[at/64]&(1<<(at%64)) != 0 {
 			continue
 		}
 		av, err := l.parts[i].read(it.Get)

@@ -28,15 +28,15 @@ type Attr struct {
 	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
 	Key     *key.Field     // how it is written as a key part; nil if it cannot be one
 	Scalar  types.ScalarAttributeType
-	Append  bool   // written by Append only
-	Clock   bool   // orderBy of a series: written by Append only
-	Exact   bool   // a time that is finer than Format is an error: the attribute is part of a key or orders a series
-	Free    bool   // an update may change it in every way
+	Append  bool // written by Append only
+	Clock   bool // orderBy of a series: written by Append only
+	Exact   bool // a time that is finer than Format is an error: the attribute is part of a key or orders a series
+	Free    bool // an update may change it in every way
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool
-	zero    string // of a Text: text of the zero value
-	behind  bool   // in an embedded pointer, which may be nil
-	asPart  *key.Field
+	zero      string // of a Text: text of the zero value
+	behind    bool   // in an embedded pointer, which may be nil
+	asPart    *key.Field
 
 	needing string // index with missing:"error" that has the attribute in its key
 }

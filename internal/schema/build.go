@@ -234,7 +234,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	for _, x := range b.s.Indexes {
 		x.keys = slices.Clip(x.Keys())
 	}
-	b.s.indexKeys, b.s.keys, b.s.folded = len(b.s.IndexKeys()), slices.Clip(b.s.Keys()), b.s.foldedParts()
+	b.s.indexKeys, b.s.keys, b.s.Folded = len(b.s.IndexKeys()), slices.Clip(b.s.Keys()), b.s.foldedParts()
 	b.s.facts()
 	return b.s, nil
 }

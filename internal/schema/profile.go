@@ -88,10 +88,6 @@ func (p Profile) CheckDigits(k *KeyDef, it item.Item) (attr, problem string) {
 	return attr, "the stored key has it in another number of digits than the declaration: effect-dynamodb writes a number in 16 digits and a bigint in 38"
 }
 
-// FoldedParts returns the parts of the primary key that it has in lower case: items whose parts differ only in case have
-// the same key.
-func (s *Schema) FoldedParts() []*Attr { return s.folded }
-
 func (s *Schema) foldedParts() []*Attr {
 	if !s.Profile.lowerCase {
 		return nil

@@ -40,11 +40,11 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 	}
 	require.Equal(t, "Item_", s.Indexes[0].PK.Template.Segments[0].Literal)
 	require.False(t, s.Indexes[0].PK.Template.Fields()[0].Lower)
-	require.Equal(t, []*schema.Attr{s.Attr("id")}, s.FoldedParts(), "only strings can differ in case")
+	require.Equal(t, []*schema.Attr{s.Attr("id")}, s.Folded, "only strings can differ in case")
 	o.Profile = schema.Profile{}
 	s = entity.Must(schema.Build(reflect.TypeFor[item](), o))
 	require.Equal(t, "$MyApp#v1#item", s.Prefix)
-	require.Empty(t, s.FoldedParts())
+	require.Empty(t, s.Folded)
 }
 
 func TestProfile_OnlySharedTablesDifferInWhatIsStored(t *testing.T) {

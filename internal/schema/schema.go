@@ -109,12 +109,12 @@ type Schema struct {
 	Upgrades Upgrades // from earlier payload versions, in order; nil: items are read as they are
 
 	Facts
+	Folded []*Attr // parts of the primary key that it has in lower case: items whose parts differ only in case have the same key
 
 	addresses map[address]*Node
 	prototype reflect.Value
 	keys      []*KeyDef // see Keys; nil while the schema is built
 	indexKeys int       // how many of keys are of indexes
-	folded    []*Attr   // see FoldedParts
 }
 
 // Discriminator is the attribute that distinguishes a verbatim entity's items from others in its table.

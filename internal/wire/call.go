@@ -40,28 +40,23 @@ type protocol struct {
 	call *Call
 }
 
-// ours returns the SDK's own protocol in the options of a client, nil if they have another one.
-func ours(o *dynamodb.Options) *awsjson.Protocol {
-	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok && sdk.ID().Name == "awsJson1_0" {
-		return sdk
-	}
-	return nil
-}
-
 // Ours reports whether a client with these options has the SDK's own protocol, which a Call can replace.
-func Ours(o *dynamodb.Options) bool { return ours(o) != nil }
+func Ours(o *dynamodb.Options) bool {
+	sdk, ok := o.Protocol.(*awsjson.Protocol)
+	return ok && sdk.ID().Name == "awsJson1_0"
+}
 
 // Options is an option of a call whose request is written, and whose answer is read, by the SDK. An answer without what every
 // answer of its operation has, as a broken proxy may give, is a *smithy.DeserializationError and not an empty output.
 func Options(o *dynamodb.Options) {
-	if sdk := ours(o); sdk != nil {
-		o.Protocol = &protocol{Protocol: sdk}
+	if Ours(o) {
+		o.Protocol = &protocol{Protocol: o.Protocol.(*awsjson.Protocol)}
 	}
 }
 
-// Options is [Options] for a call whose items are read by this package.
+// Options is [Options] for a call whose items are read by this package. [Ours] is true of the client's options.
 func (c *Call) Options(o *dynamodb.Options) {
-	if sdk := ours(o); sdk != nil {
+	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok {
 		c.own = protocol{sdk, c}
 		o.Protocol = &c.own
 	}
@@ -76,7 +71,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 	if err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
-	uncount(out)
+	items := shapeOf(out)
 	if string(page.body) == "{}" { // as for most writes: there is nothing to read
 		page.releaseEmpty()
 		return unanswered(out, nil)
@@ -97,7 +92,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
 	}
 	if p.call != nil {
-		rest, err := page.parse(out)
+		rest, err := page.parse(items)
 		if err == nil && rest != nil {
 			err = sdk(rest)
 		}
@@ -117,16 +112,6 @@ var (
 	errBroken  = errors.New("the body of the answer is empty or malformed")
 	errLacking = errors.New("the answer lacks what the request asked for")
 )
-
-// uncount removes the count from the output of a query or scan, which would be 0 if the answer has none.
-func uncount(out smithy.Deserializable) {
-	switch out := out.(type) {
-	case *dynamodb.QueryOutput:
-		out.Count = -1
-	case *dynamodb.ScanOutput:
-		out.Count = -1
-	}
-}
 
 // unanswered returns an error if an answer lacks what every answer of its operation has. page has its items, nil if out has them.
 func unanswered(out smithy.Deserializable, page *Page) error {
@@ -170,10 +155,15 @@ func uncounted(count *int32, page *Page, items []map[string]types.AttributeValue
 	return page == nil && items == nil
 }
 
-// shapeOf says where the items of an operation's answer are.
+// shapeOf says where the items of an operation's answer are. It removes the count from the output of a query or scan, which
+// would be 0 if the answer has none.
 func shapeOf(out smithy.Deserializable) shape {
-	switch out.(type) {
-	case *dynamodb.QueryOutput, *dynamodb.ScanOutput:
+	switch out := out.(type) {
+	case *dynamodb.QueryOutput:
+		out.Count = -1
+		return listed
+	case *dynamodb.ScanOutput:
+		out.Count = -1
 		return listed
 	case *dynamodb.GetItemOutput:
 		return single

@@ -153,6 +153,20 @@ func (it Item) Pick(names ...string) map[string]types.AttributeValue {
 // Get returns one attribute, or nil.
 func (it Item) Get(name string) types.AttributeValue { return it.Value(name).Attribute() }
 
+// MayHave reports whether the item may have an attribute with this name: no if no item of the last answers had one.
+func (it Item) MayHave(name string) bool {
+	if it.page == nil {
+		return it.m[name] != nil
+	}
+	w := &it.page.memory.names
+	for i := 1; i < len(w.all); i++ {
+		if n := &w.all[i]; int(n.length) == len(name) && string(n.begin[1:1+n.length]) == name {
+			return true
+		}
+	}
+	return w.incomplete || len(w.all) == maxNames
+}
+
 // Value returns one attribute, or a value of the kind None.
 func (it Item) Value(name string) Value {
 	p := it.page
@@ -175,7 +189,9 @@ func (it Item) Value(name string) Value {
 func (it Item) Stored() map[string]types.AttributeValue { return it.m }
 
 // Values returns the attributes of an item of a page, in the order of the answer.
-func (it Item) Values() Elements { return Value{page: it.page, at: it.at}.Elements() }
+func (it Item) Values() Elements {
+	return Elements{Value: Value{page: it.page}, of: Value{page: it.page, at: it.at}, next: int(it.at) + 1, end: int(it.page.nodes[it.at].next)}
+}
 
 // Value is one value: of a page, or an attribute value.
 type Value struct {
@@ -186,8 +202,6 @@ type Value struct {
 
 // ValueOf returns the value of av.
 func ValueOf(av types.AttributeValue) Value { return Value{av: av} }
-
-func (v Value) node() *node { return &v.page.nodes[v.at] }
 
 // Attribute returns the value as an attribute value, nil if it is absent.
 func (v Value) Attribute() types.AttributeValue {
@@ -212,7 +226,7 @@ func (v Value) FromPage() bool { return v.page != nil }
 // Kind returns the type of the value.
 func (v Value) Kind() Kind {
 	if v.page != nil {
-		return v.node().kind
+		return v.page.nodes[v.at].kind
 	}
 	switch v.av.(type) {
 	case *types.AttributeValueMemberS:
@@ -241,7 +255,7 @@ func (v Value) Kind() Kind {
 
 // Name returns the name of an entry of a page. It must not be kept or changed.
 func (v Value) Name() []byte {
-	n := v.node()
+	n := &v.page.nodes[v.at]
 	name := v.page.body[n.name:n.nameEnd]
 	if n.escapedName {
 		return appendUnescaped(nil, name)
@@ -254,7 +268,7 @@ func (v Value) NameText() string { return v.page.text(v.Name()) }
 
 // Bytes returns the text of an S, N or B of a page, of a B in base64. It must not be kept or changed.
 func (v Value) Bytes() []byte {
-	n := v.node()
+	n := &v.page.nodes[v.at]
 	text := v.page.body[n.from:n.to]
 	if n.escaped {
 		return appendUnescaped(nil, text)
@@ -345,7 +359,7 @@ func (v Value) Float(bits int) (float64, bool) {
 // Bool returns a BOOL.
 func (v Value) Bool() bool {
 	if v.page != nil {
-		return v.node().escaped
+		return v.page.nodes[v.at].escaped
 	}
 	b, _ := v.av.(*types.AttributeValueMemberBOOL)
 	return b != nil && b.Value
@@ -369,7 +383,7 @@ func (v Value) Binary() []byte {
 // Len returns the number of elements of a list, set or map.
 func (v Value) Len() int {
 	if v.page != nil {
-		return int(v.node().from)
+		return int(v.page.nodes[v.at].from)
 	}
 	switch v := v.av.(type) {
 	case *types.AttributeValueMemberL:
@@ -397,7 +411,7 @@ type Elements struct {
 // Elements returns the elements of a list or set, and the entries of a map of a page.
 func (v Value) Elements() Elements {
 	if v.page != nil {
-		return Elements{Value: Value{page: v.page}, of: v, next: int(v.at) + 1, end: int(v.node().next)}
+		return Elements{Value: Value{page: v.page}, of: v, next: int(v.at) + 1, end: int(v.page.nodes[v.at].next)}
 	}
 	return Elements{of: v, end: v.Len()}
 }

@@ -63,7 +63,9 @@ func read(r io.Reader, size int64) (*Page, error) {
 	if want := len(body) / bytesPerNode; want > cap(m.nodes) {
 		m.nodes = make([]node, 0, want)
 	}
-	m.names.ready()
+	if n := len(m.names.all); n == 0 || n == maxNames {
+		m.names.clear()
+	}
 	page.body, page.nodes, page.rows = body, m.nodes[:0], m.rows[:0]
 	return page, nil
 }

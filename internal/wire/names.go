@@ -9,6 +9,8 @@ type names struct {
 	all     []name             // by number; the first is no name
 	at      [2 * maxNames]byte // numbers by hash of the name, in the next place if that is taken; 0 in an empty place
 	indexes []Indexes
+
+	incomplete bool // a name with escapes was left out
 }
 
 // name is a name and how its entry begins.
@@ -21,12 +23,8 @@ type name struct {
 
 func (n *name) text() []byte { return n.begin[1 : 1+n.length] }
 
-// ready makes the names ready for another answer.
-func (w *names) ready() {
-	if n := len(w.all); n == 0 || n == maxNames {
-		*w = names{all: append(w.all[:0], name{}), indexes: w.indexes[:0]}
-	}
-}
+// clear forgets all names.
+func (w *names) clear() { *w = names{all: append(w.all[:0], name{}), indexes: w.indexes[:0]} }
 
 // hash returns where to look for a name first.
 func hash[T string | []byte](text T) int {
@@ -117,11 +115,6 @@ const (
 	longestText = 64
 )
 
-// recent are texts of the piece. Many are the same in most items, such as a partition key or a state.
+// recent are texts of the piece by their hash, none empty or longer than longestText. Many are the same in most items, such as a
+// partition key or a state.
 type recent [mostRecent]string
-
-// at returns where the text b is, if it is a recent one, which is not empty or longer than longestText.
-func (r *recent) at(b []byte) *string {
-	n := len(b)
-	return &r[mix(n, b[0], b[n/2], b[n-1])%mostRecent]
-}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"math"
 	"math/bits"
-
-	"github.com/aws/smithy-go"
 )
 
 // Kind is DynamoDB's type of a value.
@@ -354,7 +352,9 @@ func (p *parser) newEntry(depth int) (ok bool) {
 	if n.name, n.nameEnd, n.escapedName, ok = p.str(); !ok || !p.take(':') || !p.kind(&n) {
 		return false
 	}
-	if !n.escapedName {
+	if n.escapedName {
+		p.names.incomplete = true
+	} else {
 		n.number = p.names.learn(p.last, p.body[n.name:n.nameEnd], p.body[from:p.at], n.kind)
 	}
 	p.last = n.number
@@ -477,9 +477,8 @@ func readBatch(p *parser, page *Page) bool {
 	return p.take('}')
 }
 
-// parse reads the items of the page's body, an answer of which out is the output. rest is the body without them, nil if there is nothing else in it.
-func (page *Page) parse(out smithy.Deserializable) (rest []byte, err error) {
-	s := shapeOf(out)
+// parse reads the items of the page's body. rest is the body without them, nil if there is nothing else in it.
+func (page *Page) parse(s shape) (rest []byte, err error) {
 	if s.member == "" || len(page.body) > math.MaxInt32 {
 		return nil, errOther
 	}

@@ -55,23 +55,3 @@ func Placeholder(of byte, i int) string {
 	}
 	return some.values[i]
 }
-
-// placeholders writes the names and values of the expressions of a request.
-func (w *writer) placeholders(p *Placeholders) {
-	if len(p.Names) > 0 {
-		w.open("ExpressionAttributeNames")
-		for i, name := range p.Names {
-			w.name(Placeholder('#', i))
-			w.b = appendText(w.b, name)
-		}
-		w.close()
-	}
-	if len(p.Values) > 0 {
-		w.open("ExpressionAttributeValues")
-		for i, v := range p.Values {
-			w.name(Placeholder(':', i))
-			w.value(v)
-		}
-		w.close()
-	}
-}

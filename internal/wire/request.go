@@ -44,7 +44,12 @@ func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSch
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
 	}
 	w := writers.Get().(*writer)
-	defer w.release()
+	defer func() {
+		if cap(w.b) <= mostKept {
+			*w = writer{b: w.b[:0]}
+			writers.Put(w)
+		}
+	}()
 	w.of, w.b = p.call.Placeholders, append(w.b, '{')
 	if batch, ok := in.(*dynamodb.BatchGetItemInput); ok && p.call.Keys != nil {
 		w.keysOf(batch, p.call.Keys)
@@ -186,8 +191,26 @@ func (w *writer) expressions(table, condition *string, names map[string]string, 
 	w.text("TableName", table)
 	w.text("ConditionExpression", condition)
 	if len(w.of) > 0 {
-		w.placeholders(&w.of[0])
+		p := &w.of[0]
 		w.of = w.of[1:]
+		if len(p.Names) > 0 {
+			w.name("ExpressionAttributeNames")
+			w.b = append(w.b, '{')
+			for i, name := range p.Names {
+				w.name(Placeholder('#', i))
+				w.b = appendText(w.b, name)
+			}
+			w.b = append(w.b, '}')
+		}
+		if len(p.Values) > 0 {
+			w.name("ExpressionAttributeValues")
+			w.b = append(w.b, '{')
+			for i, v := range p.Values {
+				w.name(Placeholder(':', i))
+				w.value(v)
+			}
+			w.b = append(w.b, '}')
+		}
 		return
 	}
 	w.texts("ExpressionAttributeNames", names)

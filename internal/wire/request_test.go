@@ -288,6 +288,10 @@ func TestRequests_LeaveOtherProtocolsAlone(t *testing.T) {
 	var c Call
 	for _, p := range []smithyhttp.ClientProtocol{awsjson.New11(schemas.DynamoDB_20120810), struct{ *awsjson.Protocol }{sdk}, nil} {
 		o := dynamodb.Options{Protocol: p}
+		assert.False(t, Ours(&o))
+		if _, same := p.(*awsjson.Protocol); same {
+			continue
+		}
 		c.Options(&o)
 		assert.Equal(t, p, o.Protocol)
 	}

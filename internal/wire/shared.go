@@ -61,7 +61,7 @@ func (p *Page) text(b []byte) string {
 	case n > longestText:
 		return p.copied(b)
 	}
-	at := p.memory.recent.at(b)
+	at := &p.memory.recent[mix(len(b), b[0], b[len(b)/2], b[len(b)-1])%mostRecent]
 	if *at != string(b) {
 		*at = p.copied(b)
 	}
@@ -84,7 +84,7 @@ func (v Value) Texts(n int) []string {
 		return make([]string, n)
 	}
 	bytes := 0
-	for _, e := range p.nodes[v.at:v.node().next] {
+	for _, e := range p.nodes[v.at:v.page.nodes[v.at].next] {
 		if e.kind == S || e.kind == N {
 			bytes += int(e.to - e.from)
 		}

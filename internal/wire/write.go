@@ -25,14 +25,6 @@ const mostKept = 256 << 10
 
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
-// release returns w to the pool.
-func (w *writer) release() {
-	if cap(w.b) <= mostKept {
-		*w = writer{b: w.b[:0]}
-		writers.Put(w)
-	}
-}
-
 // next writes the comma before another member or element.
 func (w *writer) next() {
 	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {

@@ -60,7 +60,7 @@ func (op *Op) guardCase(step Step) Step {
 
 // KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
 func (op *Op) KeepCase() {
-	if op.Err != nil || op.Parts == nil || len(op.Schema.FoldedParts()) == 0 {
+	if op.Err != nil || op.Parts == nil || len(op.Schema.Folded) == 0 {
 		return
 	}
 	plain := op.Plan

@@ -287,12 +287,19 @@ func (o ForRestore) update(s *UpdateOptions) { set(o.Do, &s.Restore, s) }
 func (o ForWrite) write(s *Write)          { set(o.Do, s, s) }
 func (o ForWrite) update(s *UpdateOptions) { set(o.Do, &s.Write, s) }
 
-func (o ForUpdate) update(s *UpdateOptions) { set(o.Do, s, s) }
-func (o ForBatch) batch(s *Batch)           { set(o.Do, s, s) }
-func (o ForPurge) purge(s *Purge)           { set(o.Do, s, s) }
-func (o ForVerify) verify(s *Verify)        { set(o.Do, s, s) }
-func (o ForStore) store(s *Store)           { set(o.Do, s, s) }
-func (o ForTables) tables(s *Tables)        { set(o.Do, s, s) }
+func (o ForUpdate) update(s *UpdateOptions) {
+	if o.Do == nil {
+		s.Add(errEmpty)
+		return
+	}
+	o.Do(s)
+}
+
+func (o ForBatch) batch(s *Batch)    { set(o.Do, s, s) }
+func (o ForPurge) purge(s *Purge)    { set(o.Do, s, s) }
+func (o ForVerify) verify(s *Verify) { set(o.Do, s, s) }
+func (o ForStore) store(s *Store)    { set(o.Do, s, s) }
+func (o ForTables) tables(s *Tables) { set(o.Do, s, s) }
 
 func (o ForPass) pass(s *Pass)       { set(o.Do, s, s) }
 func (o ForPass) copy(s *Copy)       { set(o.Do, &s.Pass, s) }
@@ -409,7 +416,13 @@ func Updates[O any](opts []O) UpdateOptions {
 		return UpdateOptions{}
 	}
 	var s UpdateOptions // on the heap, since options change it
-	collect(opts, func(o UpdateOption) { o.update(&s) }, &s)
+	for _, o := range opts {
+		if k, ok := any(o).(UpdateOption); ok {
+			k.update(&s)
+		} else {
+			s.Add(errEmpty)
+		}
+	}
 	return s
 }
 

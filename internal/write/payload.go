@@ -49,10 +49,12 @@ func (op *Op) guardPayload(step *Step, now time.Time) error {
 	step.blind = now
 	for i := range step.Actions {
 		a := &step.Actions[i]
-		if a.Kind == Put || a.Table != op.Table || !SameKey(a.Key, op.Key) {
+		if a.Kind == Put || a.Table != op.Table || len(step.Actions) > 1 && !SameKey(a.Key, op.Key) {
 			continue
 		}
 		switch {
+		case s.Upgrades == nil && !s.Expires && a.Kind != Check:
+			a.Payload = s.Known
 		case a.Kind == Check && !concerns(s, a.Cond):
 			continue
 		case a.Kind == Delete && (s.Upgrades == nil || !concerns(s, a.Cond)):

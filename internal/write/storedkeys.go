@@ -86,7 +86,7 @@ func SortKey(s *schema.Schema, it item.Item) (string, bool) {
 // SameCase returns a *KeyCaseError if a key part of a stored item differs from that in parts. An item without the
 // attribute, which effect-dynamodb can leave, is accepted.
 func SameCase(s *schema.Schema, parts, stored item.Item) error {
-	for _, a := range s.FoldedParts() {
+	for _, a := range s.Folded {
 		if av, ok := stored[a.Name]; ok && !item.Equal(av, parts[a.Name]) {
 			return &entitytype.KeyCaseError{Attr: a.Name}
 		}
@@ -97,7 +97,7 @@ func SameCase(s *schema.Schema, parts, stored item.Item) error {
 // CaseGuard holds for items with these key parts, and if there is no item.
 func CaseGuard(s *schema.Schema, parts item.Item) expr.Cond {
 	var guards []expr.Cond
-	for _, a := range s.FoldedParts() {
+	for _, a := range s.Folded {
 		path := expr.Attr(a.Name)
 		guards = append(guards, expr.Any(expr.Compare(expr.NotExists, path), expr.Compare(expr.Eq, path, parts[a.Name])))
 	}

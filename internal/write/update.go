@@ -212,7 +212,10 @@ func (u *update) direct(in Input) (Step, error) {
 		return Step{}, err
 	}
 	now, guards, returns := in.Now, make([]expr.Cond, 1, 8), ReturnNew
-	guards[0] = PresentUnexpired(u.s, now)
+	guards[0] = u.s.Exists
+	if u.s.Expires {
+		guards[0] = PresentUnexpired(u.s, now)
+	}
 	if u.op.Expect != nil {
 		guards = append(guards, u.op.expected())
 	}
