@@ -31,10 +31,11 @@ func clientOrNil(client Client) Client {
 
 // newRunner returns what sends the requests of a DB.
 func newRunner(client Client, cfg Config) *engine.Runner {
+	client, reads := clientOrNil(client), clientOrNil(cfg.ReadClient)
 	return &engine.Runner{
-		Client: clientOrNil(client), ReadClient: clientOrNil(cfg.ReadClient),
+		Client: client, ReadClient: reads, Own: cfg.Codec == OwnCodec && engine.Plain(client), OwnReads: cfg.Codec == OwnCodec && engine.Plain(reads),
 		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, Tracer: cfg.Tracer,
-		SDKCodec: cfg.Codec == SDKCodec, RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
+		RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
 	}
 }
 

@@ -1,18 +1,24 @@
 package localdb
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -150,4 +156,76 @@ func TestEachKind(t *testing.T) {
 			require.Error(t, err, "nothing listens any more")
 		})
 	}
+}
+
+// Without turns DynamoDB Local answers some of these requests with an InternalFailure. It may refuse others, because a table
+// is still being changed or too many are.
+func TestTest_TablesCanBeChangedInParallel(t *testing.T) {
+	t.Parallel()
+	client, table := Test(t, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
+	answered := func(err error) {
+		var api smithy.APIError
+		if err != nil && (!errors.As(err, &api) || api.ErrorCode() == "InternalFailure") {
+			t.Error(err)
+		}
+	}
+	var all sync.WaitGroup
+	for _, suffix := range strings.Fields("a b c d e f g h i j k l m n o p") {
+		all.Go(func() {
+			in := keyOnly(table + "-" + suffix)
+			_, err := client.CreateTable(t.Context(), in)
+			answered(err)
+			_, err = client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+				TableName: in.TableName, AttributeDefinitions: in.AttributeDefinitions,
+				GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
+					IndexName: aws.String("gsi1"), KeySchema: in.KeySchema, Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+				}}},
+			})
+			answered(err)
+			_, err = client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: in.TableName})
+			answered(err)
+			_, err = client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: in.TableName})
+			answered(err)
+		})
+	}
+	all.Wait()
+}
+
+func TestRecords_AreAllOfATable(t *testing.T) {
+	t.Parallel()
+	client, table := Test(t)
+	in := keyOnly(table)
+	in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly}
+	_, err := client.CreateTable(t.Context(), in)
+	require.NoError(t, err)
+	var want []string
+	for i := range 30 {
+		want = append(want, fmt.Sprint(i))
+		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: want[i]}, "text": &types.AttributeValueMemberS{Value: strings.Repeat("x", 100_000)},
+		}})
+		require.NoError(t, err)
+	}
+	for range 2 {
+		arn, records := Records(t, client, table)
+		assert.Contains(t, arn, table)
+		assert.Equal(t, want, keysOf(records))
+	}
+}
+
+func keysOf(records []streamtypes.Record) (keys []string) {
+	for _, r := range records {
+		keys = append(keys, r.Dynamodb.Keys["pk"].(*streamtypes.AttributeValueMemberS).Value)
+	}
+	return keys
+}
+
+func TestRecords_FailsATestWhoseTableHasNoStream(t *testing.T) {
+	t.Parallel()
+	client, table := Test(t)
+	_, err := client.CreateTable(t.Context(), keyOnly(table))
+	require.NoError(t, err)
+	fake := &fakeTB{}
+	assert.PanicsWithValue(t, fake, func() { Records(fake, client, table) })
+	assert.Equal(t, "fatal: localdb: read the stream of "+table+": the table has none", fake.said)
 }

@@ -9,31 +9,24 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
-// backend is the service without HTTP: the four stores and everything else that the operations need.
+// backend is the service without HTTP: the three stores and everything else that the operations need.
 type backend struct {
 	db       *entity.DB
 	devices  *entity.Store[Device]
 	activity *entity.Index[Device]
 	readings *entity.Store[Reading]
 	batches  *entity.Store[ProcessedBatch]
-	keys     *entity.Store[APIKey]
-	byHash   *entity.Index[APIKey]
-	byAge    *entity.Index[APIKey]
 
-	retention   time.Duration // of readings; 0: for ever
-	pepper      Pepper
-	strongCheck bool
-	log         *slog.Logger
-	now         func() time.Time
-	newUUID     func() UUID4
-	newKey      func() RawKey
+	retention time.Duration // of readings; 0: for ever
+	log       *slog.Logger
+	now       func() time.Time
+	newUUID   func() UUID4
 }
 
 // options are what tests replace.
 type options struct {
 	now     func() time.Time
 	newUUID func() UUID4
-	newKey  func() RawKey
 	observe func(context.Context, entity.Report)
 
 	attempts int // how often a request is sent; 0: as often as the library does
@@ -46,33 +39,23 @@ func (o options) withDefaults() options {
 	if o.newUUID == nil {
 		o.newUUID = randomUUID
 	}
-	if o.newKey == nil {
-		o.newKey = randomKey
-	}
 	return o
 }
 
 // open declares the entities. It does no I/O, and finds mistakes in the tags and the configuration.
 func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backend, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	o = o.withDefaults()
 	db, err := entity.Open(client, entity.Config{
-		Tables:       cfg.tables(),
-		TableOptions: cfg.tableOptions(),
-		Clock:        o.now,
-		CursorKey:    cfg.cursorKey(),
-		Validator:    rules,
-		Observe:      o.observe,
-		MaxAttempts:  o.attempts,
+		Tables:      cfg.tables(),
+		Clock:       o.now,
+		Validator:   rules,
+		Observe:     o.observe,
+		MaxAttempts: o.attempts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{
-		db: db, retention: cfg.Retention, pepper: cfg.Pepper, strongCheck: cfg.StrongCheck, log: log, now: o.now, newUUID: o.newUUID, newKey: o.newKey,
-	}
+	b := &backend{db: db, retention: cfg.Retention, log: log, now: o.now, newUUID: o.newUUID}
 	if b.devices, err = entity.New[Device](db); err != nil {
 		return nil, err
 	}
@@ -89,15 +72,6 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 	if b.batches, err = entity.New[ProcessedBatch](db); err != nil {
 		return nil, err
 	}
-	if b.keys, err = entity.New[APIKey](db); err != nil {
-		return nil, err
-	}
-	if b.byHash, err = b.keys.Index("byHash"); err != nil {
-		return nil, err
-	}
-	if b.byAge, err = b.keys.Index("byCreation"); err != nil {
-		return nil, err
-	}
 	return b, nil
 }
 
@@ -108,5 +82,4 @@ func (b *backend) clock() time.Time { return b.now().UTC().Truncate(time.Second)
 var (
 	deviceField  = entity.Fields[Device]()
 	readingField = entity.Fields[Reading]()
-	keyField     = entity.Fields[APIKey]()
 )

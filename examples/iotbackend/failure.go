@@ -18,9 +18,7 @@ var (
 	errUnauthorized   = errors.New("the credentials are not valid")
 	errDeviceNotFound = errors.New("there is no device with this hardware_id")
 	errNoReadings     = errors.New("the device has no readings")
-	errKeyNotFound    = errors.New("there is no API key with this key_id")
 	errCollision      = errors.New("the batch_id was used by another device")
-	errTwoKeys        = errors.New("two API keys have one hash")
 )
 
 // problem is an error as a client sees it.
@@ -43,7 +41,6 @@ var granted = []struct {
 	{errUnauthorized, http.StatusUnauthorized, "UNAUTHORIZED"},
 	{errDeviceNotFound, http.StatusNotFound, "DEVICE_NOT_FOUND"},
 	{errNoReadings, http.StatusNotFound, "NO_READINGS"},
-	{errKeyNotFound, http.StatusNotFound, "KEY_NOT_FOUND"},
 	{errCollision, http.StatusConflict, "BATCH_COLLISION"},
 }
 

@@ -24,7 +24,7 @@ func viewDevice(d Device) deviceView {
 }
 
 // pathDevice returns the device in the path of a request.
-func pathDevice(r *http.Request) MAC { return pathID[MAC](r, "hardware_id", "hardware_id") }
+func pathDevice(r *http.Request) MAC { return MAC(r.PathValue("hardware_id")) }
 
 // postDevice registers a device: 201 the first time, 200 after that.
 func (s *service) postDevice(r *http.Request) (int, any, error) {
@@ -54,7 +54,7 @@ func (s *service) patchDevice(r *http.Request) (int, any, error) {
 
 // getDevices lists devices by their last activity.
 func (s *service) getDevices(r *http.Request) (int, any, error) {
-	limit, err := pageSize(r, longestPage)
+	limit, err := pageSize(r)
 	if err != nil {
 		return 0, nil, err
 	}

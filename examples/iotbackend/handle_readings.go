@@ -38,7 +38,7 @@ func (s *service) getLatest(r *http.Request) (int, any, error) {
 
 // getReadings returns the readings between two times, the newest first.
 func (s *service) getReadings(r *http.Request) (int, any, error) {
-	limit, err := pageSize(r, longestPage)
+	limit, err := pageSize(r)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -66,5 +66,5 @@ func serveAt(ctx context.Context, addr string, getenv func(string) string, logs 
 		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "database", server.Endpoint())
-	return serve(ctx, listener, newService(b, cfg).routes(), log, strict)
+	return newService(b, cfg).serve(ctx, listener)
 }

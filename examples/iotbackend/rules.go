@@ -24,7 +24,6 @@ func newRules() *validator.Validate {
 		}
 	}
 	v.RegisterAlias("label", "printascii,min=1,max=64")
-	v.RegisterAlias("note", "printascii,min=1,max=256")
 	v.RegisterAlias("batch_id", "printascii,min=1,max=256")
 	v.RegisterAlias("device_time", "min=946684800000,max=4102444800000") // 2000 to 2100: a clock outside was never set
 	v.RegisterAlias("seconds", "min=0,max=99999999999")                  // more are milliseconds: the year 5138
@@ -36,7 +35,6 @@ var problems = map[string]string{
 	"hardware_id": "six pairs of upper-case hexadecimal digits with colons between them are needed",
 	"uuid4":       "a version 4 UUID of 8-4-4-4-12 lower-case hexadecimal digits is needed",
 	"label":       "1 to 64 printable ASCII characters are needed",
-	"note":        "1 to 256 printable ASCII characters are needed",
 	"batch_id":    "1 to 256 printable ASCII characters are needed",
 	"device_time": "milliseconds since 1970 of a time from 2000 to 2100 are needed",
 	"required":    "a list or an object is needed, even if it is empty",

@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"log/slog"
 )
 
@@ -31,19 +30,3 @@ func (s secret) equal(guess string) bool {
 	a, b := sha256.Sum256([]byte(s.text)), sha256.Sum256([]byte(guess))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
-
-type (
-	// RawKey is an API key as a device has it.
-	RawKey = secret
-	// Pepper is the part of every hash that is not in the database.
-	Pepper = secret
-)
-
-// hash returns what is stored of a key: SHA-256 of the pepper's bytes and the key's text.
-func hash(pepper Pepper, key RawKey) KeyHash {
-	sum := sha256.Sum256([]byte(pepper.text + key.text))
-	return KeyHash(hex.EncodeToString(sum[:]))
-}
-
-// sameHash compares two hashes in constant time.
-func sameHash(a, b KeyHash) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

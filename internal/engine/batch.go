@@ -142,9 +142,10 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 	for idle := (tries{}); ; {
 		var out *dynamodb.BatchGetItemOutput
 		var answer []tableItems
-		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context) (err error) {
-			x := exchangeOf(ctx)
-			x.batch(wanted.count)
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context, x *exchange) (err error) {
+			if x != nil {
+				x.Batch = wanted.count
+			}
 			client, reading := r.reader(ctx, consistent)
 			reading.call.Keys = wanted.keys
 			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
@@ -303,10 +304,11 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 	for idle := (tries{}); ; {
 		requests := requestsOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context) (err error) { // can be repeated like a read
-			x := exchangeOf(ctx)
-			x.batch(len(b.left))
-			sent := r.attempt()
+		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context, x *exchange) (err error) { // can be repeated like a read
+			if x != nil {
+				x.Batch = len(b.left)
+			}
+			sent := newAttempt(r.Own)
 			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.opts[:]...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {

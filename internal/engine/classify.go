@@ -173,10 +173,10 @@ type attempt struct {
 	apis         [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 
-// attempt returns the options of a single attempt.
-func (r *Runner) attempt() *attempt {
+// newAttempt returns a single attempt, which reads the answer itself if own is set.
+func newAttempt(own bool) *attempt {
 	a := new(attempt)
-	a.own = r.own()
+	a.own = own
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }

@@ -85,8 +85,8 @@ func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
 func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
-	out := r.attempt()
-	_, err := r.single(ctx, &write.Action{Kind: write.Put, Table: "t", Item: it}, out)
+	out := newAttempt(false)
+	_, err := r.single(ctx, &write.Action{Kind: write.Put, Table: "t", Item: it}, out, nil)
 	if err == nil {
 		return final, nil
 	}

@@ -25,23 +25,14 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 // reader returns the client of a read, and the reading of its answer.
 func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *reading) {
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client, &reading{own: r.own()}
+		return r.Client, &reading{own: r.Own}
 	}
-	r.own()
-	return r.ReadClient, &reading{own: r.ownReads}
+	return r.ReadClient, &reading{own: r.OwnReads}
 }
 
-// own reports whether this module writes the requests of Client and reads the answers.
-func (r *Runner) own() bool {
-	r.looked.Do(func() {
-		r.ownAll, r.ownReads = !r.SDKCodec && plain(r.Client), !r.SDKCodec && plain(r.ReadClient)
-	})
-	return r.ownAll
-}
-
-// plain reports whether a client is the SDK's without middleware, so that only the SDK's own code sees inputs and outputs.
+// Plain reports whether a client is the SDK's without middleware, so that only the SDK's own code sees inputs and outputs.
 // Then they can lack what this module writes and reads itself.
-func plain(client Client) bool {
+func Plain(client Client) bool {
 	sdk, ok := client.(*dynamodb.Client)
 	if !ok || sdk == nil {
 		return false

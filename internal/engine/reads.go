@@ -52,9 +52,10 @@ func (a *reading) items(typed []item.Item) []wire.Item {
 // Find reads one item; a missing one is the zero Item. The caller releases it.
 func (r *Runner) Find(ctx context.Context, table string, key item.Item, consistent bool) (wire.Item, error) {
 	var found wire.Item
-	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context) error {
-		x := exchangeOf(ctx)
-		x.get(consistent)
+	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context, x *exchange) error {
+		if x != nil {
+			x.Consistent = consistent
+		}
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
 		client, reading := r.reader(ctx, consistent)
 		out, err := client.GetItem(ctx, in, reading.options)
@@ -67,7 +68,9 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 			it, n = wire.Item{}, 0
 		}
 		found = it
-		x.answered(out.ResultMetadata, n, 0, out.ConsumedCapacity)
+		if x != nil {
+			x.answered(out.ResultMetadata, n, 0, out.ConsumedCapacity)
+		}
 		return nil
 	})
 	return found, err
@@ -82,9 +85,10 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 // QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
 // another request and returns an *IndexError.
 func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page *dynamodb.QueryOutput, items []wire.Item, err error) {
-	err = r.read(ctx, "Query", []string{*in.TableName}, func(ctx context.Context) error {
-		x := exchangeOf(ctx)
-		x.query(in)
+	err = r.read(ctx, "Query", []string{*in.TableName}, func(ctx context.Context, x *exchange) error {
+		if x != nil {
+			x.query(in)
+		}
 		if in.ReturnConsumedCapacity == "" { // not written again: the client may still be sending an earlier attempt
 			in.ReturnConsumedCapacity = x.capacity()
 		}
@@ -94,7 +98,9 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 			return err
 		}
 		page, items = out, reading.items(out.Items)
-		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+		if x != nil {
+			x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+		}
 		return nil
 	})
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
@@ -114,9 +120,10 @@ func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.
 
 // ScanItems is QueryItems for a table or index. The caller may set which consumed capacity to return.
 func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *dynamodb.ScanOutput, items []wire.Item, err error) {
-	err = r.read(ctx, "Scan", []string{*in.TableName}, func(ctx context.Context) error {
-		x := exchangeOf(ctx)
-		x.scan(in)
+	err = r.read(ctx, "Scan", []string{*in.TableName}, func(ctx context.Context, x *exchange) error {
+		if x != nil {
+			x.scan(in)
+		}
 		if in.ReturnConsumedCapacity == "" {
 			in.ReturnConsumedCapacity = x.capacity()
 		}
@@ -126,7 +133,9 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 			return err
 		}
 		page, items = out, reading.items(out.Items)
-		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+		if x != nil {
+			x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+		}
 		return nil
 	})
 	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
@@ -157,13 +166,14 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
 	}
 	var items []wire.Item
-	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context) error {
-		x := exchangeOf(ctx)
-		x.batch(len(keys))
+	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context, x *exchange) error {
+		if x != nil {
+			x.Batch = len(keys)
+		}
 		if in.ReturnConsumedCapacity == "" { // see QueryItems
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := &reading{own: r.own()}
+		reading := &reading{own: r.Own}
 		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
 			return err

@@ -56,8 +56,8 @@ func (e *rendered) render(a *write.Action, own bool) wire.Placeholders {
 }
 
 // single sends one action as a plain call and returns the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (write.Returned, error) {
-	x, e := exchangeOf(ctx), &sent.rendered
+func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt, x *exchange) (write.Returned, error) {
+	e := &sent.rendered
 	sent.placeholders[0] = e.render(a, sent.own)
 	if sent.own {
 		sent.call.Placeholders = sent.placeholders[:]
@@ -72,7 +72,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (wr
 		if err != nil {
 			return write.Returned{}, err
 		}
-		x.written(out.ResultMetadata, out.ConsumedCapacity)
+		if x != nil {
+			x.written(out.ResultMetadata, out.ConsumedCapacity)
+		}
 		return write.Returned{}, nil
 	case write.Update:
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -84,7 +86,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (wr
 		if err != nil {
 			return write.Returned{}, err
 		}
-		x.written(out.ResultMetadata, out.ConsumedCapacity)
+		if x != nil {
+			x.written(out.ResultMetadata, out.ConsumedCapacity)
+		}
 		image := sent.item(out.Attributes)
 		if a.Undecoded && image.Len() > 0 {
 			return write.Returned{Undecoded: image}, nil
@@ -99,7 +103,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt) (wr
 		if err != nil {
 			return write.Returned{}, err
 		}
-		x.written(out.ResultMetadata, out.ConsumedCapacity)
+		if x != nil {
+			x.written(out.ResultMetadata, out.ConsumedCapacity)
+		}
 		return returnedBy(a, sent.item(out.Attributes))
 	}
 }
@@ -128,9 +134,10 @@ func failsAbsent(c expr.Cond) bool {
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []write.Action, token string, sent *attempt) error {
-	x := exchangeOf(ctx)
-	x.batch(len(actions))
+func (r *Runner) together(ctx context.Context, actions []write.Action, token string, sent *attempt, x *exchange) error {
+	if x != nil {
+		x.Batch = len(actions)
+	}
 	in := &dynamodb.TransactWriteItemsInput{
 		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
 	}
@@ -146,7 +153,9 @@ func (r *Runner) together(ctx context.Context, actions []write.Action, token str
 	if err != nil {
 		return err
 	}
-	x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+	if x != nil {
+		x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+	}
 	return nil
 }
 
@@ -177,11 +186,11 @@ func transactItem(a *write.Action, e *rendered) types.TransactWriteItem {
 // DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context) error {
+	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, x *exchange) error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
-			exchangeOf(ctx).answered(out.ResultMetadata, 0, 0)
+			x.answered(out.ResultMetadata, 0, 0)
 		}
 		return err
 	})
@@ -191,7 +200,7 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 // Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
 // the SDK's retries off.
 func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, operation, []string{table}, func(ctx context.Context) error { return send(ctx, once) })
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *exchange) error { return send(ctx, once) })
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.

@@ -41,7 +41,7 @@ func (t *tries) paced(ctx context.Context, budgets []*write.Pace) error {
 
 // try sends a request once and returns the class of its error. watch is nil or watches it on its way. send is called with
 // the context of the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
-func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []string, watch *attempt, send func(context.Context) error) (class, error) {
+func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []string, watch *attempt, send func(context.Context, *exchange) error) (class, error) {
 	budgets := write.PacesOf(ctx)
 	if budgets != nil {
 		if err := t.paced(ctx, budgets); err != nil {
@@ -56,14 +56,13 @@ func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []s
 	var x *exchange
 	if m != nil || budgets != nil {
 		x = &exchange{entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}}
-		own = context.WithValue(own, exchangeKey{}, x)
 	}
 	if r.RequestTimeout > 0 {
 		limited, cancel := context.WithTimeout(own, r.RequestTimeout)
 		defer cancel()
 		own = limited
 	}
-	err := send(own)
+	err := send(own, x)
 	k := success
 	switch {
 	case err == nil:
@@ -155,7 +154,7 @@ func (r *Runner) again(ctx context.Context, t *tries, k class, err error) error 
 }
 
 // read repeats a read of tables while its error may be temporary. Reads can always be repeated.
-func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context) error) error {
+func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context, *exchange) error) error {
 	if r.Client == nil {
 		return ErrNoClient
 	}

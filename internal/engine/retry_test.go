@@ -100,7 +100,7 @@ func TestRetries_ComeBackWithAnswers(t *testing.T) {
 			require.NoError(t, get(t.Context(), r))
 		}
 		require.Equal(t, 7, left())
-		k, err := r.try(t.Context(), &tries{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, nil, func(context.Context) error { return nil })
+		k, err := r.try(t.Context(), &tries{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, nil, func(context.Context, *exchange) error { return nil })
 		require.Equal(t, success, k)
 		require.NoError(t, err)
 		require.Equal(t, 10, left())
@@ -119,10 +119,10 @@ func TestRequestTimeout_CountsAsALostAnswer(t *testing.T) {
 		require.EqualValues(t, 3, client.sent.Load())
 		require.Equal(t, 3*time.Second, time.Since(begun))
 
-		write := func(ctx context.Context) error { return Sleep(ctx, time.Minute) }
+		write := func(ctx context.Context, _ *exchange) error { return Sleep(ctx, time.Minute) }
 		k, _ := r.try(t.Context(), &tries{}, "PutItem", []string{"t"}, &attempt{}, write)
 		require.Equal(t, unknown, k, "a write without an answer may have been applied")
-		k, _ = r.try(t.Context(), &tries{}, "PutItem", []string{"t"}, &attempt{}, func(context.Context) error { return &types.ConditionalCheckFailedException{} })
+		k, _ = r.try(t.Context(), &tries{}, "PutItem", []string{"t"}, &attempt{}, func(context.Context, *exchange) error { return &types.ConditionalCheckFailedException{} })
 		require.Equal(t, refused, k)
 	})
 }
@@ -191,7 +191,7 @@ func TestTry_AllocatesNothingUnlessItIsObserved(t *testing.T) {
 	var out attempt
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		tr := tries{}
-		if k, err := r.try(ctx, &tr, "GetItem", tables, &out, func(context.Context) error { return nil }); k != success || err != nil {
+		if k, err := r.try(ctx, &tr, "GetItem", tables, &out, func(context.Context, *exchange) error { return nil }); k != success || err != nil {
 			t.Error(k, err)
 		}
 	}))

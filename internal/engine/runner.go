@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,16 +43,14 @@ type Runner struct {
 	Pause          func(ctx context.Context, attempt int) error
 	NoTransactions bool // the tables have none: they are refused
 
-	SDKCodec  bool          // the SDK writes all requests and reads all answers
+	Own       bool          // this module writes the requests of Client and reads the answers; see Plain
+	OwnReads  bool          // also of ReadClient
 	TokenLife time.Duration // how long a transaction is repeated under one token; 0 for longestToken
 
 	Retries        *ratelimit.TokenRateLimit // what repetitions may cost, over all calls; nil is unlimited
 	RequestTimeout time.Duration             // how long one request may take; 0 is unlimited
 
-	looked   sync.Once // at the clients, by own
-	ownAll   bool
-	ownReads bool        // of ReadClient
-	shows    atomic.Bool // a refusal had the item that caused it, so the client does not hide items
+	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }
 
 // CheckContext rejects a nil context.

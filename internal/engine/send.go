@@ -204,14 +204,14 @@ func (r *Runner) deliver(ctx context.Context, b body, token string, idempotent b
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		out := r.attempt()
+		out := newAttempt(r.Own)
 		var got answer
-		k, err := r.try(ctx, &t, operation, tables, out, func(ctx context.Context) (err error) {
+		k, err := r.try(ctx, &t, operation, tables, out, func(ctx context.Context, x *exchange) (err error) {
 			if plain {
-				got.returned, err = r.single(ctx, a, out)
+				got.returned, err = r.single(ctx, a, out, x)
 				return err
 			}
-			return r.together(ctx, b.actions, token, out)
+			return r.together(ctx, b.actions, token, out, x)
 		})
 		switch k {
 		case success:

@@ -174,13 +174,6 @@ func Metered(ctx context.Context, f func(context.Context) error) (Report, error)
 // nil.
 type exchange struct{ entitytype.Attempt }
 
-type exchangeKey struct{}
-
-func exchangeOf(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
-}
-
 // capacity requests the consumed capacity if it is needed.
 func (x *exchange) capacity() types.ReturnConsumedCapacity {
 	if x == nil {
@@ -225,33 +218,14 @@ func (x *exchange) written(md smithymiddleware.Metadata, consumed ...*types.Cons
 	x.WriteUnits += units(consumed)
 }
 
-// batch notes how many keys, writes or actions are in the request.
-func (x *exchange) batch(n int) {
-	if x != nil {
-		x.Batch = n
-	}
-}
-
-// get notes whether a read of one item is consistent.
-func (x *exchange) get(consistent bool) {
-	if x != nil {
-		x.Consistent = consistent
-	}
-}
-
 // query notes what a query asks for.
 func (x *exchange) query(in *dynamodb.QueryInput) {
-	if x != nil {
-		x.Descending = in.ScanIndexForward != nil && !*in.ScanIndexForward
-		x.page(in.IndexName, in.ConsistentRead, in.Limit)
-	}
+	x.Descending = in.ScanIndexForward != nil && !*in.ScanIndexForward
+	x.page(in.IndexName, in.ConsistentRead, in.Limit)
 }
 
 // scan notes what a scan asks for.
 func (x *exchange) scan(in *dynamodb.ScanInput) {
-	if x == nil {
-		return
-	}
 	if in.Segment != nil && in.TotalSegments != nil {
 		x.Segment, x.Segments = int(*in.Segment), int(*in.TotalSegments)
 	}

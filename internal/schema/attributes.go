@@ -32,6 +32,7 @@ type Attr struct {
 	Clock   bool // orderBy of a series: written by Append only
 	Exact   bool // a time that is finer than Format is an error: the attribute is part of a key or orders a series
 	Free    bool // an update may change it in every way
+	Basic   bool // of a predeclared type without methods: a bool, a number or a string
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool
 	zero      string // of a Text: text of the zero value

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -39,6 +40,8 @@ func (s *Schema) facts() {
 	s.Exists = expr.Compare(expr.Exists, path)
 	for _, a := range s.Attrs {
 		a.Free = !s.KeyPart(a) && !a.Owned() && !a.Append && !a.Clock && !a.WriteOnce() && !a.Required()
+		k := a.Type.Kind()
+		a.Basic = a.Type.PkgPath() == "" && (k < reflect.Array || k == reflect.String)
 		a.IndexPart = slices.ContainsFunc(s.IndexKeys(), func(k *KeyDef) bool { return k.Native != nil && k.Has(a) })
 	}
 }

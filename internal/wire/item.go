@@ -128,7 +128,7 @@ func (it Item) Len() int {
 	if it.page == nil {
 		return len(it.m)
 	}
-	return Value{page: it.page, at: it.at}.Len()
+	return int(it.page.nodes[it.at].from)
 }
 
 // Together returns how many items there are in the item's page, 1 for a map.

@@ -25,11 +25,6 @@ const (
 	maxKeptNodes = maxKept / bytesPerNode
 )
 
-// small reports whether m is kept for another answer.
-func (m *memory) small() bool {
-	return cap(m.body) <= maxKept && cap(m.nodes) <= maxKeptNodes && cap(m.rows) <= maxKeptNodes
-}
-
 var unused = sync.Pool{New: func() any { return new(memory) }}
 
 // read returns a page with the content of r, which is read to its end, where its checksum is verified. size is the expected
@@ -89,7 +84,7 @@ func (p *Page) Release() {
 		clear(m.recent[:])
 	}
 	p.body, p.nodes, p.rows, p.tables, p.memory, p.shared = nil, nil, nil, nil, nil, shared{}
-	if m.small() {
+	if cap(m.body) <= maxKept && cap(m.nodes) <= maxKeptNodes && cap(m.rows) <= maxKeptNodes {
 		unused.Put(m)
 	}
 }

@@ -489,7 +489,10 @@ func (page *Page) parse(s shape) (rest []byte, err error) {
 	cutFrom, cutTo, others := -1, -1, 0
 	for more := p.space() != '}'; more; more = p.take(',') {
 		before := p.at
-		from, to, escaped, ok := p.str()
+		if !p.take('"') {
+			return nil, errOther
+		}
+		from, to, escaped, ok := p.rest()
 		switch {
 		case !ok || escaped || !p.take(':'):
 			return nil, errOther

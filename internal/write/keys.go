@@ -34,9 +34,6 @@ func zeroKey(a *schema.Attr, av types.AttributeValue) bool {
 
 // CheckPart rejects a key part that is absent, or that is zero without the role zero.
 func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
-	if text, ok := av.(*types.AttributeValueMemberS); ok && text.Value != "" && !a.Text && !a.Time { // most parts
-		return nil
-	}
 	if item.Absent(av) {
 		return Invalid(s, CodeKeyPart, a, "the key part is missing")
 	}
@@ -171,8 +168,10 @@ func composeKey(s *schema.Schema, v reflect.Value, encoded, parts, primary item.
 					return err
 				}
 			}
-			if err := CheckPart(s, a, av); err != nil {
-				return err
+			if text, ok := av.(*types.AttributeValueMemberS); !ok || text.Value == "" || a.Text || a.Time { // most parts are texts
+				if err := CheckPart(s, a, av); err != nil {
+					return err
+				}
 			}
 			parts[a.Name] = av
 		}

@@ -41,16 +41,17 @@ var (
 	clearRestoreMark = expr.Change{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}
 )
 
-// withWriteID adds the change of the write id to changes.
-func withWriteID(s *schema.Schema, changes []expr.Change, writeID string) []expr.Change {
+// withWriteID adds the change of the write id to changes. It returns the id that is stored, "" for entities without hidden
+// attributes.
+func withWriteID(s *schema.Schema, changes []expr.Change, writeID string) ([]expr.Change, string) {
 	if !s.HasMetadata {
-		return changes
+		return changes, ""
 	}
 	changes = append(changes, expr.Change{Kind: expr.Set, Path: writePath, Value: item.S(writeID)})
 	if s.SoftDeletes {
 		changes = append(changes, clearRestoreMark)
 	}
-	return changes
+	return changes, writeID
 }
 
 // WriteID returns the write id that an action stores, or "" for entities without hidden attributes.

@@ -112,35 +112,6 @@ func textNode(s *schema.Schema, text string) (*schema.Node, error) {
 	return n, nil
 }
 
-// rootNode returns the place that a target begins with, before its Inside path.
-func rootNode(s *schema.Schema, t Target) (*schema.Node, error) {
-	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
-		return &schema.Node{Path: a.Path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, nil
-	}
-	if t.Pointer == nil {
-		return textNode(s, t.Text)
-	}
-	p := reflect.ValueOf(t.Pointer)
-	if p.Kind() != reflect.Pointer || p.IsNil() {
-		return nil, Invalid(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
-	}
-	n := s.Node(p)
-	if n == nil {
-		return nil, Invalid(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
-	}
-	switch {
-	case t.Entry != nil && *t.Entry == "":
-		return nil, Invalid(s, CodeValue, n.Attr, "the key of a map entry is empty")
-	case t.Entry != nil:
-		return n.Inside(expr.Step{Name: *t.Entry}), nil
-	case t.Elem != nil && *t.Elem < 0:
-		return nil, Invalid(s, CodeValue, n.Attr, "the index of a list element is negative")
-	case t.Elem != nil:
-		return n.Inside(expr.Step{Index: *t.Elem}), nil
-	}
-	return n, nil
-}
-
 // parseSteps parses a path that continues another one.
 func parseSteps(text string) (expr.Path, bool) {
 	if !strings.HasPrefix(text, "[") {
@@ -155,13 +126,48 @@ func parseSteps(text string) (expr.Path, bool) {
 
 // Node returns the place in the item that a target names.
 func Node(s *schema.Schema, t Target) (*schema.Node, error) {
-	n, err := rootNode(s, t)
-	if err != nil || t.Inside == "" {
-		return n, err
+	if a := s.Attr(t.Attr); a != nil && t.Pointer == nil && t.Text == "" {
+		return inside(s, &schema.Node{Path: a.Path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}, t.Inside)
 	}
-	path, ok := parseSteps(t.Inside)
+	if t.Pointer == nil {
+		n, err := textNode(s, t.Text)
+		if err != nil {
+			return nil, err
+		}
+		return inside(s, n, t.Inside)
+	}
+	p := reflect.ValueOf(t.Pointer)
+	if p.Kind() != reflect.Pointer || p.IsNil() {
+		return nil, Invalid(s, CodePointer, nil, "a nil pointer of type %T names no attribute; use the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	n := s.Node(p)
+	if n == nil {
+		return nil, Invalid(s, CodePointer, nil, "the pointer of type %T is not the address of a field of entity.Fields[%s]()", t.Pointer, s.Type.Name())
+	}
+	switch {
+	case t.Entry != nil && *t.Entry == "":
+		return nil, Invalid(s, CodeValue, n.Attr, "the key of a map entry is empty")
+	case t.Entry != nil:
+		n = n.Inside(expr.Step{Name: *t.Entry})
+	case t.Elem != nil && *t.Elem < 0:
+		return nil, Invalid(s, CodeValue, n.Attr, "the index of a list element is negative")
+	case t.Elem != nil:
+		n = n.Inside(expr.Step{Index: *t.Elem})
+	}
+	if t.Inside == "" {
+		return n, nil
+	}
+	return inside(s, n, t.Inside)
+}
+
+// inside returns the place at a path inside another one.
+func inside(s *schema.Schema, n *schema.Node, text string) (*schema.Node, error) {
+	if text == "" {
+		return n, nil
+	}
+	path, ok := parseSteps(text)
 	if !ok {
-		return nil, Invalid(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", t.Inside)
+		return nil, Invalid(s, CodePointer, n.Attr, "the path %q is malformed; write name.name[0] or [0].name", text)
 	}
 	for _, step := range path {
 		n = n.Inside(step)

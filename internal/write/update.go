@@ -207,7 +207,7 @@ func (u *update) direct(in Input) (Step, error) {
 			return Step{}, err
 		}
 	}
-	changes = withWriteID(u.s, append(changes, follow...), in.WriteID)
+	changes, writeID := withWriteID(u.s, append(changes, follow...), in.WriteID)
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}
@@ -226,7 +226,7 @@ func (u *update) direct(in Input) (Step, error) {
 	return Step{
 		Actions: u.op.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
-			Returns: returns, Undecoded: returns == ReturnNew, WriteID: WriteID(u.s, in),
+			Returns: returns, Undecoded: returns == ReturnNew, WriteID: writeID,
 		}),
 		Resolve: func(f []Failure) Resolution {
 			if !Live(u.s, f[0].Image, now) {

@@ -1,8 +1,7 @@
 // Package rules_test holds rules that span packages of the library, on a local database and on plans. They share a package because each
 // test program is linked with the whole SDK. The files are named after what they are about:
 //
-//   - agree: random conditions and changes on random items, in writes, reads and filters, against DynamoDB's rules evaluated in memory
-//   - conditions: what conditions say of absent attributes, ranges with two ends, and items that an index would leave out
+//   - conditions: what conditions say of absent attributes, of what has no order, ranges with two ends, and items that an index would leave out
 //   - counters: changes together with whole values, changes at paths, and the item before a write
 //   - defaults: what completes a value before it is written: defaults, generated ids and Prepare methods
 //   - keys: keys, cursors and secrets as a program meets them

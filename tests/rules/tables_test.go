@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -193,4 +195,42 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 		dbtest.Declare[Report](t, db)
 		require.ErrorIs(t, db.CreateTables(ctx), context.Canceled)
 	}
+}
+
+// paper returns a DB without a client.
+func paper(t *testing.T) *entity.DB {
+	t.Helper()
+	db, err := entity.Open(nil, entity.Config{Table: "app", Clock: func() time.Time { return time.Unix(0, 0) }})
+	require.NoError(t, err)
+	return db
+}
+
+// Team needs no index.
+type Team struct {
+	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
+
+	ID string `dynamodbav:"id"`
+}
+
+// Employee has one index.
+type Employee struct {
+	_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`
+	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{employeeId}"`
+
+	EmployeeID string `dynamodbav:"employeeId"`
+	TenantID   string `dynamodbav:"tenantId"`
+}
+
+// mortal represents any feature whose current items can expire.
+type mortal struct{}
+
+func (mortal) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
+
+// Token expires.
+type Token struct {
+	_ entity.Key `name:"Token" pk:"$#{user}" sk:"$#{id}"`
+	_ mortal
+
+	User string `dynamodbav:"user"`
+	ID   string `dynamodbav:"id"`
 }

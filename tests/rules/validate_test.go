@@ -336,3 +336,42 @@ type Tidy struct {
 type Trimmed string
 
 func (t *Trimmed) Validate() error { *t = Trimmed(strings.TrimSpace(string(*t))); return nil }
+
+
+// Promoted has a Validate method by a pointer, which may be nil.
+type Promoted struct {
+	_ entity.Key `name:"Promoted" pk:"$#{id}" sk:"$"`
+	*Founded
+	ID string `dynamodbav:"id"`
+}
+
+// Own hides the method of what it embeds.
+type Own struct {
+	_ entity.Key `name:"Own" pk:"$#{id}" sk:"$"`
+	*Founded
+	ID string `dynamodbav:"id"`
+}
+
+func (o Own) Validate() error {
+	if o.ID == "boom" {
+		panic(errOther)
+	}
+	if o.ID == "bad" {
+		return errPlace
+	}
+	return nil
+}
+
+func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
+	promoted, own := entity.Must(entity.New[Promoted](db)), entity.Must(entity.New[Own](db))
+	_, err := promoted.Create(t.Context(), Promoted{ID: "i"})
+	require.ErrorIs(t, err, entity.ErrNoClient)
+	_, err = promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})
+	require.ErrorIs(t, err, errBase)
+	_, err = own.Create(t.Context(), Own{ID: "bad"})
+	require.ErrorIs(t, err, errPlace, "a method of its own is asked all the same")
+	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
+}
+

@@ -3,12 +3,44 @@ package rules_test
 import (
 	"strconv"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
+
+type av = types.AttributeValue
+
+func str(s string) av { return dbtest.S(s) }
+func num(s string) av { return dbtest.N(s) }
+
+// Sample has attributes with and without an order.
+type Sample struct {
+	_ entity.Key `name:"Sample" pk:"$#{group}" sk:"$#{id}"`
+
+	Group  string                `dynamodbav:"group"`
+	ID     string                `dynamodbav:"id"`
+	Note   *string               `dynamodbav:"note"`
+	Num    int                   `dynamodbav:"num"`
+	Exact  attributevalue.Number `dynamodbav:"exact"`
+	Digits int                   `dynamodbav:"digits,string"`
+	Flag   bool                  `dynamodbav:"flag"`
+	Blob   []byte                `dynamodbav:"blob"`
+	Tags   []string              `dynamodbav:"tags,stringset"`
+	Place  Place                 `dynamodbav:"place"`
+	Labels map[string]string     `dynamodbav:"labels"`
+}
+
+// Place has a set inside.
+type Place struct {
+	Doors []string `dynamodbav:"doors,stringset,omitempty"`
+}
+
+func pointer[V any](v V) *V { return &v }
 
 func sampleKey(i int) Sample { return Sample{Group: "g", ID: strconv.Itoa(i)} }
 
