@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -83,8 +84,8 @@ func (ev *event) compose() error {
 	if err != nil {
 		return write.KeyError(ev.c.Schema, err)
 	}
-	if len(text) > write.MaxSortKey {
-		return &write.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), write.MaxSortKey)}
+	if len(text) > key.MaxSortKey {
+		return &write.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
 	}
 	ev.sortKey = text
 	return nil

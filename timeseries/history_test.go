@@ -8,7 +8,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
@@ -173,14 +172,4 @@ func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
 	require.Empty(t, w.Wire.Requests())
 	newest := entity.Must(w.History(reading(0, 0), entity.Le(&entity.Fields[Meter]().Seq, 7), entity.Desc()).First(w.Ctx))
 	require.Equal(t, reading(1, 1), newest)
-}
-
-// Dotted has a clock whose name would be a path inside an item if it were not taken as it is.
-type Dotted struct {
-	_ entity.Key        `name:"Dotted" pk:"$#{id}" sk:"$"`
-	_ timeseries.Events `orderBy:"device.time[0]"`
-
-	ID string    `dynamodbav:"id"`
-	At time.Time `dynamodbav:"device.time[0]"`
-	V  int       `dynamodbav:"v" entity:"append"`
 }

@@ -108,19 +108,3 @@ func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
 func state(stream string, minutes int, state string) Channel {
 	return Channel{Channel: "c-1", Stream: stream, Timestamp: at(minutes), State: state}
 }
-
-// Shelf has key parts of every type.
-type Shelf struct {
-	_ entity.Key        `name:"Shelf" pk:"$#{day}#{row}" sk:"$#bin_{bin}#{cold}#{place}"`
-	_ timeseries.Events `orderBy:"n"`
-
-	Day   time.Time `dynamodbav:"day" entity:"time=s"`
-	Row   int       `dynamodbav:"row" entity:"zero"`
-	Bin   uint8     `dynamodbav:"bin"`
-	Cold  bool      `dynamodbav:"cold" entity:"zero"`
-	Place place     `dynamodbav:"place"`
-	N     int       `dynamodbav:"n"`
-	Load  float64   `dynamodbav:"load" entity:"append"`
-}
-
-type place string

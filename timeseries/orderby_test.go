@@ -99,15 +99,6 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 	require.Empty(t, w.Wire.Requests())
 }
 
-// Round counts from zero.
-type Round struct {
-	_  entity.Key        `name:"Round" pk:"$#{id}" sk:"$"`
-	_  timeseries.Events `orderBy:"n"`
-	ID string            `dynamodbav:"id"`
-	N  int8              `dynamodbav:"n" entity:"zero"`
-	V  string            `dynamodbav:"v" entity:"append"`
-}
-
 func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := open[Journal](t)

@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -24,8 +25,8 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 		return nil, write.KeyError(c.s, err)
 	case len(missing) > 0:
 		return nil, nil
-	case len(text) > write.MaxPartitionKey:
-		return nil, &write.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), write.MaxPartitionKey)}
+	case len(text) > key.MaxPartitionKey:
+		return nil, &write.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), key.MaxPartitionKey)}
 	}
 	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
 }
@@ -37,7 +38,7 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 		return c.sentinelKey(it)
 	}
 	text, ok := c.key.AsStored(it)
-	if !ok || len(text) > write.MaxPartitionKey {
+	if !ok || len(text) > key.MaxPartitionKey {
 		return nil, nil
 	}
 	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,11 +22,7 @@ func (s *service) answer(h handler) http.Handler {
 		status, body, err := h(r)
 		if err != nil {
 			p := explain(err)
-			level := slog.LevelInfo
-			if p.Status >= http.StatusInternalServerError {
-				level = slog.LevelError
-			}
-			s.log.Log(ctx, level, "request failed", "route", r.Pattern, "code", p.Code, "error", err)
+			s.log.WarnContext(ctx, "request failed", "route", r.Pattern, "code", p.Code, "error", err)
 			fail(w, p)
 			return
 		}

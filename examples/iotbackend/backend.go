@@ -25,26 +25,14 @@ type backend struct {
 
 // options are what tests replace.
 type options struct {
-	now     func() time.Time
-	newUUID func() UUID4
-	observe func(context.Context, entity.Report)
-
+	now      func() time.Time
+	newUUID  func() UUID4
+	observe  func(context.Context, entity.Report)
 	attempts int // how often a request is sent; 0: as often as the library does
-}
-
-func (o options) withDefaults() options {
-	if o.now == nil {
-		o.now = time.Now
-	}
-	if o.newUUID == nil {
-		o.newUUID = randomUUID
-	}
-	return o
 }
 
 // open declares the entities. It does no I/O, and finds mistakes in the tags and the configuration.
 func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backend, error) {
-	o = o.withDefaults()
 	db, err := entity.Open(client, entity.Config{
 		Tables:      cfg.tables(),
 		Clock:       o.now,
@@ -78,8 +66,5 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 // clock returns the service's time as the tables store it: UTC, in whole seconds.
 func (b *backend) clock() time.Time { return b.now().UTC().Truncate(time.Second) }
 
-// The prototypes: the addresses of their fields name attributes.
-var (
-	deviceField  = entity.Fields[Device]()
-	readingField = entity.Fields[Reading]()
-)
+// readingField is the prototype of readings: the addresses of its fields name attributes.
+var readingField = entity.Fields[Reading]()

@@ -1,20 +1,13 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/require"
-
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/stretchr/testify/require"
 )
 
 // indexes are the places of a list in its request.
@@ -45,16 +38,6 @@ func TestProofAndReadingAreOneTransaction(t *testing.T) {
 	require.Contains(t, body.TransactItems[0]["Put"].ConditionExpression, "attribute_not_exists")
 	require.Equal(t, "ALL_OLD", body.TransactItems[0]["Put"].ReturnValuesOnConditionCheckFailure)
 	require.Equal(t, l.cfg.Readings, body.TransactItems[1]["Update"].TableName)
-
-	// A refusal leaves neither, whatever comes after.
-	l.disturb(faults.Throttle, "TransactWriteItems")
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, err := l.ingest(ctx, macA, []submission{sample(macA, 1)})
-	require.Error(t, err)
-	l.wire.Inject(nil)
-	require.Len(t, l.raw(l.cfg.Batches), 1)
-	require.Len(t, l.raw(l.cfg.Readings), 1)
 }
 
 func TestWhatIsStoredAlreadyIsADuplicate(t *testing.T) {
@@ -71,13 +54,6 @@ func TestWhatIsStoredAlreadyIsADuplicate(t *testing.T) {
 	require.Equal(t, []int{0, 1}, indexes(again.Duplicates))
 	require.Equal(t, 2, l.wire.Count("TransactWriteItems"), "a duplicate costs one request")
 	require.Equal(t, before, append(l.texts(l.cfg.Readings), l.texts(l.cfg.Batches)...), "and changes nothing")
-
-	// DynamoDB says so in the reasons of a cancelled transaction, and in no other way.
-	err := l.db.Transact(t.Context(), l.batches.Op().Create(ProcessedBatch{BatchID: sample(macA, 0).BatchID, HardwareID: macA}),
-		l.devices.Op().CheckExists(Device{HardwareID: macA}))
-	var cancelled *types.TransactionCanceledException
-	require.ErrorAs(t, err, &cancelled)
-	require.Equal(t, "ConditionalCheckFailed", *cancelled.CancellationReasons[0].Code)
 }
 
 func TestAnotherDevicesBatchIsACollision(t *testing.T) {
@@ -86,20 +62,13 @@ func TestAnotherDevicesBatchIsACollision(t *testing.T) {
 	l.registered(macA)
 	l.registered(macB)
 	l.ingested(macA, samples(macA, 1))
-	l.wire.Reset()
-	_, err := l.device().call(t.Context(), "POST", readingsOf(macB), map[string]any{
+	answer := l.refused(t, "POST", readingsOf(macB), map[string]any{
 		"readings": []submission{sample(macB, 0), sample(macA, 0), sample(macB, 1)},
-	}, nil)
-	var details interrupted
-	answer := refusedBy(t, err, http.StatusConflict, "BATCH_COLLISION")
+	}, http.StatusConflict, "BATCH_COLLISION")
 	require.NotContains(t, answer.Message, string(macA))
-	require.NoError(t, json.Unmarshal(answer.Details, &details))
-	require.Equal(t, []int{0}, indexes(details.Acknowledged))
-	require.Equal(t, place{1, sample(macA, 0).BatchID}, details.Failed)
-	require.Equal(t, []int{2}, indexes(details.NotAttempted))
-	page, err := l.between(t.Context(), macB, span{firstMS, firstMS + 10_000_000}, 10, "")
+	page, err := l.between(t.Context(), macB, firstMS, firstMS+10_000_000, 10, "")
 	require.NoError(t, err)
-	require.Len(t, page.Items, 1, "nothing of another device's batch is stored")
+	require.Len(t, page.Items, 1, "what came before it is stored, and nothing of another device's batch")
 }
 
 // The third of five readings fails. The first two stay, the others are not tried, and the whole request is sent again:
@@ -108,7 +77,6 @@ func TestAnInterruptedRequestIsSentAgain(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	device := l.device()
 	transactions := 0
 	l.wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation != "TransactWriteItems" {
@@ -120,26 +88,15 @@ func TestAnInterruptedRequestIsSentAgain(t *testing.T) {
 		return faults.None
 	})
 	path, body := readingsOf(macA), map[string]any{"readings": samples(macA, 5)}
-	l.timeout = 2 * time.Second
-	_, err := device.call(t.Context(), "POST", path, body, nil)
-	refused := new(apiError)
-	require.ErrorAs(t, err, &refused)
-	require.Equal(t, http.StatusServiceUnavailable, refused.Status)
-	require.Positive(t, refused.RetryAfter)
-	var details interrupted
-	require.NoError(t, json.Unmarshal(refused.Details, &details))
-	require.Equal(t, []int{0, 1}, indexes(details.Acknowledged))
-	require.Equal(t, 2, details.Failed.Index)
-	require.Equal(t, []int{3, 4}, indexes(details.NotAttempted))
-	require.Len(t, l.raw(l.cfg.Readings), 2)
-
+	require.Equal(t, "1", l.refused(t, "POST", path, body, http.StatusServiceUnavailable, "THROTTLED").RetryAfter)
+	require.Len(t, l.stored(l.cfg.Readings), 2)
 	l.wire.Inject(nil)
 	var got receipt
-	device.succeeds(t, "POST", path, body, &got)
+	l.succeeds(t, "POST", path, body, &got)
 	require.Equal(t, []int{2, 3, 4}, indexes(got.Acknowledged))
 	require.Equal(t, []int{0, 1}, indexes(got.Duplicates))
-	require.Len(t, l.raw(l.cfg.Readings), 5)
-	require.Len(t, l.raw(l.cfg.Batches), 5)
+	require.Len(t, l.stored(l.cfg.Readings), 5)
+	require.Len(t, l.stored(l.cfg.Batches), 5)
 }
 
 func TestAllReadingsAreCheckedBeforeTheFirstIsWritten(t *testing.T) {
@@ -173,11 +130,10 @@ func TestTheListsOfAnAnswerShareOutTheRequest(t *testing.T) {
 	got := l.ingested(macA, all)
 	require.Equal(t, []int{0, 1}, indexes(got.Acknowledged))
 	require.Equal(t, []int{2, 3, 4}, indexes(got.Duplicates))
-	require.Equal(t, []int{0, 1, 2, 3, 4}, slices.Sorted(slices.Values(append(indexes(got.Acknowledged), indexes(got.Duplicates)...))))
 	for _, p := range append(got.Acknowledged, got.Duplicates...) {
 		require.Equal(t, all[p.Index].BatchID, p.BatchID)
 	}
-	require.Len(t, l.raw(l.cfg.Readings), 3)
+	require.Len(t, l.stored(l.cfg.Readings), 3)
 }
 
 // The library's window is exact: from the end of the thirty days on, a proof that DynamoDB has not removed yet proves
@@ -195,7 +151,7 @@ func TestAnExpiredProofProvesNothing(t *testing.T) {
 	l.clock.Set(epoch.Truncate(time.Second).Add(30*day-time.Second), 0)
 	require.Len(t, ingest().Duplicates, 1)
 	l.clock.Move(time.Second)
-	require.Len(t, l.raw(l.cfg.Batches), 1, "it is still there")
+	require.Len(t, l.stored(l.cfg.Batches), 1, "it is still there")
 	require.Len(t, ingest().Acknowledged, 1)
 	require.Len(t, ingest().Duplicates, 1, "the new proof")
 }
@@ -234,7 +190,7 @@ func TestALostAnswerIsASuccess(t *testing.T) {
 		}
 		require.Len(t, bodies, 2)
 		require.JSONEq(t, bodies[0], bodies[1])
-		require.Len(t, l.raw(l.cfg.Readings), i+1)
+		require.Len(t, l.stored(l.cfg.Readings), i+1)
 	}
 }
 
@@ -243,14 +199,12 @@ func TestAnOutcomeThatStaysUnknownIsSaidToBe(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	device := l.device()
 	l.disturb(faults.Lost, "TransactWriteItems")
-	l.timeout = 2 * time.Second
 	path, body := readingsOf(macA), map[string]any{"readings": samples(macA, 1)}
-	require.Positive(t, device.refused(t, "POST", path, body, http.StatusServiceUnavailable, "OUTCOME_UNKNOWN").RetryAfter)
+	l.refused(t, "POST", path, body, http.StatusServiceUnavailable, "OUTCOME_UNKNOWN")
 	l.wire.Inject(nil)
 	var got receipt
-	device.succeeds(t, "POST", path, body, &got)
+	l.succeeds(t, "POST", path, body, &got)
 	require.Len(t, got.Duplicates, 1, "it had been stored")
 }
 
@@ -258,12 +212,6 @@ func TestAReadingCostsFourWriteUnits(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	l.written.Store(0)
 	l.ingested(macA, samples(macA, 10))
-	require.Equal(t, int64(4000), l.written.Load(), "hundredths of units for ten readings")
-	l.written.Store(0)
-	var verbs []string
-	l.seen = func(r entity.Report) { verbs = append(verbs, fmt.Sprint(r.Verb, " ", r.Requests)) }
-	l.ingested(macA, []submission{sample(macA, 11)})
-	require.Equal(t, "Get 1, Transact 1", strings.Join(verbs, ", "))
+	require.InDelta(t, 40, l.written, 0)
 }

@@ -5,11 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 )
 
-// client calls the service as a device or an administrator would.
+// client calls the service as a device would.
 type client struct {
 	base  string // such as http://127.0.0.1:8080
 	token string
@@ -42,19 +41,16 @@ func (c *client) call(ctx context.Context, method, path string, body, into any) 
 		return 0, err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return resp.StatusCode, err
-	}
+	d := json.NewDecoder(resp.Body)
 	if resp.StatusCode >= 400 {
-		e := &apiError{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After")}
-		if err := json.Unmarshal(answer, e); err != nil {
+		refused := &apiError{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After")}
+		if err := d.Decode(refused); err != nil {
 			return resp.StatusCode, fmt.Errorf("status %d: %w", resp.StatusCode, err)
 		}
-		return resp.StatusCode, e
+		return resp.StatusCode, refused
 	}
-	if into == nil {
-		return resp.StatusCode, nil
+	if into != nil {
+		err = d.Decode(into)
 	}
-	return resp.StatusCode, json.Unmarshal(answer, into)
+	return resp.StatusCode, err
 }

@@ -49,13 +49,6 @@ func readConfig(getenv func(string) string) (config, error) {
 	if cfg.Token.text == "" {
 		errs = append(errs, fmt.Errorf("%s is not set: anybody could call the service", envToken))
 	}
-	names := map[string]string{}
-	for _, t := range []struct{ env, name string }{{envDevices, cfg.Devices}, {envReadings, cfg.Readings}, {envBatches, cfg.Batches}} {
-		if other, taken := names[t.name]; taken {
-			errs = append(errs, fmt.Errorf("%s and %s name the same table", other, t.env))
-		}
-		names[t.name] = t.env
-	}
 	return cfg, errors.Join(errs...)
 }
 

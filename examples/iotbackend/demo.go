@@ -50,7 +50,7 @@ func demo(ctx context.Context, out io.Writer, getenv func(string) string) (err e
 
 // run plays the story and compares what is stored with what must be stored.
 func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config) error {
-	b, err := open(client, cfg, slog.New(slog.DiscardHandler), options{})
+	b, err := open(client, cfg, slog.New(slog.DiscardHandler), options{now: time.Now, newUUID: randomUUID})
 	if err != nil {
 		return err
 	}

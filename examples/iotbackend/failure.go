@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -46,23 +48,13 @@ var granted = []struct {
 
 // explain turns an error into what the client may know, and what it should do. It distinguishes errors by type.
 func explain(err error) *problem {
-	p := classify(err)
-	var stopped *interrupted
-	if errors.As(err, &stopped) {
-		p.Details = stopped
-	}
-	return p
-}
-
-func classify(err error) *problem {
 	var (
 		known *problem
 		bad   *invalid
 	)
 	switch {
 	case errors.As(err, &known):
-		same := *known
-		return &same
+		return known
 	case errors.As(err, &bad):
 		return &problem{Status: http.StatusBadRequest, Code: "VALIDATION_FAILED", Message: "the request is not valid", Details: bad.violations}
 	case errors.Is(err, entity.ErrInvalidCursor):
@@ -76,8 +68,6 @@ func classify(err error) *problem {
 	switch { // the order matters: a throttled attempt may follow one whose answer was lost
 	case entity.IsAmbiguous(err):
 		return busy("OUTCOME_UNKNOWN", "the request may have been carried out; it can be sent again")
-	case unstorable(err):
-		return &problem{Status: http.StatusBadRequest, Code: "VALIDATION_FAILED", Message: "the request has a value that cannot be stored"}
 	case throttled(err):
 		return busy("THROTTLED", "there is too much traffic")
 	case errors.Is(err, entity.ErrConflict):
@@ -94,14 +84,6 @@ func classify(err error) *problem {
 // busy is a temporary failure.
 func busy(code, message string) *problem {
 	return &problem{Status: http.StatusServiceUnavailable, Code: code, Message: message, RetryAfter: time.Second}
-}
-
-// unstorable reports whether the library refused a value before any request. The service's own checks are stricter; this is
-// for what they miss. The error may quote the value, so the response does not quote the error.
-func unstorable(err error) bool {
-	var refused *entity.ValidationError
-	var bad *entity.InputError
-	return errors.As(err, &refused) || errors.As(err, &bad) && bad.Code == "EDD-9102" || errors.Is(err, entity.ErrTooLarge)
 }
 
 // throttled reports whether DynamoDB refused the request, or an action of the transaction, because of too much traffic.
@@ -129,18 +111,10 @@ func unreachable(err error) bool {
 
 // cancelledByTraffic reports whether throttling is among the reasons, and no permanent reason.
 func cancelledByTraffic(reasons []types.CancellationReason) bool {
-	found := false
-	for _, r := range reasons {
-		if r.Code == nil {
-			continue
-		}
-		switch *r.Code {
-		case "ThrottlingError", "ProvisionedThroughputExceeded":
-			found = true
-		case "None", "TransactionConflict", "ConditionalCheckFailed":
-		default:
-			return false
-		}
+	traffic := []string{"ThrottlingError", "ProvisionedThroughputExceeded"}
+	passing := append([]string{"None", "TransactionConflict", "ConditionalCheckFailed"}, traffic...)
+	is := func(codes []string, want bool) func(types.CancellationReason) bool {
+		return func(r types.CancellationReason) bool { return slices.Contains(codes, aws.ToString(r.Code)) == want }
 	}
-	return found
+	return slices.ContainsFunc(reasons, is(traffic, true)) && !slices.ContainsFunc(reasons, is(passing, false))
 }

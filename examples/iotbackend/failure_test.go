@@ -11,55 +11,9 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/stretchr/testify/require"
-
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/stretchr/testify/require"
 )
-
-// loose is a device whose values are not checked, as if the service's checks had missed them.
-type loose struct {
-	_ entity.Key `name:"Device" table:"devices" pk:"hardware_id"`
-
-	HardwareID MAC     `dynamodbav:"hardware_id"`
-	Reported   float64 `dynamodbav:"reported,omitempty"`
-	Text       string  `dynamodbav:"text,omitempty"`
-}
-
-// What the library refuses to store is the sender's mistake, and the answer does not quote it.
-func TestExplain_ValuesThatTheLibraryRefusesAreTheSendersMistake(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
-	require.NoError(t, err)
-	unchecked, err := entity.New[loose](db)
-	require.NoError(t, err)
-	const quoted = "grün-and-secret"
-	odd := boots(macA, boot1)
-	for name, err := range map[string]error{
-		"refused by its type":     second(l.devices.Put(t.Context(), Device{HardwareID: quoted, ConfirmationID: boot1, LastBootID: boot1, FirmwareVersion: "1", Capabilities: odd.Capabilities})),
-		"beyond DynamoDB's range": second(unchecked.Put(t.Context(), loose{HardwareID: macA, Reported: 1e200})),
-		"larger than an item":     second(unchecked.Put(t.Context(), loose{HardwareID: macA, Text: quoted + strings.Repeat("x", 400<<10)})),
-	} {
-		require.Error(t, err, name)
-		for at, err := range []error{err, &interrupted{Failed: place{1, "b"}, Err: err}} {
-			p := explain(err)
-			require.Equal(t, http.StatusBadRequest, p.Status, "%s: %v", name, err)
-			require.Equal(t, "VALIDATION_FAILED", p.Code, name)
-			require.Zero(t, p.RetryAfter, name)
-			answer, err := json.Marshal(p)
-			require.NoError(t, err)
-			require.NotContains(t, string(answer), quoted, name)
-			require.Equal(t, at == 1, strings.Contains(string(answer), `"failed"`), name)
-		}
-	}
-	require.Empty(t, l.wire.Requests())
-
-	// Mistakes of the service itself stay its own.
-	_, err = l.readings.Update(t.Context(), Reading{HardwareID: macA, TimestampMS: firstMS, BatchID: "b"}, entity.Set(&readingField.BatchID, "c"))
-	require.ErrorAs(t, err, new(*entity.InputError))
-	require.Equal(t, http.StatusInternalServerError, explain(err).Status)
-}
 
 // canceller answers transactions with an error of its own, and lets everything else through.
 type canceller struct {
@@ -157,45 +111,29 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 		want     string
 		requests int // 0: it does not matter
 	}{
-		"condition":                     {pair(mine, reason{none, ""}), ever, duplicate, 1},
-		"condition and conflict":        {pair(mine, reason{conflicts, ""}), ever, duplicate, 1},
-		"condition and throttling":      {pair(mine, reason{throttle, ""}), ever, duplicate, 1},
-		"condition and capacity":        {pair(mine, reason{capacity, ""}), ever, duplicate, 1},
-		"condition and size":            {pair(mine, reason{size, ""}), ever, broken, 1},
-		"condition and validation":      {pair(mine, reason{invalid, ""}), ever, broken, 1},
-		"both conditions":               {pair(mine, reason{condition, ""}), ever, duplicate, 1},
-		"another's":                     {pair(others, reason{none, ""}), ever, collision, 1},
-		"another's and conflict":        {pair(others, reason{conflicts, ""}), ever, collision, 1},
-		"condition without its item":    {pair(reason{condition, ""}, reason{none, ""}), ever, broken, 1},
-		"condition of the reading":      {pair(reason{none, ""}, reason{condition, ""}), ever, broken, 0},
-		"conflict once":                 {pair(reason{conflicts, ""}, reason{none, ""}), 1, stored, 2},
-		"conflict of the reading once":  {pair(reason{none, ""}, reason{conflicts, ""}), 1, stored, 2},
-		"conflict for ever":             {pair(reason{conflicts, ""}, reason{none, ""}), ever, conflict, l.attempts},
-		"throttling once":               {pair(reason{throttle, ""}, reason{none, ""}), 1, stored, 2},
-		"throttling for ever":           {pair(reason{throttle, ""}, reason{none, ""}), ever, traffic, l.attempts},
-		"capacity once":                 {pair(reason{none, ""}, reason{capacity, ""}), 1, stored, 2},
-		"capacity for ever":             {pair(reason{none, ""}, reason{capacity, ""}), ever, traffic, l.attempts},
-		"conflict and throttling":       {pair(reason{conflicts, ""}, reason{throttle, ""}), ever, traffic, l.attempts},
-		"size":                          {pair(reason{none, ""}, reason{size, ""}), ever, broken, 1},
-		"validation":                    {pair(reason{invalid, ""}, reason{none, ""}), ever, broken, 1},
-		"validation and throttling":     {pair(reason{invalid, ""}, reason{throttle, ""}), ever, broken, 1},
-		"an unknown reason":             {pair(reason{"Moonshine", ""}, reason{none, ""}), ever, broken, 1},
-		"a reason too few":              {cancelled(mine), ever, broken, 1},
-		"no reasons":                    {cancelled(), ever, broken, 1},
-		"a request too fast":            {failed("ProvisionedThroughputExceededException", nil), 2, stored, 3},
-		"a request too fast for ever":   {failed("ThrottlingException", nil), ever, traffic, l.attempts},
-		"still in progress":             {failed("TransactionInProgressException", nil), 1, stored, 2},
-		"still in progress for ever":    {failed("TransactionInProgressException", nil), ever, unknown, l.attempts},
-		"token of another transaction":  {failed("IdempotentParameterMismatchException", nil), ever, broken, 1},
-		"no permission":                 {failed("AccessDeniedException", nil), ever, broken, 1},
-		"a condition outside of reason": {failed("ConditionalCheckFailedException", nil), ever, broken, 0},
+		"condition":                   {pair(mine, reason{none, ""}), ever, duplicate, 1},
+		"condition and conflict":      {pair(mine, reason{conflicts, ""}), ever, duplicate, 1},
+		"condition and throttling":    {pair(mine, reason{throttle, ""}), ever, duplicate, 1},
+		"condition and size":          {pair(mine, reason{size, ""}), ever, broken, 1},
+		"another's":                   {pair(others, reason{none, ""}), ever, collision, 1},
+		"condition without its item":  {pair(reason{condition, ""}, reason{none, ""}), ever, broken, 1},
+		"condition of the reading":    {pair(reason{none, ""}, reason{condition, ""}), ever, broken, 0},
+		"conflict once":               {pair(reason{conflicts, ""}, reason{none, ""}), 1, stored, 2},
+		"conflict for ever":           {pair(reason{conflicts, ""}, reason{none, ""}), ever, conflict, l.attempts},
+		"throttling once":             {pair(reason{throttle, ""}, reason{none, ""}), 1, stored, 2},
+		"throttling for ever":         {pair(reason{throttle, ""}, reason{none, ""}), ever, traffic, l.attempts},
+		"conflict and throttling":     {pair(reason{conflicts, ""}, reason{throttle, ""}), ever, traffic, l.attempts},
+		"validation and throttling":   {pair(reason{invalid, ""}, reason{throttle, ""}), ever, broken, 1},
+		"an unknown reason":           {pair(reason{"Moonshine", ""}, reason{none, ""}), ever, broken, 1},
+		"a request too fast for ever": {failed("ThrottlingException", nil), ever, traffic, l.attempts},
+		"still in progress for ever":  {failed("TransactionInProgressException", nil), ever, unknown, l.attempts},
 	} {
 		n++
 		s := sample(macA, n) // a batch for each case
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wire := &canceller{next: l.wire, body: c.body, times: c.times}
-			options := l.client.Options()
+			options := l.raw.Options()
 			options.HTTPClient = wire
 			b := l.open(dynamodb.New(options))
 			got, err := b.ingest(t.Context(), macA, []submission{s})
@@ -213,7 +151,7 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 			if c.requests > 0 {
 				require.Equal(t, c.requests, wire.seen)
 			}
-			readings, err := l.between(t.Context(), macA, span{s.TimestampMS, s.TimestampMS}, 10, "")
+			readings, err := l.between(t.Context(), macA, s.TimestampMS, s.TimestampMS, 10, "")
 			require.NoError(t, err)
 			require.Len(t, readings.Items, map[string]int{stored: 1}[outcome], "it is stored when it was acknowledged")
 			_, err = l.batches.Get(t.Context(), ProcessedBatch{BatchID: s.BatchID})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
 )
@@ -46,20 +45,8 @@ type receipt struct {
 	Duplicates   []place `json:"duplicates"`   // stored before
 }
 
-// interrupted is an ingestion that stopped: Err belongs to Failed, which may have been stored only if the error is ambiguous.
-// Nothing after it was tried. The whole request can be sent again.
-type interrupted struct {
-	receipt
-	Failed       place   `json:"failed"`
-	NotAttempted []place `json:"not_attempted"`
-	Err          error   `json:"-"`
-}
-
-func (e *interrupted) Error() string { return fmt.Sprintf("readings[%d]: %v", e.Failed.Index, e.Err) }
-func (e *interrupted) Unwrap() error { return e.Err }
-
 // ingest stores the readings of one device. It checks all of them before it writes the first. Then each gets its own
-// transaction, in order, up to the first error.
+// transaction, in order, up to the first error. The request can be sent again: what it has stored is a duplicate then.
 func (b *backend) ingest(ctx context.Context, id MAC, all []submission) (receipt, error) {
 	got := receipt{[]place{}, []place{}}
 	if err := validateBatch(id, all); err != nil {
@@ -76,7 +63,7 @@ func (b *backend) ingest(ctx context.Context, id MAC, all []submission) (receipt
 		stored, err := b.store(ctx, s.reading(device))
 		switch {
 		case err != nil:
-			return got, &interrupted{got, place{i, s.BatchID}, places(all, i+1), err}
+			return receipt{}, fmt.Errorf("readings[%d]: %w", i, err)
 		case stored:
 			got.Acknowledged = append(got.Acknowledged, place{i, s.BatchID})
 		default:
@@ -84,14 +71,6 @@ func (b *backend) ingest(ctx context.Context, id MAC, all []submission) (receipt
 		}
 	}
 	return got, nil
-}
-
-func places(all []submission, from int) []place {
-	rest := []place{}
-	for i := from; i < len(all); i++ {
-		rest = append(rest, place{i, all[i].BatchID})
-	}
-	return rest
 }
 
 // reading returns the item of a submission. It has the current name of the device; later names do not change it.
@@ -109,7 +88,6 @@ func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error)
 	proof := b.batches.Op().Create(ProcessedBatch{BatchID: r.BatchID, HardwareID: r.HardwareID})
 	err = b.db.Transact(ctx, proof, b.readings.Op().Put(r))
 	if err == nil {
-		b.warnExpired(ctx, r)
 		return true, nil
 	}
 	why := entity.FailureOf(err, proof)
@@ -126,12 +104,4 @@ func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error)
 		return false, errCollision
 	}
 	return false, nil
-}
-
-// warnExpired logs a reading that had expired before it arrived: the device's clock must be wrong.
-func (b *backend) warnExpired(ctx context.Context, r Reading) {
-	end := time.UnixMilli(int64(r.TimestampMS)).Add(b.retention)
-	if b.retention > 0 && !end.After(b.now()) {
-		b.log.WarnContext(ctx, "reading had expired when it came", "hardware_id", r.HardwareID, "timestamp_ms", int64(r.TimestampMS))
-	}
 }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -31,24 +34,22 @@ const (
 	boot2 UUID4 = "7c9e6679-7425-40de-944b-e07fc1f90ae8"
 )
 
-const adminToken = "admin-token-of-the-tests"
+const apiToken = "api-token-of-the-tests"
 
 // lab is a service of a test's own, with a clock that stands still, on tables of its own.
 type lab struct {
 	*service
+	*client  // of its API
 	t        *testing.T
 	cfg      config
-	client   *dynamodb.Client
+	raw      *dynamodb.Client
 	wire     *faults.Transport
 	attempts int // of a request; fewer than usual, so that a failure for ever takes no time
 	logs     *journal
 	api      *httptest.Server
-
-	clock *dbtest.Clock
-	ids   atomic.Int64
-
-	written atomic.Int64          // write units, in hundredths
-	seen    func(r entity.Report) // more that a test wants to know of each call
+	clock    *dbtest.Clock
+	ids      atomic.Int64
+	written  float64 // write units
 }
 
 // journal collects what is logged.
@@ -71,26 +72,24 @@ func (j *journal) String() string {
 
 func testConfig(prefix string) config {
 	return config{
-		Devices: prefix + "-devices", Readings: prefix + "-device_readings", Batches: prefix + "-processed_batches", Keys: prefix + "-api_keys",
-		Retention: 90 * day, Pepper: Pepper{"pepper-of-the-tests"}, AdminToken: secret{adminToken},
+		Devices: prefix + "-devices", Readings: prefix + "-device_readings", Batches: prefix + "-processed_batches",
+		Retention: 90 * day, Token: secret{apiToken},
 	}
 }
 
-// newLab opens a service; configure changes its configuration.
-func newLab(t *testing.T, configure ...func(*config)) *lab {
+// newLab opens a service.
+func newLab(t *testing.T) *lab {
 	t.Helper()
 	wire := faults.New(nil)
 	client, prefix := localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = wire })
 	l := labOf(t, testConfig(prefix), epoch)
-	l.client, l.wire, l.attempts = client, wire, 4
-	for _, f := range configure {
-		f(&l.cfg)
-	}
+	l.raw, l.wire, l.attempts = client, wire, 4
 	l.service = newService(l.open(client), l.cfg)
 	require.NoError(t, l.db.CreateTables(t.Context()))
 	l.wire.Reset()
 	l.api = httptest.NewServer(l.routes())
 	t.Cleanup(l.api.Close)
+	l.client = newAPIClient(l.api.URL)
 	return l
 }
 
@@ -102,6 +101,9 @@ func labOf(t *testing.T, cfg config, at time.Time) *lab {
 	return l
 }
 
+// newAPIClient returns a client with the token.
+func newAPIClient(base string) *client { return &client{base, apiToken} }
+
 // planner is a backend without a database: plans can be printed. Its clock is that of the schema's examples.
 func planner(t *testing.T) *backend {
 	t.Helper()
@@ -111,7 +113,7 @@ func planner(t *testing.T) *backend {
 // open opens a backend with the lab's clock and ids on any client.
 func (l *lab) open(c entity.Client) *backend {
 	l.t.Helper()
-	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.clock.Now, newUUID: l.uuid, newKey: l.rawKey, observe: l.observe, attempts: l.attempts})
+	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.clock.Now, newUUID: l.uuid, observe: l.observe, attempts: l.attempts})
 	require.NoError(l.t, err)
 	return b
 }
@@ -119,31 +121,61 @@ func (l *lab) open(c entity.Client) *backend {
 func (l *lab) uuid() UUID4 {
 	return UUID4(fmt.Sprintf("00000000-0000-4000-8000-%012x", l.ids.Add(1)))
 }
-func (l *lab) rawKey() RawKey { return RawKey{fmt.Sprintf("%064x", 0xabc000+l.ids.Add(1))} }
 
+// observe adds up write units, of calls that come one after the other.
 func (l *lab) observe(_ context.Context, r entity.Report) {
-	l.written.Add(int64(r.WriteUnits * 100))
-	if l.seen != nil {
-		l.seen(r)
+	if r.Verb == "Transact" {
+		l.written += r.WriteUnits
 	}
 }
 
-// raw returns all items of a table.
-func (l *lab) raw(table string) []item {
+// stored returns all items of a table, sorted by their text.
+func (l *lab) stored(table string) []item {
 	l.t.Helper()
-	all, err := readRaw(context.Background(), l.client, table)
+	all, err := readRaw(context.Background(), l.raw, table)
 	require.NoError(l.t, err)
+	slices.SortFunc(all, func(a, b item) int { return strings.Compare(text(a), text(b)) })
 	return all
 }
 
-// texts are all items of a table, in DynamoDB's own JSON.
+// texts are all items of a table.
 func (l *lab) texts(table string) []string {
-	l.t.Helper()
 	all := []string{}
-	for _, it := range l.raw(table) {
+	for _, it := range l.stored(table) {
 		all = append(all, text(it))
 	}
 	return all
+}
+
+func text(it item) string { return fmt.Sprint(typed(it)) }
+
+// typed returns an item with the types of its values, as DynamoDB's own JSON has them.
+func typed(it item) map[string]any {
+	all := map[string]any{}
+	for name, av := range it {
+		all[name] = typedValue(av)
+	}
+	return all
+}
+
+func typedValue(av types.AttributeValue) any {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberBOOL:
+		return map[string]any{"BOOL": v.Value}
+	case *types.AttributeValueMemberM:
+		return map[string]any{"M": typed(v.Value)}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = typedValue(e)
+		}
+		return map[string]any{"L": list}
+	}
+	return fmt.Sprintf("%T", av) // of no type that the schema has
 }
 
 // boots is the registration of a device.
@@ -170,14 +202,6 @@ func (l *lab) ingested(id MAC, all []submission) receipt {
 	got, err := l.ingest(l.t.Context(), id, all)
 	require.NoError(l.t, err)
 	return got
-}
-
-// newAPIKey creates an API key.
-func (l *lab) newAPIKey(d Description) (RawKey, APIKey) {
-	l.t.Helper()
-	raw, key, err := l.createKey(l.t.Context(), d)
-	require.NoError(l.t, err)
-	return raw, key
 }
 
 // disturb gives a fault to every request of an operation.
@@ -211,22 +235,9 @@ func samples(id MAC, n int) (all []submission) {
 	return all
 }
 
-// as is a client of the lab's API that sends each request once.
-func (l *lab) as(token string) *client {
-	return &client{base: l.api.URL, token: token, http: l.api.Client(), attempts: 1}
-}
+func ptr[T any](v T) *T { return &v }
 
-func (l *lab) admin() *client { return l.as(adminToken) }
-
-// device is a client with an API key of its own.
-func (l *lab) device() *client {
-	l.t.Helper()
-	raw, _ := l.newAPIKey("")
-	return l.as(raw.text)
-}
-
-// readingsOf is the path of a device's readings.
-func readingsOf(id MAC) string { return "/v1/devices/" + string(id) + "/readings" }
+func second[T any](_ T, err error) error { return err }
 
 // succeeds makes a call that must succeed, and returns its status.
 func (c *client) succeeds(t *testing.T, method, path string, body, into any) int {
@@ -240,12 +251,6 @@ func (c *client) succeeds(t *testing.T, method, path string, body, into any) int
 func (c *client) refused(t *testing.T, method, path string, body any, status int, code string) *apiError {
 	t.Helper()
 	_, err := c.call(t.Context(), method, path, body, nil)
-	return refusedBy(t, err, status, code)
-}
-
-// refusedBy checks that a call was answered with a status and code, and returns the answer.
-func refusedBy(t *testing.T, err error, status int, code string) *apiError {
-	t.Helper()
 	var refused *apiError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, fmt.Sprint(status, " ", code), fmt.Sprint(refused.Status, " ", refused.Code), refused.Message)

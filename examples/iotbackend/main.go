@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/dynastrata/dynastrata/localdb"
 )
@@ -54,7 +55,7 @@ func serveAt(ctx context.Context, addr string, getenv func(string) string, logs 
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	log := slog.New(slog.NewJSONHandler(logs, nil))
-	b, err := open(server.Client(), cfg, log, options{})
+	b, err := open(server.Client(), cfg, log, options{now: time.Now, newUUID: randomUUID})
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,15 @@ type Reading struct {
 	_ entity.Key    `name:"Reading" table:"device_readings" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}" stream:"new"`
 	_ lifecycle.TTL `attr:"expiration_time" from:"timestamp_ms"` // after: config.Retention, in open
 
-	HardwareID      MAC          `dynamodbav:"hardware_id" validate:"hardware_id"`
-	TimestampMS     Millis       `dynamodbav:"timestamp_ms" entity:"time=unixms" validate:"device_time"`
-	BatchID         BatchID      `dynamodbav:"batch_id" validate:"batch_id"`
-	BootID          UUID4        `dynamodbav:"boot_id" validate:"uuid4"`
-	FirmwareVersion Firmware     `dynamodbav:"firmware_version" validate:"label"`
-	FriendlyName    FriendlyName `dynamodbav:"friendly_name,omitempty" validate:"omitempty,label"` // of the device when the reading came
-	Sensors         Sensors      `dynamodbav:"sensors"`
-	SensorStatus    SensorStatus `dynamodbav:"sensor_status"`
-	ExpirationTime  int64        `dynamodbav:"expiration_time,omitempty" validate:"seconds"` // the library's, unless the caller gives one
+	HardwareID      MAC          `dynamodbav:"hardware_id" json:"hardware_id" validate:"hardware_id"`
+	TimestampMS     Millis       `dynamodbav:"timestamp_ms" json:"timestamp_ms" entity:"time=unixms" validate:"device_time"`
+	BatchID         BatchID      `dynamodbav:"batch_id" json:"batch_id" validate:"batch_id"`
+	BootID          UUID4        `dynamodbav:"boot_id" json:"boot_id" validate:"uuid4"`
+	FirmwareVersion Firmware     `dynamodbav:"firmware_version" json:"firmware_version" validate:"label"`
+	FriendlyName    FriendlyName `dynamodbav:"friendly_name,omitempty" json:"friendly_name,omitempty" validate:"omitempty,label"` // of the device when the reading came
+	Sensors         Sensors      `dynamodbav:"sensors" json:"sensors"`
+	SensorStatus    SensorStatus `dynamodbav:"sensor_status" json:"sensor_status"`
+	ExpirationTime  int64        `dynamodbav:"expiration_time,omitempty" json:"-" validate:"seconds"` // the library's, unless the caller gives one
 }
 
 // Millis is a time in milliseconds since 1970, as devices count it.

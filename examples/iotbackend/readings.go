@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
 )
@@ -36,36 +35,20 @@ func (b *backend) mustExist(ctx context.Context, id MAC) error {
 	return err
 }
 
-// span is a range of time, both ends included.
-type span struct{ from, to Millis }
-
-// validate accepts times from 1970 up to a year ahead.
-func (s span) validate(now time.Time) error {
-	var v violations
-	latest := Millis(now.AddDate(1, 0, 0).UnixMilli())
-	for _, end := range []struct {
-		field string
-		at    Millis
-	}{{"from", s.from}, {"to", s.to}} {
-		if end.at < 0 || end.at > latest {
-			v.add(end.field, "milliseconds since 1970 are needed, at most a year ahead")
-		}
-	}
-	if s.from > s.to {
-		v.add("from", "it must not be after to")
-	}
-	return v.err()
-}
-
-// between returns the readings of a span, the newest first.
-func (b *backend) between(ctx context.Context, id MAC, s span, limit int, cursor string) (entity.Page[Reading], error) {
+// between returns the readings between two times, both included, the newest first.
+func (b *backend) between(ctx context.Context, id MAC, from, to Millis, limit int, cursor string) (entity.Page[Reading], error) {
 	var v violations
 	v.ask("hardware_id", id, "hardware_id")
-	v.take("", s.validate(b.now()))
+	if from < 0 {
+		v.add("from", "milliseconds since 1970 are needed")
+	}
+	if latest := Millis(b.now().AddDate(1, 0, 0).UnixMilli()); to < from || to > latest {
+		v.add("to", "a time from then on is needed, at most a year ahead")
+	}
 	if err := v.err(); err != nil {
 		return entity.Page[Reading]{}, err
 	}
-	q := b.readings.Query(Reading{HardwareID: id}, entity.Between(&readingField.TimestampMS, s.from, s.to), entity.Desc(), entity.Limit(limit))
+	q := b.readings.Query(Reading{HardwareID: id}, entity.Between(&readingField.TimestampMS, from, to), entity.Desc(), entity.Limit(limit))
 	page, err := q.Page(ctx, cursor)
 	if err == nil && len(page.Items) == 0 && cursor == "" {
 		err = b.mustExist(ctx, id)

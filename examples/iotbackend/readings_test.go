@@ -9,11 +9,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
-
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // The order of sort keys is that of times, over everything that thirteen digits can say, and nothing else gets in.
@@ -45,27 +44,10 @@ func TestSortKeysAreInTheOrderOfTimes(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
 func withTime(ms int64) Reading {
 	r := lockedReading()
 	r.TimestampMS = Millis(ms)
 	return r
-}
-
-func TestTheSortKeyFollowsFromItsParts(t *testing.T) {
-	t.Parallel()
-	b := planner(t)
-	key := Reading{HardwareID: macA, TimestampMS: firstMS, BatchID: "b"}
-	for _, change := range []entity.UpdateOption{
-		entity.Set(&readingField.TimestampMS, firstMS+1), entity.Set(&readingField.BatchID, "c"), entity.Set(&readingField.HardwareID, macB),
-		entity.Add(&readingField.TimestampMS, 1), entity.Remove(&readingField.BatchID),
-	} {
-		var bad *entity.InputError
-		require.ErrorAs(t, second(b.readings.Update(t.Context(), key, change)), &bad)
-	}
-	// And there is no field to set it by.
-	require.NotContains(t, b.readings.Op().Update(key, entity.Set(&readingField.BootID, boot2)).String(), "SET ts_batch")
 }
 
 func TestReadingTimesAreWithinReason(t *testing.T) {
@@ -95,20 +77,14 @@ func TestReadingsKeepTheNameOfTheirTime(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
-	ctx := t.Context()
 	l.ingested(macA, []submission{sample(macA, 0)})
-	_, err := l.rename(ctx, macA, "roof")
-	require.NoError(t, err)
+	named := boots(macA, boot1)
+	named.FriendlyName = "roof"
+	l.registers(named)
 	l.ingested(macA, []submission{sample(macA, 1)})
-	_, err = l.rename(ctx, macA, "cellar")
-	require.NoError(t, err)
-	page, err := l.between(ctx, macA, span{firstMS, firstMS + 300_000}, 10, "")
+	page, err := l.between(t.Context(), macA, firstMS, firstMS+300_000, 10, "")
 	require.NoError(t, err)
 	require.Equal(t, []FriendlyName{"roof", ""}, []FriendlyName{page.Items[0].FriendlyName, page.Items[1].FriendlyName})
-	s := sample(macA, 2)
-	s.BootID, s.FirmwareVersion = "7c9e6679-7425-10de-944b-e07fc1f90ae7", ""
-	_, err = l.ingest(ctx, macA, []submission{s})
-	require.Equal(t, []string{"readings[0].boot_id", "readings[0].firmware_version"}, fields(t, err))
 }
 
 func TestSensorsAreOptionalOneByOne(t *testing.T) {
@@ -119,7 +95,7 @@ func TestSensorsAreOptionalOneByOne(t *testing.T) {
 	zero := 0.0
 	s.Sensors = &Sensors{PressureHPA: &zero} // a measured zero is there, what was not measured is not
 	l.ingested(macA, []submission{s})
-	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": dbtest.N("0")}}, l.raw(l.cfg.Readings)[0]["sensors"])
+	require.Equal(t, &types.AttributeValueMemberM{Value: item{"pressure_hpa": dbtest.N("0")}}, l.stored(l.cfg.Readings)[0]["sensors"])
 	s = sample(macA, 2)
 	s.Sensors, s.SensorStatus = nil, nil
 	_, err := l.ingest(t.Context(), macA, []submission{s})
@@ -158,36 +134,17 @@ func TestReadingsAndProofsExpireAfterTheirRetention(t *testing.T) {
 	require.Contains(t, batch, "expiration_time=1707920520")
 }
 
-// A device without a clock reports the year 2000. Its reading is valid, and stored under the locked formula; its end is in
-// the past, so no read shows it. DynamoDB never removes an item whose end is more than five years past. The service says
-// so in its log.
-func TestReadingsThatHaveExpiredAreLogged(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	l.registered(macA)
-	s := sample(macA, 0)
-	s.TimestampMS = 946684800000
-	got := l.ingested(macA, []submission{s})
-	require.Len(t, got.Acknowledged, 1)
-	require.Contains(t, l.logs.String(), "reading had expired when it came")
-	_, err := l.latest(t.Context(), macA)
-	require.ErrorIs(t, err, errNoReadings)
-	l.ingested(macA, []submission{sample(macA, 1)})
-	require.Equal(t, 1, strings.Count(l.logs.String(), "had expired"), "a reading in time is not logged")
-}
-
 func TestLatestDistinguishesNoDeviceFromNoReadings(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	device := l.device()
-	path := "/v1/devices/" + string(macA) + "/readings/latest"
-	device.refused(t, "GET", path, nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	path := readingsOf(macA) + "/latest"
+	l.refused(t, "GET", path, nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
 	l.registered(macA)
-	device.refused(t, "GET", path, nil, http.StatusNotFound, "NO_READINGS")
+	l.refused(t, "GET", path, nil, http.StatusNotFound, "NO_READINGS")
 	l.ingested(macA, []submission{sample(macA, 2), sample(macA, 0), sample(macA, 1)})
 	l.wire.Reset()
-	var got readingView
-	device.succeeds(t, "GET", path, nil, &got)
+	var got Reading
+	l.succeeds(t, "GET", path, nil, &got)
 	require.Equal(t, sample(macA, 2).BatchID, got.BatchID)
 	last := l.wire.Requests()[len(l.wire.Requests())-1]
 	require.Equal(t, "Query", last.Operation)
@@ -204,29 +161,21 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 		s.TimestampMS, s.BatchID = ms, BatchID(fmt.Sprintf("~batch-%d", i))
 		l.ingested(macA, []submission{s})
 	}
-	page, err := l.between(t.Context(), macA, span{firstMS, firstMS + 1000}, 50, "")
+	page, err := l.between(t.Context(), macA, firstMS, firstMS+1000, 50, "")
 	require.NoError(t, err)
 	var got []Millis
 	for _, r := range page.Items {
 		got = append(got, r.TimestampMS-firstMS)
 	}
 	require.Equal(t, []Millis{1000, 999, 1, 0}, got)
-
-	device := l.device()
-	path := readingsOf(macA)
-	future := epoch.AddDate(1, 0, 0).UnixMilli()
-	for query, fields := range map[string]string{
-		"":                                     "from",
-		"?from=1":                              "to",
-		"?from=x&to=1":                         "from",
-		"?from=-1&to=5":                        "from",
-		"?from=6&to=5":                         "from",
-		fmt.Sprintf("?from=0&to=%d", future+1): "to",
+	path, future := readingsOf(macA), epoch.AddDate(1, 0, 0).UnixMilli()
+	for query, field := range map[string]string{
+		"": "from", "?from=1": "to", "?from=x&to=1": "from", "?from=-1&to=5": "from", "?from=6&to=5": "to", fmt.Sprintf("?from=0&to=%d", future+1): "to",
 	} {
-		require.Contains(t, string(device.refused(t, "GET", path+query, nil, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+fields+`"`, query)
+		require.Contains(t, string(l.refused(t, "GET", path+query, nil, http.StatusBadRequest, "VALIDATION_FAILED").Details), `"field":"`+field+`"`, query)
 	}
-	device.succeeds(t, "GET", path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
-	device.refused(t, "GET", "/v1/devices/"+string(macB)+"/readings?from=0&to=5", nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
+	l.succeeds(t, "GET", path+fmt.Sprintf("?from=0&to=%d", future), nil, nil)
+	l.refused(t, "GET", readingsOf(macB)+"?from=0&to=5", nil, http.StatusNotFound, "DEVICE_NOT_FOUND")
 }
 
 // The bound in the schema ends with U+FFFF, which characters outside the basic plane sort behind. The library's bound is
@@ -234,7 +183,7 @@ func TestRangesIncludeBothEnds(t *testing.T) {
 func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	db, err := entity.Open(l.client, entity.Config{Tables: l.cfg.tables()})
+	db, err := entity.Open(l.raw, entity.Config{Tables: l.cfg.tables()})
 	require.NoError(t, err)
 	unchecked, err := entity.New[lockedReadingV2](db)
 	require.NoError(t, err)
@@ -248,7 +197,7 @@ func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.Contains(t, q.String(), `"4084000000000$"`)
 
-	locked, err := l.client.Query(t.Context(), &dynamodb.QueryInput{
+	locked, err := l.raw.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &l.cfg.Readings, KeyConditionExpression: ptr("hardware_id = :h AND ts_batch BETWEEN :from AND :to"),
 		ExpressionAttributeValues: item{
 			":h":    dbtest.S(string(macA)),
@@ -261,57 +210,31 @@ func TestRangesEndBehindEveryBatchID(t *testing.T) {
 	require.Error(t, rules.Var(BatchID(emoji.BatchID), "batch_id"), "but no device can use such an id")
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestPagesGoOnWhereTheyEnded(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.registered(macA)
 	l.registered(macB)
 	l.ingested(macA, samples(macA, 7))
-	l.ingested(macB, samples(macB, 7))
-	device := l.device()
-	type answer struct {
-		Readings []readingView `json:"readings"`
-		Next     string        `json:"next_cursor"`
-	}
-	list := func(id MAC, query string) (a answer, err error) {
-		_, err = device.call(t.Context(), "GET", fmt.Sprintf("/v1/devices/%s/readings?from=0&to=%d%s", id, firstMS+10_000_000, query), nil, &a)
-		return a, err
-	}
+	query := fmt.Sprintf("?from=0&to=%d&limit=3", firstMS+10_000_000)
 	var got []Millis
-	cursor := ""
-	for range 5 {
-		page, err := list(macA, "&limit=3"+cursor)
-		require.NoError(t, err)
-		for _, r := range page.Readings {
+	var page list[Reading]
+	for first := true; first || page.Next != ""; first = false {
+		path := readingsOf(macA) + query + "&cursor=" + page.Next
+		page = list[Reading]{}
+		l.succeeds(t, "GET", path, nil, &page)
+		for _, r := range page.Items {
 			got = append(got, (r.TimestampMS-firstMS)/300_000)
 		}
-		if page.Next == "" {
-			break
-		}
-		cursor = "&cursor=" + page.Next
 	}
 	require.Equal(t, []Millis{6, 5, 4, 3, 2, 1, 0}, got)
 
 	// A cursor of one device, or of another list, is refused on another.
-	page, err := list(macA, "&limit=3")
-	require.NoError(t, err)
+	l.succeeds(t, "GET", readingsOf(macA)+query, nil, &page)
 	for _, foreign := range []string{page.Next, page.Next[:len(page.Next)-2], "x", "e30"} {
-		_, err = list(macB, "&cursor="+foreign)
-		refusedBy(t, err, http.StatusBadRequest, "INVALID_CURSOR")
+		l.refused(t, "GET", readingsOf(macB)+query+"&cursor="+foreign, nil, http.StatusBadRequest, "INVALID_CURSOR")
 	}
-	l.admin().refused(t, "GET", "/v1/devices?cursor="+page.Next, nil, http.StatusBadRequest, "INVALID_CURSOR")
-	_, err = list(macA, "&limit=0")
-	refusedBy(t, err, http.StatusBadRequest, "VALIDATION_FAILED")
-
-	l.wire.Reset()
-	for query, want := range map[string]string{"": `"Limit":50,`, "&limit=99999": `"Limit":1000,`} {
-		_, err = list(macA, query)
-		require.NoError(t, err)
-		requests := l.wire.Requests()
-		require.Contains(t, string(requests[len(requests)-1].Body), want)
-	}
+	l.refused(t, "GET", "/v1/devices?cursor="+page.Next, nil, http.StatusBadRequest, "INVALID_CURSOR")
 }
 
 // How long a reading is kept was decided when it was written. A configuration that changes later does not hide it, whatever
@@ -321,13 +244,15 @@ func TestLatest_FindsWhatAnEarlierRetentionKeeps(t *testing.T) {
 	for name, before := range map[string]time.Duration{"shortened": 90 * day, "turned on later": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := newLab(t, func(c *config) { c.Retention = before })
+			l := newLab(t)
+			l.cfg.Retention = before
+			l.service = newService(l.open(l.raw), l.cfg)
 			l.registered(macA)
 			ctx := t.Context()
 			kept := samples(macA, 7)
 			l.ingested(macA, kept[:1])
 			l.cfg.Retention = day
-			now := l.open(l.client)
+			now := l.open(l.raw)
 			_, err := now.ingest(ctx, macA, kept[1:])
 			require.NoError(t, err)
 			got, err := now.latest(ctx, macA)

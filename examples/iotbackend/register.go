@@ -2,7 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
+	"math/rand/v2"
+	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
 )
@@ -35,25 +36,24 @@ func (b *backend) register(ctx context.Context, r registration) (device Device, 
 	return device, err == nil && device.ConfirmationID == mine, err
 }
 
-// rename changes the name of an existing device.
-func (b *backend) rename(ctx context.Context, id MAC, name FriendlyName) (device Device, err error) {
-	var v violations
-	v.ask("hardware_id", id, "hardware_id")
-	v.ask("friendly_name", name, "label")
-	if err := v.err(); err != nil {
-		return Device{}, err
-	}
-	err = settle(ctx, func() error {
-		device, err = b.devices.Update(ctx, Device{HardwareID: id}, entity.Set(&deviceField.FriendlyName, name))
-		return err
-	})
-	if errors.Is(err, entity.ErrNotFound) {
-		return Device{}, errDeviceNotFound
-	}
-	return device, err
-}
-
 // listDevices returns devices, the one seen last first.
 func (b *backend) listDevices(ctx context.Context, limit int, cursor string) (entity.Page[Device], error) {
 	return b.activity.Query(Device{}, entity.Desc(), entity.Limit(limit)).Page(ctx, cursor)
+}
+
+// settle repeats a write while it is unknown whether it was applied. The library leaves that to its caller if items carry
+// nothing that would prove who wrote them, as in tables whose schema is fixed. So write must do no harm if it is applied twice.
+func settle(ctx context.Context, write func() error) error {
+	const attempts = 5
+	for n := 1; ; n++ {
+		err := write()
+		if !entity.IsAmbiguous(err) || n == attempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(rand.N(10 * time.Millisecond << n)):
+		}
+	}
 }

@@ -5,22 +5,18 @@ import (
 	"strings"
 )
 
-// routes is the API. All but /healthz need the token.
+// routes is the API. Every request needs the token.
 func (s *service) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]handler{
 		"POST /v1/devices":                              s.postDevice,
 		"GET /v1/devices":                               s.getDevices,
-		"PATCH /v1/devices/{hardware_id}":               s.patchDevice,
 		"POST /v1/devices/{hardware_id}/readings":       s.postReadings,
 		"GET /v1/devices/{hardware_id}/readings":        s.getReadings,
 		"GET /v1/devices/{hardware_id}/readings/latest": s.getLatest,
 	} {
 		mux.Handle(pattern, s.answer(s.withToken(h)))
 	}
-	mux.Handle("GET /healthz", s.answer(func(*http.Request) (int, any, error) {
-		return http.StatusOK, map[string]string{"status": "ok"}, nil
-	}))
 	return mux
 }
 

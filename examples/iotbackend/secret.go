@@ -21,9 +21,6 @@ func (secret) GoString() string { return hidden }
 // LogValue hides the text from logs.
 func (secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// MarshalText hides the text from JSON.
-func (secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
-
 // equal compares in constant time, so its duration does not show how much of a guess is right. Hashing first makes both sides
 // equally long.
 func (s secret) equal(guess string) bool {

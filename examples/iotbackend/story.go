@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// story is what a small fleet and its administrator do, and the responses that they get.
+// story is what a small fleet does, and the responses that it gets.
 type story struct {
 	out          io.Writer
 	client       *client
@@ -62,20 +62,19 @@ func (s *story) must(ok bool, format string, args ...any) {
 	}
 }
 
-// devices registers two devices, one of them twice, and names one.
+// devices registers two devices, one of them twice, and lists them.
 func (s *story) devices(ctx context.Context) error {
-	var first, again, other deviceView
-	body := func(id MAC) registration {
+	var first, again, other Device
+	body := func(id MAC, name FriendlyName) registration {
 		return registration{
-			HardwareID: id, BootID: randomUUID(), FirmwareVersion: "1.0.16",
+			HardwareID: id, BootID: randomUUID(), FirmwareVersion: "1.0.16", FriendlyName: name,
 			Capabilities: Capabilities{[]string{"bme280", "soil_moisture"}, map[string]bool{"tft_display": true}},
 		}
 	}
 	err := errors.Join(
-		s.do(ctx, "POST", "/v1/devices", body(greenhouse), &first, "201"),
-		s.do(ctx, "POST", "/v1/devices", body(greenhouse), &again, "200"),
-		s.do(ctx, "POST", "/v1/devices", body(cellar), &other, "201"),
-		s.do(ctx, "PATCH", "/v1/devices/"+string(greenhouse), map[string]string{"friendly_name": "greenhouse-sensor-01"}, nil, "200"),
+		s.do(ctx, "POST", "/v1/devices", body(greenhouse, "greenhouse-sensor-01"), &first, "201"),
+		s.do(ctx, "POST", "/v1/devices", body(greenhouse, ""), &again, "200"),
+		s.do(ctx, "POST", "/v1/devices", body(cellar, ""), &other, "201"),
 		s.do(ctx, "GET", "/v1/devices", nil, nil, "200"),
 	)
 	s.must(first.ConfirmationID == again.ConfirmationID, "the second registration gave another confirmation_id")
@@ -117,15 +116,12 @@ func (s *story) readings(ctx context.Context) error {
 			s.acknowledged[p.BatchID] = c.part[p.Index]
 		}
 	}
-	var latest readingView
-	var page struct {
-		Readings []readingView `json:"readings"`
-		Next     string        `json:"next_cursor"`
-	}
+	var latest Reading
+	var page list[Reading]
 	query := url.Values{"from": {fmt.Sprint(all[1].TimestampMS)}, "to": {fmt.Sprint(all[4].TimestampMS)}, "limit": {"2"}}
 	err := errors.Join(s.do(ctx, "GET", path+"/latest", nil, &latest, "200"), s.do(ctx, "GET", path+"?"+query.Encode(), nil, &page, "200"))
 	s.must(latest.BatchID == all[4].BatchID && latest.FriendlyName == "greenhouse-sensor-01", "the latest reading is %v", latest)
-	s.must(len(page.Readings) == 2 && page.Readings[1].BatchID == all[3].BatchID && page.Next != "", "the range begins with %v", page)
+	s.must(len(page.Items) == 2 && page.Items[1].BatchID == all[3].BatchID && page.Next != "", "the range begins with %v", page)
 	return err
 }
 
@@ -140,6 +136,5 @@ func (s *story) refusals(ctx context.Context) error {
 		s.do(ctx, "POST", readingsOf(cellar), map[string]any{"readings": []submission{}}, nil, "400 VALIDATION_FAILED"),
 		s.do(ctx, "GET", readingsOf(cellar)+"/latest", nil, nil, "404 NO_READINGS"),
 		s.do(ctx, "GET", readingsOf("AA:BB:CC:DD:EE:99")+"/latest", nil, nil, "404 DEVICE_NOT_FOUND"),
-		s.do(ctx, "PATCH", "/v1/devices/AA:BB:CC:DD:EE:99", map[string]string{"friendly_name": "ghost"}, nil, "404 DEVICE_NOT_FOUND"),
 	)
 }

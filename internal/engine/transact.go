@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
@@ -224,7 +225,7 @@ func withinLimits(ops []*write.Op, b body) error {
 }
 
 // mostItemBytes is the largest size of an item with its key again.
-const mostItemBytes = item.MaxBytes + write.MaxPartitionKey + write.MaxSortKey + 2*write.MaxKeyName
+const mostItemBytes = item.MaxBytes + key.MaxPartitionKey + key.MaxSortKey + 2*write.MaxKeyName
 
 const transaction = "transaction"
 

@@ -118,14 +118,6 @@ type attribute struct {
 // seen is a set of fields.
 type seen [mostFields / 64]uint64
 
-// add reports whether i is new.
-func (s *seen) add(i int) bool {
-	bit := uint64(1) << (i % 64)
-	isNew := s[i/64]&bit == 0
-	s[i/64] |= bit
-	return isNew
-}
-
 // set decodes v into the field of dst.
 func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 	if a.keepNull && v.Kind() == wire.NULL {
@@ -143,8 +135,11 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	if m := it.Stored(); m != nil {
 		for i := range l.fields {
 			av, ok := m[l.fields[i].name]
-			if ok && (av == nil || !done.add(i) || !l.fields[i].set(wire.ValueOf(av), dst)) {
+			if ok && (av == nil || !l.fields[i].set(wire.ValueOf(av), dst)) {
 				return false
+			}
+			if ok {
+				done[i/64] |= 1 << (i % 64)
 			}
 		}
 	} else if !l.values(it.Values(), dst, &done) {
@@ -167,9 +162,14 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 func (l *structLayout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
 	for indexes := entries.Indexes(l); entries.Next(); {
 		i := indexes.Of(entries.Value)
-		if i >= 0 && (!done.add(i) || !l.fields[i].set(entries.Value, dst)) {
+		if i < 0 {
+			continue
+		}
+		bit := uint64(1) << (i % 64)
+		if done[i/64]&bit != 0 || !l.fields[i].set(entries.Value, dst) {
 			return false
 		}
+		done[i/64] |= bit
 	}
 	return true
 }

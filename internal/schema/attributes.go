@@ -13,26 +13,29 @@ import (
 
 // Attr is one top-level attribute of the model.
 type Attr struct {
-	Name    string
-	Field   string // Go name, with embedded structs: Base.ID
-	Path    expr.Path
-	Index   []int
-	Type    reflect.Type
-	Tag     Attribute
-	Role    Field
-	Options string // codec options for single values: ",stringset"
-	Rule    *Rule
-	Time    bool           // the type is time.Time or a pointer to it
-	Format  key.TimeFormat // of a Time or an Epoch
-	Text    bool           // stored as the text that the value marshals to
-	Epoch   bool           // an integer that counts seconds or milliseconds since 1970
-	Key     *key.Field     // how it is written as a key part; nil if it cannot be one
-	Scalar  types.ScalarAttributeType
-	Append  bool // written by Append only
-	Clock   bool // orderBy of a series: written by Append only
-	Exact   bool // a time that is finer than Format is an error: the attribute is part of a key or orders a series
-	Free    bool // an update may change it in every way
-	Basic   bool // of a predeclared type without methods: a bool, a number or a string
+	Name       string
+	Field      string // Go name, with embedded structs: Base.ID
+	Path       expr.Path
+	Index      []int
+	Type       reflect.Type
+	Tag        Attribute
+	Role       Field
+	Options    string // codec options for single values: ",stringset"
+	Rule       *Rule
+	Time       bool           // the type is time.Time or a pointer to it
+	Format     key.TimeFormat // of a Time or an Epoch
+	Text       bool           // stored as the text that the value marshals to
+	Epoch      bool           // an integer that counts seconds or milliseconds since 1970
+	Key        *key.Field     // how it is written as a key part; nil if it cannot be one
+	Scalar     types.ScalarAttributeType
+	Append     bool // written by Append only
+	Clock      bool // orderBy of a series: written by Append only
+	Exact      bool // a time that is finer than Format is an error: the attribute is part of a key or orders a series
+	Free       bool // an update may change it in every way
+	IsOwned    bool // see Owned; Build sets this and the next two
+	IsOnce     bool // see WriteOnce
+	IsRequired bool // see Required
+	Basic      bool // of a predeclared type without methods: a bool, a number or a string
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool
 	zero      string // of a Text: text of the zero value

@@ -5,19 +5,24 @@ import (
 	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/key"
 )
 
 // Facts are what the declarations of an entity mean for every call. Build finds them once.
 type Facts struct {
-	Locked       bool // writes may expect a version
-	LocksGiven   bool // writes expect the version in the given struct
-	KeepsHistory bool // past states are kept as snapshots
-	SoftDeletes  bool // deleted items are kept as copies
-	SetsExpiry   bool // a feature sets when current items expire
-	HasUnique    bool // some attribute is unique
-	StoresID     bool // writes may store a write id
-	NativeKey    bool // the primary key is attributes, without a template
-	Follows      bool // an expiry or index keys can follow from changes
+	Locked       bool   // writes may expect a version
+	LocksGiven   bool   // writes expect the version in the given struct
+	KeepsHistory bool   // past states are kept as snapshots
+	SoftDeletes  bool   // deleted items are kept as copies
+	SetsExpiry   bool   // a feature sets when current items expire
+	HasUnique    bool   // some attribute is unique
+	StoresID     bool   // writes may store a write id
+	NativeKey    bool   // the primary key is attributes, without a template
+	Follows      bool   // an expiry or index keys can follow from changes
+	Reserves     bool   // deleted copies keep their unique values
+	LooksBack    bool   // a new life of an item depends on earlier ones
+	Immutable    bool   // some attribute is immutable
+	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
 	Exists expr.Cond // holds if there is an item with the key, expired or not
 }
@@ -27,7 +32,13 @@ func (s *Schema) facts() {
 	_, s.Locked = Feature[interface{ AdmitsExpect() }](s)
 	_, s.LocksGiven = Feature[interface{ ExpectsGiven() }](s)
 	_, s.KeepsHistory = Feature[interface{ KeepsHistory() }](s)
-	_, s.SoftDeletes = Feature[interface{ Reserves() bool }](s)
+	deleter, softDeletes := Feature[interface{ Reserves() bool }](s)
+	s.SoftDeletes, s.Reserves = softDeletes, softDeletes && deleter.Reserves()
+	s.LooksBack = s.KeepsHistory || s.Reserves
+	s.KeyLimits = [2]int{key.MaxPartitionKey, key.MaxSortKey - s.RelatedSuffix}
+	if s.EventPartitions != nil {
+		s.KeyLimits[0] -= len(EventPartitionSuffix(0))
+	}
 	_, s.SetsExpiry = Feature[interface{ Stamps() string }](s)
 	_, s.HasUnique = Feature[interface{ Names(*Attr) bool }](s)
 	s.StoresID = s.HasMetadata || len(s.Features) > 0 || s.Handle != ""
@@ -39,7 +50,9 @@ func (s *Schema) facts() {
 	}
 	s.Exists = expr.Compare(expr.Exists, path)
 	for _, a := range s.Attrs {
-		a.Free = !s.KeyPart(a) && !a.Owned() && !a.Append && !a.Clock && !a.WriteOnce() && !a.Required()
+		a.IsOwned, a.IsOnce, a.IsRequired = a.Owned(), a.WriteOnce(), a.Required()
+		a.Free = !s.KeyPart(a) && !a.IsOwned && !a.Append && !a.Clock && !a.IsOnce && !a.IsRequired
+		s.Immutable = s.Immutable || a.Role.Has(Immutable)
 		k := a.Type.Kind()
 		a.Basic = a.Type.PkgPath() == "" && (k < reflect.Array || k == reflect.String)
 		a.IndexPart = slices.ContainsFunc(s.IndexKeys(), func(k *KeyDef) bool { return k.Native != nil && k.Has(a) })

@@ -97,8 +97,10 @@ func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.Operation
 			err = sdk(rest)
 		}
 		if err == nil {
-			p.call.Page = page
-			return unanswered(out, page)
+			if p.call.Page = page; items.counted {
+				return unanswered(out, page)
+			}
+			return nil
 		}
 	}
 	defer page.Release()

@@ -416,16 +416,17 @@ func (p *parser) items(rows *[]int32) bool {
 
 // shape says where an answer has its items.
 type shape struct {
-	member string // the member of the answer that holds them
-	read   func(p *parser, page *Page) bool
+	member  string // the member of the answer that holds them
+	read    func(p *parser, page *Page) bool
+	counted bool // the answer has their number
 }
 
 var (
-	listed   = shape{"Items", func(p *parser, page *Page) bool { return p.items(&page.rows) }}
-	single   = shape{"Item", func(p *parser, page *Page) bool { return p.item(&page.rows) }}
-	returned = shape{"Attributes", single.read}
-	snapshot = shape{"Responses", readSnapshot}
-	batch    = shape{"Responses", readBatch}
+	listed   = shape{"Items", func(p *parser, page *Page) bool { return p.items(&page.rows) }, true}
+	single   = shape{"Item", func(p *parser, page *Page) bool { return p.item(&page.rows) }, false}
+	returned = shape{"Attributes", single.read, false}
+	snapshot = shape{"Responses", readSnapshot, false}
+	batch    = shape{"Responses", readBatch, false}
 )
 
 // readSnapshot reads the items of a TransactGetItems answer; a missing item has the row -1.

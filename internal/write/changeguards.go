@@ -15,7 +15,7 @@ import (
 // changeGuards returns the conditions under which changes can be made. Most changes need none.
 func changeGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
 	for _, c := range changes {
-		if len(c.Path) > 1 || c.Kind != expr.Set && c.Kind != expr.Remove || !s.Attr(c.Path.Root()).Free {
+		if len(c.Path) > 1 || c.Kind != expr.Set && c.Kind != expr.Remove || !s.Attr(c.Path[0].Name).Free {
 			return append(append(parentGuards(changes), elementGuards(changes)...), immutableGuards(s, changes)...)
 		}
 	}

@@ -16,7 +16,7 @@ func MayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 	switch {
 	case s.KeyPart(a):
 		return Invalid(s, CodeNotYours, a, "the attribute is part of the primary key")
-	case a.Owned():
+	case a.IsOwned:
 		return Invalid(s, CodeNotYours, a, "the library sets the attribute itself")
 	case a.Append || a.Clock:
 		return Invalid(s, CodeNotYours, a, "only Append writes the attribute")
@@ -24,7 +24,7 @@ func MayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 		return Invalid(s, CodeNotYours, a, "the attribute is immutable")
 	case a.Role.Has(schema.SetOnce) && !((kind == expr.Set || kind == expr.SetIfAbsent) && n.Top):
 		return Invalid(s, CodeNotYours, a, "the attribute is set once")
-	case a.Required() && kind == expr.Remove && n.Top:
+	case a.IsRequired && kind == expr.Remove && n.Top:
 		return Invalid(s, CodeRequired, a, "%s", a.WhyRequired())
 	}
 	return nil
@@ -169,13 +169,13 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 		}
 	}
 	if !n.Attr.Free {
-		if n.Top && item.Empty(av) && n.Attr.Required() {
+		if n.Top && item.Empty(av) && n.Attr.IsRequired {
 			return r, nil, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
 		}
 		if n.Attr.Role.Has(schema.SetOnce) {
 			r.Kind = expr.SetIfAbsent
 		}
-		if n.Top && item.Absent(av) && n.Attr.WriteOnce() {
+		if n.Top && item.Absent(av) && n.Attr.IsOnce {
 			return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
 		}
 	}

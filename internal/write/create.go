@@ -17,8 +17,10 @@ func complete(s *schema.Schema, primary item.Item, it Sized, in Input) (item.Ite
 	for name, av := range primary {
 		it.Item[name] = av
 	}
-	if err := Recompose(s, it.Item); err != nil {
-		return nil, err
+	if len(s.Indexes) > 0 {
+		if err := Recompose(s, it.Item); err != nil {
+			return nil, err
+		}
 	}
 	SetHidden(s, it.Item, in.WriteID)
 	return it.Item, it.Check(s)
@@ -47,9 +49,13 @@ func completeNew(s *schema.Schema, primary item.Item, sized Sized, changes []exp
 		}
 		it[a.Name] = av
 	}
-	SetVersion(s, it, in.Past.Version+1)
-	if err := setNewExpiry(s, it, changes, in); err != nil {
-		return nil, err
+	if s.Version != nil {
+		SetVersion(s, it, in.Past.Version+1)
+	}
+	if s.SetsExpiry {
+		if err := setNewExpiry(s, it, changes, in); err != nil {
+			return nil, err
+		}
 	}
 	return complete(s, primary, sized, in)
 }
@@ -57,17 +63,22 @@ func completeNew(s *schema.Schema, primary item.Item, sized Sized, changes []exp
 // created returns the step that creates it.
 func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, resolve func(Failure) Resolution) (Step, error) {
 	s := op.Schema
-	if Live(s, in.Image, in.Now) {
+	if in.Image != nil && Live(s, in.Image, in.Now) {
 		return Step{}, &Refused{Class: entitytype.ErrExists, Schema: s, Image: in.Image}
 	}
-	if err := in.Past.createError(s); err != nil {
-		return Step{}, err
+	if s.LooksBack || in.Past.CaseErr != nil {
+		if err := in.Past.createError(s); err != nil {
+			return Step{}, err
+		}
 	}
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
 	step, err := op.compose(Mutation{Kind: Created, New: it}, in, main, result)
-	return op.reportOld(nil, step), err
+	if op.Old != nil {
+		step = op.reportOld(nil, step)
+	}
+	return step, err
 }
 
 // planValue is the encoded value of an operation. Each plan adds to an item of its own. The first plan gets the item that was
@@ -114,12 +125,13 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec Create) *Op
 	if op.Key, op.Parts, op.value.sized, op.Err = KeyAndSized(s, v); op.Err != nil {
 		return op
 	}
-	user, err := Conditions(s, spec.If)
-	if err != nil {
-		op.Err = err
-		return op
+	var user expr.Cond
+	if len(spec.If) > 0 {
+		if user, op.Err = Conditions(s, spec.If); op.Err != nil {
+			return op
+		}
 	}
-	op.Past, op.Creates = dependsOnPast(s), true
+	op.Past, op.Creates = s.LooksBack, true
 	op.Plan = func(in Input) (Step, error) {
 		value := op.value.take(op.Once)
 		if value.Item == nil { // an earlier plan has it
@@ -133,7 +145,7 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec Create) *Op
 			return Step{}, err
 		}
 		now := in.Now
-		result := Result{Item: it, Encoded: in.Past.Version == 0 && Expiry(s) == nil}
+		result := Result{Item: it, Encoded: in.Past.Version == 0 && !s.SetsExpiry}
 		return op.created(in, it, user, result, func(f Failure) Resolution {
 			if Live(s, f.Image, now) {
 				return Resolution{Err: entitytype.ErrExists}
@@ -168,7 +180,7 @@ func CheckBatch(s *schema.Schema, spec Batch) error {
 		return nil
 	}
 	for _, a := range s.Attrs {
-		if a == s.Version || a == s.CreatedAt || a.WriteOnce() {
+		if a == s.Version || a == s.CreatedAt || a.IsOnce {
 			return Invalid(s, CodeBatch, a, "the value depends on the stored item, which a batch does not read; entity.Unconditional() writes anyway")
 		}
 	}

@@ -74,16 +74,8 @@ func isUnique(s *schema.Schema, a *schema.Attr) bool {
 	return false
 }
 
-// reserves reports whether deleted copies keep their unique values.
-func reserves(s *schema.Schema) bool {
-	return s.SoftDeletes && softDeleter(s).Reserves()
-}
-
 // sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves
 // it writes too.
 func sharesExpiry(s *schema.Schema) bool {
 	return s.Expires && (s.KeepsHistory || s.HasUnique)
 }
-
-// dependsOnPast reports whether a new life of an item depends on earlier ones.
-func dependsOnPast(s *schema.Schema) bool { return s.KeepsHistory || reserves(s) }

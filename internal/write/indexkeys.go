@@ -23,9 +23,9 @@ const (
 
 // checkIndexBytes rejects an index key of n bytes, if that is too long for DynamoDB.
 func checkIndexBytes(s *schema.Schema, k *schema.KeyDef, n int, sortKey bool) error {
-	limit := MaxPartitionKey
+	limit := key.MaxPartitionKey
 	if sortKey {
-		limit = MaxSortKey
+		limit = key.MaxSortKey
 	}
 	if n > limit {
 		return TooLarge(s, "the index key %s is %d bytes long, %d are allowed", k, n, limit)

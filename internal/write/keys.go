@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -87,32 +88,22 @@ func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 			primary[k.Attr] = item.S(text)
 			n = len(text)
 		}
-		if err := checkLength(s, i, n); err != nil {
-			return err
+		if n > s.KeyLimits[i] {
+			return tooLong(s, i, n)
 		}
 	}
 	return nil
 }
 
-// checkLength rejects a partition key (0) or sort key (1) of n bytes that is too long for DynamoDB.
-func checkLength(s *schema.Schema, i, n int) error {
-	limit := MaxPartitionKey
-	switch {
-	case i == 1:
-		limit = MaxSortKey - s.RelatedSuffix
-	case s.EventPartitions != nil:
-		limit -= len(schema.EventPartitionSuffix(0))
-	}
-	if n > limit {
-		return TooLarge(s, "the %s is %d bytes long, %d are allowed", keyName(i), n, limit)
-	}
-	return nil
+// tooLong is the error of a partition key (0) or sort key (1) of n bytes that is too long for DynamoDB.
+func tooLong(s *schema.Schema, i, n int) error {
+	return TooLarge(s, "the %s is %d bytes long, %d are allowed", [...]string{"partition key", "sort key"}[i], n, s.KeyLimits[i])
 }
 
 // nativeKeys reports whether the primary key consists of attributes of the model that are stored as given.
 func nativeKeys(s *schema.Schema) bool {
 	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
-		if k != nil && (k.Native == nil || k.Native[0].Owned()) {
+		if k != nil && (k.Native == nil || k.Native[0].IsOwned) {
 			return false
 		}
 	}
@@ -249,8 +240,8 @@ func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
 		if def == nil {
 			continue
 		}
-		if err := checkLength(k.s, i, keyBytes(values[i])); err != nil {
-			return item.Primary{}, err
+		if n := keyBytes(values[i]); n > k.s.KeyLimits[i] {
+			return item.Primary{}, tooLong(k.s, i, n)
 		}
 	}
 	first, second := 0, 1 // in the order of their names
@@ -268,8 +259,8 @@ func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
 
 // CheckPartitionKey rejects a partition key that is too long for DynamoDB.
 func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
-	if n := keyBytes(av); n > MaxPartitionKey {
-		return TooLarge(s, "the partition key is %d bytes long, %d are allowed", n, MaxPartitionKey)
+	if n := keyBytes(av); n > key.MaxPartitionKey {
+		return TooLarge(s, "the partition key is %d bytes long, %d are allowed", n, key.MaxPartitionKey)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if err := MayChange(s, n, c.Kind); err != nil {
 			return nil, err
 		}
-		if a.Required() && item.Empty(av) {
+		if a.IsRequired && item.Empty(av) {
 			return nil, Invalid(s, CodeRequired, a, "%s", a.WhyRequired())
 		}
 		if _, stored := before[a.Name]; stored && a.Role.Has(schema.SetOnce) {
@@ -140,7 +140,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec Write, modi
 func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 	var changes []expr.Change
 	for _, a := range s.Attrs {
-		if s.KeyPart(a) || a.Owned() || a.WriteOnce() || a.Append || a.Clock || isExpiry(s, a) || item.Equal(it[a.Name], past[a.Name]) {
+		if s.KeyPart(a) || a.IsOwned || a.IsOnce || a.Append || a.Clock || isExpiry(s, a) || item.Equal(it[a.Name], past[a.Name]) {
 			continue
 		}
 		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: past[a.Name]}

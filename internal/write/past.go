@@ -28,7 +28,7 @@ type Past struct {
 // createError returns the error of a create after this past, or nil if it is allowed.
 func (p Past) createError(s *schema.Schema) error {
 	switch {
-	case p.Copy == nil || !dependsOnPast(s):
+	case p.Copy == nil || !s.LooksBack:
 		return p.CaseErr
 	case p.CaseErr != nil:
 		return fmt.Errorf("%w: %w: %w", entitytype.ErrExists, entitytype.ErrDeleted, p.CaseErr)

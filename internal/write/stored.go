@@ -213,7 +213,7 @@ func replaced(s *schema.Schema, step *schema.Upgrade, it, was, is item.Item) (it
 		switch {
 		case a.Name == s.Options.TTL:
 			continue
-		case a.Owned():
+		case a.IsOwned:
 			var err error
 			if av, err = kept(step, a, it, av); err != nil {
 				return nil, err

@@ -12,12 +12,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Limits of DynamoDB for the text of a key and the name of its attribute, in bytes.
-const (
-	MaxPartitionKey = 2048
-	MaxSortKey      = 1024
-	MaxKeyName      = 255
-)
+// MaxKeyName is DynamoDB's limit for the name of a key attribute, in bytes.
+const MaxKeyName = 255
 
 // KeyOf returns the primary key of an item.
 func KeyOf(s *schema.Schema, it item.Item) item.Item {

@@ -182,7 +182,7 @@ func checkKnownSize(s *schema.Schema, key item.Item, changes []expr.Change) erro
 	n := item.Size(key)
 	for _, c := range changes {
 		if c.Kind == expr.Set && len(c.Path) == 1 {
-			n += len(c.Path.Root()) + item.ValueSize(c.Value)
+			n += len(c.Path[0].Name) + item.ValueSize(c.Value)
 		}
 	}
 	if n > item.MaxBytes {

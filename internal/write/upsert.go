@@ -48,9 +48,9 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	av, given := u.given[a.Name]
 	c := expr.Change{Kind: expr.Set, Path: a.Path, Value: av}
 	switch {
-	case !given && a.WriteOnce():
+	case !given && a.IsOnce:
 		return c, false
-	case given && (a.Role.Has(schema.SetOnce) || u.keepsStored(a)):
+	case given && (a.IsOnce && a.Role.Has(schema.SetOnce) || u.filled != nil && u.keepsStored(a)):
 		c.Kind = expr.SetIfAbsent
 	case given && a.IndexPart && item.Absent(av), !given && u.replace:
 		c = expr.Change{Kind: expr.Remove, Path: c.Path}
@@ -62,12 +62,12 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 
 // keepsStored reports whether the value of a was filled for a new item only.
 func (u *upsert) keepsStored(a *schema.Attr) bool {
-	return slices.Contains(u.filled, a.Name) && (!u.replace || a.WriteOnce()) && !u.s.KeyPart(a)
+	return slices.Contains(u.filled, a.Name) && (!u.replace || a.IsOnce) && !u.s.KeyPart(a)
 }
 
 // emptyID reports whether a is an id that v lacks. An upsert, which does not generate any, leaves it as stored.
 func emptyID(a *schema.Attr, v reflect.Value) bool {
-	return a.Role.ID != "" && !a.Required() && !a.Given(v.FieldByIndex(a.Index))
+	return a.Role.ID != "" && !a.IsRequired && !a.Given(v.FieldByIndex(a.Index))
 }
 
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
@@ -160,7 +160,7 @@ func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err erro
 func (u *upsert) prepare() error {
 	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra)+mostAddedChanges) // see direct
 	for _, a := range u.s.Attrs {
-		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.Owned() || a.Append || a.Clock || ChangeOf(u.extra, a.Name) != nil {
+		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.IsOwned || a.Append || a.Clock || len(u.extra) > 0 && ChangeOf(u.extra, a.Name) != nil {
 			continue
 		}
 		if c, ok := u.change(a); ok {
@@ -174,7 +174,12 @@ func (u *upsert) prepare() error {
 		}
 	}
 	u.changes = append(u.changes, u.extra...)
-	u.guards = append(append(parentGuards(u.extra), elementGuards(u.extra)...), immutableGuards(u.s, u.changes)...)
+	if len(u.extra) > 0 {
+		u.guards = append(parentGuards(u.extra), elementGuards(u.extra)...)
+	}
+	if u.s.Immutable {
+		u.guards = append(u.guards, immutableGuards(u.s, u.changes)...)
+	}
 	if !u.s.Follows {
 		return nil
 	}
@@ -310,7 +315,7 @@ func (u *upsert) done(r Returned, changes []expr.Change) (Result, error) {
 
 func (u *upsert) direct(in Input) (Step, error) {
 	switch {
-	case overExpired(in):
+	case len(in.Hints) > 0 && overExpired(in):
 		return u.create(in)
 	case u.op.NeedsRead(in):
 		return u.afterRead(in)
@@ -370,10 +375,11 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 	if op.Err != nil {
 		return op
 	}
-	extra, err := optionalChanges(s, spec.Changes)
-	if err != nil {
-		op.Err = err
-		return op
+	var extra []expr.Change
+	if len(spec.Changes) > 0 {
+		if extra, op.Err = optionalChanges(s, spec.Changes); op.Err != nil {
+			return op
+		}
 	}
 	skip := func(a *schema.Attr) bool { return a.Append || a.Clock }
 	if !replace && len(s.Filled) > 0 {
@@ -384,16 +390,17 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 		op.Err = err
 		return op
 	}
-	user, err := Conditions(s, spec.If)
-	if err != nil {
-		op.Err = err
-		return op
+	var user expr.Cond
+	if len(spec.If) > 0 {
+		if user, op.Err = Conditions(s, spec.If); op.Err != nil {
+			return op
+		}
 	}
 	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace, filled: spec.Filled}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
-	op.Plan, op.Past = u.direct, dependsOnPast(s)
+	op.Plan, op.Past = u.direct, s.LooksBack
 	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil                  // without an expected version, an absent item is not an error
 	op.Read = op.Read || op.Idempotent || s.KeepsHistory || s.HasUnique // a transaction does not show whether it created the item
 	if op.Read {

@@ -353,7 +353,7 @@ func Validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 		fv, err := v.FieldByIndexErr(a.Index)
 		av, written := it[a.Name]
 		switch {
-		case err != nil || !written || a.Owned():
+		case err != nil || !written || a.IsOwned:
 		case inParts:
 			errs = append(errs, ValidateField(s, a, fv, av)...)
 		default:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -163,29 +164,40 @@ func KeyedItem(s *schema.Schema, v reflect.Value) (composed item.Item, it Sized,
 func written(s *schema.Schema, v reflect.Value, it item.Item, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
 	var wrong []error
 	for _, a := range s.Attrs {
-		if c := ChangeOf(changes, a.Name); c != nil {
+		var c *expr.Change
+		if changes != nil {
+			c = ChangeOf(changes, a.Name)
+		}
+		if c != nil {
 			delete(it, a.Name)
-			if a.Required() && c.Kind == expr.Discard {
+			if a.IsRequired && c.Kind == expr.Discard {
 				wrong = append(wrong, Invalid(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
 			}
 			continue
 		}
-		if a.Owned() || skip != nil && skip(a) || a.WriteOnce() && item.Absent(it[a.Name]) {
+		if a.IsOwned || skip != nil && skip(a) || a.IsOnce && item.Absent(it[a.Name]) {
 			delete(it, a.Name)
-			if !a.WriteOnce() {
+			if !a.IsOnce {
 				continue
 			}
 		}
-		if a.Required() && item.Empty(it[a.Name]) {
+		if a.IsRequired && item.Empty(it[a.Name]) {
 			wrong = append(wrong, Invalid(s, CodeRequired, a, "%s", a.WhyRequired()))
 		}
 	}
-	if x := Expiry(s); x != nil {
+	if s.SetsExpiry {
+		x := Expiry(s)
 		if err := CheckSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
-	return it, JoinErrors(append(wrong, Validate(s, v, it)...))
+	if s.Options.Validator != nil || mayHaveValidate(s.Type) {
+		wrong = append(wrong, Validate(s, v, it)...)
+	}
+	if wrong != nil {
+		return it, JoinErrors(wrong)
+	}
+	return it, nil
 }
 
 // CheckBytes rejects an item of n bytes, if that is too large for DynamoDB.
@@ -198,7 +210,7 @@ func CheckBytes(s *schema.Schema, n int) error {
 
 // mostAdded returns at least the size of what the library adds to an encoded item: keys, and a few short attributes.
 func mostAdded(s *schema.Schema) int {
-	const key, others = MaxPartitionKey + MaxSortKey + 2*MaxKeyName, 4 << 10
+	const key, others = key.MaxPartitionKey + key.MaxSortKey + 2*MaxKeyName, 4 << 10
 	return (1+len(s.Indexes))*key + len(s.Name) + others
 }
 

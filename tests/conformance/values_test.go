@@ -115,21 +115,6 @@ func TestBatch_WeakensNoOperation(t *testing.T) {
 	require.Equal(t, before, l.ItemsByKey())
 }
 
-// Renamed has no attribute that is called like its field.
-type Renamed struct {
-	_       entity.Key           `name:"Renamed" pk:"$#{i}" sk:"$"`
-	_       entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{tm}" sk:"$#{i}"`
-	_       versioned.Retain     ``
-	_       lifecycle.SoftDelete `unique:"free"`
-	_       unique.Constraint    `name:"mail" fields:"m"`
-	ID      string               `dynamodbav:"i"`
-	Team    string               `dynamodbav:"tm"`
-	Email   string               `dynamodbav:"m"`
-	Version int64                `dynamodbav:"v" entity:"version"`
-	Created time.Time            `dynamodbav:"c" entity:"created_at"`
-	Deleted *time.Time           `dynamodbav:"d,omitempty" entity:"deleted_at"`
-}
-
 // World holds the related items of several items in one partition.
 type World struct {
 	_       entity.Key `name:"World" pk:"$#{org}" sk:"$#{id}"`

@@ -66,17 +66,6 @@ type Session struct {
 	Updated time.Time         `dynamodbav:"updated" entity:"updated_at"`
 }
 
-// Desk expires an hour after any write.
-type Desk struct {
-	_       entity.Key        `name:"Desk" pk:"$#{id}" sk:"$"`
-	_       lifecycle.TTL     `attr:"ends" from:"updated" after:"1h"`
-	_       unique.Constraint `name:"code" fields:"code"`
-	ID      string            `dynamodbav:"id"`
-	Code    string            `dynamodbav:"code,omitempty"`
-	Note    string            `dynamodbav:"note,omitempty"`
-	Updated time.Time         `dynamodbav:"updated" entity:"updated_at"`
-}
-
 // Slot is a Seat in a table without the library's attributes.
 type Slot struct {
 	_    entity.Key        `name:"Slot" pk:"id" sk:"sk=slot"`

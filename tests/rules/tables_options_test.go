@@ -194,41 +194,6 @@ func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
 	}
 }
 
-// FirstHalf and SecondHalf share an index, which is allowed 20 attributes; each asks for 10, and the library needs one.
-type FirstHalf struct {
-	_ entity.Key `name:"FirstHalf" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"lean" index:"gsi1" pk:"$#{a0}" project:"a0,a1,a2,a3,a4,a5,a6,a7,a8,a9"`
-
-	ID string `dynamodbav:"id"`
-	A0 string `dynamodbav:"a0,omitempty"`
-	A1 string `dynamodbav:"a1,omitempty"`
-	A2 string `dynamodbav:"a2,omitempty"`
-	A3 string `dynamodbav:"a3,omitempty"`
-	A4 string `dynamodbav:"a4,omitempty"`
-	A5 string `dynamodbav:"a5,omitempty"`
-	A6 string `dynamodbav:"a6,omitempty"`
-	A7 string `dynamodbav:"a7,omitempty"`
-	A8 string `dynamodbav:"a8,omitempty"`
-	A9 string `dynamodbav:"a9,omitempty"`
-}
-
-type SecondHalf struct {
-	_ entity.Key `name:"SecondHalf" pk:"$#{id}" sk:"$"`
-	_ entity.GSI `name:"lean" index:"gsi1" pk:"$#{b0}" project:"b0,b1,b2,b3,b4,b5,b6,b7,b8,b9"`
-
-	ID string `dynamodbav:"id"`
-	B0 string `dynamodbav:"b0,omitempty"`
-	B1 string `dynamodbav:"b1,omitempty"`
-	B2 string `dynamodbav:"b2,omitempty"`
-	B3 string `dynamodbav:"b3,omitempty"`
-	B4 string `dynamodbav:"b4,omitempty"`
-	B5 string `dynamodbav:"b5,omitempty"`
-	B6 string `dynamodbav:"b6,omitempty"`
-	B7 string `dynamodbav:"b7,omitempty"`
-	B8 string `dynamodbav:"b8,omitempty"`
-	B9 string `dynamodbav:"b9,omitempty"`
-}
-
 // mute is a client that must not be asked.
 type mute struct {
 	entity.Client

@@ -3,7 +3,6 @@ package rules_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -325,43 +324,6 @@ func (o Own) Validate() error {
 	return nil
 }
 
-// Tidy has a type whose Validate changes what it is called on.
-type Tidy struct {
-	_    entity.Key `name:"Tidy" pk:"$#{id}" sk:"$"`
-	ID   string     `dynamodbav:"id"`
-	Name Trimmed    `dynamodbav:"name"`
-	Also *Trimmed   `dynamodbav:"also"`
-}
-
-type Trimmed string
-
-func (t *Trimmed) Validate() error { *t = Trimmed(strings.TrimSpace(string(*t))); return nil }
-
-
-// Promoted has a Validate method by a pointer, which may be nil.
-type Promoted struct {
-	_ entity.Key `name:"Promoted" pk:"$#{id}" sk:"$"`
-	*Founded
-	ID string `dynamodbav:"id"`
-}
-
-// Own hides the method of what it embeds.
-type Own struct {
-	_ entity.Key `name:"Own" pk:"$#{id}" sk:"$"`
-	*Founded
-	ID string `dynamodbav:"id"`
-}
-
-func (o Own) Validate() error {
-	if o.ID == "boom" {
-		panic(errOther)
-	}
-	if o.ID == "bad" {
-		return errPlace
-	}
-	return nil
-}
-
 func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
@@ -374,4 +336,3 @@ func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
 	require.ErrorIs(t, err, errPlace, "a method of its own is asked all the same")
 	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
 }
-

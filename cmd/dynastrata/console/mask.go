@@ -303,7 +303,7 @@ func (k *masker) text(e *entityModel, t *key.Template, x stored, out item.Item, 
 	text := strings.TrimSuffix(av.Value, suffix)
 	set := func(masked string) bool {
 		out[attr] = item.S(masked + suffix)
-		return len(masked+suffix) <= write.MaxSortKey || attr == e.s.PK.Attribute() && len(masked+suffix) <= write.MaxPartitionKey
+		return len(masked+suffix) <= key.MaxSortKey || attr == e.s.PK.Attribute() && len(masked+suffix) <= key.MaxPartitionKey
 	}
 	if composed, missing, err := t.Compose(x.raw); err == nil && len(missing) == 0 && composed == text {
 		masked, missing, err := t.Compose(out)
