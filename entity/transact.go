@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -119,7 +118,7 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 		}
 		results, failed, err := send(ctx, plans)
 		if err == nil && len(failed) == 0 {
-			engine.Outcome(ctx, verb, entitytype.OutcomeApplied)
+			engine.Note(ctx, verb, write.Result{})
 		}
 		return settle(verb, ops, plans, results, failed, err)
 	}, ops...)

@@ -61,15 +61,15 @@ type current struct {
 	core    *engine.Core
 	primary item.Item
 
-	err error // of a series without a current item
+	events *events
 
 	mu   sync.Mutex
 	item item.Item // nil until it is known
 }
 
 func (c *current) get(ctx context.Context) (item.Item, error) {
-	if c.err != nil {
-		return nil, c.err
+	if err := c.events.refused(c.core, "Current"); err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,8 +119,8 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 		if err != nil {
 			return err
 		}
-		engine.Outcome(ctx, "Append", engine.OutcomeOf(got))
-		r, err = result[T](c, outcomeOf(got), s.e.unknown(c, op.Key))
+		engine.Note(ctx, "Append", got)
+		r, err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key, events: s.e})
 		return err
 	})
 	return r, err
@@ -132,7 +132,7 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := engine.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), write.Appends(opts))
 	return engine.NewWrite[Result[T]](engine.NewOperation(c, op, func(got write.Result, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, outcomeOf(got), o.e.unknown(c, op.Key))
+		*into.(*Result[T]), err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key, events: o.e})
 		return err
 	}))
 }
@@ -157,18 +157,13 @@ func result[T any](c *engine.Core, o outcome, unknown *current) (Result[T], erro
 	return r, nil
 }
 
-// unknown returns the current item of the series with a primary key, to be read when it is asked for.
-func (e *events) unknown(c *engine.Core, primary item.Item) *current {
-	return &current{core: c, primary: primary, err: e.refused(c, "Current")}
-}
-
 // conditions resolves the options of an append.
 func (e *events) conditions(c *engine.Core, spec write.Append) (expr.Cond, error) {
 	if err := spec.Err(); err != nil {
 		return expr.Cond{}, &entitytype.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
-	if err := e.checkConditions(c, spec); err != nil {
-		return expr.Cond{}, err
+	if e.noCurrent && len(spec.If) > 0 {
+		return expr.Cond{}, write.Invalid(c.Schema, write.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
 	}
 	return write.Conditions(c.Schema, spec.If)
 }
@@ -210,10 +205,11 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec write.Append) *w
 		op.Err = err
 		return op
 	}
-	user, err := e.conditions(c, spec)
-	if err != nil {
-		op.Err = err
-		return op
+	var user expr.Cond
+	if len(spec.If) > 0 || len(spec.Errs) > 0 {
+		if user, op.Err = e.conditions(c, spec); op.Err != nil {
+			return op
+		}
 	}
 	if e.noCurrent {
 		return ev.logAppend("Append")
@@ -227,7 +223,7 @@ func (a *appendOp) plan(in write.Input) (write.Step, error) {
 	if err := a.checkAhead(in.Now); err != nil {
 		return write.Step{}, err
 	}
-	current, err := (&joinedAdvance{[]*event{a.event}, a.user, in}).action()
+	current, err := advance(&joinedAdvance{[]*event{a.event}, a.user, in}, a.event)
 	if err != nil {
 		return write.Step{}, err
 	}
@@ -252,9 +248,9 @@ func (a *appendOp) plan(in write.Input) (write.Step, error) {
 		}),
 		Done: func(write.Returned) (write.Result, error) {
 			if in.Joined {
-				return outcome{applied: true, current: a.carried}.result(), nil
+				return write.Result{Item: a.carried}, nil
 			}
-			return outcome{applied: true}.result(), nil
+			return write.Result{}, nil
 		},
 	}, nil
 }

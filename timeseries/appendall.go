@@ -46,7 +46,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 			engine.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
 		}
 		for _, g := range groups {
-			unknown := s.e.unknown(c, g.events[0].primary)
+			unknown := &current{core: c, primary: g.events[0].primary, events: s.e}
 			for _, x := range g.events {
 				r, err := result[T](c, x.outcome, unknown)
 				errs = append(errs, err)
@@ -248,7 +248,7 @@ func (k *chunk) plan(in write.Input) (write.Step, error) {
 	for i, x := range k.rest {
 		evs[i] = x.event
 	}
-	current, err := advance(evs, evs[0], k.user, in)
+	current, err := advance(&joinedAdvance{evs, k.user, in}, evs[0])
 	if err != nil {
 		return write.Step{}, err
 	}

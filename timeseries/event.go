@@ -25,6 +25,7 @@ type event struct {
 	e       *events
 	primary item.Item // of the current item
 	sortKey string    // of the event item
+	at      item.Item // its primary key
 	clock   types.AttributeValue
 	carried item.Item // key parts, orderBy and the append fields that are set
 }
@@ -53,7 +54,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 				return nil, err
 			}
 			ev.clock = av
-		case a.Required() && item.Empty(av):
+		case a.IsRequired && item.Empty(av):
 			missing = append(missing, &entitytype.InputError{Code: write.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
 		case av == nil || null && a.Nilable():
@@ -61,8 +62,11 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		}
 		ev.carried[a.Name] = av
 	}
-	if err := write.JoinErrors(append(missing, ev.validate(v)...)); err != nil {
-		return nil, err
+	if write.Validates(s) {
+		missing = append(missing, ev.validate(v)...)
+	}
+	if missing != nil {
+		return nil, write.JoinErrors(missing)
 	}
 	return ev, ev.compose()
 }
@@ -87,7 +91,7 @@ func (ev *event) compose() error {
 	if len(text) > key.MaxSortKey {
 		return &write.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
 	}
-	ev.sortKey = text
+	ev.sortKey, ev.at = text, write.EventKey(ev.c.Schema, ev.primary, text)
 	return nil
 }
 
@@ -107,16 +111,11 @@ func (ev *event) checkAhead(now time.Time) error {
 	return &entitytype.InputError{Code: write.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
 }
 
-// key returns the primary key of the event item.
-func (ev *event) key() item.Item {
-	return write.EventKey(ev.c.Schema, ev.primary, ev.sortKey)
-}
-
 // item returns the event item.
 func (ev *event) item(in write.Input) (item.Item, error) {
 	s := ev.c.Schema
 	it := item.Clone(ev.carried)
-	for name, av := range ev.key() {
+	for name, av := range ev.at {
 		it[name] = av
 	}
 	at, err := s.Options.Precision.Value(in.Now)
@@ -140,14 +139,14 @@ func (ev *event) item(in write.Input) (item.Item, error) {
 func (ev *event) put(in write.Input) (write.Action, error) {
 	it, err := ev.item(in)
 	return write.Action{
-		Kind: write.Put, Table: ev.c.Table, Key: ev.key(), Item: it, Cond: write.Absent(ev.c.Schema), WriteID: write.WriteID(ev.c.Schema, in),
+		Kind: write.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: write.Absent(ev.c.Schema), WriteID: write.WriteID(ev.c.Schema, in),
 		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
 	}, err
 }
 
 // check returns the check that the event is stored.
 func (ev *event) check() write.Action {
-	return write.Action{Kind: write.Check, Table: ev.c.Table, Key: ev.key(), Cond: ev.c.Schema.Exists}
+	return write.Action{Kind: write.Check, Table: ev.c.Table, Key: ev.at, Cond: ev.c.Schema.Exists}
 }
 
 // equals reports whether a stored event has the same values in all append fields.
@@ -201,11 +200,11 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 // advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
 // same field the last one counts; fields that no event carries do not change. The condition is that the current item is
 // older than first.
-func advance(evs []*event, first *event, user expr.Cond, in write.Input) (write.Action, error) {
-	c, e := first.c, first.e
+func advance(a *joinedAdvance, first *event) (write.Action, error) {
+	c, e, in := first.c, first.e, a.in
 	s := c.Schema
 	folded := item.Item{}
-	for _, ev := range evs {
+	for _, ev := range a.evs {
 		for name, av := range ev.carried {
 			folded[name] = av
 		}
@@ -217,23 +216,29 @@ func advance(evs []*event, first *event, user expr.Cond, in write.Input) (write.
 			changes = append(changes, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 		}
 	}
-	if a := s.CreatedAt; a != nil {
-		av, err := a.Format.Value(in.Now)
+	if created := s.CreatedAt; created != nil {
+		av, err := created.Format.Value(in.Now)
 		if err != nil {
 			return write.Action{}, err
 		}
-		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av})
+		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: created.Path, Value: av})
 	}
-	keys, err := write.SyncAppendedKeys(s, folded, changes)
-	if err != nil {
-		return write.Action{}, err
+	if len(s.Indexes) > 0 {
+		keys, err := write.SyncAppendedKeys(s, folded, changes)
+		if err != nil {
+			return write.Action{}, err
+		}
+		changes = append(changes, keys...)
 	}
-	changes = append(append(changes, keys...), write.HiddenChanges(s, in.WriteID)...)
+	changes = append(changes, write.HiddenChanges(s, in.WriteID)...)
 	clock := e.orderBy.Path
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
-	cond := expr.All(newer, user, write.CaseGuard(s, first.carried))
+	cond := expr.All(newer, a.user)
+	if len(s.Folded) > 0 {
+		cond = expr.All(newer, a.user, write.CaseGuard(s, first.carried))
+	}
 	return write.Action{
-		Kind: write.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: write.WriteID(s, in),
+		Kind: write.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: write.WriteID(s, in), Fold: a,
 		Final: func(current item.Item) bool { // orderBy never goes back
 			older, err := first.isOlder(current)
 			return older && err == nil
@@ -266,12 +271,6 @@ func (a *joinedAdvance) Fold(other write.Folder) (write.Action, bool) {
 	if byKey(a.evs[len(a.evs)-1], b.evs[len(b.evs)-1]) < 0 {
 		both.in = b.in
 	}
-	folded, err := both.action()
+	folded, err := advance(both, both.evs[0])
 	return folded, err == nil
-}
-
-func (a *joinedAdvance) action() (write.Action, error) {
-	act, err := advance(a.evs, a.evs[0], a.user, a.in)
-	act.Fold = a
-	return act, err
 }

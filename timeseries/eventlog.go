@@ -34,17 +34,9 @@ func (e *events) refusedOp(c *engine.Core, verb string) *engine.Operation {
 	return engine.NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)}, nil)
 }
 
-// checkConditions refuses conditions for appends to a series without a current item.
-func (e *events) checkConditions(c *engine.Core, spec write.Append) error {
-	if !e.noCurrent || len(spec.If) == 0 {
-		return nil
-	}
-	return write.Invalid(c.Schema, write.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
-}
-
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.
 func (ev *event) logAppend(verb string) *write.Op {
-	return &write.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.key(), Plan: ev.logStep}
+	return &write.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: ev.logStep}
 }
 
 func (ev *event) logStep(in write.Input) (write.Step, error) {

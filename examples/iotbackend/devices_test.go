@@ -1,16 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/stretchr/testify/require"
 )
 
 func TestHardwareIDsAreUpperCaseMACs(t *testing.T) {
@@ -19,10 +22,8 @@ func TestHardwareIDsAreUpperCaseMACs(t *testing.T) {
 	for _, bad := range []MAC{"", "aa:bb:cc:dd:ee:ff", "AA:BB:CC:DD:EE", "AA-BB-CC-DD-EE-FF", "AA:BB:CC:DD:EE:FG", "AA:BB:CC:DD:EE:FF:00", " AA:BB:CC:DD:EE:FF"} {
 		_, _, err := l.register(t.Context(), boots(bad, boot1))
 		require.Equal(t, []string{"hardware_id"}, fields(t, err), bad)
-		_, err = l.latest(t.Context(), bad)
-		require.Equal(t, []string{"hardware_id"}, fields(t, err), bad)
-		_, err = l.ingest(t.Context(), bad, samples(macA, 1))
-		require.Equal(t, []string{"hardware_id"}, fields(t, err), bad)
+		require.Equal(t, []string{"hardware_id"}, fields(t, second(l.latest(t.Context(), bad))), bad)
+		require.Equal(t, []string{"hardware_id"}, fields(t, second(l.ingest(t.Context(), bad, samples(macA, 1)))), bad)
 	}
 	require.Empty(t, l.wire.Requests())
 }
@@ -48,28 +49,6 @@ func TestRequiredFieldsAreRequired(t *testing.T) {
 		require.Equal(t, []string{"capabilities"}, fields(t, err), "%q", bad)
 	}
 	require.Empty(t, l.wire.Requests())
-	r = boots(macA, boot1)
-	r.FriendlyName = FriendlyName(strings.Repeat("x", 64))
-	l.registers(r)
-}
-
-func TestTheIndexFollowsLastSeen(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	inStep := func() string {
-		t.Helper()
-		it := l.stored(l.cfg.Devices)[0]
-		require.Equal(t, "devices", dbtest.Text(it["gsi1pk"]))
-		require.Equal(t, it["last_seen_at"], it["gsi1sk"])
-		return dbtest.Text(it["gsi1sk"])
-	}
-	l.registered(macA)
-	first := inStep()
-	l.clock.Move(time.Minute)
-	l.wire.Reset()
-	l.registered(macA)
-	require.Greater(t, inStep(), first)
-	require.Len(t, l.wire.Requests(), 2, "one UpdateItem, and the scan of this test")
 }
 
 func TestDevicesAreListedByActivity(t *testing.T) {
@@ -112,12 +91,16 @@ func TestTwoFirstBootsGetOneConfirmationID(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	const n = 16
-	ids, news := make([]UUID4, n), make([]bool, n)
-	require.NoError(t, together(n, func(i int) error {
-		d, created, err := l.register(t.Context(), boots(macA, boot1))
-		ids[i], news[i] = d.ConfirmationID, created
-		return err
-	}))
+	ids, news, errs := make([]UUID4, n), make([]bool, n), make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			d, created, err := l.register(t.Context(), boots(macA, boot1))
+			ids[i], news[i], errs[i] = d.ConfirmationID, created, err
+		})
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(ids))), 1)
 	require.Len(t, slices.DeleteFunc(news, func(created bool) bool { return !created }), 1, "one of them created it")
 	require.Equal(t, string(ids[0]), dbtest.Text(l.stored(l.cfg.Devices)[0]["confirmation_id"]))
@@ -143,37 +126,23 @@ func TestRegisteringAgainKeepsWhatWasSetOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	var first, again Device
-	status := l.succeeds(t, "POST", "/v1/devices", boots(macA, boot1), &first)
+	r := boots(macA, boot1)
+	r.FriendlyName = "roof"
+	status := l.succeeds(t, "POST", "/v1/devices", r, &first)
 	require.Equal(t, http.StatusCreated, status)
 	l.clock.Move(time.Hour)
 	l.wire.Reset()
-	status = l.succeeds(t, "POST", "/v1/devices", boots(macA, boot2), &again)
+	r = boots(macA, boot2)
+	r.FirmwareVersion, r.Capabilities = "2.0.0", Capabilities{[]string{"z", "a", "z"}, map[string]bool{"on": true}}
+	status = l.succeeds(t, "POST", "/v1/devices", r, &again)
 	require.Equal(t, http.StatusOK, status)
-	require.NoError(t, rules.Var(first.ConfirmationID, "uuid4"))
 	require.Equal(t, first.ConfirmationID, again.ConfirmationID)
 	require.Equal(t, first.FirstRegisteredAt, again.FirstRegisteredAt)
-	require.Equal(t, boot2, again.LastBootID)
+	require.Equal(t, []any{boot2, Firmware("2.0.0"), r.Capabilities}, []any{again.LastBootID, again.FirmwareVersion, again.Capabilities}, "they follow the device")
+	require.Equal(t, FriendlyName("roof"), again.FriendlyName, "a name that is not given stays")
 	require.Equal(t, first.LastSeenAt.Add(time.Hour), again.LastSeenAt)
 	require.Equal(t, []string{"UpdateItem"}, dbtest.Operations(l.wire.Requests()), "nothing is read first")
 	require.Contains(t, string(l.wire.Requests()[0].Body), "if_not_exists")
 	require.NotEqual(t, randomUUID(), randomUUID())
 	require.NoError(t, rules.Var(randomUUID(), "uuid4"))
-}
-
-// The schema does not say whether firmware_version and capabilities follow the device. They do; a name that a device does
-// not give stays.
-func TestRegisteringAgainRefreshesFirmwareAndCapabilities(t *testing.T) {
-	t.Parallel()
-	l := newLab(t)
-	r := boots(macA, boot1)
-	r.FriendlyName = "roof"
-	l.registers(r)
-	r = boots(macA, boot2)
-	r.FirmwareVersion, r.Capabilities = "2.0.0", Capabilities{[]string{"z", "a", "m", "a"}, map[string]bool{"on": true, "off": false}}
-	l.registers(r)
-	got, err := l.devices.Get(t.Context(), Device{HardwareID: macA})
-	require.NoError(t, err)
-	require.Equal(t, Firmware("2.0.0"), got.FirmwareVersion)
-	require.Equal(t, r.Capabilities, got.Capabilities)
-	require.Equal(t, FriendlyName("roof"), got.FriendlyName)
 }

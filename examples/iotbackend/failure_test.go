@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // canceller answers transactions with an error of its own, and lets everything else through.
@@ -96,7 +97,6 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 		condition = "ConditionalCheckFailed"
 		conflicts = "TransactionConflict"
 		throttle  = "ThrottlingError"
-		capacity  = "ProvisionedThroughputExceeded"
 		size      = "ItemCollectionSizeLimitExceeded"
 		invalid   = "ValidationError"
 	)
@@ -116,7 +116,6 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 		"condition and throttling":    {pair(mine, reason{throttle, ""}), ever, duplicate, 1},
 		"condition and size":          {pair(mine, reason{size, ""}), ever, broken, 1},
 		"another's":                   {pair(others, reason{none, ""}), ever, collision, 1},
-		"condition without its item":  {pair(reason{condition, ""}, reason{none, ""}), ever, broken, 1},
 		"condition of the reading":    {pair(reason{none, ""}, reason{condition, ""}), ever, broken, 0},
 		"conflict once":               {pair(reason{conflicts, ""}, reason{none, ""}), 1, stored, 2},
 		"conflict for ever":           {pair(reason{conflicts, ""}, reason{none, ""}), ever, conflict, l.attempts},

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -147,7 +147,10 @@ func (l *lab) texts(table string) []string {
 	return all
 }
 
-func text(it item) string { return fmt.Sprint(typed(it)) }
+func text(it item) string {
+	text, _ := json.Marshal(typed(it)) // maps, lists and texts can always be encoded
+	return string(text)
+}
 
 // typed returns an item with the types of its values, as DynamoDB's own JSON has them.
 func typed(it item) map[string]any {
@@ -204,16 +207,6 @@ func (l *lab) ingested(id MAC, all []submission) receipt {
 	return got
 }
 
-// disturb gives a fault to every request of an operation.
-func (l *lab) disturb(f faults.Fault, operation string) {
-	l.wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == operation {
-			return f
-		}
-		return faults.None
-	})
-}
-
 // firstMS is the time of the first reading of the tests.
 const firstMS Millis = 4084000000000 // 2099-06-01T12:26:40Z
 
@@ -266,20 +259,4 @@ func fields(t *testing.T, err error) (all []string) {
 		all = append(all, v.Field)
 	}
 	return all
-}
-
-// together runs f n times at the same time and returns the errors.
-func together(n int, f func(i int) error) error {
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		wg.Go(func() {
-			<-start
-			errs[i] = f(i)
-		})
-	}
-	close(start)
-	wg.Wait()
-	return errors.Join(errs...)
 }

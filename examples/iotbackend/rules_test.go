@@ -3,9 +3,10 @@ package main
 import (
 	"testing"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/go-playground/validator/v10"
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
 // foundBy returns the error of the validator behind err, whose field the library names.

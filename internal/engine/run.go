@@ -50,8 +50,8 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 		return write.Result{}, op.Err
 	}
 	if op.Idempotent {
-		if err := r.transactions(); err != nil {
-			return write.Result{}, err
+		if r.NoTransactions {
+			return write.Result{}, r.transactions()
 		}
 	}
 	var last error
@@ -98,8 +98,8 @@ func (r *Runner) follow(ctx context.Context, op *write.Op, step write.Step) (res
 	for {
 		b, token := body{actions: step.Actions}, ""
 		if op.Idempotent || len(step.Actions) > 1 || step.Actions[0].Kind == write.Check {
-			if err := r.transactions(); err != nil {
-				return write.Result{}, nil, err
+			if r.NoTransactions {
+				return write.Result{}, nil, r.transactions()
 			}
 			b, _ = newBody([]write.Step{step})
 			token = r.NewID()

@@ -86,7 +86,14 @@ func (m *meter) end(begun time.Time, err error) Report {
 	return r
 }
 
-// Outcome notes the result of the write that a call is about.
+// Note notes the result of the write that a call is about.
+func Note(ctx context.Context, verb string, result write.Result) {
+	if m := meterOf(ctx); m != nil {
+		m.outcome(verb, OutcomeOf(result))
+	}
+}
+
+// Outcome is Note for several writes.
 func Outcome(ctx context.Context, verb string, o entitytype.Outcome) {
 	if m := meterOf(ctx); m != nil {
 		m.outcome(verb, o)

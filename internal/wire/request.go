@@ -173,11 +173,15 @@ func (w *writer) input(in smithy.Serializable) bool {
 		w.choices("", "", in.ReturnConsumedCapacity, "")
 	case *dynamodb.TransactWriteItemsInput:
 		if in.TransactItems != nil {
-			w.begin("TransactItems")
+			w.name("TransactItems")
+			w.b = append(w.b, '[')
 			for i := range in.TransactItems {
+				if i > 0 {
+					w.b = append(w.b, ',')
+				}
 				w.action(&in.TransactItems[i])
 			}
-			w.end()
+			w.b = append(w.b, ']')
 		}
 		w.text("ClientRequestToken", in.ClientRequestToken)
 		w.choices("", "", in.ReturnConsumedCapacity, in.ReturnItemCollectionMetrics)
@@ -278,7 +282,7 @@ func (w *writer) get(it *types.TransactGetItem) {
 
 // action writes one action of a transaction.
 func (w *writer) action(it *types.TransactWriteItem) {
-	w.element()
+	w.b = append(w.b, '{')
 	if a := it.Put; a != nil {
 		w.part("Put", "Item", a.Item, a.TableName, a.ConditionExpression, nil, a.ExpressionAttributeNames, a.ExpressionAttributeValues, a.ReturnValuesOnConditionCheckFailure)
 	}
@@ -291,15 +295,16 @@ func (w *writer) action(it *types.TransactWriteItem) {
 	if a := it.ConditionCheck; a != nil {
 		w.part("ConditionCheck", "Key", a.Key, a.TableName, a.ConditionExpression, nil, a.ExpressionAttributeNames, a.ExpressionAttributeValues, a.ReturnValuesOnConditionCheckFailure)
 	}
-	w.close()
+	w.b = append(w.b, '}')
 }
 
 // part writes a part of an action: a put with its item, or another write with its key.
 func (w *writer) part(kind, member string, it map[string]types.AttributeValue, table, condition, update *string, names map[string]string, values map[string]types.AttributeValue, onFailure types.ReturnValuesOnConditionCheckFailure) {
-	w.open(kind)
+	w.name(kind)
+	w.b = append(w.b, '{')
 	w.expressions(table, condition, names, values)
 	w.item(member, it)
 	w.text("UpdateExpression", update)
 	w.choices("", onFailure, "", "")
-	w.close()
+	w.b = append(w.b, '}')
 }

@@ -350,6 +350,9 @@ func Gets[O any](opts []O) GetOptions {
 
 // Queries collects the options of a query.
 func Queries[O any](opts []O) (s Query) {
+	if len(opts) == 0 {
+		return s
+	}
 	collect(opts, func(o QueryOption) { o.query(&s) }, &s)
 	return s
 }
@@ -380,6 +383,9 @@ func Verifies[O any](opts []O) (s Verify) {
 
 // Appends collects the options of an append.
 func Appends[O any](opts []O) (s Append) {
+	if len(opts) == 0 {
+		return s
+	}
 	collect(opts, func(o AppendOption) { o.append(&s) }, &s)
 	return s
 }

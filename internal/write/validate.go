@@ -65,6 +65,9 @@ func findValidate(t reflect.Type, inside map[reflect.Type]bool) bool {
 	return false
 }
 
+// Validates reports whether values of the entity may have to be validated.
+func Validates(s *schema.Schema) bool { return s.Options.Validator != nil || mayHaveValidate(s.Type) }
+
 // mayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
 func mayHaveValidate(t reflect.Type) bool {
 	if known, ok := validateTypes.Load(t); ok {
@@ -344,9 +347,6 @@ func hasSecret(s *schema.Schema) bool {
 // Validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
 // is written in parts, so its fields are validated one by one.
 func Validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
-	if s.Options.Validator == nil && !mayHaveValidate(s.Type) {
-		return nil
-	}
 	var errs []error
 	inParts := s.Handle != ""
 	for _, a := range s.Attrs {

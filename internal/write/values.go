@@ -191,7 +191,7 @@ func written(s *schema.Schema, v reflect.Value, it item.Item, skip func(*schema.
 			wrong = append(wrong, err)
 		}
 	}
-	if s.Options.Validator != nil || mayHaveValidate(s.Type) {
+	if Validates(s) {
 		wrong = append(wrong, Validate(s, v, it)...)
 	}
 	if wrong != nil {
@@ -223,4 +223,9 @@ func (it Sized) Check(s *schema.Schema) error {
 }
 
 // CheckSize rejects an item that is too large for DynamoDB.
-func CheckSize(s *schema.Schema, it item.Item) error { return CheckBytes(s, item.Size(it)) }
+func CheckSize(s *schema.Schema, it item.Item) error {
+	if n := item.Size(it); n > item.MaxBytes {
+		return CheckBytes(s, n)
+	}
+	return nil
+}

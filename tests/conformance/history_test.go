@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -249,4 +250,47 @@ func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 	v3, err := h.Get(t.Context(), key, 3)
 	require.NoError(t, err)
 	require.Equal(t, "8", v3.Item.Badge, "the state that came between is kept")
+}
+
+func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
+	t.Parallel()
+	b, h, key := lived(t, 7)
+	f := b.f
+	for _, opts := range [][]versioned.ListOption{
+		nil, {entity.Desc()}, {versioned.WithCurrent()}, {versioned.WithCurrent(), entity.Desc()}, {entity.Filter(entity.Ne(&f.Name, "v3"))}, {entity.Ge(&f.Version, 2)},
+	} {
+		whole, err := h.List(key, opts...).Collect(t.Context())
+		require.NoError(t, err)
+		for limit := 1; limit <= 8; limit += testsize.Pick(3, 1) {
+			var got []versioned.Version[kept]
+			q, after := h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...), ""
+			for pages := 0; ; pages++ {
+				require.Less(t, pages, 10)
+				page, err := q.Page(t.Context(), after)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(page.Items), limit)
+				got = append(got, page.Items...)
+				if after = page.Next; after == "" {
+					break
+				}
+			}
+			require.Equal(t, numbers(whole), numbers(got), "limit %d", limit)
+		}
+	}
+	page, err := h.List(key, entity.Limit(2)).Page(t.Context(), "")
+	require.NoError(t, err)
+	b.Sent()
+	for name, q := range map[string]entity.Query[versioned.Version[kept]]{
+		"the other order": h.List(key, entity.Limit(2), entity.Desc()),
+		"another range":   h.List(key, entity.Limit(2), entity.Ge(&f.Version, 2)),
+		"another item":    h.List(as[kept](Person{ID: "p-2"}), entity.Limit(2)),
+	} {
+		_, err := q.Page(t.Context(), page.Next)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor, name)
+	}
+	for _, altered := range []string{"x", page.Next + "A", page.Next[:len(page.Next)-2], strings.ToUpper(page.Next)} {
+		_, err := h.List(key, entity.Limit(2)).Page(t.Context(), altered)
+		require.ErrorIs(t, err, entity.ErrInvalidCursor, altered)
+	}
+	require.Empty(t, b.Sent(), "before any request")
 }
