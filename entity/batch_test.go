@@ -316,24 +316,6 @@ func TestBatchWrite_OfWritesOfOneItemTheLastCounts(t *testing.T) {
 	require.Equal(t, []string{"BatchWriteItem", "BatchGetItem", "BatchWriteItem", "BatchGetItem"}, y.Operations())
 }
 
-func TestBatchWrite_FaultsLoseNothing(t *testing.T) {
-	t.Parallel()
-	for _, round := range testsize.Rounds(faults.Unprocessed, faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied) {
-		for n := 1; n <= 3; n++ {
-			fault := round.At(n)
-			y := newYard(t)
-			y.Wire.Inject(faults.Nth(n, fault))
-			left, err := y.DB.BatchWrite(t.Context(), y.puts(30)...)
-			require.NoError(t, err, "%s of request %d", fault, n)
-			require.Empty(t, left)
-			require.Len(t, y.Operations(), 4)
-			values, names := y.values(30)
-			require.NotContains(t, values, -1)
-			require.NotContains(t, names, "")
-		}
-	}
-}
-
 func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })

@@ -100,7 +100,7 @@ func newBatchOp(h engine.Holder, verb string, v any, opts []BatchOption, build f
 }
 
 func batchPut(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {
-	if !c.Schema.Completes() {
+	if !c.Schema.Completes {
 		key, base, err := write.NewBatchPut(c.Schema, v)
 		return &batchOp{c: c, verb: verb, key: key, base: base, err: err, budget: budget}
 	}
@@ -119,7 +119,7 @@ func batchPut(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) 
 }
 
 func batchDelete(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {
-	key, _, err := write.Key(c.Schema, v)
+	key, _, err := write.Key(c.Schema, v, nil)
 	return &batchOp{c: c, verb: verb, key: key, err: err, budget: budget}
 }
 
@@ -202,7 +202,7 @@ func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec wri
 // putMany puts the values in a slice. unwritten points to the slice for those that it did not write.
 func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOption, unwritten any) error {
 	c, vs := engine.Of(h), reflect.ValueOf(values)
-	names, completes := c.Schema.KeyNames(), c.Schema.Completes()
+	names, completes := c.Schema.KeyNames(), c.Schema.Completes
 	completed := reflect.MakeSlice(vs.Type(), 0, 0) // the values as the declaration completes them, so that a repetition writes the same ids
 	left, err := writeMany(ctx, c, "PutMany", vs.Len(), write.Batches(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
 		v := vs.Index(i)
@@ -230,7 +230,7 @@ func deleteMany(ctx context.Context, h engine.Holder, given any, opts []BatchOpt
 	c, keys := engine.Of(h), reflect.ValueOf(given)
 	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), write.Batches(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
 		w.Table = c.Table
-		w.Key, _, err = write.Key(c.Schema, keys.Index(i))
+		w.Key, _, err = write.Key(c.Schema, keys.Index(i), nil)
 		return w, err
 	})
 	pick(keys, left, unwritten)

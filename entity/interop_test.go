@@ -50,38 +50,6 @@ func (l *lab) sibling(t *testing.T, id, sk string, change func(map[string]types.
 	l.PutItem(it)
 }
 
-func TestInterop_NoWriteLeavesAHiddenAttribute(t *testing.T) {
-	t.Parallel()
-	l, s := open[Staff](t, shared)
-	f, key := entity.Fields[Staff](), Staff{Tenant: "T", ID: "A"}
-	only := func(what string) {
-		it := l.stored(staffKey("a"))
-		require.NotNil(t, it, what)
-		for _, hidden := range []string{"_w", "_k", "_at", "_pv", "_op"} {
-			require.NotContains(t, it, hidden, what)
-		}
-		require.Equal(t, `S"Staff"`, it["__edd_e__"], what)
-	}
-	l.OK(s.Create(t.Context(), Staff{Tenant: "T", ID: "A", Team: "x", Grade: 1, City: "c"}))
-	only("create")
-	l.OK(s.Put(t.Context(), Staff{Tenant: "T", ID: "A", Team: "x", Grade: 2, City: "c"}))
-	only("put")
-	l.OK(s.Upsert(t.Context(), Staff{Tenant: "T", ID: "A", Team: "y", City: "c"}))
-	only("upsert that reads")
-	l.OK(s.Update(t.Context(), key, entity.Set(&f.Name, "n")))
-	only("update")
-	l.OK(s.Update(t.Context(), key, entity.Set(&f.Grade, 3)))
-	only("update that reads")
-	l.OK(s.Modify(t.Context(), key, func(v *Staff) error { v.Name = "m"; return nil }))
-	only("modify")
-	l.OK(s.Touch(t.Context(), key, &f.Seen, 0))
-	only("touch")
-	got := entity.Must(s.Get(t.Context(), key))
-	require.EqualValues(t, 6, got.Version, "a put over an item counts on")
-	l.OK(s.Create(t.Context(), Staff{Tenant: "T", ID: "B", City: "c"}, entity.Idempotent()))
-	require.NotContains(t, l.stored(staffKey("b")), "_w")
-}
-
 func TestInterop_ValuesThatNeedEscapingAreRefused(t *testing.T) {
 	t.Parallel()
 	l, s := open[Staff](t, shared)
@@ -160,50 +128,6 @@ func (l *lab) team(t *testing.T, id string) [3]string {
 	t.Helper()
 	it := l.stored(staffKey(id))
 	return [3]string{it["gsi1pk"], it["gsi1sk"], it["gsi2pk"] + it["gsi2sk"]}
-}
-
-func TestInterop_IndexKeyIsStoredWholeOrNotAtAll(t *testing.T) {
-	t.Parallel()
-	l, s := open[Staff](t, shared)
-	f, key, ctx := entity.Fields[Staff](), Staff{Tenant: "T", ID: "a"}, t.Context()
-	team := func(name string, grade string) [3]string {
-		return [3]string{`S"$app#v1#staff#team_` + name + `"`, `S"$app#v1#staff#grade_000000000000000` + grade + `#id_a"`, ""}
-	}
-	none := [3]string{}
-	for name, write := range map[string]func(Staff) error{
-		"create": func(v Staff) error { return dbtest.ErrorOf(s.Create(ctx, v)) },
-		"put":    func(v Staff) error { return dbtest.ErrorOf(s.Put(ctx, v)) },
-		"upsert": func(v Staff) error { return dbtest.ErrorOf(s.Upsert(ctx, v)) },
-	} {
-		l.drop(staffKey("a"))
-		require.NoError(t, write(Staff{Tenant: "T", ID: "a", Team: "Blue"}), name)
-		require.Equal(t, none, l.team(t, "a"), "%s: the grade is absent, and an empty city counts as absent", name)
-		l.drop(staffKey("a"))
-		require.NoError(t, write(Staff{Tenant: "T", ID: "a", Team: "Blue", Grade: 1}), name)
-		require.Equal(t, team("blue", "1"), l.team(t, "a"), name)
-	}
-
-	l.OK(s.Put(ctx, Staff{Tenant: "T", ID: "a", Grade: 1}))
-	require.Equal(t, none, l.team(t, "a"), "the team is gone")
-	l.Sent()
-	l.OK(s.Update(ctx, key, entity.Set(&f.Team, "Red")))
-	require.Equal(t, team("red", "1"), l.team(t, "a"), "the half that the update does not name is composed from the item")
-	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations())
-	l.OK(s.Update(ctx, key, entity.Set(&f.Team, "Green"), entity.Set(&f.Grade, 2)))
-	require.Equal(t, team("green", "2"), l.team(t, "a"))
-	require.Equal(t, []string{"UpdateItem"}, l.Operations(), "everything is known")
-	l.OK(s.Update(ctx, key, entity.Remove(&f.Grade)))
-	require.Equal(t, none, l.team(t, "a"))
-	l.Sent()
-	l.OK(s.Update(ctx, key, entity.Set(&f.City, "Ulm"), entity.Set(&f.Name, "n")))
-	require.Equal(t, [3]string{"", "", `S"$app#v1#staff#city_ulm"S"$app#v1#staff"`}, l.team(t, "a"))
-	l.OK(s.Update(ctx, key, entity.Set(&f.City, "")))
-	require.Equal(t, none, l.team(t, "a"))
-	require.Equal(t, []string{"UpdateItem", "UpdateItem"}, l.Operations())
-	l.OK(s.Modify(ctx, key, func(v *Staff) error { v.Grade = 4; return nil }))
-	require.Equal(t, team("green", "4"), l.team(t, "a"))
-	l.OK(s.Upsert(ctx, Staff{Tenant: "T", ID: "a", Team: "Black"}))
-	require.Equal(t, team("black", "4"), l.team(t, "a"), "an absent field of an upsert stays")
 }
 
 func TestInterop_AnIndexWithRefusedValuesStaysUntilItsPartsChange(t *testing.T) {

@@ -267,17 +267,3 @@ func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
 	stored := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
 	require.Empty(t, stored.Note, "what another program has written since is changed, too")
 }
-
-func TestTouch_LostAnswerBeforeAnotherWriteIsAmbiguous(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, Profile{ID: "g"})
-	f, another := entity.Fields[Profile](), dbtest.Declare[Profile](t, l.Open(l.Raw))
-	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
-	sent := 0
-	err := l.Overtake(func(faults.Request) bool { sent++; return sent == 2 }, func() error {
-		return dbtest.ErrorOf(s.Touch(t.Context(), Profile{ID: "g"}, &f.SeenAt, time.Hour))
-	}, func() {
-		l.OK(another.Update(t.Context(), Profile{ID: "g"}, entity.Set(&f.Note, "theirs")))
-	})
-	require.True(t, entity.IsAmbiguous(err), "the first attempt may have touched it")
-}

@@ -45,17 +45,6 @@ func TestReads_AreEventualUnlessAskedAndConsistentInsidePlans(t *testing.T) {
 	}
 }
 
-func TestGet_ReadsWhatOtherProgramsStored(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, alice())
-	l.patch(aliceKey, "legacy", num("1"))
-	l.patch(aliceKey, "createdAt", str("2024-05-06T09:08:09.5+02:00")) // as an older program wrote it
-	l.patch(aliceKey, "displayName", &types.AttributeValueMemberNULL{Value: true})
-	got := entity.Must(s.Get(t.Context(), employeeKey("emp-alice")))
-	require.Equal(t, "2024-05-06T07:08:09.5Z", got.CreatedAt.Format("2006-01-02T15:04:05.999Z"))
-	require.Empty(t, got.DisplayName, "NULL is the zero value")
-}
-
 // ofQuery are options for a query, ofScan for a scan.
 func ofQuery(bounds []entity.BoundOption) (opts []entity.QueryOption) {
 	for _, b := range bounds {

@@ -161,7 +161,7 @@ type Write[R any] interface {
 
 func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
 	c, v, spec := engine.Of(h), reflect.ValueOf(value), write.Creates(opts)
-	if c.Schema.Completes() {
+	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *write.Op {
 			return write.NewCreate(c.Schema, c.Table, v, spec)
 		})
@@ -175,7 +175,7 @@ func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
 	if spec.Old != nil {
 		spec = engine.Returning(c, spec)
 	}
-	if c.Schema.Completes() {
+	if c.Schema.Completes {
 		spec := spec // so that only this copy is moved to the heap
 		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *write.Op {
 			with := spec
@@ -221,7 +221,7 @@ func upsert(h engine.Holder, value any, opts []UpdateOption) *engine.Operation {
 	if spec.Old != nil {
 		spec.Write = engine.Returning(c, spec.Write)
 	}
-	if c.Schema.Completes() {
+	if c.Schema.Completes {
 		spec := spec
 		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *write.Op {
 			with := spec
@@ -279,7 +279,7 @@ func primaryKey(c *engine.Core, v reflect.Value, spec write.Read) (primary, part
 	if err := readable(c, spec); err != nil {
 		return nil, nil, err
 	}
-	return write.Key(c.Schema, v)
+	return write.Key(c.Schema, v, nil)
 }
 
 // readable returns the mistake in the options of a read.
@@ -313,7 +313,7 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
 	c, spec := engine.Of(h), write.Gets(opts)
-	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key))
+	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key), nil)
 	if len(spec.Errs) > 0 {
 		primary, err = nil, readable(c, spec.Read)
 	}
@@ -539,7 +539,7 @@ func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption
 	if err := spec.Err(); err != nil {
 		return c.Wrap("Purge", "", &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}
-	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key))
+	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key), nil)
 	if err != nil {
 		return c.Wrap("Purge", write.KeyText(c.Schema, primary), err)
 	}

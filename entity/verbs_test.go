@@ -225,21 +225,6 @@ func TestVerbTable_OnDiskAfterEachVerb(t *testing.T) {
 	})
 }
 
-// What the library owns cannot be changed, on either route, and that is found before any request.
-func TestVerbTable_ChangesOfOwnedFieldsAreRefusedOnBothRoutes(t *testing.T) {
-	t.Parallel()
-	st := rolesShape().open(t)
-	st.set(true)
-	require.NotEmpty(t, st.owned)
-	for _, make := range st.owned {
-		for _, ops := range [][]entity.Op{{make()}, {st.neighbour(), make()}} {
-			err := st.DB.Transact(t.Context(), ops...)
-			require.Equal(t, "EDD-9104", dbtest.InputCode(entity.FailureOf(err, ops[len(ops)-1])), "%s", ops[len(ops)-1])
-			require.Empty(t, st.Sent())
-		}
-	}
-}
-
 // A value that immutable forbids is ErrConditionFailed naming the attribute, for each verb that can give one, on both routes.
 func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 	t.Parallel()

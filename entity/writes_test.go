@@ -172,34 +172,6 @@ func TestUpsert_MissingCreatedAtIsSetOnce(t *testing.T) {
 	require.Equal(t, at, got.CreatedAt)
 }
 
-func TestUpsert_PartlyKnownIndexKeyReadsFirst(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
-	_, created, err := s.Upsert(t.Context(), Profile{ID: "a", Team: "red"})
-	require.NoError(t, err)
-	require.True(t, created)
-	require.LessOrEqual(t, len(l.Operations()), 2)
-	require.NotContains(t, l.stored(at), "gsi1pk", "rank is absent, and so is the half")
-	require.Contains(t, l.stored(at), "gsi1sk", "the other half does not depend on it")
-
-	_, created, err = s.Upsert(t.Context(), Profile{ID: "a", Rank: 7})
-	require.NoError(t, err)
-	require.False(t, created)
-	require.Equal(t, []string{"GetItem", "PutItem"}, l.Operations())
-	require.Equal(t, `S"$app#v1#profile#red#0000000000000000007"`, l.stored(at)["gsi1pk"])
-
-	got, _, err := s.Upsert(t.Context(), Profile{ID: "a", Team: "blue", Rank: 8, Note: "n"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"UpdateItem"}, l.Operations(), "both parts are given")
-	require.Equal(t, `S"$app#v1#profile#blue#0000000000000000008"`, l.stored(at)["gsi1pk"])
-	require.Equal(t, "n", got.Note)
-
-	l.OK(s.Upsert(t.Context(), Profile{ID: "a", Note: "m"}))
-	require.Equal(t, []string{"UpdateItem"}, l.Operations(), "neither part is given")
-	require.Equal(t, `S"$app#v1#profile#blue#0000000000000000008"`, l.stored(at)["gsi1pk"])
-}
-
 func TestUpsert_AfterAReadKeepsWhatCameInBetween(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string][]Profile{"over live": {{ID: "a", Team: "red", Rank: 1}}, "over nothing": nil} {

@@ -91,7 +91,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded
 	}
 	src := copiesSource(c, verb)
 	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
-	if _, parts, err := write.Key(c.Schema, v); err == nil && len(c.Schema.Folded) > 0 {
+	if _, parts, err := write.Key(c.Schema, v, nil); err == nil && len(c.Schema.Folded) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := write.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {

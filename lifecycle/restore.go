@@ -180,7 +180,7 @@ func (r *restore) plan(in write.Input, found foundCopy) (write.Step, error) {
 	}
 	main := []write.Part{
 		{Action: write.Action{Kind: write.Delete, Table: r.op.Table, Key: write.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied.Raw)},
-		{Action: write.Action{Kind: write.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: write.Absent(s), WriteID: write.WriteID(s, in)}, Resolve: func(write.Failure) write.Resolution {
+		{Action: write.Action{Kind: write.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: s.Absent, WriteID: write.WriteID(s, in)}, Resolve: func(write.Failure) write.Resolution {
 			return write.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
 		}},
 	}

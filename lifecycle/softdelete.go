@@ -110,7 +110,7 @@ func (f *softDelete) SoftDelete(m *write.Mutation) ([]write.Part, error) {
 		return nil, err
 	}
 	parts := []write.Part{{Action: write.Action{
-		Kind: write.Put, Table: m.Op.Table, Key: write.KeyOf(s, m.Copy), Item: m.Copy, Cond: write.Absent(s), WriteID: write.WriteID(s, m.In),
+		Kind: write.Put, Table: m.Op.Table, Key: write.KeyOf(s, m.Copy), Item: m.Copy, Cond: s.Absent, WriteID: write.WriteID(s, m.In),
 	}, Resolve: readAgain}}
 	if m.In.NewestCopy != nil && s.HasMetadata {
 		parts = append(parts, write.Part{Action: write.Action{

@@ -126,7 +126,7 @@ func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		guard := write.Absent(p.j.s)
+		guard := p.j.s.Absent
 		if stored != nil {
 			if done, err := p.resume(stored); err != nil || done {
 				return done, err

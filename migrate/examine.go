@@ -117,7 +117,7 @@ func (e examiner) decoded(f *finding) Problem {
 			if _, has := f.want[a.Name]; has {
 				continue
 			}
-			av, err := write.EncodeAttr(s, a, v.Elem())
+			av, err := write.EncodeAttr(s, a, v.Elem(), nil)
 			if err != nil || item.Absent(av) {
 				return WrongKey
 			}
@@ -183,7 +183,7 @@ func (e examiner) defaulted(f *finding) Problem {
 			continue
 		}
 		a.SetDefault(v.FieldByIndex(a.Index))
-		av, err := write.EncodeAttr(e.s, a, v)
+		av, err := write.EncodeAttr(e.s, a, v, nil)
 		if err != nil {
 			return Unstorable
 		}

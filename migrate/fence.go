@@ -143,7 +143,7 @@ func (c *copier) begin(ctx context.Context, again bool) error {
 			it[schema.EntityAttr] = item.S(c.to.s.Name + copyInfix)
 			it[formatAttr], it[sourceAttr] = item.N(pointFormat), item.S(c.source())
 			it[stateAttr], it[removedAttr] = item.S(string(Copying)), item.N("0")
-			return write.Action{Kind: write.Put, Key: c.fenceKey(n), Item: it, Cond: write.Absent(c.to.s)}
+			return write.Action{Kind: write.Put, Key: c.fenceKey(n), Item: it, Cond: c.to.s.Absent}
 		})
 		if errors.Is(err, entity.ErrConditionFailed) { // another program was first
 			is, err = c.state(ctx)

@@ -120,7 +120,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 			return err
 		}
 		engine.Note(ctx, "Append", got)
-		r, err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key, events: s.e})
+		r, err = result[T](c, got, &current{core: c, primary: op.Key, events: s.e})
 		return err
 	})
 	return r, err
@@ -132,23 +132,23 @@ func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := engine.Of(o)
 	op := newAppend(c, o.e, reflect.ValueOf(ev), write.Appends(opts))
 	return engine.NewWrite[Result[T]](engine.NewOperation(c, op, func(got write.Result, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, outcomeOf(got), &current{core: c, primary: op.Key, events: o.e})
+		*into.(*Result[T]), err = result[T](c, got, &current{core: c, primary: op.Key, events: o.e})
 		return err
 	}))
 }
 
-// result makes the result of an outcome. A current item that the outcome does not have is read through unknown when it is
-// asked for.
-func result[T any](c *engine.Core, o outcome, unknown *current) (Result[T], error) {
-	r := Result[T]{Applied: o.applied, Reason: o.reason}
+// result makes the result of an append from that of its write. A current item that this does not have is read through unknown
+// when it is asked for.
+func result[T any](c *engine.Core, got write.Result, unknown *current) (Result[T], error) {
+	r := Result[T]{Applied: !got.Skipped, Reason: Reason(got.Reason)}
 	switch {
-	case o.current != nil:
-		r.current = &current{core: c, item: o.current}
-	case o.applied, o.reason != "" && o.reason != ConditionFailed: // without an image this reason means that there is no item
+	case got.Item != nil:
+		r.current = &current{core: c, item: got.Item}
+	case r.Applied, r.Reason != "" && r.Reason != ConditionFailed: // without an image this reason means that there is no item
 		r.current = unknown
 	}
-	if o.stored != nil {
-		stored, err := engine.Decode[T](c, o.stored)
+	if got.Existing != nil {
+		stored, err := engine.Decode[T](c, got.Existing)
 		if err != nil {
 			return r, err
 		}

@@ -48,7 +48,7 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 		for _, g := range groups {
 			unknown := &current{core: c, primary: g.events[0].primary, events: s.e}
 			for _, x := range g.events {
-				r, err := result[T](c, x.outcome, unknown)
+				r, err := result[T](c, x.outcome.result(), unknown)
 				errs = append(errs, err)
 				results[x.index] = r
 			}

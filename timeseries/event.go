@@ -33,7 +33,7 @@ type event struct {
 // newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
 func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
-	primary, parts, err := write.Key(s, v)
+	primary, parts, err := write.Key(s, v, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		if !a.Append && a != e.orderBy {
 			continue
 		}
-		av, err := write.EncodeAttr(s, a, v)
+		av, err := write.EncodeAttr(s, a, v, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		}
 		ev.carried[a.Name] = av
 	}
-	if write.Validates(s) {
+	if s.Options.Validator != nil || write.MayHaveValidate(s.Type) {
 		missing = append(missing, ev.validate(v)...)
 	}
 	if missing != nil {
@@ -139,7 +139,7 @@ func (ev *event) item(in write.Input) (item.Item, error) {
 func (ev *event) put(in write.Input) (write.Action, error) {
 	it, err := ev.item(in)
 	return write.Action{
-		Kind: write.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: write.Absent(ev.c.Schema), WriteID: write.WriteID(ev.c.Schema, in),
+		Kind: write.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: ev.c.Schema.Absent, WriteID: write.WriteID(ev.c.Schema, in),
 		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
 	}, err
 }

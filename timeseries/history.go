@@ -35,7 +35,7 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec wri
 		return query.Items(c, plans[0])
 	}
 	where := ""
-	if primary, _, err := write.Key(c.Schema, key); err == nil {
+	if primary, _, err := write.Key(c.Schema, key, nil); err == nil {
 		pk := c.Schema.PK.Attr
 		where = write.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
 	}
@@ -53,7 +53,7 @@ func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spe
 		Code:     write.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func(time.Time) expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := write.Key(c.Schema, key); err == nil && (len(c.Schema.Folded) > 0 || c.Schema.Profile.PadsNumbers()) {
+	if _, parts, err := write.Key(c.Schema, key, nil); err == nil && (len(c.Schema.Folded) > 0 || c.Schema.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
 			if attr, problem := c.Schema.Profile.CheckDigits(e.eventKey, it); problem != "" {
 				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}

@@ -104,7 +104,7 @@ func (l lookup) find(ctx context.Context, v, into any) error {
 func (l lookup) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
-		av, err := write.EncodeAttr(s, a, v)
+		av, err := write.EncodeAttr(s, a, v, nil)
 		if err != nil {
 			return nil, err
 		}

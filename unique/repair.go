@@ -120,7 +120,7 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 		problem = errors.Join(problem, err)
 		return cond
 	}
-	asRead := write.Absent(v.s)
+	asRead := v.s.Absent
 	if e.sentinel != nil {
 		asRead = v.unchanged(e.sentinel)
 	} else {
@@ -128,7 +128,7 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 	}
 	if x := e.wrongOwner; x != nil {
 		if x.current.Raw == nil {
-			check(x.key, write.Absent(v.s))
+			check(x.key, v.s.Absent)
 		} else {
 			check(x.key, asStored(x.current))
 		}
@@ -141,7 +141,7 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 		if x.current.Raw != nil {
 			check(x.key, asStored(x.current))
 		} else {
-			check(x.key, write.Absent(v.s))
+			check(x.key, v.s.Absent)
 			check(write.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), write.NotExpired(v.s, in.Now)))
 			ttl = x.copied.Raw[v.s.Options.TTL]
 		}

@@ -76,7 +76,7 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 
 // claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
-	return expr.Any(write.Absent(c.s), write.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), write.Seconds(now)))
+	return expr.Any(c.s.Absent, write.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), write.Seconds(now)))
 }
 
 // claimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for

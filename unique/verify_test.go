@@ -164,30 +164,6 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	require.Equal(t, unique.Report{}, r, "what has expired does not count")
 }
 
-// An idempotency key is claimed for a while; the item stays.
-func TestVerify_ClaimsOfLimitedDurationLeaveTheirItems(t *testing.T) {
-	t.Parallel()
-	type request struct {
-		_     entity.Key        `name:"Request" pk:"$#{id}" sk:"$"`
-		_     unique.Constraint `name:"token" fields:"token" ttl:"1h"`
-		ID    string            `dynamodbav:"id"`
-		Token string            `dynamodbav:"token"`
-	}
-	b := newLab(t)
-	s, l := prepare[request](t, b, "token")
-	entity.Must(s.Create(t.Context(), request{ID: "1", Token: "once"}))
-	b.Clock.Move(2 * time.Hour)
-	r := entity.Must(l.Verify(t.Context()))
-	require.Empty(t, r.Findings)
-	entity.Must(s.Create(t.Context(), request{ID: "2", Token: "once"}))
-	r = entity.Must(l.Verify(t.Context()))
-	require.Empty(t, r.Findings, "the first claim has ended")
-	b.RemoveItem(b.Current("2"))
-	done := entity.Must(l.Repair(t.Context()))
-	require.Equal(t, []string{"orphaned"}, dbtest.Sorted(done.Fixed))
-	require.Nil(t, b.Sentinel("once"))
-}
-
 func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 	t.Parallel()
 	b := newLab(t)

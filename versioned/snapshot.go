@@ -43,7 +43,7 @@ type state struct {
 // one, or if items expire.
 func (r *retain) Snapshots(m *write.Mutation) ([]write.Part, error) {
 	s := m.Op.Schema
-	absent := write.Absent(s)
+	absent := s.Absent
 	var states []state
 	switch m.Kind {
 	case write.Created:
@@ -86,7 +86,7 @@ func endedState(m *write.Mutation) state {
 	}
 	it := item.Clone(m.Old)
 	write.SetVersion(s, it, n)
-	return state{item: it, guard: write.Absent(s)}
+	return state{item: it, guard: s.Absent}
 }
 
 // expires reports whether a deleted copy expires. If it does, the deleted state needs a snapshot.
@@ -100,7 +100,7 @@ func expires(s *schema.Schema, copied item.Item) bool {
 // which is the key, has to suffice: where a put of effect-dynamodb restarted the versions at 1, the history is
 // overwritten from there.
 func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
-	either := []expr.Cond{write.Absent(s)}
+	either := []expr.Cond{s.Absent}
 	proof := func(name string) {
 		if av, ok := it[name]; ok {
 			either = append(either, expr.Compare(expr.Eq, expr.Attr(name), av))
@@ -122,7 +122,7 @@ func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 		return absentOrSame(s, it)
 	}
 	name, _ := write.DeletedAttr(s)
-	return expr.Any(write.Absent(s), expr.Compare(expr.Eq, expr.Attr(name), it[name]))
+	return expr.Any(s.Absent, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 }
 
 // snapshotPut returns the put of a state's snapshot. Its error is a *entitytype.InputError for a stored version out of range,

@@ -27,7 +27,7 @@ func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 
 // newOp returns the operation for reads of the history of the item with v's primary key.
 func newOp(c *engine.Core, verb string, v reflect.Value) (*write.Op, error) {
-	primary, parts, err := write.Key(c.Schema, v)
+	primary, parts, err := write.Key(c.Schema, v, nil)
 	return &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts}, err
 }
 

@@ -302,7 +302,7 @@ func (p *Purge) step(in write.Input, items []owned, current item.Item, last bool
 		actions, resolutions = append(actions, a), append(resolutions, v)
 	}
 	changed, n := write.Skipped(), 0
-	guard, pin := write.Absent(p.Schema), expr.Cond{}
+	guard, pin := p.Schema.Absent, expr.Cond{}
 	if current != nil {
 		var err error
 		if guard, pin, err = write.Unchanged(p.Schema, current); err != nil {

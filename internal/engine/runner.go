@@ -45,7 +45,7 @@ type Runner struct {
 
 	Own       bool          // this module writes the requests of Client and reads the answers; see Plain
 	OwnReads  bool          // also of ReadClient
-	TokenLife time.Duration // how long a transaction is repeated under one token; 0 for longestToken
+	TokenLife time.Duration // how long a transaction is repeated under one token, later DynamoDB might apply it again; 0 for longestToken
 
 	Retries        *ratelimit.TokenRateLimit // what repetitions may cost, over all calls; nil is unlimited
 	RequestTimeout time.Duration             // how long one request may take; 0 is unlimited
@@ -59,12 +59,4 @@ func CheckContext(ctx context.Context) error {
 		return &entitytype.InputError{Code: write.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
 	}
 	return nil
-}
-
-// tokenLife bounds how long a transaction is repeated. Later, DynamoDB might apply the body a second time.
-func (r *Runner) tokenLife() time.Duration {
-	if r.TokenLife > 0 {
-		return r.TokenLife
-	}
-	return longestToken
 }

@@ -126,15 +126,6 @@ func (b body) own(i int, failures []write.Failure) []write.Failure {
 	return own
 }
 
-// tables returns the tables of the body's actions.
-func (b body) tables() []string {
-	names := make([]string, len(b.actions))
-	for i, a := range b.actions {
-		names[i] = a.Table
-	}
-	return names
-}
-
 // bytes returns the size of the body's items and values.
 func (b body) bytes() int {
 	n := 0
@@ -198,7 +189,13 @@ func (r *Runner) deliver(ctx context.Context, b body, token string, idempotent b
 	if plain {
 		operation = operations[a.Kind]
 	} else {
-		operation, tables, t.life = "TransactWriteItems", b.tables(), r.tokenLife()
+		operation, tables, t.life = "TransactWriteItems", make([]string, len(b.actions)), longestToken
+		for i := range b.actions {
+			tables[i] = b.actions[i].Table
+		}
+		if r.TokenLife > 0 {
+			t.life = r.TokenLife
+		}
 	}
 	for {
 		if err := ctx.Err(); err != nil {

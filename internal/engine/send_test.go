@@ -165,7 +165,7 @@ func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
 	cut := &smithyhttp.RequestSendError{Err: errors.New("cut")}
 	s := &script{errs: []error{cut, cut, cut}}
 	r := runner(s)
-	require.Equal(t, 8*time.Minute, r.tokenLife(), "below the ten minutes that DynamoDB honours a token")
+	require.Equal(t, 8*time.Minute, longestToken, "below the ten minutes that DynamoDB honours a token")
 	r.TokenLife = time.Nanosecond
 	_, err := r.deliver(t.Context(), stepOf(2, false), "token", false)
 	var a *write.Ambiguous

@@ -71,11 +71,9 @@ func (c *Codec) Loose() *Codec {
 	return &loose
 }
 
-// Encode returns the field's value fv as an attribute value, or nil if it is to be absent.
-func (f *TimeField) Encode(fv reflect.Value) (types.AttributeValue, error) { return f.encode(fv, nil) }
-
-// encode is Encode in the memory of a.
-func (f *TimeField) encode(fv reflect.Value, a *Values) (types.AttributeValue, error) {
+// Encode returns the field's value fv as an attribute value, or nil if it is to be absent. It is in the memory of a, which may
+// be nil.
+func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, error) {
 	for fv.Kind() == reflect.Pointer {
 		if fv.IsNil() {
 			if f.OmitEmpty {

@@ -84,11 +84,11 @@ func TestCodec_ReadsAnyRFC3339(t *testing.T) {
 
 func TestTimeField_ExactRefusesWhatItWouldTruncate(t *testing.T) {
 	f := item.TimeField{Attr: "t", Format: key.Second, Exact: true}
-	_, err := f.Encode(reflect.ValueOf(time.Unix(1, 1)))
+	_, err := f.Encode(reflect.ValueOf(time.Unix(1, 1)), nil)
 	var e *item.FieldError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "t", e.Attr)
-	_, err = f.Encode(reflect.ValueOf(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)))
+	_, err = f.Encode(reflect.ValueOf(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)), nil)
 	require.ErrorAs(t, err, &e)
 }
 

@@ -82,7 +82,7 @@ const atLeast = 2
 
 func (a *Values) text(s string) types.AttributeValue {
 	if a == nil {
-		return S(s)
+		return &types.AttributeValueMemberS{Value: s}
 	}
 	if len(a.texts) == 0 {
 		a.texts = make([]types.AttributeValueMemberS, max(a.likely.texts, atLeast))
@@ -388,8 +388,10 @@ func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
 			it[f.Attr] = f.As(av)
 		}
 	}
-	if err := c.encodeTexts(v, it); err != nil {
-		return nil, 0, err
+	if len(c.Texts) > 0 {
+		if err := c.encodeTexts(v, it); err != nil {
+			return nil, 0, err
+		}
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
@@ -397,7 +399,7 @@ func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
 		if !ok {
 			continue
 		}
-		av, err := f.encode(fv, &together)
+		av, err := f.Encode(fv, &together)
 		switch {
 		case err != nil:
 			return nil, 0, err

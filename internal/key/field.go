@@ -78,8 +78,10 @@ func (f *Field) FromAttribute(av types.AttributeValue) (v Value, present bool, e
 
 // Text returns the text of v in a key, before escaping.
 func (f *Field) Text(v Value) (string, error) {
-	if err := f.accepts(v); err != nil {
-		return "", err
+	if f.Kind <= String || f.Kind > Time || v.Kind != f.Kind {
+		if err := f.accepts(v); err != nil {
+			return "", err
+		}
 	}
 	switch f.Kind {
 	case Int:
@@ -125,7 +127,10 @@ func (f *Field) timeText(v Value) (string, error) {
 	case UnixMilli:
 		return f.signed(v.T.UnixMilli())
 	default:
-		return f.lowered(text), nil
+		if f.Lower {
+			return f.lowered(text), nil
+		}
+		return text, nil
 	}
 }
 

@@ -51,7 +51,7 @@ func (b *builder) bounds(spec write.Bounded) error {
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.p.PK.Parts {
-		av, err := write.EncodeAttr(b.s, a, b.v)
+		av, err := write.EncodeAttr(b.s, a, b.v, nil)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (b *builder) filled(a *schema.Attr) (bool, error) {
 	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
 		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
 	}
-	av, err := write.EncodeAttr(b.s, a, b.v)
+	av, err := write.EncodeAttr(b.s, a, b.v, nil)
 	if err != nil {
 		return false, err
 	}
@@ -102,7 +102,7 @@ func (b *builder) leading() error {
 		if i > b.lead {
 			return b.fail(schema.CodePartOrder, a, "the part is given but %s, which comes before it in the sort key, is not", parts[b.lead].Field)
 		}
-		if b.given[a.Name], err = write.EncodeAttr(b.s, a, b.v); err != nil {
+		if b.given[a.Name], err = write.EncodeAttr(b.s, a, b.v, nil); err != nil {
 			return err
 		}
 		b.lead++
@@ -292,7 +292,7 @@ func (b *builder) present() error {
 		return nil
 	}
 	for _, a := range b.p.SK.Parts {
-		av, err := write.EncodeAttr(b.s, a, b.v)
+		av, err := write.EncodeAttr(b.s, a, b.v, nil)
 		if err != nil {
 			return err
 		}

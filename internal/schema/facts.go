@@ -24,7 +24,10 @@ type Facts struct {
 	Immutable    bool   // some attribute is immutable
 	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
+	Completes bool // writes of whole values complete the given value
+
 	Exists expr.Cond // holds if there is an item with the key, expired or not
+	Absent expr.Cond // holds if there is no such item
 }
 
 // facts finds the facts of a schema that is otherwise complete.
@@ -48,7 +51,8 @@ func (s *Schema) facts() {
 	if s.PK.Native != nil {
 		path = s.PK.Native[0].Path
 	}
-	s.Exists = expr.Compare(expr.Exists, path)
+	s.Exists, s.Absent = expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path)
+	s.Completes = s.Prepares || len(s.Filled) > 0
 	for _, a := range s.Attrs {
 		a.IsOwned, a.IsOnce, a.IsRequired = a.Owned(), a.WriteOnce(), a.Required()
 		a.Free = !s.KeyPart(a) && !a.IsOwned && !a.Append && !a.Clock && !a.IsOnce && !a.IsRequired

@@ -179,7 +179,7 @@ func (b *builder) storeDefault(a *Attr, v reflect.Value) error {
 	switch {
 	case a.Time:
 		f := item.TimeField{Attr: a.Name, Format: a.Format, Exact: true}
-		_, err := f.Encode(v)
+		_, err := f.Encode(v, nil)
 		return err
 	case a.Text:
 		_, err := a.TextField().Encode(v)

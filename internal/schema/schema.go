@@ -133,9 +133,6 @@ func Recorded(s Schema) *Schema {
 // Attr returns the attribute with that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 
-// Completes reports whether writes of whole values complete the given value.
-func (s *Schema) Completes() bool { return s.Prepares || len(s.Filled) > 0 }
-
 // KeyPart reports whether a is part of the primary key.
 func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
 

@@ -66,7 +66,7 @@ func NewCopy(s *schema.Schema, table string, key item.Item, look func(context.Co
 // copied puts the copy.
 func (op *Op) copied(in Input, x Copying) (Step, error) {
 	m := Mutation{Kind: Created, Op: op, In: in}
-	cond, pin := Absent(op.Schema), expr.Cond{}
+	cond, pin := op.Schema.Absent, expr.Cond{}
 	if in.Image != nil {
 		var err error
 		if cond, pin, err = Unchanged(op.Schema, in.Image); err != nil {
@@ -121,7 +121,7 @@ func (op *Op) uncopied(in Input, x Copying) (Step, error) {
 			return Step{}, err
 		}
 	case in.Image == nil: // and still is when the fence counts
-		parts = append([]Part{{Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: Absent(op.Schema)}, replanned}}, parts...)
+		parts = append([]Part{{Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: op.Schema.Absent}, replanned}}, parts...)
 	}
 	return op.fenced(parts, Result{Skipped: !x.Remove})
 }
@@ -154,7 +154,7 @@ func NewCopies(s *schema.Schema, table string, now Input, copies []NewCopyOf) (o
 	bytes := 0
 	for _, c := range copies {
 		one := &Op{Verb: op.Verb, Schema: s, Table: table, Key: c.Key}
-		more, err := one.copyParts(&Mutation{Kind: Created, Op: one, In: now}, c.Copy, Absent(s), expr.Cond{})
+		more, err := one.copyParts(&Mutation{Kind: Created, Op: one, In: now}, c.Copy, s.Absent, expr.Cond{})
 		if err != nil && taken == 0 {
 			return nil, 0, err
 		}

@@ -85,7 +85,7 @@ func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 			if len(missing) > 0 || text == "" {
 				return Invalid(s, CodeKeyPart, firstAttr(s, missing), "the key part is missing")
 			}
-			primary[k.Attr] = item.S(text)
+			primary[k.Attr] = &types.AttributeValueMemberS{Value: text}
 			n = len(text)
 		}
 		if n > s.KeyLimits[i] {
@@ -125,14 +125,9 @@ func checkKeys(s *schema.Schema, it item.Item) error {
 	return primaryOf(s, it, it)
 }
 
-// Key composes the primary key of v, which needs only the key parts. parts are those attributes as they are stored. It can
-// be the same map as primary, so neither may be changed.
-func Key(s *schema.Schema, v reflect.Value) (primary, parts item.Item, err error) {
-	return keyOf(s, v, nil, nil)
-}
-
-// keyOf is Key for a value whose attributes may be encoded already. Without them, together may encode the parts.
-func keyOf(s *schema.Schema, v reflect.Value, encoded item.Item, together *item.Values) (primary, parts item.Item, err error) {
+// Key composes the primary key of v, which needs only the key parts, or of attributes that are encoded already, if encoded is
+// not nil. parts are the key parts as they are stored. It can be the same map as primary, so neither may be changed.
+func Key(s *schema.Schema, v reflect.Value, encoded item.Item) (primary, parts item.Item, err error) {
 	if s.Unopened != nil {
 		return nil, nil, s.Unopened
 	}
@@ -140,13 +135,13 @@ func keyOf(s *schema.Schema, v reflect.Value, encoded item.Item, together *item.
 	if primary = parts; !s.NativeKey {
 		primary = make(item.Item, 2)
 	}
-	if err := composeKey(s, v, encoded, parts, primary, together); err != nil {
+	if err := composeKey(s, v, encoded, parts, primary, nil); err != nil {
 		return nil, nil, err
 	}
 	return primary, parts, nil
 }
 
-// composeKey sets parts and primary, which are empty, see keyOf.
+// composeKey sets parts and primary, which are empty, see Key. together may encode the parts; it may be nil.
 func composeKey(s *schema.Schema, v reflect.Value, encoded, parts, primary item.Item, together *item.Values) (err error) {
 	for _, k := range [...]*schema.KeyDef{s.PK, s.SK} {
 		if k == nil {
@@ -155,7 +150,7 @@ func composeKey(s *schema.Schema, v reflect.Value, encoded, parts, primary item.
 		for _, a := range k.Parts {
 			av := encoded[a.Name]
 			if encoded == nil {
-				if av, err = encodeAttr(s, a, v, together); err != nil {
+				if av, err = EncodeAttr(s, a, v, together); err != nil {
 					return err
 				}
 			}
@@ -229,7 +224,7 @@ func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
 		if def == nil {
 			continue
 		}
-		if values[i], err = encodeAttr(k.s, def.Native[0], v, k.together); err != nil {
+		if values[i], err = EncodeAttr(k.s, def.Native[0], v, k.together); err != nil {
 			return item.Primary{}, err
 		}
 		if err = CheckPart(k.s, def.Native[0], values[i]); err != nil {

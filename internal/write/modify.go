@@ -21,7 +21,7 @@ func finerTimes(s *schema.Schema, was, is reflect.Value) error {
 		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
 			continue
 		}
-		if _, err := EncodeAttr(s, a, is); err != nil {
+		if _, err := EncodeAttr(s, a, is, nil); err != nil {
 			return err
 		}
 	}

@@ -276,7 +276,7 @@ func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec Writ
 func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec Write) (*Op, item.Item) {
 	op := newKeyless(s, table, verb, v, spec)
 	if op.Err == nil {
-		op.Key, op.Parts, op.Err = keyOf(s, v, nil, nil)
+		op.Key, op.Parts, op.Err = Key(s, v, nil)
 	}
 	if op.Err == nil && spec.From != nil { // the item in the caller's image
 		op.Given, op.Err = imageOf(op, spec.From)

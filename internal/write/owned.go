@@ -47,7 +47,7 @@ func withWriteID(s *schema.Schema, changes []expr.Change, writeID string) ([]exp
 	if !s.HasMetadata {
 		return changes, ""
 	}
-	changes = append(changes, expr.Change{Kind: expr.Set, Path: writePath, Value: item.S(writeID)})
+	changes = append(changes, expr.Change{Kind: expr.Set, Path: writePath, Value: &types.AttributeValueMemberS{Value: writeID}})
 	if s.SoftDeletes {
 		changes = append(changes, clearRestoreMark)
 	}

@@ -30,14 +30,9 @@ func PresentUnexpired(s *schema.Schema, now time.Time) expr.Cond {
 	return expr.All(s.Exists, NotExpired(s, now))
 }
 
-// Absent holds if there is no item with the key, expired or not.
-func Absent(s *schema.Schema) expr.Cond {
-	return expr.Compare(expr.NotExists, s.Exists.Path)
-}
-
 // AbsentOrExpired is the negation of PresentUnexpired.
 func AbsentOrExpired(s *schema.Schema, now time.Time) expr.Cond {
-	none := Absent(s)
+	none := s.Absent
 	if !s.Expires {
 		return none
 	}
@@ -87,7 +82,7 @@ func OwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
 
 // FreeOrOwnedBy holds if there is no sentinel, or it belongs to the item with the primary key.
 func FreeOrOwnedBy(s *schema.Schema, primary item.Item) expr.Cond {
-	return expr.Any(Absent(s), OwnedBy(s, primary))
+	return expr.Any(s.Absent, OwnedBy(s, primary))
 }
 
 // SameState reports whether image is the state that was read.

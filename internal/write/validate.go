@@ -65,11 +65,8 @@ func findValidate(t reflect.Type, inside map[reflect.Type]bool) bool {
 	return false
 }
 
-// Validates reports whether values of the entity may have to be validated.
-func Validates(s *schema.Schema) bool { return s.Options.Validator != nil || mayHaveValidate(s.Type) }
-
-// mayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
-func mayHaveValidate(t reflect.Type) bool {
+// MayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
+func MayHaveValidate(t reflect.Type) bool {
 	if known, ok := validateTypes.Load(t); ok {
 		return known.(bool)
 	}
@@ -286,7 +283,7 @@ func (r *refusals) callValidate(v reflect.Value, place string) {
 // walk validates v, stored as av, and every stored value inside it, inner values first. A nil av stands for an absent
 // value, which is not validated.
 func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) {
-	if !v.IsValid() || av == nil || !mayHaveValidate(v.Type()) {
+	if !v.IsValid() || av == nil || !MayHaveValidate(v.Type()) {
 		return
 	}
 	if k := v.Kind(); k == reflect.Pointer || k == reflect.Interface {

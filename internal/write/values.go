@@ -19,7 +19,7 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case n.Top && n.Attr.Time:
 		f := item.TimeField{Attr: n.Attr.Name, Format: n.Attr.Format, OmitEmpty: n.Tag.OmitEmpty, Exact: exact}
-		av, err = f.Encode(v)
+		av, err = f.Encode(v, nil)
 	case n.Top && n.Attr.Text:
 		f := n.Attr.TextField()
 		f.OmitEmpty = n.Tag.OmitEmpty
@@ -40,12 +40,8 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 	return av, nil
 }
 
-// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
-func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
-	return encodeAttr(s, a, v, nil)
-}
-
-func encodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *item.Values) (types.AttributeValue, error) {
+// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent. together may be nil.
+func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *item.Values) (types.AttributeValue, error) {
 	fv, err := v.FieldByIndexErr(a.Index)
 	if err != nil {
 		return nil, nil // inside a nil embedded pointer
@@ -67,7 +63,7 @@ func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue,
 func CodecError(s *schema.Schema, v reflect.Value, err error) error {
 	var errs []error
 	for _, a := range s.Attrs {
-		if _, err := EncodeAttr(s, a, v); err != nil {
+		if _, err := EncodeAttr(s, a, v, nil); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -110,9 +106,9 @@ func Encode(s *schema.Schema, v reflect.Value) Encoded {
 // Key is Key of the value.
 func (e *Encoded) Key() (primary, parts item.Item, err error) {
 	if e.wrong != nil {
-		return Key(e.s, e.v)
+		return Key(e.s, e.v, nil)
 	}
-	return keyOf(e.s, e.v, e.it, nil)
+	return Key(e.s, e.v, e.it)
 }
 
 // Item is Item of the value. It is called once, after Key.
@@ -191,7 +187,7 @@ func written(s *schema.Schema, v reflect.Value, it item.Item, skip func(*schema.
 			wrong = append(wrong, err)
 		}
 	}
-	if Validates(s) {
+	if s.Options.Validator != nil || MayHaveValidate(s.Type) {
 		wrong = append(wrong, Validate(s, v, it)...)
 	}
 	if wrong != nil {
