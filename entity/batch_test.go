@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
@@ -393,18 +392,4 @@ func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	left, err := y.DB.BatchWrite(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, left)
-}
-
-func TestBatchWrite_WithoutAClientWritesNothing(t *testing.T) {
-	t.Parallel()
-	db := paper(t)
-	s := dbtest.Declare[Dial](t, db)
-	op := s.Op().BatchPut(Dial{ID: "a"})
-	left, err := db.BatchWrite(t.Context(), op)
-	require.ErrorIs(t, err, entity.ErrNoClient)
-	require.Equal(t, []entity.BatchOp{op}, left)
-	vs := []Dial{{ID: "a"}}
-	unwritten, err := s.PutMany(t.Context(), vs)
-	require.ErrorIs(t, err, entity.ErrNoClient)
-	require.Equal(t, vs, unwritten)
 }

@@ -79,29 +79,6 @@ func TestIdempotent_KeepsTheErrorsOfTheVerb(t *testing.T) {
 	require.ErrorIs(t, b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent(), entity.If(entity.Eq(&f.Name, "x"))), entity.ErrConditionFailed)
 }
 
-func TestTransactWithToken_TheSameCallIsAppliedOnce(t *testing.T) {
-	b := newBench(t, 0)
-	ctx, f := t.Context(), entity.Fields[Plain]()
-	b.OK(b.other.Create(ctx, Plain{ID: "a", Count: 1}))
-	token := entity.Token{ID: "order " + t.Name()[:5] + time.Now().Format("150405.000000000"), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
-	call := func() error {
-		return b.DB.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 10)), b.ver.Op().Create(Counted{ID: "v"}))
-	}
-	b.Wire.Inject(faults.Nth(1, faults.Lost))
-	for range 3 {
-		require.NoError(t, call())
-	}
-	got := entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent()))
-	require.Equal(t, 11, got.Count)
-	requests := b.Wire.Requests()
-	require.Len(t, requests, 4)
-	for _, r := range requests {
-		require.JSONEq(t, string(requests[0].Body), string(r.Body))
-	}
-	err := b.DB.TransactWithToken(ctx, token, b.plain.Op().Update(Plain{ID: "a"}, entity.Add(&f.Count, 20)), b.ver.Op().Create(Counted{ID: "v"}))
-	require.ErrorIs(t, err, entity.ErrTokenReused)
-}
-
 func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 	b := newBench(t, 0)
 	ctx, f := t.Context(), entity.Fields[Plain]()
@@ -115,16 +92,4 @@ func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
 		require.ErrorAs(t, b.DB.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
 	}
 	require.Empty(t, b.Wire.Requests())
-}
-
-func TestTransactWithToken_OfOneOpIsATransactionToo(t *testing.T) {
-	b := newBench(t, 0)
-	op := b.plain.Op().Create(Plain{ID: "a", Name: "x"})
-	token := entity.Token{ID: "one " + time.Now().Format("150405.000000000"), At: time.Now()}
-	require.NoError(t, b.DB.TransactWithToken(t.Context(), token, op))
-	require.NoError(t, b.DB.TransactWithToken(t.Context(), token, op), "not ErrExists: it is the same call")
-	require.Equal(t, "x", op.Result().Name)
-	token.ID += "!"
-	require.ErrorIs(t, b.DB.TransactWithToken(t.Context(), token, op), entity.ErrExists)
-	require.Equal(t, 3, b.Wire.Count("TransactWriteItems"))
 }

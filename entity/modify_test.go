@@ -11,7 +11,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // Ledger has a role of every kind that a rewrite must respect.
@@ -58,23 +57,6 @@ func TestModify_WithoutAChangeWritesNothing(t *testing.T) {
 	_, err = l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "other")))
 	require.ErrorIs(t, err, entity.ErrConditionFailed, "a condition is checked all the same")
 	l.OK(l.Modify(ctx, Ledger{ID: "a"}, func(*Ledger) error { return nil }, entity.If(entity.Eq(&f.Title, "t"))))
-}
-
-func TestModify_RunsAgainWhenAnotherWriteCameBetween(t *testing.T) {
-	l := newLedgers(t)
-	ctx := t.Context()
-	l.OK(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
-	runs := 0
-	got, err := l.Modify(ctx, Ledger{ID: "a"}, func(v *Ledger) error {
-		if runs++; runs == 1 {
-			l.OK(l.Update(ctx, Ledger{ID: "a"}, entity.Add(&entity.Fields[Ledger]().Balance, 100)))
-		}
-		v.Balance++
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 2, runs)
-	require.Equal(t, 101, got.Balance, "neither change is lost")
 }
 
 func TestModify_RefusesWhatItMayNotChange(t *testing.T) {

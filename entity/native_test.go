@@ -109,31 +109,6 @@ func requireHeights(t *testing.T, index *entity.Index[Block], key Block, opts []
 	require.Equal(t, want, heights(paged), name)
 }
 
-// A local index in both directions, under each condition, consistently.
-func TestLSI_IsQueriedInBothDirectionsAndConsistently(t *testing.T) {
-	t.Parallel()
-	l, s := blocks(t)
-	f := entity.Fields[Block]()
-	byRoot := entity.Must(s.Index("byRoot"))
-	key := Block{Hash: []byte{0, 255, '#'}}
-	for name, c := range map[string]struct {
-		opts []entity.QueryOption
-		want []int
-	}{
-		"all":     {nil, []int{5, 4, 3, 2, 1, 0}},
-		"Gt":      {[]entity.QueryOption{entity.Gt(&f.Root, []byte{252})}, []int{2, 1, 0}},
-		"Le":      {[]entity.QueryOption{entity.Le(&f.Root, []byte{251})}, []int{5, 4}},
-		"Between": {[]entity.QueryOption{entity.Between(&f.Root, []byte{251}, []byte{253})}, []int{4, 3, 2}},
-		"Eq":      {[]entity.QueryOption{entity.Eq(&f.Root, []byte{253})}, []int{2}},
-		"filter":  {[]entity.QueryOption{entity.Filter(entity.Ge(&f.Height, 2), entity.Eq(&f.W, 1))}, []int{2}},
-	} {
-		requireHeights(t, byRoot, key, append(c.opts, entity.Consistent()), c.want, name)
-	}
-	l.OK(s.Update(t.Context(), Block{Hash: key.Hash, Height: 2}, entity.Remove(&f.Root)))
-	n := entity.Must(byRoot.Query(key, entity.Consistent()).Count(t.Context()))
-	require.Equal(t, 5, n, "an item without the attribute is not in the index")
-}
-
 // An index with four attributes a side: equal from the left, a range on the next, in both directions, by pages.
 func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 	t.Parallel()

@@ -68,21 +68,6 @@ func (b *bench) writes() int {
 	return n
 }
 
-func TestRetry_ThrottledWriteIsRepeatedByTheLibraryAlone(t *testing.T) {
-	for _, f := range []faults.Fault{faults.Throttle, faults.Conflict} {
-		t.Run(f.String(), func(t *testing.T) {
-			b := newBench(t, 0)
-			b.OK(b.plain.Create(t.Context(), Plain{ID: "a", Count: 1}))
-			b.Sent()
-			b.Wire.Inject(faults.Nth(1, f, "UpdateItem"))
-			got, err := b.plain.Update(t.Context(), Plain{ID: "a"}, entity.Add(&entity.Fields[Plain]().Count, 1))
-			require.NoError(t, err)
-			require.Equal(t, 2, got.Count)
-			require.Equal(t, 2, b.writes(), "one refused, one repeated: the SDK's retryer must be off")
-		})
-	}
-}
-
 func TestRetry_ConflictsWithoutEndAreErrConflictAfterMaxAttempts(t *testing.T) {
 	b := newBench(t, 3)
 	b.Wire.Inject(func(r faults.Request) faults.Fault { return faults.Conflict })

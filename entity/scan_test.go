@@ -39,54 +39,6 @@ func idsOf(items []Plain) []string {
 	return ids
 }
 
-func TestScan_YieldsTheEntitysItemsOnce(t *testing.T) {
-	b := newBench(t, 0)
-	stock(t, b, 30, 60_000) // 3.6 MB: four pages
-	ctx := t.Context()
-	all := entity.Must(b.plain.Scan().Collect(ctx))
-	require.Len(t, all, 30)
-	require.GreaterOrEqual(t, b.Wire.Count("Scan"), 4)
-	require.Len(t, slices.Compact(idsOf(all)), 30)
-
-	parts := entity.Must(b.plain.Scan(entity.Segments(5)).Collect(ctx))
-	require.Equal(t, idsOf(all), idsOf(parts))
-
-	n := entity.Must(b.plain.Scan(entity.Filter(entity.Eq(&entity.Fields[Plain]().Rank, 2))).Count(ctx))
-	require.Equal(t, 10, n)
-	n = entity.Must(b.plain.Scan(entity.Filter(entity.Eq(&entity.Fields[Plain]().ID, "0003"))).Count(ctx))
-	require.Equal(t, 1, n, "a scan can filter by any attribute")
-
-	pages := dbtest.Pages(t, b.plain.Scan(entity.Limit(7)))
-	for _, page := range pages {
-		require.LessOrEqual(t, len(page), 7)
-	}
-	require.Equal(t, idsOf(all), idsOf(slices.Concat(pages...)))
-	inIndex := entity.Must(entity.Must(b.plain.Index("byTeam")).Scan(entity.Segments(2)).Collect(ctx))
-	require.Equal(t, idsOf(all), idsOf(inIndex))
-}
-
-func TestScan_SegmentsStopWhenTheLoopDoes(t *testing.T) {
-	b := newBench(t, 0)
-	stock(t, b, 20, 60_000)
-	limited := entity.Must(b.plain.Scan(entity.Segments(8), entity.Limit(3)).Collect(t.Context()))
-	require.Len(t, limited, 3)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	seen := 0
-	for _, err := range b.plain.Scan(entity.Segments(3)).All(ctx) {
-		if seen++; err != nil {
-			require.ErrorIs(t, err, context.Canceled)
-			break
-		}
-		cancel()
-	}
-	b.Wire.Inject(faults.Nth(2, faults.Hang))
-	bounded, stop := context.WithTimeout(t.Context(), 200_000_000)
-	defer stop()
-	_, err := b.plain.Scan(entity.Segments(4)).Collect(bounded)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
 func TestSegment_TheSegmentsOfATableTogetherHaveEachItemOnce(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 30, 10)

@@ -192,25 +192,6 @@ func TestTransact_MissingTableIsErrNoTable(t *testing.T) {
 	require.NotErrorIs(t, err, entity.ErrNotFound)
 }
 
-func TestTransactMerge_ACheckAndAWriteOfOneItemAreOneAction(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	f := entity.Fields[Team]()
-	c.OK(c.teams.Create(t.Context(), Team{ID: "a", Size: 1}))
-	c.Sent()
-	small := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Lt(&f.Size, 5))
-	grow := c.teams.Op().Update(Team{ID: "a"}, entity.Add(&f.Size, 4))
-	require.NoError(t, c.DB.Transact(t.Context(), small, grow), "the conditions are about the item as it was before")
-	require.Equal(t, []string{"UpdateItem"}, c.Operations(), "one action needs no transaction")
-
-	err := c.DB.Transact(t.Context(), small, grow)
-	require.ErrorIs(t, entity.FailureOf(err, small), entity.ErrConditionFailed)
-	require.NoError(t, entity.FailureOf(err, grow), "the update itself could have been made")
-	stored, ok := entity.StoredItem[Team](entity.FailureOf(err, small))
-	require.True(t, ok)
-	require.Equal(t, 5, stored.Size)
-}
-
 func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)

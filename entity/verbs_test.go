@@ -201,30 +201,6 @@ func requireOnDisk(t *testing.T, st *stage, c cell, before raw) {
 	}
 }
 
-// What a verb leaves is the same on both routes, to the byte.
-func TestVerbTable_OnDiskAfterEachVerb(t *testing.T) {
-	t.Parallel()
-	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, live bool, want error) {
-		if want != nil {
-			return // nothing changes: see TestVerbTable_EveryCellAlone
-		}
-		before := st.stored(st.at)
-		require.Equal(t, live, before != nil)
-		require.NoError(t, c.alone(t.Context()))
-		requireOnDisk(t, st, c, before)
-		if c.verb == "Upsert" {
-			require.Equal(t, !live, st.created)
-		}
-		if c.op == nil {
-			return
-		}
-		st.set(live)
-		before = st.stored(st.at)
-		require.NoError(t, st.DB.Transact(t.Context(), c.op(), st.neighbour()))
-		requireOnDisk(t, st, c, before)
-	})
-}
-
 // A value that immutable forbids is ErrConditionFailed naming the attribute, for each verb that can give one, on both routes.
 func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 	t.Parallel()

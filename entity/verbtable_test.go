@@ -54,10 +54,9 @@ type (
 // shape is what the tests of the verb table must know of T.
 type shape[T any] struct {
 	layout
-	key, other T                              // two keys
-	facts      func(*T) *Facts                // of a value, and of the prototype
-	given      func(v *T, first string)       // fills in the fields with roles, with wrong values where the library owns them
-	owned      func(*T) []entity.UpdateOption // changes of what the library owns
+	key, other T                        // two keys
+	facts      func(*T) *Facts          // of a value, and of the prototype
+	given      func(v *T, first string) // fills in the fields with roles, with wrong values where the library owns them
 }
 
 // layout is the stored form of a shape.
@@ -122,13 +121,6 @@ func rolesShape() shape[ShapeRoles] {
 			v.Tenant, v.First = "t", first
 			v.Version, v.CreatedAt, v.UpdatedAt = 77, dawn.AddDate(-9, 0, 0), dawn.AddDate(9, 0, 0)
 		},
-		owned: func(p *ShapeRoles) []entity.UpdateOption {
-			return []entity.UpdateOption{
-				entity.Set(&p.Version, 9), entity.Add(&p.Version, 1), entity.Remove(&p.Version), entity.SetIfNotExists(&p.Version, 1),
-				entity.Set(&p.CreatedAt, dawn), entity.SetIfNotExists(&p.CreatedAt, dawn), entity.Remove(&p.CreatedAt),
-				entity.Remove(&p.UpdatedAt), entity.Attr[time.Time]("updatedAt").Set(dawn), entity.Set(&p.ID, "a"), entity.Remove(&p.Area),
-			}
-		},
 		layout: layout{
 			entity:  "ShapeRoles",
 			at:      keys("pk", "$app#v1#shaperoles#a", "sk", "$app#v1#shaperoles#0000000000000000007"),
@@ -172,7 +164,6 @@ type stage struct {
 	cells     []cell
 	seed      func()                    // makes the item live
 	neighbour func() entity.Op          // a write that always succeeds, of another item
-	owned     []func() entity.Op        // updates of what the library owns
 	held      func(error) (Facts, bool) // the stored item that an error carries
 	facts     *Facts                    // of the prototype
 	born      time.Time                 // when the live item was made
@@ -237,11 +228,6 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 	st.held = func(err error) (Facts, bool) {
 		v, ok := entity.StoredItem[T](err)
 		return *sh.facts(&v), ok
-	}
-	if sh.owned != nil {
-		for _, c := range sh.owned(p) {
-			st.owned = append(st.owned, func() entity.Op { return s.Op().Update(sh.key, c) })
-		}
 	}
 	setTitle := func(conds []entity.Cond) []entity.UpdateOption {
 		return onlyIf(conds, entity.Set(&st.facts.Title, secondFacts.Title))
@@ -355,7 +341,7 @@ func (st *stage) set(live bool) {
 		st.seed()
 		st.patch(st.at, "legacy", legacy)
 	}
-	st.born = st.Clock.Now()
+	st.born, st.created = st.Clock.Now(), false
 	st.Clock.Move(time.Hour)
 	st.Sent()
 }
@@ -430,15 +416,17 @@ var legacy = document(map[string]av{
 func everyCell(cell) bool { return true }
 func asValue(c cell) bool { return c.op != nil }
 
-// Cell by cell: the class of the error, and the requests that the outcome cost.
+// Cell by cell: the class of the error, the requests that the outcome cost, and what is on disk then, to the byte.
 func TestVerbTable_EveryCellAlone(t *testing.T) {
 	t.Parallel()
-	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		before := st.everything()
+	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, live bool, want error) {
+		before, item := st.everything(), st.stored(st.at)
 		err := c.alone(t.Context())
 		st.requireOnly(t, err, want, c.verb)
 		require.Equal(t, c.costs(want), st.Operations())
 		if want == nil {
+			requireOnDisk(t, st, c, item)
+			require.Equal(t, c.verb == "Upsert" && !live, st.created)
 			return
 		}
 		require.Equal(t, before, st.everything(), "a refused write leaves no trace")
@@ -449,11 +437,11 @@ func TestVerbTable_EveryCellAlone(t *testing.T) {
 	})
 }
 
-// The same fact has the same class on the other route, and no other op is blamed for it.
+// The same fact has the same class on the other route, and no other op is blamed for it. What a verb leaves is the same, too.
 func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 	t.Parallel()
 	atEach(t, asValue, func(t *testing.T, st *stage, c cell, _ bool, want error) {
-		before := st.everything()
+		before, item := st.everything(), st.stored(st.at)
 		op, neighbour := c.op(), st.neighbour()
 		err := st.DB.Transact(t.Context(), neighbour, op)
 		cost := []string{"TransactWriteItems"}
@@ -467,6 +455,7 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 		st.requireOnly(t, err, want, c.verb)
 		if want == nil {
 			require.NotNil(t, st.stored(st.otherAt))
+			requireOnDisk(t, st, c, item)
 			return
 		}
 		require.Equal(t, before, st.everything(), "all or nothing")

@@ -152,25 +152,6 @@ func TestDeletedQuery_LeavesOutExpiredCopies(t *testing.T) {
 	require.Len(t, titles(t, deleted.Scan(ofTenant, entity.IncludeExpired())), len(gone))
 }
 
-// An item whose key has no parts of its own in the sort key is alone in its partition.
-func TestDeletedQuery_OfAPartitionWithOneItem(t *testing.T) {
-	t.Parallel()
-	h, s := open[Page](t)
-	deleted := entity.Must(lifecycle.Of(s))
-	for _, text := range []string{"1", "2", "3"} {
-		entity.Must(s.Create(t.Context(), Page{ID: "p", Text: text}))
-		require.NoError(t, s.Delete(t.Context(), Page{ID: "p"}))
-	}
-	entity.Must(s.Create(t.Context(), Page{ID: "p"}))
-	h.Operations()
-	var got []string
-	for c, err := range deleted.Query(Page{ID: "p"}).All(t.Context()) {
-		require.NoError(t, err)
-		got = append(got, c.Item.Text)
-	}
-	require.Equal(t, []string{"1", "2", "3"}, got)
-}
-
 func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 	t.Parallel()
 	h, _, deleted, _ := drawer(t)

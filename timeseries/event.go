@@ -230,7 +230,7 @@ func advance(a *joinedAdvance, first *event) (write.Action, error) {
 		}
 		changes = append(changes, keys...)
 	}
-	changes = append(changes, write.HiddenChanges(s, in.WriteID)...)
+	changes, writeID := write.WithWriteID(s, append(changes, s.Hidden...), in.WriteID)
 	clock := e.orderBy.Path
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
 	cond := expr.All(newer, a.user)
@@ -238,7 +238,7 @@ func advance(a *joinedAdvance, first *event) (write.Action, error) {
 		cond = expr.All(newer, a.user, write.CaseGuard(s, first.carried))
 	}
 	return write.Action{
-		Kind: write.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: write.WriteID(s, in), Fold: a,
+		Kind: write.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID, Fold: a,
 		Final: func(current item.Item) bool { // orderBy never goes back
 			older, err := first.isOlder(current)
 			return older && err == nil

@@ -337,8 +337,10 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Ite
 		if f.time && slices.ContainsFunc(c.Times, func(t TimeField) bool { return t.Attr == f.attr }) || len(c.Texts) > 0 && c.textField(f.attr) != nil {
 			continue
 		}
-		fv, ok := fieldByIndex(v, f.index)
-		if !ok {
+		fv, ok := reflect.Value{}, true
+		if len(f.index) == 1 {
+			fv = v.Field(f.index[0])
+		} else if fv, ok = fieldByIndex(v, f.index); !ok {
 			continue
 		}
 		av, err := f.encode(c, fv, a)

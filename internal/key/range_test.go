@@ -386,24 +386,6 @@ func TestVerbatimRangesAreExact(t *testing.T) {
 	checkCases(t, verbatimTemplates())
 }
 
-// Bounds that no key can have are rounded; here all draws are such bounds.
-func TestRoundedRangesAreExact(t *testing.T) {
-	checkCases(t, rapid.Custom(func(t *rapid.T) *key.Template {
-		f := fields().Filter(func(f *key.Field) bool { return f.Kind == key.Time || f.Kind == key.Int }).Draw(t, "field")
-		return &key.Template{Prefix: "$p", Escaped: true, Segments: segments(f)}
-	}))
-}
-
-// In verbatim keys, the beginning of a string can run into a literal.
-func TestVerbatimBeginningsAreExact(t *testing.T) {
-	first, second := &key.Field{Attr: "first"}, &key.Field{Attr: "second"}
-	checkCases(t, rapid.SampledFrom([]*key.Template{
-		{Segments: segments(first, "--", second)},
-		{Segments: segments(first, "|a", second, "-", nil)},
-		{Segments: segments("a", first, "a", second, "aa", nil)},
-	}))
-}
-
 // checkCases checks several cases at a time, since few are interesting.
 func checkCases(t *testing.T, templates *rapid.Generator[*key.Template]) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,7 +2,6 @@ package key_test
 
 import (
 	"cmp"
-	"strings"
 	"testing"
 	"time"
 
@@ -112,13 +111,6 @@ func TestComposeValuesErrors(t *testing.T) {
 	assert.Equal(t, "x!!y!", text)
 }
 
-func TestFieldsOfTemplate(t *testing.T) {
-	a, b := &key.Field{Attr: "a"}, &key.Field{Attr: "b"}
-	tmpl := key.Template{Segments: segments("x", nil, a, "y", b, "z", nil)}
-	assert.Equal(t, []*key.Field{a, b}, tmpl.Fields())
-	assert.Empty(t, (&key.Template{}).Fields())
-}
-
 // Text order is tuple order, and equal texts come from equal tuples.
 func TestEscapedKeysSortLikeTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -148,17 +140,6 @@ func TestVerbatimKeysAreInjective(t *testing.T) {
 		if (x == y) != (compareTuples(tmpl.Fields(), a, b) == 0) {
 			t.Fatalf("%q and %q come from %v and %v", x, y, a, b)
 		}
-	})
-}
-
-func TestNoValueImitatesASeparator(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tmpl := escapedTemplates().Draw(t, "template")
-		text, err := tmpl.ComposeValues(tuple(tmpl).Draw(t, "values"))
-		require.NoError(t, err)
-		require.True(t, strings.HasPrefix(text, tmpl.Prefix+"#"))
-		require.Equal(t, strings.Count(tmpl.Prefix, "#")+len(tmpl.Segments), strings.Count(text, "#"))
-		require.NotContains(t, text[len(tmpl.Prefix):], "$")
 	})
 }
 

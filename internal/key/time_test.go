@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/testsize"
@@ -160,23 +159,6 @@ func TestTimeFormatFromValueOfWrongType(t *testing.T) {
 		_, err := key.UnixMilli.FromValue(av)
 		require.EqualError(t, err, "is not a number")
 	}
-}
-
-func TestTimeTextSorts(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		f := rapid.SampledFrom(formats[:4]).Draw(t, "format")
-		a, b := f.Truncate(times().Draw(t, "a")), f.Truncate(times().Draw(t, "b"))
-		x, err := f.Format(a)
-		require.NoError(t, err)
-		y, err := f.Format(b)
-		require.NoError(t, err)
-		if (x < y) != a.Before(b) || (x == y) != a.Equal(b) {
-			t.Fatalf("%s and %s do not sort like %s and %s", x, y, a, b)
-		}
-		back, err := f.Parse(x)
-		require.NoError(t, err)
-		require.Equal(t, a, back)
-	})
 }
 
 func TestTimeFormat_TextsAreThoseOfTimeFormat(t *testing.T) {

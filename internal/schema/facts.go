@@ -3,8 +3,12 @@ package schema
 import (
 	"reflect"
 	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
@@ -26,8 +30,9 @@ type Facts struct {
 
 	Completes bool // writes of whole values complete the given value
 
-	Exists expr.Cond // holds if there is an item with the key, expired or not
-	Absent expr.Cond // holds if there is no such item
+	Hidden []expr.Change // of the hidden attributes that every current item has, but for the write id
+	Exists expr.Cond     // holds if there is an item with the key, expired or not
+	Absent expr.Cond     // holds if there is no such item
 }
 
 // facts finds the facts of a schema that is otherwise complete.
@@ -50,6 +55,18 @@ func (s *Schema) facts() {
 	path := expr.Attr(s.PK.Attr)
 	if s.PK.Native != nil {
 		path = s.PK.Native[0].Path
+	}
+	hide := func(name string, av types.AttributeValue) {
+		s.Hidden = append(s.Hidden, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: av})
+	}
+	if d := s.Discriminator; d != nil { // of a verbatim entity, which has no others
+		hide(d.Attr, item.S(d.Value))
+	}
+	if s.Templated {
+		hide(EntityAttr, item.S(s.Name))
+	}
+	if s.HasMetadata && s.Payload > 1 {
+		hide(PayloadAttr, item.N(strconv.Itoa(s.Payload)))
 	}
 	s.Exists, s.Absent = expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path)
 	s.Completes = s.Prepares || len(s.Filled) > 0

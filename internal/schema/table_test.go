@@ -155,23 +155,6 @@ func TestTable_EveryEntityHasOne(t *testing.T) {
 	entity.Must(entity.New[placed](db))
 }
 
-func TestDeclaration_IndexIsFoundByItsDeclaredName(t *testing.T) {
-	t.Parallel()
-	type device struct {
-		_  entity.Key `name:"Device" pk:"$#{id}"`
-		_  entity.GSI `name:"byA" index:"gsi1" pk:"$#{a}"`
-		ID string     `dynamodbav:"id"`
-		A  string     `dynamodbav:"a"`
-	}
-	store := entity.Must(entity.New[device](open(t)))
-	entity.Must(store.Index("byA"))
-	for _, name := range []string{"gsi1", "ByA", ""} {
-		_, err := store.Index(name)
-		checkMistakes[device](t, err, mistake{"EDD-9051", ""})
-		require.ErrorContains(t, err, "declared are: byA")
-	}
-}
-
 func TestSeriesDeclaration_HasAHandleOfItsOwn(t *testing.T) {
 	t.Parallel()
 	type plain struct {

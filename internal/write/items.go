@@ -143,26 +143,14 @@ func StateClock(s *schema.Schema) *schema.Attr {
 	return s.CreatedAt
 }
 
-// Hidden calls set with each hidden attribute that every write of a whole item stores, in the order of their names.
-func Hidden(s *schema.Schema, writeID string, set func(name string, av types.AttributeValue)) {
-	if d := s.Discriminator; d != nil { // of a verbatim entity, which has no others
-		set(d.Attr, item.S(d.Value))
-	}
-	if s.Templated {
-		set(schema.EntityAttr, item.S(s.Name))
-	}
-	if !s.HasMetadata {
-		return
-	}
-	if s.Payload > 1 {
-		set(schema.PayloadAttr, item.N(strconv.Itoa(s.Payload)))
-	}
-	set(schema.WriteAttr, item.S(writeID))
-}
-
 // SetHidden sets the hidden attributes of an item.
 func SetHidden(s *schema.Schema, it item.Item, writeID string) {
-	Hidden(s, writeID, func(name string, av types.AttributeValue) { it[name] = av })
+	for _, c := range s.Hidden {
+		it[c.Path.Root()] = c.Value
+	}
+	if s.HasMetadata {
+		it[schema.WriteAttr] = item.S(writeID)
+	}
 }
 
 // SetVersion sets the version of it if the entity has one.

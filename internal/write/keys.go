@@ -61,8 +61,6 @@ func keyBytes(av types.AttributeValue) int {
 	return 0
 }
 
-func keyName(i int) string { return [...]string{"partition key", "sort key"}[i] }
-
 // primaryOf composes the primary key from its parts in the given map. A key without a template is its parts.
 func primaryOf(s *schema.Schema, parts, primary item.Item) error {
 	for i, k := range []*schema.KeyDef{s.PK, s.SK} {

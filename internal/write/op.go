@@ -221,14 +221,6 @@ func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
 	return it, err
 }
 
-// oldLost returns an error if the write was applied but the answer with the old item was lost.
-func (op *Op) oldLost(r Returned) error {
-	if op.Old == nil || !r.Proven && !r.Again {
-		return nil
-	}
-	return errOldLost
-}
-
 var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
 
 // NeedsRead reports whether op must be planned from the current item.

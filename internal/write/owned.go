@@ -23,27 +23,15 @@ func Later(s *schema.Schema, image item.Item, now time.Time) time.Time {
 	return stored.Add(s.UpdatedAt.Format.Unit())
 }
 
-// HiddenChanges returns the hidden attributes as changes, for an update that may create the item.
-func HiddenChanges(s *schema.Schema, writeID string) []expr.Change {
-	var changes []expr.Change
-	Hidden(s, writeID, func(name string, av types.AttributeValue) {
-		changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: av})
-	})
-	if s.SoftDeletes && s.HasMetadata {
-		changes = append(changes, clearRestoreMark)
-	}
-	return changes
-}
-
 var (
 	writePath = expr.Attr(schema.WriteAttr)
 	// clearRestoreMark removes the mark of a restored item, which belongs to the write that restored it.
 	clearRestoreMark = expr.Change{Kind: expr.Remove, Path: expr.Attr(schema.OpAttr)}
 )
 
-// withWriteID adds the change of the write id to changes. It returns the id that is stored, "" for entities without hidden
+// WithWriteID adds the change of the write id to changes. It returns the id that is stored, "" for entities without hidden
 // attributes.
-func withWriteID(s *schema.Schema, changes []expr.Change, writeID string) ([]expr.Change, string) {
+func WithWriteID(s *schema.Schema, changes []expr.Change, writeID string) ([]expr.Change, string) {
 	if !s.HasMetadata {
 		return changes, ""
 	}

@@ -75,7 +75,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 		if err != nil {
 			return Step{}, err
 		}
-		changes, _ = withWriteID(s, append(changes, indexKeys...), in.WriteID)
+		changes, _ = WithWriteID(s, append(changes, indexKeys...), in.WriteID)
 		if s.KeepsHistory && s.HasMetadata { // so that readers of the history notice that an old state has changed
 			at, err := s.Options.Precision.Value(s.Options.Precision.Truncate(in.Now))
 			if err != nil {

@@ -207,7 +207,7 @@ func (u *update) direct(in Input) (Step, error) {
 			return Step{}, err
 		}
 	}
-	changes, writeID := withWriteID(u.s, append(changes, follow...), in.WriteID)
+	changes, writeID := WithWriteID(u.s, append(changes, follow...), in.WriteID)
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
 	}

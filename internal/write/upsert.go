@@ -105,19 +105,6 @@ func (u *upsert) addCreated(changes []expr.Change, in Input) ([]expr.Change, err
 	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), ValueError(u.s, a, err)
 }
 
-// guard returns the condition of a direct write.
-func (u *upsert) guard(in Input) expr.Cond {
-	conds := make([]expr.Cond, 0, 8)
-	if u.op.Expect != nil {
-		conds = append(conds, PresentUnexpired(u.s, in.Now), u.op.expected())
-	}
-	if u.s.Expires {
-		conds = append(conds, NotExpired(u.s, in.Now))
-	}
-	conds = append(conds, u.guards...)
-	return expr.All(append(conds, u.userCond)...)
-}
-
 // expiry returns the changes of the expiry.
 func (u *upsert) expiry(in Input) ([]expr.Change, bool, error) {
 	changes, err := u.withCreated(in)
@@ -320,11 +307,13 @@ func (u *upsert) direct(in Input) (Step, error) {
 	case u.op.NeedsRead(in):
 		return u.afterRead(in)
 	}
-	add := u.withCreated
-	if u.op.Once { // each plan adds to the changes in the same memory
-		add = func(in Input) ([]expr.Change, error) { return u.addCreated(u.changes, in) }
+	changes, err := u.changes, error(nil)
+	switch {
+	case !u.op.Once:
+		changes, err = u.withCreated(in)
+	case u.s.CreatedAt != nil: // each plan adds to the changes in the same memory
+		changes, err = u.addCreated(changes, in)
 	}
-	changes, err := add(in)
 	if err != nil {
 		return Step{}, err
 	}
@@ -338,9 +327,16 @@ func (u *upsert) direct(in Input) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	changes = append(append(append(changes, follow...), owned...), HiddenChanges(u.s, in.WriteID)...)
+	changes, writeID := WithWriteID(u.s, append(append(append(changes, follow...), owned...), u.s.Hidden...), in.WriteID)
 	if err := checkKnownSize(u.s, u.op.Key, changes); err != nil {
 		return Step{}, err
+	}
+	guards := make([]expr.Cond, 0, 8)
+	if u.op.Expect != nil {
+		guards = append(guards, PresentUnexpired(u.s, in.Now), u.op.expected())
+	}
+	if u.s.Expires {
+		guards = append(guards, NotExpired(u.s, in.Now))
 	}
 	now, joined, returns := in.Now, in.Joined, ReturnOld // which shows whether the write created the item
 	if u.replace && u.op.Old == nil {
@@ -348,8 +344,8 @@ func (u *upsert) direct(in Input) (Step, error) {
 	}
 	return Step{
 		Actions: u.op.alone(Action{
-			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: u.guard(in),
-			Returns: returns, Undecoded: returns == ReturnNew, WriteID: WriteID(u.s, in),
+			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), u.userCond)...),
+			Returns: returns, Undecoded: returns == ReturnNew, WriteID: writeID,
 		}),
 		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
 		Done: func(r Returned) (Result, error) {

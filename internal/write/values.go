@@ -73,17 +73,6 @@ func CodecError(s *schema.Schema, v reflect.Value, err error) error {
 	return JoinErrors(errs)
 }
 
-// Item encodes v for a verb that writes whole values. It leaves out attributes that the library owns and empty
-// attributes that are written once. It also leaves out the attributes that skip reports or
-// that changes set. Required attributes must be present.
-func Item(s *schema.Schema, v reflect.Value, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
-	it, err := s.Codec.Encode(v)
-	if err != nil {
-		return nil, CodecError(s, v, err)
-	}
-	return written(s, v, it, skip, changes)
-}
-
 // Encoded is a value encoded once, for its key and for its item. A mistake in the key is reported by Key, one elsewhere by
 // Item.
 type Encoded struct {
@@ -111,12 +100,50 @@ func (e *Encoded) Key() (primary, parts item.Item, err error) {
 	return Key(e.s, e.v, e.it)
 }
 
-// Item is Item of the value. It is called once, after Key.
+// Item returns the item of the value, for a verb that writes whole values. It leaves out attributes that the library owns, empty
+// attributes that are written once, and the attributes that skip reports or that changes set. Required attributes must be present.
+// It is called once, after Key.
 func (e *Encoded) Item(skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
+	s, v, it := e.s, e.v, e.it
 	if e.wrong != nil {
-		return nil, CodecError(e.s, e.v, e.wrong)
+		return nil, CodecError(s, v, e.wrong)
 	}
-	return written(e.s, e.v, e.it, skip, changes)
+	var wrong []error
+	for _, a := range s.Attrs {
+		var c *expr.Change
+		if changes != nil {
+			c = ChangeOf(changes, a.Name)
+		}
+		if c != nil {
+			delete(it, a.Name)
+			if a.IsRequired && c.Kind == expr.Discard {
+				wrong = append(wrong, Invalid(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
+			}
+			continue
+		}
+		if a.IsOwned || skip != nil && skip(a) || a.IsOnce && item.Absent(it[a.Name]) {
+			delete(it, a.Name)
+			if !a.IsOnce {
+				continue
+			}
+		}
+		if a.IsRequired && item.Empty(it[a.Name]) {
+			wrong = append(wrong, Invalid(s, CodeRequired, a, "%s", a.WhyRequired()))
+		}
+	}
+	if s.SetsExpiry {
+		x := Expiry(s)
+		if err := CheckSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	if s.Options.Validator != nil || MayHaveValidate(s.Type) {
+		wrong = append(wrong, Validate(s, v, it)...)
+	}
+	if wrong != nil {
+		return it, JoinErrors(wrong)
+	}
+	return it, nil
 }
 
 // Sized is an item whose size was counted when it was encoded.
@@ -154,46 +181,6 @@ func KeyedItem(s *schema.Schema, v reflect.Value) (composed item.Item, it Sized,
 		it.most = e.most
 	}
 	return composed, it, err
-}
-
-// written makes v, encoded as it, what Item returns.
-func written(s *schema.Schema, v reflect.Value, it item.Item, skip func(*schema.Attr) bool, changes []expr.Change) (item.Item, error) {
-	var wrong []error
-	for _, a := range s.Attrs {
-		var c *expr.Change
-		if changes != nil {
-			c = ChangeOf(changes, a.Name)
-		}
-		if c != nil {
-			delete(it, a.Name)
-			if a.IsRequired && c.Kind == expr.Discard {
-				wrong = append(wrong, Invalid(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
-			}
-			continue
-		}
-		if a.IsOwned || skip != nil && skip(a) || a.IsOnce && item.Absent(it[a.Name]) {
-			delete(it, a.Name)
-			if !a.IsOnce {
-				continue
-			}
-		}
-		if a.IsRequired && item.Empty(it[a.Name]) {
-			wrong = append(wrong, Invalid(s, CodeRequired, a, "%s", a.WhyRequired()))
-		}
-	}
-	if s.SetsExpiry {
-		x := Expiry(s)
-		if err := CheckSeconds(s, s.Attr(x.Stamps()), it[x.Stamps()]); err != nil {
-			wrong = append(wrong, err)
-		}
-	}
-	if s.Options.Validator != nil || MayHaveValidate(s.Type) {
-		wrong = append(wrong, Validate(s, v, it)...)
-	}
-	if wrong != nil {
-		return it, JoinErrors(wrong)
-	}
-	return it, nil
 }
 
 // CheckBytes rejects an item of n bytes, if that is too large for DynamoDB.
