@@ -71,62 +71,6 @@ func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	require.Empty(t, l.everything())
 }
 
-// Named types are keyed like what they are made of, and pointers like what they lead to.
-type (
-	deviceID string
-	level    int8
-	count    uint16
-	onOff    bool
-	moment   time.Time
-)
-
-// Gauge has a key part of every kind.
-type Gauge struct {
-	_ entity.Key `name:"Gauge" pk:"$#dev_{device}#{on}" sk:"$#{level}#{count:03}#{at}#end"`
-
-	Device deviceID `dynamodbav:"device"`
-	On     onOff    `dynamodbav:"on" entity:"zero"`
-	Level  level    `dynamodbav:"level"`
-	Count  *count   `dynamodbav:"count"`
-	At     moment   `dynamodbav:"at" entity:"time=us"`
-	Note   string   `dynamodbav:"note,omitempty"`
-}
-
-func TestKeys_NamedTypesAndPointers(t *testing.T) {
-	t.Parallel()
-	l, s := open[Gauge](t)
-	f := entity.Fields[Gauge]()
-	seven := count(7)
-	at := moment(dawn.Truncate(time.Microsecond).In(time.FixedZone("", 7200)))
-	key := Gauge{Device: "d#1", Level: 3, Count: &seven, At: at}
-	l.OK(s.Create(t.Context(), key))
-	require.Contains(t, l.everything(), `$app#v1#gauge#dev_d%231#false $app#v1#gauge#0000000000000000003#007#2024-05-06T07:08:09.123456Z#end`)
-	got, err := s.Update(t.Context(), key, entity.Set(&f.Note, "x"), entity.If(entity.Eq(&f.Level, 3), entity.Eq(f.Count, 7), entity.Eq(&f.At, at)))
-	require.NoError(t, err)
-	require.True(t, time.Time(got.At).Equal(time.Time(at)))
-	require.EqualValues(t, 7, *got.Count)
-	for name, opts := range map[string][]entity.QueryOption{
-		"number":  {entity.Between(&f.Level, 3, 4)},
-		"pointee": {entity.Eq(&f.Level, 3), entity.Ge(f.Count, 7)},
-		"pointer": {entity.Eq(&f.Level, 3), entity.Eq(&f.Count, &seven)},
-		"time":    {entity.Eq(&f.Level, 3), entity.Eq(f.Count, 7), entity.Le(&f.At, at)},
-		"whole":   {entity.Eq(&f.Level, 3), entity.Eq(f.Count, 7), entity.Eq(&f.At, at)},
-	} {
-		one, err := s.Query(Gauge{Device: "d#1"}, opts...).One(t.Context())
-		require.NoError(t, err, name)
-		require.Equal(t, "x", one.Note, name)
-	}
-	n := entity.Must(s.Query(Gauge{Device: "d#1"}, entity.Eq(&f.Level, 3), entity.Gt(f.Count, 7)).Count(t.Context()))
-	require.Zero(t, n)
-	l.Sent()
-	_, err = s.Get(t.Context(), Gauge{Device: "d#1", Level: 3, At: at})
-	l.requireRefused(t, err, "EDD-9101", "Count")
-	wide := count(1000)
-	_, err = s.Get(t.Context(), Gauge{Device: "d#1", Level: 3, Count: &wide, At: at})
-	l.requireRefused(t, err, "EDD-9102", "Count")
-	require.NoError(t, s.Delete(t.Context(), got))
-}
-
 // Epoch is keyed by times that are stored as numbers, in templates and natively.
 type Epoch struct {
 	_ entity.Key `name:"Epoch" pk:"$#{id}" sk:"$#{at}"`

@@ -1,64 +1,14 @@
 package entity_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
-
-// Small has types that are narrower than what DynamoDB can store. internal/item tries all others.
-type Small struct {
-	_      entity.Key    `name:"Small" pk:"$#{id}" sk:"$"`
-	ID     string        `dynamodbav:"id"`
-	I8     int8          `dynamodbav:"i8"`
-	F32    float32       `dynamodbav:"f32"`
-	Hash   [4]byte       `dynamodbav:"hash"`
-	Levels map[int8]bool `dynamodbav:"levels,omitempty"`
-	Tags   []string      `dynamodbav:"tags,stringset,omitempty"`
-	Note   string        `dynamodbav:"note,omitempty"`
-}
-
-// A stored value that the field cannot hold is an error that names the attribute, for every verb that reads, and never
-// another value.
-func TestDecode_WhatAFieldCannotHoldIsAnError(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, Small{ID: "a"})
-	at := keys("pk", "$app#v1#small#a", "sk", "$app#v1#small")
-	good, created := l.values(at), entity.Must(s.Get(t.Context(), Small{ID: "a"}))
-	for attr, values := range map[string][]av{
-		"i8":     {num("300"), num("-129"), num("1.5"), str("1")},
-		"f32":    {num("1e39"), str("1")},
-		"hash":   {binary(make([]byte, 5)), str("abcd")},
-		"levels": {document(map[string]av{"128": &types.AttributeValueMemberBOOL{Value: true}})},
-		"tags":   {str("x"), document(map[string]av{})},
-	} {
-		for _, v := range values {
-			l.PutItem(good)
-			l.patch(at, attr, v)
-			loaded := Small{ID: "a"}
-			for verb, err := range map[string]error{
-				"Get": dbtest.ErrorOf(s.Get(t.Context(), loaded)), "GetMany": dbtest.ErrorOf(s.GetMany(t.Context(), []Small{loaded})),
-				"Query": dbtest.ErrorOf(s.Query(loaded).Collect(t.Context())), "TransactGet": l.DB.TransactGet(t.Context(), s.Op().GetInto(&loaded)),
-				"Update": dbtest.ErrorOf(s.Update(t.Context(), Small{ID: "a"}, entity.Set(&entity.Fields[Small]().Note, "x"))),
-			} {
-				requireMisfit(t, err, attr, "%s of %s", verb, text(v))
-			}
-			require.Equal(t, Small{ID: "a"}, loaded)
-		}
-	}
-	l.PutItem(good)
-	l.patch(at, "Note", num("7"))
-	require.Equal(t, created, entity.Must(s.Get(t.Context(), Small{ID: "a"})), "attributes that differ in case are others")
-	most := Small{ID: "a", I8: math.MinInt8, F32: 3e38}
-	require.Equal(t, most, entity.Must(s.Put(t.Context(), most)))
-	require.Equal(t, most, entity.Must(s.Get(t.Context(), most, entity.Consistent())))
-}
 
 // Loose holds anything, and values whose Go types are narrower than what DynamoDB can store.
 type Loose struct {

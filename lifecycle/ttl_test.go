@@ -30,61 +30,10 @@ type Session struct {
 	Ends int64         `dynamodbav:"ends"`
 }
 
-// Ticket is verbatim, and its end a time.
-type Ticket struct {
-	_    entity.Key    `name:"Ticket" pk:"id"`
-	_    lifecycle.TTL `attr:"ends" after:"1h"`
-	ID   string        `dynamodbav:"id"`
-	Note string        `dynamodbav:"note,omitempty"`
-	Ends time.Time     `dynamodbav:"ends,omitempty" entity:"time=unix"`
-}
-
 var (
 	put, update = []string{"PutItem"}, []string{"UpdateItem"}
 	getPut      = []string{"GetItem", "PutItem"}
 )
-
-func TestTTL_AfterAloneCountsFromTheBeginningAndFromPut(t *testing.T) {
-	t.Parallel()
-	h, s := open[Marker](t)
-	ctx, m, key, first := t.Context(), entity.Fields[Marker](), Marker{ID: "m"}, hour0.Add(30*day)
-	entity.Must(s.Create(ctx, key))
-	h.Clock.Move(day)
-	h.run(t, "ends", []change{
-		{"Update", func() error { return second(s.Update(ctx, key, entity.Set(&m.Note, "updated"))) }, update, first},
-		{"Upsert", func() error { return third(s.Upsert(ctx, Marker{ID: "m", Note: "merged"})) }, update, first},
-		{"Modify", func() error {
-			return second(s.Modify(ctx, key, func(m *Marker) error { m.Note = "modified"; return nil }))
-		}, getPut, first},
-		{"Put", func() error { return second(s.Put(ctx, Marker{ID: "m", Note: "put"})) }, update, first.Add(day)},
-	})
-	require.EqualValues(t, 5, entity.Must(s.Get(ctx, key)).Version, "one life")
-}
-
-func TestTTL_AnUpsertGivesAnEndOnlyToAnItemThatHasNone(t *testing.T) {
-	t.Parallel()
-	for name, opts := range map[string][]entity.UpdateOption{"in one request": nil, "after a read": {entity.Idempotent()}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, s := open[Ticket](t)
-			k := entity.Fields[Ticket]()
-			entity.Must(s.Create(t.Context(), Ticket{ID: "t"}))
-			entity.Must(s.Update(t.Context(), Ticket{ID: "t"}, entity.Remove(&k.Ends)))
-			require.Empty(t, h.end(t, "ends"), "without it the item lives forever")
-			h.Clock.Move(1000 * day)
-			entity.Must(s.Get(t.Context(), Ticket{ID: "t"}))
-
-			now := h.Clock.Now()
-			got, _, err := s.Upsert(t.Context(), Ticket{ID: "t", Note: "merged"}, opts...)
-			require.NoError(t, err)
-			require.Equal(t, now.Truncate(time.Second).Add(time.Hour), got.Ends)
-			h.Clock.Move(time.Minute)
-			_, _, err = s.Upsert(t.Context(), Ticket{ID: "t", Note: "again"}, opts...)
-			require.NoError(t, err)
-			h.ends(t, "ends", now, time.Hour)
-		})
-	}
-}
 
 func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 	t.Parallel()
@@ -140,32 +89,6 @@ func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 	_ = entity.Must(entity.New[Cache](h.DB, lifecycle.NoExpiry()))
 	_, err = entity.New[Cache](h.DB, lifecycle.After(time.Minute))
 	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
-}
-
-// The item of a transaction or a batch has the same end as the item of a call.
-func TestTTL_HoldsInTransactionsAndBatches(t *testing.T) {
-	t.Parallel()
-	h, s := open[Marker](t)
-	m := entity.Fields[Marker]()
-	require.NoError(t, h.DB.Transact(t.Context(), s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b"}), s.Op().Upsert(Marker{ID: "c"})))
-	require.Equal(t, []string{"TransactWriteItems"}, h.Operations())
-	want := h.Items()[0]["ends"]
-	for _, it := range h.Items() {
-		require.Equal(t, want, it["ends"])
-	}
-	h.Clock.Move(30 * day)
-	gone := s.Op().Update(Marker{ID: "a"}, entity.Set(&m.Note, "late"))
-	require.ErrorIs(t, entity.FailureOf(h.DB.Transact(t.Context(), gone), gone), entity.ErrNotFound)
-	up := s.Op().Upsert(Marker{ID: "c"})
-	require.NoError(t, h.DB.Transact(t.Context(), s.Op().Create(Marker{ID: "a"}), s.Op().Put(Marker{ID: "b", Note: "new"}), up))
-	for _, it := range h.Items() {
-		require.NotEqual(t, want, it["ends"])
-	}
-	require.EqualValues(t, 1, up.Result().Version, "a new life")
-
-	h, tickets := open[Ticket](t)
-	require.Empty(t, entity.Must(tickets.PutMany(t.Context(), []Ticket{{ID: "t"}})))
-	h.ends(t, "ends", hour0, time.Hour)
 }
 
 // Without a time to live in the configuration, no write gives an item an end, and none takes one away that it was given.

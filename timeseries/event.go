@@ -62,7 +62,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		}
 		ev.carried[a.Name] = av
 	}
-	if s.Options.Validator != nil || write.MayHaveValidate(s.Type) {
+	if s.Checks {
 		missing = append(missing, ev.validate(v)...)
 	}
 	if missing != nil {

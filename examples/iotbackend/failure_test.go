@@ -113,7 +113,6 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 	}{
 		"condition":                   {pair(mine, reason{none, ""}), ever, duplicate, 1},
 		"condition and conflict":      {pair(mine, reason{conflicts, ""}), ever, duplicate, 1},
-		"condition and throttling":    {pair(mine, reason{throttle, ""}), ever, duplicate, 1},
 		"condition and size":          {pair(mine, reason{size, ""}), ever, broken, 1},
 		"another's":                   {pair(others, reason{none, ""}), ever, collision, 1},
 		"condition of the reading":    {pair(reason{none, ""}, reason{condition, ""}), ever, broken, 0},

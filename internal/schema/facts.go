@@ -28,6 +28,7 @@ type Facts struct {
 	Immutable    bool   // some attribute is immutable
 	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
+	Checks    bool // values may have to be validated
 	Completes bool // writes of whole values complete the given value
 
 	Hidden []expr.Change // of the hidden attributes that every current item has, but for the write id
@@ -69,6 +70,7 @@ func (s *Schema) facts() {
 		hide(PayloadAttr, item.N(strconv.Itoa(s.Payload)))
 	}
 	s.Exists, s.Absent = expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path)
+	s.Checks = s.Options.Validator != nil || MayHaveValidate(s.Type)
 	s.Completes = s.Prepares || len(s.Filled) > 0
 	for _, a := range s.Attrs {
 		a.IsOwned, a.IsOnce, a.IsRequired = a.Owned(), a.WriteOnce(), a.Required()

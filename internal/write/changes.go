@@ -160,7 +160,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 		return r, nil, err
 	}
 	var byRule []error
-	if s.Options.Validator != nil || c.Target.Key != nil || value != nil && !(n.Top && n.Attr.Basic) && MayHaveValidate(reflect.TypeOf(value)) {
+	if s.Options.Validator != nil || c.Target.Key != nil || value != nil && !(n.Top && n.Attr.Basic) && schema.MayHaveValidate(reflect.TypeOf(value)) {
 		refused, byRule = validateChange(s, n, c, value, av), checkChangeRule(s, n, c, value)
 	}
 	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 var errBase = errors.New("refused by the embedded value")
@@ -26,7 +28,7 @@ func (b byValue) Validate() error { return (&byPointer{b.bad}).Validate() }
 type (
 	promotes       struct{ *byPointer }
 	promotesCopy   struct{ *byValue }
-	promotesAny    struct{ Validator }
+	promotesAny    struct{ schema.Validates }
 	deeper         struct{ promotes }
 	behind         struct{ *promotes }
 	generic[T any] struct {

@@ -364,7 +364,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 		return op
 	}
 	encoded := Encode(s, v)
-	op.Key, op.Parts, op.Err = encoded.Key()
+	op.Key, op.Parts, op.Err = Key(s, v, encoded.it)
 	if op.Err == nil && spec.From != nil {
 		op.Given, op.Err = imageOf(op, spec.From)
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -19,13 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Validator is implemented by entities and types of fields that check their own values.
-type Validator interface{ Validate() error }
-
-var (
-	validatorType = reflect.TypeFor[Validator]()
-	marshalerType = reflect.TypeFor[attributevalue.Marshaler]()
-)
+var marshalerType = reflect.TypeFor[attributevalue.Marshaler]()
 
 type refusal struct {
 	place string
@@ -34,46 +27,6 @@ type refusal struct {
 
 // refusals collects the errors of Validate methods, each with the place of its value.
 type refusals []refusal
-
-var validateTypes sync.Map // reflect.Type → bool
-
-// hasMethod reports whether a value of type t, or its address, has a Validate method.
-func hasMethod(t reflect.Type) bool {
-	return t.Implements(validatorType) || reflect.PointerTo(t).Implements(validatorType)
-}
-
-func findValidate(t reflect.Type, inside map[reflect.Type]bool) bool {
-	if t.Kind() == reflect.Interface || hasMethod(t) {
-		return true
-	}
-	if inside[t] {
-		return false // the search is already inside it
-	}
-	inside[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return findValidate(t.Elem(), inside)
-	case reflect.Map:
-		return findValidate(t.Key(), inside) || findValidate(t.Elem(), inside)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); (f.IsExported() || f.Anonymous) && findValidate(f.Type, inside) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// MayHaveValidate reports whether a value of type t, or one inside it, may have a Validate method.
-func MayHaveValidate(t reflect.Type) bool {
-	if known, ok := validateTypes.Load(t); ok {
-		return known.(bool)
-	}
-	found := findValidate(t, map[reflect.Type]bool{})
-	validateTypes.Store(t, found)
-	return found
-}
 
 func (r *refusals) walkFields(v reflect.Value, stored item.Item, place string) {
 	for i := range v.NumField() {
@@ -255,15 +208,15 @@ func (r *refusals) callValidate(v reflect.Value, place string) {
 	if !v.CanInterface() {
 		return
 	}
-	err, found := error(nil), hasMethod(v.Type())
+	err, found := error(nil), schema.HasValidate(v.Type())
 	switch t := v.Type(); {
 	case !found, promotedFromNil(v, "Validate"):
-	case t.Implements(validatorType):
-		err = v.Interface().(Validator).Validate()
+	case t.Implements(schema.ValidateType):
+		err = v.Interface().(schema.Validates).Validate()
 	default:
 		p := reflect.New(t)
 		p.Elem().Set(v)
-		err = p.Interface().(Validator).Validate()
+		err = p.Interface().(schema.Validates).Validate()
 	}
 	if err != nil {
 		*r = append(*r, refusal{place, err})
@@ -283,7 +236,7 @@ func (r *refusals) callValidate(v reflect.Value, place string) {
 // walk validates v, stored as av, and every stored value inside it, inner values first. A nil av stands for an absent
 // value, which is not validated.
 func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) {
-	if !v.IsValid() || av == nil || !MayHaveValidate(v.Type()) {
+	if !v.IsValid() || av == nil || !schema.MayHaveValidate(v.Type()) {
 		return
 	}
 	if k := v.Kind(); k == reflect.Pointer || k == reflect.Interface {

@@ -87,17 +87,11 @@ type Encoded struct {
 func Encode(s *schema.Schema, v reflect.Value) Encoded {
 	e := Encoded{s: s, v: v}
 	if s.Unopened == nil {
-		e.it, e.most, e.wrong = s.Codec.EncodeCounted(v)
+		if e.it, e.most, e.wrong = s.Codec.EncodeCounted(v); e.wrong != nil {
+			e.it = nil // so that the key is made of the parts alone
+		}
 	}
 	return e
-}
-
-// Key is Key of the value.
-func (e *Encoded) Key() (primary, parts item.Item, err error) {
-	if e.wrong != nil {
-		return Key(e.s, e.v, nil)
-	}
-	return Key(e.s, e.v, e.it)
 }
 
 // Item returns the item of the value, for a verb that writes whole values. It leaves out attributes that the library owns, empty
@@ -137,7 +131,7 @@ func (e *Encoded) Item(skip func(*schema.Attr) bool, changes []expr.Change) (ite
 			wrong = append(wrong, err)
 		}
 	}
-	if s.Options.Validator != nil || MayHaveValidate(s.Type) {
+	if s.Checks {
 		wrong = append(wrong, Validate(s, v, it)...)
 	}
 	if wrong != nil {
@@ -161,7 +155,7 @@ func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item
 // KeyAndSized is KeyAndItem with the size of the item.
 func KeyAndSized(s *schema.Schema, v reflect.Value) (primary, parts item.Item, it Sized, err error) {
 	e := Encode(s, v)
-	if primary, parts, err = e.Key(); err == nil {
+	if primary, parts, err = Key(s, v, e.it); err == nil {
 		it.Item, err = e.Item(nil, nil)
 		it.most = e.most
 	}
@@ -174,7 +168,7 @@ func KeyedItem(s *schema.Schema, v reflect.Value) (composed item.Item, it Sized,
 	if e.wrong == nil && s.Unopened == nil && nativeKeys(s) {
 		err = checkKeys(s, e.it)
 	} else {
-		composed, _, err = e.Key()
+		composed, _, err = Key(s, v, e.it)
 	}
 	if err == nil {
 		it.Item, err = e.Item(nil, nil)
