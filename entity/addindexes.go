@@ -13,9 +13,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// IndexClient has the method that a [Client] needs in addition for [AddIndexes]: UpdateTable. *dynamodb.Client has it. Its
-// method is shown at [entitytype.IndexClient].
-type IndexClient = entitytype.IndexClient
+// indexClient is what a [Client] needs in addition for [AddIndexes].
+type indexClient interface {
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
+}
 
 // IndexProgress is the progress of an index that is built; see [OnIndex]. It has the Table, the Index, whether DynamoDB is
 // Backfilling it, and estimates of the Items in the index and the TableItems. Its fields are shown at
@@ -121,7 +122,7 @@ func (db *DB) addIndex(ctx context.Context, x IndexSpec, table *types.TableDescr
 			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: units.input(),
 		}}},
 	}
-	client := db.runner.Client.(IndexClient)
+	client := db.runner.Client.(indexClient)
 	return db.runner.Manage(ctx, "UpdateTable", *table.TableName, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		_, err := client.UpdateTable(ctx, in, once)
 		return err

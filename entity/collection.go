@@ -12,10 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// CollectionPart is one query of [DB.GetCollection] together with the slice that receives its items, made by Into of a
-// [Query]. Printing it prints the query. Only this module implements it.
-type CollectionPart = query.CollectionPart
-
 // GetCollection reads several queries of one partition in one pass, and sets the slice of each query to what its
 // Collect would return: a customer with its orders and invoices, for example. Queries of a table, of an index, of a
 // history of events and of deleted items can be read together, in any number, also several of one entity. All must read
@@ -31,7 +27,7 @@ type CollectionPart = query.CollectionPart
 // It costs one request per MB of that range, and none if no query can match. Errors: before any request an
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
-func (db *DB) GetCollection(ctx context.Context, parts ...CollectionPart) error {
+func (db *DB) GetCollection(ctx context.Context, parts ...query.CollectionPart) error {
 	return db.measure(ctx, "GetCollection", len(parts), func(ctx context.Context) error {
 		list := make([]query.CollectionQuery, len(parts))
 		g, err := db.compileCollection("GetCollection", len(parts), func(i int) (*query.CollectionQuery, bool) {
@@ -124,12 +120,8 @@ func (db *DB) compileCollection(verb string, n int, part func(int) (*query.Colle
 // ErrStop is returned by a function given to [Visit] to end [DB.Each] without an error.
 var ErrStop = entitytype.ErrStop
 
-// VisitPart is one query of [DB.Each] together with the function that receives its items, made by [Visit]. Printing it prints
-// the query. Only this module implements it.
-type VisitPart = query.VisitPart
-
 // Visit makes q a part of [DB.Each], which calls f with each item of the query, one at a time.
-func Visit[T any](q Query[T], f func(T) error) VisitPart {
+func Visit[T any](q Query[T], f func(T) error) query.VisitPart {
 	known, ok := q.(*query.Query[T])
 	if !ok {
 		known = query.NewQuery[T](query.Decoding{Reading: failing{&InputError{
@@ -147,7 +139,7 @@ func Visit[T any](q Query[T], f func(T) error) VisitPart {
 // An error of a function ends Each, which returns it, wrapped in an *[Error] that names the entity. [ErrStop], also wrapped, ends
 // Each without an error. What queries can be read together, their options, and what they cost are as for GetCollection, and so
 // are the errors before any request, with code EDD-9127 for a nil function, too. If Each fails, functions may have been called.
-func (db *DB) Each(ctx context.Context, parts ...VisitPart) error {
+func (db *DB) Each(ctx context.Context, parts ...query.VisitPart) error {
 	return db.measure(ctx, "Each", len(parts), func(ctx context.Context) error {
 		list, visits := make([]query.CollectionQuery, len(parts)), make([]query.VisitQuery, len(parts))
 		g, err := db.compileCollection("Each", len(parts), func(i int) (*query.CollectionQuery, bool) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
@@ -123,7 +124,7 @@ func pick[V any](r *rand.Rand, vs ...V) V { return vs[r.IntN(len(vs))] }
 // group is a part with a slice to compare with what the query gives alone.
 type group struct {
 	text    string
-	part    entity.CollectionPart
+	part    query.CollectionPart
 	compare func(*testing.T, context.Context)
 	length  func() int
 }
@@ -185,7 +186,7 @@ func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	t.Parallel()
 	o := stocked(t, 3, 1)
 	m, k := entity.Fields[Member](), entity.Fields[Voucher]()
-	body := func(parts ...entity.CollectionPart) string {
+	body := func(parts ...query.CollectionPart) string {
 		require.NoError(t, o.DB.GetCollection(t.Context(), parts...))
 		requests := o.Wire.Requests()
 		require.Len(t, requests, 1)
@@ -212,7 +213,7 @@ func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 }
 
 // red2 is another query of the range of red members.
-func red2(o *office) entity.CollectionPart {
+func red2(o *office) query.CollectionPart {
 	return groupOf(o.members.Query(Member{Tenant: "a", Team: "red"}, entity.Limit(1))).part
 }
 
@@ -235,7 +236,7 @@ func TestGetCollection_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 	o := stocked(t, 30, 1)
 	f := entity.Fields[Member]()
 	var groups []group
-	var parts []entity.CollectionPart
+	var parts []query.CollectionPart
 	for i := range 5 {
 		ids := []string{fmt.Sprintf("a-%03d", i)}
 		for j := range 80 {
@@ -344,27 +345,27 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 	var x []Notice
 	var b []Bare
 	for name, c := range map[string]struct {
-		parts []entity.CollectionPart
+		parts []query.CollectionPart
 		code  string
 		says  string
 	}{
-		"table":       {[]entity.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.Table},
-		"index":       {[]entity.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
-		"no index":    {[]entity.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
-		"partition":   {[]entity.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; the queries"},
-		"$ partition": {[]entity.CollectionPart{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
-		"direction":   {[]entity.CollectionPart{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
-		"consistency": {[]entity.CollectionPart{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},
+		"table":       {[]query.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.Table},
+		"index":       {[]query.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
+		"no index":    {[]query.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
+		"partition":   {[]query.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; the queries"},
+		"$ partition": {[]query.CollectionPart{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
+		"direction":   {[]query.CollectionPart{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
+		"consistency": {[]query.CollectionPart{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},
 		"none":        {nil, "EDD-9127", "no query"},
-		"scan":        {[]entity.CollectionPart{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
-		"one slice":   {[]entity.CollectionPart{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
-		"projected":   {[]entity.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be part of a collection"},
-		"nil slice":   {[]entity.CollectionPart{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
-		"nil":         {[]entity.CollectionPart{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
-		"another DB":  {[]entity.CollectionPart{elseDB.Into(&m)}, "EDD-9114", "another DB"},
-		"requests":    {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxRequests(1)).Into(&m)}, "EDD-9108", "MaxRequests"},
-		"evaluated":   {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
-		"no tenant":   {[]entity.CollectionPart{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
+		"scan":        {[]query.CollectionPart{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
+		"one slice":   {[]query.CollectionPart{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
+		"projected":   {[]query.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be part of a collection"},
+		"nil slice":   {[]query.CollectionPart{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
+		"nil":         {[]query.CollectionPart{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
+		"another DB":  {[]query.CollectionPart{elseDB.Into(&m)}, "EDD-9114", "another DB"},
+		"requests":    {[]query.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxRequests(1)).Into(&m)}, "EDD-9108", "MaxRequests"},
+		"evaluated":   {[]query.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
+		"no tenant":   {[]query.CollectionPart{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
 	} {
 		err := o.DB.GetCollection(t.Context(), c.parts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
@@ -429,7 +430,7 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 		groupOf(pulses.History(Reporter{Customer: "c", Meter: "m1"}, entity.Desc(), entity.Ge(&f.Seq, 12))),
 		groupOf(pulses.Query(Reporter{Customer: "c", Meter: "m3"}, entity.Desc())),
 	}
-	var parts []entity.CollectionPart
+	var parts []query.CollectionPart
 	for _, g := range groups {
 		parts = append(parts, g.part)
 	}
@@ -467,7 +468,7 @@ func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
 			common = append(common, entity.Desc())
 		}
 		groups := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) group { return o.randomGroup(rt, tenant, common) }), 1, 5).Draw(rt, "groups")
-		var parts []entity.CollectionPart
+		var parts []query.CollectionPart
 		for _, g := range groups {
 			parts = append(parts, g.part)
 		}

@@ -145,8 +145,8 @@ func build(c expression.ConditionBuilder) (built expr.Cond, err error) {
 	return built, item.CheckStorable(e.Values())
 }
 
-// Number is any numeric type.
-type Number interface {
+// number is any numeric type.
+type number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
@@ -172,7 +172,7 @@ func Remove[V any](field *V) UpdateOption {
 
 // Add adds d to the number; an absent attribute counts as 0. After a lost response it is not repeated: see
 // [IsAmbiguous].
-func Add[N Number](field *N, d N) UpdateOption {
+func Add[N number](field *N, d N) UpdateOption {
 	return change(expr.Increment, write.Target{Pointer: field}, d)
 }
 

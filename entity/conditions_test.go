@@ -28,7 +28,7 @@ type trial struct {
 	holds bool
 }
 
-// trials are conditions with times that are finer than the stored ones, and with whole values. tests/rules draws all others.
+// trials are conditions with times that are finer than the stored ones, and with whole values. tests/rules has all others.
 func trials() map[string]trial {
 	p, f := entity.Fields[Profile](), furnished()
 	return map[string]trial{

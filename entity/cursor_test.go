@@ -114,6 +114,13 @@ func TestCursor_ForgedPositionMustBeOneOfTheQuery(t *testing.T) {
 			require.Empty(t, l.Operations())
 		})
 	}
+
+	later := byStatus.Query(Order{Status: "open"}, entity.Ge(&entity.Fields[Order]().Placed, 0), entity.Limit(1))
+	page, err = later.Page(t.Context(), "")
+	require.NoError(t, err)
+	body, err = base64.RawURLEncoding.DecodeString(page.Next)
+	require.NoError(t, err)
+	requireInvalid(t, later, forge(`"placed":{"n":"15"}`, `"placed":{"n":"-50"}`), "before the range")
 }
 
 // What the query says itself is not in its cursors: it may be a secret, or an attribute that only keys are made of.

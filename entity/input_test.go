@@ -199,6 +199,8 @@ func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
 			})
 		})
 	}
+	_, err := s.Scan(entity.Filter(entity.Attr[string]("count").Eq("many"))).Collect(t.Context())
+	l.requireRefused(t, err, "EDD-9102", "Count")
 }
 
 func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {

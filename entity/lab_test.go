@@ -121,7 +121,6 @@ func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Va
 
 type av = types.AttributeValue
 
-func binary(b []byte) av          { return &types.AttributeValueMemberB{Value: b} }
 func document(m map[string]av) av { return &types.AttributeValueMemberM{Value: m} }
 
 // keys is a primary key of strings: name, value, name, value …

@@ -36,7 +36,7 @@ type Query[T any] interface {
 	// Count returns the number of items, at most [Limit]. It costs as much as reading them.
 	Count(ctx context.Context) (int, error)
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
-	Into(dst *[]T) CollectionPart
+	Into(dst *[]T) query.CollectionPart
 
 	query.Sealed
 }

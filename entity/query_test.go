@@ -46,35 +46,6 @@ func crowd() []Task {
 	return all
 }
 
-// A part that is given is equal, not a beginning; a part of another partition is another.
-func TestQuery_LeadingPartsAreEqual(t *testing.T) {
-	t.Parallel()
-	l, s := open[Task](t)
-	fill(t, l, s, Task{Project: "p10", Status: "open", Priority: 1, TaskID: "elsewhere"}, Task{Project: "p1#", Status: "open", Priority: 1, TaskID: "elsewhere"})
-	all := fill(t, l, s, crowd()...)
-	for name, c := range map[string]struct {
-		key   Task
-		match func(Task) bool
-	}{
-		"partition": {Task{Project: "p1"}, func(Task) bool { return true }},
-		"one part":  {Task{Project: "p1", Status: "open"}, func(v Task) bool { return v.Status == "open" }},
-		"odd part":  {Task{Project: "p1", Status: "open#"}, func(v Task) bool { return v.Status == "open#" }},
-		"two parts": {Task{Project: "p1", Status: "open", Priority: 1}, func(v Task) bool { return v.Status == "open" && v.Priority == 1 }},
-		"all parts": {Task{Project: "p1", Status: "open", Priority: 1, TaskID: "t"}, func(v Task) bool { return v.Status == "open" && v.Priority == 1 && v.TaskID == "t" }},
-		"nothing":   {Task{Project: "p1", Status: "ope"}, func(Task) bool { return false }},
-		"no such":   {Task{Project: "p"}, func(Task) bool { return false }},
-	} {
-		want := slices.DeleteFunc(slices.Clone(all), func(v Task) bool { return !c.match(v) })
-		got, err := s.Query(c.key).Collect(t.Context())
-		require.NoError(t, err, name)
-		require.Equal(t, ids(want), ids(got), name)
-		require.Equal(t, []string{"Query"}, l.Operations(), "%s: one request", name)
-		n := entity.Must(s.Query(c.key).Count(t.Context()))
-		require.Len(t, want, n, name)
-		l.Sent()
-	}
-}
-
 func TestQuery_FirstAndOne(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)

@@ -145,6 +145,8 @@ func TestQuery_AnEmptyNativeKeyMatchesNothingWithoutARequest(t *testing.T) {
 	require.Empty(t, got)
 	_, err := q.Page(t.Context(), "e30")
 	require.ErrorIs(t, err, entity.ErrInvalidCursor, "a query that reads nothing gave no cursor")
+	reversed := entity.Must(s.Index("byCode")).Query(Claim{Team: "t"}, entity.Between(&entity.Fields[Claim]().Code, "b", "a"))
+	require.Empty(t, entity.Must(reversed.Collect(t.Context())))
 	require.Len(t, l.Wire.Requests(), sent)
 }
 

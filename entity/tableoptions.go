@@ -12,7 +12,7 @@ import (
 // [Config].TableOptions. Everything that the code depends on is in the tags. The zero value is an on demand table
 // without further settings.
 type TableOptions struct {
-	PointInTimeRecovery bool                  // continuous backups; needs a client that is a [BackupClient]
+	PointInTimeRecovery bool                  // continuous backups; needs a client with DescribeContinuousBackups and UpdateContinuousBackups, as *dynamodb.Client
 	DeletionProtection  bool                  // DeleteTable is refused
 	Provisioned         *Throughput           // capacity of the table; nil is on demand
 	Indexes             map[string]Throughput // capacity of global indexes, by name in DynamoDB; default that of the table

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -29,11 +28,11 @@ const invalid = "ValidationException"
 // unknownOperation is the code for a call that the database does not have; there is no Go type for it.
 const unknownOperation = "UnknownOperationException"
 
-// BackupClient has the two methods that a [Client] needs in addition for tables with point-in-time recovery:
-// DescribeContinuousBackups and UpdateContinuousBackups. *dynamodb.Client has them. [DB.CreateTables] and [DB.Verify] refuse
-// a client without them, with code EDD-9069, only if such a table is declared. Its methods are shown at
-// [entitytype.BackupClient].
-type BackupClient = entitytype.BackupClient
+// backupClient is what a [Client] needs in addition for tables with point-in-time recovery.
+type backupClient interface {
+	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
+	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
+}
 
 // ErrNoRecovery says that the database has no point-in-time recovery, as no local one has. [DB.CreateTables] returns it
 // after it has done everything else. Test for it and continue if that does not matter.
@@ -219,21 +218,21 @@ func recoveryError(err error) error {
 }
 
 // backups returns the client for point-in-time recovery, nil if no table of s needs it.
-func (db *DB) backups(s Spec) (BackupClient, error) {
+func (db *DB) backups(s Spec) (backupClient, error) {
 	for _, t := range s.Tables {
 		if !t.PointInTimeRecovery {
 			continue
 		}
-		if c, ok := db.runner.Client.(BackupClient); ok {
+		if c, ok := db.runner.Client.(backupClient); ok {
 			return c, nil
 		}
-		return nil, &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Field: "TableOptions", Problem: fmt.Sprintf("table %s has point-in-time recovery, and the client %T is no entity.BackupClient", t.Name, db.runner.Client)}
+		return nil, &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Field: "TableOptions", Problem: fmt.Sprintf("table %s has point-in-time recovery, and the client %T has no DescribeContinuousBackups and UpdateContinuousBackups", t.Name, db.runner.Client)}
 	}
 	return nil, nil
 }
 
 // storedRecovery reports whether a table has point-in-time recovery.
-func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) (bool, error) {
+func (db *DB) storedRecovery(ctx context.Context, c backupClient, table string) (bool, error) {
 	var d *types.ContinuousBackupsDescription
 	err := db.runner.Manage(ctx, "DescribeContinuousBackups", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
@@ -248,7 +247,7 @@ func (db *DB) storedRecovery(ctx context.Context, c BackupClient, table string) 
 
 // enableRecovery enables point-in-time recovery if it is declared and disabled. DynamoDB starts continuous backups some
 // time after a table became active; until then it reports that they are unavailable.
-func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) error {
+func (db *DB) enableRecovery(ctx context.Context, c backupClient, t TableSpec) error {
 	if !t.PointInTimeRecovery {
 		return nil
 	}
@@ -280,7 +279,7 @@ func (db *DB) enableRecovery(ctx context.Context, c BackupClient, t TableSpec) e
 // programs can call it at the same time. Waiting costs a DescribeTable every 200 ms.
 //
 // If the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery]. Before any
-// request come [Spec.Err], EDD-9069 for a client that should be a [BackupClient] or [IndexClient] and is not, EDD-9050 for
+// request come [Spec.Err], EDD-9069 for a client that lacks DescribeContinuousBackups and UpdateContinuousBackups, or UpdateTable, and needs them, EDD-9050 for
 // a table configured by ARN or by another text that is not a name, EDD-9108 for a mistake in an option, and [ErrNoClient].
 func (db *DB) CreateTables(ctx context.Context, opts ...TablesOption) error {
 	return db.managing(ctx, "CreateTables", func(ctx context.Context) error { return db.createTables(ctx, opts) })
@@ -298,8 +297,8 @@ func (db *DB) createTables(ctx context.Context, opts []TablesOption) error {
 	if err := how.Err(); err != nil {
 		return &InputError{Code: write.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + err.Error()}
 	}
-	if _, ok := db.runner.Client.(IndexClient); how.AddIndexes && !ok {
-		return &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("indexes are to be added, and the client %T is no entity.IndexClient", db.runner.Client)}
+	if _, ok := db.runner.Client.(indexClient); how.AddIndexes && !ok {
+		return &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("indexes are to be added, and the client %T has no UpdateTable", db.runner.Client)}
 	}
 	var without []error // errors of tables for which the database has no recovery
 	for _, t := range spec.Tables {

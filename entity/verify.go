@@ -225,7 +225,7 @@ func (t TableSpec) unlike(got TableSpec) []Drift {
 // time to live, the stream, and the options of [Config].TableOptions. It ignores what a table has in addition. It
 // changes nothing. It costs two requests per table, a third for each with point-in-time recovery. The error is a
 // *[VerifyError] with every difference of every table. Before any request come [Spec.Err], EDD-9069 for a client that
-// should be a [BackupClient] and is not, and [ErrNoClient].
+// needs DescribeContinuousBackups and lacks it, and [ErrNoClient].
 func (db *DB) Verify(ctx context.Context) error {
 	return db.managing(ctx, "Verify", db.verify)
 }
@@ -257,7 +257,7 @@ func (db *DB) managing(ctx context.Context, verb string, f func(context.Context)
 }
 
 // manage returns the spec and the client for backups, after the checks that precede all management of tables.
-func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
+func (db *DB) manage(ctx context.Context) (Spec, backupClient, error) {
 	if err := db.unopened(); err != nil {
 		return Spec{}, nil, err
 	}
@@ -276,7 +276,7 @@ func (db *DB) manage(ctx context.Context) (Spec, BackupClient, error) {
 }
 
 // differences returns everything that an existing table lacks of t.
-func (db *DB) differences(ctx context.Context, t TableSpec, backups BackupClient) ([]Drift, error) {
+func (db *DB) differences(ctx context.Context, t TableSpec, backups backupClient) ([]Drift, error) {
 	described, err := db.runner.DescribeTable(ctx, t.Name)
 	if err != nil {
 		return nil, err

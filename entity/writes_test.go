@@ -60,27 +60,6 @@ func TestWrites_ReturnTheStoredItem(t *testing.T) {
 	check(s.Modify(t.Context(), employeeKey("emp-alice"), func(*Employee) error { return nil }))
 }
 
-// An update of nothing makes nothing, whatever it changes, on every route and under conditions that nothing meets.
-func TestUpdate_NoChangeCreatesAnItem(t *testing.T) {
-	t.Parallel()
-	l, s := open[Profile](t)
-	p, key := entity.Fields[Profile](), Profile{ID: "ghost"}
-	for i, c := range []entity.UpdateOption{
-		entity.Set(&p.Note, "x"), entity.Remove(&p.Note), entity.Add(&p.Count, 1), entity.ListAppend(&p.Log, "x"), entity.AddToSet(&p.Tags, "x"),
-		entity.DeleteFromSet(&p.Tags, "x"), entity.SetIfNotExists(&p.Note, "x"), entity.MapEntry(&p.Labels, "k").Set("x"), entity.Set(&p.Team, "x"), entity.Remove(&p.Team),
-	} {
-		for _, err := range []error{
-			dbtest.ErrorOf(s.Update(t.Context(), key, c)), dbtest.ErrorOf(s.Update(t.Context(), key, c, entity.Idempotent())),
-			l.DB.Transact(t.Context(), s.Op().Update(key, c), s.Op().Put(Profile{ID: "b"})),
-		} {
-			require.ErrorIs(t, err, entity.ErrNotFound, "change %d", i)
-			require.NotErrorIs(t, err, entity.ErrConditionFailed, "change %d", i)
-		}
-	}
-	require.Empty(t, l.everything())
-	l.OK(s.Create(t.Context(), key))
-}
-
 // Versions of every integer type.
 type (
 	versionNumber    uint32
@@ -154,22 +133,6 @@ func TestUpsert_ValuesThatAreGivenReplaceStoredOnesEvenWhenZero(t *testing.T) {
 	got, _, err := s.Upsert(t.Context(), Team{ID: "a"})
 	require.NoError(t, err)
 	require.Equal(t, Team{ID: "a", Name: "A", Size: 3, Quota: 0}, got, "quota is not omitempty: its zero is a value")
-}
-
-func TestUpsert_MissingCreatedAtIsSetOnce(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t)
-	l.PutItem(keys("pk", "$app#v1#employee#emp-alice", "sk", "$app#v1#employee", "employeeId", "emp-alice", "__edd_e__", "Employee"))
-	at := l.Clock.Move(time.Minute)
-	got, created, err := s.Upsert(t.Context(), alice())
-	require.NoError(t, err)
-	require.False(t, created, "the item was there")
-	require.Equal(t, at, got.CreatedAt)
-	require.EqualValues(t, 1, got.Version, "no version counts as 0")
-	l.Clock.Move(time.Minute)
-	got, _, err = s.Upsert(t.Context(), alice())
-	require.NoError(t, err)
-	require.Equal(t, at, got.CreatedAt)
 }
 
 func TestUpsert_AfterAReadKeepsWhatCameInBetween(t *testing.T) {

@@ -111,6 +111,41 @@ func TestKeyCase_UnderLowerCaseValuesThatDifferInCaseAreOne(t *testing.T) {
 	entity.Must(store.Create(ctx, Person{ID: "2", Email: "ANN LEE@X"}))
 }
 
+// ledger has a key as it is, and so no write ids.
+type ledger struct {
+	_       entity.Key        `name:"Ledger" pk:"id" sk:"part"`
+	_       unique.Constraint `name:"email" fields:"email"`
+	ID      string            `dynamodbav:"id"`
+	Part    string            `dynamodbav:"part"`
+	Email   string            `dynamodbav:"email"`
+	Note    string            `dynamodbav:"note"`
+	Version int64             `dynamodbav:"version" entity:"version"`
+}
+
+func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
+	t.Parallel()
+	_, s := dbtest.OpenStore[ledger](t)
+	key := ledger{ID: "l", Part: "p"}
+	old, young := key, key
+	old.Email, young.Email, young.Note = "old@x", "new@x", "young"
+	entity.Must(s.Create(t.Context(), old))
+	rounds := 0
+	got, err := s.Modify(t.Context(), key, func(l *ledger) error {
+		if rounds++; rounds == 1 {
+			require.NoError(t, s.Delete(t.Context(), key))
+			entity.Must(s.Create(t.Context(), young))
+		}
+		l.Note += "!"
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 2, rounds)
+	require.Equal(t, "new@x", got.Email)
+	require.Equal(t, "young!", got.Note)
+	found := entity.Must(entity.Must(unique.Of(s, "email")).Find(t.Context(), ledger{Email: "new@x"}))
+	require.Equal(t, got, found)
+}
+
 // Gadget is verbatim; its index turns the table's key round, so that every item of the table is in it.
 type Gadget struct {
 	_      entity.Key        `name:"Gadget" pk:"pk" sk:"sk"`

@@ -69,17 +69,3 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		})
 	}
 }
-
-// Without a sentinel Find needs one read; with a sentinel whose owner does not have the value, it reads both once more.
-func TestFind_OfAValueThatNobodyHas(t *testing.T) {
-	t.Parallel()
-	b, find, _ := swapping(t, 0)
-	b.RemoveItem(b.Current("p"))
-	_, err := find()
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.Operations())
-	b.RemoveItem(b.Sentinel("x"))
-	_, err = find()
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Equal(t, []string{"GetItem"}, b.Operations())
-}

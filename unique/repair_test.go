@@ -36,6 +36,16 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 			func(t *testing.T, b *lab) { b.RemoveItem(b.Sentinel("x")) },
 			func(ctx context.Context, s *entity.Store[Person]) error { return s.Delete(ctx, Person{ID: "p"}) },
 		},
+		"missing claim, and the owner claims it itself": {
+			func(t *testing.T, b *lab) { b.RemoveItem(b.Sentinel("x")) },
+			func(ctx context.Context, s *entity.Store[Person]) error {
+				_, err := s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "y"))
+				if err == nil {
+					_, err = s.Update(ctx, Person{ID: "p"}, entity.Set(&f.Email, "x"))
+				}
+				return err
+			},
+		},
 		"orphaned, and the item comes back": {
 			func(t *testing.T, b *lab) { b.RemoveItem(b.Current("p")) },
 			func(ctx context.Context, s *entity.Store[Person]) error {

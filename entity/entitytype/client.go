@@ -24,17 +24,6 @@ type Client interface {
 	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
 }
 
-// BackupClient is the part of *dynamodb.Client that only tables with point-in-time recovery need.
-type BackupClient interface {
-	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
-	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
-}
-
-// IndexClient is the part of *dynamodb.Client that only the addition of indexes to existing tables needs.
-type IndexClient interface {
-	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
-}
-
 // ScanProgress is the progress of a scan. It has no share of the whole, because DynamoDB does not say how much is left.
 type ScanProgress struct {
 	Evaluated    int     // items read and charged, of any entity

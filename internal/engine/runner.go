@@ -14,8 +14,6 @@ import (
 type (
 	// Client is entitytype.Client.
 	Client = entitytype.Client
-	// BackupClient is entitytype.BackupClient.
-	BackupClient = entitytype.BackupClient
 	// Report is entitytype.Report.
 	Report = entitytype.Report
 )

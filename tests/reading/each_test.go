@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/query"
 )
 
 // mixed stores tasks and errands of one owner, whose ranks alternate and repeat, and returns their places in the index.
@@ -100,19 +101,19 @@ func TestEach_Refuses(t *testing.T) {
 	visit := func(task) error { return nil }
 	for _, c := range []struct {
 		code  string
-		parts []entity.VisitPart
+		parts []query.VisitPart
 	}{
 		{"EDD-9127", nil},
-		{"EDD-9127", []entity.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}), nil)}},
-		{"EDD-9127", []entity.VisitPart{entity.Visit(l.tasks.Scan(), visit)}},
-		{"EDD-9127", []entity.VisitPart{entity.Visit(l.byOwner.QueryAny([]task{{Owner: "ada"}}), visit)}},
-		{"EDD-9127", []entity.VisitPart{entity.Visit(entity.Query[task](nil), visit)}},
-		{"EDD-9114", []entity.VisitPart{nil}},
-		{"EDD-9114", []entity.VisitPart{entity.Visit(other.byOwner.Query(task{Owner: "ada"}), visit)}},
-		{"EDD-9126", []entity.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}), visit), entity.Visit(l.byOwner.Query(task{Owner: "bob"}), visit)}},
-		{"EDD-9108", []entity.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}, entity.MaxRequests(3)), visit)}},
-		{"EDD-9165", []entity.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()), visit)}},
-		{"EDD-9101", []entity.VisitPart{entity.Visit(l.byOwner.Query(task{}), visit)}},
+		{"EDD-9127", []query.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}), nil)}},
+		{"EDD-9127", []query.VisitPart{entity.Visit(l.tasks.Scan(), visit)}},
+		{"EDD-9127", []query.VisitPart{entity.Visit(l.byOwner.QueryAny([]task{{Owner: "ada"}}), visit)}},
+		{"EDD-9127", []query.VisitPart{entity.Visit(entity.Query[task](nil), visit)}},
+		{"EDD-9114", []query.VisitPart{nil}},
+		{"EDD-9114", []query.VisitPart{entity.Visit(other.byOwner.Query(task{Owner: "ada"}), visit)}},
+		{"EDD-9126", []query.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}), visit), entity.Visit(l.byOwner.Query(task{Owner: "bob"}), visit)}},
+		{"EDD-9108", []query.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}, entity.MaxRequests(3)), visit)}},
+		{"EDD-9165", []query.VisitPart{entity.Visit(l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()), visit)}},
+		{"EDD-9101", []query.VisitPart{entity.Visit(l.byOwner.Query(task{}), visit)}},
 	} {
 		require.Equal(t, c.code, dbtest.InputCode(l.DB.Each(l.Ctx, c.parts...)))
 	}
