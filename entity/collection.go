@@ -72,7 +72,7 @@ func distinct(list []query.CollectionQuery) func(int) (code, problem string) {
 
 // runCollection reads a collection and passes its items to take. The error names the entity whose item take refused.
 func runCollection(ctx context.Context, verb string, g *query.Collection, list []query.CollectionQuery, take func(int, item.Item) error) error {
-	failed := &Error{Verb: verb, Key: list[0].Plan.Where}
+	failed := &Error{Verb: verb, Key: list[0].Plan.Where()}
 	failed.Err = g.Run(ctx, func(i int, it item.Item) error {
 		err := take(i, it)
 		if err != nil {
@@ -110,7 +110,7 @@ func (db *DB) compileCollection(verb string, n int, part func(int) (*query.Colle
 			return nil, mistake(code, "part %d %s", i, problem)
 		}
 		if p.Plan.Err != nil {
-			return nil, p.Core.Wrap(p.Plan.Verb, p.Plan.Where, p.Plan.Err)
+			return nil, p.Core.Wrap(p.Plan.Verb, p.Plan.Where(), p.Plan.Err)
 		}
 		plans[i] = p.Plan
 	}

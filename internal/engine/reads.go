@@ -103,7 +103,10 @@ func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page 
 		}
 		return nil
 	})
-	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
+	if err != nil {
+		err = r.indexError(ctx, *in.TableName, in.IndexName, err)
+	}
+	return page, items, err
 }
 
 // Query is QueryItems for items as attribute values, which the output has. The caller may change in afterwards.
@@ -138,7 +141,10 @@ func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *d
 		}
 		return nil
 	})
-	return page, items, r.indexError(ctx, *in.TableName, in.IndexName, err)
+	if err != nil {
+		err = r.indexError(ctx, *in.TableName, in.IndexName, err)
+	}
+	return page, items, err
 }
 
 // Scan is ScanItems for items as attribute values, which the output has. The caller may change in afterwards.

@@ -22,8 +22,8 @@ func (b *builder) bounds(spec write.Bounded) error {
 	if b.s.Unopened != nil {
 		return b.s.Unopened
 	}
-	if err := spec.Err(); err != nil {
-		return b.fail(write.CodeOption, nil, "%v", err)
+	if len(spec.Errs) > 0 {
+		return b.fail(write.CodeOption, nil, "%v", spec.Errs[0])
 	}
 	if spec.Hydrate {
 		if err := b.hydrate(); err != nil {
@@ -35,6 +35,9 @@ func (b *builder) bounds(spec write.Bounded) error {
 		given *int
 		set   *int
 	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.MaxEvaluated, &b.p.Evaluate}, {"MaxRequests", spec.MaxRequests, &b.p.Requests}} {
+		if o.given == nil {
+			continue
+		}
 		n, err := write.CountOption(b.s, o.name, o.given)
 		if err != nil {
 			return err
@@ -201,6 +204,9 @@ func (b *builder) conditions(list []write.Cond) error {
 
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
 func (b *builder) filters(list []write.Cond) error {
+	if len(list) == 0 {
+		return b.inMemory()
+	}
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
 	if _, err := write.Conditions(b.s, list); err != nil {
 		return err

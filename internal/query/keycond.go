@@ -273,11 +273,11 @@ func (b *builder) keyCondition() error {
 	if err != nil {
 		return err
 	}
-	b.p.Where = write.Printer(b.s).Cond(pk)
+	b.p.Partition = pk
 	sk, err := b.sortCondition()
 	if err != nil {
 		return err
 	}
-	b.p.Partition, b.p.Sort, b.p.Key = pk, sk, joinKey(pk, sk)
+	b.p.Sort, b.p.Key = sk, joinKey(pk, sk)
 	return nil
 }

@@ -77,7 +77,7 @@ func (m *Merge) build(verb, where string) error {
 	}
 	first := m.parts[0]
 	m.spec = *first
-	m.spec.Verb, m.spec.Where = verb, where
+	m.spec.Verb, m.spec.where = verb, where
 	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
 		return fail(write.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
 	}

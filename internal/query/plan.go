@@ -51,7 +51,7 @@ type Source struct {
 type Plan struct {
 	Source
 	Err                error
-	Where              string    // the partition, for messages; secret parts hidden
+	where              string    // see Where; "" for that of Partition
 	Key                expr.Cond // key condition: of the partition and of the sort key
 	Partition, Sort    expr.Cond // its two parts
 	Range              expr.Cond // part of the filter that narrows the key condition
@@ -250,6 +250,14 @@ func (p *Plan) fixed() item.Item {
 	return it
 }
 
+// Where returns the partition, for messages; secret parts are hidden.
+func (p *Plan) Where() string {
+	if p.where != "" {
+		return p.where
+	}
+	return write.Printer(p.Schema).Cond(p.Partition)
+}
+
 // Measure runs f as one measured call.
 func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error {
 	call := entitytype.Call{Verb: p.Verb, Entity: p.Schema.Name, Table: p.Table}
@@ -259,5 +267,10 @@ func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error
 	if p.Truth {
 		ctx = p.Runner.Direct(ctx)
 	}
-	return p.Runner.Measure(ctx, call, func(ctx context.Context) error { return f(write.WithPace(ctx, p.Budget)) })
+	return p.Runner.Measure(ctx, call, func(ctx context.Context) error {
+		if p.Budget != nil {
+			ctx = write.WithPace(ctx, p.Budget)
+		}
+		return f(ctx)
+	})
 }

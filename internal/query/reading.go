@@ -211,7 +211,15 @@ func (r planned) ForCollection() CollectionQuery {
 }
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
-	return r.p.Measure(r.c.Direct(ctx), func(ctx context.Context) error { return r.c.Wrap(r.p.Verb, r.p.Where, f(ctx)) })
+	if r.c.Schema.Options.Derived {
+		ctx = r.c.Direct(ctx)
+	}
+	return r.p.Measure(ctx, func(ctx context.Context) error {
+		if err := f(ctx); err != nil {
+			return r.c.Wrap(r.p.Verb, r.p.Where(), err)
+		}
+		return nil
+	})
 }
 
 func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {

@@ -199,7 +199,7 @@ func TestUpgrades_TransactWithTokenUpgradesFirst(t *testing.T) {
 	l := open(t)
 	a, _ := l.store()
 	add := func() error {
-		return l.DB.TransactWithToken(l.Ctx, entity.Token{ID: "t", At: l.Clock.Now()}, l.now.Op().Update(a, entity.Add(&entity.Fields[author]().Books, 1)))
+		return l.DB.TransactWithToken(l.Ctx, entity.Token{ID: "t" + l.Table, At: l.Clock.Now()}, l.now.Op().Update(a, entity.Add(&entity.Fields[author]().Books, 1)))
 	}
 	require.NoError(t, add())
 	require.NoError(t, add())
