@@ -22,7 +22,7 @@ import (
 // BenchmarkRebuild measures one rebuild of DYNASTRATA_ITEMS events, of a half and of a quarter of them, into 2,000 rows: by
 // View.Rebuild in one process, and by Beam with one worker and with two. The events are items of a table, or those of two feeds
 // that make them up, which leaves the database out. Each process has metrics of its own. The CPU time and memory of the database
-// do not count, and the time to start a process does. Run it with -benchtime 1x; docs/performance.md has results.
+// do not count, and the time to start a process does. Run it with -benchtime 1x; docs/beam.md has results.
 func BenchmarkRebuild(b *testing.B) {
 	most := int(testsize.Number(b, "DYNASTRATA_ITEMS", 20_000))
 	for _, source := range []string{"feeds", "table"} {

@@ -3,11 +3,10 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"os"
 )
 
-// record is a run that later ones are compared with.
+// record is a run whose allocations later ones do not exceed.
 type record struct {
 	Commit     string            // of the library
 	Operations map[string]ratio  // by name, ratios to the raw SDK
@@ -20,7 +19,7 @@ type ratio struct{ CPU, Allocs float64 }
 //go:embed before.json
 var beforeJSON []byte
 
-// readBefore returns the run that the column "before" shows.
+// readBefore returns the run that is kept.
 func readBefore() (record, error) {
 	var r record
 	err := json.Unmarshal(beforeJSON, &r)
@@ -34,12 +33,3 @@ func (r record) save(file string) error {
 	}
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
-
-func (r ratio) String() string {
-	if r == (ratio{}) {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f / %.2f", r.CPU, r.Allocs)
-}
-
-func (r ratio) absolute() string { return number(r.CPU) + " / " + number(r.Allocs) }

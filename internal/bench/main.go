@@ -45,7 +45,7 @@ func main() {
 	flag.DurationVar(&s.length, "length", 40*time.Millisecond, "CPU time of one operation in one round")
 	flag.IntVar(&s.events, "events", 10_000, "the longest history of growth")
 	flag.StringVar(&s.markdown, "markdown", "", "write the tables into this document, too")
-	flag.StringVar(&s.save, "save", "", "write the numbers into this file, for the column before: before.json")
+	flag.StringVar(&s.save, "save", "", "write the numbers into this file, for the test of allocations: before.json")
 	flag.Parse()
 	var err error
 	if s.rows, err = regexp.Compile(rows); err == nil {
@@ -61,19 +61,16 @@ func main() {
 
 // run measures the parts and prints a table for each.
 func run(ctx context.Context, s settings) error {
-	before, err := readBefore()
-	if err != nil {
-		return err
-	}
 	fmt.Println(versions())
 	saved := record{Operations: map[string]ratio{}, New: map[string]ratio{}, Requests: map[string]string{}}
 	for _, part := range strings.Split(s.parts, ",") {
 		var tables []table
+		var err error
 		switch part {
 		case "cpu":
-			tables, err = cpuTables(ctx, s, before, &saved)
+			tables, err = cpuTables(ctx, s, &saved)
 		case "requests":
-			tables, err = requestTables(ctx, s, before, &saved)
+			tables, err = requestTables(ctx, s, &saved)
 		case "growth":
 			tables, err = growthTables(ctx, s)
 		case "size":
@@ -118,7 +115,7 @@ func versions() string {
 	return text + "\n"
 }
 
-func cpuTables(ctx context.Context, s settings, before record, saved *record) ([]table, error) {
+func cpuTables(ctx context.Context, s settings, saved *record) ([]table, error) {
 	c := &canned{}
 	all := chosen(rows(c.client(), tables{"plain", "prefixed"}), s.rows)
 	results, err := measure(ctx, c, all, s.rounds, s.length, progress)
@@ -126,7 +123,7 @@ func cpuTables(ctx context.Context, s settings, before record, saved *record) ([
 		return nil, err
 	}
 	t := table{name: "operations", head: []string{
-		"operation", "raw SDK: CPU µs", "allocations", "guregu: CPU", "allocations", "dynastrata: CPU", "allocations", "before: CPU / allocations",
+		"operation", "raw SDK: CPU µs", "allocations", "guregu: CPU", "allocations", "dynastrata: CPU", "allocations",
 	}}
 	for _, m := range results {
 		own := m.series[withRaw].allocs()
@@ -139,23 +136,23 @@ func cpuTables(ctx context.Context, s settings, before record, saved *record) ([
 				saved.Operations[m.name] = ratio{middle, allocs}
 			}
 		}
-		t.rows = append(t.rows, append(cells, before.Operations[m.name].String()))
+		t.rows = append(t.rows, cells)
 	}
 	made, err := declare(s.rounds)
 	if err != nil {
 		return nil, err
 	}
-	news := table{name: "new", head: []string{"declaration", "CPU µs", "allocations", "before: CPU µs / allocations"}}
+	news := table{name: "new", head: []string{"declaration", "CPU µs", "allocations"}}
 	for _, d := range declarations {
 		got := made[d.name]
 		saved.New[d.name] = got
-		news.rows = append(news.rows, []string{d.name, number(got.CPU), number(got.Allocs), before.New[d.name].absolute()})
+		news.rows = append(news.rows, []string{d.name, number(got.CPU), number(got.Allocs)})
 	}
 	return []table{t, news}, nil
 }
 
-func requestTables(ctx context.Context, s settings, before record, saved *record) (ts []table, err error) {
-	t := table{name: "requests", head: []string{"verb", "by hand", "guregu", "dynastrata", "before"}}
+func requestTables(ctx context.Context, s settings, saved *record) (ts []table, err error) {
+	t := table{name: "requests", head: []string{"verb", "by hand", "guregu", "dynastrata"}}
 	err = onDatabase(ctx, func(db *database, m *meter) error {
 		m.units = true
 		all := chosen(rows(db.client, db.tables), s.rows)
@@ -166,7 +163,9 @@ func requestTables(ctx context.Context, s settings, before record, saved *record
 		for _, r := range all {
 			c := counts[r.name]
 			saved.Requests[r.name] = c[withOurs].String()
-			t.rows = append(t.rows, []string{r.name, c[withRaw].String(), c[withGuregu].String(), c[withOurs].String(), before.Requests[r.name]})
+			if c[withOurs] != c[withRaw] || c[withGuregu] != c[withRaw] {
+				t.rows = append(t.rows, []string{r.name, c[withRaw].String(), c[withGuregu].String(), c[withOurs].String()})
+			}
 		}
 		var some []verb
 		for _, v := range verbs(db.client, db.tables) {
@@ -177,7 +176,7 @@ func requestTables(ctx context.Context, s settings, before record, saved *record
 		sums, err := countVerbs(ctx, db, m, some)
 		for _, v := range some {
 			saved.Requests[v.name] = sums[v.name].String()
-			t.rows = append(t.rows, []string{v.name, v.byHand, "–", sums[v.name].String(), before.Requests[v.name]})
+			t.rows = append(t.rows, []string{v.name, v.byHand, "–", sums[v.name].String()})
 		}
 		return err
 	})
