@@ -70,14 +70,15 @@ func (s *Schema) facts() {
 		hide(PayloadAttr, item.N(strconv.Itoa(s.Payload)))
 	}
 	s.Exists, s.Absent = expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path)
-	s.Checks = s.Options.Validator != nil || MayHaveValidate(s.Type)
+	s.Checks = s.Options.Validator != nil || s.Type != nil && MayHaveValidate(s.Type)
 	s.Completes = s.Prepares || len(s.Filled) > 0
 	for _, a := range s.Attrs {
 		a.IsOwned, a.IsOnce, a.IsRequired = a.Owned(), a.WriteOnce(), a.Required()
 		a.Free = !s.KeyPart(a) && !a.IsOwned && !a.Append && !a.Clock && !a.IsOnce && !a.IsRequired
 		s.Immutable = s.Immutable || a.Role.Has(Immutable)
-		k := a.Type.Kind()
-		a.Basic = a.Type.PkgPath() == "" && (k < reflect.Array || k == reflect.String)
+		if t := a.Type; t != nil { // a recorded schema has no types
+			a.Basic = t.PkgPath() == "" && (t.Kind() < reflect.Array || t.Kind() == reflect.String)
+		}
 		a.IndexPart = slices.ContainsFunc(s.IndexKeys(), func(k *KeyDef) bool { return k.Native != nil && k.Has(a) })
 	}
 }

@@ -127,6 +127,9 @@ func Recorded(s Schema) *Schema {
 	for _, a := range s.Attrs {
 		s.byName[a.Name] = a
 	}
+	if s.PK != nil {
+		s.facts()
+	}
 	return &s
 }
 
