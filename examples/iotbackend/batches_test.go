@@ -187,5 +187,5 @@ func TestAReadingCostsFourWriteUnits(t *testing.T) {
 	l := newLab(t)
 	l.registered(macA)
 	l.ingested(macA, samples(macA, 10))
-	require.InDelta(t, 40, l.written, 0)
+	require.EqualValues(t, 10*40, l.written.Load())
 }

@@ -49,7 +49,7 @@ type lab struct {
 	api      *httptest.Server
 	clock    *dbtest.Clock
 	ids      atomic.Int64
-	written  float64 // write units
+	written  atomic.Int64 // tenths of write units
 }
 
 // journal collects what is logged.
@@ -122,10 +122,10 @@ func (l *lab) uuid() UUID4 {
 	return UUID4(fmt.Sprintf("00000000-0000-4000-8000-%012x", l.ids.Add(1)))
 }
 
-// observe adds up write units, of calls that come one after the other.
+// observe adds up the write units of transactions.
 func (l *lab) observe(_ context.Context, r entity.Report) {
 	if r.Verb == "Transact" {
-		l.written += r.WriteUnits
+		l.written.Add(int64(10 * r.WriteUnits))
 	}
 }
 
