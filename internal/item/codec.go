@@ -33,7 +33,7 @@ type Codec struct {
 	Parts   []KeyPart
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
 
-	compiled *compiled // see Compile; nil: attributevalue decodes
+	compiled *compiled // see Compile; nil: attributevalue decodes every field
 }
 
 // StoredField is an attribute whose encoded value is replaced by what As returns.
@@ -100,83 +100,70 @@ func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, e
 	return a.number(text), nil
 }
 
-// decodeMap is Decode by attributevalue.
-func (c *Codec) decodeMap(it Item, dst reflect.Value) error {
+// decodeEach is Decode by attributevalue, one attribute after the other in the order of their names.
+func (c *Codec) decodeEach(it Item, dst reflect.Value) error {
 	it, err := c.withParts(it)
 	if err != nil {
 		return err
 	}
-	attrs := factsOf(dst.Type().Elem()).attrs
-	rest := make(Item, len(it))
+	attrs := factsOf(dst.Type()).attrs
 	for _, name := range slices.Sorted(maps.Keys(it)) {
-		field, ok := attrs[name]
-		if !ok || slices.ContainsFunc(c.Times, func(f TimeField) bool { return f.Attr == name }) {
+		f, ok := attrs[name]
+		if !ok {
 			continue
 		}
-		if f := c.textField(name); f != nil {
-			if _, text := it[name].(*types.AttributeValueMemberS); text {
-				continue
-			}
-			if bare := Pointee(field.typ); Opaque(bare) && !isNull(it[name]) {
-				return &FieldError{name, "the stored value (" + kindOf(it[name]) + ") is no text"}
-			}
+		if err := c.decodeField(&f, it[name], allocate(dst, f.index)); err != nil {
+			return err
 		}
-		av, problem := fit(it[name], field.typ)
-		if problem != "" {
-			return &FieldError{name, problem}
+	}
+	return nil
+}
+
+// decodeField sets fv, which is f of some struct, from av.
+func (c *Codec) decodeField(f *field, av types.AttributeValue, fv reflect.Value) error {
+	if at := c.timeField(f.attr); at != nil {
+		if isNull(av) {
+			return nil
 		}
-		rest[name] = av
-	}
-	if err := attributevalue.UnmarshalMapWithOptions(rest, dst.Interface(), c.decoder); err != nil {
-		return c.mismatch(rest, dst.Type().Elem())
-	}
-	if !inUTC(dst.Elem()) {
-		return c.timeOutOfRange(rest, dst.Type().Elem())
-	}
-	if err := c.decodeTexts(it, dst.Elem()); err != nil {
-		return err
-	}
-	for i := range c.Times {
-		f := &c.Times[i]
-		av, ok := it[f.Attr]
-		if !ok || isNull(av) {
-			continue
-		}
-		t, err := f.Format.FromValue(av)
+		t, err := at.Format.FromValue(av)
 		if err != nil {
-			return &FieldError{f.Attr, err.Error()}
+			return &FieldError{f.attr, err.Error()}
 		}
-		setTime(allocate(dst.Elem(), f.Index), t)
+		setTime(fv, t)
+		return nil
 	}
+	if text := c.textField(f.attr); text != nil {
+		if s, ok := av.(*types.AttributeValueMemberS); ok {
+			return text.decode(s.Value, fv)
+		}
+		if Opaque(Pointee(f.typ)) && !isNull(av) {
+			return &FieldError{f.attr, "the stored value (" + kindOf(av) + ") is no text"}
+		}
+	}
+	return c.unmarshal(f, av, fv)
+}
+
+// unmarshal sets fv, which is f of some struct, from av by attributevalue. The error of attributevalue may contain the value, so
+// it is dropped.
+func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) error {
+	fitted, problem := fit(av, f.typ)
+	if problem != "" {
+		return &FieldError{f.attr, problem}
+	}
+	holder := reflect.New(shape{f.typ, f.options}.structType())
+	if attributevalue.UnmarshalMapWithOptions(Item{"V": fitted}, holder.Interface(), c.decoder) != nil {
+		return &FieldError{f.attr, fmt.Sprintf("the stored value (%s) does not fit the field", kindOf(av))}
+	}
+	if !inUTC(holder.Elem()) {
+		return &FieldError{f.attr, "a time in it is outside the years 0000 to 9999"}
+	}
+	fv.Set(holder.Elem().Field(0))
 	return nil
 }
 
 func isNull(av types.AttributeValue) bool {
 	_, null := av.(*types.AttributeValueMemberNULL)
 	return null
-}
-
-// mismatch returns the error for the first attribute, by name, that does not fit its field. The error of attributevalue may
-// contain the value, so it is dropped.
-func (c *Codec) mismatch(it Item, typ reflect.Type) error {
-	for _, name := range slices.Sorted(maps.Keys(it)) {
-		alone := Item{name: it[name]}
-		if attributevalue.UnmarshalMapWithOptions(alone, reflect.New(typ).Interface(), c.decoder) != nil {
-			return &FieldError{name, fmt.Sprintf("the stored value (%s) does not fit the field", kindOf(it[name]))}
-		}
-	}
-	return &FieldError{"", "the stored item does not fit the struct"}
-}
-
-// timeOutOfRange returns the error for the first attribute, by name, that contains a time outside the years 0000 to 9999.
-func (c *Codec) timeOutOfRange(it Item, typ reflect.Type) error {
-	for _, name := range slices.Sorted(maps.Keys(it)) {
-		alone := reflect.New(typ)
-		if attributevalue.UnmarshalMapWithOptions(Item{name: it[name]}, alone.Interface(), c.decoder) == nil && !inUTC(alone.Elem()) {
-			return &FieldError{name, "a time in it is outside the years 0000 to 9999"}
-		}
-	}
-	return &FieldError{"", "a time is outside the years 0000 to 9999"}
 }
 
 // kindOf returns DynamoDB's name of av's type, such as S or NS.

@@ -9,7 +9,7 @@ import (
 )
 
 // A compiled decoder sets the fields of a struct from the values of an item, and does what attributevalue would do, but
-// for one thing: where a value is not what the field expects, it gives up. The item is then decoded by attributevalue,
+// for one thing: where a value is not what the field expects, it gives up. The fields are then decoded by attributevalue,
 // which finds the error or knows better. So a decoder needs no errors, and only covers what it does exactly.
 
 // decoder sets dst, which is zero, from a stored value. It returns false if it gives up.
@@ -59,7 +59,7 @@ func (c *Codec) decodesOwn(t reflect.Type) bool {
 	}
 	for i := range facts.fields {
 		f := &facts.fields[i]
-		own := f.form != byMarshal || slices.ContainsFunc(c.Times, func(x TimeField) bool { return x.Attr == f.attr })
+		own := f.form != byMarshal || c.timeField(f.attr) != nil
 		// A part that is left out is read from a key.
 		if !own || f.omitEmpty && slices.ContainsFunc(c.Parts, func(p KeyPart) bool { return p.Attr == f.attr }) {
 			return false
@@ -76,7 +76,7 @@ func (c *Codec) Read(it wire.Item, dst reflect.Value) error {
 		}
 		dst.Elem().SetZero()
 	}
-	return c.decodeMap(it.Map(), dst)
+	return c.decodeEach(it.Map(), dst.Elem())
 }
 
 // Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a
@@ -85,7 +85,7 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if c.compiled != nil && dst.Elem().IsZero() {
 		return c.Read(wire.Of(it), dst)
 	}
-	return c.decodeMap(it, dst)
+	return c.decodeEach(it, dst.Elem())
 }
 
 // mostFields is the most fields that a layout can have.
@@ -174,21 +174,22 @@ func (l *structLayout) values(entries wire.Elements, dst reflect.Value, done *se
 	return true
 }
 
-// layoutFor compiles struct type t with the formats and keys of the codec. It returns nil for a type that is left to
-// attributevalue.
+// layoutFor compiles struct type t with the formats and keys of the codec. attributevalue decodes the fields of types that have
+// no decoder. It returns nil for a struct type whose fields are not those of attributevalue.
 func (c *Codec) layoutFor(t reflect.Type) *structLayout {
 	compiling.Lock()
 	defer compiling.Unlock()
-	l := layoutOf(t, func(f field) (a attribute, ok bool) {
-		for i := range c.Times {
-			if c.Times[i].Attr == f.attr {
-				return attribute{index: c.Times[i].Index, decode: timeDecoder(c.Times[i].Format, f.typ), keepNull: true}, true
-			}
+	l := layoutOf(t, func(f *field) attribute {
+		if at := c.timeField(f.attr); at != nil {
+			return attribute{decode: timeDecoder(at.Format, f.typ), keepNull: true}
 		}
 		if text := c.textField(f.attr); text != nil {
-			return attribute{index: text.Index, decode: text.read}, true
+			return attribute{decode: text.read}
 		}
-		return attribute{}, false
+		if d := f.decoder(); d != nil {
+			return attribute{decode: d}
+		}
+		return attribute{decode: func(v wire.Value, dst reflect.Value) bool { return c.unmarshal(f, v.Attribute(), dst) == nil }}
 	})
 	if l == nil {
 		return nil
@@ -215,8 +216,8 @@ func (f *TextField) read(v wire.Value, dst reflect.Value) bool {
 	return false
 }
 
-// layoutOf compiles struct type t; special decides about fields with formats of their own.
-func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *structLayout {
+// layoutOf compiles struct type t. of returns how a field is decoded; without a decoder, the struct has no layout.
+func layoutOf(t reflect.Type, of func(*field) attribute) *structLayout {
 	facts := factsOf(t)
 	if facts.opaque || len(facts.attrs) > mostFields || !sameFields(t, map[reflect.Type]bool{}) {
 		return nil
@@ -229,18 +230,16 @@ func layoutOf(t reflect.Type, special func(field) (attribute, bool)) *structLayo
 		depths[f.attr] = len(f.index)
 	}
 	l := &structLayout{byName: map[string]int{}}
-	for _, f := range facts.fields {
-		if !slices.Equal(facts.attrs[f.attr].index, f.index) { // hidden by an outer field
+	for i := range facts.fields {
+		f := &facts.fields[i]
+		if f.hidden {
 			continue
 		}
-		a, ok := special(f)
-		if !ok {
-			a = attribute{index: f.index, decode: compile(f.typ, options{asNumber: f.asNumber, unixTime: f.unixTime})}
-		}
+		a := of(f)
 		if a.decode == nil {
 			return nil
 		}
-		a.name = f.attr
+		a.name, a.index = f.attr, f.index
 		l.byName[a.name] = len(l.fields)
 		l.fields = append(l.fields, a)
 	}
@@ -293,7 +292,7 @@ func structDecoder(t reflect.Type) decoder {
 	if !known {
 		in = &inner{}
 		nested[t] = in
-		in.layout = layoutOf(t, func(field) (attribute, bool) { return attribute{}, false })
+		in.layout = layoutOf(t, func(f *field) attribute { return attribute{decode: f.decoder()} })
 		in.done = true
 	}
 	if in.done && in.layout == nil {

@@ -89,12 +89,14 @@ func TestCodec_OfFieldsWithOneNameTheOuterOneCounts(t *testing.T) {
 	require.NoError(t, compiled(item.Codec{}).Decode(it, reflect.ValueOf(&got)))
 	require.Equal(t, outer{Own: "outer"}, got)
 
-	// Of two at one depth, attributevalue decides.
+	// Of two at one depth in a nested struct, attributevalue decides.
 	type both struct {
 		baseA
 		baseB
 	}
-	var plain, fast both
+	type around struct{ Both both }
+	it = item.Item{"Both": &types.AttributeValueMemberM{Value: it}}
+	var plain, fast around
 	require.NoError(t, codec0.Decode(it, reflect.ValueOf(&plain)))
 	require.NoError(t, compiled(item.Codec{}).Decode(it, reflect.ValueOf(&fast)))
 	require.Equal(t, plain, fast)

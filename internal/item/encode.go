@@ -3,7 +3,6 @@ package item
 import (
 	"bytes"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -216,17 +215,14 @@ func (s shape) structType() reflect.Type {
 	return stored.(reflect.Type)
 }
 
-// holderOf returns a struct with v in its only field, whose tag has the options. It can be addressed, so that methods with
-// pointer receivers are called.
-func holderOf(v reflect.Value, options string) reflect.Value {
-	holder := reflect.New(shape{v.Type(), options}.structType()).Elem()
-	holder.Field(0).Set(v)
-	return holder
-}
-
-// marshal encodes the value in a holder by attributevalue.
-func (c *Codec) marshal(holder reflect.Value) (types.AttributeValue, error) {
-	it, err := attributevalue.MarshalMapWithOptions(holder.Addr().Interface(), c.encoder)
+// marshal encodes v by attributevalue, as the value of a field with these options of its tag.
+func (c *Codec) marshal(v reflect.Value, options string) (types.AttributeValue, error) {
+	holder := reflect.New(shape{v.Type(), options}.structType()) // can be addressed, so that methods of pointers are called
+	holder.Elem().Field(0).Set(v)
+	if err := checkValue(holder.Elem(), 0); err != nil {
+		return nil, err
+	}
+	it, err := attributevalue.MarshalMapWithOptions(holder.Interface(), c.encoder)
 	return it["V"], err
 }
 
@@ -234,7 +230,7 @@ func (c *Codec) marshal(holder reflect.Value) (types.AttributeValue, error) {
 func (f *field) encode(c *Codec, v reflect.Value, a *Values) (types.AttributeValue, error) {
 	switch f.form {
 	case byMarshal:
-		return c.marshal(holderOf(v, f.options))
+		return c.marshal(v, f.options)
 	case asPlain:
 		return a.plain(v, f.omitEmpty), nil
 	}
@@ -262,7 +258,7 @@ func (f *field) encode(c *Codec, v reflect.Value, a *Values) (types.AttributeVal
 		for entries := v.MapRange(); entries.Next(); {
 			name := entries.Key().String()
 			if name == "" {
-				return c.marshal(holderOf(v, f.options)) // an error
+				return c.marshal(v, f.options) // an error
 			}
 			m[name] = a.plain(entries.Value(), false)
 		}
@@ -286,11 +282,7 @@ func (c *Codec) EncodeValueIn(a *Values, v reflect.Value, options string) (av ty
 	if (options == "" || options == ",omitempty") && factsOf(v.Type()).plain {
 		av = a.plain(v, options != "")
 	} else {
-		holder := holderOf(v, options)
-		if err := checkValue(holder, 0); err != nil {
-			return nil, err
-		}
-		if av, err = c.marshal(holder); err != nil {
+		if av, err = c.marshal(v, options); err != nil {
 			return nil, err
 		}
 		if strings.Contains(options, "set") && strings.Contains(options, ",omitempty") && isNull(av) {
@@ -301,20 +293,6 @@ func (c *Codec) EncodeValueIn(a *Values, v reflect.Value, options string) (av ty
 		return nil, &FieldError{"V", problem}
 	}
 	return av, nil
-}
-
-// check is checkValue for a struct of the codec's type. It skips text fields.
-func (c *Codec) check(v reflect.Value) error {
-	if len(c.Texts) == 0 {
-		return checkValue(v, 0)
-	}
-	return checkFields(v, 0, c.textField)
-}
-
-// marshalMap encodes v, whose text fields it clears, by attributevalue.
-func (c *Codec) marshalMap(v reflect.Value) (Item, error) {
-	c.clearTexts(v)
-	return attributevalue.MarshalMapWithOptions(v.Addr().Interface(), c.encoder)
 }
 
 // mostBytes returns at least the size of a value: that of a number is not computed.
@@ -334,7 +312,7 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Ite
 	it = make(Item, len(fields)+4) // room for keys and hidden attributes
 	for i := range fields {
 		f := &fields[i]
-		if f.time && slices.ContainsFunc(c.Times, func(t TimeField) bool { return t.Attr == f.attr }) || len(c.Texts) > 0 && c.textField(f.attr) != nil {
+		if f.hidden || f.time && c.timeField(f.attr) != nil || len(c.Texts) > 0 && c.textField(f.attr) != nil {
 			continue
 		}
 		fv, ok := reflect.Value{}, true
@@ -364,19 +342,9 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 
 // EncodeCounted is Encode. most is at least the size of the item, 0 if it was not counted.
 func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
-	facts, suspect, counted := factsOf(v.Type()), true, len(c.Stored) == 0 && len(c.Texts) == 0
+	facts := factsOf(v.Type())
 	together := Values{likely: facts.room}
-	if facts.needs().check || len(facts.fields) != len(facts.attrs) {
-		p := reflect.New(v.Type()) // so that methods with pointer receivers are called
-		p.Elem().Set(v)
-		if err := c.check(p.Elem()); err != nil {
-			return nil, 0, err
-		}
-		counted = false
-		it, err = c.marshalMap(p.Elem())
-	} else {
-		it, most, suspect, err = c.encodeFields(v, facts.fields, &together)
-	}
+	it, most, suspect, err := c.encodeFields(v, facts.fields, &together)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -412,7 +380,7 @@ func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
 			most += len(f.Attr) + mostBytes(av)
 		}
 	}
-	if !counted {
+	if len(c.Stored) > 0 || len(c.Texts) > 0 {
 		most = 0
 	}
 	if suspect {

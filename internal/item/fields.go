@@ -30,6 +30,7 @@ type field struct {
 	time      bool // a time, or a pointer to one
 	form      form // how it is encoded
 	omitEmpty bool
+	hidden    bool   // another field of the same name counts
 	options   string // of the tag, with a leading comma
 }
 
@@ -98,6 +99,9 @@ func (f *facts) list(t reflect.Type) {
 			}
 		}
 		level = next
+	}
+	for i := range f.fields {
+		f.fields[i].hidden = !slices.Equal(f.attrs[f.fields[i].attr].index, f.fields[i].index)
 	}
 	f.opaque = hidden && !direct && !isTime(t)
 }

@@ -15,6 +15,11 @@ type options struct {
 	unixTime bool
 }
 
+// decoder returns the decoder of a field, or nil if it is left to attributevalue.
+func (f *field) decoder() decoder {
+	return compile(f.typ, options{asNumber: f.asNumber, unixTime: f.unixTime})
+}
+
 // compile returns the decoder of type t, or nil if it is left to attributevalue.
 func compile(t reflect.Type, o options) decoder {
 	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || endless(t) {

@@ -151,16 +151,16 @@ func checkValue(v reflect.Value, depth int) error {
 		if Opaque(t) {
 			break
 		}
-		return checkFields(v, depth, nil)
+		return checkFields(v, depth)
 	}
 	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
 }
 
-// checkFields checks the fields of a struct except those stored as text; text is nil for a nested struct.
-func checkFields(v reflect.Value, depth int, text func(attr string) *TextField) error {
+// checkFields checks the fields of a struct.
+func checkFields(v reflect.Value, depth int) error {
 	for _, f := range factsOf(v.Type()).fields {
 		fv, ok := fieldByIndex(v, f.index)
-		if !ok || text != nil && text(f.attr) != nil {
+		if !ok {
 			continue
 		}
 		if f.floatText && !finite(fv) {

@@ -92,6 +92,16 @@ func (f *TextField) decode(text string, fv reflect.Value) error {
 	return nil
 }
 
+// timeField returns the time field of an attribute, or nil.
+func (c *Codec) timeField(attr string) *TimeField {
+	for i := range c.Times {
+		if c.Times[i].Attr == attr {
+			return &c.Times[i]
+		}
+	}
+	return nil
+}
+
 // textField returns the text field of an attribute, or nil.
 func (c *Codec) textField(attr string) *TextField {
 	for i := range c.Texts {
@@ -100,29 +110,6 @@ func (c *Codec) textField(attr string) *TextField {
 		}
 	}
 	return nil
-}
-
-// clearTexts clears the text fields of v, a copy of the caller's struct, since attributevalue would encode them in its
-// own way, or fail. It copies the targets of embedded pointers, which are the caller's.
-func (c *Codec) clearTexts(v reflect.Value) {
-	for i := range c.Texts {
-		fv, ok := v, true
-		for depth, x := range c.Texts[i].Index {
-			if depth > 0 && fv.Kind() == reflect.Pointer {
-				if ok = !fv.IsNil(); !ok {
-					break
-				}
-				own := reflect.New(fv.Type().Elem())
-				own.Elem().Set(fv.Elem())
-				fv.Set(own)
-				fv = own.Elem()
-			}
-			fv = fv.Field(x)
-		}
-		if ok {
-			fv.SetZero()
-		}
-	}
 }
 
 // encodeTexts adds the text fields of v to it.
@@ -141,21 +128,6 @@ func (c *Codec) encodeTexts(v reflect.Value, it Item) error {
 			delete(it, f.Attr)
 		default:
 			it[f.Attr] = av
-		}
-	}
-	return nil
-}
-
-// decodeTexts sets the text fields of the struct v from it.
-func (c *Codec) decodeTexts(it Item, v reflect.Value) error {
-	for i := range c.Texts {
-		f := &c.Texts[i]
-		s, ok := it[f.Attr].(*types.AttributeValueMemberS)
-		if !ok {
-			continue
-		}
-		if err := f.decode(s.Value, allocate(v, f.Index)); err != nil {
-			return err
 		}
 	}
 	return nil
