@@ -101,7 +101,7 @@ const anyID = "01234567-89ab-cdef-0123-456789abcdef"
 
 // storable returns why a copy, which gets write ids that begin with id, cannot be stored.
 func (c *copier) storable(t target, id string) error {
-	it, err := c.whole(t.item, t.key, write.CopyID(id, anyID))
+	it, err := c.whole(t.item, t.key, copyID(id, anyID))
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type candidate struct {
 
 // sources reads a page of source items and copies those that are not copied.
 func (p *copyPass) sources(ctx context.Context, i, n int, after item.Item, part *Report) (last item.Item, err error) {
-	var all [fences]write.Fence
+	var all [fences]fence
 	if p.writes { // before the items
 		if all, err = p.readFences(ctx); err != nil {
 			return nil, err
@@ -145,9 +145,9 @@ func (p *copyPass) upToDate(x *candidate) bool {
 
 // create writes new copies of candidates under one fence, as many as fit in each transaction. It returns those that it
 // could not write.
-func (p *copyPass) create(ctx context.Context, f write.Fence, fresh []*candidate, part *Report) (left []*candidate, err error) {
+func (p *copyPass) create(ctx context.Context, f fence, fresh []*candidate, part *Report) (left []*candidate, err error) {
 	now := p.now()
-	var copies []write.NewCopyOf
+	var copies []newCopyOf
 	var due []*candidate
 	for _, x := range fresh {
 		it, err := p.stamped(x.now, nil, now)
@@ -156,14 +156,14 @@ func (p *copyPass) create(ctx context.Context, f write.Fence, fresh []*candidate
 			continue
 		}
 		due = append(due, x)
-		copies = append(copies, write.NewCopyOf{Key: x.now.key, Copy: write.Copying{Item: it, Fence: f, Source: p.copyID(x.key, x.state)}})
+		copies = append(copies, newCopyOf{Key: x.now.key, Copy: copying{Item: it, fence: f, source: p.copyID(x.key, x.state)}})
 	}
 	if !p.writes && p.again {
 		return append(left, due...), nil
 	}
 	r := p.to.c.Runner
 	for len(due) > 0 {
-		op, taken, err := write.NewCopies(p.to.s, p.to.c.Table, write.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
+		op, taken, err := newCopies(p.to.s, p.to.c.Table, write.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
 		switch {
 		case err != nil: // of the first one, as if it were alone
 			taken, err = 1, entity.ErrConditionFailed
@@ -188,11 +188,11 @@ func (p *copyPass) create(ctx context.Context, f write.Fence, fresh []*candidate
 }
 
 // estimate adds what a transaction of new copies costs.
-func (p *copyPass) estimate(copies []write.NewCopyOf, part *Report) {
+func (p *copyPass) estimate(copies []newCopyOf, part *Report) {
 	part.Estimate.Requests++
 	part.Estimate.WriteUnits += 2 // of the fence
 	for _, x := range copies {
-		it, err := p.whole(x.Copy.Item, x.Key, write.CopyID(x.Copy.Source, anyID))
+		it, err := p.whole(x.Copy.Item, x.Key, copyID(x.Copy.source, anyID))
 		if err != nil {
 			continue
 		}

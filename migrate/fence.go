@@ -69,8 +69,8 @@ func frozen(read item.Item) expr.Cond {
 }
 
 // fence returns a fence as it is stored. Errors: [ErrCutOver]; *[CheckpointError] if it was removed.
-func (c *copier) fence(n int, stored item.Item) (write.Fence, error) {
-	f := write.Fence{Key: c.fenceKey(n), Count: expr.Attr(removedAttr)}
+func (c *copier) fence(n int, stored item.Item) (fence, error) {
+	f := fence{Key: c.fenceKey(n), Count: expr.Attr(removedAttr)}
 	switch State(text(stored[stateAttr])) {
 	case Copying, Freezing:
 	case CutOver:
@@ -83,17 +83,17 @@ func (c *copier) fence(n int, stored item.Item) (write.Fence, error) {
 }
 
 // readFence reads the fence of a source item.
-func (c *copier) readFence(ctx context.Context, source item.Item) (write.Fence, error) {
+func (c *copier) readFence(ctx context.Context, source item.Item) (fence, error) {
 	n := fenceOf(source)
 	stored, err := c.to.c.Runner.Get(ctx, c.to.c.Table, c.fenceKey(n), true)
 	if err != nil {
-		return write.Fence{}, err
+		return fence{}, err
 	}
 	return c.fence(n, stored)
 }
 
 // readFences reads all fences.
-func (c *copier) readFences(ctx context.Context) (all [fences]write.Fence, err error) {
+func (c *copier) readFences(ctx context.Context) (all [fences]fence, err error) {
 	keys, numbers := make([]engine.Key, fences), map[string]int{}
 	for n := range fences {
 		keys[n] = engine.Key{Table: c.to.c.Table, Key: c.fenceKey(n)}
@@ -163,7 +163,7 @@ func (c *copier) setFences(ctx context.Context, action func(n int) write.Action)
 		actions[n] = action(n)
 		actions[n].Table = c.to.c.Table
 	}
-	_, err := c.to.c.Runner.Run(ctx, write.NewFences(c.to.s, c.to.c.Table, actions))
+	_, err := c.to.c.Runner.Run(ctx, newFences(c.to.s, c.to.c.Table, actions))
 	return err
 }
 

@@ -35,14 +35,14 @@ const (
 )
 
 // settle makes the item under a key what the source item says: its copy, or none. The state of the source that is written
-// is never older than what was written before, see [write.NewCopy].
+// is never older than what was written before, see [newCopy].
 func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose) (r settled, err error) {
 	looks := 0
-	look := func(ctx context.Context, stored item.Item) (x write.Copying, err error) {
+	look := func(ctx context.Context, stored item.Item) (x copying, err error) {
 		looks++
 		r = settled{looks: looks}
 		if why != toCompare {
-			if x.Fence, err = c.readFence(ctx, source); err != nil {
+			if x.fence, err = c.readFence(ctx, source); err != nil {
 				return x, err
 			}
 		}
@@ -50,7 +50,7 @@ func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose)
 		if err != nil {
 			return x, err
 		}
-		x.Source = c.copyID(source, text(image[schema.WriteAttr]))
+		x.source = c.copyID(source, text(image[schema.WriteAttr]))
 		r.now = c.target(image, c.now())
 		return x, c.decide(&r, &x, key, source, stored, why)
 	}
@@ -61,7 +61,7 @@ func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose)
 		}
 		return r, err
 	}
-	result, err := persist(ctx, c.to.c.Runner, write.NewCopy(c.to.s, c.to.c.Table, key, look))
+	result, err := persist(ctx, c.to.c.Runner, newCopy(c.to.s, c.to.c.Table, key, look))
 	if err == nil {
 		r.wrote = !result.Skipped
 		return r, nil
@@ -81,13 +81,13 @@ func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose)
 }
 
 // decide completes what is due of a stored item, from the target of the source item.
-func (c *copier) decide(r *settled, x *write.Copying, key, source, stored item.Item, why purpose) error {
+func (c *copier) decide(r *settled, x *copying, key, source, stored item.Item, why purpose) error {
 	now := c.now()
 	live := write.Live(c.to.s, stored, now)
 	from, copied := c.originOf(stored)
 	own := copied && write.KeyID(from.key) == write.KeyID(source)
 	here := r.now.key != nil && write.KeyID(r.now.key) == write.KeyID(key)
-	x.Leave = true
+	x.leave = true
 	switch {
 	case r.now.problem != "":
 		r.problem, r.err, r.stays = r.now.problem, r.now.err, true
@@ -102,11 +102,11 @@ func (c *copier) decide(r *settled, x *write.Copying, key, source, stored item.I
 		}
 		same := live && c.same(stored, it, key)
 		switch {
-		case same && (why != toFollow || from.state != "" && c.copyID(source, from.state) == x.Source):
+		case same && (why != toFollow || from.state != "" && c.copyID(source, from.state) == x.source):
 			r.stays = true
 			return nil
 		case why == toGiveWay:
-			x.Leave, x.Remove = false, live
+			x.leave, x.remove = false, live
 			r.reason = Extra
 			return nil
 		case !live:
@@ -114,10 +114,10 @@ func (c *copier) decide(r *settled, x *write.Copying, key, source, stored item.I
 		case !same:
 			r.reason = Differing
 		}
-		x.Leave, x.Item = false, it
+		x.leave, x.Item = false, it
 	default:
-		x.Leave = false
-		if x.Remove = live && own; x.Remove {
+		x.leave = false
+		if x.remove = live && own; x.remove {
 			r.reason = Extra
 		}
 	}

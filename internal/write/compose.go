@@ -108,9 +108,15 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 	} else {
 		parts = append(append(parts, states...), claims...)
 	}
+	return StepOf(s, parts, len(main), result)
+}
+
+// StepOf makes one step of parts, which has the given result. The first main parts are of the entity itself, the others were
+// planned from the item that these guard.
+func StepOf(s *schema.Schema, parts []Part, main int, result Result) (Step, error) {
 	step := Step{
-		EntityActions: len(main),
-		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, len(main), f) },
+		EntityActions: main,
+		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, main, f) },
 		Done:          func(Returned) (Result, error) { return result, nil },
 	}
 	step.Actions = make([]Action, len(parts))

@@ -12,8 +12,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
-func complete(s *schema.Schema, primary item.Item, it Sized, in Input) (item.Item, error) {
+// Complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
+func Complete(s *schema.Schema, primary item.Item, it Sized, in Input) (item.Item, error) {
 	for name, av := range primary {
 		it.Item[name] = av
 	}
@@ -57,7 +57,7 @@ func completeNew(s *schema.Schema, primary item.Item, sized Sized, changes []exp
 			return nil, err
 		}
 	}
-	return complete(s, primary, sized, in)
+	return Complete(s, primary, sized, in)
 }
 
 // created returns the step that creates it.

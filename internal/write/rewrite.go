@@ -99,7 +99,7 @@ func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
 	}
 	main := Part{
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: guard, WriteID: WriteID(op.Schema, in), Pin: pin},
-		replanned,
+		Replanned,
 	}
 	claims, err := ClaimsOf(op, in, it, rw.Claims)
 	if err != nil {
@@ -110,8 +110,8 @@ func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
 	return step, err
 }
 
-// replanned resolves the failure of an action that is guarded by what was read.
-func replanned(Failure) Resolution { return Resolution{Replan: entitytype.ErrConflict} }
+// Replanned resolves the failure of an action that is guarded by what was read.
+func Replanned(Failure) Resolution { return Resolution{Replan: entitytype.ErrConflict} }
 
 // rewritten changes the attributes that differ, without a trace in version, time and history.
 func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
@@ -146,14 +146,8 @@ func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	parts := slices.Concat([]Part{{main, replanned}}, claims, released)
-	step := Step{
-		EntityActions: 1,
-		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, len(parts), f) },
-		Done:          func(Returned) (Result, error) { return StoredResult(after), nil },
-	}
-	for _, p := range parts {
-		step.Actions = append(step.Actions, p.Action)
-	}
-	return step, errors.Join(checkStep(s, step), CheckSize(s, after))
+	parts := slices.Concat([]Part{{main, Replanned}}, claims, released)
+	step, err := StepOf(s, parts, len(parts), StoredResult(after))
+	step.EntityActions = 1
+	return step, errors.Join(err, CheckSize(s, after))
 }
