@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -173,11 +174,11 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 	for _, it := range items {
 		i, role := k.entityOf(it)
 		switch role {
-		case write.Foreign:
+		case identify.Foreign:
 			unknown = append(unknown, it)
-		case write.Own:
+		case identify.Own:
 			of[i] = append(of[i], it)
-		case write.Sentinel:
+		case identify.Sentinel:
 			sentinels[i] = append(sentinels[i], it)
 		}
 	}
@@ -202,13 +203,13 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 const sentinelRole = "sentinel"
 
 // entityOf returns the index of the entity that an item is of, and its role.
-func (k *check) entityOf(it item.Item) (i int, role write.Role) {
+func (k *check) entityOf(it item.Item) (i int, role identify.Role) {
 	for i, e := range k.entities {
-		if role := write.Identify(e.s, it).Role; role != write.Foreign {
+		if role := identify.Of(e.s, it).Role; role != identify.Foreign {
 			return i, role
 		}
 	}
-	return 0, write.Foreign
+	return 0, identify.Foreign
 }
 
 // keyText formats the key of an item that no entity knows, as cautiously as that of any entity of the table.
@@ -248,7 +249,7 @@ func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sen
 		}
 	}
 	for _, it := range sentinels {
-		owner := write.Identify(e.s, it).Owner
+		owner := identify.Of(e.s, it).Owner
 		x := Finding{Entity: e.s.Name, Key: write.KeyText(e.s, owner), Related: sentinelRole}
 		switch named := isText(owner); {
 		case write.Expired(e.s, it, now):

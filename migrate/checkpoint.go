@@ -17,6 +17,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/leases"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -25,7 +26,7 @@ import (
 
 const (
 	pointFormat  = "1"
-	rewriteInfix = write.RewriteMark
+	rewriteInfix = identify.RewriteMark
 )
 
 // Attributes of a checkpoint; docs/layout.md describes them.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -27,7 +28,7 @@ type target struct {
 
 // current reports whether a stored item is a live current item of the source.
 func (c *copier) current(it item.Item, now time.Time) bool {
-	if it == nil || !write.PerhapsOwn(c.from.s).Holds(it) {
+	if it == nil || !identify.PerhapsOwn(c.from.s).Holds(it) {
 		return false
 	}
 	f, ok := c.from.own(it)

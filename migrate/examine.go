@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -56,12 +57,12 @@ type examiner struct {
 
 // own returns the finding of an item of the entity, and false for any other item.
 func (e examiner) own(it item.Item) (f *finding, ok bool) {
-	id := write.Identify(e.s, it)
+	id := identify.Of(e.s, it)
 	f = &finding{image: it, kind: id.Kind, owner: id.Owner}
 	if !id.Known {
 		f.problem = UnknownKind
 	}
-	return f, id.Role == write.Own
+	return f, id.Role == identify.Own
 }
 
 // examine completes the finding of an item of the entity.

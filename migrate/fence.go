@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -29,7 +30,7 @@ const (
 // transaction.
 const fences = 32
 
-const copyInfix = write.CopyMark
+const copyInfix = identify.CopyMark
 
 // Attributes of a fence; docs/layout.md describes them.
 const (

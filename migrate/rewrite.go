@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -205,7 +206,7 @@ func problemOf(err error) Problem {
 // again examines an item that was read again.
 func (w *rewriter) again(ctx context.Context, r write.Reader, image item.Item) (*finding, error) {
 	f, ok := w.own(image)
-	if !ok || !write.PerhapsOwn(w.job.s).Holds(image) {
+	if !ok || !identify.PerhapsOwn(w.job.s).Holds(image) {
 		return &finding{image: image}, nil
 	}
 	now := w.runner.Clock()

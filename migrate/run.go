@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -190,7 +191,7 @@ func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (*dynamod
 		in.Segment, in.TotalSegments = &number, &of
 	}
 	var r expr.Renderer
-	if text := r.Cond(write.PerhapsOwn(e.s)); text != "" {
+	if text := r.Cond(identify.PerhapsOwn(e.s)); text != "" {
 		in.FilterExpression = &text
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()

@@ -7,6 +7,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -135,7 +136,7 @@ func hasKeyOf(s *schema.Schema, keys item.Item) bool {
 			}
 		}
 	}
-	return len(keys) == n && (!s.Templated || write.UnderPrefix(s, keys))
+	return len(keys) == n && (!s.Templated || identify.UnderPrefix(s, keys))
 }
 
 // hasKeyType reports whether av has the type of key h.
@@ -175,7 +176,7 @@ func classifyByKey(c *engine.Core, r *Record) (meaning, bool, error) {
 	switch {
 	case s.HasMetadata:
 		var kind string
-		kind, ok = write.KindByKey(s, r.Keys)
+		kind, ok = identify.KindByKey(s, r.Keys)
 		x.part = itemPart(kind)
 	case s.Templated || s.Discriminator != nil || !aloneInTable(c):
 		return meaning{}, false, missingImage(s, r, "NewImage or OldImage")

@@ -32,6 +32,9 @@ var internals = map[string][]string{
 	"internal/query": {
 		"entity/entitytype", "internal/engine", "internal/write", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
+	"internal/identify": {
+		"internal/write", "internal/schema", "internal/expr", "internal/item",
+	},
 	"internal/wire/wiretest": nil,
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/declaretest":   {"internal/schema", "internal/key"},
@@ -172,7 +175,7 @@ func TestImports_TestPackagesStayInTests(t *testing.T) {
 var layers = map[string][]string{
 	"internal/write": {
 		"doc.go pace.go budget.go options.go",
-		"generation.go presence.go events.go identify.go items.go storedkeys.go read.go related.go stored.go",
+		"generation.go presence.go events.go items.go storedkeys.go read.go related.go stored.go",
 		"errors.go text.go ids.go values.go keys.go target.go validate.go expiry.go conditions.go indexkeys.go whole.go changes.go",
 		"refusals.go hint.go feature.go op.go guard.go owned.go keycase.go payload.go changeguards.go compose.go expirychanges.go past.go " +
 			"create.go update.go upsert.go modify.go graft.go touch.go delete.go rewrite.go print.go",

@@ -3,7 +3,6 @@ package write
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -24,6 +23,9 @@ func OwnItems(s *schema.Schema) expr.Cond {
 	return expr.Cond{}
 }
 
+// SentinelMark follows the name of an entity in the mark of an item that claims a unique value; the name of the constraint follows.
+const SentinelMark = "._unique."
+
 // InNamespace holds for the items of s, and not for those of an entity with the same name in another namespace or
 // version. A query on a $ partition does not need this filter.
 func InNamespace(s *schema.Schema) expr.Cond {
@@ -35,62 +37,6 @@ func InNamespace(s *schema.Schema) expr.Cond {
 		return expr.Cond{}
 	}
 	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
-}
-
-// keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
-// related item. It returns nil for a key of another entity, constraint or namespace.
-func keySegments(s *schema.Schema, it item.Item) []string {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	av, _ := it[h.Attr].(*types.AttributeValueMemberS)
-	if av == nil {
-		return nil
-	}
-	rest, ok := strings.CutPrefix(av.Value, h.Template.Prefix)
-	if !ok || rest != "" && rest[0] != '#' {
-		return nil
-	}
-	return strings.Split(rest, "#")
-}
-
-// UnderPrefix reports whether the key of an item or primary key has the prefix of the `$` entity s.
-func UnderPrefix(s *schema.Schema, it item.Item) bool { return keySegments(s, it) != nil }
-
-// KindByKey is [KindOf] for an item of which only the key counts, of an entity with hidden attributes. Escaped values
-// contain no separator.
-func KindByKey(s *schema.Schema, it item.Item) (kind string, known bool) {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	n := len(h.Template.Segments)
-	segments := keySegments(s, it)
-	if segments == nil {
-		return "", false
-	}
-	switch segments = segments[1:]; len(segments) {
-	case n:
-		return CurrentKind, true
-	case n + 2:
-		for _, x := range RelatedKinds {
-			if "#"+segments[n]+"#" == x.Infix {
-				return x.Kind, s.SK != nil
-			}
-		}
-	}
-	return "", false
-}
-
-// PerhapsOwn holds for the items of s, and for items under its prefix that lack the mark of an entity, as other programs
-// may write them.
-func PerhapsOwn(s *schema.Schema) expr.Cond {
-	mark := expr.Attr(schema.EntityAttr)
-	if !s.Templated {
-		return expr.All(expr.Compare(expr.NotExists, mark), OwnItems(s))
-	}
-	return expr.All(expr.Any(OwnItems(s), expr.Compare(expr.NotExists, mark)), InNamespace(s))
 }
 
 // KindOf returns which of the entity's items it is: [CurrentKind], or the kind of a related item. known is false for a

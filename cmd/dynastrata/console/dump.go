@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -237,7 +238,7 @@ func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem stri
 		it[name] = av
 	}
 	for _, e := range s.m.entities {
-		if e.s.Table == line.Table && write.Identify(e.s, it).Role != write.Foreign {
+		if e.s.Table == line.Table && identify.Of(e.s, it).Role != identify.Foreign {
 			return e, it, ""
 		}
 	}

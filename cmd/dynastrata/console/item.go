@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -73,8 +74,8 @@ type stored struct {
 func (m *model) decode(table string, it item.Item, now time.Time) stored {
 	x := stored{Table: table, Kind: KindUnknown, raw: it, Size: item.Size(it)}
 	for _, e := range m.on(table) {
-		id := write.Identify(e.s, it)
-		if id.Role == write.Foreign {
+		id := identify.Of(e.s, it)
+		if id.Role == identify.Foreign {
 			continue
 		}
 		x.model, x.Entity, x.owner = e, e.s.Name, id.Owner
@@ -93,15 +94,15 @@ func (m *model) decode(table string, it item.Item, now time.Time) stored {
 }
 
 // describe completes an item of the entity x.model.
-func (m *model) describe(x *stored, id write.Identity, now time.Time) {
+func (m *model) describe(x *stored, id identify.Identity, now time.Time) {
 	e, it := x.model, x.raw
 	switch {
-	case id.Role == write.Sentinel:
+	case id.Role == identify.Sentinel:
 		x.Kind, x.Of = KindSentinel, item.Text(id.Name)
 		if !slices.ContainsFunc(e.uniques, func(c constraint) bool { return c.name == id.Name }) {
 			x.Problem = "of a constraint that is not declared"
 		}
-	case id.Role == write.Checkpoint:
+	case id.Role == identify.Checkpoint:
 		x.Kind = KindCheckpoint
 	case !id.Known:
 		x.Problem = "related item of an unknown kind"
