@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
-	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/avjson"
 )
 
 // Event is the event that AWS Lambda invokes a function with for a DynamoDB stream: records of one shard, in order. It
@@ -133,7 +133,7 @@ func (r *Record) image(name string, text json.RawMessage) map[string]types.Attri
 	if !present(text) {
 		return nil
 	}
-	it, problem := parseItem(text, 0)
+	it, problem := avjson.Item(text)
 	if problem != "" {
 		r.fail(name + " has an invalid attribute value: " + problem)
 		return nil
@@ -142,136 +142,4 @@ func (r *Record) image(name string, text json.RawMessage) map[string]types.Attri
 		return nil
 	}
 	return it
-}
-
-// maxDepth is more than the levels of nesting that DynamoDB allows.
-const maxDepth = 40
-
-// parseItem parses a JSON object of attribute values. The problem, if any, never contains a value.
-func parseItem(text json.RawMessage, depth int) (item.Item, string) {
-	var raw map[string]json.RawMessage
-	if json.Unmarshal(text, &raw) != nil || raw == nil {
-		return nil, "a map is expected"
-	}
-	it := make(item.Item, len(raw))
-	for name, one := range raw {
-		av, problem := parseValue(one, depth)
-		if problem != "" {
-			return nil, problem
-		}
-		it[name] = av
-	}
-	return it, ""
-}
-
-// parseValue parses one attribute value, such as {"S":"text"}.
-func parseValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
-	if depth > maxDepth {
-		return nil, "it is nested too deeply"
-	}
-	var raw map[string]json.RawMessage
-	if json.Unmarshal(text, &raw) != nil || len(raw) != 1 {
-		return nil, "an object with one type is expected"
-	}
-	for kind, content := range raw {
-		return parseTyped(kind, content, depth)
-	}
-	return nil, "it is empty"
-}
-
-func parseTyped(kind string, text json.RawMessage, depth int) (types.AttributeValue, string) {
-	bad := func(problem string) (types.AttributeValue, string) { return nil, problem }
-	switch kind {
-	case "S":
-		if s, ok := parseJSON[string](text); ok {
-			return &types.AttributeValueMemberS{Value: s}, ""
-		}
-	case "N":
-		if s, ok := parseJSON[string](text); ok && isNumber(s) {
-			return &types.AttributeValueMemberN{Value: s}, ""
-		}
-	case "B":
-		if b, ok := parseJSON[[]byte](text); ok {
-			return &types.AttributeValueMemberB{Value: b}, ""
-		}
-	case "BOOL":
-		if b, ok := parseJSON[bool](text); ok {
-			return &types.AttributeValueMemberBOOL{Value: b}, ""
-		}
-	case "NULL":
-		if b, ok := parseJSON[bool](text); ok && b {
-			return &types.AttributeValueMemberNULL{Value: true}, ""
-		}
-	case "SS":
-		if list, ok := parseList[string](text); ok {
-			return &types.AttributeValueMemberSS{Value: list}, ""
-		}
-	case "NS":
-		list, ok := parseList[string](text)
-		for _, s := range list {
-			ok = ok && isNumber(s)
-		}
-		if ok {
-			return &types.AttributeValueMemberNS{Value: list}, ""
-		}
-	case "BS":
-		if list, ok := parseList[[]byte](text); ok {
-			return &types.AttributeValueMemberBS{Value: list}, ""
-		}
-	case "M":
-		it, problem := parseItem(text, depth+1)
-		if problem != "" {
-			return bad(problem)
-		}
-		return &types.AttributeValueMemberM{Value: it}, ""
-	case "L":
-		return parseListValue(text, depth)
-	default:
-		return bad("its type is unknown")
-	}
-	return bad("its content does not fit its type, " + kind)
-}
-
-func parseListValue(text json.RawMessage, depth int) (types.AttributeValue, string) {
-	var raw []json.RawMessage
-	if json.Unmarshal(text, &raw) != nil || raw == nil {
-		return nil, "its content does not fit its type, L"
-	}
-	list := make([]types.AttributeValue, len(raw))
-	for i, one := range raw {
-		av, problem := parseValue(one, depth+1)
-		if problem != "" {
-			return nil, problem
-		}
-		list[i] = av
-	}
-	return &types.AttributeValueMemberL{Value: list}, ""
-}
-
-// parseJSON parses a JSON value that must not be null.
-func parseJSON[V any](text json.RawMessage) (V, bool) {
-	var v *V
-	if json.Unmarshal(text, &v) != nil || v == nil {
-		var none V
-		return none, false
-	}
-	return *v, true
-}
-
-// parseList parses a list without nulls.
-func parseList[V any](text json.RawMessage) ([]V, bool) {
-	list, ok := parseJSON[[]*V](text)
-	all := make([]V, 0, len(list))
-	for _, v := range list {
-		if v == nil {
-			return nil, false
-		}
-		all = append(all, *v)
-	}
-	return all, ok
-}
-
-func isNumber(text string) bool {
-	_, err := item.ParseDecimal(text)
-	return err == nil
 }

@@ -32,6 +32,7 @@ var internals = map[string][]string{
 	"internal/query": {
 		"entity/entitytype", "internal/engine", "internal/write", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
+	"internal/avjson": {"internal/item"},
 	"internal/identify": {
 		"internal/write", "internal/schema", "internal/expr", "internal/item",
 	},

@@ -26,7 +26,7 @@ func versionGuard(s *schema.Schema, image item.Item) expr.Cond {
 	return expr.All(all...)
 }
 
-// unchanged guards a write by what was read: by the write id, else by every attribute of the image, including the
+// Unchanged guards a write by what was read: by the write id, else by every attribute of the image, including the
 // version. A version alone is not enough: Touch does not change it, and an item that is created again starts at 1 again.
 // A write id never comes back once it is replaced, and neither does content with its version, so a write under such a
 // guard can be sent twice. An image without a version can come back. So can one in a table shared with effect-dynamodb,

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/avjson"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -154,8 +155,8 @@ func TestLoad_SaysWhichLineIsWrong(t *testing.T) {
 func TestTyped_IsReadBack(t *testing.T) {
 	t.Parallel()
 	text := `{"L":[{"S":"a"},{"N":"1.50"},{"B":"AQI="},{"BOOL":false},{"NULL":true},{"SS":["a","b"]},{"NS":["1"]},{"BS":["AQI="]},{"M":{"x":{"L":[]}}}]}`
-	av, ok := untyped([]byte(text))
-	require.True(t, ok)
+	av, problem := avjson.Value([]byte(text))
+	require.Empty(t, problem)
 	back, err := json.Marshal(typed(av))
 	require.NoError(t, err)
 	require.Equal(t, text, string(bytes.TrimSpace(back)))

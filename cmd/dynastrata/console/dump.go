@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/internal/avjson"
 	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -231,8 +232,8 @@ func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem stri
 	}
 	it = item.Item{}
 	for name, raw := range line.Item {
-		av, ok := untyped(raw)
-		if !ok {
+		av, problem := avjson.Value(raw)
+		if problem != "" {
 			return nil, nil, "attribute " + item.Text(name) + " is no value of DynamoDB"
 		}
 		it[name] = av
@@ -293,86 +294,4 @@ func typed(av types.AttributeValue) map[string]any {
 		return map[string]any{"NULL": true}
 	}
 	return map[string]any{typeOf(av): plain(av)}
-}
-
-// untyped reads a value of DynamoDB's JSON.
-func untyped(raw json.RawMessage) (types.AttributeValue, bool) {
-	var one map[string]json.RawMessage
-	if json.Unmarshal(raw, &one) != nil || len(one) != 1 {
-		return nil, false
-	}
-	for kind, text := range one {
-		switch kind {
-		case "S":
-			return scalar(text, func(v string) types.AttributeValue { return item.S(v) })
-		case "N":
-			av, ok := scalar(text, func(v string) types.AttributeValue { return item.N(v) })
-			if !ok {
-				return nil, false
-			}
-			_, err := item.ParseDecimal(av.(*types.AttributeValueMemberN).Value)
-			return av, err == nil
-		case "B":
-			return scalar(text, func(v []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: v} })
-		case "BOOL":
-			return scalar(text, func(v bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: v} })
-		case "NULL":
-			return &types.AttributeValueMemberNULL{Value: true}, string(text) == "true"
-		case "SS":
-			return elements(text, func(v []string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: v} })
-		case "NS":
-			return elements(text, func(v []string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: v} })
-		case "BS":
-			return elements(text, func(v [][]byte) types.AttributeValue { return &types.AttributeValueMemberBS{Value: v} })
-		case "L":
-			var list []json.RawMessage
-			if json.Unmarshal(text, &list) != nil || list == nil {
-				return nil, false
-			}
-			l := &types.AttributeValueMemberL{Value: []types.AttributeValue{}}
-			for _, e := range list {
-				av, ok := untyped(e)
-				if !ok {
-					return nil, false
-				}
-				l.Value = append(l.Value, av)
-			}
-			return l, true
-		case "M":
-			var fields map[string]json.RawMessage
-			if json.Unmarshal(text, &fields) != nil || fields == nil {
-				return nil, false
-			}
-			m := &types.AttributeValueMemberM{Value: item.Item{}}
-			for name, e := range fields {
-				av, ok := untyped(e)
-				if !ok {
-					return nil, false
-				}
-				m.Value[name] = av
-			}
-			return m, true
-		}
-	}
-	return nil, false
-}
-
-func scalar[V any](text json.RawMessage, of func(V) types.AttributeValue) (types.AttributeValue, bool) {
-	var v *V // nil for null
-	if json.Unmarshal(text, &v) != nil || v == nil {
-		return nil, false
-	}
-	return of(*v), true
-}
-
-func elements[V any](text json.RawMessage, of func([]V) types.AttributeValue) (types.AttributeValue, bool) {
-	var all []*V
-	if json.Unmarshal(text, &all) != nil || len(all) == 0 || slices.Contains(all, nil) {
-		return nil, false
-	}
-	values := make([]V, len(all))
-	for i, v := range all {
-		values[i] = *v
-	}
-	return of(values), true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/avjson"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/schemalock"
@@ -134,8 +135,8 @@ func FuzzItem(f *testing.F) {
 		}
 		it := item.Item{}
 		for name, raw := range line.Item {
-			av, ok := untyped(raw)
-			if !ok {
+			av, problem := avjson.Value(raw)
+			if problem != "" {
 				av = item.N(string(raw)) // no number, as only a fake of DynamoDB could store it
 			}
 			it[name] = av
