@@ -16,7 +16,9 @@ const maxDepth = 40
 func Item(text json.RawMessage) (it item.Item, problem string) { return parseItem(text, 0) }
 
 // Value parses one attribute value, such as {"S":"text"}.
-func Value(text json.RawMessage) (av types.AttributeValue, problem string) { return parseValue(text, 0) }
+func Value(text json.RawMessage) (av types.AttributeValue, problem string) {
+	return parseValue(text, 0)
+}
 
 func parseItem(text json.RawMessage, depth int) (item.Item, string) {
 	var raw map[string]json.RawMessage

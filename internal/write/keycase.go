@@ -24,54 +24,47 @@ func CaseError(s *schema.Schema, parts, stored item.Item) error {
 // sameCase is CaseError for an item that op may act on.
 func (op *Op) sameCase(it item.Item) error { return CaseError(op.Schema, op.Parts, it) }
 
-// guardCase adds CaseGuard to the actions on op's item.
-func (op *Op) guardCase(step Step) Step {
-	guard, id := CaseGuard(op.Schema, op.Parts), KeyID(op.Key)
-	own := make([]bool, len(step.Actions))
-	actions := make([]Action, len(step.Actions))
-	for i, a := range step.Actions {
-		if own[i] = a.Table == op.Table && KeyID(a.Key) == id; own[i] {
-			a.Cond = expr.All(a.Cond, guard)
-		}
-		actions[i] = a
-	}
-	step.Actions = actions
-	resolve := step.Resolve
-	step.Resolve = func(f []Failure) Resolution {
-		v := resolve(f)
-		for i := range f {
-			err := SameCase(op.Schema, op.Parts, f[i].Image)
-			switch {
-			case !own[i] || !f[i].Failed() || err == nil:
-			case errors.Is(v.Err, entitytype.ErrExists):
-				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
-			default:
-				return Resolution{Err: err}
-			}
-		}
-		if v.Next != nil {
-			next := op.guardCase(*v.Next)
-			v.Next = &next
-		}
-		return v
-	}
-	return step
-}
-
 // KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
 func (op *Op) KeepCase() {
-	if op.Err != nil || op.Parts == nil || len(op.Schema.Folded) == 0 {
-		return
+	op.keepsCase = op.Err == nil && op.Parts != nil && len(op.Schema.Folded) > 0
+}
+
+// keptCase returns the error of a plan from an item whose key parts differ from those of op in case.
+func (op *Op) keptCase(in Input) error {
+	err := op.sameCase(in.Image)
+	if err != nil && op.Creates && Live(op.Schema, in.Image, in.Now) {
+		return fmt.Errorf("%w: %w", entitytype.ErrExists, err)
 	}
-	plain := op.Plan
-	op.Plan = func(in Input) (Step, error) {
-		if err := op.sameCase(in.Image); err != nil {
-			if op.Creates && Live(op.Schema, in.Image, in.Now) {
-				err = fmt.Errorf("%w: %w", entitytype.ErrExists, err)
-			}
-			return Step{}, err
+	return err
+}
+
+// isOwn reports whether an action is on the item of op.
+func (op *Op) isOwn(a *Action) bool { return a.Table == op.Table && SameKey(a.Key, op.Key) }
+
+// guardCase adds CaseGuard to the actions on op's item.
+func (op *Op) guardCase(step *Step) {
+	guard := CaseGuard(op.Schema, op.Parts)
+	for i := range step.Actions {
+		if a := &step.Actions[i]; op.isOwn(a) {
+			a.Cond = expr.All(a.Cond, guard)
 		}
-		step, err := plain(in)
-		return op.guardCase(step), err
 	}
+}
+
+// resolveCase is v, what a refusal of step means, or the error of a stored item whose key parts differ in case.
+func (op *Op) resolveCase(step Step, f []Failure, v Resolution) Resolution {
+	for i := range f {
+		err := SameCase(op.Schema, op.Parts, f[i].Image)
+		switch {
+		case !f[i].Failed() || err == nil || !op.isOwn(&step.Actions[i]):
+		case errors.Is(v.Err, entitytype.ErrExists):
+			return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
+		default:
+			return Resolution{Err: err}
+		}
+	}
+	if v.Next != nil {
+		op.guardCase(v.Next)
+	}
+	return v
 }

@@ -166,6 +166,8 @@ type Op struct {
 	taken atomic.Bool // a plan has only
 	value planValue   // of a Create
 
+	keepsCase bool // see KeepCase
+
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 
 	If      expr.Cond     // the caller's conditions

@@ -31,10 +31,18 @@ func concerns(s *schema.Schema, c expr.Cond) bool {
 	return false
 }
 
-// Planned plans op. If it is planned without reading the item, it guards the actions on the item against other payload
-// versions.
+// Planned plans op. It guards the actions on the item against key parts in another case, and, if it is planned without reading
+// the item, against other payload versions.
 func (op *Op) Planned(in Input) (Step, error) {
+	if op.keepsCase {
+		if err := op.keptCase(in); err != nil {
+			return Step{}, err
+		}
+	}
 	step, err := op.Plan(in)
+	if err == nil && op.keepsCase {
+		op.guardCase(&step)
+	}
 	if err != nil || op.Schema == nil || op.AsStored || op.Creates || in.Image != nil || !op.Schema.HasMetadata || op.Schema.Options.Derived {
 		return step, err
 	}
@@ -73,7 +81,7 @@ func (op *Op) Resolve(step Step, f []Failure) Resolution {
 		return Resolution{Replan: entitytype.ErrItemHidden}
 	}
 	if step.blind.IsZero() {
-		return step.Resolve(f)
+		return op.resolved(step, f)
 	}
 	for i := range f {
 		if step.Actions[i].Payload.Op == expr.None || !f[i].Failed() || !Live(op.Schema, f[i].Image, step.blind) {
@@ -86,11 +94,20 @@ func (op *Op) Resolve(step Step, f []Failure) Resolution {
 			return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: OutdatedPayload}}}
 		}
 	}
-	v := step.Resolve(f)
+	v := op.resolved(step, f)
 	if v.Next != nil {
 		if err := op.guardPayload(v.Next, step.blind); err != nil {
 			return Resolution{Err: err}
 		}
+	}
+	return v
+}
+
+// resolved is what the plan says that a failure means, with regard to the case of key parts.
+func (op *Op) resolved(step Step, f []Failure) Resolution {
+	v := step.Resolve(f)
+	if op.keepsCase {
+		return op.resolveCase(step, f, v)
 	}
 	return v
 }
