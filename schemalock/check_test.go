@@ -13,7 +13,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/schemalock"
-	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -194,38 +193,6 @@ type sample struct {
 	Device string    `dynamodbav:"device"`
 	At     time.Time `dynamodbav:"at"`
 	Value  int       `dynamodbav:"value" entity:"append"`
-}
-
-type sum struct {
-	Total int `dynamodbav:"total"`
-}
-
-// A read model is rebuilt when it changes, so a change of it is compatible.
-func TestOf_NamesReadModelsApart(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	samples := entity.Must(timeseries.New[sample](db))
-	before := schemalock.Of(db)
-	_, err := timeline.New(db, timeline.Projection[string, sum]{
-		Name: "sums", Version: 1, Source: timeline.Series(samples), Start: func() sum { return sum{} },
-		Handlers: []timeline.Handler[string, sum]{timeline.On("sample.appended", func(s sample) string { return s.Device },
-			func(s *sum, e timeline.Event[sample]) error { s.Total += e.Payload.Value; return nil })},
-	})
-	require.NoError(t, err)
-	require.Greater(t, len(db.Spec().Tables[0].Entities), 1, "the view has items of its own")
-	now := schemalock.Of(db)
-	require.Equal(t, before.Entities, now.Entities)
-	require.NotEmpty(t, now.Derived)
-	require.Equal(t, "Timeline-sums", now.Derived[0].Name)
-	require.Contains(t, now.Derived[0].Facts, schemalock.Fact{What: "sources", Value: "Sample"})
-	parsed, err := schemalock.Parse([]byte(now.String()))
-	require.NoError(t, err)
-	require.Equal(t, now, parsed)
-	for _, change := range append(schemalock.Compare(before, now), schemalock.Compare(now, before)...) {
-		require.False(t, change.Breaking, change.String())
-	}
-	require.Len(t, schemalock.Compare(before, now), len(now.Derived))
-	require.Empty(t, schemalock.Compare(now, parsed))
 }
 
 type vault struct {

@@ -44,6 +44,8 @@ require (
 	github.com/docker/go-connections v0.7.0 // indirect
 	github.com/docker/go-units v0.5.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/dynastrata/dynastrata/migrate v0.0.0
+	github.com/dynastrata/dynastrata/timeline v0.0.0
 	github.com/envoyproxy/go-control-plane/envoy v1.37.0 // indirect
 	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
@@ -89,3 +91,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
+
+replace github.com/dynastrata/dynastrata/timeline => ../../timeline
+
+replace github.com/dynastrata/dynastrata/migrate => ../../migrate

@@ -43,6 +43,8 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/dynastrata/dynastrata/migrate v0.0.0 // indirect
+	github.com/dynastrata/dynastrata/timeline v0.0.0 // indirect
 	github.com/gabriel-vasile/mimetype v1.4.12 // indirect
 	github.com/go-playground/locales v0.14.1 // indirect
 	github.com/go-playground/universal-translator v0.18.1 // indirect
@@ -61,3 +63,7 @@ require (
 	golang.org/x/text v0.32.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
+
+replace github.com/dynastrata/dynastrata/timeline => ../../timeline
+
+replace github.com/dynastrata/dynastrata/migrate => ../../migrate

@@ -42,6 +42,8 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/dynastrata/dynastrata/migrate v0.0.0 // indirect
+	github.com/dynastrata/dynastrata/timeline v0.0.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
@@ -54,3 +56,7 @@ require (
 	golang.org/x/term v0.46.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
+
+replace github.com/dynastrata/dynastrata/timeline => ../../timeline
+
+replace github.com/dynastrata/dynastrata/migrate => ../../migrate

@@ -2,7 +2,7 @@
 // late verdicts of moderators, and items that last year's program stored in another shape. Its second part is a table of
 // sensor readings with a fixed format. Builds are interrupted and resumed, definitions change, and rows are read as they were.
 //
-//	go run ./examples/timeline [-seed 1]
+//	go -C examples/timeline run . [-seed 1]
 //
 // It needs no set-up: package localdb uses the database that DYNAMODB_ENDPOINT names, or starts one. The program compares
 // everything that it read with a plain replay in memory, and exits with code 1 if they differ.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,8 +42,10 @@ func sources(t *testing.T) []source {
 
 var parsed = sync.OnceValues(parse)
 
-// parse reads every Go file once. It skips directories with their own go.mod, which are other modules, except examples,
-// additions and commands, which follow the same rules.
+// others are modules that follow rules of their own.
+var others = []string{"internal/bench", "tests/proof"}
+
+// parse reads every Go file once, of all modules but others.
 func parse() ([]source, error) {
 	var found []source
 	fset := token.NewFileSet()
@@ -54,10 +57,11 @@ func parse() ([]source, error) {
 			if path == root {
 				return nil
 			}
-			_, module := os.Stat(filepath.Join(path, "go.mod"))
-			parent := filepath.Base(filepath.Dir(path))
-			other := module == nil && parent != "examples" && parent != "contrib" && parent != "cmd"
-			if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || other {
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || slices.Contains(others, filepath.ToSlash(name)) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -20,8 +20,13 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect
+	github.com/dynastrata/dynastrata/timeline v0.0.0
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
 
 replace github.com/dynastrata/dynastrata => ../..
+
+replace github.com/dynastrata/dynastrata/timeline => ../../timeline
+
+replace github.com/dynastrata/dynastrata/migrate => ../../migrate

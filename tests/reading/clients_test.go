@@ -16,7 +16,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -310,27 +309,6 @@ func TestReadClient_StaleItemsChangeNoWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, current.Value)
 	require.NoError(t, accounts.Purge(ctx, key))
-}
-
-// Rows of timelines are not read from a cache, which could name rows that are gone.
-func TestReadClient_TimelinesDoNotUseIt(t *testing.T) {
-	t.Parallel()
-	l, c, _, readings := cached(t)
-	view, err := timeline.New(l.DB, timeline.Projection[string, int]{
-		Name: "sums", Version: 1, Retention: 24 * time.Hour, Source: timeline.Series(readings),
-		Handlers: []timeline.Handler[string, int]{timeline.Ensure[reading, string, int]("reading.appended", func(r reading) string { return r.Device })},
-	})
-	require.NoError(t, err)
-	require.NoError(t, l.DB.CreateTables(l.Ctx))
-	l.OK(readings.Append(l.Ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
-	c.taken()
-	l.OK(view.Rebuild(l.Ctx))
-	_, _, err = view.Get(l.Ctx, "d")
-	require.NoError(t, err)
-	page, err := view.Page(l.Ctx, 0, 10)
-	require.NoError(t, err)
-	require.Len(t, page.Rows, 1)
-	require.Empty(t, c.taken())
 }
 
 // A DB with another client has the same declarations, and sends everything through that client.

@@ -9,7 +9,6 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -90,19 +89,6 @@ func TestMultiRegion_NewRefusesWhatStrongTablesCannotHave(t *testing.T) {
 	}
 	_, err := entity.Open(nil, entity.Config{Table: "t", MultiRegion: 7})
 	require.Equal(t, "EDD-9050", dbtest.SchemaCode(err))
-}
-
-func TestMultiRegion_TimelinesNeedTransactions(t *testing.T) {
-	t.Parallel()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	readings, err := timeseries.New[reading](db)
-	require.NoError(t, err)
-	strong := entity.Must(entity.Open(nil, entity.Config{Table: "t", MultiRegion: entity.MRSC}))
-	_, err = timeline.New(strong, timeline.Projection[string, int]{
-		Name: "sums", Version: 1, Retention: 24 * 3600 * 1e9, Source: timeline.Series(readings),
-		Handlers: []timeline.Handler[string, int]{timeline.Ensure[reading, string, int]("reading.appended", func(r reading) string { return r.Device })},
-	})
-	require.Equal(t, "EDD-9089", dbtest.SchemaCode(err))
 }
 
 // A transaction is refused before any request, and everything else works.

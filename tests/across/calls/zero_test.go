@@ -86,7 +86,7 @@ func (c *caller) safely(name string, f func() []reflect.Value) (out []reflect.Va
 // where is the place of a panic in this module.
 func where(stack string) string {
 	for _, line := range strings.Split(stack, "\n") {
-		if strings.Contains(line, ".go:") && strings.Contains(line, "dynastrata") && !strings.Contains(line, "tests/calls/") {
+		if strings.Contains(line, ".go:") && strings.Contains(line, "dynastrata") && !strings.Contains(line, "tests/across/calls/") {
 			at, _, _ := strings.Cut(strings.TrimSpace(line), " +")
 			return " at " + at[strings.LastIndex(at, "dynastrata/")+len("dynastrata/"):]
 		}
@@ -145,7 +145,7 @@ func (c *caller) methods(name string, v reflect.Value, depth int) {
 // declared lists the exported functions and types of a package.
 func declared(t *testing.T, dir string) (funcs, types []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", dir, "*.go"))
 	require.NoError(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {

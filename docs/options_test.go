@@ -1,4 +1,4 @@
-package write_test
+package docs_test
 
 import (
 	"strings"
