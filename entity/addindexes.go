@@ -23,6 +23,11 @@ type indexClient interface {
 // [entitytype.IndexProgress].
 type IndexProgress = entitytype.IndexProgress
 
+type tablesOption struct {
+	write.ForTables
+	write.Setting
+}
+
 // TablesOption is accepted by [DB.CreateTables]: [AddIndexes], [OnIndex].
 type TablesOption interface{ write.TablesOption }
 
@@ -32,14 +37,14 @@ type TablesOption interface{ write.TablesOption }
 // attributes. Items from before the index was declared lack them; migrate.Rewrite sets them. Filling an index
 // consumes write units of the index for each item, and no read units of the table.
 func AddIndexes() TablesOption {
-	return write.ForTables{Do: func(s *write.Tables) { s.AddIndexes = true }}
+	return tablesOption{Setting: func(o *write.Options) { o.AddIndexes = true }}
 }
 
 // OnIndex makes CreateTables call f for each index that is not active yet, after each look at its table: every 200 ms.
 func OnIndex(f func(IndexProgress)) TablesOption {
-	return write.ForTables{Do: func(s *write.Tables) {
-		if s.Building = f; f == nil {
-			s.Add(errors.New("OnIndex needs a function"))
+	return tablesOption{Setting: func(o *write.Options) {
+		if o.Building = f; f == nil {
+			o.Add(errors.New("OnIndex needs a function"))
 		}
 	}}
 }

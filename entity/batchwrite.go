@@ -12,6 +12,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
+type batchOption struct {
+	write.ForBatch
+	write.Setting
+}
+
 // BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional], [Budget].
 type BatchOption interface{ write.BatchOption }
 
@@ -19,7 +24,7 @@ type BatchOption interface{ write.BatchOption }
 // created_at, set_once or immutable fields, or keys in lower case. The stored item is replaced nevertheless: its
 // version becomes 1, both timestamps become now, and nothing is kept.
 func Unconditional() BatchOption {
-	return write.ForBatch{Do: func(s *write.Batch) { s.Unconditional = true }}
+	return batchOption{Setting: func(o *write.Options) { o.Unconditional = true }}
 }
 
 // BatchOp is one write of [DB.BatchWrite], made by [Ops.BatchPut] or [Ops.BatchDelete]. Printing it shows what it
@@ -92,7 +97,7 @@ func (o *batchOp) String() string {
 
 // newBatchOp returns a write that build binds, unless the entity needs conditions.
 func newBatchOp(h engine.Holder, verb string, v any, opts []BatchOption, build func(*engine.Core, string, reflect.Value, *write.Pace) *batchOp) *batchOp {
-	c, spec := engine.Of(h), write.Batches(opts)
+	c, spec := engine.Of(h), write.Collect(opts)
 	if err := write.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: verb, err: err}
 	}
@@ -187,7 +192,7 @@ func writeAll(ctx context.Context, r *engine.Runner, n int, op batched, wrong fu
 
 // writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in
 // order.
-func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec write.Batch, op batched) (left []int, err error) {
+func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec *write.Options, op batched) (left []int, err error) {
 	left = firstPlaces(n)
 	err = c.MeasureBatch(ctx, verb, n, func(ctx context.Context) error {
 		if err := write.CheckBatch(c.Schema, spec); err != nil {
@@ -204,7 +209,7 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 	c, vs := engine.Of(h), reflect.ValueOf(values)
 	names, completes := c.Schema.KeyNames(), c.Schema.Completes
 	completed := reflect.MakeSlice(vs.Type(), 0, 0) // the values as the declaration completes them, so that a repetition writes the same ids
-	left, err := writeMany(ctx, c, "PutMany", vs.Len(), write.Batches(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "PutMany", vs.Len(), write.Collect(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
 		v := vs.Index(i)
 		if completes {
 			done, err := engine.NewWhole(c, v, false).Prepared(ctx)
@@ -228,7 +233,7 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 // deleteMany removes the items with the keys in a slice. unwritten points to the slice for those that it did not remove.
 func deleteMany(ctx context.Context, h engine.Holder, given any, opts []BatchOption, unwritten any) error {
 	c, keys := engine.Of(h), reflect.ValueOf(given)
-	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), write.Batches(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), write.Collect(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
 		w.Table = c.Table
 		w.Key, _, err = write.Key(c.Schema, keys.Index(i), nil)
 		return w, err

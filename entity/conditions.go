@@ -16,12 +16,12 @@ import (
 // the sort key; one of [Gt] and [Ge] can be combined with one of [Lt] and [Le]. Conditions on other attributes go into
 // [Filter].
 type Cond struct {
-	forOrder
+	orderOption
 	cond write.Cond
 }
 
 func newCond(c write.Cond) Cond {
-	return Cond{forOrder{Do: func(s *write.Order) { s.Range = append(s.Range, c) }}, c}
+	return Cond{orderOption{Setting: func(o *write.Options) { o.Range = append(o.Range, c) }}, c}
 }
 
 func erase(conds []Cond) []write.Cond {
@@ -151,8 +151,8 @@ type number interface {
 }
 
 func change(kind expr.Kind, t write.Target, v any) UpdateOption {
-	return forUpdate{Do: func(s *write.UpdateOptions) {
-		s.Changes = append(s.Changes, write.Change{Kind: kind, Target: t, Value: v})
+	return updateOption{Setting: func(o *write.Options) {
+		o.Changes = append(o.Changes, write.Change{Kind: kind, Target: t, Value: v})
 	}}
 }
 

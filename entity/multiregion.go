@@ -19,7 +19,7 @@ const (
 )
 
 // regional returns an error for each part of a declaration that cannot work under the replication of db.
-func (db *DB) regional(s *schema.Schema, spec write.Store) error {
+func (db *DB) regional(s *schema.Schema, spec *write.Options) error {
 	if db.config.MultiRegion != MRSC {
 		return nil
 	}

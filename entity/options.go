@@ -7,21 +7,60 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
+// The types of options: where they are accepted, and what they do.
 type (
-	forRead     = write.ForRead
-	forGet      = write.ForGet
-	forSelect   = write.ForSelect
-	forBounded  = write.ForBounded
-	forIndex    = write.ForIndex
-	forOrder    = write.ForOrder
-	forParallel = write.ForParallel
-	forSegment  = write.ForSegment
-	forScan     = write.ForScan
-	forGuard    = write.ForGuard
-	forCreate   = write.ForCreate
-	forWrite    = write.ForWrite
-	forUpdate   = write.ForUpdate
-	forStore    = write.ForStore
+	getOption struct {
+		write.ForGet
+		write.Setting
+	}
+	readOption struct {
+		write.ForRead
+		write.Setting
+	}
+	manyOption struct {
+		write.ForMany
+		write.Setting
+	}
+	boundOption struct {
+		write.ForBounded
+		write.Setting
+	}
+	indexOption struct {
+		write.ForIndex
+		write.Setting
+	}
+	orderOption struct {
+		write.ForOrder
+		write.Setting
+	}
+	tableOption struct {
+		write.ForTable
+		write.Setting
+	}
+	segmentOption struct {
+		write.ForSegment
+		write.Setting
+	}
+	scanOption struct {
+		write.ForScan
+		write.Setting
+	}
+	guardOption struct {
+		write.ForAppend
+		write.Setting
+	}
+	deliveryOption struct {
+		write.ForCreate
+		write.Setting
+	}
+	writeOption struct {
+		write.ForWrite
+		write.Setting
+	}
+	updateOption struct {
+		write.ForUpdate
+		write.Setting
+	}
 )
 
 // GetOption is accepted by Get and [Ops.GetInto]: any [ReadOption], [KeepImage].
@@ -35,52 +74,13 @@ type QueryOption interface{ write.QueryOption }
 // of an index, any [ReadOption].
 type ScanOption interface{ write.ScanOption }
 
-// ReadOption is accepted by every read: [Consistent], [IncludeExpired].
+// ReadOption is accepted by every read: [Consistent], [IncludeExpired], [Budget].
 type ReadOption interface {
-	SelectOption
-	write.ReadOption
 	GetOption
-	write.BoundedOption
-}
-
-// SelectOption is accepted by every read of many items: [Filter], [Limit].
-type SelectOption interface {
-	BoundOption
+	QueryOption
+	ScanOption
 	write.ListOption
-}
-
-// BoundOption is accepted by queries and scans: [MaxEvaluated], [MaxRequests].
-type BoundOption interface {
-	QueryOption
-	ScanOption
-	write.BoundedOption
-}
-
-// IndexOption is accepted by queries and scans of an index: [Hydrate].
-type IndexOption interface {
-	QueryOption
-	ScanOption
-}
-
-// OrderOption is accepted by reads in the order of a sort key: [Desc].
-type OrderOption interface {
-	QueryOption
-	write.ListOption
-}
-
-// SegmentsOption is accepted by scans, and by checks, rewrites and copies of a whole table: [Segments].
-type SegmentsOption interface {
-	ScanOption
-	write.VerifyOption
-	write.PassOption
-	write.CopyOption
-	write.RewriteOption
-}
-
-// SegmentOption is accepted by scans and by rewrites of a whole table: [Segment].
-type SegmentOption interface {
-	ScanOption
-	write.RewriteOption
+	write.DeletedOption
 }
 
 // CreateOption is accepted by Create: [If], [Idempotent].
@@ -96,57 +96,44 @@ type WriteOption interface {
 // UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
 type UpdateOption interface{ write.UpdateOption }
 
-// DeliveryOption is accepted by every write of one item: [Idempotent].
-type DeliveryOption interface {
-	CreateOption
-	write.RestoreOption
-	WriteOption
-}
-
-// GuardOption is accepted by every write, appends among them: [If].
-type GuardOption interface {
-	DeliveryOption
-	write.AppendOption
-}
-
 // StoreOption is accepted by [New].
 type StoreOption interface{ write.StoreOption }
 
 // Named replaces the entity name declared in T's entity.Key, for several stores of one struct or of a generic one. The
 // name is part of `$` keys.
 func Named(name string) StoreOption {
-	return forStore{Do: func(s *write.Store) { s.Name = name }}
+	return write.StoreSetting{Setting: func(o *write.Options) { o.Name = name }}
 }
 
 // Consistent makes a read strongly consistent, at twice the read units. Global indexes do not support it.
 func Consistent() ReadOption {
-	return forRead{Do: func(s *write.Read) { s.Strong = true }}
+	return readOption{Setting: func(o *write.Options) { o.Strong = true }}
 }
 
 // IncludeExpired includes items whose time to live has passed but which DynamoDB has not removed yet.
 func IncludeExpired() ReadOption {
-	return forRead{Do: func(s *write.Read) { s.Expired = true }}
+	return readOption{Setting: func(o *write.Options) { o.Expired = true }}
 }
 
 // Desc reads in descending order of the sort key.
-func Desc() OrderOption {
-	return forOrder{Do: func(s *write.Order) { s.Desc = true }}
+func Desc() orderOption {
+	return orderOption{Setting: func(o *write.Options) { o.Desc = true }}
 }
 
 // Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
-func Limit(n int) SelectOption {
-	return forSelect{Do: func(s *write.Select) { s.Limit = &n }}
+func Limit(n int) manyOption {
+	return manyOption{Setting: func(o *write.Options) { o.Limit = &n }}
 }
 
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
-func MaxEvaluated(n int) BoundOption {
-	return forBounded{Do: func(s *write.Bounded) { s.MaxEvaluated = &n }}
+func MaxEvaluated(n int) boundOption {
+	return boundOption{Setting: func(o *write.Options) { o.MaxEvaluated = &n }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
-func MaxRequests(n int) BoundOption {
-	return forBounded{Do: func(s *write.Bounded) { s.MaxRequests = &n }}
+func MaxRequests(n int) boundOption {
+	return boundOption{Setting: func(o *write.Options) { o.MaxRequests = &n }}
 }
 
 // Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes
@@ -162,23 +149,23 @@ func MaxRequests(n int) BoundOption {
 // counts items. [MaxEvaluated], [MaxRequests] and [OnPage] count what the index is asked for. Count reads the items, too. Running
 // the query returns an *[InputError] with code EDD-9165 if it reads a table, or an index that carries whole items, or in
 // [DB.GetCollection], and with code EDD-9140 if a condition cannot be evaluated in memory.
-func Hydrate() IndexOption {
-	return forIndex{Do: func(s *write.Bounded) { s.Hydrate = true }}
+func Hydrate() indexOption {
+	return indexOption{Setting: func(o *write.Options) { o.Hydrate = true }}
 }
 
 // Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in
 // no particular order. Each segment has at most one request under way or one response of up to 1 MB waiting to be
 // yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
 // Page and Count read one segment after the other.
-func Segments(n int) SegmentsOption {
-	return forParallel{Do: func(s *write.Parallel) { s.Segments = &n }}
+func Segments(n int) tableOption {
+	return tableOption{Setting: func(o *write.Options) { o.Segments = &n }}
 }
 
 // Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
-func Segment(i, n int) SegmentOption {
-	return forSegment{Do: func(s *write.Parallel) { s.Segment = &write.Segment{Number: i, Of: n} }}
+func Segment(i, n int) segmentOption {
+	return segmentOption{Setting: func(o *write.Options) { o.Segment = &write.Segment{Number: i, Of: n} }}
 }
 
 // ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and
@@ -191,25 +178,25 @@ type ScanProgress = entitytype.ScanProgress
 // come from the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts
 // are of one run and start at zero for each Page. The last call reports the whole cost of a run that completed.
 func OnPage(f func(ScanProgress)) ScanOption {
-	return forScan{Do: func(s *write.Scan) {
-		if s.Scanned = f; f == nil {
-			s.Add(errors.New("OnPage needs a function"))
+	return scanOption{Setting: func(o *write.Options) {
+		if o.Scanned = f; f == nil {
+			o.Add(errors.New("OnPage needs a function"))
 		}
 	}}
 }
 
 // Filter drops items for which one of conds does not hold, after DynamoDB has read and charged them. Conditions on
 // attributes of the queried key cannot be in Filter; pass them to the query.
-func Filter(conds ...Cond) SelectOption {
-	return forSelect{Do: func(s *write.Select) { s.Filters = append(s.Filters, erase(conds)...) }}
+func Filter(conds ...Cond) manyOption {
+	return manyOption{Setting: func(o *write.Options) { o.Filters = append(o.Filters, erase(conds)...) }}
 }
 
 // If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are added to the
 // write's own guard. Without a condition it is an *[InputError].
-func If(conds ...Cond) GuardOption {
-	return forGuard{Do: func(s *write.Guard) {
-		if s.If = append(s.If, erase(conds)...); len(conds) == 0 {
-			s.Add(errors.New("If needs at least one condition"))
+func If(conds ...Cond) guardOption {
+	return guardOption{Setting: func(o *write.Options) {
+		if o.If = append(o.If, erase(conds)...); len(conds) == 0 {
+			o.Add(errors.New("If needs at least one condition"))
 		}
 	}}
 }
@@ -221,10 +208,10 @@ func If(conds ...Cond) GuardOption {
 // twice, the error is [ErrReadBack] and *old is unchanged, unless a version proves that there was no item. T must be the
 // store's.
 func Returning[T any](old *T) WriteOption {
-	return forWrite{Do: func(s *write.Write) {
-		if s.Old = old; old == nil {
-			s.Old = nil
-			s.Add(errors.New("Returning takes a pointer to set, not nil"))
+	return writeOption{Setting: func(o *write.Options) {
+		if o.Old = old; old == nil {
+			o.Old = nil
+			o.Add(errors.New("Returning takes a pointer to set, not nil"))
 		}
 	}}
 }
@@ -233,6 +220,6 @@ func Returning[T any](old *T) WriteOption {
 // whatever it does: an Add is applied once, and its outcome is known. Without it, a write that does not read first is
 // not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
-func Idempotent() DeliveryOption {
-	return forCreate{Do: func(s *write.Create) { s.Idempotent = true }}
+func Idempotent() deliveryOption {
+	return deliveryOption{Setting: func(o *write.Options) { o.Idempotent = true }}
 }

@@ -138,7 +138,7 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 }
 
 // queryTable compiles the query of one partition of the table.
-func queryTable(c *engine.Core, partition reflect.Value, spec write.Query) *query.Plan {
+func queryTable(c *engine.Core, partition reflect.Value, spec *write.Options) *query.Plan {
 	if c.Err() != nil {
 		return query.ClosedQuery(c, "Query")
 	}
@@ -149,7 +149,7 @@ func queryTable(c *engine.Core, partition reflect.Value, spec write.Query) *quer
 }
 
 // scanTable compiles the scan of the table.
-func scanTable(c *engine.Core, spec write.Scan) *query.Plan {
+func scanTable(c *engine.Core, spec *write.Options) *query.Plan {
 	if c.Err() != nil {
 		return query.ClosedQuery(c, "Scan")
 	}
@@ -171,7 +171,7 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // queryOne reads one partition of the table or, if x is an index, of that.
 func queryOne(h engine.Holder, x *schema.Index, partition any, opts []QueryOption) query.Decoding {
 	c := engine.Of(h)
-	return query.Items(c, queryPartition(c, x, reflect.ValueOf(partition), write.Queries(opts)))
+	return query.Items(c, queryPartition(c, x, reflect.ValueOf(partition), write.Collect(opts)))
 }
 
 // queryAny reads several partitions, in a slice, of the table or of an index.
@@ -179,13 +179,13 @@ func queryAny(h engine.Holder, x *schema.Index, partitions any, opts []QueryOpti
 	c, given := engine.Of(h), reflect.ValueOf(partitions)
 	plans := make([]*query.Plan, given.Len())
 	for i := range plans {
-		plans[i] = queryPartition(c, x, given.Index(i), write.Queries(opts))
+		plans[i] = queryPartition(c, x, given.Index(i), write.Collect(opts))
 	}
 	return query.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
 }
 
 // queryPartition compiles the query of one partition of the table or of an index.
-func queryPartition(c *engine.Core, x *schema.Index, partition reflect.Value, spec write.Query) *query.Plan {
+func queryPartition(c *engine.Core, x *schema.Index, partition reflect.Value, spec *write.Options) *query.Plan {
 	if x == nil {
 		return queryTable(c, partition, spec)
 	}
@@ -212,7 +212,7 @@ type Index[T any] struct {
 
 // scan reads the whole table or, if x is an index, that.
 func scan(h engine.Holder, x *schema.Index, opts []ScanOption) query.Decoding {
-	c, spec := engine.Of(h), write.Scans(opts)
+	c, spec := engine.Of(h), write.Collect(opts)
 	if x == nil {
 		return query.Items(c, scanTable(c, spec))
 	}
@@ -264,7 +264,7 @@ func indexSource(c *engine.Core, x *schema.Index, own expr.Cond) query.Source {
 }
 
 // queryIndex compiles the query of one partition of an index.
-func queryIndex(c *engine.Core, x *schema.Index, partition reflect.Value, spec write.Query) *query.Plan {
+func queryIndex(c *engine.Core, x *schema.Index, partition reflect.Value, spec *write.Options) *query.Plan {
 	if c.Err() != nil {
 		return query.ClosedQuery(c, "Query")
 	}
@@ -276,7 +276,7 @@ func queryIndex(c *engine.Core, x *schema.Index, partition reflect.Value, spec w
 }
 
 // scanIndex compiles the scan of an index.
-func scanIndex(c *engine.Core, x *schema.Index, spec write.Scan) *query.Plan {
+func scanIndex(c *engine.Core, x *schema.Index, spec *write.Options) *query.Plan {
 	if c.Err() != nil {
 		return query.ClosedQuery(c, "Scan")
 	}

@@ -22,7 +22,7 @@ type GetOp interface{ load() loading }
 // loading is one read and its destination.
 type loading struct {
 	c      *engine.Core
-	spec   write.GetOptions
+	spec   *write.Options
 	key    engine.Key
 	wanted engine.Wanted // the key, in a BatchGet
 	parts  item.Item     // key parts as given
@@ -57,8 +57,8 @@ func newLoading(h engine.Holder, dst any, opts []GetOption) loading {
 	if to.IsNil() {
 		return loading{c: c, err: &InputError{Code: write.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
-	spec := write.Gets(opts)
-	primary, parts, err := primaryKey(c, to.Elem(), spec.Read)
+	spec := write.Collect(opts)
+	primary, parts, err := primaryKey(c, to.Elem(), spec)
 	return loading{
 		c: c, spec: spec, key: engine.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
 		decode: func(it wire.Item) (func(), error) {
@@ -197,7 +197,7 @@ func readKeys(ctx context.Context, r *engine.Runner, table string, keys []item.P
 
 // getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.
 func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption, found any) error {
-	c, spec, to := engine.Of(h), write.Reads(opts), reflect.ValueOf(found).Elem()
+	c, spec, to := engine.Of(h), write.Collect(opts), reflect.ValueOf(found).Elem()
 	n := reflect.ValueOf(given).Len()
 	keys, parts, err := manyKeys(c, reflect.ValueOf(given), spec)
 	if err != nil {
@@ -209,7 +209,7 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 			return err
 		}
 		defer wire.ReleaseAll(got.items)
-		l, decoded := loading{c: c, spec: write.GetOptions{Read: spec}}, []reflect.Value(nil)
+		l, decoded := loading{c: c, spec: spec}, []reflect.Value(nil)
 		if len(got.items) < n { // some keys are equal
 			decoded = make([]reflect.Value, len(got.items))
 		}
@@ -244,7 +244,7 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 }
 
 // manyKeys composes the keys in a slice. parts are those of each, if the case of stored keys has to be compared with them.
-func manyKeys(c *engine.Core, given reflect.Value, spec write.Read) (keys []item.Primary, parts []item.Item, err error) {
+func manyKeys(c *engine.Core, given reflect.Value, spec *write.Options) (keys []item.Primary, parts []item.Item, err error) {
 	n := given.Len()
 	if err := readable(c, spec); n > 0 && err != nil {
 		return nil, nil, err

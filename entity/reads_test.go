@@ -45,14 +45,20 @@ func TestReads_AreEventualUnlessAskedAndConsistentInsidePlans(t *testing.T) {
 }
 
 // ofQuery are options for a query, ofScan for a scan.
-func ofQuery(bounds []entity.BoundOption) (opts []entity.QueryOption) {
+// bound is an option of queries and scans.
+type bound interface {
+	entity.QueryOption
+	entity.ScanOption
+}
+
+func ofQuery(bounds []bound) (opts []entity.QueryOption) {
 	for _, b := range bounds {
 		opts = append(opts, b)
 	}
 	return opts
 }
 
-func ofScan(bounds []entity.BoundOption) (opts []entity.ScanOption) {
+func ofScan(bounds []bound) (opts []entity.ScanOption) {
 	for _, b := range bounds {
 		opts = append(opts, b)
 	}
@@ -70,20 +76,20 @@ func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
 	}
 	fill(t, l, s, tasks...)
 	byOwner := entity.Must(s.Index("byOwner"))
-	sources := map[string]func(...entity.BoundOption) entity.Query[Task]{
-		"table": func(o ...entity.BoundOption) entity.Query[Task] { return s.Query(Task{Project: "p"}, ofQuery(o)...) },
-		"range": func(o ...entity.BoundOption) entity.Query[Task] {
+	sources := map[string]func(...bound) entity.Query[Task]{
+		"table": func(o ...bound) entity.Query[Task] { return s.Query(Task{Project: "p"}, ofQuery(o)...) },
+		"range": func(o ...bound) entity.Query[Task] {
 			return s.Query(Task{Project: "p", Status: "s"}, append(ofQuery(o), entity.Between(&f.Priority, 2, 4))...)
 		},
-		"descending": func(o ...entity.BoundOption) entity.Query[Task] {
+		"descending": func(o ...bound) entity.Query[Task] {
 			return s.Query(Task{Project: "p"}, append(ofQuery(o), entity.Desc())...)
 		},
-		"index": func(o ...entity.BoundOption) entity.Query[Task] {
+		"index": func(o ...bound) entity.Query[Task] {
 			return byOwner.Query(Task{Owner: "o"}, ofQuery(o)...)
 		},
-		"scan": func(o ...entity.BoundOption) entity.Query[Task] { return s.Scan(ofScan(o)...) },
+		"scan": func(o ...bound) entity.Query[Task] { return s.Scan(ofScan(o)...) },
 	}
-	filters := map[string][]entity.BoundOption{
+	filters := map[string][]bound{
 		"all": nil, "some": {entity.Filter(entity.Eq(&f.Points, 3))}, "none": {entity.Filter(entity.Gt(&f.Points, 9))}, "most": {entity.Filter(entity.Lt(&f.Points, 4))},
 	}
 	if !testsize.Long() {
@@ -93,7 +99,7 @@ func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
 	for from, source := range sources {
 		for which, filter := range filters {
 			want := entity.Must(source(filter...).Collect(t.Context()))
-			for name, bounds := range map[string][][]entity.BoundOption{
+			for name, bounds := range map[string][][]bound{
 				"evaluated":       {{entity.MaxEvaluated(1)}, {entity.MaxEvaluated(7)}},
 				"requests":        {{entity.MaxRequests(1), entity.Limit(3)}},
 				"limit":           {{entity.Limit(1)}, {entity.Limit(4)}},

@@ -27,7 +27,7 @@ func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 type Store[T any] struct{ handle }
 
 // sameOptions refuses options that an existing store does not have.
-func sameOptions(c *engine.Core, spec write.Store) error {
+func sameOptions(c *engine.Core, spec *write.Options) error {
 	had := c.Schema.Options
 	switch {
 	case spec.Upgrades != nil && c.Schema.Upgrades == nil:
@@ -56,7 +56,7 @@ func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, h
 	}
 	db.registry.mu.Lock()
 	defer db.registry.mu.Unlock()
-	known, err := db.original().declareOwn(t, write.Stores(opts))
+	known, err := db.original().declareOwn(t, write.Collect(opts))
 	switch {
 	case err != nil:
 		return nil, err
@@ -73,7 +73,7 @@ func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, h
 }
 
 // declareOwn returns what a struct declares on a DB with declarations of its own. The registry is locked.
-func (db *DB) declareOwn(t reflect.Type, spec write.Store) (*registered, error) {
+func (db *DB) declareOwn(t reflect.Type, spec *write.Options) (*registered, error) {
 	id := storeKey{t, spec.Name, spec.Handle}
 	if known, ok := db.registry.stores[id]; ok {
 		return known, sameOptions(known.core, spec)
@@ -160,7 +160,7 @@ type Write[R any] interface {
 // once, and a method once for each entity. h is the handle, and the value or key is what the caller gave.
 
 func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
-	c, v, spec := engine.Of(h), reflect.ValueOf(value), write.Creates(opts)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value), write.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *write.Op {
 			return write.NewCreate(c.Schema, c.Table, v, spec)
@@ -171,43 +171,37 @@ func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
 
 func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := write.Writes(opts)
+	spec := write.Collect(opts)
 	if spec.Old != nil {
-		spec = engine.Returning(c, spec)
+		engine.Returning(c, spec)
 	}
 	if c.Schema.Completes {
-		spec := spec // so that only this copy is moved to the heap
 		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *write.Op {
-			with := spec
-			with.Filled = filled
-			return write.NewPut(c.Schema, c.Table, v, with)
+			return write.NewPut(c.Schema, c.Table, v, spec, filled)
 		})
 	}
-	return engine.NewOperation(c, write.NewPut(c.Schema, c.Table, v, spec), nil)
+	return engine.NewOperation(c, write.NewPut(c.Schema, c.Table, v, spec, nil), nil)
 }
 
 func update(h engine.Holder, key any, opts []UpdateOption) *engine.Operation {
-	c, spec := engine.Of(h), write.Updates(opts)
+	c, spec := engine.Of(h), write.Collect(opts)
 	if spec.Old != nil {
-		spec.Write = engine.Returning(c, spec.Write)
+		engine.Returning(c, spec)
 	}
 	return engine.NewOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func remove(h engine.Holder, key any, opts []WriteOption) *engine.Operation {
-	c, spec := engine.Of(h), write.Writes(opts)
+	c, spec := engine.Of(h), write.Collect(opts)
 	if spec.Old != nil {
-		spec = engine.Returning(c, spec)
+		engine.Returning(c, spec)
 	}
 	return engine.NewOperation(c, write.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func checkExists(h engine.Holder, key any, conds []Cond) *engine.Operation {
-	c, spec := engine.Of(h), write.Guard{}
-	for _, k := range conds {
-		spec.If = append(spec.If, k.cond)
-	}
-	return engine.NewOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
+	c := engine.Of(h)
+	return engine.NewOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), erase(conds)), nil)
 }
 
 func checkNotExists(h engine.Holder, key any) *engine.Operation {
@@ -217,19 +211,16 @@ func checkNotExists(h engine.Holder, key any) *engine.Operation {
 
 func upsert(h engine.Holder, value any, opts []UpdateOption) *engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := write.Updates(opts)
+	spec := write.Collect(opts)
 	if spec.Old != nil {
-		spec.Write = engine.Returning(c, spec.Write)
+		engine.Returning(c, spec)
 	}
 	if c.Schema.Completes {
-		spec := spec
 		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *write.Op {
-			with := spec
-			with.Filled = filled
-			return write.NewUpsert(c.Schema, c.Table, v, with)
+			return write.NewUpsert(c.Schema, c.Table, v, spec, filled)
 		})
 	}
-	return engine.NewOperation(c, write.NewUpsert(c.Schema, c.Table, v, spec), nil)
+	return engine.NewOperation(c, write.NewUpsert(c.Schema, c.Table, v, spec, nil), nil)
 }
 
 // Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
@@ -275,7 +266,7 @@ func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
-func primaryKey(c *engine.Core, v reflect.Value, spec write.Read) (primary, parts item.Item, err error) {
+func primaryKey(c *engine.Core, v reflect.Value, spec *write.Options) (primary, parts item.Item, err error) {
 	if err := readable(c, spec); err != nil {
 		return nil, nil, err
 	}
@@ -283,7 +274,7 @@ func primaryKey(c *engine.Core, v reflect.Value, spec write.Read) (primary, part
 }
 
 // readable returns the mistake in the options of a read.
-func readable(c *engine.Core, spec write.Read) error {
+func readable(c *engine.Core, spec *write.Options) error {
 	if err := spec.Err(); err != nil {
 		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
@@ -291,7 +282,7 @@ func readable(c *engine.Core, spec write.Read) error {
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
-func unexpired(c *engine.Core, it wire.Item, spec write.GetOptions) wire.Item {
+func unexpired(c *engine.Core, it wire.Item, spec *write.Options) wire.Item {
 	if c.Schema.Expires && !spec.Expired && write.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
 		return wire.Item{}
 	}
@@ -312,10 +303,10 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
-	c, spec := engine.Of(h), write.Gets(opts)
+	c, spec := engine.Of(h), write.Collect(opts)
 	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key), nil)
 	if len(spec.Errs) > 0 {
-		primary, err = nil, readable(c, spec.Read)
+		primary, err = nil, readable(c, spec)
 	}
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
@@ -414,12 +405,12 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
 func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) *engine.Operation {
 	c := engine.Of(h)
-	spec := write.Writes(opts)
+	spec := write.Collect(opts)
 	if spec.Old != nil {
-		spec = engine.Returning(c, spec)
+		engine.Returning(c, spec)
 	}
 	if f == nil {
-		spec.Add(errors.New("the function that is to change the value is nil"))
+		spec = spec.With(errors.New("the function that is to change the value is nil"))
 	}
 	return engine.NewOperation(c, write.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
@@ -475,10 +466,10 @@ type Image struct {
 // KeepImage makes Get store the item in h, as it was read; if Get finds none, it empties h.
 func KeepImage(h *Image) GetOption {
 	if h == nil {
-		return forGet{}
+		return getOption{}
 	}
-	return forGet{Do: func(s *write.GetOptions) {
-		s.Keep = func(it map[string]types.AttributeValue, table string) {
+	return getOption{Setting: func(o *write.Options) {
+		o.Keep = func(it map[string]types.AttributeValue, table string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.image, h.table = item.Clone(it), table
@@ -494,9 +485,9 @@ func KeepImage(h *Image) GetOption {
 // image, or one of another item, is an *[InputError].
 func FromImage(h *Image) WriteOption {
 	if h == nil {
-		return forWrite{}
+		return writeOption{}
 	}
-	return forWrite{Do: func(s *write.Write) { s.From = held{h} }}
+	return writeOption{Setting: func(o *write.Options) { o.From = held{h} }}
 }
 
 // held gives the planner access to an Image.
@@ -508,15 +499,20 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 	return x.h.image, x.h.table
 }
 
+type purgeOption struct {
+	write.ForPurge
+	write.Setting
+}
+
 // PurgeOption is accepted by Purge: [OnProgress], [Budget].
 type PurgeOption interface{ write.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
 // counting sentinels. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
-	return write.ForPurge{Do: func(s *write.Purge) {
-		if s.Progress = f; f == nil {
-			s.Add(errors.New("OnProgress needs a function"))
+	return purgeOption{Setting: func(o *write.Options) {
+		if o.Progress = f; f == nil {
+			o.Add(errors.New("OnProgress needs a function"))
 		}
 	}}
 }
@@ -535,7 +531,7 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 }
 
 func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption) error {
-	c, spec := engine.Of(h), write.Purges(opts)
+	c, spec := engine.Of(h), write.Collect(opts)
 	if err := spec.Err(); err != nil {
 		return c.Wrap("Purge", "", &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
 	}

@@ -191,7 +191,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	}
 }
 
-func (db *DB) createTable(ctx context.Context, t TableSpec, spec write.Tables) error {
+func (db *DB) createTable(ctx context.Context, t TableSpec, spec *write.Options) error {
 	got, err := db.awaitTable(ctx, t, spec.Building)
 	if err == nil && spec.AddIndexes {
 		got, err = db.addIndexes(ctx, t, got, spec.Building)
@@ -293,7 +293,7 @@ func (db *DB) createTables(ctx context.Context, opts []TablesOption) error {
 	if err != nil {
 		return err
 	}
-	how := write.ForCreation(opts)
+	how := write.Collect(opts)
 	if err := how.Err(); err != nil {
 		return &InputError{Code: write.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + err.Error()}
 	}

@@ -30,12 +30,12 @@ type UpgradeError = entitytype.UpgradeError
 // with upgrades needs a `$` key, and indexes that carry whole items. Timelines of a series need timeline.Upgrade.
 // migrate.Rewrite upgrades all stored items.
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
-	return forStore{Do: func(s *write.Store) {
+	return write.StoreSetting{Setting: func(o *write.Options) {
 		if f == nil {
-			s.Add(errors.New("Upgrade needs a function"))
+			o.Add(errors.New("Upgrade needs a function"))
 			return
 		}
-		s.Upgrades = append(s.Upgrades, write.Upgrade{
+		o.Upgrades = append(o.Upgrades, write.Upgrade{
 			From: from, Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New](), Apply: func(old any) (any, error) { return f(old.(Old)) },
 		})
 	}}

@@ -50,7 +50,7 @@ type DeletedItem[T any] struct {
 // more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := engine.Of(d)
-	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), write.Bounded{})).First(ctx)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), &write.Options{})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
 		err = wrongCase(ctx, c, reflect.ValueOf(key))
 	}
@@ -60,7 +60,7 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 // wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
 // otherwise entity.ErrNotFound.
 func wrongCase(ctx context.Context, c *engine.Core, key reflect.Value) error {
-	op, _ := write.Begin(c.Schema, c.Table, "Deleted.Get", key, write.Write{})
+	op, _ := write.Begin(c.Schema, c.Table, "Deleted.Get", key, &write.Options{})
 	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
 		it, err := write.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
 		if err == nil {
@@ -75,17 +75,17 @@ func wrongCase(ctx context.Context, c *engine.Core, key reflect.Value) error {
 
 // ListOption is accepted by [Deleted.List]: entity.Filter, entity.Limit, entity.MaxEvaluated, entity.MaxRequests,
 // entity.Consistent, entity.IncludeExpired.
-type ListOption interface{ write.BoundedOption }
+type ListOption interface{ write.DeletedOption }
 
 // List reads the deleted copies of one item, newest first, at one strongly consistent request per MB. Expired copies are left out unless
 // entity.IncludeExpired is given.
 func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
 	c := engine.Of(d)
-	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), write.Bounds(opts)))
+	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), write.Collect(opts)))
 }
 
 // listCopies compiles the query of one item's deleted copies.
-func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded) *query.Plan {
+func listCopies(c *engine.Core, verb string, v reflect.Value, spec *write.Options) *query.Plan {
 	if c.Err() != nil {
 		return query.ClosedQuery(c, verb)
 	}
@@ -103,7 +103,9 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec write.Bounded
 			src.Needs = append(src.Needs, a.Name)
 		}
 	}
-	return query.Build(src, v, write.Query{Bounded: spec, Order: write.Order{Desc: true}})
+	newest := *spec
+	newest.Desc = true
+	return query.Build(src, v, &newest)
 }
 
 // sharesKeys reports whether copies of items whose keys differ only in case can be stored under one key: if creating an
@@ -129,7 +131,7 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 	}
 	src := tableSource(c, "Deleted.Query", expr.Cond{})
 	src.Optional = append([]*schema.Attr{}, c.Schema.SK.Parts...)
-	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), write.Queries(opts)))
+	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), write.Collect(opts)))
 }
 
 // Scan reads the deleted copies of all items in the table, in no order, and costs a strongly consistent read of the whole
@@ -141,7 +143,7 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Scan"))
 	}
 	src := tableSource(c, "Deleted.Scan", write.InNamespace(c.Schema))
-	return copyQuery[T](c, query.BuildScan(src, write.Scans(opts)))
+	return copyQuery[T](c, query.BuildScan(src, write.Collect(opts)))
 }
 
 // Index is an index of deleted copies. The field with the role deleted_at is a part of its key. Current items have no
@@ -188,7 +190,7 @@ func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[D
 	if c.Err() != nil {
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Query"))
 	}
-	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), write.Queries(opts)))
+	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), write.Collect(opts)))
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
@@ -198,7 +200,7 @@ func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] 
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Scan"))
 	}
 	src := indexSource(c, x.x, "Deleted.Index.Scan")
-	return copyQuery[T](c, query.BuildScan(src, write.Scans(opts)))
+	return copyQuery[T](c, query.BuildScan(src, write.Collect(opts)))
 }
 
 // indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.

@@ -27,7 +27,7 @@ type RestoreOption interface{ write.RestoreOption }
 // value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
 	c := engine.Of(d)
-	_, err = engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), ""), nil).Run(ctx, &restored)
+	_, err = engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), write.Collect(opts), ""), nil).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -35,7 +35,7 @@ func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) 
 // reads the item's highest version, at two requests more, so that no version is used twice.
 func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
 	c := engine.Of(d)
-	_, err = engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts)), nil).Run(ctx, &restored)
+	_, err = engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Collect(opts)), nil).Run(ctx, &restored)
 	return restored, err
 }
 
@@ -48,22 +48,21 @@ type Ops[T any] struct{ handle }
 // Restore is [Deleted.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
-	return engine.NewWrite[T](engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), write.Restores(opts), ""), nil))
+	return engine.NewWrite[T](engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), write.Collect(opts), ""), nil))
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
 func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
-	return engine.NewWrite[T](engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Restores(opts)), nil))
+	return engine.NewWrite[T](engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, write.Collect(opts)), nil))
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at deletedAt.
-func restoreCopy(c *engine.Core, v reflect.Value, deletedAt time.Time, spec write.Restore) *write.Op {
+func restoreCopy(c *engine.Core, v reflect.Value, deletedAt time.Time, spec *write.Options) *write.Op {
 	_, format := write.DeletedAttr(c.Schema)
 	text, err := timeText(format, deletedAt)
 	if err != nil || deletedAt.IsZero() {
-		spec.Errs = append(spec.Errs, errNoCopy)
-		text = ""
+		spec, text = spec.With(errNoCopy), ""
 	}
 	return newRestore(c, v, spec, text)
 }
@@ -86,8 +85,8 @@ type foundCopy struct {
 
 // newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
 // copy.
-func newRestore(c *engine.Core, v reflect.Value, spec write.Restore, chosen string) *write.Op {
-	op, user := write.Begin(c.Schema, c.Table, "Restore", v, write.Write{Restore: spec})
+func newRestore(c *engine.Core, v reflect.Value, spec *write.Options, chosen string) *write.Op {
+	op, user := write.Begin(c.Schema, c.Table, "Restore", v, spec)
 	if op.Err != nil {
 		return op
 	}

@@ -40,17 +40,15 @@ type TTL struct{}
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
 // greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
 func After(d time.Duration) entity.StoreOption {
-	return forStore{Do: func(s *write.Store) { s.After = &d }}
+	return write.StoreSetting{Setting: func(o *write.Options) { o.After = &d }}
 }
 
 // NoExpiry is [After] for a configuration that sets no time to live: items expire only if the caller sets the
 // attribute. The table's time to live is enabled all the same. entity.New refuses it for a struct without TTL, together
 // with After, and for a store that exists without it.
 func NoExpiry() entity.StoreOption {
-	return forStore{Do: func(s *write.Store) { s.NoExpiry = true }}
+	return write.StoreSetting{Setting: func(o *write.Options) { o.NoExpiry = true }}
 }
-
-type forStore = write.ForStore
 
 // expiry is the compiled declaration.
 type expiry struct {

@@ -72,7 +72,7 @@ func Check(ctx context.Context, store Store, f func(Finding) error, opts ...Chec
 	if err := c.Err(); err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	spec := write.Verifies(opts)
+	spec := write.Collect(opts)
 	k, err := newCheck(c, f, spec)
 	if err != nil {
 		return none, c.Wrap("Check", "", err)
@@ -94,7 +94,7 @@ type check struct {
 	done Checked
 }
 
-func newCheck(c *engine.Core, f func(Finding) error, spec write.Verify) (*check, error) {
+func newCheck(c *engine.Core, f func(Finding) error, spec *write.Options) (*check, error) {
 	n, err := segmentsOf(c.Schema, spec.Segments)
 	switch {
 	case spec.Err() != nil:

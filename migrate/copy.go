@@ -118,7 +118,7 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 	if err != nil {
 		return newReport(), err
 	}
-	spec := write.CopiesOptions(opts)
+	spec := write.Collect(opts)
 	j, err := newJob("Copy", x.to.c, spec)
 	if err == nil && spec.Dry && spec.Restart {
 		err = write.Invalid(x.to.s, write.CodeOption, nil, "a dry run writes nothing, and so cannot restart")
@@ -212,7 +212,7 @@ func (c *Copier[A, B]) Verify(ctx context.Context, opts ...PassOption) (Report, 
 	if err != nil {
 		return newReport(), err
 	}
-	return x.passes(ctx, "Verify", "differ", write.Passes(opts), func(ctx context.Context, both bothSides) error {
+	return x.passes(ctx, "Verify", "differ", write.Collect(opts), func(ctx context.Context, both bothSides) error {
 		if _, err := x.state(ctx); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (c *Copier[A, B]) CutOver(ctx context.Context, opts ...PassOption) (Report,
 	if err != nil {
 		return newReport(), err
 	}
-	return x.passes(ctx, "CutOver", "copied", write.Passes(opts), x.cutOver)
+	return x.passes(ctx, "CutOver", "copied", write.Collect(opts), x.cutOver)
 }
 
 // State reads how far the copy is, strongly consistent: one read unit. Programs of both sides can ask for it when they start, or

@@ -277,9 +277,9 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 type bothSides func(ctx context.Context, writes bool) (Report, error)
 
 // passes runs f, which makes passes, and returns the report of the last one with the costs of all.
-func (c *copier) passes(ctx context.Context, verb, written string, spec write.Pass, f func(context.Context, bothSides) error) (last Report, err error) {
+func (c *copier) passes(ctx context.Context, verb, written string, spec *write.Options, f func(context.Context, bothSides) error) (last Report, err error) {
 	last = newReport()
-	if _, err := newJob(verb, c.to.c, write.Copy{Pass: spec}); err != nil {
+	if _, err := newJob(verb, c.to.c, spec); err != nil {
 		return last, c.to.c.Wrap(verb, "", err)
 	}
 	both := func(ctx context.Context, writes bool) (Report, error) {
@@ -287,7 +287,7 @@ func (c *copier) passes(ctx context.Context, verb, written string, spec write.Pa
 		last = newReport()
 		last.Done, last.written = true, written
 		for _, page := range []func(context.Context, int, int, item.Item, *Report) (item.Item, error){pass.sources, pass.copies} {
-			side, err := newJob(verb, c.to.c, write.Copy{Pass: spec})
+			side, err := newJob(verb, c.to.c, spec)
 			if err != nil {
 				return last, err
 			}

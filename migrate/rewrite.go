@@ -43,7 +43,7 @@ func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
 	if err := c.Err(); err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
-	w, err := newRewriter(c, write.Rewrites(opts))
+	w, err := newRewriter(c, write.Collect(opts))
 	if err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
@@ -59,14 +59,14 @@ type rewriter struct {
 	part       *write.Segment // of the table; nil for all of it
 }
 
-func newRewriter(c *engine.Core, spec write.Rewrite) (*rewriter, error) {
+func newRewriter(c *engine.Core, spec *write.Options) (*rewriter, error) {
 	s := c.Schema
 	invalid := func(code, format string, args ...any) (*rewriter, error) {
 		return nil, write.Invalid(s, code, nil, format, args...)
 	}
-	j, err := newJob("Rewrite", c, spec.Copy)
+	j, err := newJob("Rewrite", c, spec)
 	if err == nil {
-		err = write.SegmentOption(s, spec.Parallel)
+		err = write.SegmentOption(s, spec)
 	}
 	_, keeps := schema.Feature[write.Snapshotter](s)
 	x := write.Expiry(s)

@@ -38,7 +38,7 @@ type job struct {
 	c       *engine.Core // of the table that has the checkpoint
 	s       *schema.Schema
 	runner  *engine.Runner
-	spec    write.Copy
+	spec    *write.Options
 	written string      // what the report says of the items that were written
 	point   *checkpoint // nil without one
 
@@ -62,7 +62,7 @@ type segment struct {
 }
 
 // newJob checks the options and returns a job without a page function.
-func newJob(verb string, c *engine.Core, spec write.Copy) (*job, error) {
+func newJob(verb string, c *engine.Core, spec *write.Options) (*job, error) {
 	if err := spec.Err(); err != nil {
 		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "%v", err)
 	}
@@ -160,12 +160,12 @@ func (j *job) save(ctx context.Context, p Progress) error {
 
 // reportProgress calls the function that the caller gave, however long that takes: the lease is renewed meanwhile.
 func (j *job) reportProgress(p Progress) {
-	if j.spec.Progress == nil {
+	if j.spec.Passed == nil {
 		return
 	}
 	j.reporting.Lock()
 	defer j.reporting.Unlock()
-	j.spec.Progress(p)
+	j.spec.Passed(p)
 }
 
 // progress returns the progress; j.mu is held.

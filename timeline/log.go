@@ -76,7 +76,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), forStore{Do: func(o *write.Store) { o.Derived = true }}) // only feeds: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), write.StoreSetting{Setting: func(o *write.Options) { o.Derived = true }}) // only feeds: nothing is stored
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ type stores struct {
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		forStore{Do: func(o *write.Store) {
+		write.StoreSetting{Setting: func(o *write.Options) {
 			o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source)
 		}},
 	}
@@ -230,7 +230,7 @@ func sourceNames(s Source) []string {
 
 // rowOptions returns the store options for a view's rows.
 func rowOptions(p Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(p, ""), forStore{Do: func(o *write.Store) {
+	return append(itemOptions(p, ""), write.StoreSetting{Setting: func(o *write.Options) {
 		if p.Retention > 0 {
 			o.After = &p.Retention
 		}
@@ -253,16 +253,16 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 	return s, err
 }
 
-type (
-	forStore  = write.ForStore
-	forCreate = write.ForCreate
-)
+type deliveryOption struct {
+	write.ForCreate
+	write.Setting
+}
 
 // fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
 // it fails for ever once another builder has written, and a builder does not write an item again before the first
 // write has ended. The manifest is never removed, so creating it twice fails.
-func fenced() entity.DeliveryOption {
-	return forCreate{Do: func(o *write.Create) { o.SoleWriter = true }}
+func fenced() deliveryOption {
+	return deliveryOption{Setting: func(o *write.Options) { o.SoleWriter = true }}
 }
 
 // rowStore stores the rows of a view by generation and group.
@@ -322,14 +322,14 @@ func (s *typedRowStore[K, S]) row(generation string, fence int64, g *groupState)
 }
 
 // under holds unless a builder with a higher fence has written the row, and if the row is as it was read.
-func (s *typedRowStore[K, S]) under(fence int64, g *groupState) entity.GuardOption {
+func (s *typedRowStore[K, S]) under(fence int64, g *groupState) entity.WriteOption {
 	f := entity.Fields[storedRow[K, S]]()
 	return asRead(&f.Fence, &f.Revision, fence, g)
 }
 
 // asRead is the guard of a write of g's row, whose attributes have these addresses. Nobody reads a row before a build has written it
 // first, so that write must not find a revision. It is a function because a program has a method once for each view.
-func asRead(fence, revision *int64, mine int64, g *groupState) entity.GuardOption {
+func asRead(fence, revision *int64, mine int64, g *groupState) entity.WriteOption {
 	unfenced := entity.Or(entity.NotExists(fence), entity.Le(fence, mine))
 	switch {
 	case g.stored == nil:

@@ -111,7 +111,7 @@ func (e *OrderByTypeError) Error() string {
 // *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
-	c, spec := engine.Of(s), write.Appends(opts)
+	c, spec := engine.Of(s), write.Collect(opts)
 	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
 	var r Result[T]
 	err := c.MeasureItem(ctx, "Append", op.Key, func(ctx context.Context) error {
@@ -130,7 +130,7 @@ func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Res
 // a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
 	c := engine.Of(o)
-	op := newAppend(c, o.e, reflect.ValueOf(ev), write.Appends(opts))
+	op := newAppend(c, o.e, reflect.ValueOf(ev), write.Collect(opts))
 	return engine.NewWrite[Result[T]](engine.NewOperation(c, op, func(got write.Result, into any) (err error) {
 		*into.(*Result[T]), err = result[T](c, got, &current{core: c, primary: op.Key, events: o.e})
 		return err
@@ -158,7 +158,7 @@ func result[T any](c *engine.Core, got write.Result, unknown *current) (Result[T
 }
 
 // conditions resolves the options of an append.
-func (e *events) conditions(c *engine.Core, spec write.Append) (expr.Cond, error) {
+func (e *events) conditions(c *engine.Core, spec *write.Options) (expr.Cond, error) {
 	if err := spec.Err(); err != nil {
 		return expr.Cond{}, &entitytype.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
@@ -198,7 +198,7 @@ type appendOp struct {
 	user expr.Cond
 }
 
-func newAppend(c *engine.Core, e *events, v reflect.Value, spec write.Append) *write.Op {
+func newAppend(c *engine.Core, e *events, v reflect.Value, spec *write.Options) *write.Op {
 	op := &write.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Mergeable: true}
 	ev, err := newEvent(c, e, v)
 	if err != nil {

@@ -28,7 +28,7 @@ const seriesAtOnce = 8
 // earlier ones are returned with the error; results of undecided events have neither Applied nor Reason. Errors: those of
 // [Series.Append], joined.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
-	c, spec := engine.Of(s), write.Appends(opts)
+	c, spec := engine.Of(s), write.Collect(opts)
 	results := make([]Result[T], len(evs))
 	err := c.MeasureBatch(ctx, "AppendAll", len(evs), func(ctx context.Context) error {
 		groups, err := s.groupBySeries(evs)

@@ -25,11 +25,11 @@ import (
 // more. Such a history cannot be part of a collection.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := engine.Of(s)
-	return query.NewQuery[T](history(c, s.opened().e, "History", reflect.ValueOf(key), write.Queries(opts)))
+	return query.NewQuery[T](history(c, s.opened().e, "History", reflect.ValueOf(key), write.Collect(opts)))
 }
 
 // history reads a series' events. Events of several partitions are merged in the order of their sort keys.
-func history(c *engine.Core, e *events, verb string, key reflect.Value, spec write.Query) query.Decoding {
+func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) query.Decoding {
 	plans := historyPlans(c, e, verb, key, spec)
 	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
 		return query.Items(c, plans[0])
@@ -43,7 +43,7 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec wri
 }
 
 // historyPlans compiles the query of a series' events, for each partition that holds some.
-func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec write.Query) (plans []*query.Plan) {
+func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) (plans []*query.Plan) {
 	if c.Err() != nil {
 		return []*query.Plan{query.ClosedQuery(c, verb)}
 	}
@@ -91,8 +91,7 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if !s.e.ordersByTime() {
 		return none, c.Wrap("At", "", &entity.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return query.NewQuery[T](history(c, s.e, "At", reflect.ValueOf(key), write.Query{
-		Bounded: write.Bounded{Select: write.Select{Read: write.Read{Strong: true}}},
-		Order:   write.Order{Desc: true, Range: []write.Cond{{Op: expr.Le, Target: write.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}}},
+	return query.NewQuery[T](history(c, s.e, "At", reflect.ValueOf(key), &write.Options{
+		Strong: true, Desc: true, Range: []write.Cond{{Op: expr.Le, Target: write.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
 	})).First(ctx)
 }

@@ -61,7 +61,7 @@ func (l lookup) repair(ctx context.Context, opts []VerifyOption) (Repaired, erro
 	}
 	v := newVerification(c, l.k)
 	var done Repaired
-	spec := write.Verifies(opts)
+	spec := write.Collect(opts)
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
 		ctx = write.WithPace(ctx, spec.Budget)
 		err := v.run(ctx, spec)

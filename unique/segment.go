@@ -64,9 +64,9 @@ func (l *Lookup[T]) VerifySegment(ctx context.Context, i, n int, f func(Suspect)
 	if v.note = func(x claim) error { return f(Suspect{x.sentinel, x.owner}) }; f == nil {
 		return Report{}, c.Wrap("VerifySegment", "", write.Invalid(v.s, write.CodeOption, nil, "VerifySegment needs a function"))
 	}
-	spec := write.Verifies(opts)
+	spec := *write.Collect(opts)
 	spec.Segment = &write.Segment{Number: i, Of: n}
-	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(write.WithPace(ctx, spec.Budget), spec) })
+	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(write.WithPace(ctx, spec.Budget), &spec) })
 	return v.report, err
 }
 

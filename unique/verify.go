@@ -71,15 +71,20 @@ func (r Report) String() string {
 	return fmt.Sprintf("%d items, %d sentinels, %d unreadable: %s", r.Items, r.Sentinels, r.Unreadable, count(r.Findings))
 }
 
+type verifyOption struct {
+	write.ForVerify
+	write.Setting
+}
+
 // VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget, [OnProgress].
 type VerifyOption interface{ write.VerifyOption }
 
 // OnProgress makes [Lookup.Verify], [Lookup.VerifySegment], [Lookup.Repair], and Check of package migrate call f after each part of the items and
 // sentinels was compared, of 100 for unique values, with their number so far. The calls come one after the other. f must not be nil.
 func OnProgress(f func(compared int)) VerifyOption {
-	return write.ForVerify{Do: func(s *write.Verify) {
-		if s.Progress = f; f == nil {
-			s.Add(errors.New("OnProgress needs a function"))
+	return verifyOption{Setting: func(o *write.Options) {
+		if o.Progress = f; f == nil {
+			o.Add(errors.New("OnProgress needs a function"))
 		}
 	}}
 }
@@ -101,7 +106,7 @@ func (l lookup) verify(ctx context.Context, opts []VerifyOption) (Report, error)
 		return Report{}, c.Wrap("Verify", "", err)
 	}
 	v := newVerification(c, l.k)
-	spec := write.Verifies(opts)
+	spec := write.Collect(opts)
 	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(write.WithPace(ctx, spec.Budget), spec) })
 	return v.report, err
 }
@@ -125,7 +130,7 @@ func newVerification(c *engine.Core, k *constraint) *verification {
 // batch is how many items are compared at a time.
 const batch = 100
 
-func (v *verification) run(ctx context.Context, spec write.Verify) error {
+func (v *verification) run(ctx context.Context, spec *write.Options) error {
 	if err := v.read(ctx, spec); err != nil {
 		return err
 	}
@@ -142,11 +147,11 @@ func (v *verification) run(ctx context.Context, spec write.Verify) error {
 }
 
 // read compares all items of the table, or of one segment.
-func (v *verification) read(ctx context.Context, spec write.Verify) error {
+func (v *verification) read(ctx context.Context, spec *write.Options) error {
 	p := query.BuildScan(query.Source{
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
 		Code: write.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
-	}, write.Scan{Bounded: write.Bounded{Select: write.Select{Read: write.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
+	}, &write.Options{Errs: spec.Errs, Strong: true, Segments: spec.Segments, Segment: spec.Segment})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
 	compared := 0

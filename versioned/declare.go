@@ -3,7 +3,6 @@ package versioned
 import (
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -96,23 +95,20 @@ type ConflictError = entitytype.ConflictError
 // Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
-func Expect(n int64) Expectation {
-	return forRestore{Do: func(s *write.Restore) { s.Expect = &n }}
+func Expect(n int64) expectation {
+	return expectation{Setting: func(o *write.Options) { o.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
-func AnyVersion() Expectation {
-	return forRestore{Do: func(s *write.Restore) { s.AnyVersion = true }}
+func AnyVersion() expectation {
+	return expectation{Setting: func(o *write.Options) { o.AnyVersion = true }}
 }
 
-type forRestore = write.ForRestore
-
-// Expectation is the version that a write expects: [Expect] or [AnyVersion]. Every write over a stored item accepts it,
-// and lifecycle.Restore.
-type Expectation interface {
-	entity.WriteOption
-	write.RestoreOption
+// expectation is an option of every write over a stored item, and of lifecycle.Restore.
+type expectation struct {
+	write.ForRestore
+	write.Setting
 }
 
 // Record returns the declaration for the schema lock.

@@ -228,9 +228,9 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 
 // revert returns the operation that gives an item the content of version n.
 func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) *engine.Operation {
-	spec := write.Writes(opts)
+	spec := write.Collect(opts)
 	if spec.Old != nil {
-		spec = engine.Returning(c, spec)
+		engine.Returning(c, spec)
 	}
 	return engine.NewOperation(c, write.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r write.Reader, op *write.Op, in write.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)

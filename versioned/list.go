@@ -21,10 +21,13 @@ import (
 
 // WithCurrent makes [History.List] include the current state.
 func WithCurrent() ListOption {
-	return forList{Do: func(s *write.List) { s.Current = true }}
+	return listOption{Setting: func(o *write.Options) { o.Current = true }}
 }
 
-type forList = write.ForList
+type listOption struct {
+	write.ForList
+	write.Setting
+}
 
 // ListOption is accepted by [History.List]: a condition on the version field, entity.Desc, entity.Limit, entity.Filter,
 // entity.IncludeExpired, [WithCurrent].
@@ -37,21 +40,21 @@ type ListOption interface{ write.ListOption }
 // request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := engine.Of(h)
-	return query.NewQuery[Version[T]](query.Decoding{Reading: newList(c, reflect.ValueOf(key), write.Lists(opts)), Decode: decode[T](c)})
+	return query.NewQuery[Version[T]](query.Decoding{Reading: newList(c, reflect.ValueOf(key), write.Collect(opts)), Decode: decode[T](c)})
 }
 
 // list reads the versions of an item. It implements query.Reading.
 type list struct {
 	c         *engine.Core
 	op        *write.Op
-	spec      write.List
+	spec      *write.Options
 	low, high int64
 	limit     int
 	filter    expr.Cond
 	err       error
 }
 
-func newList(c *engine.Core, key reflect.Value, spec write.List) *list {
+func newList(c *engine.Core, key reflect.Value, spec *write.Options) *list {
 	l := &list{c: c, spec: spec, high: maxVersion}
 	if l.op, l.err = newOp(c, "History.List", key); l.err == nil {
 		l.err = l.build()

@@ -192,11 +192,11 @@ func (c *Core) Err() error { return c.Schema.Unopened }
 
 // Returning prepares spec for a verb that knows the item before its write, if the caller has asked for it: the target of
 // entity.Returning is set when the write has been applied.
-func Returning(c *Core, spec write.Write) write.Write {
+func Returning(c *Core, spec *write.Options) {
 	dst := reflect.ValueOf(spec.Old)
 	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
 		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
-		return spec
+		return
 	}
 	spec.DecodeOld = func(it map[string]types.AttributeValue) error {
 		old := reflect.New(c.Schema.Type)
@@ -208,5 +208,4 @@ func Returning(c *Core, spec write.Write) write.Write {
 		dst.Elem().Set(old.Elem())
 		return nil
 	}
-	return spec
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-func newBuilder(src Source, v reflect.Value, spec write.Bounded) *builder {
+func newBuilder(src Source, v reflect.Value, spec *write.Options) *builder {
 	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired, Budget: spec.Budget}
 	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
 }
 
 // bounds compiles the options that all reads of many items share.
-func (b *builder) bounds(spec write.Bounded) error {
+func (b *builder) bounds(spec *write.Options) error {
 	if b.s.Unopened != nil {
 		return b.s.Unopened
 	}
@@ -231,8 +231,8 @@ func (b *builder) filters(list []write.Cond) error {
 }
 
 // query compiles the partition, the conditions on the key and the filters.
-func (b *builder) query(spec write.Query) error {
-	if err := b.bounds(spec.Bounded); err != nil {
+func (b *builder) query(spec *write.Options) error {
+	if err := b.bounds(spec); err != nil {
 		return err
 	}
 	if err := b.partition(); err != nil {
@@ -251,16 +251,16 @@ func (b *builder) query(spec write.Query) error {
 }
 
 // Build compiles the query of src for the partition in v. Errors are in the plan's Err.
-func Build(src Source, v reflect.Value, spec write.Query) *Plan {
-	b := newBuilder(src, v, spec.Bounded)
+func Build(src Source, v reflect.Value, spec *write.Options) *Plan {
+	b := newBuilder(src, v, spec)
 	b.p.Desc = spec.Desc
 	b.p.Err = b.query(spec)
 	return b.p
 }
 
 // scan compiles the options of a scan. Filters may name any attribute.
-func (b *builder) scan(spec write.Scan) (err error) {
-	if err = b.bounds(spec.Bounded); err != nil {
+func (b *builder) scan(spec *write.Options) (err error) {
+	if err = b.bounds(spec); err != nil {
 		return err
 	}
 	if b.p.Segments, err = write.CountOption(b.s, "Segments", spec.Segments); err != nil {
@@ -272,7 +272,7 @@ func (b *builder) scan(spec write.Scan) (err error) {
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
 		return b.fail(write.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	if err := write.SegmentOption(b.s, spec.Parallel); err != nil {
+	if err := write.SegmentOption(b.s, spec); err != nil {
 		return err
 	}
 	if s := spec.Segment; s != nil {
@@ -285,8 +285,8 @@ func (b *builder) scan(spec write.Scan) (err error) {
 }
 
 // BuildScan compiles the scan of src. Errors are in the plan's Err.
-func BuildScan(src Source, spec write.Scan) *Plan {
-	b := newBuilder(src, reflect.Value{}, spec.Bounded)
+func BuildScan(src Source, spec *write.Options) *Plan {
+	b := newBuilder(src, reflect.Value{}, spec)
 	b.p.Scan, b.p.Scanned = true, spec.Scanned
 	b.p.Err = b.scan(spec)
 	return b.p
@@ -333,7 +333,7 @@ func EventsUnder(s *schema.Schema, v reflect.Value) ([]expr.Cond, error) {
 
 // under returns the condition of [Under] for each of several partition keys.
 func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (conds []expr.Cond, err error) {
-	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, write.Bounded{})
+	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, &write.Options{})
 	if err := b.partition(); err != nil {
 		return nil, err
 	}

@@ -9,8 +9,17 @@ import (
 // of every read, of batch writes, of Purge, and of Verify and Repair of unique values. It is safe for concurrent use, and may
 // be given to several calls, also while others with it are running.
 type UnitBudget struct {
+	forBudget
 	pace *Pace
 	err  error
+}
+
+type forBudget struct {
+	ForRead
+	ForBatch
+	ForPurge
+	ForVerify
+	ForPass
 }
 
 // NewUnitBudget returns the budget for units per second. A mistake is an error of the verbs that get it.
@@ -33,24 +42,11 @@ func PaceOf(b *UnitBudget) (*Pace, error) {
 	return b.pace, b.err
 }
 
-func (b *UnitBudget) set(to **Pace, all interface{ Add(error) }) {
+func (b *UnitBudget) set(o *Options) {
 	budget, err := PaceOf(b)
 	if err != nil {
-		all.Add(err)
+		o.Add(err)
 		return
 	}
-	*to = budget
+	o.Budget = budget
 }
-
-func (b *UnitBudget) read(s *Read)       { b.set(&s.Budget, s) }
-func (b *UnitBudget) get(s *GetOptions)  { b.set(&s.Budget, s) }
-func (b *UnitBudget) query(s *Query)     { b.set(&s.Budget, s) }
-func (b *UnitBudget) scan(s *Scan)       { b.set(&s.Budget, s) }
-func (b *UnitBudget) bounded(s *Bounded) { b.set(&s.Budget, s) }
-func (b *UnitBudget) list(s *List)       { b.set(&s.Budget, s) }
-func (b *UnitBudget) verify(s *Verify)   { b.set(&s.Budget, s) }
-func (b *UnitBudget) batch(s *Batch)     { b.set(&s.Budget, s) }
-func (b *UnitBudget) purge(s *Purge)     { b.set(&s.Budget, s) }
-func (b *UnitBudget) pass(s *Pass)       { b.set(&s.Budget, s) }
-func (b *UnitBudget) copy(s *Copy)       { b.set(&s.Budget, s) }
-func (b *UnitBudget) rewrite(s *Rewrite) { b.set(&s.Budget, s) }

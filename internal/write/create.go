@@ -117,8 +117,8 @@ func (p *planValue) take(once bool) Sized {
 }
 
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
-func NewCreate(s *schema.Schema, table string, v reflect.Value, spec Create) *Op {
-	op := newKeyless(s, table, "Create", v, Write{Restore: Restore{Create: spec}})
+func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *Options) *Op {
+	op := newKeyless(s, table, "Create", v, spec)
 	if op.Err != nil {
 		return op
 	}
@@ -168,8 +168,8 @@ func Transactional(s *schema.Schema) string {
 }
 
 // CheckBatch rejects entities whose writes need a condition or a transaction, since a batch has neither. With
-// [Batch.Unconditional] it accepts entities whose writes need only a condition.
-func CheckBatch(s *schema.Schema, spec Batch) error {
+// [Options.Unconditional] it accepts entities whose writes need only a condition.
+func CheckBatch(s *schema.Schema, spec *Options) error {
 	if err := spec.Err(); err != nil {
 		return Invalid(s, CodeOption, nil, "%v", err)
 	}

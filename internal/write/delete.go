@@ -77,7 +77,7 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
 // the item is read first, and the Delete is guarded by what was read.
-func NewDelete(s *schema.Schema, table string, v reflect.Value, spec Write) *Op {
+func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *Op {
 	op, _ := newOp(s, table, "Delete", v, spec)
 	if op.Err != nil {
 		return op
@@ -105,15 +105,15 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec Write) *Op 
 }
 
 // NewCheckExists plans a check that an item exists and meets conditions.
-func NewCheckExists(s *schema.Schema, table string, v reflect.Value, spec Guard) *Op {
-	op, _ := newOp(s, table, "CheckExists", v, Write{})
+func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []Cond) *Op {
+	op, _ := newOp(s, table, "CheckExists", v, &noOptions)
 	op.ChecksOnly = true
-	return op.guarded(spec.If, Check)
+	return op.guarded(conds, Check)
 }
 
 // NewCheckNotExists plans a check that there is no live item.
 func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
-	op, _ := newOp(s, table, "CheckNotExists", v, Write{})
+	op, _ := newOp(s, table, "CheckNotExists", v, &noOptions)
 	op.ChecksOnly = true
 	if op.Err != nil {
 		return op

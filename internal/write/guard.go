@@ -96,7 +96,7 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 
 // expectation returns the version that a write expects: the one that the caller names, or, for a locked struct, the one
 // in the struct. nil means any.
-func expectation(s *schema.Schema, verb string, v reflect.Value, spec Write) (*int64, error) {
+func expectation(s *schema.Schema, verb string, v reflect.Value, spec *Options) (*int64, error) {
 	_, admitted := schema.Feature[OptimisticLock](s)
 	switch named := spec.Expect != nil || spec.AnyVersion; {
 	case named && !admitted:

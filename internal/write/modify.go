@@ -90,7 +90,7 @@ func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
 // NewModify plans a read, the caller's change of the value, and a Put of the item with the difference, guarded by what
 // was read. modify decodes an image, changes the value, and returns it before and after the change. It runs once per
 // attempt.
-func NewModify(s *schema.Schema, table string, v reflect.Value, spec Write, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
+func NewModify(s *schema.Schema, table string, v reflect.Value, spec *Options, modify func(item.Item) (was, is reflect.Value, err error)) *Op {
 	op, _ := newOp(s, table, "Modify", v, spec)
 	if op.Err != nil {
 		return op
@@ -154,7 +154,7 @@ func revertChanges(s *schema.Schema, it, past item.Item) []expr.Change {
 
 // NewRevert plans a Put of the item with the content of an earlier state, which find finds. It changes every attribute
 // that differs and that an update may change.
-func NewRevert(s *schema.Schema, table string, v reflect.Value, spec Write, find func(context.Context, Reader, *Op, Input) (item.Item, error)) *Op {
+func NewRevert(s *schema.Schema, table string, v reflect.Value, spec *Options, find func(context.Context, Reader, *Op, Input) (item.Item, error)) *Op {
 	op, user := Begin(s, table, "Revert", v, spec)
 	if op.Err != nil {
 		return op

@@ -249,7 +249,7 @@ func imageOf(op *Op, from Image) (item.Item, error) {
 }
 
 // newKeyless starts an operation on the item of v, whose key the caller sets.
-func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec Write) *Op {
+func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec *Options) *Op {
 	op := &Op{Verb: verb, Schema: s, Table: table, Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}
 	if len(spec.Errs) > 0 {
 		op.Err = Invalid(s, CodeOption, nil, "%v", spec.Errs[0])
@@ -267,7 +267,7 @@ func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec Writ
 }
 
 // newOp starts an operation on the item with the key of v. It also returns the key parts.
-func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec Write) (*Op, item.Item) {
+func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec *Options) (*Op, item.Item) {
 	op := newKeyless(s, table, verb, v, spec)
 	if op.Err == nil {
 		op.Key, op.Parts, op.Err = Key(s, v, nil)
@@ -280,7 +280,7 @@ func newOp(s *schema.Schema, table, verb string, v reflect.Value, spec Write) (*
 
 // Begin starts an operation of a feature on the item with the key of v, and compiles its conditions. Errors are in the
 // Err of the operation.
-func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec Write) (*Op, expr.Cond) {
+func Begin(s *schema.Schema, table, verb string, v reflect.Value, spec *Options) (*Op, expr.Cond) {
 	op, _ := newOp(s, table, verb, v, spec)
 	if op.Err != nil {
 		return op, expr.Cond{}

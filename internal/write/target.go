@@ -28,12 +28,12 @@ func CountOption(s *schema.Schema, name string, given *int) (int, error) {
 const mostSegments = 1_000_000
 
 // SegmentOption checks the choice of one segment of a table, if there is one.
-func SegmentOption(s *schema.Schema, p Parallel) error {
-	x := p.Segment
+func SegmentOption(s *schema.Schema, spec *Options) error {
+	x := spec.Segment
 	switch {
 	case x == nil:
 		return nil
-	case p.Segments != nil:
+	case spec.Segments != nil:
 		return Invalid(s, CodeOption, nil, "a scan of one segment cannot have Segments")
 	case x.Of < 1 || x.Of > mostSegments:
 		return Invalid(s, CodeOption, nil, "a table has 1 to %d segments, not %d", mostSegments, x.Of)

@@ -37,7 +37,7 @@ func touchable(s *schema.Schema, field Target, every time.Duration) (*schema.Att
 // UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
 // enough.
 func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, every time.Duration) *Op {
-	op, parts := newOp(s, table, "Touch", v, Write{})
+	op, parts := newOp(s, table, "Touch", v, &noOptions)
 	if op.Err != nil {
 		return op
 	}

@@ -70,7 +70,7 @@ func needsState(s *schema.Schema, changes []expr.Change) bool {
 	return s.KeepsHistory || slices.ContainsFunc(changes, func(c expr.Change) bool { return isUnique(s, s.Attr(c.Path.Root())) })
 }
 
-func (u *update) resolve(spec UpdateOptions) (err error) {
+func (u *update) resolve(spec *Options) (err error) {
 	if u.changes, err = Changes(u.s, spec.Changes); err != nil {
 		return err
 	}
@@ -265,8 +265,8 @@ func (u *update) direct(in Input) (Step, error) {
 
 // NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored
 // item, a read and a guarded Put of the whole item.
-func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec UpdateOptions) *Op {
-	op, parts := newOp(s, table, "Update", v, spec.Write)
+func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *Options) *Op {
+	op, parts := newOp(s, table, "Update", v, spec)
 	if op.Err != nil {
 		return op
 	}

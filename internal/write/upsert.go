@@ -358,8 +358,8 @@ func (u *upsert) direct(in Input) (Step, error) {
 	}, nil
 }
 
-func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec UpdateOptions, replace bool) *Op {
-	op := newKeyless(s, table, verb, v, spec.Write)
+func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec *Options, filled []string, replace bool) *Op {
+	op := newKeyless(s, table, verb, v, spec)
 	if op.Err != nil {
 		return op
 	}
@@ -392,7 +392,7 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 			return op
 		}
 	}
-	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace, filled: spec.Filled}
+	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace, filled: filled}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
@@ -407,12 +407,13 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec Updat
 
 // NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as
 // stored. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put.
-func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec UpdateOptions) *Op {
-	return newUpsert(s, table, "Upsert", v, spec, false)
+// filled are the attributes that the caller's value left empty and the declaration filled.
+func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *Options, filled []string) *Op {
+	return newUpsert(s, table, "Upsert", v, spec, filled, false)
 }
 
 // NewPut plans a write that creates or replaces: it sets or removes every attribute of the struct. Attributes that the
 // library keeps, that are written once, or that the struct does not know stay as stored.
-func NewPut(s *schema.Schema, table string, v reflect.Value, spec Write) *Op {
-	return newUpsert(s, table, "Put", v, UpdateOptions{Write: spec}, true)
+func NewPut(s *schema.Schema, table string, v reflect.Value, spec *Options, filled []string) *Op {
+	return newUpsert(s, table, "Put", v, spec, filled, true)
 }

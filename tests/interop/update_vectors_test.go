@@ -92,7 +92,7 @@ func (v gsiVector) update(t *testing.T, c *engine.Core) (string, error) {
 	if len(changes) == 0 {
 		return indexKeys(t, before()), nil // nothing to send
 	}
-	op := write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(abc{ID: "1"}), write.Updates(changes))
+	op := write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(abc{ID: "1"}), write.Collect(changes))
 	if op.Err != nil {
 		return "", op.Err
 	}

@@ -103,13 +103,13 @@ var values = map[string]any{
 
 // exempt says what cannot be called with nothing, and why.
 var exempt = map[string]string{
-	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.RunOption": "an interface", "migrate.ProgressOption": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
+	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
-	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.IndexOption": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
+	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
-	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.Expectation": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
-	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.SelectOption": "an interface", "entity.BoundOption": "an interface", "entity.OrderOption": "an interface", "entity.SegmentsOption": "an interface", "entity.SegmentOption": "an interface", "entity.CreateOption": "an interface", "entity.DeliveryOption": "an interface", "entity.GuardOption": "an interface",
+	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
+	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface",
 }
 
 // opened are handles of a database without a client, which are called with nothing too.
