@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -162,16 +163,16 @@ func TestRepairBindsItemsFromBefore(t *testing.T) {
 	g.before(t, "w-1", "ada@x.org")
 	g.before(t, "w-2", "both@x.org")
 	third := g.before(t, "w-3", "both@x.org")
-	report, err := g.byEmail.Verify(t.Context())
+	report, err := migrate.VerifyUnique(t.Context(), g.byEmail)
 	require.NoError(t, err)
 	require.Len(t, report.Findings, 2, "%s", report)
 
-	done, err := g.byEmail.Repair(t.Context())
+	done, err := migrate.RepairUnique(t.Context(), g.byEmail)
 	require.NoError(t, err)
 	require.Len(t, done.Fixed, 1)
-	require.Equal(t, unique.MissingClaim, done.Fixed[0].Kind)
+	require.Equal(t, migrate.MissingClaim, done.Fixed[0].Kind)
 	require.Len(t, done.Remaining, 1)
-	require.Equal(t, unique.Conflict, done.Remaining[0].Kind)
+	require.Equal(t, migrate.Conflict, done.Remaining[0].Kind)
 	found, err := g.byEmail.Find(t.Context(), worker{Email: "ada@x.org"})
 	require.NoError(t, err)
 	require.Equal(t, worker{ID: "w-1", Team: "t-1", Email: "ada@x.org", Name: "Ada"}, found, "the item itself is as it was")
@@ -181,10 +182,10 @@ func TestRepairBindsItemsFromBefore(t *testing.T) {
 
 	_, err = g.store.Update(t.Context(), third, entity.Set(&f.Email, "mine@x.org"), versioned.Expect(0))
 	require.NoError(t, err)
-	done, err = g.byEmail.Repair(t.Context())
+	done, err = migrate.RepairUnique(t.Context(), g.byEmail)
 	require.NoError(t, err)
 	require.Empty(t, done.Remaining, "%s", done)
-	report, err = g.byEmail.Verify(t.Context())
+	report, err = migrate.VerifyUnique(t.Context(), g.byEmail)
 	require.NoError(t, err)
 	require.Empty(t, report.Findings, "%s", report)
 	found, err = g.byEmail.Find(t.Context(), worker{Email: "both@x.org"})

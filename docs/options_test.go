@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeseries"
-	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -25,19 +25,20 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		accepts func(any) bool
 	}{
 		{"Get", is[entity.GetOption]}, {"GetMany", is[entity.ReadOption]}, {"Query", is[entity.QueryOption]}, {"Scan", is[entity.ScanOption]},
-		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]}, {"Verify", is[unique.VerifyOption]},
+		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]},
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
 		{"Put", is[entity.WriteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
 		{"New", is[entity.StoreOption]}, {"CreateTables", is[entity.TablesOption]},
-		{"Rewrite", is[migrate.Option]}, {"Run", is[migrate.CopyOption]}, {"CutOver", is[migrate.PassOption]},
+		{"Rewrite", is[migrate.Option]}, {"Copier.Run", is[migrate.CopyOption]}, {"Copier.CutOver", is[migrate.PassOption]},
 	}
 	text := &entity.Fields[remark]().Text
+	var verbs []string               // as the table of docs/tags.md has them
+	options := map[string][]string{} // accepted by them
 	for _, c := range []struct {
 		name   string
 		option any
 		want   string
 	}{
-		{"DryRun", migrate.DryRun(), "Rewrite Run"}, {"migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Run CutOver"}, {"NewVersion", migrate.NewVersion(), "Rewrite"}, {"Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"},
 		{"Consistent", entity.Consistent(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"IncludeExpired", entity.IncludeExpired(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"KeepImage", entity.KeepImage(new(entity.Image)), "Get"},
@@ -47,27 +48,33 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"MaxRequests", entity.MaxRequests(1), "Query Scan Deleted.List"},
 		{"Hydrate", entity.Hydrate(), "Query Scan"},
 		{"Desc", entity.Desc(), "Query History.List"},
-		{"a condition", entity.Eq(text, ""), "Query History.List"},
-		{"Segments", entity.Segments(2), "Scan Verify Rewrite Run CutOver"},
+		{"Eq", entity.Eq(text, ""), "Query History.List"},
+		{"Segments", entity.Segments(2), "Scan Rewrite Copier.Run Copier.CutOver"},
 		{"Segment", entity.Segment(0, 2), "Scan Rewrite"},
 		{"OnPage", entity.OnPage(func(entity.ScanProgress) {}), "Scan"},
-		{"WithCurrent", versioned.WithCurrent(), "History.List"},
+		{"versioned.WithCurrent", versioned.WithCurrent(), "History.List"},
 		{"If", entity.If(entity.Eq(text, "")), "Append Create Restore Put Update"},
 		{"Idempotent", entity.Idempotent(), "Create Restore Put Update"},
-		{"Expect", versioned.Expect(1), "Restore Put Update"},
-		{"AnyVersion", versioned.AnyVersion(), "Restore Put Update"},
+		{"versioned.Expect", versioned.Expect(1), "Restore Put Update"},
+		{"versioned.AnyVersion", versioned.AnyVersion(), "Restore Put Update"},
 		{"FromImage", entity.FromImage(new(entity.Image)), "Put Update"},
 		{"Returning", entity.Returning(new(remark)), "Put Update"},
 		{"Set", entity.Set(text, ""), "Update"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
-		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List Verify PutMany Purge Rewrite Run CutOver"},
+		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List PutMany Purge Rewrite Copier.Run Copier.CutOver"},
+		{"migrate.DryRun", migrate.DryRun(), "Rewrite Copier.Run"},
+		{"migrate.Strict", migrate.Strict(), "Rewrite Copier.Run"},
+		{"migrate.Restart", migrate.Restart(), "Rewrite Copier.Run"},
+		{"migrate.NewVersion", migrate.NewVersion(), "Rewrite"},
+		{"migrate.Checkpoint", migrate.Checkpoint("c"), "Rewrite"},
+		{"migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Copier.Run Copier.CutOver"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
-		{"unique.OnProgress", unique.OnProgress(func(int) {}), "Verify"},
 		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
 		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},
 		{"Named", entity.Named("Note"), "New"},
-		{"After", lifecycle.After(time.Hour), "New"},
-		{"NoExpiry", lifecycle.NoExpiry(), "New"},
+		{"Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"},
+		{"lifecycle.After", lifecycle.After(time.Hour), "New"},
+		{"lifecycle.NoExpiry", lifecycle.NoExpiry(), "New"},
 	} {
 		var got []string
 		for _, f := range families {
@@ -76,7 +83,19 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 			}
 		}
 		require.Equal(t, c.want, strings.Join(got, " "), c.name)
+		where := strings.Join(got, ", ")
+		if options[where] == nil {
+			verbs = append(verbs, where)
+		}
+		options[where] = append(options[where], "`"+c.name+"`")
 	}
+	table := "| options | accepted by |\n| --- | --- |\n"
+	for _, where := range verbs {
+		table += "| " + strings.Join(options[where], ", ") + " | " + where + " |\n"
+	}
+	doc, err := os.ReadFile("tags.md")
+	require.NoError(t, err)
+	require.Contains(t, string(doc), table)
 }
 
 func is[O any](v any) bool {

@@ -41,9 +41,6 @@ type Finding struct {
 	Related string   // of an orphaned item: sentinel, event or snapshot
 }
 
-// CheckOption is accepted by [Check]: entity.Segments, entity.Budget, unique.OnProgress.
-type CheckOption interface{ write.VerifyOption }
-
 // Checked is the result of [Check].
 type Checked struct {
 	Evaluated int          // items read
@@ -66,7 +63,7 @@ func (c Checked) String() string { return fmt.Sprintf("%d items", c.Evaluated) +
 // It costs a strongly consistent scan of the table, a read for every 100 owners of sentinels and related items and for
 // every 100 unique values, and one to three reads for each item that is read again. Errors: *entity.InputError before any
 // request; those of f; those of requests that failed after all attempts.
-func Check(ctx context.Context, store Store, f func(Finding) error, opts ...CheckOption) (Checked, error) {
+func Check(ctx context.Context, store Store, f func(Finding) error, opts ...PassOption) (Checked, error) {
 	c := engine.Of(store)
 	none := Checked{Findings: map[Kind]int{}}
 	if err := c.Err(); err != nil {
@@ -88,7 +85,7 @@ type check struct {
 	entities []examiner
 	segments int
 	report   func(Finding) error
-	progress func(evaluated int) // nil if nobody asks
+	progress func(Progress) // nil if nobody asks
 
 	mu   sync.Mutex
 	done Checked
@@ -104,7 +101,7 @@ func newCheck(c *engine.Core, f func(Finding) error, spec *write.Options) (*chec
 	case f == nil:
 		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "Check needs a function")
 	}
-	k := &check{c: c, segments: n, report: f, progress: spec.Progress, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
+	k := &check{c: c, segments: n, report: f, progress: spec.Passed, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
 		k.entities = append(k.entities, examiner{&engine.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
 	}
@@ -152,7 +149,7 @@ func (k *check) page(ctx context.Context, i int, start item.Item) (last item.Ite
 	if k.progress != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		k.progress(k.done.Evaluated)
+		k.progress(Progress{Evaluated: k.done.Evaluated, Segments: k.segments})
 	}
 	return out.LastEvaluatedKey, nil
 }

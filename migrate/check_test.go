@@ -17,7 +17,7 @@ import (
 )
 
 // check runs Check and returns its findings as texts, in order.
-func (c *club) check(opts ...migrate.CheckOption) (found []string) {
+func (c *club) check(opts ...migrate.PassOption) (found []string) {
 	c.T.Helper()
 	done, err := migrate.Check(c.Ctx, c.now, func(f migrate.Finding) error {
 		found = append(found, fmt.Sprint(f.Kind, " ", f.Entity, " ", f.Key, " ", f.Reasons, f.Problem, f.Related))

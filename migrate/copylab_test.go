@@ -175,7 +175,7 @@ func (s *station) requireEqual(words ...any) {
 		is[p.ID] = p
 	}
 	require.Equal(s.T, want, is, words...)
-	claims, err := entity.Must(unique.Of(s.passes, "code")).Verify(s.Ctx)
+	claims, err := migrate.VerifyUnique(s.Ctx, entity.Must(unique.Of(s.passes, "code")))
 	require.NoError(s.T, err)
 	require.Empty(s.T, claims.Findings, words...)
 }

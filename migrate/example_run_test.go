@@ -19,12 +19,16 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := shop()
 	entity.Must(entity.New[Purchase](empty))
 	entity.Must(entity.New[Invoice](empty))
+	entity.Must(entity.New[User](empty))
 	require.NoError(t, empty.CreateTables(t.Context()))
 	examples := map[string]func(){
 		"ExampleRewrite":    ExampleRewrite,
 		"ExampleCheck":      ExampleCheck,
 		"ExampleCheckpoint": ExampleCheckpoint,
 		"ExampleCopy":       ExampleCopy,
+		"ExampleOnProgress": ExampleOnProgress,
+
+		"ExampleVerifyUniqueSegment": ExampleVerifyUniqueSegment,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

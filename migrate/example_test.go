@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
 // Order is the declaration of last year. Its items have no keys of the index of Purchase.
@@ -147,4 +148,74 @@ func ExampleCheck() {
 	// prints
 	// outdated Order pk="$app#v1#order#o-9" sk="$app#v1#order" [index keys]
 	// 1 <nil>
+}
+
+// User has a unique e-mail address, and a badge number that is unique at its site.
+type User struct {
+	_ entity.Key        `name:"User" pk:"$#{id}" sk:"$"`
+	_ unique.Constraint `name:"email" fields:"email"`
+	_ unique.Constraint `name:"badge" fields:"site,badge"`
+
+	ID    string `dynamodbav:"id"`
+	Email string `dynamodbav:"email,omitempty"`
+	Site  string `dynamodbav:"site,omitempty"`
+	Badge int    `dynamodbav:"badge,omitempty"`
+}
+
+// A check that is divided among programs: each compares some segments, and the suspects of a value meet in one of them.
+func ExampleVerifyUniqueSegment() {
+	ctx := context.Background()
+	users := entity.Must(entity.New[User](shop()))
+	byBadge := entity.Must(unique.Of(users, "badge"))
+	entity.Must(users.Create(ctx, User{ID: "u-6", Site: "west", Badge: 3}))
+
+	const segments = 4
+	suspects := map[string][]migrate.Suspect{} // in the place of a shuffle
+	for i := range segments {
+		_, err := migrate.VerifyUniqueSegment(ctx, byBadge, i, segments, func(s migrate.Suspect) error {
+			suspects[s.Value()] = append(suspects[s.Value()], s)
+			return nil
+		})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, of := range suspects {
+		found, damaged, err := migrate.ExamineUnique(ctx, byBadge, of...)
+		fmt.Println(found, damaged, err)
+	}
+	fmt.Println(len(suspects), "suspects")
+	// prints
+	// 0 suspects
+}
+
+// A check of a large table that says how far it is.
+func ExampleOnProgress() {
+	ctx := context.Background()
+	users := entity.Must(entity.New[User](shop()))
+	byBadge := entity.Must(unique.Of(users, "badge"))
+	entity.Must(users.Create(ctx, User{ID: "u-7", Site: "north", Badge: 4}))
+
+	moved := false
+	_, err := migrate.VerifyUnique(ctx, byBadge, entity.Segments(4), migrate.OnProgress(func(p migrate.Progress) { moved = p.Items > 0 }))
+	fmt.Println(moved, err)
+	// prints
+	// true <nil>
+}
+
+// Repair after other programs have written to the table, or once after a constraint was declared for items that exist.
+func ExampleRepairUnique() {
+	repair := func(ctx context.Context, people *entity.Store[User]) error {
+		emails, err := unique.Of(people, "email")
+		if err != nil {
+			return err
+		}
+		done, err := migrate.RepairUnique(ctx, emails, entity.Segments(8))
+		fmt.Println(done) // fixed 3 orphaned, 12 missing claim; remaining 1 conflict
+		for _, f := range done.Remaining {
+			fmt.Println(f.Kind, f.Owners) // decide which of them keeps the value, and run it again
+		}
+		return err
+	}
+	_ = repair
 }

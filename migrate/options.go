@@ -14,7 +14,8 @@ type Option interface{ write.RewriteOption }
 // CopyOption is accepted by [Copier.Run]: [DryRun], [Strict], [Restart], [OnProgress], entity.Segments, entity.Budget.
 type CopyOption interface{ write.CopyOption }
 
-// PassOption is accepted by [Copier.Verify] and [Copier.CutOver]: [OnProgress], entity.Segments, entity.Budget.
+// PassOption is accepted by [Copier.Verify], [Copier.CutOver], [Check], [VerifyUnique] and [RepairUnique]: [OnProgress],
+// entity.Segments, entity.Budget.
 type PassOption interface{ write.PassOption }
 
 type (
@@ -55,11 +56,12 @@ func Checkpoint(name string) Option {
 // Restart makes [Rewrite] begin again, whatever its [Checkpoint] says, and [Copier.Run] whatever it has copied.
 func Restart() runOption { return runOption{Setting: func(o *write.Options) { o.Restart = true }} }
 
-// Progress is the progress of a [Rewrite], or of a pass of a copy; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
+// Progress is the progress of a call that reads a whole table; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
 type Progress = entitytype.RewriteProgress
 
-// OnProgress makes [Rewrite], [Copier.Run], [Copier.Verify] and [Copier.CutOver] call f after each page of items. One call is
-// made at a time.
+// OnProgress makes [Rewrite], [Copier.Run], [Copier.Verify] and [Copier.CutOver] call f after each page of items. [Check] does, too,
+// with the items Evaluated so far, and [VerifyUnique] and [RepairUnique] do after each 100 items and sentinels that were compared,
+// with the number of Items so far. One call is made at a time.
 func OnProgress(f func(Progress)) passOption {
 	return passOption{Setting: func(o *write.Options) {
 		if o.Passed = f; f == nil {

@@ -26,7 +26,7 @@ type Store interface{ engine.Holder }
 // Each item is written under the condition that it has not changed since it was read; otherwise it is read again. So
 // programs can write meanwhile, and none of their writes is lost. Version, updated_at and history stay as they are unless
 // [NewVersion] is given; readers of a stream see an update. Items that cannot be rewritten, and those that have expired,
-// stay as they are. The report counts them and has examples. Values that deleted copies reserve are left to Repair of package unique.
+// stay as they are. The report counts them and has examples. Values that deleted copies reserve are left to [RepairUnique].
 //
 // The run can be ended at any time, and run again. With [Checkpoint] it goes on where it was. entity.Segments sets how many
 // parts of the table are read and written at the same time, 1 to 64; a checkpoint keeps the number of its first run.

@@ -191,7 +191,7 @@ func TestRewrite_FaultsAtEachRequest(t *testing.T) {
 			}
 			require.NoError(t, err, "%v at request %d", fault, n)
 			require.Equal(t, []string{"a", "b", "c"}, c.team("red"), "%v at request %d", fault, n)
-			verified, err := entity.Must(unique.Of(c.now, "email")).Verify(c.Ctx)
+			verified, err := migrate.VerifyUnique(c.Ctx, entity.Must(unique.Of(c.now, "email")))
 			require.NoError(t, err)
 			require.Empty(t, verified.Findings, "%v at request %d", fault, n)
 			if sent < n {
@@ -246,7 +246,7 @@ func TestRewrite_IsOneCall(t *testing.T) {
 	assert.Equal(t, []any{"Rewrite", "Worker"}, []any{calls[0].Verb, calls[0].Entity})
 	assert.Equal(t, []any{calls[0].Requests, calls[0].ReadUnits, calls[0].WriteUnits}, []any{r.Cost.Requests, r.Cost.ReadUnits, r.Cost.WriteUnits})
 	var seen []int
-	done, err := migrate.Check(b.Ctx, s, func(migrate.Finding) error { return nil }, entity.Budget(1e6, 0), unique.OnProgress(func(n int) { seen = append(seen, n) }))
+	done, err := migrate.Check(b.Ctx, s, func(migrate.Finding) error { return nil }, entity.Budget(1e6, 0), migrate.OnProgress(func(p migrate.Progress) { seen = append(seen, p.Evaluated) }))
 	require.NoError(t, err)
 	require.Equal(t, []int{done.Evaluated}, seen)
 	require.Len(t, calls, 2)

@@ -34,6 +34,15 @@ type constraint struct {
 // FeatureName shows other declarations that the entity has unique values.
 func (*constraint) FeatureName() string { return "unique" }
 
+// Name returns the name of the constraint.
+func (c *constraint) Name() string { return c.name }
+
+// Fields returns the attributes whose values are unique together.
+func (c *constraint) Fields() []*schema.Attr { return c.fields }
+
+// Limited reports whether claims end before their items do.
+func (c *constraint) Limited() bool { return c.ttl > 0 }
+
 // Names reports whether a is one of the constraint's fields.
 func (c *constraint) Names(a *schema.Attr) bool {
 	for _, f := range c.fields {

@@ -12,6 +12,6 @@
 // and deletes sentinels in the same transaction as the item, under conditions on their owner, so two items can never
 // have the same value. A write of a value that another item has fails with a *[ViolationError].
 //
-// [Of] opens a constraint. [Lookup.Find] finds the item that has a value; [Lookup.Verify] and [Lookup.Repair] find and
-// fix what other programs have damaged.
+// [Of] opens a constraint, and [Lookup.Find] finds the item that has a value. VerifyUnique and RepairUnique of package migrate
+// find and fix what other programs have damaged.
 package unique

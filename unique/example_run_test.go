@@ -23,9 +23,6 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleConstraint":  ExampleConstraint,
 		"ExampleLookup_Find": ExampleLookup_Find,
 		"ExampleOf":          ExampleOf,
-		"ExampleOnProgress":  ExampleOnProgress,
-
-		"ExampleLookup_VerifySegment": ExampleLookup_VerifySegment,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

@@ -85,47 +85,6 @@ func ExampleOf() {
 	// u-5 <nil>
 }
 
-// A check that is divided among programs: each compares some segments, and the suspects of a value meet in one of them.
-func ExampleLookup_VerifySegment() {
-	ctx := context.Background()
-	users := entity.Must(entity.New[User](directory()))
-	byBadge := entity.Must(unique.Of(users, "badge"))
-	entity.Must(users.Create(ctx, User{ID: "u-6", Site: "west", Badge: 3}))
-
-	const segments = 4
-	suspects := map[string][]unique.Suspect{} // in the place of a shuffle
-	for i := range segments {
-		_, err := byBadge.VerifySegment(ctx, i, segments, func(s unique.Suspect) error {
-			suspects[s.Value()] = append(suspects[s.Value()], s)
-			return nil
-		})
-		if err != nil {
-			fmt.Println(err)
-		}
-	}
-	for _, of := range suspects {
-		found, damaged, err := byBadge.Examine(ctx, of...)
-		fmt.Println(found, damaged, err)
-	}
-	fmt.Println(len(suspects), "suspects")
-	// prints
-	// 0 suspects
-}
-
-// A check of a large table that says how far it is.
-func ExampleOnProgress() {
-	ctx := context.Background()
-	users := entity.Must(entity.New[User](directory()))
-	byBadge := entity.Must(unique.Of(users, "badge"))
-	entity.Must(users.Create(ctx, User{ID: "u-7", Site: "north", Badge: 4}))
-
-	moved := false
-	_, err := byBadge.Verify(ctx, entity.Segments(4), unique.OnProgress(func(compared int) { moved = compared > 0 }))
-	fmt.Println(moved, err)
-	// prints
-	// true <nil>
-}
-
 // The plan of a write that may change a value: the old one is given up and the new one claimed with the item.
 func ExampleViolationError() {
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
@@ -137,21 +96,4 @@ func ExampleViolationError() {
 	//   read   pk="$app#v1#user#u-1" sk="$app#v1#user" consistently
 	//   write  what follows from it, if it is unchanged
 	//          SET badge = 8
-}
-
-// Repair after other programs have written to the table, or once after a constraint was declared for items that exist.
-func ExampleLookup_Repair() {
-	repair := func(ctx context.Context, people *entity.Store[Person]) error {
-		emails, err := unique.Of(people, "email")
-		if err != nil {
-			return err
-		}
-		done, err := emails.Repair(ctx, entity.Segments(8))
-		fmt.Println(done) // fixed 3 orphaned, 12 missing claim; remaining 1 conflict
-		for _, f := range done.Remaining {
-			fmt.Println(f.Kind, f.Owners) // decide which of them keeps the value, and run it again
-		}
-		return err
-	}
-	_ = repair
 }

@@ -15,8 +15,8 @@ import (
 
 type handle = engine.Handle
 
-// Lookup finds items of type T by the value of one constraint, and verifies and repairs its sentinels. It is safe for
-// concurrent use.
+// Lookup finds items of type T by the value of one constraint. It is safe for concurrent use. VerifyUnique and RepairUnique of
+// package migrate compare all items with all sentinels of the constraint.
 type Lookup[T any] struct {
 	handle
 	k *constraint
@@ -66,6 +66,14 @@ func constraintNamed(c *engine.Core, name string) (*constraint, error) {
 func (l *Lookup[T]) Find(ctx context.Context, v T) (found T, err error) {
 	err = l.untyped().find(ctx, v, &found)
 	return found, err
+}
+
+// Constraint returns the name of the constraint.
+func (l *Lookup[T]) Constraint() string {
+	if k := l.untyped().k; k != nil {
+		return k.name
+	}
+	return ""
 }
 
 // untyped returns what the methods of l, which only add the type, are about.
@@ -164,7 +172,7 @@ func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
 		return nil, entity.ErrNotFound
 	}
 	if _, err := ownerOf(sentinel); err != nil {
-		return nil, &entity.DecodeError{Entity: l.k.entityName(), Attr: schema.OwnerPKAttr, Problem: err.Error()}
+		return nil, &entity.DecodeError{Entity: l.k.EntityName(), Attr: schema.OwnerPKAttr, Problem: err.Error()}
 	}
 	return item.Item{c.Schema.PK.Attribute(): sentinel[schema.OwnerPKAttr], c.Schema.SK.Attribute(): sentinel[schema.OwnerSKAttr]}, nil
 }
@@ -177,3 +185,5 @@ func (l lookup) holds(it, k item.Item) bool {
 	own, err := l.k.storedKey(it)
 	return err == nil && sameKey(own, k)
 }
+
+func sameKey(x, y item.Item) bool { return x != nil && y != nil && write.KeyID(x) == write.KeyID(y) }

@@ -1,7 +1,6 @@
 package unique_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -24,24 +22,6 @@ type Person struct {
 	Email string            `dynamodbav:"email,omitempty"`
 }
 
-// Part is verbatim.
-type Part struct {
-	_      entity.Key        `name:"Part" pk:"id" sk:"kind"`
-	_      unique.Constraint `name:"serial" fields:"serial"`
-	ID     string            `dynamodbav:"id"`
-	Kind   string            `dynamodbav:"kind"`
-	Serial string            `dynamodbav:"serial,omitempty"`
-}
-
-// Member keeps its handle for 30 days after it was deleted.
-type Member struct {
-	_      entity.Key           `name:"Member" pk:"$#{id}" sk:"$"`
-	_      lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
-	_      unique.Constraint    `name:"handle" fields:"handle"`
-	ID     string               `dynamodbav:"id"`
-	Handle string               `dynamodbav:"handle,omitempty"`
-}
-
 // lab is one test's database.
 type lab struct{ *dbtest.Bench }
 
@@ -52,11 +32,6 @@ func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	return b
 }
 
-// shared configures a database that effect-dynamodb uses too.
-func shared(c *entity.Config) {
-	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
-}
-
 // prepare declares T, creates the table, and opens the constraint.
 func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
 	t.Helper()
@@ -64,20 +39,4 @@ func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], 
 	require.NoError(t, b.DB.CreateTables(t.Context()))
 	l := entity.Must(unique.Of(s, constraint))
 	return s, l
-}
-
-// bijective requires that sentinels and owners with a value are one to one.
-func (b *lab) bijective(attr string) {
-	b.T.Helper()
-	owners, sentinels := map[string]string{}, map[string]string{}
-	for _, it := range b.Items() {
-		pk, sk := b.KeyOf(it)
-		if dbtest.IsSentinel(it) {
-			sentinels[pk[strings.LastIndex(pk, "#")+1:]] = dbtest.Text(it["_entity_pk"]) + " " + dbtest.Text(it["_entity_sk"])
-		} else if v := dbtest.Text(it[attr]); v != "" {
-			require.NotContains(b.T, owners, v, "two items have one value")
-			owners[v] = pk + " " + sk
-		}
-	}
-	require.Equal(b.T, owners, sentinels, "%d items", len(owners))
 }

@@ -28,7 +28,7 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	case len(text) > key.MaxPartitionKey:
 		return nil, &write.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), key.MaxPartitionKey)}
 	}
-	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
+	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.SortKey())}, nil
 }
 
 // storedKey is sentinelKey for an item that is stored. In a shared table its value may be one that is refused in new
@@ -41,7 +41,7 @@ func (c *constraint) storedKey(it item.Item) (item.Item, error) {
 	if !ok || len(text) > key.MaxPartitionKey {
 		return nil, nil
 	}
-	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.key.Prefix)}, nil
+	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.SortKey())}, nil
 }
 
 // shared reports whether effect-dynamodb writes sentinels of the entity too.
@@ -56,14 +56,17 @@ func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
 	return []item.Item{k}, nil
 }
 
-// entityName returns the entity name that is stored in a sentinel.
-func (c *constraint) entityName() string { return c.s.Name + write.SentinelMark + c.name }
+// SortKey returns the sort key of all sentinels.
+func (c *constraint) SortKey() string { return c.key.Prefix }
+
+// EntityName returns the entity name that is stored in a sentinel.
+func (c *constraint) EntityName() string { return c.s.Name + write.SentinelMark + c.name }
 
 // sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
 // that does not expire.
 func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.AttributeValue) item.Item {
 	it := item.Clone(k)
-	it[schema.EntityAttr] = item.S(c.entityName())
+	it[schema.EntityAttr] = item.S(c.EntityName())
 	if writeID != "" {
 		it[schema.WriteAttr] = item.S(writeID)
 	}
@@ -79,9 +82,9 @@ func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
 	return expr.Any(c.s.Absent, write.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), write.Seconds(now)))
 }
 
-// claimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
+// ClaimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
 // never.
-func (c *constraint) claimEnd(owner item.Item, now time.Time) types.AttributeValue {
+func (c *constraint) ClaimEnd(owner item.Item, now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
 		return write.End(c.s, owner)
 	}
@@ -144,7 +147,7 @@ func (c *constraint) Guard(m *write.Mutation) ([]write.Part, error) {
 		case before == nil:
 		case takenOver(m, before):
 			parts = append(parts, c.leave(m, before))
-		case c.claimsNothing(m.Old): // effect-dynamodb claims empty values too
+		case c.ClaimsNothing(m.Old): // effect-dynamodb claims empty values too
 			parts = append(parts, c.release(m, before))
 		default:
 			parts = append(parts, c.reserve(m, before))
@@ -168,8 +171,8 @@ func (c *constraint) Guard(m *write.Mutation) ([]write.Part, error) {
 	return parts, nil
 }
 
-// claimsNothing reports whether a field of the constraint is absent or empty in an item.
-func (c *constraint) claimsNothing(it item.Item) bool {
+// ClaimsNothing reports whether a field of the constraint is absent or empty in an item.
+func (c *constraint) ClaimsNothing(it item.Item) bool {
 	for _, a := range c.fields {
 		if item.Absent(it[a.Name]) {
 			return true
@@ -201,7 +204,7 @@ func takenOver(m *write.Mutation, k item.Item) (taken bool) {
 // claim returns the part that claims the value under k for the item of m.
 func (c *constraint) claim(m *write.Mutation, k item.Item) write.Part {
 	return write.Part{
-		Action: c.put(m, k, c.claimEnd(m.New, m.In.Now)),
+		Action: c.put(m, k, c.ClaimEnd(m.New, m.In.Now)),
 		Resolve: func(f write.Failure) write.Resolution {
 			owner, err := ownerOf(f.Image)
 			if err != nil {
@@ -219,22 +222,30 @@ func (c *constraint) reserve(m *write.Mutation, k item.Item) write.Part {
 
 // put returns the put of the sentinel under k for the item of m.
 func (c *constraint) put(m *write.Mutation, k item.Item, ttl types.AttributeValue) write.Action {
-	writeID := m.In.WriteID
+	a := c.Put(m.In, m.Op.Table, k, m.Op.Key, ttl)
+	a.Cond, a.Claims = c.claimable(m.Op.Key, m.In.Now), true
+	return a
+}
+
+// Put returns the put of the sentinel under k for the item with the primary key owner, without a condition.
+func (c *constraint) Put(in write.Input, table string, k, owner item.Item, ttl types.AttributeValue) write.Action {
+	writeID := in.WriteID
 	if c.shared() {
 		writeID = ""
 	}
-	return write.Action{
-		Kind: write.Put, Table: m.Op.Table, Key: k, Item: c.sentinel(k, m.Op.Key, writeID, ttl),
-		Cond: c.claimable(m.Op.Key, m.In.Now), WriteID: writeID, Claims: true, Label: c.label(),
-	}
+	return write.Action{Kind: write.Put, Table: table, Key: k, Item: c.sentinel(k, owner, writeID, ttl), WriteID: writeID, Label: c.label()}
 }
 
 // release returns the part that gives up the value under k.
 func (c *constraint) release(m *write.Mutation, k item.Item) write.Part {
-	return write.Part{
-		Action:  write.Action{Kind: write.Delete, Table: m.Op.Table, Key: k, Cond: write.FreeOrOwnedBy(c.s, m.Op.Key), Releases: true, Label: c.label()},
-		Resolve: lost(k),
-	}
+	a := c.Release(m.Op.Table, k)
+	a.Cond, a.Releases = write.FreeOrOwnedBy(c.s, m.Op.Key), true
+	return write.Part{Action: a, Resolve: lost(k)}
+}
+
+// Release returns the removal of the sentinel under k, without a condition.
+func (c *constraint) Release(table string, k item.Item) write.Action {
+	return write.Action{Kind: write.Delete, Table: table, Key: k, Label: c.label()}
 }
 
 // leave returns the part that leaves the value under k to another item, on the condition that it is not the item's own:

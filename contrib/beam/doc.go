@@ -1,5 +1,5 @@
 // Package beamx runs jobs over huge tables as pipelines of Apache Beam: on Prism in the same process, or on Dataflow, Flink and
-// Spark. [Rebuild], [Rewrite] and [VerifyUnique] do what View.Rebuild, migrate.Rewrite and Verify of package unique do in one
+// Spark. [Rebuild], [Rewrite] and [VerifyUnique] do what View.Rebuild, migrate.Rewrite and migrate.VerifyUnique do in one
 // process.
 //
 // Rebuild runs a pipeline of its own. The others are transforms, which are put into a pipeline like any other:

@@ -11,6 +11,7 @@ import (
 
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -133,7 +134,7 @@ func init() {
 
 func printReport(r beamx.Rewritten) { fmt.Println(r) }
 
-func printFinding(f unique.Finding) { fmt.Println(f.Kind, "of", len(f.Owners), "items") }
+func printFinding(f migrate.UniqueFinding) { fmt.Println(f.Kind, "of", len(f.Owners), "items") }
 
 // onPrism runs a pipeline on Prism in this process. A program that can use any runner has Run of Beam's package x/beamx instead.
 func onPrism(ctx context.Context, p *beam.Pipeline) error {

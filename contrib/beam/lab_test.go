@@ -19,13 +19,13 @@ import (
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/migrate"
 )
 
 func init() {
 	register.DoFn1x1[beamx.Rewritten, error](&keepReport{})
-	register.DoFn1x1[unique.Finding, error](&keepFinding{})
-	register.DoFn1x1[unique.Report, error](&keepCounts{})
+	register.DoFn1x1[migrate.UniqueFinding, error](&keepFinding{})
+	register.DoFn1x1[migrate.UniqueReport, error](&keepCounts{})
 }
 
 func TestMain(m *testing.M) {
@@ -85,11 +85,11 @@ func (f *keepReport) ProcessElement(r beamx.Rewritten) error { return keep(f.Nam
 
 type keepFinding struct{ Name string }
 
-func (f *keepFinding) ProcessElement(x unique.Finding) error { return keep(f.Name, x) }
+func (f *keepFinding) ProcessElement(x migrate.UniqueFinding) error { return keep(f.Name, x) }
 
 type keepCounts struct{ Name string }
 
-func (f *keepCounts) ProcessElement(r unique.Report) error { return keep(f.Name, r) }
+func (f *keepCounts) ProcessElement(r migrate.UniqueReport) error { return keep(f.Name, r) }
 
 // dying makes every request fail from the nth on, before or after it is applied: the worker that sends them dies there.
 func dying(wire *faults.Transport, n int) {

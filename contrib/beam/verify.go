@@ -9,26 +9,23 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/migrate"
 )
 
 func init() {
-	register.DoFn4x1[context.Context, int, func([]byte, []byte), func(unique.Report), error](&compareFn{})
-	register.DoFn4x1[context.Context, []byte, func(*[]byte) bool, func(unique.Finding), error](&examineFn{})
+	register.DoFn4x1[context.Context, int, func([]byte, []byte), func(migrate.UniqueReport), error](&compareFn{})
+	register.DoFn4x1[context.Context, []byte, func(*[]byte) bool, func(migrate.UniqueFinding), error](&examineFn{})
 	register.Emitter2[[]byte, []byte]()
-	register.Emitter1[unique.Report]()
-	register.Emitter1[unique.Finding]()
+	register.Emitter1[migrate.UniqueReport]()
+	register.Emitter1[migrate.UniqueFinding]()
 	register.Iter1[[]byte]()
 	register.Function2x1(sumCounts)
-	beam.RegisterCoder(reflect.TypeFor[unique.Report](), encodeCounts, decodeCounts)
-	beam.RegisterCoder(reflect.TypeFor[unique.Finding](), encodeFinding, decodeFinding)
+	beam.RegisterCoder(reflect.TypeFor[migrate.UniqueReport](), encodeCounts, decodeCounts)
+	beam.RegisterCoder(reflect.TypeFor[migrate.UniqueFinding](), encodeFinding, decodeFinding)
 }
 
 // Lookup is a *unique.Lookup of any type.
-type Lookup interface {
-	VerifySegment(ctx context.Context, i, n int, f func(unique.Suspect) error, opts ...unique.VerifyOption) (unique.Report, error)
-	Examine(ctx context.Context, suspects ...unique.Suspect) (found unique.Finding, damaged bool, err error)
-}
+type Lookup interface{ migrate.Lookup }
 
 // VerifyOptions says how to verify a constraint.
 type VerifyOptions struct {
@@ -36,13 +33,13 @@ type VerifyOptions struct {
 	Budget   Budget
 }
 
-// VerifyUnique compares the values of a unique constraint with their sentinels, as Verify of package unique does. Segments of
+// VerifyUnique compares the values of a unique constraint with their sentinels, as migrate.VerifyUnique does. Segments of
 // the table are compared, what does not agree is grouped by value, and each of these values is examined again. The results
-// are a PCollection<unique.Finding> with what is damaged, and a PCollection<unique.Report> with one report that has the
+// are a PCollection<migrate.UniqueFinding> with what is damaged, and a PCollection<migrate.UniqueReport> with one report that has the
 // counts. Findings as JSON have the keys of items, and not the value.
 //
 // It writes nothing, so bundles can be repeated. It costs what Verify costs. The runner shuffles values that do not agree, under
-// their hashes, and stores them as it stores all elements. The transform fails with the errors of VerifySegment and Examine.
+// their hashes, and stores them as it stores all elements. The transform fails with the errors of migrate.VerifyUniqueSegment and migrate.ExamineUnique.
 func VerifyUnique[L Lookup](s beam.Scope, lookup Opener[L], o VerifyOptions) (findings, counts beam.PCollection) {
 	s = s.Scope("dynastrata.VerifyUnique")
 	name := lookup.registered()
@@ -57,16 +54,16 @@ type compareFn struct {
 	Options VerifyOptions
 }
 
-func (f *compareFn) ProcessElement(ctx context.Context, i int, suspects func([]byte, []byte), reports func(unique.Report)) error {
+func (f *compareFn) ProcessElement(ctx context.Context, i int, suspects func([]byte, []byte), reports func(migrate.UniqueReport)) error {
 	lookup, err := handle[Lookup](ctx, f.Lookup)
 	if err != nil {
 		return err
 	}
-	var opts []unique.VerifyOption
+	var opts []migrate.PassOption
 	if b := f.Options.Budget.units(f.Lookup); b != nil {
 		opts = append(opts, b)
 	}
-	report, err := lookup.VerifySegment(ctx, i, f.Options.Segments, func(x unique.Suspect) error {
+	report, err := migrate.VerifyUniqueSegment(ctx, lookup, i, f.Options.Segments, func(x migrate.Suspect) error {
 		data, err := x.MarshalBinary()
 		hash := sha256.Sum256([]byte(x.Value()))
 		suspects(hash[:], data)
@@ -81,45 +78,45 @@ func (f *compareFn) ProcessElement(ctx context.Context, i int, suspects func([]b
 // examineFn examines one value.
 type examineFn struct{ Lookup string }
 
-func (f *examineFn) ProcessElement(ctx context.Context, _ []byte, next func(*[]byte) bool, emit func(unique.Finding)) error {
+func (f *examineFn) ProcessElement(ctx context.Context, _ []byte, next func(*[]byte) bool, emit func(migrate.UniqueFinding)) error {
 	lookup, err := handle[Lookup](ctx, f.Lookup)
 	if err != nil {
 		return err
 	}
-	var suspects []unique.Suspect
+	var suspects []migrate.Suspect
 	seen := map[string]bool{} // a value is suspected by its sentinel and by its item
 	for data := []byte(nil); next(&data); {
 		if seen[string(data)] {
 			continue
 		}
 		seen[string(data)] = true
-		var x unique.Suspect
+		var x migrate.Suspect
 		if err := x.UnmarshalBinary(data); err != nil {
 			return err
 		}
 		suspects = append(suspects, x)
 	}
-	finding, damaged, err := lookup.Examine(ctx, suspects...)
+	finding, damaged, err := migrate.ExamineUnique(ctx, lookup, suspects...)
 	if err == nil && damaged {
 		emit(finding)
 	}
 	return err
 }
 
-func sumCounts(a, b unique.Report) unique.Report {
-	return unique.Report{Items: a.Items + b.Items, Sentinels: a.Sentinels + b.Sentinels, Unreadable: a.Unreadable + b.Unreadable}
+func sumCounts(a, b migrate.UniqueReport) migrate.UniqueReport {
+	return migrate.UniqueReport{Items: a.Items + b.Items, Sentinels: a.Sentinels + b.Sentinels, Unreadable: a.Unreadable + b.Unreadable}
 }
 
-func encodeCounts(r unique.Report) ([]byte, error) { return json.Marshal(r) }
+func encodeCounts(r migrate.UniqueReport) ([]byte, error) { return json.Marshal(r) }
 
-func decodeCounts(data []byte) (r unique.Report, err error) {
+func decodeCounts(data []byte) (r migrate.UniqueReport, err error) {
 	err = json.Unmarshal(data, &r)
 	return r, err
 }
 
-func encodeFinding(f unique.Finding) ([]byte, error) { return json.Marshal(f) }
+func encodeFinding(f migrate.UniqueFinding) ([]byte, error) { return json.Marshal(f) }
 
-func decodeFinding(data []byte) (f unique.Finding, err error) {
+func decodeFinding(data []byte) (f migrate.UniqueFinding, err error) {
 	err = json.Unmarshal(data, &f)
 	return f, err
 }

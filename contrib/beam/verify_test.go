@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -27,7 +28,7 @@ type person struct {
 }
 
 // say prints what findings say, sorted.
-func say(list []unique.Finding) (lines []string) {
+func say(list []migrate.UniqueFinding) (lines []string) {
 	for _, f := range list {
 		lines = append(lines, fmt.Sprint(f.Kind, " of ", f.Owners, " claimed by ", f.ClaimedBy))
 	}
@@ -63,7 +64,7 @@ func TestVerifyUnique_FindsWhatVerifyFinds(t *testing.T) {
 	}
 	lookup, err := unique.Of(store, "email")
 	require.NoError(t, err)
-	want, err := lookup.Verify(b.Ctx)
+	want, err := migrate.VerifyUnique(b.Ctx, lookup)
 	require.NoError(t, err)
 	require.Greater(t, len(want.Findings), 20)
 
@@ -81,14 +82,14 @@ func TestVerifyUnique_FindsWhatVerifyFinds(t *testing.T) {
 			findings, counts := beamx.VerifyUnique(s, emails, beamx.VerifyOptions{Segments: segments, Budget: beamx.Budget{ReadUnits: 1e6}})
 			beam.ParDo0(s, &keepFinding{name}, findings)
 			beam.ParDo0(s, &keepCounts{name + " counts"}, counts)
-			taken[unique.Finding](t, name)
-			taken[unique.Report](t, name+" counts")
+			taken[migrate.UniqueFinding](t, name)
+			taken[migrate.UniqueReport](t, name+" counts")
 			return run(b.Ctx, p)
 		})
 		require.Equal(t, 2, failed)
-		require.Equal(t, say(want.Findings), say(taken[unique.Finding](t, name)))
-		counts := taken[unique.Report](t, name+" counts")
-		require.Equal(t, []unique.Report{{Items: want.Items, Sentinels: want.Sentinels}}, counts)
+		require.Equal(t, say(want.Findings), say(taken[migrate.UniqueFinding](t, name)))
+		counts := taken[migrate.UniqueReport](t, name+" counts")
+		require.Equal(t, []migrate.UniqueReport{{Items: want.Items, Sentinels: want.Sentinels}}, counts)
 	}
 }
 

@@ -34,7 +34,7 @@ var rawReads = map[string]string{
 	"timeline/source.go":           "passes it on to event.go",
 	"timeseries/append.go":         "passes it on to Core.Decode",
 	"unique/find.go":               "reads a sentinel, or opens it",
-	"unique/verify.go":             "reads a sentinel, or opens it",
+	"migrate/claims.go":            "reads a sentinel, or opens it",
 }
 
 var (

@@ -6,7 +6,7 @@ import (
 )
 
 // UnitBudget is a number of capacity units per second that calls may consume together, made by entity.Budget. It is an option
-// of every read, of batch writes, of Purge, and of Verify and Repair of unique values. It is safe for concurrent use, and may
+// of every read, of batch writes, of Purge, and of what package migrate does with whole tables. It is safe for concurrent use, and may
 // be given to several calls, also while others with it are running.
 type UnitBudget struct {
 	forBudget
@@ -18,7 +18,6 @@ type forBudget struct {
 	ForRead
 	ForBatch
 	ForPurge
-	ForVerify
 	ForPass
 }
 

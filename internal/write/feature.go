@@ -1,6 +1,10 @@
 package write
 
 import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -38,6 +42,23 @@ type UniqueConstraint interface {
 	Names(a *schema.Attr) bool
 	// Sentinels returns the keys of the sentinels for the values of a stored item.
 	Sentinels(it item.Item) ([]item.Item, error)
+
+	// The methods below are for the verification of sentinels: package migrate.
+
+	Name() string
+	Fields() []*schema.Attr
+	// EntityName and SortKey return what all sentinels of the constraint have in common.
+	EntityName() string
+	SortKey() string
+	// Limited reports whether claims end before their items do.
+	Limited() bool
+	// ClaimsNothing reports whether a field of the constraint is absent or empty in an item.
+	ClaimsNothing(it item.Item) bool
+	// ClaimEnd returns when a claim that the item owner makes now ends; nil for never.
+	ClaimEnd(owner item.Item, now time.Time) types.AttributeValue
+	// Put and Release return the actions that put and delete the sentinel under a key, without a condition.
+	Put(in Input, table string, k, owner item.Item, ttl types.AttributeValue) Action
+	Release(table string, k item.Item) Action
 }
 
 func snapshotter(s *schema.Schema) Snapshotter {

@@ -45,7 +45,7 @@ type Options struct {
 	// Of calls about many items.
 	Budget        *Pace                 // paces the requests; nil: they are not paced
 	Unconditional bool                  // replace what is stored without a condition
-	Progress      func(n int)           // called with the number of removed or compared items; nil: not reported
+	Progress      func(n int)           // called with the number of removed items; nil: not reported
 	Passed        func(RewriteProgress) // called after each page of a pass; nil: not reported
 	Dry           bool                  // read only
 	Strict        bool                  // end at the first item that stays as it is for a problem
@@ -143,10 +143,9 @@ type (
 	AppendOption  interface{ append() }
 	BatchOption   interface{ batch() }
 	PurgeOption   interface{ purge() }
-	VerifyOption  interface{ verify() } // of checks of a whole table
 	RewriteOption interface{ rewrite() }
 	CopyOption    interface{ copy() }
-	PassOption    interface{ pass() } // of the later passes of a copy
+	PassOption    interface{ pass() } // of checks of a whole table
 	StoreOption   interface{ store() }
 	TablesOption  interface{ tables() }
 )
@@ -183,7 +182,6 @@ type (
 
 	ForBatch   struct{}
 	ForPurge   struct{}
-	ForVerify  struct{}
 	ForRewrite struct{}
 	ForCopy    struct{ ForRewrite }
 	ForPass    struct{ ForCopy }
@@ -193,7 +191,6 @@ type (
 	}
 	ForTable struct { // a whole table
 		ForScan
-		ForVerify
 		ForPass
 	}
 
@@ -219,7 +216,6 @@ func (ForCreate) create()   {}
 func (ForAppend) append()   {}
 func (ForBatch) batch()     {}
 func (ForPurge) purge()     {}
-func (ForVerify) verify()   {}
 func (ForRewrite) rewrite() {}
 func (ForCopy) copy()       {}
 func (ForPass) pass()       {}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -393,7 +394,7 @@ func manyDeeds() []deed {
 }
 
 func repair(b *bench) error {
-	_, err := entity.Must(unique.Of(named.store(b.db), "email")).Repair(b.Ctx)
+	_, err := migrate.RepairUnique(b.Ctx, entity.Must(unique.Of(named.store(b.db), "email")))
 	return err
 }
 

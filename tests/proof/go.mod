@@ -7,6 +7,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/smithy-go v1.28.8
 	github.com/dynastrata/dynastrata v0.0.0
+	github.com/dynastrata/dynastrata/migrate v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 )
 

@@ -212,7 +212,6 @@ func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 			return dbtest.ErrorOf(readings.Append(ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
 		}, ""},
 		{"Verify", func() error { return l.DB.Verify(ctx) }, ""},
-		{"unique.Verify", func() error { return dbtest.ErrorOf(mails.Verify(ctx)) }, ""},
 		{"Purge", func() error { return accounts.Purge(ctx, key) }, ""},
 	} {
 		c.taken()

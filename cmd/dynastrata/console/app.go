@@ -28,8 +28,7 @@ type Store struct {
 	holder  engine.Holder
 	purge   func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error
 	restore func(ctx context.Context, key item.Item) error // nil without soft delete
-	repair  func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Repaired, error)
-	verify  func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Report, error)
+	unique  func(name string) (migrate.Lookup, error)
 }
 
 // Stores lists the entities of a [Program].
@@ -54,20 +53,7 @@ func Of[T any](store Writable[T]) Store {
 		}
 		return store.Purge(ctx, v, opts...)
 	}
-	s.repair = func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Repaired, error) {
-		l, err := unique.Of(store, name)
-		if err != nil {
-			return unique.Repaired{}, err
-		}
-		return l.Repair(ctx, opts...)
-	}
-	s.verify = func(ctx context.Context, name string, opts ...unique.VerifyOption) (unique.Report, error) {
-		l, err := unique.Of(store, name)
-		if err != nil {
-			return unique.Report{}, err
-		}
-		return l.Verify(ctx, opts...)
-	}
+	s.unique = func(name string) (migrate.Lookup, error) { return unique.Of(store, name) }
 	if plain, ok := any(store).(*entity.Store[T]); ok {
 		if deleted, err := lifecycle.Of(plain); err == nil {
 			s.restore = func(ctx context.Context, key item.Item) error {

@@ -19,7 +19,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
-	"github.com/dynastrata/dynastrata/unique"
 )
 
 // finding is something that does not belong in a table.
@@ -197,7 +196,7 @@ func (k *checking) declared(ctx context.Context, table string) error {
 	handle := engine.NewHandle(&engine.Core{Schema: db.On(table)[0], Table: table, Runner: db.Runner, DB: db})
 	before := k.items
 	done, err := migrate.Check(ctx, handle, func(f migrate.Finding) error { return k.found(k.s.m.translated(table, f)) },
-		unique.OnProgress(func(n int) { k.bar.set(int64(n)) }))
+		migrate.OnProgress(func(p migrate.Progress) { k.bar.set(int64(p.Evaluated)) }))
 	k.items = before + done.Evaluated
 	k.cost.Requests += done.Cost.Requests
 	k.cost.ReadUnits += done.Cost.ReadUnits

@@ -16,7 +16,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
-	"github.com/dynastrata/dynastrata/unique"
 )
 
 // runCommand has the commands that write, with the declarations of the program.
@@ -135,9 +134,13 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 	s.resume = s.again(c, "")
 	for _, name := range names {
 		bar := newProgress(s.err, "compare "+name, 0)
-		compared := unique.OnProgress(func(n int) { bar.set(int64(n)) })
+		compared := migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Items)) })
+		values, err := x.unique(name)
+		if err != nil {
+			return err
+		}
 		if c.Bool("dry-run") {
-			r, err := x.verify(ctx, name, compared)
+			r, err := migrate.VerifyUnique(ctx, values, compared)
 			bar.clear()
 			if err != nil {
 				return err
@@ -147,7 +150,7 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 			}
 			continue
 		}
-		r, err := x.repair(ctx, name, compared)
+		r, err := migrate.RepairUnique(ctx, values, compared)
 		bar.clear()
 		if err != nil {
 			return err

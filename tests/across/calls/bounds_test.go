@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -27,8 +28,8 @@ func TestBounds_BeyondWhatDynamoDBCountsAreMistakes(t *testing.T) {
 	large := math.MaxInt32
 	above := large
 	above++ // negative where int has 32 bits
-	verify := func(o unique.VerifyOption) error {
-		return dbtest.ErrorOf(entity.Must(unique.Of(s, "email")).Verify(t.Context(), o))
+	verify := func(o migrate.PassOption) error {
+		return dbtest.ErrorOf(migrate.VerifyUnique(t.Context(), entity.Must(unique.Of(s, "email")), o))
 	}
 	for name, option := range map[string]func(int) entity.ScanOption{
 		"Limit":        func(n int) entity.ScanOption { return entity.Limit(n) },
@@ -42,7 +43,7 @@ func TestBounds_BeyondWhatDynamoDBCountsAreMistakes(t *testing.T) {
 			require.ErrorAs(t, err, &input, "%s(%d)", name, n)
 			require.Equal(t, "EDD-9108", input.Code)
 			var plans []interface{ String() string }
-			if o, ok := option(n).(unique.VerifyOption); ok {
+			if o, ok := option(n).(migrate.PassOption); ok {
 				require.ErrorAs(t, verify(o), &input, "%s(%d)", name, n)
 			}
 			if o, ok := option(n).(entity.QueryOption); ok {

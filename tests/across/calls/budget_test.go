@@ -21,6 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -227,8 +228,8 @@ func TestBudget_PacesEveryVerbThatTakesIt(t *testing.T) {
 		"Query":   func() error { return dbtest.ErrorOf(faulty.Query(many[0], b).Collect(l.Ctx)) },
 		"Scan":    func() error { return dbtest.ErrorOf(faulty.Scan(b, entity.Segments(3)).Collect(l.Ctx)) },
 		"Count":   func() error { return dbtest.ErrorOf(faulty.Scan(b).Count(l.Ctx)) },
-		"Verify":  func() error { return dbtest.ErrorOf(lookup.Verify(l.Ctx, b)) },
-		"Repair":  func() error { return dbtest.ErrorOf(lookup.Repair(l.Ctx, b, entity.Segments(2))) },
+		"Verify":  func() error { return dbtest.ErrorOf(migrate.VerifyUnique(l.Ctx, lookup, b)) },
+		"Repair":  func() error { return dbtest.ErrorOf(migrate.RepairUnique(l.Ctx, lookup, b, entity.Segments(2))) },
 		"Deleted": func() error { return dbtest.ErrorOf(bin.List(Kept{ID: "a"}, b).Collect(l.Ctx)) },
 		"History": func() error {
 			return dbtest.ErrorOf(entity.Must(versioned.Of(kept)).List(Kept{ID: "a"}, b).Collect(l.Ctx))
@@ -258,7 +259,7 @@ func TestBudget_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 		for name, err := range map[string]error{
 			"Scan": dbtest.ErrorOf(faulty.Scan(b).Collect(l.Ctx)), "GetMany": dbtest.ErrorOf(faulty.GetMany(l.Ctx, []Plain{{ID: "a"}}, b)),
 			"PutMany": dbtest.ErrorOf(faulty.PutMany(l.Ctx, []Plain{{ID: "a"}}, b)), "Purge": faulty.Purge(l.Ctx, Plain{ID: "a"}, b),
-			"Verify": dbtest.ErrorOf(lookup.Verify(l.Ctx, b)), "BatchWrite": dbtest.ErrorOf(l.DB.BatchWrite(l.Ctx, faulty.Op().BatchPut(Plain{ID: "a"}, b))),
+			"Verify": dbtest.ErrorOf(migrate.VerifyUnique(l.Ctx, lookup, b)), "BatchWrite": dbtest.ErrorOf(l.DB.BatchWrite(l.Ctx, faulty.Op().BatchPut(Plain{ID: "a"}, b))),
 		} {
 			require.Equal(t, write.CodeOption, dbtest.InputCode(err), "%s: %v", name, err)
 		}

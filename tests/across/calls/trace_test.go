@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -310,7 +311,7 @@ func TestTracer_GetsNoKeyAndNoValue(t *testing.T) {
 			l.DB.TransactWithToken(l.Ctx, entity.Token{ID: mark}, plain.Op().Put(Mark{ID: mark})),
 			dbtest.ErrorOf(ticks.Append(l.Ctx, event)), dbtest.ErrorOf(ticks.Append(l.Ctx, event)), dbtest.ErrorOf(ticks.AppendAll(l.Ctx, []Ticks{event})),
 			dbtest.ErrorOf(history.List(stored).Collect(l.Ctx)), dbtest.ErrorOf(history.Get(l.Ctx, stored, 99)), dbtest.ErrorOf(history.Revert(l.Ctx, stored, 1)),
-			dbtest.ErrorOf(lookup.Find(l.Ctx, stored)), dbtest.ErrorOf(lookup.Repair(l.Ctx)), dbtest.ErrorOf(secrets.Delete(l.Ctx, stored, versioned.AnyVersion())), dbtest.ErrorOf(bin.List(stored).Collect(l.Ctx)),
+			dbtest.ErrorOf(lookup.Find(l.Ctx, stored)), dbtest.ErrorOf(migrate.RepairUnique(l.Ctx, lookup)), dbtest.ErrorOf(secrets.Delete(l.Ctx, stored, versioned.AnyVersion())), dbtest.ErrorOf(bin.List(stored).Collect(l.Ctx)),
 			dbtest.ErrorOf(bin.Restore(l.Ctx, stored)), dbtest.ErrorOf(view.Rebuild(l.Ctx)), dbtest.ErrorOf(view.CatchUp(l.Ctx)), dbtest.ErrorOf(view.Get(l.Ctx, mark)),
 			secrets.Purge(l.Ctx, v("c")), l.DB.Verify(l.Ctx), l.DB.CreateTables(l.Ctx),
 		} {

@@ -38,7 +38,7 @@ var functions = map[string][]any{
 	"versioned.Of":   {versioned.Of[Kept], versioned.Of[Plain]}, "versioned.Expect": {versioned.Expect}, "versioned.AnyVersion": {versioned.AnyVersion},
 	"versioned.WithCurrent": {versioned.WithCurrent},
 	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.NoExpiry": {lifecycle.NoExpiry},
-	"unique.Of": {unique.Of[Kept], unique.Of[Plain]}, "unique.OnProgress": {unique.OnProgress},
+	"unique.Of": {unique.Of[Kept], unique.Of[Plain]},
 
 	"schemalock.Of": {schemalock.Of}, "schemalock.Parse": {schemalock.Parse}, "schemalock.Compare": {schemalock.Compare},
 
@@ -56,7 +56,7 @@ var functions = map[string][]any{
 
 	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
 	"migrate.Strict": {migrate.Strict}, "migrate.Checkpoint": {migrate.Checkpoint}, "migrate.Restart": {migrate.Restart}, "migrate.OnProgress": {migrate.OnProgress},
-	"migrate.Copy": {migrate.Copy[Plain, Kept]},
+	"migrate.Copy": {migrate.Copy[Plain, Kept]}, "migrate.VerifyUnique": {migrate.VerifyUnique}, "migrate.RepairUnique": {migrate.RepairUnique}, "migrate.VerifyUniqueSegment": {migrate.VerifyUniqueSegment}, "migrate.ExamineUnique": {migrate.ExamineUnique},
 }
 
 // values are the zero values of the exported types that have methods.
@@ -79,8 +79,8 @@ var values = map[string]any{
 	"versioned.History": versioned.History[Kept]{}, "versioned.Ops": versioned.Ops[Kept]{}, "versioned.Lock": versioned.Lock{}, "versioned.Retain": versioned.Retain{},
 	"versioned.Version": versioned.Version[Kept]{}, "versioned.FieldChange": versioned.FieldChange{}, "versioned.ConflictError": &versioned.ConflictError{},
 	"lifecycle.Deleted": lifecycle.Deleted[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.DeletedItem": lifecycle.DeletedItem[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
-	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Finding": unique.Finding{}, "unique.Kind": unique.Kind(0), "unique.Owner": unique.Owner{},
-	"unique.Repaired": unique.Repaired{}, "unique.Report": unique.Report{}, "unique.Suspect": unique.Suspect{}, "unique.ViolationError": &unique.ViolationError{},
+	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Owner": unique.Owner{},
+	"unique.ViolationError": &unique.ViolationError{},
 
 	"schemalock.Lock": schemalock.Lock{}, "schemalock.Change": schemalock.Change{}, "schemalock.Entity": schemalock.Entity{}, "schemalock.Fact": schemalock.Fact{},
 	"schemalock.FormatError": &schemalock.FormatError{},
@@ -98,17 +98,17 @@ var values = map[string]any{
 
 	"entity.UpgradeError": &entity.UpgradeError{}, "migrate.Report": migrate.Report{}, "migrate.Cost": migrate.Cost{}, "migrate.Example": migrate.Example{}, "migrate.Progress": migrate.Progress{},
 	"migrate.Reason": migrate.Reason(""), "migrate.Kind": migrate.Kind(""), "migrate.Finding": migrate.Finding{}, "migrate.Checked": migrate.Checked{}, "migrate.Problem": migrate.Problem(""), "migrate.RunningError": &migrate.RunningError{}, "migrate.CheckpointError": &migrate.CheckpointError{},
-	"migrate.ItemError": &migrate.ItemError{}, "migrate.UnsettledError": &migrate.UnsettledError{}, "migrate.State": migrate.State(""), "migrate.Copier": &migrate.Copier[Plain, Kept]{},
+	"migrate.ItemError": &migrate.ItemError{}, "migrate.UnsettledError": &migrate.UnsettledError{}, "migrate.UniqueFinding": migrate.UniqueFinding{}, "migrate.UniqueRepair": migrate.UniqueRepair{}, "migrate.UniqueReport": migrate.UniqueReport{}, "migrate.Suspect": migrate.Suspect{}, "migrate.State": migrate.State(""), "migrate.Copier": &migrate.Copier[Plain, Kept]{},
 }
 
 // exempt says what cannot be called with nothing, and why.
 var exempt = map[string]string{
-	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.CheckOption": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
+	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
-	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface", "unique.VerifyOption": "an interface",
+	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface",
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -153,9 +154,11 @@ func (w *world) calls() map[string]func(context.Context) error {
 		"At, shards": func(ctx context.Context) error {
 			return dbtest.ErrorOf(w.log.At(ctx, entry{Log: "kept"}, dbtest.Start.Add(time.Hour)))
 		},
-		"Purge, shards":  func(ctx context.Context) error { return w.log.Purge(ctx, entry{Log: "new"}) },
-		"Purge":          func(ctx context.Context) error { return w.readings.Purge(ctx, reading{Device: "0"}) },
-		"Verify":         func(ctx context.Context) error { return dbtest.ErrorOf(w.emails.Verify(ctx, entity.Segments(4))) },
+		"Purge, shards": func(ctx context.Context) error { return w.log.Purge(ctx, entry{Log: "new"}) },
+		"Purge":         func(ctx context.Context) error { return w.readings.Purge(ctx, reading{Device: "0"}) },
+		"Verify": func(ctx context.Context) error {
+			return dbtest.ErrorOf(migrate.VerifyUnique(ctx, w.emails, entity.Segments(4)))
+		},
 		"Rebuild":        func(ctx context.Context) error { return dbtest.ErrorOf(w.parts.Rebuild(ctx, timeline.Segments(4))) },
 		"Rebuild sorted": func(ctx context.Context) error { return dbtest.ErrorOf(w.sorted.Rebuild(ctx, timeline.Segments(4))) },
 		"Job": func(ctx context.Context) error {

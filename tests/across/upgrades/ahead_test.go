@@ -173,7 +173,7 @@ func TestAhead_FeaturesLeaveThemAlone(t *testing.T) {
 		"id": dbtest.S("c"), "mail": dbtest.S("a@x"), "version": dbtest.N("1"),
 	})
 	before = b.ItemsByKey()
-	repaired, err := byMail.Repair(b.Ctx)
+	repaired, err := migrate.RepairUnique(b.Ctx, byMail)
 	require.NoError(t, err)
 	require.Empty(t, repaired.Fixed)
 	require.Equal(t, 1, repaired.Report.Unreadable)

@@ -129,7 +129,7 @@ func TestUpgrades_OfUniqueFields(t *testing.T) {
 	found, err := byMail.Find(c.Ctx, member{Team: "red", Mail: "a@x"})
 	require.NoError(t, err)
 	require.Equal(t, "Ann", found.Name)
-	repaired, err := byMail.Repair(c.Ctx)
+	repaired, err := migrate.RepairUnique(c.Ctx, byMail)
 	require.NoError(t, err)
 	require.Empty(t, repaired.Fixed)
 	require.Equal(t, []int{2, 2, 0}, []int{repaired.Report.Items, repaired.Report.Sentinels, len(repaired.Report.Findings)})

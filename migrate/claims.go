@@ -1,9 +1,8 @@
-package unique
+package migrate
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -17,112 +16,28 @@ import (
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/unique"
 )
 
-// Kind is what is wrong with a value.
-type Kind int
-
-// Kinds of findings.
-const (
-	Orphaned     Kind = iota // there is a sentinel, but no item has the value
-	WrongOwner               // an item has the value, but the sentinel names another item, which does not
-	MissingClaim             // an item has the value, but there is no sentinel
-	Conflict                 // several items have the value
-	WrongExpiry              // an item has the value, and the sentinel names it, but does not expire with it
-)
-
-// String returns the name of the kind.
-func (k Kind) String() string {
-	names := []string{"orphaned", "wrong owner", "missing claim", "conflict", "wrong expiry"}
-	if k < 0 || int(k) >= len(names) {
-		return fmt.Sprintf("Kind(%d)", int(k))
-	}
-	return names[k]
-}
-
-// Finding is one value whose sentinel and items do not agree. Its text never contains the value. Keys of items, of
-// which the value may be a part, are in its fields only.
-type Finding struct {
-	Kind      Kind
-	Owners    []Owner // the items that have the value
-	ClaimedBy *Owner  // the item that the sentinel names; nil if there is no sentinel, or if it names no item
-
-	suspect *suspect
-}
-
-// String returns what is wrong, without keys.
-func (f Finding) String() string {
-	if f.Kind == Conflict {
-		return fmt.Sprintf("conflict of %d items", len(f.Owners))
-	}
-	return f.Kind.String()
-}
-
-// Report is the result of [Lookup.Verify].
-type Report struct {
-	Items      int // items that have a value, including deleted copies that reserve one
-	Sentinels  int // sentinels that have not expired
-	Unreadable int // items whose value could not be read, because an attribute has another type
-	Findings   []Finding
-}
-
-// String returns the counts of items, sentinels and findings.
-func (r Report) String() string {
-	return fmt.Sprintf("%d items, %d sentinels, %d unreadable: %s", r.Items, r.Sentinels, r.Unreadable, count(r.Findings))
-}
-
-type verifyOption struct {
-	write.ForVerify
-	write.Setting
-}
-
-// VerifyOption is accepted by Verify and Repair: entity.Segments, entity.Budget, [OnProgress].
-type VerifyOption interface{ write.VerifyOption }
-
-// OnProgress makes [Lookup.Verify], [Lookup.VerifySegment], [Lookup.Repair], and Check of package migrate call f after each part of the items and
-// sentinels was compared, of 100 for unique values, with their number so far. The calls come one after the other. f must not be nil.
-func OnProgress(f func(compared int)) VerifyOption {
-	return verifyOption{Setting: func(o *write.Options) {
-		if o.Progress = f; f == nil {
-			o.Add(errors.New("OnProgress needs a function"))
-		}
-	}}
-}
-
-// Verify scans the table and compares the values of items with their sentinels, in both directions. A value that does not
-// agree is read again, sentinel and items in one transaction, so writes at the same time are not reported as damage. With
-// unique:"reserve" of package lifecycle, the newest deleted copy of an item has its value too. Expired items, sentinels and
-// copies do not count. If the constraint has a ttl, an item without a sentinel is no finding.
-//
-// Verify writes nothing. It costs a strongly consistent scan, one read for every sentinel and one for the sentinel of every
-// item, in batches of 100, and a few reads for each value that does not agree.
-func (l *Lookup[T]) Verify(ctx context.Context, opts ...VerifyOption) (Report, error) {
-	return l.untyped().verify(ctx, opts)
-}
-
-func (l lookup) verify(ctx context.Context, opts []VerifyOption) (Report, error) {
-	c := l.c
-	if err := c.Err(); err != nil {
-		return Report{}, c.Wrap("Verify", "", err)
-	}
-	v := newVerification(c, l.k)
-	spec := write.Collect(opts)
-	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(write.WithPace(ctx, spec.Budget), spec) })
-	return v.report, err
-}
-
-// verification is one run of Verify.
+// verification is one run of VerifyUnique or RepairUnique.
 type verification struct {
 	c        *engine.Core
-	k        *constraint
+	k        write.UniqueConstraint
 	s        *schema.Schema
-	report   Report
-	suspects map[string]*suspect // by the id of the sentinel's key
-	note     func(claim) error   // takes what does not agree
+	report   UniqueReport
+	suspects map[string]*doubt // by the id of the sentinel's key
+	note     func(claim) error // takes what does not agree
 }
 
-func newVerification(c *engine.Core, k *constraint) *verification {
-	v := &verification{c: c, k: k, s: c.Schema, suspects: map[string]*suspect{}}
+// newVerification returns a verification of the constraint of a lookup, which a store of the same struct has opened.
+func newVerification(l Lookup) *verification {
+	c := engine.Of(l)
+	v := &verification{c: c, s: c.Schema, suspects: map[string]*doubt{}}
+	for _, k := range write.UniqueConstraints(v.s) {
+		if k.Name() == l.Constraint() {
+			v.k = k
+		}
+	}
 	v.note = v.suspect
 	return v
 }
@@ -159,8 +74,8 @@ func (v *verification) read(ctx context.Context, spec *write.Options) error {
 		if err := v.compare(ctx, items); err != nil {
 			return err
 		}
-		if compared += len(items); spec.Progress != nil {
-			spec.Progress(compared)
+		if compared += len(items); spec.Passed != nil {
+			spec.Passed(Progress{Items: compared})
 		}
 		items = items[:0]
 		return nil
@@ -182,14 +97,14 @@ func (v *verification) read(ctx context.Context, spec *write.Options) error {
 func (v *verification) relevant() expr.Cond {
 	s, name := v.s, expr.Attr(schema.EntityAttr)
 	sentinel := expr.All(
-		expr.Compare(expr.Eq, name, item.S(v.k.entityName())),
-		expr.Compare(expr.Eq, expr.Attr(s.SK.Attribute()), item.S(v.k.key.Prefix)),
+		expr.Compare(expr.Eq, name, item.S(v.k.EntityName())),
+		expr.Compare(expr.Eq, expr.Attr(s.SK.Attribute()), item.S(v.k.SortKey())),
 	)
 	var own expr.Cond
 	if s.SK.Prefixed {
 		kind := expr.Attr(schema.KindAttr)
 		holder := expr.Compare(expr.NotExists, kind)
-		if v.k.reserves() {
+		if v.reserves() {
 			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(write.CopyKind)))
 		}
 		own = expr.All(write.OwnItems(s), write.InNamespace(s), holder)
@@ -212,7 +127,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 	var claims []claim
 	for _, it := range items {
 		switch {
-		case item.Equal(it[schema.EntityAttr], item.S(v.k.entityName())):
+		case item.Equal(it[schema.EntityAttr], item.S(v.k.EntityName())):
 			if write.Expired(v.s, it, now) {
 				continue
 			}
@@ -235,16 +150,16 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			it = stored.Item
 			owner := v.ownerKey(it)
 			isCopy := !sameKey(owner, write.KeyOf(v.s, it))
-			if owner == nil || isCopy && write.Expired(v.s, it, now) || !write.Live(v.s, it, now) || v.k.claimsNothing(it) {
+			if owner == nil || isCopy && write.Expired(v.s, it, now) || !write.Live(v.s, it, now) || v.k.ClaimsNothing(it) {
 				continue
 			}
-			k, err := v.k.storedKey(it)
-			if k == nil || err != nil {
+			k := v.sentinelOf(it)
+			if k == nil {
 				v.report.Unreadable++
 				continue
 			}
 			v.report.Items++
-			if v.k.ttl == 0 { // otherwise the claim may have expired
+			if !v.k.Limited() { // otherwise the claim may have expired
 				claims = append(claims, claim{sentinel: k, owner: owner, other: k, end: write.End(v.s, it)})
 			}
 		}
@@ -292,7 +207,7 @@ func (v *verification) suspect(x claim) error {
 	id := write.KeyID(x.sentinel)
 	p := v.suspects[id]
 	if p == nil {
-		p = &suspect{key: x.sentinel, owners: map[string]item.Item{}}
+		p = &doubt{key: x.sentinel, owners: map[string]item.Item{}}
 		v.suspects[id] = p
 	}
 	p.add(x.owner)
@@ -301,44 +216,57 @@ func (v *verification) suspect(x claim) error {
 
 // ownerNamed returns the primary key of the item that a sentinel names; nil if it names none.
 func (v *verification) ownerNamed(sentinel item.Item) item.Item {
-	if _, err := ownerOf(sentinel); err != nil {
+	k := item.Item{v.s.PK.Attribute(): sentinel[schema.OwnerPKAttr], v.s.SK.Attribute(): sentinel[schema.OwnerSKAttr]}
+	if !isText(k) {
 		return nil
 	}
-	return item.Item{v.s.PK.Attribute(): sentinel[schema.OwnerPKAttr], v.s.SK.Attribute(): sentinel[schema.OwnerSKAttr]}
+	return k
 }
 
 // ownerKey returns the primary key of the current item that an item is, or is a deleted copy of; nil for any other
 // item.
 func (v *verification) ownerKey(it item.Item) item.Item {
 	primary, kind, known := write.Owner(v.s, it)
-	if !known || kind != write.CurrentKind && (kind != write.CopyKind || !v.k.reserves()) {
+	if !known || kind != write.CurrentKind && (kind != write.CopyKind || !v.reserves()) {
 		return nil
 	}
 	return primary
 }
 
+// sentinelOf returns the key of the sentinel for the value of a stored item; nil if it has none that can be read.
+func (v *verification) sentinelOf(it item.Item) item.Item {
+	keys, err := v.k.Sentinels(it)
+	if err != nil || len(keys) == 0 {
+		return nil
+	}
+	return keys[0]
+}
+
 // holds reports whether an item has the value of the sentinel under k.
-func (v *verification) holds(it, k item.Item) bool {
-	own, err := v.k.storedKey(it)
-	return err == nil && own != nil && sameKey(own, k)
+func (v *verification) holds(it, k item.Item) bool { return sameKey(v.sentinelOf(it), k) }
+
+// reserves reports whether deleted copies keep their unique values.
+func (v *verification) reserves() bool {
+	m, ok := schema.Feature[write.SoftDeleter](v.s)
+	return ok && m.Reserves()
 }
 
 func sameKey(x, y item.Item) bool { return x != nil && y != nil && write.KeyID(x) == write.KeyID(y) }
 
-func ownerIn(s *schema.Schema, k item.Item) Owner {
+func ownerIn(s *schema.Schema, k item.Item) unique.Owner {
 	pk, _ := k[s.PK.Attribute()].(*types.AttributeValueMemberS)
 	sk, _ := k[s.SK.Attribute()].(*types.AttributeValueMemberS)
-	return Owner{pk.Value, sk.Value}
+	return unique.Owner{PK: pk.Value, SK: sk.Value}
 }
 
-// suspect is a value whose sentinel and owner did not agree.
-type suspect struct {
+// doubt is a value whose sentinel and owner did not agree.
+type doubt struct {
 	key    item.Item            // of the sentinel
 	owners map[string]item.Item // primary keys of the items that had the value, by their ids
 }
 
 // add adds the primary key of an item that had the value, nil for none.
-func (p *suspect) add(owner item.Item) {
+func (p *doubt) add(owner item.Item) {
 	if owner != nil {
 		p.owners[write.KeyID(owner)] = owner
 	}
@@ -359,7 +287,7 @@ type state struct {
 // evidence is the sentinel and the items of a value at one instant.
 type evidence struct {
 	damaged    bool // finding is set
-	finding    Finding
+	finding    UniqueFinding
 	sentinel   item.Item // nil if absent or expired
 	holders    []state
 	wrongOwner *state // the item that the sentinel names, if it does not have the value
@@ -367,7 +295,7 @@ type evidence struct {
 
 // examine reads a suspect's sentinel, the item that it names, and the items that had the value, until no write comes in
 // between.
-func (v *verification) examine(ctx context.Context, p *suspect) (evidence, error) {
+func (v *verification) examine(ctx context.Context, p *doubt) (evidence, error) {
 	for range maxLooks {
 		e, settled, err := v.look(ctx, p)
 		if err != nil || settled {
@@ -378,7 +306,7 @@ func (v *verification) examine(ctx context.Context, p *suspect) (evidence, error
 }
 
 // look is one attempt to examine a suspect. settled is false if the sentinel was written meanwhile.
-func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settled bool, err error) {
+func (v *verification) look(ctx context.Context, p *doubt) (e evidence, settled bool, err error) {
 	r, now := v.c.Runner, v.c.Runner.Clock()
 	first, err := r.Get(ctx, v.c.Table, p.key, true)
 	if err != nil {
@@ -407,7 +335,7 @@ func (v *verification) look(ctx context.Context, p *suspect) (e evidence, settle
 			e.wrongOwner = &x
 		}
 	}
-	e.resolve(v.s, p, named, v.k.ttl > 0)
+	e.resolve(v.s, p, named, v.k.Limited())
 	return e, true, nil
 }
 
@@ -420,8 +348,8 @@ func unreadable(err error) bool {
 
 // resolve sets the finding. limited is whether the claims of the constraint expire: then items may have a value without
 // claiming it.
-func (e *evidence) resolve(s *schema.Schema, p *suspect, named item.Item, limited bool) {
-	f := Finding{suspect: p}
+func (e *evidence) resolve(s *schema.Schema, p *doubt, named item.Item, limited bool) {
+	f := UniqueFinding{suspect: p}
 	mine, sameEnd := false, true
 	for _, x := range e.holders {
 		f.Owners = append(f.Owners, ownerIn(s, x.key))
@@ -481,7 +409,7 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 			states = append(states, x)
 		}
 	}
-	if !v.k.reserves() {
+	if !v.reserves() {
 		return states, true, nil
 	}
 	for i := range states {

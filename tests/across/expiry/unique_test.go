@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -179,7 +180,7 @@ func TestUnique_VerifyAndRepairKnowExpiry(t *testing.T) {
 	l.OK(l.store.Create(ctx, Seat{ID: "y", Code: "y1"}))
 	l.RemoveItem(l.Sentinel("y1"))
 	l.Clock.Move(hour) // x and y have expired
-	report := entity.Must(l.codes.Verify(ctx))
+	report := entity.Must(migrate.VerifyUnique(ctx, l.codes))
 	require.Empty(t, report.Findings)
 	require.Equal(t, 5, report.Items, "expired items have no value")
 	require.Equal(t, 5, report.Sentinels)
@@ -195,18 +196,18 @@ func TestUnique_VerifyAndRepairKnowExpiry(t *testing.T) {
 	delete(forever, "ends")
 	l.PutItem(forever)
 	owned(t, dbtest.ErrorOf(l.store.Create(ctx, Seat{ID: "z", Code: "x1"})))
-	report = entity.Must(l.codes.Verify(ctx))
+	report = entity.Must(migrate.VerifyUnique(ctx, l.codes))
 	require.Equal(t, []string{"missing claim", "orphaned", "wrong expiry", "wrong expiry"}, dbtest.Sorted(report.Findings))
-	done := entity.Must(l.codes.Repair(ctx))
+	done := entity.Must(migrate.RepairUnique(ctx, l.codes))
 	require.Len(t, done.Fixed, 4)
 	require.Empty(t, done.Remaining)
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		l.follows(id+"1", id)
 	}
 	require.Nil(t, l.Sentinel("x1"))
-	report = entity.Must(l.codes.Verify(ctx))
+	report = entity.Must(migrate.VerifyUnique(ctx, l.codes))
 	require.Empty(t, report.Findings)
-	require.Equal(t, "wrong expiry", unique.WrongExpiry.String())
+	require.Equal(t, "wrong expiry", string(migrate.WrongExpiry))
 }
 
 // Repair writes only if the item still expires when it did as it was read. Another program, which knows no constraint, moves
@@ -219,7 +220,7 @@ func TestUnique_RepairMeetsAnExtension(t *testing.T) {
 	pk, sk := l.KeyOf(l.Sentinel("A1"))
 	l.ChangeItem(pk, sk, dbtest.Item{"ends": dbtest.N(after(2 * hour))})
 	require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
-		_, err := l.codes.Repair(ctx)
+		_, err := migrate.RepairUnique(ctx, l.codes)
 		return err
 	}, func() {
 		pk, sk := l.KeyOf(l.Current("a"))

@@ -1,85 +1,18 @@
-package unique
+package migrate
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Repaired is the result of [Lookup.Repair].
-type Repaired struct {
-	Report    Report    // what Verify found
-	Fixed     []Finding // the findings that it fixed
-	Remaining []Finding // the others: conflicts, and values that were written too often meanwhile
-}
-
-// String returns the counts of fixed and remaining findings.
-func (r Repaired) String() string {
-	return fmt.Sprintf("fixed %s; remaining %s", count(r.Fixed), count(r.Remaining))
-}
-
-func count(findings []Finding) string {
-	n := map[Kind]int{}
-	for _, f := range findings {
-		n[f.Kind]++
-	}
-	var parts []string
-	for k := Orphaned; k <= WrongExpiry; k++ {
-		if n[k] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[k], k))
-		}
-	}
-	if parts == nil {
-		return "nothing"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Repair runs [Lookup.Verify] and then fixes its findings: it deletes sentinels of values that no item has, makes sentinels
-// that name the wrong item name the right one, puts missing sentinels, and gives sentinels the expiry of their items. It writes sentinels only. Each fix is one
-// transaction, under the condition that the sentinel and the items are as they were read, so other writers can continue.
-// Repair does not fix conflicts: only the caller can say which item keeps the value.
-//
-// Use it for tables that other programs have written to, and after a constraint was declared for existing items. It can be
-// stopped at any time and run again; what it did until then is in the result, together with the error. It costs what Verify
-// costs, and a few reads and a transaction for every finding.
-func (l *Lookup[T]) Repair(ctx context.Context, opts ...VerifyOption) (Repaired, error) {
-	return l.untyped().repair(ctx, opts)
-}
-
-func (l lookup) repair(ctx context.Context, opts []VerifyOption) (Repaired, error) {
-	c := l.c
-	if err := c.Err(); err != nil {
-		return Repaired{}, c.Wrap("Repair", "", err)
-	}
-	v := newVerification(c, l.k)
-	var done Repaired
-	spec := write.Collect(opts)
-	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		ctx = write.WithPace(ctx, spec.Budget)
-		err := v.run(ctx, spec)
-		if done.Report = v.report; err != nil {
-			return err
-		}
-		for _, f := range v.report.Findings {
-			if err := v.fix(ctx, f, &done); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return done, err
-}
-
 // fix examines a finding again and fixes it, until it succeeds or the value was written too often meanwhile.
-func (v *verification) fix(ctx context.Context, f Finding, done *Repaired) error {
+func (v *verification) fix(ctx context.Context, f UniqueFinding, done *UniqueRepair) error {
 	for range maxLooks {
 		e, err := v.examine(ctx, f.suspect)
 		switch {
@@ -134,10 +67,12 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 		}
 	}
 	if e.finding.Kind == Orphaned {
-		actions = append(actions, write.Action{Kind: write.Delete, Table: v.c.Table, Key: p.key, Cond: asRead, Label: v.k.label()})
+		release := v.k.Release(v.c.Table, p.key)
+		release.Cond = asRead
+		actions = append(actions, release)
 	} else {
 		x := e.holders[0]
-		ttl := v.k.claimEnd(x.current.Raw, in.Now)
+		ttl := v.k.ClaimEnd(x.current.Raw, in.Now)
 		if x.current.Raw != nil {
 			check(x.key, asStored(x.current))
 		} else {
@@ -145,13 +80,9 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 			check(write.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), write.NotExpired(v.s, in.Now)))
 			ttl = x.copied.Raw[v.s.Options.TTL]
 		}
-		writeID := in.WriteID
-		if v.k.shared() {
-			writeID = ""
-		}
-		actions = append(actions, write.Action{
-			Kind: write.Put, Table: v.c.Table, Key: p.key, Item: v.k.sentinel(p.key, x.key, writeID, ttl), Cond: asRead, WriteID: writeID, Label: v.k.label(),
-		})
+		put := v.k.Put(in, v.c.Table, p.key, x.key, ttl)
+		put.Cond = asRead
+		actions = append(actions, put)
 	}
 	return write.Step{
 		Actions: actions,
@@ -170,7 +101,7 @@ func (v *verification) hasFields(read write.Stored) (expr.Cond, error) {
 	it := read.Raw
 	conds := []expr.Cond{v.s.Exists}
 	var names []string
-	for _, f := range v.k.fields {
+	for _, f := range v.k.Fields() {
 		names = append(names, f.Name)
 	}
 	if v.s.Expires {

@@ -1,4 +1,4 @@
-package unique_test
+package migrate_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -16,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -41,19 +43,19 @@ func damaged(t *testing.T, b *lab, attr string, make func(id string) error) {
 func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T], value func(string) T) {
 	t.Helper()
 	before := b.Items()
-	r := entity.Must(l.Verify(t.Context()))
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
 	require.Equal(t, []string{"conflict of 2 items", "missing claim", "orphaned", "orphaned", "wrong owner"}, dbtest.Sorted(r.Findings))
 	require.Equal(t, []int{5, 5, 0}, []int{r.Items, r.Sentinels, r.Unreadable})
 	require.ElementsMatch(t, before, b.Items(), "Verify changes nothing")
-	r = entity.Must(l.Verify(t.Context(), entity.Segments(3)))
+	r = entity.Must(migrate.VerifyUnique(t.Context(), l, entity.Segments(3)))
 	require.Len(t, r.Findings, 5)
 	for _, f := range r.Findings {
-		wanted := map[unique.Kind]int{unique.Orphaned: 0, unique.WrongOwner: 1, unique.MissingClaim: 1, unique.Conflict: 2}
+		wanted := map[migrate.Kind]int{migrate.Orphaned: 0, migrate.WrongOwner: 1, migrate.MissingClaim: 1, migrate.Conflict: 2}
 		require.Len(t, f.Owners, wanted[f.Kind])
-		require.Equal(t, f.Kind == unique.MissingClaim, f.ClaimedBy == nil)
+		require.Equal(t, f.Kind == migrate.MissingClaim, f.ClaimedBy == nil)
 	}
 
-	done := entity.Must(l.Repair(t.Context()))
+	done := entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Equal(t, []string{"missing claim", "orphaned", "orphaned", "wrong owner"}, dbtest.Sorted(done.Fixed))
 	require.Equal(t, []string{"conflict of 2 items"}, dbtest.Sorted(done.Remaining), "only the caller knows which of the two keeps the value")
 	for _, id := range []string{"a", "c", "e", "f"} {
@@ -61,7 +63,7 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 		require.NoError(t, err, id)
 	}
 	after := b.Items()
-	again := entity.Must(l.Repair(t.Context()))
+	again := entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Empty(t, again.Fixed)
 	require.Len(t, again.Remaining, 1)
 	require.ElementsMatch(t, after, b.Items(), "a second time changes nothing")
@@ -69,7 +71,7 @@ func checkDamaged[T any](t *testing.T, b *lab, attr string, l *unique.Lookup[T],
 	d := b.Current("d")
 	d[attr] = dbtest.S("value-new")
 	b.PutItem(d)
-	done = entity.Must(l.Repair(t.Context()))
+	done = entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Equal(t, []string{"missing claim"}, dbtest.Sorted(done.Fixed))
 	require.Empty(t, done.Remaining)
 	b.bijective(attr)
@@ -116,7 +118,7 @@ func TestRepair_AConstraintThatIsDeclaredLaterBindsOldItems(t *testing.T) {
 		items = append(items, old{ID: fmt.Sprint("old-", i), Email: fmt.Sprint("v", i)})
 	}
 	b.OK(earlier.PutMany(t.Context(), items))
-	done := entity.Must(l.Repair(t.Context(), entity.Segments(2)))
+	done := entity.Must(migrate.RepairUnique(t.Context(), l, entity.Segments(2)))
 	require.Len(t, done.Fixed, n)
 	require.Equal(t, fmt.Sprintf("fixed %d missing claim; remaining nothing", n), done.String())
 	b.bijective("email")
@@ -132,14 +134,14 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	s, l := prepare[Member](t, b, "handle")
 	entity.Must(s.Create(t.Context(), Member{ID: "m", Handle: "mm"}))
 	require.NoError(t, s.Delete(t.Context(), Member{ID: "m"}))
-	r := entity.Must(l.Verify(t.Context()))
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
 	require.Empty(t, r.Findings)
 	require.Equal(t, []int{1, 1}, []int{r.Items, r.Sentinels})
 
 	want := b.Sentinel("mm")
 	b.RemoveItem(want)
 	b.Clock.Move(time.Hour)
-	done := entity.Must(l.Repair(t.Context()))
+	done := entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Equal(t, []string{"missing claim"}, dbtest.Sorted(done.Fixed))
 	got := b.Sentinel("mm")
 	require.NotEqual(t, want["_w"], got["_w"])
@@ -150,18 +152,18 @@ func TestVerify_ADeletedCopyIsAnOwnerUnderReserve(t *testing.T) {
 	wrong := b.Sentinel("mm")
 	wrong["_entity_pk"] = dbtest.S("$app#v1#member#other")
 	b.PutItem(wrong)
-	done = entity.Must(l.Repair(t.Context()))
+	done = entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Equal(t, []string{"wrong owner"}, dbtest.Sorted(done.Fixed))
 
 	lone := b.Sentinel("mm")
 	lone["pk"] = dbtest.S("$app#v1#member.handle#nobody")
 	b.PutItem(lone) // names an item that has another value
-	done = entity.Must(l.Repair(t.Context()))
+	done = entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Equal(t, []string{"orphaned"}, dbtest.Sorted(done.Fixed))
 
 	b.Clock.Move(31 * 24 * time.Hour)
-	r = entity.Must(l.Verify(t.Context()))
-	require.Equal(t, unique.Report{}, r, "what has expired does not count")
+	r = entity.Must(migrate.VerifyUnique(t.Context(), l))
+	require.Equal(t, migrate.UniqueReport{}, r, "what has expired does not count")
 }
 
 func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
@@ -182,8 +184,23 @@ func TestVerify_IgnoresOtherItemsOfTheTable(t *testing.T) {
 			b.PutItem(it)
 		}
 	}
-	r := entity.Must(l.Verify(t.Context()))
-	require.Equal(t, unique.Report{Items: 1, Sentinels: 1}, r)
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
+	require.Equal(t, migrate.UniqueReport{Items: 1, Sentinels: 1}, r)
+}
+
+func TestVerify_OfAVerbatimEntityIgnoresOtherItemsOfTheTable(t *testing.T) {
+	t.Parallel()
+	b := newLab(t)
+	members := entity.Must(entity.New[Member](b.DB))
+	gadgets, l := prepare[Gadget](t, b, "serial")
+	for _, id := range []string{"1", "2"} {
+		entity.Must(gadgets.Create(t.Context(), Gadget{PK: "p", SK: id, Serial: "s" + id}))
+	}
+	entity.Must(members.Create(t.Context(), Member{ID: "p", Handle: "x"}))
+	require.NoError(t, members.Delete(t.Context(), Member{ID: "p"}))
+	entity.Must(members.Create(t.Context(), Member{ID: "q", Handle: "y"}))
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
+	require.Equal(t, migrate.UniqueReport{Items: 2, Sentinels: 2}, r)
 }
 
 // The value is nowhere but in the table.
@@ -198,7 +215,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 	s, l := prepare[secretive](t, b, "email")
 	entity.Must(s.Create(t.Context(), secretive{Email: "hush"}))
 	b.RemoveItem(b.Sentinel("hush"))
-	r := entity.Must(l.Verify(t.Context()))
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
 	require.Len(t, r.Findings, 1)
 	b.Wire.Inject(func(q faults.Request) faults.Fault {
 		if q.Operation == "TransactWriteItems" {
@@ -208,7 +225,7 @@ func TestVerify_NeverShowsAValue(t *testing.T) {
 	})
 	impatient, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer stop()
-	done, err := l.Repair(impatient)
+	done, err := migrate.RepairUnique(impatient, l)
 	require.Error(t, err)
 	require.NotContains(t, fmt.Sprint(r, r.Findings, r.Findings[0].Kind, done, err), "hush")
 	require.NotContains(t, fmt.Sprintf("%v %+v %v", r, done.Report, errors.Unwrap(err)), "hush")
@@ -235,8 +252,8 @@ func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 	}
 	entity.Must(s.Create(t.Context(), account{ID: "none"}))
 	require.NoError(t, s.Delete(t.Context(), account{ID: "b"}))
-	r := entity.Must(l.Verify(t.Context()))
-	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
+	require.Equal(t, migrate.UniqueReport{Items: 3, Sentinels: 3}, r)
 
 	want := b.Items()
 	for _, v := range []string{"email_new-a", "email_new-b", "new-a", "new-b"} {
@@ -245,7 +262,7 @@ func TestVerify_InASharedTableOnlyCurrentItemsOwnValues(t *testing.T) {
 		}
 	}
 	require.Len(t, b.Items(), len(want)-2)
-	done := entity.Must(l.Repair(t.Context()))
+	done := entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Equal(t, []string{"missing claim", "missing claim"}, dbtest.Sorted(done.Fixed))
 	require.ElementsMatch(t, want, b.Items(), "byte by byte what was there")
 }
@@ -288,8 +305,8 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	_, err = l.Find(ctx, Meter{Serial: "no-d"})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 
-	r := entity.Must(l.Verify(ctx))
-	require.Equal(t, unique.Report{Items: 3, Sentinels: 3}, r)
+	r := entity.Must(migrate.VerifyUnique(ctx, l))
+	require.Equal(t, migrate.UniqueReport{Items: 3, Sentinels: 3}, r)
 
 	claim := b.Sentinel("no-a")
 	b.RemoveItem(claim)
@@ -298,7 +315,7 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	moved := b.Sentinel("no-b")
 	moved["_entity_sk"] = dbtest.S("$app#v1#meter#c")
 	b.PutItem(moved)
-	done := entity.Must(l.Repair(ctx, entity.Segments(3)))
+	done := entity.Must(migrate.RepairUnique(ctx, l, entity.Segments(3)))
 	require.Equal(t, []string{"missing claim", "orphaned", "wrong owner"}, dbtest.Sorted(done.Fixed))
 	require.Empty(t, done.Remaining)
 	for _, id := range []string{"a", "b", "c"} {
@@ -327,13 +344,39 @@ func TestVerify_ReportsItsProgress(t *testing.T) {
 		require.NoError(t, b.DB.Transact(t.Context(), some...))
 	}
 	var seen []int
-	_, err := emails.Verify(t.Context(), unique.OnProgress(func(n int) { seen = append(seen, n) }))
+	_, err := migrate.VerifyUnique(t.Context(), emails, migrate.OnProgress(func(p migrate.Progress) { seen = append(seen, p.Items) }))
 	require.NoError(t, err)
 	require.Equal(t, []int{100, 200, 240}, seen)
 	seen = nil
-	_, err = emails.Repair(t.Context(), unique.OnProgress(func(n int) { seen = append(seen, n) }))
+	_, err = migrate.RepairUnique(t.Context(), emails, migrate.OnProgress(func(p migrate.Progress) { seen = append(seen, p.Items) }))
 	require.NoError(t, err)
 	require.Equal(t, []int{100, 200, 240}, seen)
-	_, err = emails.Verify(t.Context(), unique.OnProgress(nil))
+	_, err = migrate.VerifyUnique(t.Context(), emails, migrate.OnProgress(nil))
 	require.ErrorAs(t, err, new(*entity.InputError))
+}
+
+var errCache = errors.New("read from the cache")
+
+// cache is a client of reads that answers none.
+type cache struct{ entity.Client }
+
+func (cache) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return nil, errCache
+}
+
+func (cache) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return nil, errCache
+}
+
+// What is verified is what DynamoDB has, not what a cache has.
+func TestVerifyUnique_DoesNotUseTheClientOfReads(t *testing.T) {
+	t.Parallel()
+	b := newLab(t, func(c *entity.Config) { c.ReadClient = cache{} })
+	s, l := prepare[Person](t, b, "email")
+	b.OK(s.Create(b.Ctx, Person{ID: "a", Email: "a@x"}))
+	_, err := s.Scan().Collect(b.Ctx)
+	require.ErrorIs(t, err, errCache, "others do")
+	report := entity.Must(migrate.VerifyUnique(b.Ctx, l))
+	require.Equal(t, 1, report.Items)
+	require.Empty(t, report.Findings)
 }

@@ -1,4 +1,4 @@
-package unique_test
+package migrate_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -80,13 +81,13 @@ func TestRepair_IsSafeAgainstAWriteInBetween(t *testing.T) {
 			beside := entity.Must(entity.New[Person](b.Open(b.Raw)))
 
 			require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
-				_, err := l.Repair(t.Context())
+				_, err := migrate.RepairUnique(t.Context(), l)
 				return err
 			}, func() { require.NoError(t, c.write(t.Context(), beside)) }))
 
-			_, err := l.Repair(t.Context()) // what the write could not know of
+			_, err := migrate.RepairUnique(t.Context(), l) // what the write could not know of
 			require.NoError(t, err)
-			r := entity.Must(l.Verify(t.Context()))
+			r := entity.Must(migrate.VerifyUnique(t.Context(), l))
 			require.Empty(t, r.Findings)
 			b.bijective("email")
 		})
@@ -138,7 +139,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 			running = false
 		default:
 		}
-		done := entity.Must(l.Repair(t.Context()))
+		done := entity.Must(migrate.RepairUnique(t.Context(), l))
 		require.Empty(t, done.Fixed, "the library keeps both in step; run %d found damage in correct data", runs)
 		require.Empty(t, done.Remaining)
 	}
@@ -150,12 +151,12 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 }
 
 // between runs Repair, and write just before the first transaction of it arrives.
-func between[T any](t *testing.T, b *lab, l *unique.Lookup[T], write func(*entity.Store[T])) unique.Repaired {
+func between[T any](t *testing.T, b *lab, l *unique.Lookup[T], write func(*entity.Store[T])) migrate.UniqueRepair {
 	t.Helper()
 	beside := dbtest.Declare[T](t, b.Open(b.Raw))
-	var done unique.Repaired
+	var done migrate.UniqueRepair
 	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() (err error) {
-		done, err = l.Repair(t.Context())
+		done, err = migrate.RepairUnique(t.Context(), l)
 		return err
 	}, func() { write(beside) }))
 	return done
@@ -188,8 +189,8 @@ func TestRepair_LeavesAValueThatADeletedCopyHasReservedMeanwhile(t *testing.T) {
 	})
 	require.Empty(t, done.Fixed)
 	require.NotNil(t, b.Sentinel("x"))
-	r := entity.Must(l.Verify(t.Context()))
-	require.Equal(t, unique.Report{Items: 1, Sentinels: 1}, r)
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
+	require.Equal(t, migrate.UniqueReport{Items: 1, Sentinels: 1}, r)
 }
 
 // In a shared table a sentinel that is put again is the same to the byte, so that only the item that it names shows that
@@ -218,10 +219,10 @@ func TestRepair_LeavesASentinelThatItsItemHasMadeTrueMeanwhile(t *testing.T) {
 		}
 		return faults.None
 	})
-	entity.Must(l.Repair(t.Context()))
+	entity.Must(migrate.RepairUnique(t.Context(), l))
 	require.Positive(t, n)
 	found := entity.Must(l.Find(t.Context(), account{Email: "x"}))
 	require.Equal(t, "p", found.ID)
-	r := entity.Must(l.Verify(t.Context()))
+	r := entity.Must(migrate.VerifyUnique(t.Context(), l))
 	require.Empty(t, r.Findings)
 }

@@ -1,4 +1,4 @@
-package unique
+package migrate
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Suspect is a value whose sentinel and item did not agree when [Lookup.VerifySegment] read them. It holds the value, and
+// Suspect is a value whose sentinel and item did not agree when [VerifyUniqueSegment] read them. It holds the value, and
 // the primary key of the item that had it. As bytes it can be sent to another program, which examines it.
 type Suspect struct {
 	sentinel item.Item // its primary key
@@ -47,22 +47,22 @@ func (s *Suspect) UnmarshalBinary(data []byte) error {
 	return err
 }
 
-// VerifySegment does the first half of [Lookup.Verify] for segment i of n of the table, 0 ≤ i < n ≤ 1,000,000: it compares
+// VerifyUniqueSegment does the first half of [VerifyUnique] for segment i of n of the table, 0 ≤ i < n ≤ 1,000,000: it compares
 // the items and sentinels of the segment with their counterparts, and calls f for each that does not agree. f is called by
 // one goroutine at a time; its error ends the call. The report has counts and no findings.
 //
-// The other half is [Lookup.Examine], which needs the suspects of one value from all segments. The calls can be made by
+// The other half is [ExamineUnique], which needs the suspects of one value from all segments. The calls can be made by
 // several programs, so that a job can be divided among machines. It costs a strongly consistent scan of the segment, one
 // read for every sentinel and one for the sentinel of every item, in batches of 100. Of the options, entity.Segments is
 // refused. Errors: *entity.InputError before any request; those of f; those of requests that failed after all attempts.
-func (l *Lookup[T]) VerifySegment(ctx context.Context, i, n int, f func(Suspect) error, opts ...VerifyOption) (Report, error) {
+func VerifyUniqueSegment(ctx context.Context, l Lookup, i, n int, f func(Suspect) error, opts ...PassOption) (UniqueReport, error) {
 	c := engine.Of(l)
 	if err := c.Err(); err != nil {
-		return Report{}, c.Wrap("VerifySegment", "", err)
+		return UniqueReport{}, c.Wrap("VerifySegment", "", err)
 	}
-	v := newVerification(c, l.k)
+	v := newVerification(l)
 	if v.note = func(x claim) error { return f(Suspect{x.sentinel, x.owner}) }; f == nil {
-		return Report{}, c.Wrap("VerifySegment", "", write.Invalid(v.s, write.CodeOption, nil, "VerifySegment needs a function"))
+		return UniqueReport{}, c.Wrap("VerifySegment", "", write.Invalid(v.s, write.CodeOption, nil, "VerifySegment needs a function"))
 	}
 	spec := *write.Collect(opts)
 	spec.Segment = &write.Segment{Number: i, Of: n}
@@ -70,22 +70,22 @@ func (l *Lookup[T]) VerifySegment(ctx context.Context, i, n int, f func(Suspect)
 	return v.report, err
 }
 
-// Examine reads a value that [Lookup.VerifySegment] suspects again, its sentinel and its items in one transaction, as the
-// second half of [Lookup.Verify]. Give it all suspects of the value: the items of a conflict are found in several segments.
+// ExamineUnique reads a value that [VerifyUniqueSegment] suspects again, its sentinel and its items in one transaction, as the
+// second half of [VerifyUnique]. Give it all suspects of the value: the items of a conflict are found in several segments.
 // damaged is false, and the finding empty, if everything agrees by now. It writes nothing and can be repeated. It costs a
 // read of the sentinel and a transaction for every nine items. Errors: *entity.InputError if there is no suspect, or if they
 // are not of one value of this constraint; those of requests that failed after all attempts.
-func (l *Lookup[T]) Examine(ctx context.Context, suspects ...Suspect) (found Finding, damaged bool, err error) {
+func ExamineUnique(ctx context.Context, l Lookup, suspects ...Suspect) (found UniqueFinding, damaged bool, err error) {
 	c := engine.Of(l)
 	if err := c.Err(); err != nil {
-		return Finding{}, false, c.Wrap("Examine", "", err)
+		return UniqueFinding{}, false, c.Wrap("Examine", "", err)
 	}
-	v := newVerification(c, l.k)
+	v := newVerification(l)
 	other := func(x Suspect) bool { return !v.suspectable(x) || x.Value() != suspects[0].Value() }
 	if len(suspects) == 0 || slices.ContainsFunc(suspects, other) {
-		return Finding{}, false, c.Wrap("Examine", "", write.Invalid(v.s, write.CodeOption, nil, "Examine needs suspects of one value of the constraint"))
+		return UniqueFinding{}, false, c.Wrap("Examine", "", write.Invalid(v.s, write.CodeOption, nil, "Examine needs suspects of one value of the constraint"))
 	}
-	p := &suspect{key: suspects[0].sentinel, owners: map[string]item.Item{}}
+	p := &doubt{key: suspects[0].sentinel, owners: map[string]item.Item{}}
 	for _, x := range suspects {
 		p.add(x.owner)
 	}
@@ -99,7 +99,7 @@ func (l *Lookup[T]) Examine(ctx context.Context, suspects ...Suspect) (found Fin
 
 // suspectable reports whether a suspect is of the constraint.
 func (v *verification) suspectable(x Suspect) bool {
-	return v.isKey(x.sentinel) && item.Equal(x.sentinel[v.s.SK.Attribute()], item.S(v.k.key.Prefix)) && (x.owner == nil || v.isKey(x.owner))
+	return v.isKey(x.sentinel) && item.Equal(x.sentinel[v.s.SK.Attribute()], item.S(v.k.SortKey())) && (x.owner == nil || v.isKey(x.owner))
 }
 
 // isKey reports whether an item is a primary key of the table, whose parts are strings.

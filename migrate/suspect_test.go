@@ -1,4 +1,4 @@
-package unique_test
+package migrate_test
 
 import (
 	"errors"
@@ -11,17 +11,18 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
 // suspects returns what the segments of a table suspect, by value, after a way as bytes, and the sum of their counts.
-func suspects[T any](t *testing.T, l *unique.Lookup[T], segments int) (map[string][]unique.Suspect, unique.Report) {
+func suspects[T any](t *testing.T, l *unique.Lookup[T], segments int) (map[string][]migrate.Suspect, migrate.UniqueReport) {
 	t.Helper()
-	of, sum := map[string][]unique.Suspect{}, unique.Report{}
+	of, sum := map[string][]migrate.Suspect{}, migrate.UniqueReport{}
 	for i := range segments {
-		r, err := l.VerifySegment(t.Context(), i, segments, func(s unique.Suspect) error {
+		r, err := migrate.VerifyUniqueSegment(t.Context(), l, i, segments, func(s migrate.Suspect) error {
 			sent, err := s.MarshalBinary()
-			var came unique.Suspect
+			var came migrate.Suspect
 			require.NoError(t, errors.Join(err, came.UnmarshalBinary(sent)))
 			require.Equal(t, s, came)
 			of[came.Value()] = append(of[came.Value()], came)
@@ -34,7 +35,7 @@ func suspects[T any](t *testing.T, l *unique.Lookup[T], segments int) (map[strin
 }
 
 // say prints what findings say, sorted.
-func say(list []unique.Finding) (lines []string) {
+func say(list []migrate.UniqueFinding) (lines []string) {
 	for _, f := range list {
 		lines = append(lines, fmt.Sprint(f.Kind, " of ", f.Owners, " claimed by ", f.ClaimedBy))
 	}
@@ -57,13 +58,13 @@ func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
 		it["email"] = dbtest.S("value-f")
 		b.PutItem(it)
 	}
-	want := entity.Must(l.Verify(t.Context()))
+	want := entity.Must(migrate.VerifyUnique(t.Context(), l))
 	shared := false
 	for _, n := range []int{1, 6} {
 		of, sum := suspects(t, l, n)
-		var found []unique.Finding
+		var found []migrate.UniqueFinding
 		for _, value := range slices.Sorted(maps.Keys(of)) {
-			f, damaged, err := l.Examine(t.Context(), of[value]...)
+			f, damaged, err := migrate.ExamineUnique(t.Context(), l, of[value]...)
 			require.NoError(t, err)
 			if damaged {
 				found = append(found, f)
@@ -71,7 +72,7 @@ func TestVerifySegment_TheSegmentsFindTogetherWhatVerifyFinds(t *testing.T) {
 			if len(of[value]) == 1 || shared {
 				continue
 			}
-			alone, _, err := l.Examine(t.Context(), of[value][0])
+			alone, _, err := migrate.ExamineUnique(t.Context(), l, of[value][0])
 			require.NoError(t, err)
 			shared = len(alone.Owners) < len(f.Owners)
 		}
@@ -90,9 +91,9 @@ func TestExamine_FindsNothingInAValueThatWasRepaired(t *testing.T) {
 	b.RemoveItem(b.Sentinel("value-a"))
 	of, _ := suspects(t, l, 2)
 	require.Len(t, of, 1)
-	entity.Must(l.Repair(t.Context()))
+	entity.Must(migrate.RepairUnique(t.Context(), l))
 	for _, list := range of {
-		f, damaged, err := l.Examine(t.Context(), list...)
+		f, damaged, err := migrate.ExamineUnique(t.Context(), l, list...)
 		require.NoError(t, err)
 		require.False(t, damaged)
 		require.Zero(t, f)
@@ -110,7 +111,7 @@ func TestExamine_RefusesSuspectsOfSeveralValuesAndOfOtherConstraints(t *testing.
 	}
 	entity.Must(users.Create(t.Context(), User{ID: "u", Site: "north", Badge: 7}))
 	b.RemoveItem(b.Items()[slices.IndexFunc(b.Items(), dbtest.IsSentinel)])
-	var of []unique.Suspect
+	var of []migrate.Suspect
 	mine, _ := suspects(t, l, 1)
 	for _, list := range mine {
 		of = append(of, list...)
@@ -119,23 +120,23 @@ func TestExamine_RefusesSuspectsOfSeveralValuesAndOfOtherConstraints(t *testing.
 	theirs, _ := suspects(t, badges, 1)
 	require.Len(t, theirs, 1)
 	b.Wire.Reset()
-	bad := [][]unique.Suspect{nil, {{}}, of, {of[0], {}}}
+	bad := [][]migrate.Suspect{nil, {{}}, of, {of[0], {}}}
 	for _, list := range theirs {
 		bad = append(bad, list)
 	}
 	for i, list := range bad {
-		_, _, err := l.Examine(t.Context(), list...)
+		_, _, err := migrate.ExamineUnique(t.Context(), l, list...)
 		var input *entity.InputError
 		require.ErrorAs(t, err, &input, "case %d", i)
 	}
-	require.Error(t, new(unique.Suspect).UnmarshalBinary([]byte("no suspect")))
+	require.Error(t, new(migrate.Suspect).UnmarshalBinary([]byte("no suspect")))
 	for _, call := range []func() error{
-		func() error { return dbtest.ErrorOf(l.VerifySegment(t.Context(), 0, 1, nil)) },
+		func() error { return dbtest.ErrorOf(migrate.VerifyUniqueSegment(t.Context(), l, 0, 1, nil)) },
 		func() error {
-			return dbtest.ErrorOf(l.VerifySegment(t.Context(), 3, 3, func(unique.Suspect) error { return nil }))
+			return dbtest.ErrorOf(migrate.VerifyUniqueSegment(t.Context(), l, 3, 3, func(migrate.Suspect) error { return nil }))
 		},
 		func() error {
-			return dbtest.ErrorOf(l.VerifySegment(t.Context(), 0, 2, func(unique.Suspect) error { return nil }, entity.Segments(2)))
+			return dbtest.ErrorOf(migrate.VerifyUniqueSegment(t.Context(), l, 0, 2, func(migrate.Suspect) error { return nil }, entity.Segments(2)))
 		},
 	} {
 		var input *entity.InputError
@@ -151,6 +152,6 @@ func TestVerifySegment_EndsWithTheErrorOfItsFunction(t *testing.T) {
 	entity.Must(s.Create(t.Context(), Person{ID: "a", Email: "value-a"}))
 	b.RemoveItem(b.Sentinel("value-a"))
 	stop := errors.New("stop")
-	_, err := l.VerifySegment(t.Context(), 0, 1, func(unique.Suspect) error { return stop })
+	_, err := migrate.VerifyUniqueSegment(t.Context(), l, 0, 1, func(migrate.Suspect) error { return stop })
 	require.ErrorIs(t, err, stop)
 }
