@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -77,7 +78,7 @@ func newGenerations(t *testing.T) *generations {
 	require.NoError(t, err)
 	g.byEmail, err = unique.Of(g.store, "email")
 	require.NoError(t, err)
-	require.NoError(t, g.newDB.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), g.newDB))
 	return g
 }
 

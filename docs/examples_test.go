@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -151,7 +152,7 @@ func storedEmployees(t *testing.T, made map[string]string) {
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, config(table)))
 	employees := entity.Must(entity.New[employee](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 
 	v := employee{EmployeeID: "e-1", TenantID: "t-1", Department: "R&D"}
 	_, err := employees.Create(t.Context(), v)
@@ -179,7 +180,7 @@ func storedSeries(t *testing.T, made map[string]string) {
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, config(table)))
 	readings := entity.Must(timeseries.New[telemetry](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "_ttl")
 
 	_, _, err := readings.Upsert(t.Context(), telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"})
@@ -195,7 +196,7 @@ func storedSeries(t *testing.T, made map[string]string) {
 	client, table = localdb.Test(t)
 	db = entity.Must(entity.Open(client, config(table)))
 	meters := entity.Must(timeseries.New[meter](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	for _, stream := range []string{"heat", "power"} {
 		_, err = meters.Append(t.Context(), meter{Site: "s-1", Stream: stream, Seq: 7, Value: 21})
 		require.NoError(t, err)
@@ -208,7 +209,7 @@ func storedSeries(t *testing.T, made map[string]string) {
 	cfg.NewID = func() string { return id() + "-s" } // not the tokens of the others
 	db = entity.Must(entity.Open(client, cfg))
 	probes := entity.Must(timeseries.New[probe](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	for seq := range uint64(5) {
 		_, err = probes.Append(t.Context(), probe{ProbeID: "p-1", Seq: seq + 1, Value: 21})
 		require.NoError(t, err)
@@ -218,7 +219,7 @@ func storedSeries(t *testing.T, made map[string]string) {
 	client, table = localdb.Test(t)
 	db = entity.Must(entity.Open(client, config(table)))
 	entries := entity.Must(timeseries.New[entry](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "_ttl")
 	_, err = entries.Append(t.Context(), entry{LogID: "l-1", Seq: 1, Text: "started"})
 	require.NoError(t, err)
@@ -241,7 +242,7 @@ func storedVerbatim(t *testing.T, made map[string]string) {
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, config(table)))
 	devices := entity.Must(entity.New[device](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	for batch, seen := range []time.Time{{}, time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)} {
 		_, err := devices.Create(t.Context(), device{ID: "d-7", Batch: batch + 1, LastSeen: seen})
 		require.NoError(t, err)

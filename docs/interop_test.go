@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -23,7 +24,7 @@ func storedInterop(t *testing.T, made map[string]string) {
 	}
 	db := entity.Must(entity.Open(client, shared(table)))
 	readings := entity.Must(timeseries.New[interopTelemetry](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "_ttl")
 
 	ev := interopTelemetry{Channel: "C-1", DeviceID: "D-7", Timestamp: event, Location: ptr("dock 4")}

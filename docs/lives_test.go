@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // storedLives makes the examples of an item with versions, unique values and soft delete, one write an hour.
@@ -26,7 +27,7 @@ func storedLives(t *testing.T, made map[string]string) {
 	db := entity.Must(entity.Open(client, cfg))
 	members := entity.Must(entity.New[member](db))
 	deleted := entity.Must(lifecycle.Of(members))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "_ttl")
 	step := func(name string, sortKeys ...string) {
 		made[name] = having(dump(t, client, table, "pk", "sk"), sortKeys...)
@@ -86,7 +87,7 @@ func storedPasses(t *testing.T, made map[string]string) {
 	cfg.NewID = func() string { return id() + "-p" } // not the tokens of the others
 	db := entity.Must(entity.Open(client, cfg))
 	passes := entity.Must(entity.New[pass](db))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "expiresAt")
 
 	stored := func(sortKeys ...string) string {

@@ -28,7 +28,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]},
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
 		{"Put", is[entity.WriteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
-		{"New", is[entity.StoreOption]}, {"CreateTables", is[entity.TablesOption]},
+		{"New", is[entity.StoreOption]},
 		{"Rewrite", is[migrate.Option]}, {"Copier.Run", is[migrate.CopyOption]}, {"Copier.CutOver", is[migrate.PassOption]},
 	}
 	text := &entity.Fields[remark]().Text
@@ -69,8 +69,6 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"migrate.Checkpoint", migrate.Checkpoint("c"), "Rewrite"},
 		{"migrate.OnProgress", migrate.OnProgress(func(migrate.Progress) {}), "Rewrite Copier.Run Copier.CutOver"},
 		{"OnProgress", entity.OnProgress(func(int) {}), "Purge"},
-		{"AddIndexes", entity.AddIndexes(), "CreateTables"},
-		{"OnIndex", entity.OnIndex(func(entity.IndexProgress) {}), "CreateTables"},
 		{"Named", entity.Named("Note"), "New"},
 		{"Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"},
 		{"lifecycle.After", lifecycle.After(time.Hour), "New"},

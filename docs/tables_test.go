@@ -12,6 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -60,7 +61,7 @@ func tableExamples(t *testing.T, made map[string]string) {
 		},
 	}
 	db := declaredTables[invoice](t, nil, cfg)
-	made["tables-spec"] = db.Spec().String()
+	made["tables-spec"] = tables.Of(db).String()
 	made["tables-lock"] = strings.TrimSuffix(schemalock.Of(db).String(), "\n")
 	later := declaredTables[invoiceLater](t, nil, cfg)
 	var changes []string
@@ -79,8 +80,8 @@ func tableExamples(t *testing.T, made map[string]string) {
 	require.NoError(t, err)
 	cfg.Table, cfg.Tables = table, map[string]string{"audit": table + "-audit"}
 	cfg.TableOptions = map[string]entity.TableOptions{"": {DeletionProtection: true, Provisioned: &entity.Throughput{Read: 5, Write: 20}}}
-	err = declaredTables[invoice](t, client, cfg).Verify(t.Context())
-	var found *entity.VerifyError
+	err = tables.Verify(t.Context(), declaredTables[invoice](t, client, cfg))
+	var found *tables.VerifyError
 	require.ErrorAs(t, err, &found)
 	made["tables-verify"] = strings.ReplaceAll(found.Tables[0].Error(), table, "prod-app")
 }

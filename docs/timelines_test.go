@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -57,7 +58,7 @@ func storedTimeline(t *testing.T, made map[string]string) {
 		Retention: 7 * 24 * time.Hour, Table: "views",
 	})
 	require.NoError(t, err)
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "_ttl")
 	keepExpired(t, client, table+"-views", "_ttl")
 	for i, location := range []string{"dock 4", "dock 5"} {
@@ -102,7 +103,7 @@ func spreadRows(t *testing.T) string {
 		Name: "depots", Version: 1, Source: feed, Partitions: 2,
 		Handlers: []timeline.Handler[string, int]{timeline.Ensure[visit, string, int]("visit", func(v visit) string { return v.Depot })},
 	}))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	_, err := view.Rebuild(t.Context())
 	require.NoError(t, err)
 	text := strings.ReplaceAll(dump(t, client, table, "pk", "sk"), run+"-p", "")

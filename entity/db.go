@@ -191,7 +191,7 @@ func check(c Config) (key.TimeFormat, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.TableOptions)) {
-		for _, problem := range c.TableOptions[name].mistakes() {
+		for _, problem := range optionMistakes(c.TableOptions[name]) {
 			bad(fmt.Sprintf("TableOptions[%q]", name), "%s", problem)
 		}
 	}
@@ -274,7 +274,7 @@ func Open(client Client, cfg Config) (*DB, error) {
 	runner := newRunner(client, cfg)
 	runner.Retries = newRetries(cfg)
 	return &DB{
-		declared: engine.NewDeclared(runner),
+		declared: engine.NewDeclared(runner, cfg.TableOptions),
 		config:   cfg, format: format, cursors: cursors,
 		runner:   runner,
 		registry: &registry{stores: map[storeKey]*registered{}},

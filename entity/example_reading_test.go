@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Chore is found by its state, through an index that carries keys only, and by its customer, together with payments.
@@ -140,7 +141,7 @@ func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 	household.client = client
 	household.db = entity.Must(entity.Open(client, entity.Config{Table: table}))
 	household.chores, household.payments = entity.Must(entity.New[Chore](household.db)), entity.Must(entity.New[Payment](household.db))
-	require.NoError(t, household.db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), household.db))
 	_, err := household.chores.PutMany(t.Context(), []Chore{
 		{ID: "t-1", State: "open", Due: "2026-01-03", Customer: "ada", Title: "call Ada"},
 		{ID: "t-2", State: "blocked", Due: "2026-01-04", Title: "write"},

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -135,20 +136,6 @@ func ExampleNew() {
 	// Unordered output:
 	// EDD-9002 _ entity.Key
 	// EDD-9035 Due
-}
-
-// What the declarations need of DynamoDB, as a value: to read, to compare, or to write a template from.
-func ExampleDB_Spec() {
-	db := library()
-	entity.Must(entity.New[Book](db))
-	fmt.Println(db.Spec())
-	// Output:
-	// table library
-	//   logical  (default)
-	//   entities Book
-	//   key      pk (S) HASH, sk (S) RANGE
-	//   gsi      gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL
-	//   billing  PAY_PER_REQUEST
 }
 
 // Several writes, all or none; afterwards each has its result, or the reason why it failed.
@@ -348,60 +335,6 @@ func ExampleDB_Transact_merged() {
 	// true <nil>
 }
 
-// Ticket is followed by a program that reads the table's stream and needs both images.
-type Ticket struct {
-	_ entity.Key `name:"Ticket" pk:"$#{id}" sk:"$" stream:"both"`
-
-	ID string `dynamodbav:"id"`
-}
-
-// What a table lacks of the declarations, as data. Here it was created without the stream that tickets need, and
-// with on demand billing.
-func ExampleDB_Verify() {
-	db := entity.Must(entity.Open(shelves.client, entity.Config{
-		Table:        shelves.table,
-		TableOptions: map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 10, Write: 5}}},
-	}))
-	entity.Must(entity.New[Ticket](db))
-	var found *entity.VerifyError
-	if err := db.Verify(context.Background()); !errors.As(err, &found) {
-		fmt.Println(err)
-		return
-	}
-	for _, table := range found.Tables {
-		for _, d := range table.Differences {
-			fmt.Println(d.Kind == entity.DifferentStream, d)
-		}
-	}
-	// prints
-	// true stream: needs NEW_AND_OLD_IMAGES, has none
-	// false billing: needs PROVISIONED, has PAY_PER_REQUEST
-}
-
-// Volume is a later Book: it has another index, which a table that exists already lacks.
-type Volume struct {
-	_ entity.Key `name:"Volume" pk:"$#{isbn}" sk:"$"`
-	_ entity.GSI `name:"byShelf" index:"gsi9" pk:"shelf" sk:"isbn"`
-
-	ISBN  string `dynamodbav:"isbn"`
-	Shelf string `dynamodbav:"shelf,omitempty"`
-}
-
-// A new release adds the index that it needs to the existing table, and waits until DynamoDB has built it.
-func ExampleAddIndexes() {
-	ctx, db := context.Background(), desk()
-	volumes := entity.Must(entity.New[Volume](db))
-	var missing *entity.TableError
-	fmt.Println(errors.As(db.CreateTables(ctx), &missing))
-	fmt.Println(db.CreateTables(ctx, entity.AddIndexes()))
-	n, err := entity.Must(volumes.Index("byShelf")).Query(Volume{Shelf: "north"}).Count(ctx)
-	fmt.Println(n, err)
-	// prints
-	// true
-	// <nil>
-	// 0 <nil>
-}
-
 // Author and Edition lie in one partition of an index: its key is the same text for both.
 type Author struct {
 	_ entity.Key `name:"Author" pk:"$#{name}" sk:"$"`
@@ -518,14 +451,12 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(entity.New[Book](empty))
 	entity.Must(entity.New[Author](empty))
 	entity.Must(entity.New[Edition](empty))
-	require.NoError(t, empty.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), empty))
 	examples := map[string]func(){
 		"ExampleStore_Purge":        ExampleStore_Purge,
 		"ExampleReturning":          ExampleReturning,
 		"ExampleKeepImage":          ExampleKeepImage,
 		"ExampleDB_Transact_merged": ExampleDB_Transact_merged,
-		"ExampleAddIndexes":         ExampleAddIndexes,
-		"ExampleDB_Verify":          ExampleDB_Verify,
 		"ExampleDB_GetCollection":   ExampleDB_GetCollection,
 		"ExampleDB_BatchGet":        ExampleDB_BatchGet,
 		"ExampleDB_BatchWrite":      ExampleDB_BatchWrite,

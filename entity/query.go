@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
@@ -59,36 +58,6 @@ type Page[T any] = entitytype.Page[T]
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"
 
-// inverted reports whether the key of x consists of key attributes of the table, which every item has.
-func inverted(s *schema.Schema, x *schema.Index) bool {
-	have := append(s.PK.Attributes(), s.SK.Attributes()...)
-	for _, name := range append(x.PK.Attributes(), x.SK.Attributes()...) {
-		if !slices.Contains(have, name) {
-			return false
-		}
-	}
-	return true
-}
-
-// marked reports whether one of the entities writes items with an entity marker to the table or, if x is not nil, to
-// its index x.
-func marked(entities []*schema.Schema, x *schema.Index) bool {
-	for _, s := range entities {
-		dollar, claims := s.Templated, len(write.UniqueConstraints(s)) > 0
-		if x == nil || x.Project.All {
-			if dollar || claims {
-				return true
-			}
-			continue
-		}
-		shared := dollar && slices.ContainsFunc(s.Indexes, func(y *schema.Index) bool { return y.Index == x.Index })
-		if shared || (dollar || claims) && inverted(s, x) {
-			return true
-		}
-	}
-	return false
-}
-
 // unmarked excludes sentinels and items of `$` entities that share the table or index with a verbatim entity: they have
 // an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
 // evaluated for each run, because entities can be declared later.
@@ -96,7 +65,7 @@ func unmarked(c *engine.Core, x *schema.Index) expr.Cond {
 	if c.Schema.Templated {
 		return expr.Cond{}
 	}
-	if !marked(c.DB.On(c.Table), x) {
+	if !write.Marked(c.DB.On(c.Table), x) {
 		return expr.Cond{}
 	}
 	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))

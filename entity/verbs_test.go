@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 var aliceKey = keys("pk", "$app#v1#employee#emp-alice", "sk", "$app#v1#employee")
@@ -110,8 +111,8 @@ func TestVerbTable_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
 	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}).Collect(t.Context())), entity.ErrNoClient)
 	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}).First(t.Context())), entity.ErrNoClient)
 	require.ErrorIs(t, db.Transact(t.Context(), s.Op().Create(Profile{ID: "a"}), s.Op().CheckExists(Profile{ID: "b"})), entity.ErrNoClient)
-	require.ErrorIs(t, db.CreateTables(t.Context()), entity.ErrNoClient)
-	require.ErrorIs(t, db.Verify(t.Context()), entity.ErrNoClient)
+	require.ErrorIs(t, tables.Create(t.Context(), db), entity.ErrNoClient)
+	require.ErrorIs(t, tables.Verify(t.Context(), db), entity.ErrNoClient)
 }
 
 // A condition of either kind decides on every route, in addition to what the verb itself demands.

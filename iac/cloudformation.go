@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // CloudFormation returns a template with an AWS::DynamoDB::Table for each table of spec, as indented JSON. The same spec
@@ -12,7 +13,7 @@ import (
 // checksum. Tables are retained when they leave the stack.
 //
 // Errors: that of [entity.Spec.CheckNew], or two tables with one id.
-func CloudFormation(spec entity.Spec) ([]byte, error) {
+func CloudFormation(spec tables.Spec) ([]byte, error) {
 	if err := spec.CheckNew(); err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ type (
 	cfnRecovery struct{ PointInTimeRecoveryEnabled bool }
 )
 
-func cfnTableOf(t entity.TableSpec) cfnTable {
+func cfnTableOf(t tables.Table) cfnTable {
 	out := cfnTable{
 		TableName: t.Name, BillingMode: string(t.Billing), ProvisionedThroughput: cfnThroughputOf(t.Throughput),
 		KeySchema: cfnKeysOf(t.Key), DeletionProtectionEnabled: t.DeletionProtection,
@@ -101,11 +102,11 @@ func cfnTableOf(t entity.TableSpec) cfnTable {
 	return out
 }
 
-func cfnIndexOf(x entity.IndexSpec) cfnIndex {
+func cfnIndexOf(x tables.Index) cfnIndex {
 	return cfnIndex{x.Name, cfnKeysOf(x.Key), cfnProjection{string(x.Projection.Type), x.Projection.Include}, cfnThroughputOf(x.Throughput)}
 }
 
-func cfnKeysOf(k entity.KeySpec) (keys []cfnKey) {
+func cfnKeysOf(k tables.Key) (keys []cfnKey) {
 	for _, a := range k.Partition {
 		keys = append(keys, cfnKey{a.Name, "HASH"})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/iac"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Ticket is followed by a program that reads the table's stream and needs both images.
@@ -26,7 +27,7 @@ func tickets(client entity.Client, table string) *entity.DB {
 
 // The tables of a program as a file for Terraform. This needs no client.
 func ExampleTerraform() {
-	text, err := iac.Terraform(tickets(nil, "prod-tickets").Spec())
+	text, err := iac.Terraform(tables.Of(tickets(nil, "prod-tickets")))
 	fmt.Print(string(text), err)
 	// Output:
 	// {
@@ -60,7 +61,7 @@ func ExampleTerraform() {
 
 // The same for CloudFormation: a template to use alone or to merge into another.
 func ExampleCloudFormation() {
-	text, err := iac.CloudFormation(tickets(nil, "prod-tickets").Spec())
+	text, err := iac.CloudFormation(tables.Of(tickets(nil, "prod-tickets")))
 	fmt.Print(string(text), err)
 	// Output:
 	// {
@@ -109,7 +110,7 @@ func ExampleCloudFormation() {
 
 // What a program that reads tickets and follows their stream may do, and nothing else.
 func ExamplePolicy() {
-	text, err := iac.Policy(tickets(nil, "prod-tickets").Spec(),
+	text, err := iac.Policy(tables.Of(tickets(nil, "prod-tickets")),
 		iac.Allow(iac.Read, iac.Stream), iac.In("arn:aws:dynamodb:eu-central-1:123456789012"))
 	fmt.Print(string(text), err)
 	// Output:

@@ -12,7 +12,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Tools replace a table when its resource name changes. So the resource name depends only on the table's logical name, and
@@ -22,7 +22,7 @@ import (
 const longestName = 200
 
 // logicalName returns the table's logical name, the first if there are several.
-func logicalName(t entity.TableSpec) string {
+func logicalName(t tables.Table) string {
 	if len(t.Logical) == 0 {
 		return t.Name // a Spec written by hand
 	}

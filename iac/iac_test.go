@@ -21,6 +21,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Report has a composed key in each kind of index.
@@ -99,18 +100,18 @@ func config(prefix string) entity.Config {
 	}
 }
 
-func specOf(t *testing.T, prefix string) entity.Spec {
+func specOf(t *testing.T, prefix string) tables.Spec {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, config(prefix)))
 	declareAll(t, db)
-	return db.Spec()
+	return tables.Of(db)
 }
 
 // The files were compared by hand with the references of AWS::DynamoDB::Table and aws_dynamodb_table.
 func TestTexts_AreWrittenAsTheirToolsReadThem(t *testing.T) {
 	t.Parallel()
 	spec := specOf(t, "prod-")
-	for file, write := range map[string]func(entity.Spec) ([]byte, error){"cloudformation.json": iac.CloudFormation, "terraform.tf.json": iac.Terraform} {
+	for file, write := range map[string]func(tables.Spec) ([]byte, error){"cloudformation.json": iac.CloudFormation, "terraform.tf.json": iac.Terraform} {
 		got := entity.Must(write(spec))
 		again := entity.Must(write(spec))
 		require.Equal(t, string(got), string(again))
@@ -142,7 +143,7 @@ func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 	cfg.TableOptions["sealed"] = sealed
 	db := entity.Must(entity.Open(dynamodb.New(raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), cfg))
 	declareAll(t, db)
-	text := entity.Must(iac.CloudFormation(db.Spec()))
+	text := entity.Must(iac.CloudFormation(tables.Of(db)))
 	var made stack
 	require.NoError(t, json.Unmarshal(text, &made))
 	require.Len(t, made.Resources, 3)
@@ -162,8 +163,8 @@ func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
 			entity.Must(raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl}))
 		}
 	}
-	require.NoError(t, db.Verify(t.Context()))
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Verify(t.Context(), db))
+	require.NoError(t, tables.Create(t.Context(), db))
 	require.Zero(t, wire.Count("UpdateTimeToLive"), "nothing was left to do")
 }
 
@@ -179,9 +180,9 @@ func TestTexts_NamesAreValidAndApart(t *testing.T) {
 		"deviceReadings_", "2024", "äö", "öä", "default", "a_1", "a1", "a__1", strings.Repeat("a", 255), strings.Repeat("a", 254) + "b", "..", "__"}
 	ids, names := map[string]string{}, map[string]string{}
 	one := func(names ...string) (id, resource string) {
-		var s entity.Spec
+		var s tables.Spec
 		for _, name := range names {
-			s.Tables = append(s.Tables, entity.TableSpec{Name: "tab", Logical: []string{name}, Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}})
+			s.Tables = append(s.Tables, tables.Table{Name: "tab", Logical: []string{name}, Key: tables.Key{Partition: []tables.Attribute{{Name: "pk", Type: "S"}}}})
 		}
 		var stack struct{ Resources map[string]any }
 		text := entity.Must(iac.CloudFormation(s))
@@ -217,8 +218,8 @@ func TestTexts_NamesAreValidAndApart(t *testing.T) {
 // Terraform replaces ${…} and %{…} inside every string.
 func TestTerraform_NamesAreNoTemplates(t *testing.T) {
 	t.Parallel()
-	s := entity.Spec{Tables: []entity.TableSpec{{Name: "tab", TTL: "${ttl}", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "%{if}<&", Type: "S"}}},
-		GSIs: []entity.IndexSpec{{Name: "x", Key: entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "$${a}", Type: "S"}}}, Projection: entity.ProjectionSpec{Type: "INCLUDE", Include: []string{"${b}"}}}},
+	s := tables.Spec{Tables: []tables.Table{{Name: "tab", TTL: "${ttl}", Key: tables.Key{Partition: []tables.Attribute{{Name: "%{if}<&", Type: "S"}}},
+		GSIs: []tables.Index{{Name: "x", Key: tables.Key{Partition: []tables.Attribute{{Name: "$${a}", Type: "S"}}}, Projection: tables.Projection{Type: "INCLUDE", Include: []string{"${b}"}}}},
 	}}}
 	text := entity.Must(iac.Terraform(s))
 	for _, want := range []string{`"attribute_name": "$${ttl}"`, `"hash_key": "%%{if}<&"`, `"$$${a}"`, `"$${b}"`} {
@@ -232,20 +233,20 @@ func TestTexts_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}}))
 	declare[LedgerEntry](t, db)
-	for _, s := range []entity.Spec{db.Spec(), {Tables: []entity.TableSpec{{Name: "tab"}}}, {Tables: []entity.TableSpec{ledger(t), ledger(t)}}} {
+	for _, s := range []tables.Spec{tables.Of(db), {Tables: []tables.Table{{Name: "tab"}}}, {Tables: []tables.Table{ledger(t), ledger(t)}}} {
 		_, err := iac.CloudFormation(s)
 		require.Error(t, err)
 		_, err = iac.Terraform(s)
 		require.Error(t, err)
 	}
-	empty := entity.Must(iac.CloudFormation(entity.Spec{}))
+	empty := entity.Must(iac.CloudFormation(tables.Spec{}))
 	require.JSONEq(t, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{}}`, string(empty))
 }
 
 // ledger is a table that is valid alone.
-func ledger(t *testing.T) entity.TableSpec {
+func ledger(t *testing.T) tables.Table {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	declare[LedgerEntry](t, db)
-	return db.Spec().Tables[0]
+	return tables.Of(db).Tables[0]
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Family is a family of verbs that a policy allows.
@@ -18,9 +18,9 @@ const (
 	Write                    // writes of one item and batches, with the reads that they are planned from
 	Transact                 // writes that are transactions: Transact, appends, history, soft delete, unique values; Idempotent
 	Stream                   // reading the streams of tables that have one
-	Check                    // DB.Verify, and the reason of ErrNoIndex
-	Create                   // DB.CreateTables
-	AddIndexes               // DB.CreateTables with entity.AddIndexes
+	Check                    // tables.Verify, and the reason of ErrNoIndex
+	Create                   // tables.Create
+	AddIndexes               // tables.Create with tables.AddIndexes
 )
 
 // actions are those of each family on the items of a table.
@@ -116,7 +116,7 @@ const leadingKey = "dynamodb:LeadingKeys"
 //
 // Errors: that of [entity.Spec.Err], or an option that does not fit the spec, such as [LeadingKeys] of an index that does not
 // exist or has a partition key of several attributes or of another type than string.
-func Policy(spec entity.Spec, opts ...PolicyOption) ([]byte, error) {
+func Policy(spec tables.Spec, opts ...PolicyOption) ([]byte, error) {
 	if err := spec.Err(); err != nil {
 		return nil, err
 	}
@@ -141,10 +141,10 @@ func Policy(spec entity.Spec, opts ...PolicyOption) ([]byte, error) {
 }
 
 // fits checks the leading keys against the tables.
-func (p *policy) fits(spec entity.Spec) error {
+func (p *policy) fits(spec tables.Spec) error {
 	seen := map[[2]string]bool{}
 	for _, k := range p.keys {
-		at := slices.IndexFunc(spec.Tables, func(t entity.TableSpec) bool { return logicalName(t) == k.table || slices.Contains(t.Logical, k.table) })
+		at := slices.IndexFunc(spec.Tables, func(t tables.Table) bool { return logicalName(t) == k.table || slices.Contains(t.Logical, k.table) })
 		if at < 0 {
 			return fmt.Errorf("LeadingKeys: no entity has a table with the logical name %q", k.table)
 		}
@@ -152,7 +152,7 @@ func (p *policy) fits(spec entity.Spec) error {
 		partition := t.Key.Partition
 		if k.index != "" {
 			indexes := append(slices.Clone(t.GSIs), t.LSIs...)
-			i := slices.IndexFunc(indexes, func(x entity.IndexSpec) bool { return x.Name == k.index })
+			i := slices.IndexFunc(indexes, func(x tables.Index) bool { return x.Name == k.index })
 			if i < 0 {
 				return fmt.Errorf("LeadingKeys: table %s has no index %s", t.Name, k.index)
 			}
@@ -173,7 +173,7 @@ func (p *policy) fits(spec entity.Spec) error {
 }
 
 // patterns returns the leading keys of a table or index, nil if all are allowed.
-func (p *policy) patterns(t entity.TableSpec, index string) []string {
+func (p *policy) patterns(t tables.Table, index string) []string {
 	for _, k := range p.keys {
 		if k.index == index && (logicalName(t) == k.table || slices.Contains(t.Logical, k.table)) {
 			return k.patterns
@@ -182,7 +182,7 @@ func (p *policy) patterns(t entity.TableSpec, index string) []string {
 	return nil
 }
 
-func (p *policy) arn(t entity.TableSpec) string {
+func (p *policy) arn(t tables.Table) string {
 	if strings.HasPrefix(t.Name, "arn:") {
 		return t.Name
 	}
@@ -215,7 +215,7 @@ func allow(sid string, actions, resources, patterns []string) statement {
 	return s
 }
 
-func (p *policy) statements(spec entity.Spec) (all []statement) {
+func (p *policy) statements(spec tables.Spec) (all []statement) {
 	add := func(sid string, actions, resources, patterns []string) {
 		if len(actions) > 0 && len(resources) > 0 {
 			all = append(all, allow(sid, actions, resources, patterns))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/iac"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of policies")
@@ -33,7 +34,7 @@ func allTables(t *testing.T) *entity.DB {
 
 func TestPolicy_IsWhatTheFileHas(t *testing.T) {
 	t.Parallel()
-	spec := allTables(t).Spec()
+	spec := tables.Of(allTables(t))
 	for name, opts := range map[string][]iac.PolicyOption{
 		"policy.json":            nil,
 		"policy-read.json":       {iac.ReadOnly(), iac.In("arn:aws:dynamodb:eu-central-1:123456789012")},
@@ -44,7 +45,7 @@ func TestPolicy_IsWhatTheFileHas(t *testing.T) {
 	} {
 		got, err := iac.Policy(spec, opts...)
 		require.NoError(t, err, name)
-		again, err := iac.Policy(allTables(t).Spec(), opts...)
+		again, err := iac.Policy(tables.Of(allTables(t)), opts...)
 		require.NoError(t, err)
 		require.Equal(t, string(got), string(again))
 		file := filepath.Join("testdata", name)
@@ -81,7 +82,7 @@ func (p policyOf) allowed(resource string) map[string]bool {
 	return all
 }
 
-func read(t *testing.T, spec entity.Spec, opts ...iac.PolicyOption) (p policyOf) {
+func read(t *testing.T, spec tables.Spec, opts ...iac.PolicyOption) (p policyOf) {
 	t.Helper()
 	text, err := iac.Policy(spec, opts...)
 	require.NoError(t, err)
@@ -91,7 +92,7 @@ func read(t *testing.T, spec entity.Spec, opts ...iac.PolicyOption) (p policyOf)
 
 func TestPolicy_AllowsWhatTheFamiliesNeedAndNothingElse(t *testing.T) {
 	t.Parallel()
-	spec := allTables(t).Spec()
+	spec := tables.Of(allTables(t))
 	set := func(names string) map[string]bool {
 		all := map[string]bool{}
 		for _, n := range strings.Fields(names) {
@@ -132,7 +133,7 @@ func TestPolicy_AllowsWhatTheFamiliesNeedAndNothingElse(t *testing.T) {
 
 func TestPolicy_Refuses(t *testing.T) {
 	t.Parallel()
-	spec := allTables(t).Spec()
+	spec := tables.Of(allTables(t))
 	for _, opts := range [][]iac.PolicyOption{
 		{nil}, {iac.Allow(iac.Family(99))}, {iac.In("eu-central-1")}, {iac.LeadingKeys("nowhere", "", "a")}, {iac.LeadingKeys("", "none", "a")}, {iac.LeadingKeys("", "")},
 		{iac.LeadingKeys("", "", "a"), iac.LeadingKeys("", "", "b")}, {iac.LeadingKeys("sealed", "", "a")}, {iac.LeadingKeys("sealed", "place-index", "a")}, {iac.Allow()},
@@ -140,10 +141,10 @@ func TestPolicy_Refuses(t *testing.T) {
 		_, err := iac.Policy(spec, opts...)
 		require.Error(t, err)
 	}
-	_, err := iac.Policy(entity.Spec{})
+	_, err := iac.Policy(tables.Spec{})
 	require.Error(t, err)
 	broken := entity.Must(entity.Open(nil, entity.Config{Table: "t", TableOptions: map[string]entity.TableOptions{"x": {DeletionProtection: true}}}))
 	declare[Report](t, broken)
-	_, err = iac.Policy(broken.Spec())
+	_, err = iac.Policy(tables.Of(broken))
 	require.Error(t, err)
 }

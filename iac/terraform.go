@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Terraform returns a configuration in Terraform's JSON syntax with an aws_dynamodb_table for each table of spec, indented.
@@ -13,7 +13,7 @@ import (
 // several attributes is written with key_schema blocks, which need version 6.29 of the AWS provider.
 //
 // Errors: that of [entity.Spec.CheckNew], or two tables with one name.
-func Terraform(spec entity.Spec) ([]byte, error) {
+func Terraform(spec tables.Spec) ([]byte, error) {
 	if err := spec.CheckNew(); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ type (
 	}
 )
 
-func tfTableOf(t entity.TableSpec) tfTable {
+func tfTableOf(t tables.Table) tfTable {
 	out := tfTable{
 		Name: literal(t.Name), Billing: string(t.Billing), Read: t.Throughput.Read, Write: t.Throughput.Write,
 		Hash: literal(t.Key.Partition[0].Name), Stream: t.Stream != "", View: string(t.Stream), Protect: t.DeletionProtection,
@@ -101,7 +101,7 @@ func tfTableOf(t entity.TableSpec) tfTable {
 	return out
 }
 
-func tfIndexOf(x entity.IndexSpec) tfIndex {
+func tfIndexOf(x tables.Index) tfIndex {
 	out := tfIndex{Name: literal(x.Name), Projection: string(x.Projection.Type), Read: x.Throughput.Read, Write: x.Throughput.Write}
 	for _, name := range x.Projection.Include {
 		out.Include = append(out.Include, literal(name))

@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Marker ends 30 days after it came into being, by an attribute that the struct does not have.
@@ -110,7 +111,7 @@ func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
 		{"Put with an end", func() error { return second(s.Put(ctx, given)) }, nil, end},
 	})
 	require.Equal(t, given, entity.Must(s.Get(ctx, key)))
-	require.Equal(t, "ends", h.DB.Spec().Tables[0].TTL)
+	require.Equal(t, "ends", tables.Of(h.DB).Tables[0].TTL)
 }
 
 // Mislabelled says that it counts seconds.

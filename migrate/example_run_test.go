@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
@@ -20,7 +21,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(entity.New[Purchase](empty))
 	entity.Must(entity.New[Invoice](empty))
 	entity.Must(entity.New[User](empty))
-	require.NoError(t, empty.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), empty))
 	examples := map[string]func(){
 		"ExampleRewrite":    ExampleRewrite,
 		"ExampleCheck":      ExampleCheck,

@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -284,7 +285,7 @@ func TestSeries_FindVerifyAndRepair(t *testing.T) {
 	t.Parallel()
 	b := newLab(t)
 	s := entity.Must(timeseries.New[Meter](b.DB))
-	require.NoError(t, b.DB.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), b.DB))
 	l := entity.Must(unique.Of(s, "serial"))
 	ctx := t.Context()
 	for n, id := range []string{"a", "b", "c"} {

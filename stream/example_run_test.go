@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
@@ -18,6 +19,6 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	t.Cleanup(func() { client, table = nil, "app" })
 	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	entity.Must(entity.New[Article](empty))
-	require.NoError(t, empty.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), empty))
 	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleOf": ExampleOf}))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -43,7 +44,7 @@ func store[T any](l *lab) *entity.Store[T] {
 // create creates the tables, the lab's with a stream.
 func (l *lab) create() *lab {
 	l.T.Helper()
-	require.NoError(l.T, l.DB.CreateTables(l.Ctx))
+	require.NoError(l.T, tables.Create(l.Ctx, l.DB))
 	opened, err := dbtest.OpenStream(l.Ctx, l.Raw, l.Table, l.view)
 	require.NoError(l.T, err)
 	l.arn = opened.ARN

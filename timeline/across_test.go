@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -36,7 +37,7 @@ func TestLock_NamesReadModelsApart(t *testing.T) {
 			func(t *totals, e timeline.Event[reading]) error { t.Sum += e.Payload.Value; return nil })},
 	})
 	require.NoError(t, err)
-	require.Greater(t, len(db.Spec().Tables[0].Entities), 1, "the view has items of its own")
+	require.Greater(t, len(tables.Of(db).Tables[0].Entities), 1, "the view has items of its own")
 	now := schemalock.Of(db)
 	require.Equal(t, before.Entities, now.Entities)
 	require.NotEmpty(t, now.Derived)

@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -19,7 +20,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	t.Cleanup(func() { exampleClient, exampleTable, exampleTest = nil, "app", nil })
 	empty := depot("empty")
 	entity.Must(timeseries.New[Delivery](empty))
-	require.NoError(t, empty.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), empty))
 	examples := map[string]func(){
 		"ExampleBudget":        ExampleBudget,
 		"ExampleResume":        ExampleResume,

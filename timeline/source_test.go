@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -51,7 +52,7 @@ func TestItems_OfVerbatimEntities(t *testing.T) {
 	plain := view(l, projection("plain", items()))
 	accepted := view(l, projection("accepted", items(timeline.AcceptedAt(&f.Stored))))
 	within := view(l, projection("within", items(timeline.AcceptedAt(&f.Stored), timeline.PartitionKey(func(d string) sample { return sample{Device: d} }))))
-	require.NoError(t, l.DB.CreateTables(l.Ctx))
+	require.NoError(t, tables.Create(l.Ctx, l.DB))
 	put := func(device string, number int, minute float64) {
 		t.Helper()
 		entity.Must(store.Create(l.Ctx, sample{Device: device, Number: number, Taken: at(minute).UnixMilli(), Stored: l.Clock.Now().UnixMilli()}))

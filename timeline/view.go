@@ -169,7 +169,7 @@ type view struct {
 	stores
 }
 
-// New checks a projection and declares its rows on db, so that entity.DB.CreateTables creates their table. It does no
+// New checks a projection and declares its rows on db, so that tables.Create creates their table. It does no
 // I/O. The error joins an *entity.SchemaError for every mistake, including a name that another definition has. Without
 // a database it is an *entity.InputError.
 func New[K comparable, S any](db *entity.DB, p Projection[K, S]) (*View[K, S], error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -182,7 +183,7 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 				ledgers = entity.Must(entity.New[Ledger](b.DB))
 			}
 			s, _ := prepare[Gadget](t, b, "serial")
-			require.NoError(t, b.DB.Verify(t.Context()), "the index has the attributes that distinguish items")
+			require.NoError(t, tables.Verify(t.Context(), b.DB), "the index has the attributes that distinguish items")
 			for _, g := range []Gadget{{PK: "p", SK: "1", Serial: "s1", Maker: "m"}, {PK: "p", SK: "2", Serial: "s2", Maker: "m"}} {
 				entity.Must(s.Create(t.Context(), g))
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
@@ -18,7 +19,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	t.Cleanup(func() { client, table = nil, "app" })
 	empty := directory()
 	entity.Must(entity.New[User](empty))
-	require.NoError(t, empty.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), empty))
 	examples := map[string]func(){
 		"ExampleConstraint":  ExampleConstraint,
 		"ExampleLookup_Find": ExampleLookup_Find,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -36,7 +37,7 @@ func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
 	t.Helper()
 	s := dbtest.Declare[T](t, b.DB)
-	require.NoError(t, b.DB.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), b.DB))
 	l := entity.Must(unique.Of(s, constraint))
 	return s, l
 }

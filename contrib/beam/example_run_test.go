@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // The examples need a database, so go test does not run them. This test runs them, one after the other, and compares what they
@@ -17,7 +18,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := entity.Must(shops())
 	entity.Must(revenue(empty))
 	entity.Must(entity.New[IndexedClient](empty))
-	require.NoError(t, empty.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), empty))
 	examples := map[string]func(){
 		"ExampleRebuild":      ExampleRebuild,
 		"ExampleRewrite":      ExampleRewrite,

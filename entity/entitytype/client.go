@@ -46,16 +46,6 @@ type RewriteProgress struct {
 	WriteUnits   float64 // write capacity units consumed
 }
 
-// IndexProgress is the progress of a global index that is added to a table. The numbers of items are estimates of DynamoDB,
-// which it renews about every six hours.
-type IndexProgress struct {
-	Table       string // physical name
-	Index       string // name in DynamoDB
-	Backfilling bool   // DynamoDB is reading the table's items; before that it allocates resources
-	Items       int64  // in the index
-	TableItems  int64  // in the table, of all entities
-}
-
 // Page is a part of the result of a query.
 type Page[T any] struct {
 	Items []T    // can be empty on the last page

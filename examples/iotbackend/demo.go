@@ -17,6 +17,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/cmd/dynastrata/console"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // cleanup bounds the deletion of tables, which must happen even after the context of the run has ended.
@@ -54,7 +55,7 @@ func run(ctx context.Context, out io.Writer, client *dynamodb.Client, cfg config
 	if err != nil {
 		return err
 	}
-	if err := b.db.CreateTables(ctx); err != nil {
+	if err := tables.Create(ctx, b.db); err != nil {
 		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")

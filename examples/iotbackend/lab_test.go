@@ -22,6 +22,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // epoch is where the clocks of tests begin: DynamoDB Local removes what has expired in real time, so it is far ahead.
@@ -85,7 +86,7 @@ func newLab(t *testing.T) *lab {
 	l := labOf(t, testConfig(prefix), epoch)
 	l.raw, l.wire, l.attempts = client, wire, 4
 	l.service = newService(l.open(client), l.cfg)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), l.db))
 	l.wire.Reset()
 	l.api = httptest.NewServer(l.routes())
 	t.Cleanup(l.api.Close)

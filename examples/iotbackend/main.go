@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 func main() {
@@ -59,7 +60,7 @@ func serveAt(ctx context.Context, addr string, getenv func(string) string, logs 
 	if err != nil {
 		return err
 	}
-	if err := b.db.CreateTables(ctx); err != nil {
+	if err := tables.Create(ctx, b.db); err != nil {
 		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 func TestTableNamesComeFromTheEnvironment(t *testing.T) {
@@ -41,7 +42,7 @@ func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	ttl, streams := map[string]string{}, map[string]types.StreamViewType{}
-	for _, table := range l.db.Spec().Tables {
+	for _, table := range tables.Of(l.db).Tables {
 		ttl[table.Logical[0]] = table.TTL
 		if table.Stream != "" {
 			streams[table.Logical[0]] = table.Stream
@@ -50,9 +51,9 @@ func TestTablesAreOnDemandAndTwoOfThemExpire(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{"devices": "", "device_readings": "expiration_time", "processed_batches": "expiration_time"}, ttl)
 	require.Equal(t, map[string]types.StreamViewType{"device_readings": types.StreamViewTypeNewImage}, streams)
-	require.Equal(t, "hardware_id (S) HASH", l.db.Spec().Tables[0].Key.String())
-	require.Equal(t, "gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL", l.db.Spec().Tables[0].GSIs[0].String())
-	require.NoError(t, l.db.Verify(t.Context()), "the tables are what the declarations say")
+	require.Equal(t, "hardware_id (S) HASH", tables.Of(l.db).Tables[0].Key.String())
+	require.Equal(t, "gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL", tables.Of(l.db).Tables[0].GSIs[0].String())
+	require.NoError(t, tables.Verify(t.Context(), l.db), "the tables are what the declarations say")
 }
 
 // lockedReading is the example of the schema.

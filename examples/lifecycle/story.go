@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // chapter is one step: what happens, and what must be in the table afterwards.
@@ -49,7 +50,7 @@ func newStory(out io.Writer, client *dynamodb.Client, table string) (*story, err
 
 // tell plays the chapters, an hour apart, and compares the table with what must be there after each.
 func (s *story) tell(ctx context.Context, chapters []chapter) error {
-	if err := s.db.CreateTables(ctx); err != nil {
+	if err := tables.Create(ctx, s.db); err != nil {
 		return err
 	}
 	s.report.legend()

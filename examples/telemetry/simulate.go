@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // simulation is one run: the application, the fleet, and where the report goes.
@@ -30,7 +31,7 @@ func newSimulation(out io.Writer, client entity.Client, table string, seed uint6
 
 // play runs all scenes. check examines what they leave in the table.
 func (s *simulation) play(ctx context.Context) error {
-	if err := s.db.CreateTables(ctx); err != nil {
+	if err := tables.Create(ctx, s.db); err != nil {
 		return err
 	}
 	for _, scene := range []func(context.Context) error{s.live, s.closeUp, s.history, s.transactions} {

@@ -85,7 +85,7 @@ func drop(ctx context.Context, client *dynamodb.Client, table string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
 	defer cancel()
 	var errs []error
-	for _, name := range tables(table) {
+	for _, name := range namesOf(table) {
 		var gone *types.ResourceNotFoundException
 		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil && !errors.As(err, &gone) {
 			errs = append(errs, fmt.Errorf("delete table %s: %w", name, err))

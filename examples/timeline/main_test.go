@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // seed is the one that the program uses by default.
@@ -92,7 +93,7 @@ func TestCheck_FindsWhatTheStoryDidNotDo(t *testing.T) {
 	s, err := newStory(io.Discard, client, table, seed)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, drop(context.Background(), client, table)) })
-	require.NoError(t, s.db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), s.db))
 	_, err = s.messages.Create(t.Context(), Message{UserID: "ada", MessageID: "m-000", Message: "who am I?", Channel: "sms"})
 	require.NoError(t, err)
 	require.NoError(t, s.tell(t.Context(), []scene{s.begin, s.cutOff, s.lookBack, s.listEvents}))

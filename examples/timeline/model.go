@@ -93,13 +93,13 @@ type program struct {
 	readings *entity.Store[Reading]
 }
 
-// tables are the physical tables: the first has messages and verdicts, views has the rows. So scans of history do not read
+// namesOf are the physical tables: the first has messages and verdicts, views has the rows. So scans of history do not read
 // rows.
-func tables(table string) []string { return []string{table, table + "-readings", table + "-views"} }
+func namesOf(table string) []string { return []string{table, table + "-readings", table + "-views"} }
 
 // connect declares a program's entities. It does no I/O.
 func connect(client entity.Client, table string, clock func() time.Time, change ...func(*entity.Config)) (*entity.DB, error) {
-	names := tables(table)
+	names := namesOf(table)
 	c := entity.Config{
 		Table: names[0], Tables: map[string]string{"device_readings": names[1], "views": names[2]},
 		Namespace: entity.Namespace{Name: "chat", Version: 1},

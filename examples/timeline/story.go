@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
@@ -72,7 +73,7 @@ type scene = func(context.Context) error
 
 // tell plays scenes.
 func (s *story) tell(ctx context.Context, scenes []scene) error {
-	if err := s.db.CreateTables(ctx); err != nil { // the tables of rows, too
+	if err := tables.Create(ctx, s.db); err != nil { // the tables of rows, too
 		return err
 	}
 	s.report.legend()

@@ -22,6 +22,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Start is when the clock of a bench starts. It is far in the future, since the database removes items that have expired by
@@ -104,7 +105,7 @@ func (b *Bench) Open(client entity.Client, configure ...func(*entity.Config)) *e
 // CreateTables makes the tables of everything declared so far, and forgets the requests.
 func (b *Bench) CreateTables() {
 	b.T.Helper()
-	require.NoError(b.T, b.DB.CreateTables(b.Ctx))
+	require.NoError(b.T, tables.Create(b.Ctx, b.DB))
 	b.Wire.Reset()
 }
 

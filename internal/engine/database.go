@@ -4,13 +4,15 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // Database is an entity.DB for what belongs to it. Those that share declarations are different.
 type Database struct {
 	*declarations
-	Runner *Runner
+	Runner       *Runner
+	TableOptions map[string]entitytype.TableOptions // by logical name
 }
 
 // declarations is what is declared on an entity.DB.
@@ -25,13 +27,14 @@ type declarations struct {
 type Declared struct{ db *Database }
 
 // NewDeclared returns an empty database, whose requests r sends.
-func NewDeclared(r *Runner) Declared {
-	return Declared{&Database{&declarations{tables: map[string]*schema.Table{}, views: map[string]string{}}, r}}
+func NewDeclared(r *Runner, options map[string]entitytype.TableOptions) Declared {
+	return Declared{&Database{&declarations{tables: map[string]*schema.Table{}, views: map[string]string{}}, r, options}}
 }
 
 // SharedDeclared returns a database with the declarations of another one, which is open, and requests of its own.
 func SharedDeclared(db DatabaseHandle, r *Runner) Declared {
-	return Declared{&Database{db.database().declarations, r}}
+	d := db.database()
+	return Declared{&Database{d.declarations, r, d.TableOptions}}
 }
 
 func (d Declared) database() *Database { return d.db }

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -73,7 +74,7 @@ func newShop(t *testing.T, wrap func(entity.Client) entity.Client, change ...fun
 	s.Clock.Set(noon, 0)
 	all := s.Open(s.Raw)
 	s.others = storesOn(all)
-	require.NoError(t, all.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), all))
 	var client entity.Client = s.Client
 	if wrap != nil {
 		client = wrap(s.Client)

@@ -39,7 +39,7 @@ var internals = map[string][]string{
 	"internal/wire/wiretest": nil,
 	"internal/expr/exprtest": {"internal/expr", "internal/item"},
 	"internal/declaretest":   {"internal/schema", "internal/key"},
-	"internal/dbtest":        {"entity", "localdb", "localdb/faults"},
+	"internal/dbtest":        {"entity", "tables", "localdb", "localdb/faults"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
 	"internal/leases":        nil,
@@ -62,8 +62,10 @@ func allowed(from, to string) bool {
 		return internal
 	case slices.Contains(features, from):
 		return internal || to == "entity"
+	case from == "tables":
+		return internal || to == "entity"
 	case from == "iac":
-		return to == "entity"
+		return to == "entity" || to == "tables"
 	case from == "schemalock":
 		return internal || to == "entity"
 	case (from == "migrate" || from == "timeline") && to == "stream": // whose changes a copy, or a view, follows
@@ -73,7 +75,7 @@ func allowed(from, to string) bool {
 	case from == "contrib/beam":
 		return to == "entity" || slices.Contains(features, to) || slices.Contains(folds, to)
 	case strings.HasPrefix(from, "cmd/"): // shows and mends what all others store
-		return internal || to == "entity" || to == "schemalock" || to == "localdb" || slices.Contains(features, to) || slices.Contains(folds, to) ||
+		return internal || to == "entity" || to == "schemalock" || to == "tables" || to == "localdb" || slices.Contains(features, to) || slices.Contains(folds, to) ||
 			strings.HasPrefix(to, "cmd/")
 	case strings.HasPrefix(from, "contrib/"):
 		return to == "entity" || to == "entity/entitytype"
@@ -88,7 +90,7 @@ func allowed(from, to string) bool {
 // known reports whether the rules above mention a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
-	return internal || pkg == "entity" || pkg == "iac" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+	return internal || pkg == "entity" || pkg == "iac" || pkg == "tables" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
 		strings.HasPrefix(pkg, "contrib/") || strings.HasPrefix(pkg, "cmd/") || strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
 }
 

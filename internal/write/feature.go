@@ -1,6 +1,7 @@
 package write
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -99,4 +100,34 @@ func isUnique(s *schema.Schema, a *schema.Attr) bool {
 // it writes too.
 func sharesExpiry(s *schema.Schema) bool {
 	return s.Expires && (s.KeepsHistory || s.HasUnique)
+}
+
+// inverted reports whether the key of x consists of key attributes of the table, which every item has.
+func inverted(s *schema.Schema, x *schema.Index) bool {
+	have := append(s.PK.Attributes(), s.SK.Attributes()...)
+	for _, name := range append(x.PK.Attributes(), x.SK.Attributes()...) {
+		if !slices.Contains(have, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// Marked reports whether one of the entities writes items with an entity marker to the table or, if x is not nil, to
+// its index x.
+func Marked(entities []*schema.Schema, x *schema.Index) bool {
+	for _, s := range entities {
+		dollar, claims := s.Templated, len(UniqueConstraints(s)) > 0
+		if x == nil || x.Project.All {
+			if dollar || claims {
+				return true
+			}
+			continue
+		}
+		shared := dollar && slices.ContainsFunc(s.Indexes, func(y *schema.Index) bool { return y.Index == x.Index })
+		if shared || (dollar || claims) && inverted(s, x) {
+			return true
+		}
+	}
+	return false
 }

@@ -53,10 +53,6 @@ type Options struct {
 	NewVersion    bool                  // rewrite as an update, with a version and a time
 	Checkpoint    *string
 
-	// Of the creation of tables.
-	AddIndexes bool                // add missing global indexes to existing tables
-	Building   func(IndexProgress) // called while an index is built; nil: not reported
-
 	// Of the declaration of a store.
 	Name     string         // replaces the declared name of the entity
 	After    *time.Duration // how long items live, for a declared time to live
@@ -147,7 +143,6 @@ type (
 	CopyOption    interface{ copy() }
 	PassOption    interface{ pass() } // of checks of a whole table
 	StoreOption   interface{ store() }
-	TablesOption  interface{ tables() }
 )
 
 // The marks of options. An option is accepted by the verbs of its marks and of the marks that those embed.
@@ -194,8 +189,7 @@ type (
 		ForPass
 	}
 
-	ForStore  struct{}
-	ForTables struct{}
+	ForStore struct{}
 )
 
 // StoreSetting is an option for the declaration of a store.
@@ -220,7 +214,6 @@ func (ForRewrite) rewrite() {}
 func (ForCopy) copy()       {}
 func (ForPass) pass()       {}
 func (ForStore) store()     {}
-func (ForTables) tables()   {}
 
 // Upgrade converts items of one payload version to the next.
 type Upgrade struct {
@@ -236,9 +229,6 @@ type Image interface {
 
 // ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
-
-// IndexProgress is the progress of an index that is built.
-type IndexProgress = entitytype.IndexProgress
 
 // RewriteProgress is the progress of a rewrite.
 type RewriteProgress = entitytype.RewriteProgress

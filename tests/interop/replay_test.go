@@ -19,6 +19,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // scenario is a run of effect-dynamodb, recorded step by step.
@@ -204,7 +205,7 @@ func sharedTable(namespace string, version int) func(*entity.Config) {
 // create makes the table. Time to live is off: to the database's clock the recorded events have expired.
 func (r *replay) create(t *testing.T) {
 	t.Helper()
-	require.NoError(t, r.DB.CreateTables(r.Ctx))
+	require.NoError(t, tables.Create(r.Ctx, r.DB))
 	ttl, err := r.Raw.DescribeTimeToLive(r.Ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &r.Table})
 	require.NoError(t, err)
 	if d := ttl.TimeToLiveDescription; d != nil && d.AttributeName != nil {

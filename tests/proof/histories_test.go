@@ -23,6 +23,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -79,7 +80,7 @@ func TestHistories_ASeedGivesTheSameHistoryAgain(t *testing.T) {
 		require.NoError(t, err)
 		_, err = g.open(db, "")
 		require.NoError(t, err)
-		require.NoError(t, db.CreateTables(t.Context()))
+		require.NoError(t, tables.Create(t.Context(), db))
 		way := newCourier(client.Options().HTTPClient)
 		defer way.close()
 		text := ""
@@ -107,7 +108,7 @@ func histories[S comparable, I fmt.Stringer, O comparable](g game[S, I, O]) func
 		require.NoError(t, err)
 		_, err = g.open(db, "")
 		require.NoError(t, err)
-		require.NoError(t, db.CreateTables(t.Context()))
+		require.NoError(t, tables.Create(t.Context(), db))
 		run := crand.Text()[:8] // begins every write id and token, so that DynamoDB takes none for that of an earlier run under the same seed
 		var next atomic.Uint64
 		t.Run("play", func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // deed is one write, of items whose keys and values contain an id, prepared for it.
@@ -66,7 +67,7 @@ func newBench(t *testing.T) *bench {
 	b.Clock.Set(epoch, 0)
 	b.look = b.open(t, b.Raw, 10)
 	b.try(t, 10)
-	require.NoError(t, b.look.CreateTables(b.Ctx))
+	require.NoError(t, tables.Create(b.Ctx, b.look))
 	return b
 }
 

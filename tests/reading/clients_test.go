@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -211,7 +212,7 @@ func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 		{"Append", func() error {
 			return dbtest.ErrorOf(readings.Append(ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
 		}, ""},
-		{"Verify", func() error { return l.DB.Verify(ctx) }, ""},
+		{"Verify", func() error { return tables.Verify(ctx, l.DB) }, ""},
 		{"Purge", func() error { return accounts.Purge(ctx, key) }, ""},
 	} {
 		c.taken()
@@ -316,7 +317,7 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	l, c, accounts, _ := cached(t)
 	other := &cache{Client: l.Raw, calls: map[string]int{}}
 	tenant := l.DB.WithClient(other)
-	require.Equal(t, l.DB.Spec().String(), tenant.Spec().String())
+	require.Equal(t, tables.Of(l.DB).String(), tables.Of(tenant).String())
 
 	theirs, err := entity.New[account](tenant)
 	require.NoError(t, err)
@@ -359,8 +360,8 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 		ID string     `dynamodbav:"id"`
 	}
 	l.OK(entity.New[note](again))
-	require.Contains(t, l.DB.Spec().Tables[0].Entities, "Note")
-	require.True(t, slices.Contains(tenant.Spec().Tables[0].Entities, "Note"))
+	require.Contains(t, tables.Of(l.DB).Tables[0].Entities, "Note")
+	require.True(t, slices.Contains(tables.Of(tenant).Tables[0].Entities, "Note"))
 
 	var none *entity.DB
 	require.Equal(t, "EDD-9160", dbtest.InputCode(none.WithClient(l.Client).Transact(l.Ctx, op)))

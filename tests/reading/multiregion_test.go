@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -84,7 +85,7 @@ func TestMultiRegion_NewRefusesWhatStrongTablesCannotHave(t *testing.T) {
 			require.Equal(t, want[name], codes(declare()), "%d %s", region, name)
 		}
 		if region == entity.MRSC {
-			require.Equal(t, []string{"Locked"}, db.Spec().Tables[0].Entities, "what is refused is not declared")
+			require.Equal(t, []string{"Locked"}, tables.Of(db).Tables[0].Entities, "what is refused is not declared")
 		}
 	}
 	_, err := entity.Open(nil, entity.Config{Table: "t", MultiRegion: 7})

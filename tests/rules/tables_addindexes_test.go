@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Parcel is an entity before its indexes were declared.
@@ -96,18 +97,18 @@ func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 	b := before(t)
 	db := b.Open(b.Client)
 	s := dbtest.Declare[Indexed](t, db)
-	var missing *entity.TableError
-	require.ErrorAs(t, db.CreateTables(b.Ctx), &missing)
+	var missing *tables.Error
+	require.ErrorAs(t, tables.Create(b.Ctx, db), &missing)
 	require.Len(t, missing.Differences, 2)
 	require.Zero(t, b.Wire.Count("UpdateTable"))
 
-	require.NoError(t, db.CreateTables(b.Ctx, entity.AddIndexes()))
+	require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes()))
 	require.Equal(t, []string{"gsi2", "gsi3"}, added(b), "one at a time")
-	require.NoError(t, db.Verify(b.Ctx))
+	require.NoError(t, tables.Verify(b.Ctx, db))
 	require.Len(t, described(b).GlobalSecondaryIndexes, 3)
 
 	b.Wire.Reset()
-	require.NoError(t, db.CreateTables(b.Ctx, entity.AddIndexes()))
+	require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes()))
 	require.Zero(t, b.Wire.Count("UpdateTable"), "a second time adds nothing")
 
 	// An item with the attributes of an index is in it, others come in when they are written.
@@ -124,8 +125,8 @@ func TestAddIndexes_AddsNoneToATableThatDiffersInSomethingElse(t *testing.T) {
 	b := before(t)
 	db := b.Open(b.Client)
 	dbtest.Declare[Local](t, db)
-	var differs *entity.TableError
-	require.ErrorAs(t, db.CreateTables(b.Ctx, entity.AddIndexes()), &differs)
+	var differs *tables.Error
+	require.ErrorAs(t, tables.Create(b.Ctx, db, tables.AddIndexes()), &differs)
 	require.Len(t, differs.Differences, 2, "the local index and the global one")
 	require.Zero(t, b.Wire.Count("UpdateTable"))
 }
@@ -150,7 +151,7 @@ func TestAddIndexes_AFaultAtEitherIndex(t *testing.T) {
 					}
 					return faults.None
 				})
-				require.NoError(t, db.CreateTables(b.Ctx, entity.AddIndexes()))
+				require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes()))
 				require.Len(t, described(b).GlobalSecondaryIndexes, 3)
 			})
 		}
@@ -188,8 +189,8 @@ func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
 	b := before(t)
 	db := b.Open(b.Through(faults.New(&building{next: b.Raw.Options().HTTPClient})))
 	dbtest.Declare[Indexed](t, db)
-	var seen []entity.IndexProgress
-	require.NoError(t, db.CreateTables(b.Ctx, entity.AddIndexes(), entity.OnIndex(func(p entity.IndexProgress) { seen = append(seen, p) })))
+	var seen []tables.IndexProgress
+	require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes(), tables.OnIndex(func(p tables.IndexProgress) { seen = append(seen, p) })))
 	require.GreaterOrEqual(t, len(seen), 2)
 	for _, p := range seen {
 		require.Equal(t, b.Table, p.Table)
@@ -206,9 +207,9 @@ func TestAddIndexes_MistakesAreFoundBeforeARequest(t *testing.T) {
 	b := before(t)
 	db := b.Open(plain{b.Client})
 	dbtest.Declare[Parcel](t, db)
-	require.Equal(t, "EDD-9069", dbtest.SchemaCode(db.CreateTables(b.Ctx, entity.AddIndexes())))
-	require.Equal(t, "EDD-9108", dbtest.InputCode(db.CreateTables(b.Ctx, entity.OnIndex(nil))))
-	require.Equal(t, "EDD-9108", dbtest.InputCode(db.CreateTables(b.Ctx, nil)))
+	require.Equal(t, "EDD-9069", dbtest.SchemaCode(tables.Create(b.Ctx, db, tables.AddIndexes())))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(tables.Create(b.Ctx, db, tables.OnIndex(nil))))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(tables.Create(b.Ctx, db, tables.Option{})))
 	require.Empty(t, b.Wire.Requests())
-	require.NoError(t, db.CreateTables(b.Ctx), "without the option such a client will do")
+	require.NoError(t, tables.Create(b.Ctx, db), "without the option such a client will do")
 }

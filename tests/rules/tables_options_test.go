@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Followed is read from the table's stream; Unfollowed shares its table.
@@ -65,12 +66,12 @@ func TestStream_IsOneForATable(t *testing.T) {
 	}
 	db := paper(t)
 	dbtest.Declare[Unfollowed](t, db)
-	require.Empty(t, db.Spec().Tables[0].Stream)
+	require.Empty(t, tables.Of(db).Tables[0].Stream)
 	dbtest.Declare[Followed](t, db)
-	require.Equal(t, types.StreamViewTypeNewAndOldImages, db.Spec().Tables[0].Stream, "who does not read the stream does not mind")
+	require.Equal(t, types.StreamViewTypeNewAndOldImages, tables.Of(db).Tables[0].Stream, "who does not read the stream does not mind")
 	_, err := entity.New[Other](db)
 	require.Equal(t, "EDD-9067", dbtest.SchemaCode(err))
-	require.Len(t, db.Spec().Tables[0].Entities, 2)
+	require.Len(t, tables.Of(db).Tables[0].Entities, 2)
 	_, err = entity.New[Wrong](paper(t))
 	require.Equal(t, "EDD-9003", dbtest.SchemaCode(err))
 }
@@ -116,11 +117,11 @@ func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 		`TableOptions["` + l.Table + `"]`: "EDD-9068 no entity that is declared names this table; " +
 			`it is the physical name of the table that entities call ""` + "\n",
 	}
-	require.Equal(t, want, schemaErrors(t, l.DB.Spec().Err()))
-	require.Equal(t, want, schemaErrors(t, l.DB.CreateTables(t.Context())))
-	require.Equal(t, want, schemaErrors(t, l.DB.Verify(t.Context())))
+	require.Equal(t, want, schemaErrors(t, tables.Of(l.DB).Err()))
+	require.Equal(t, want, schemaErrors(t, tables.Create(t.Context(), l.DB)))
+	require.Equal(t, want, schemaErrors(t, tables.Verify(t.Context(), l.DB)))
 	require.Empty(t, l.Operations())
-	require.Equal(t, "EDD-9068", dbtest.SchemaCode(l.DB.Spec().Err()))
+	require.Equal(t, "EDD-9068", dbtest.SchemaCode(tables.Of(l.DB).Err()))
 }
 
 // equipped has all that DynamoDB Local can have.
@@ -147,7 +148,7 @@ func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
 	dbtest.Declare[Followed](t, l.DB)
 	unprotect(t, l)
 	l.CreateTables()
-	require.NoError(t, l.DB.Verify(t.Context()))
+	require.NoError(t, tables.Verify(t.Context(), l.DB))
 	got := l.Described(l.Table)
 	require.True(t, *got.DeletionProtectionEnabled)
 	require.True(t, *got.StreamSpecification.StreamEnabled)
@@ -161,17 +162,17 @@ func TestCreateTables_GivesATableItsStreamUnitsAndProtection(t *testing.T) {
 }
 
 // wide is the spec of a table with indexes that carry so many attributes each.
-func wide(carried ...int) entity.Spec {
-	key := entity.KeySpec{Partition: []entity.AttributeSpec{{Name: "pk", Type: "S"}}}
-	t := entity.TableSpec{Name: "wide", Key: key, Billing: types.BillingModePayPerRequest}
+func wide(carried ...int) tables.Spec {
+	key := tables.Key{Partition: []tables.Attribute{{Name: "pk", Type: "S"}}}
+	t := tables.Table{Name: "wide", Key: key, Billing: types.BillingModePayPerRequest}
 	for i, n := range carried {
-		x := entity.IndexSpec{Name: fmt.Sprintf("gsi%d", i), Key: key, Projection: entity.ProjectionSpec{Type: "INCLUDE"}}
+		x := tables.Index{Name: fmt.Sprintf("gsi%d", i), Key: key, Projection: tables.Projection{Type: "INCLUDE"}}
 		for j := range n {
 			x.Projection.Include = append(x.Projection.Include, fmt.Sprintf("a%02d", j))
 		}
 		t.GSIs = append(t.GSIs, x)
 	}
-	return entity.Spec{Tables: []entity.TableSpec{t}}
+	return tables.Spec{Tables: []tables.Table{t}}
 }
 
 func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
@@ -189,7 +190,7 @@ func TestSpec_RefusesWhatNoTableCanHave(t *testing.T) {
 	require.NoError(t, s.Err())
 	s.Tables[0].LSIs = wide(1, 1, 1, 1, 1, 1).Tables[0].GSIs
 	require.Contains(t, schemaErrors(t, s.Err())[""], "EDD-9070")
-	for code, spec := range map[string]entity.Spec{"EDD-9070": s, "EDD-9071": wide(21)} {
+	for code, spec := range map[string]tables.Spec{"EDD-9070": s, "EDD-9071": wide(21)} {
 		require.Equal(t, code, dbtest.SchemaCode(spec.CheckNew()))
 	}
 }
@@ -227,8 +228,8 @@ func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	db := served(t, "arn:aws:dynamodb:eu-west-1:123456789012:table/app")
 	dbtest.Declare[Team](t, db)
 	dbtest.Declare[Line](t, db)
-	require.NoError(t, db.Spec().Err(), "such a table can be used and verified")
-	for _, err := range []error{db.CreateTables(t.Context()), db.Spec().CheckNew()} {
+	require.NoError(t, tables.Of(db).Err(), "such a table can be used and verified")
+	for _, err := range []error{tables.Create(t.Context(), db), tables.Of(db).CheckNew()} {
 		mistakes := schemaErrors(t, err)
 		require.Contains(t, mistakes["Table"], "EDD-9050")
 		require.Contains(t, mistakes[`Tables["logs"]`], `EDD-9050 a table cannot be made with the name "x"`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // Sealed is keyed by a binary and a number, and has an index on each kind of attribute, one that holds keys only, and a
@@ -52,7 +53,7 @@ func declareSpecs(t *testing.T, db *entity.DB) {
 func TestSpec_PrintsWhatTheDeclarationsNeed(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"sealed": "prod-sealed"}}))
-	require.Empty(t, db.Spec())
+	require.Empty(t, tables.Of(db))
 	declareSpecs(t, db)
 	require.Equal(t, `table app
   logical  (default)
@@ -71,7 +72,7 @@ table prod-sealed
   gsi      owner-index: owner (S) HASH, digest (B) RANGE; KEYS_ONLY
   gsi      place-index: owner (S) HASH, shelf (B) HASH, row (N) RANGE, digest (B) RANGE; INCLUDE note, colour
   lsi      colour-index: digest (B) HASH, colour (S) RANGE; ALL
-  billing  PAY_PER_REQUEST`, db.Spec().String())
+  billing  PAY_PER_REQUEST`, tables.Of(db).String())
 }
 
 // What DescribeTable says of the tables that CreateTables made is compared by code of this test, not of the library.
@@ -83,8 +84,8 @@ func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 	declareSpecs(t, l.DB)
 	dbtest.Declare[LogEntry](t, l.DB)
 	l.CreateTables()
-	require.NoError(t, l.DB.Verify(t.Context()))
-	spec := l.DB.Spec()
+	require.NoError(t, tables.Verify(t.Context(), l.DB))
+	spec := tables.Of(l.DB)
 	require.Len(t, spec.Tables, 3)
 	for _, want := range spec.Tables {
 		got := l.Described(want.Name)
@@ -120,15 +121,15 @@ func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
 }
 
 // keyedAll are the keys of all indexes.
-func keyedAll(t entity.TableSpec) (all []string) {
-	for _, x := range append(append([]entity.IndexSpec(nil), t.GSIs...), t.LSIs...) {
+func keyedAll(t tables.Table) (all []string) {
+	for _, x := range append(append([]tables.Index(nil), t.GSIs...), t.LSIs...) {
 		all = append(all, keyed(x.Key)...)
 	}
 	return all
 }
 
 // keyed is a key in text: each attribute with its type and kind.
-func keyed(k entity.KeySpec) []string {
+func keyed(k tables.Key) []string {
 	var parts []string
 	for _, a := range k.Partition {
 		parts = append(parts, a.Name+" "+string(a.Type)+" HASH")

@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // projectionText is a projection as text.
@@ -96,7 +97,7 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 			l.OK(l.Raw.CreateTable(t.Context(), &in))
 			made := l.Described(l.Table)
 			dbtest.Declare[Employee](t, l.DB)
-			err := l.DB.CreateTables(t.Context())
+			err := tables.Create(t.Context(), l.DB)
 			require.Equal(t, "EDD-9049", dbtest.SchemaCode(err))
 			require.Zero(t, l.Wire.Count("UpdateTable"))
 			require.Equal(t, made, l.Described(l.Table))
@@ -118,7 +119,7 @@ func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 		ttl := timeToLive(t, l)
 		require.Equal(t, types.TimeToLiveStatusEnabled, ttl.TimeToLiveStatus)
 		require.Equal(t, attr, *ttl.AttributeName)
-		require.NoError(t, l.DB.CreateTables(t.Context()), "a second time changes nothing")
+		require.NoError(t, tables.Create(t.Context(), l.DB), "a second time changes nothing")
 		require.Zero(t, l.Wire.Count("UpdateTimeToLive"))
 	}
 	l, _ := dbtest.OpenStore[Team](t)
@@ -143,7 +144,7 @@ func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
 	require.NoError(t, err)
 	db := l.Open(l.Raw)
 	dbtest.Declare[Pass](t, db)
-	err = db.CreateTables(t.Context())
+	err = tables.Create(t.Context(), db)
 	require.Equal(t, "EDD-9041", dbtest.SchemaCode(err))
 	require.Equal(t, "expires", *timeToLive(t, l).AttributeName)
 }
@@ -180,7 +181,7 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 		making := &slowTable{next: l.Raw.Options().HTTPClient, old: old, new: slow, looks: 2}
 		db := l.Open(l.Through(faults.New(making)))
 		dbtest.Declare[Report](t, db)
-		require.NoError(t, db.CreateTables(t.Context()))
+		require.NoError(t, tables.Create(t.Context(), db))
 		require.Equal(t, 3, making.answered, slow)
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -193,7 +194,7 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 		})
 		db = l.Open(l.Through(wire))
 		dbtest.Declare[Report](t, db)
-		require.ErrorIs(t, db.CreateTables(ctx), context.Canceled)
+		require.ErrorIs(t, tables.Create(ctx, db), context.Canceled)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // The bare table has none of what the declarations of the second program need, and another table is missing.
@@ -25,19 +26,19 @@ func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	dbtest.Declare[Pass](t, db)
 	dbtest.Declare[LogEntry](t, db)
 	before := l.Described(l.Table)
-	err := db.Verify(t.Context())
-	var found *entity.VerifyError
+	err := tables.Verify(t.Context(), db)
+	var found *tables.VerifyError
 	require.ErrorAs(t, err, &found)
 	require.Len(t, found.Tables, 2)
 	require.Equal(t, l.Table, found.Tables[0].Table)
-	require.Equal(t, []entity.Drift{
-		{Kind: entity.MissingIndex, Index: "gsi1", Need: "the global index gsi1: gsi1pk (S) HASH"},
-		{Kind: entity.MissingIndex, Index: "gsi2", Need: "the global index gsi2: gsi2pk (S) HASH"},
-		{Kind: entity.DifferentStream, Need: "NEW_AND_OLD_IMAGES"},
-		{Kind: entity.DifferentTTL, Need: "_ttl"},
-		{Kind: entity.DifferentRecovery, Need: "on", Has: "a database without it"},
-		{Kind: entity.DifferentDeletion, Need: "on", Has: "off"},
-		{Kind: entity.DifferentBilling, Need: "PROVISIONED", Has: "PAY_PER_REQUEST"},
+	require.Equal(t, []tables.Drift{
+		{Kind: tables.MissingIndex, Index: "gsi1", Need: "the global index gsi1: gsi1pk (S) HASH"},
+		{Kind: tables.MissingIndex, Index: "gsi2", Need: "the global index gsi2: gsi2pk (S) HASH"},
+		{Kind: tables.DifferentStream, Need: "NEW_AND_OLD_IMAGES"},
+		{Kind: tables.DifferentTTL, Need: "_ttl"},
+		{Kind: tables.DifferentRecovery, Need: "on", Has: "a database without it"},
+		{Kind: tables.DifferentDeletion, Need: "on", Has: "off"},
+		{Kind: tables.DifferentBilling, Need: "PROVISIONED", Has: "PAY_PER_REQUEST"},
 	}, found.Tables[0].Differences)
 	require.Equal(t, `EDD-9049 table `+l.Table+` differs from the declarations:
   index: needs the global index gsi1: gsi1pk (S) HASH, has none
@@ -63,19 +64,19 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 	l.Config.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
 	db := l.Open(l.Raw)
 	dbtest.Declare[Followed](t, db)
-	var found *entity.VerifyError
-	require.ErrorAs(t, db.Verify(t.Context()), &found)
-	require.Equal(t, []entity.Drift{
-		{Kind: entity.DifferentThroughput, Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
-		{Kind: entity.DifferentThroughput, Index: "gsi1", Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
-		{Kind: entity.DifferentThroughput, Index: "gsi2", Need: "3 read, 9 write units", Has: "5 read, 6 write units"},
+	var found *tables.VerifyError
+	require.ErrorAs(t, tables.Verify(t.Context(), db), &found)
+	require.Equal(t, []tables.Drift{
+		{Kind: tables.DifferentThroughput, Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
+		{Kind: tables.DifferentThroughput, Index: "gsi1", Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
+		{Kind: tables.DifferentThroughput, Index: "gsi2", Need: "3 read, 9 write units", Has: "5 read, 6 write units"},
 	}, found.Tables[0].Differences)
 	require.Contains(t, found.Error(), "throughput of gsi2: needs 3 read, 9 write units, has 5 read, 6 write units")
-	require.NoError(t, db.CreateTables(t.Context()), "a running program does not stop for what only costs")
+	require.NoError(t, tables.Create(t.Context(), db), "a running program does not stop for what only costs")
 	l.Config.TableOptions = nil
 	plain := l.Open(l.Raw)
 	dbtest.Declare[Followed](t, plain)
-	require.NoError(t, plain.Verify(t.Context()), "what nobody asked for does not matter")
+	require.NoError(t, tables.Verify(t.Context(), plain), "what nobody asked for does not matter")
 }
 
 func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
@@ -88,10 +89,10 @@ func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	}
 	db := l.Open(l.Raw)
 	dbtest.Declare[Reader](t, db)
-	err := db.CreateTables(t.Context())
-	var differs *entity.TableError
+	err := tables.Create(t.Context(), db)
+	var differs *tables.Error
 	require.ErrorAs(t, err, &differs)
-	require.Equal(t, []entity.Drift{{Kind: entity.DifferentStream, Need: "OLD_IMAGE"}}, differs.Differences)
+	require.Equal(t, []tables.Drift{{Kind: tables.DifferentStream, Need: "OLD_IMAGE"}}, differs.Differences)
 	require.Nil(t, l.Described(l.Table).StreamSpecification)
 
 	rich := dbtest.Open(t)
@@ -99,8 +100,8 @@ func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	rich.CreateTables()
 	db = rich.Open(rich.Raw)
 	dbtest.Declare[Reader](t, db)
-	require.NoError(t, db.CreateTables(t.Context()), "both images have the old one")
-	require.NoError(t, db.Verify(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db), "both images have the old one")
+	require.NoError(t, tables.Verify(t.Context(), db))
 }
 
 // vault is a client whose database has point-in-time recovery, which no local one has. It keeps the requests.
@@ -139,33 +140,33 @@ func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
 	safe := &vault{Client: l.Raw, on: map[string]bool{}, early: 2}
 	db := entity.Must(entity.Open(safe, l.Config))
 	dbtest.Declare[Team](t, db)
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 	require.Equal(t, []string{"Describe", "Update", "Describe", "Update", "Describe", "Update"}, safe.asked)
 	require.Equal(t, map[string]bool{l.Table: true}, safe.on)
 	safe.asked = nil
-	require.NoError(t, db.CreateTables(t.Context()))
-	require.NoError(t, db.Verify(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
+	require.NoError(t, tables.Verify(t.Context(), db))
 	require.Equal(t, []string{"Describe", "Describe"}, safe.asked, "what is on stays")
 
 	clear(safe.on)
-	var found *entity.VerifyError
-	require.ErrorAs(t, db.Verify(t.Context()), &found)
-	require.Equal(t, []entity.Drift{{Kind: entity.DifferentRecovery, Need: "on", Has: "off"}}, found.Tables[0].Differences)
-	require.NoError(t, db.CreateTables(t.Context()))
+	var found *tables.VerifyError
+	require.ErrorAs(t, tables.Verify(t.Context(), db), &found)
+	require.Equal(t, []tables.Drift{{Kind: tables.DifferentRecovery, Need: "on", Has: "off"}}, found.Tables[0].Differences)
+	require.NoError(t, tables.Create(t.Context(), db))
 	require.True(t, safe.on[l.Table], "a table that is there gets it too")
 
 	clear(safe.on)
 	safe.early = 1 << 30
 	ctx, cancel := context.WithTimeout(t.Context(), 600e6)
 	defer cancel()
-	require.ErrorIs(t, db.CreateTables(ctx), context.DeadlineExceeded)
+	require.ErrorIs(t, tables.Create(ctx, db), context.DeadlineExceeded)
 
 	safe.asked = nil
 	l.Config.TableOptions = nil
 	plain := entity.Must(entity.Open(safe, l.Config))
 	dbtest.Declare[Team](t, plain)
-	require.NoError(t, plain.CreateTables(t.Context()))
-	require.NoError(t, plain.Verify(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), plain))
+	require.NoError(t, tables.Verify(t.Context(), plain))
 	require.Empty(t, safe.asked, "a program that does not need it does not need the permission either")
 }
 
@@ -179,14 +180,14 @@ func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
 	client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.Wire })
 	db := entity.Must(entity.Open(narrow{client}, l.Config))
 	dbtest.Declare[Team](t, db)
-	for _, err := range []error{db.CreateTables(t.Context()), db.Verify(t.Context())} {
+	for _, err := range []error{tables.Create(t.Context(), db), tables.Verify(t.Context(), db)} {
 		require.Equal(t, "EDD-9069", dbtest.SchemaCode(err))
 	}
 	require.Empty(t, l.Operations())
 	l.Config.TableOptions = nil
 	db = entity.Must(entity.Open(narrow{client}, l.Config))
 	dbtest.Declare[Team](t, db)
-	require.NoError(t, db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), db))
 }
 
 func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
@@ -197,9 +198,9 @@ func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
 	})
 	dbtest.Declare[Pass](t, l.DB)
 	dbtest.Declare[LogEntry](t, l.DB)
-	err := l.DB.CreateTables(t.Context())
-	require.ErrorIs(t, err, entity.ErrNoRecovery)
-	var which *entity.TableError
+	err := tables.Create(t.Context(), l.DB)
+	require.ErrorIs(t, err, tables.ErrNoRecovery)
+	var which *tables.Error
 	require.True(t, errors.As(err, &which))
 	require.Equal(t, l.Table, which.Table)
 	require.Equal(t, types.TimeToLiveStatusEnabled, timeToLive(t, l).TimeToLiveStatus)

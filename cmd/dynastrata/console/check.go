@@ -13,12 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // finding is something that does not belong in a table.
@@ -176,10 +176,10 @@ func (m *model) tableDifferences(table string, d *types.TableDescription) []stri
 	return all
 }
 
-// declared checks with the declarations of the program: [entity.DB.Verify] and [migrate.Check].
+// declared checks with the declarations of the program: [tables.Verify] and [migrate.Check].
 func (k *checking) declared(ctx context.Context, table string) error {
-	var differs *entity.VerifyError
-	switch err := k.s.program.DB.Verify(ctx); {
+	var differs *tables.VerifyError
+	switch err := tables.Verify(ctx, k.s.program.DB); {
 	case errors.As(err, &differs):
 		for _, t := range differs.Tables {
 			if t.Table != table {

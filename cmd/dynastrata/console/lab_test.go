@@ -22,6 +22,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -137,7 +138,7 @@ func newLab(t *testing.T) *lab {
 	l := &lab{t: t, now: noon, prefix: rand.Text()[:5]}
 	l.client, l.table = localdb.Test(t, func(o *dynamodb.Options) { o.HTTPClient = hooked{o.HTTPClient, &l.before} })
 	l.declare(l.client, l.table)
-	require.NoError(t, l.db.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), l.db))
 	l.lock = filepath.Join(t.TempDir(), "dynastrata.lock")
 	require.NoError(t, os.WriteFile(l.lock, []byte(schemalock.Of(l.db).String()), 0o600))
 	return l

@@ -23,6 +23,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -242,7 +243,7 @@ func TestDump_DisguisesSecretsOneToOne(t *testing.T) {
 				require.NoError(t, err)
 				stores, fill, err := program.open(db)
 				require.NoError(t, err)
-				require.NoError(t, db.CreateTables(t.Context()))
+				require.NoError(t, tables.Create(t.Context(), db))
 				return db, stores, fill
 			}
 			from, to := "from-"+rand.Text(), "to-"+rand.Text()

@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // proxy answers the next request of an operation with status 200 and a body, whatever the database did.
@@ -148,7 +149,7 @@ func TestAnswers_ThatAreNone(t *testing.T) {
 			return "", o.db.Transact(ctx, o.invoices.Op().Update(v, entity.Set(&f.Note, "together")), o.invoices.Op().Create(other))
 		}},
 		{"Purge", "Query", false, func(ctx context.Context, o office, v Invoice) (string, error) { return "", o.invoices.Purge(ctx, v) }},
-		{"CreateTables", "DescribeTable", false, func(ctx context.Context, o office, _ Invoice) (string, error) { return "", o.db.CreateTables(ctx) }},
+		{"CreateTables", "DescribeTable", false, func(ctx context.Context, o office, _ Invoice) (string, error) { return "", tables.Create(ctx, o.db) }},
 	}
 	stored := func(v Invoice) string {
 		all := make([]string, 2)

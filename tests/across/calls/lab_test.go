@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -51,6 +52,6 @@ func ref[V any](v V) *V { return &v }
 func store[T any](l *lab) (faulty, quiet *entity.Store[T]) {
 	l.T.Helper()
 	faulty, quiet = entity.Must(entity.New[T](l.DB)), entity.Must(entity.New[T](l.quiet))
-	require.NoError(l.T, l.quiet.CreateTables(l.Ctx))
+	require.NoError(l.T, tables.Create(l.Ctx, l.quiet))
 	return faulty, quiet
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -140,7 +141,7 @@ func TestTransactWithToken_OfAppends(t *testing.T) {
 	t.Parallel()
 	l := open(t, ticks)
 	s := entity.Must(timeseries.New[Ticks](l.DB))
-	require.NoError(t, l.DB.CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), l.DB))
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	one, two := 1, 2
 	id := newToken()

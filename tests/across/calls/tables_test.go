@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -46,13 +47,13 @@ func TestCreateTables_ManyProgramsAtOnce(t *testing.T) {
 			db := mortals(t, client, name)
 			all.Go(func() {
 				<-begin
-				errs[i] = db.CreateTables(t.Context())
+				errs[i] = tables.Create(t.Context(), db)
 			})
 		}
 		close(begin)
 		all.Wait()
 		require.NoError(t, errors.Join(errs...), "round %d", round)
-		require.NoError(t, mortals(t, client, name).Verify(t.Context()))
+		require.NoError(t, tables.Verify(t.Context(), mortals(t, client, name)))
 		_, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name})
 		require.NoError(t, err)
 	}
@@ -100,22 +101,22 @@ func TestCreateTables_AnotherProgramEnablesTimeToLiveAfterOurLook(t *testing.T) 
 	for _, stale := range []int{0, 1, 3} {
 		client, table := dbtest.Database(t)
 		db := mortals(t, &meanwhile{Client: client, attr: "_ttl", stale: stale}, table)
-		require.NoError(t, db.CreateTables(t.Context()), "%d stale looks", stale)
-		require.NoError(t, db.Verify(t.Context()))
+		require.NoError(t, tables.Create(t.Context(), db), "%d stale looks", stale)
+		require.NoError(t, tables.Verify(t.Context(), db))
 	}
 }
 
 func TestCreateTables_TimeToLiveEnabledOnAnotherAttribute(t *testing.T) {
 	t.Parallel()
 	client, table := dbtest.Database(t)
-	err := mortals(t, &meanwhile{Client: client, attr: "expires"}, table).CreateTables(t.Context())
+	err := tables.Create(t.Context(), mortals(t, &meanwhile{Client: client, attr: "expires"}, table))
 	require.Equal(t, "EDD-9041", dbtest.SchemaCode(err))
 }
 
 func TestCreateTables_ATableThatIsNotSeenYet(t *testing.T) {
 	t.Parallel()
 	client, table := dbtest.Database(t)
-	require.NoError(t, mortals(t, &meanwhile{Client: client, unborn: 2}, table).CreateTables(t.Context()))
+	require.NoError(t, tables.Create(t.Context(), mortals(t, &meanwhile{Client: client, unborn: 2}, table)))
 }
 
 // Every request is made to fail once, before and after it is applied.
@@ -133,11 +134,11 @@ func TestCreateTables_RepeatsWhatFailed(t *testing.T) {
 				}
 				return faults.None
 			})
-			require.NoError(t, l.DB.CreateTables(t.Context()), "%s of request %d", f, k)
+			require.NoError(t, tables.Create(t.Context(), l.DB), "%s of request %d", f, k)
 			if n < k {
 				break
 			}
-			require.NoError(t, l.DB.Verify(t.Context()), "%s of request %d", f, k)
+			require.NoError(t, tables.Verify(t.Context(), l.DB), "%s of request %d", f, k)
 		}
 	}
 }

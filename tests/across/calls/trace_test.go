@@ -20,6 +20,7 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -111,7 +112,7 @@ func TestTracer_SeesCallsAndRequests(t *testing.T) {
 	r := &traced{}
 	l := open(t, func(c *entity.Config) { c.Tracer = r })
 	marks, ticks := entity.Must(entity.New[Mark](l.DB)), entity.Must(timeseries.New[Ticks](l.DB))
-	require.NoError(t, l.DB.CreateTables(l.Ctx))
+	require.NoError(t, tables.Create(l.Ctx, l.DB))
 	require.True(t, strings.HasPrefix(r.take(l.Table), `start CreateTables entity="" table="" index="" batch=0`))
 	at, value, f := dbtest.Start, 7, entity.Fields[Mark]()
 	event := Ticks{ID: "a", At: at, Value: &value}
@@ -176,7 +177,7 @@ end Append table="TABLE" requests=1 {OK:0 Throttled:0 Conflict:0 Lost:0 Refused:
 		{"a mistake", nil, func() error { _, err := marks.Get(l.Ctx, Mark{}); return err }, `
 start Get entity="Mark" table="TABLE" index="" batch=0
 end Get table="TABLE" requests=0 {OK:0 Throttled:0 Conflict:0 Lost:0 Refused:0 Failed:0} outcome="" returned=0 evaluated=0 read=0 write=0 ids=0 err=EDD-9101
-`}, {"a check of the tables", nil, func() error { return l.DB.Verify(l.Ctx) }, `start Verify entity="" table="" index="" batch=0`},
+`}, {"a check of the tables", nil, func() error { return tables.Verify(l.Ctx, l.DB) }, `start Verify entity="" table="" index="" batch=0`},
 		{"a purge", nil, func() error { return marks.Purge(l.Ctx, Mark{ID: "a"}) }, `start Purge entity="Mark" table="TABLE" index="" batch=0`},
 	} {
 		l.Wire.Inject(c.fault)
@@ -200,7 +201,7 @@ func TestTracer_ABuildIsOneCall(t *testing.T) {
 		Name: "Counts", Version: 1, Source: timeline.Series(ticks), Retention: time.Hour,
 		Handlers: []timeline.Handler[string, int]{timeline.On("ticks.appended", func(e Ticks) string { return e.ID }, func(n *int, _ timeline.Event[Ticks]) error { *n++; return nil })},
 	}))
-	require.NoError(t, l.DB.CreateTables(l.Ctx))
+	require.NoError(t, tables.Create(l.Ctx, l.DB))
 	for i := range 20 {
 		_, err := ticks.Append(l.Ctx, Ticks{ID: strconv.Itoa(i), At: dbtest.Start})
 		require.NoError(t, err)
@@ -289,7 +290,7 @@ func TestTracer_GetsNoKeyAndNoValue(t *testing.T) {
 		Name: "Counts", Version: 1, Source: timeline.Series(ticks), Retention: time.Hour,
 		Handlers: []timeline.Handler[string, int]{timeline.On("ticks.appended", func(e Ticks) string { return e.ID }, func(*int, timeline.Event[Ticks]) error { return errors.New(mark + " cannot be folded") })},
 	}))
-	require.NoError(t, l.DB.CreateTables(l.Ctx))
+	require.NoError(t, tables.Create(l.Ctx, l.DB))
 	v := func(name string) Secret {
 		return Secret{ID: mark + name, Group: mark + "-group", Email: mark + "@" + name, Notes: map[string]string{mark: mark}}
 	}
@@ -313,7 +314,7 @@ func TestTracer_GetsNoKeyAndNoValue(t *testing.T) {
 			dbtest.ErrorOf(history.List(stored).Collect(l.Ctx)), dbtest.ErrorOf(history.Get(l.Ctx, stored, 99)), dbtest.ErrorOf(history.Revert(l.Ctx, stored, 1)),
 			dbtest.ErrorOf(lookup.Find(l.Ctx, stored)), dbtest.ErrorOf(migrate.RepairUnique(l.Ctx, lookup)), dbtest.ErrorOf(secrets.Delete(l.Ctx, stored, versioned.AnyVersion())), dbtest.ErrorOf(bin.List(stored).Collect(l.Ctx)),
 			dbtest.ErrorOf(bin.Restore(l.Ctx, stored)), dbtest.ErrorOf(view.Rebuild(l.Ctx)), dbtest.ErrorOf(view.CatchUp(l.Ctx)), dbtest.ErrorOf(view.Get(l.Ctx, mark)),
-			secrets.Purge(l.Ctx, v("c")), l.DB.Verify(l.Ctx), l.DB.CreateTables(l.Ctx),
+			secrets.Purge(l.Ctx, v("c")), tables.Verify(l.Ctx, l.DB), tables.Create(l.Ctx, l.DB),
 		} {
 			if err != nil {
 				errs++

@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -31,7 +32,7 @@ var functions = map[string][]any{
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
-	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "entity.AddIndexes": {entity.AddIndexes}, "entity.OnIndex": {entity.OnIndex},
+	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "tables.AddIndexes": {tables.AddIndexes}, "tables.OnIndex": {tables.OnIndex}, "tables.Create": {tables.Create}, "tables.Verify": {tables.Verify}, "tables.Of": {tables.Of},
 	"entity.Budget": {entity.Budget}, "entity.Tracers": {entity.Tracers}, "entity.SlogTracer": {entity.SlogTracer}, "entity.WithCallName": {entity.WithCallName},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
@@ -62,14 +63,14 @@ var functions = map[string][]any{
 // values are the zero values of the exported types that have methods.
 var values = map[string]any{
 	"entity.Store": entity.Store[Plain]{}, "entity.Ops": entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Image": &entity.Image{},
-	"entity.Path": entity.Path[int]{}, "entity.Cond": entity.Cond{}, "entity.Spec": entity.Spec{}, "entity.TableSpec": entity.TableSpec{}, "entity.IndexSpec": entity.IndexSpec{},
-	"entity.KeySpec": entity.KeySpec{}, "entity.AttributeSpec": entity.AttributeSpec{}, "entity.ProjectionSpec": entity.ProjectionSpec{}, "entity.Throughput": entity.Throughput{},
-	"entity.TableOptions": entity.TableOptions{}, "entity.Drift": entity.Drift{}, "entity.DriftKind": entity.DriftKind(""),
+	"entity.Path": entity.Path[int]{}, "entity.Cond": entity.Cond{}, "tables.Spec": tables.Spec{}, "tables.Table": tables.Table{}, "tables.Index": tables.Index{},
+	"tables.Key": tables.Key{}, "tables.Attribute": tables.Attribute{}, "tables.Projection": tables.Projection{}, "entity.Throughput": entity.Throughput{},
+	"entity.TableOptions": entity.TableOptions{}, "tables.Drift": tables.Drift{}, "tables.DriftKind": tables.DriftKind(""),
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
 	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.PrepareError": &entity.PrepareError{}, "entity.DecodeError": &entity.DecodeError{},
-	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "entity.TableError": &entity.TableError{}, "entity.VerifyError": &entity.VerifyError{},
+	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "tables.Error": &tables.Error{}, "tables.VerifyError": &tables.VerifyError{},
 	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{}, "entity.Casing": entity.Casing(0),
-	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "entity.IndexProgress": entity.IndexProgress{},
+	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "tables.IndexProgress": tables.IndexProgress{},
 	"entity.CursorError": &entity.CursorError{}, "entity.CursorReason": entity.CursorReason(""), "entity.IndexError": &entity.IndexError{},
 	"entity.Call": entity.Call{}, "entity.Attempt": entity.Attempt{}, "entity.Failure": &entity.Failure{}, "entity.SlogOptions": entity.SlogOptions{}, "entity.UnitBudget": &entity.UnitBudget{},
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
@@ -105,7 +106,7 @@ var values = map[string]any{
 var exempt = map[string]string{
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
-	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.TablesOption": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
+	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",

@@ -19,6 +19,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // caller calls functions and methods with zero values, and what they return too, and notes who panics.
@@ -176,7 +177,7 @@ func declared(t *testing.T, dir string) (funcs, types []string) {
 // The tables of functions and types are complete, so that what is added is called too.
 func TestZero_TheTablesAreComplete(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "schemalock", "timeline", "stream", "migrate"} {
+	for _, dir := range []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "schemalock", "timeline", "stream", "migrate", "tables"} {
 		funcs, types := declared(t, dir)
 		require.NotEmpty(t, funcs)
 		for _, name := range funcs {
@@ -255,9 +256,9 @@ func TestZero_HandlesThatWereNotOpenedAreInputErrors(t *testing.T) {
 		_, err := entity.New[Plain](db)
 		require.ErrorAs(t, err, &input)
 		require.Equal(t, "EDD-9160", input.Code)
-		require.ErrorAs(t, db.CreateTables(t.Context()), &input)
+		require.ErrorAs(t, tables.Create(t.Context(), db), &input)
 		require.ErrorAs(t, db.Transact(t.Context()), &input)
-		require.ErrorAs(t, db.Spec().Err(), &input)
+		require.ErrorAs(t, tables.Of(db).Err(), &input)
 	}
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 	s := entity.Must(entity.New[Plain](db))

@@ -1,4 +1,4 @@
-package entity
+package tables
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // tablePause is the pause between two requests for the state of a table that is being created.
@@ -28,17 +28,17 @@ const invalid = "ValidationException"
 // unknownOperation is the code for a call that the database does not have; there is no Go type for it.
 const unknownOperation = "UnknownOperationException"
 
-// backupClient is what a [Client] needs in addition for tables with point-in-time recovery.
+// backupClient is what a [entity.Client] needs in addition for tables with point-in-time recovery.
 type backupClient interface {
 	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
 	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)
 }
 
-// ErrNoRecovery says that the database has no point-in-time recovery, as no local one has. [DB.CreateTables] returns it
+// ErrNoRecovery says that the database has no point-in-time recovery, as no local one has. [Create] returns it
 // after it has done everything else. Test for it and continue if that does not matter.
 var ErrNoRecovery = errors.New("the database has no point-in-time recovery")
 
-func (t TableSpec) attributes() []types.AttributeDefinition {
+func (t Table) attributes() []types.AttributeDefinition {
 	var all []types.AttributeDefinition
 	for _, a := range t.KeyAttributes() {
 		all = append(all, types.AttributeDefinition{AttributeName: &a.Name, AttributeType: a.Type})
@@ -46,15 +46,15 @@ func (t TableSpec) attributes() []types.AttributeDefinition {
 	return all
 }
 
-// input returns nil for an on demand table.
-func (t Throughput) input() *types.ProvisionedThroughput {
-	if t == (Throughput{}) {
+// units returns nil for an on demand table.
+func units(t entity.Throughput) *types.ProvisionedThroughput {
+	if t == (entity.Throughput{}) {
 		return nil
 	}
 	return &types.ProvisionedThroughput{ReadCapacityUnits: &t.Read, WriteCapacityUnits: &t.Write}
 }
 
-func (k KeySpec) elements() []types.KeySchemaElement {
+func (k Key) elements() []types.KeySchemaElement {
 	var elements []types.KeySchemaElement
 	for _, a := range k.Partition {
 		elements = append(elements, types.KeySchemaElement{AttributeName: &a.Name, KeyType: types.KeyTypeHash})
@@ -65,14 +65,14 @@ func (k KeySpec) elements() []types.KeySchemaElement {
 	return elements
 }
 
-func (p ProjectionSpec) input() *types.Projection {
+func (p Projection) input() *types.Projection {
 	return &types.Projection{ProjectionType: p.Type, NonKeyAttributes: p.Include}
 }
 
 // input returns the request that creates t.
-func (t TableSpec) input() *dynamodb.CreateTableInput {
+func (t Table) input() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
-		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: t.Throughput.input(),
+		TableName: &t.Name, BillingMode: t.Billing, KeySchema: t.Key.elements(), ProvisionedThroughput: units(t.Throughput),
 	}
 	on := true
 	if t.Stream != "" {
@@ -84,7 +84,7 @@ func (t TableSpec) input() *dynamodb.CreateTableInput {
 	in.AttributeDefinitions = t.attributes()
 	for _, x := range t.GSIs {
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: x.Throughput.input(),
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: units(x.Throughput),
 		})
 	}
 	for _, x := range t.LSIs {
@@ -105,11 +105,11 @@ func active(t *types.TableDescription) bool {
 // awaitTable creates the table unless it exists, and waits until it and its indexes are active. Another program may
 // create it at the same time. A table that is not visible has just been created, or removed: creating it again does no
 // harm. building is called for each index that is not active yet; it may be nil.
-func (db *DB) awaitTable(ctx context.Context, t TableSpec, building func(IndexProgress)) (*types.TableDescription, error) {
+func (m *manager) awaitTable(ctx context.Context, t Table, building func(IndexProgress)) (*types.TableDescription, error) {
 	for absent := true; ; {
 		if absent {
-			err := db.runner.Manage(ctx, "CreateTable", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
-				_, err := db.runner.Client.CreateTable(ctx, t.input(), once)
+			err := m.runner.Manage(ctx, "CreateTable", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
+				_, err := m.runner.Client.CreateTable(ctx, t.input(), once)
 				return err
 			})
 			var exists *types.ResourceInUseException
@@ -117,8 +117,8 @@ func (db *DB) awaitTable(ctx context.Context, t TableSpec, building func(IndexPr
 				return nil, err
 			}
 		}
-		got, err := db.runner.DescribeTable(ctx, t.Name)
-		absent = errors.Is(err, ErrNoTable)
+		got, err := m.runner.DescribeTable(ctx, t.Name)
+		absent = errors.Is(err, entity.ErrNoTable)
 		switch {
 		case absent:
 		case err != nil:
@@ -143,10 +143,10 @@ func elsewhere(err error) bool {
 }
 
 // storedTTL returns the attribute by which the table expires items, "" if it does not.
-func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
+func (m *manager) storedTTL(ctx context.Context, table string) (string, error) {
 	var d *types.TimeToLiveDescription
-	err := db.runner.Manage(ctx, "DescribeTimeToLive", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		out, err := db.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
+	err := m.runner.Manage(ctx, "DescribeTimeToLive", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
+		out, err := m.runner.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table}, once)
 		if err == nil {
 			d = out.TimeToLiveDescription
 		}
@@ -158,10 +158,10 @@ func (db *DB) storedTTL(ctx context.Context, table string) (string, error) {
 	return *d.AttributeName, nil
 }
 
-func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
+func (m *manager) updateTTL(ctx context.Context, t Table) error {
 	enabled := true
-	return db.runner.Manage(ctx, "UpdateTimeToLive", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		_, err := db.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+	return m.runner.Manage(ctx, "UpdateTimeToLive", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
+		_, err := m.runner.Client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: &enabled},
 		}, once)
 		return err
@@ -170,19 +170,19 @@ func (db *DB) updateTTL(ctx context.Context, t TableSpec) error {
 
 // enableTTL enables time to live if an entity on the table writes the attribute. Another program may do so after the
 // table was read; DynamoDB then refuses the request as invalid, and the next read may not show the change yet.
-func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
+func (m *manager) enableTTL(ctx context.Context, t Table) error {
 	if t.TTL == "" {
 		return nil
 	}
 	for n := 1; ; n++ {
-		stored, err := db.storedTTL(ctx, t.Name)
+		stored, err := m.storedTTL(ctx, t.Name)
 		switch {
 		case err != nil || stored == t.TTL:
 			return err
 		case stored != "":
-			return &SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", stored, t.TTL)}
+			return &entity.SchemaError{Code: schema.CodeTTLAttr, Type: "table " + t.Name, Problem: fmt.Sprintf("time to live is enabled on %q, the declarations need %q", stored, t.TTL)}
 		}
-		if err := db.updateTTL(ctx, t); err == nil || n == mostLooks || !elsewhere(err) {
+		if err := m.updateTTL(ctx, t); err == nil || n == mostLooks || !elsewhere(err) {
 			return err
 		}
 		if err := engine.Sleep(ctx, tablePause); err != nil {
@@ -191,19 +191,19 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	}
 }
 
-func (db *DB) createTable(ctx context.Context, t TableSpec, spec *write.Options) error {
-	got, err := db.awaitTable(ctx, t, spec.Building)
-	if err == nil && spec.AddIndexes {
-		got, err = db.addIndexes(ctx, t, got, spec.Building)
+func (m *manager) createTable(ctx context.Context, t Table, how options) error {
+	got, err := m.awaitTable(ctx, t, how.building)
+	if err == nil && how.add {
+		got, err = m.addIndexes(ctx, t, got, how.building)
 	}
 	if err != nil {
-		return &TableError{Table: t.Name, Err: err}
+		return &Error{Table: t.Name, Err: err}
 	}
 	if found := t.lacking(describedTable(got)); len(found) > 0 {
-		return &TableError{Table: t.Name, Differences: found}
+		return &Error{Table: t.Name, Differences: found}
 	}
-	if err := db.enableTTL(ctx, t); err != nil {
-		return &TableError{Table: t.Name, Err: err}
+	if err := m.enableTTL(ctx, t); err != nil {
+		return &Error{Table: t.Name, Err: err}
 	}
 	return nil
 }
@@ -217,25 +217,25 @@ func recoveryError(err error) error {
 	return err
 }
 
-// backups returns the client for point-in-time recovery, nil if no table of s needs it.
-func (db *DB) backups(s Spec) (backupClient, error) {
-	for _, t := range s.Tables {
+// backupsOf returns the client for point-in-time recovery, nil if no table needs it.
+func (m *manager) backupsOf() (backupClient, error) {
+	for _, t := range m.spec.Tables {
 		if !t.PointInTimeRecovery {
 			continue
 		}
-		if c, ok := db.runner.Client.(backupClient); ok {
+		if c, ok := m.runner.Client.(backupClient); ok {
 			return c, nil
 		}
-		return nil, &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Field: "TableOptions", Problem: fmt.Sprintf("table %s has point-in-time recovery, and the client %T has no DescribeContinuousBackups and UpdateContinuousBackups", t.Name, db.runner.Client)}
+		return nil, &entity.SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Field: "TableOptions", Problem: fmt.Sprintf("table %s has point-in-time recovery, and the client %T has no DescribeContinuousBackups and UpdateContinuousBackups", t.Name, m.runner.Client)}
 	}
 	return nil, nil
 }
 
 // storedRecovery reports whether a table has point-in-time recovery.
-func (db *DB) storedRecovery(ctx context.Context, c backupClient, table string) (bool, error) {
+func (m *manager) storedRecovery(ctx context.Context, table string) (bool, error) {
 	var d *types.ContinuousBackupsDescription
-	err := db.runner.Manage(ctx, "DescribeContinuousBackups", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
-		out, err := c.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
+	err := m.runner.Manage(ctx, "DescribeContinuousBackups", table, func(ctx context.Context, once func(*dynamodb.Options)) error {
+		out, err := m.backups.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &table}, once)
 		if err == nil {
 			d = out.ContinuousBackupsDescription
 		}
@@ -247,17 +247,17 @@ func (db *DB) storedRecovery(ctx context.Context, c backupClient, table string) 
 
 // enableRecovery enables point-in-time recovery if it is declared and disabled. DynamoDB starts continuous backups some
 // time after a table became active; until then it reports that they are unavailable.
-func (db *DB) enableRecovery(ctx context.Context, c backupClient, t TableSpec) error {
+func (m *manager) enableRecovery(ctx context.Context, t Table) error {
 	if !t.PointInTimeRecovery {
 		return nil
 	}
 	enabled := true
 	for {
-		if on, err := db.storedRecovery(ctx, c, t.Name); err != nil || on {
+		if on, err := m.storedRecovery(ctx, t.Name); err != nil || on {
 			return err
 		}
-		err := db.runner.Manage(ctx, "UpdateContinuousBackups", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
-			_, err := c.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+		err := m.runner.Manage(ctx, "UpdateContinuousBackups", t.Name, func(ctx context.Context, once func(*dynamodb.Options)) error {
+			_, err := m.backups.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
 				TableName: &t.Name, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: &enabled},
 			}, once)
 			return err
@@ -272,42 +272,43 @@ func (db *DB) enableRecovery(ctx context.Context, c backupClient, t TableSpec) e
 	}
 }
 
-// CreateTables creates every table of [DB.Spec] and waits until all tables and indexes are active or ctx ends. It
+// Create creates every table of [Of] and waits until all tables and indexes are active or ctx ends. It
 // changes two settings of an existing table: it enables time to live and point-in-time recovery if they are needed and
 // disabled. With [AddIndexes] it also adds global indexes that the table lacks. A key, index or stream that an existing
-// table lacks is otherwise a *[TableError]; its billing and deletion protection are compared by [DB.Verify] only. Several
+// table lacks is otherwise a *[Error]; its billing and deletion protection are compared by [Verify] only. Several
 // programs can call it at the same time. Waiting costs a DescribeTable every 200 ms.
 //
 // If the database has no point-in-time recovery, everything else is done and the error is [ErrNoRecovery]. Before any
 // request come [Spec.Err], EDD-9069 for a client that lacks DescribeContinuousBackups and UpdateContinuousBackups, or UpdateTable, and needs them, EDD-9050 for
-// a table configured by ARN or by another text that is not a name, EDD-9108 for a mistake in an option, and [ErrNoClient].
-func (db *DB) CreateTables(ctx context.Context, opts ...TablesOption) error {
-	return db.managing(ctx, "CreateTables", func(ctx context.Context) error { return db.createTables(ctx, opts) })
+// a table configured by ARN or by another text that is not a name, EDD-9108 for a mistake in an option, and [entity.ErrNoClient].
+func Create(ctx context.Context, db *entity.DB, opts ...Option) error {
+	return manage(ctx, db, "CreateTables", func(ctx context.Context, m *manager, err error) error {
+		if bad := m.spec.misnamed(); bad != nil {
+			return errors.Join(append(bad, err)...)
+		}
+		if err != nil {
+			return err
+		}
+		return m.create(ctx, opts)
+	})
 }
 
-func (db *DB) createTables(ctx context.Context, opts []TablesOption) error {
-	spec, backups, err := db.manage(ctx)
-	if bad := spec.misnamed(); bad != nil {
-		return errors.Join(append(bad, err)...)
-	}
+func (m *manager) create(ctx context.Context, opts []Option) error {
+	how, err := collect(opts)
 	if err != nil {
 		return err
 	}
-	how := write.Collect(opts)
-	if err := how.Err(); err != nil {
-		return &InputError{Code: write.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + err.Error()}
-	}
-	if _, ok := db.runner.Client.(indexClient); how.AddIndexes && !ok {
-		return &SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("indexes are to be added, and the client %T has no UpdateTable", db.runner.Client)}
+	if _, ok := m.runner.Client.(indexClient); how.add && !ok {
+		return &entity.SchemaError{Code: schema.CodeTableClient, Type: "entity.Config", Problem: fmt.Sprintf("indexes are to be added, and the client %T has no UpdateTable", m.runner.Client)}
 	}
 	var without []error // errors of tables for which the database has no recovery
-	for _, t := range spec.Tables {
-		if err := db.createTable(ctx, t, how); err != nil {
+	for _, t := range m.spec.Tables {
+		if err := m.createTable(ctx, t, how); err != nil {
 			return err
 		}
-		err := db.enableRecovery(ctx, backups, t)
+		err := m.enableRecovery(ctx, t)
 		if err != nil {
-			err = &TableError{Table: t.Name, Err: err}
+			err = &Error{Table: t.Name, Err: err}
 		}
 		if errors.Is(err, ErrNoRecovery) {
 			without = append(without, err)

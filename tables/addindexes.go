@@ -1,50 +1,69 @@
-package entity
+package tables
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// indexClient is what a [Client] needs in addition for [AddIndexes].
+// indexClient is what a [entity.Client] needs in addition for [AddIndexes].
 type indexClient interface {
 	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
 }
 
-// IndexProgress is the progress of an index that is built; see [OnIndex]. It has the Table, the Index, whether DynamoDB is
-// Backfilling it, and estimates of the Items in the index and the TableItems. Its fields are shown at
-// [entitytype.IndexProgress].
-type IndexProgress = entitytype.IndexProgress
-
-type tablesOption struct {
-	write.ForTables
-	write.Setting
+// IndexProgress is the progress of a global index that is added to a table; see [OnIndex]. The numbers of items are estimates of DynamoDB,
+// which it renews about every six hours.
+type IndexProgress struct {
+	Table       string // physical name
+	Index       string // name in DynamoDB
+	Backfilling bool   // DynamoDB is reading the table's items; before that it allocates resources
+	Items       int64  // in the index
+	TableItems  int64  // in the table, of all entities
 }
 
-// TablesOption is accepted by [DB.CreateTables]: [AddIndexes], [OnIndex].
-type TablesOption interface{ write.TablesOption }
+// options are what the options of one call ask for.
+type options struct {
+	add      bool
+	building func(IndexProgress) // nil: not reported
+	mistakes []string
+}
 
-// AddIndexes makes CreateTables add the global indexes that an existing table lacks, one after the other as DynamoDB
+// Option is accepted by [Create]: [AddIndexes], [OnIndex].
+type Option struct{ apply func(*options) }
+
+// collect applies opts. A mistake is an *[entity.InputError] with code EDD-9108.
+func collect(opts []Option) (how options, err error) {
+	for _, o := range opts {
+		if o.apply == nil {
+			how.mistakes = append(how.mistakes, "an option is nil or a zero value; use the functions that make options")
+			continue
+		}
+		o.apply(&how)
+	}
+	if how.mistakes != nil {
+		err = &entity.InputError{Code: write.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + how.mistakes[0]}
+	}
+	return how, err
+}
+
+// AddIndexes makes Create add the global indexes that an existing table lacks, one after the other as DynamoDB
 // demands, and wait until each is built. It adds none if the table differs from the declarations in something else that
 // cannot be changed, and never changes or removes an index. DynamoDB fills a new index with the items that have its key
 // attributes. Items from before the index was declared lack them; migrate.Rewrite sets them. Filling an index
 // consumes write units of the index for each item, and no read units of the table.
-func AddIndexes() TablesOption {
-	return tablesOption{Setting: func(o *write.Options) { o.AddIndexes = true }}
-}
+func AddIndexes() Option { return Option{func(how *options) { how.add = true }} }
 
-// OnIndex makes CreateTables call f for each index that is not active yet, after each look at its table: every 200 ms.
-func OnIndex(f func(IndexProgress)) TablesOption {
-	return tablesOption{Setting: func(o *write.Options) {
-		if o.Building = f; f == nil {
-			o.Add(errors.New("OnIndex needs a function"))
+// OnIndex makes Create call f for each index that is not active yet, after each look at its table: every 200 ms.
+func OnIndex(f func(IndexProgress)) Option {
+	return Option{func(how *options) {
+		if how.building = f; f == nil {
+			how.mistakes = append(how.mistakes, "OnIndex needs a function")
 		}
 	}}
 }
@@ -69,13 +88,13 @@ func reportIndexes(d *types.TableDescription, report func(IndexProgress)) {
 // addIndexes adds the global indexes that the table lacks, and returns the table when all are active. Another program may
 // do the same: then DynamoDB refuses a request because an index is being built or exists, and the next look at the table
 // shows it.
-func (db *DB) addIndexes(ctx context.Context, t TableSpec, got *types.TableDescription, building func(IndexProgress)) (*types.TableDescription, error) {
+func (m *manager) addIndexes(ctx context.Context, t Table, got *types.TableDescription, building func(IndexProgress)) (*types.TableDescription, error) {
 	for n := 1; ; n++ {
 		missing := t.addable(describedTable(got))
 		if missing == nil {
 			return got, nil
 		}
-		err := db.addIndex(ctx, *missing, got)
+		err := m.addIndex(ctx, *missing, got)
 		if err != nil && (n >= mostLooks || !elsewhere(err)) {
 			return got, err
 		}
@@ -84,17 +103,17 @@ func (db *DB) addIndexes(ctx context.Context, t TableSpec, got *types.TableDescr
 		} else if err := engine.Sleep(ctx, tablePause); err != nil {
 			return got, err
 		}
-		if got, err = db.awaitTable(ctx, t, building); err != nil {
+		if got, err = m.awaitTable(ctx, t, building); err != nil {
 			return got, err
 		}
 	}
 }
 
 // addable returns the first global index that a table lacks; nil if it has all of them, or differs in something else.
-func (t TableSpec) addable(got TableSpec) *IndexSpec {
-	var missing *IndexSpec
+func (t Table) addable(got Table) *Index {
+	var missing *Index
 	for _, d := range t.lacking(got) {
-		i := slices.IndexFunc(t.GSIs, func(x IndexSpec) bool { return x.Name == d.Index })
+		i := slices.IndexFunc(t.GSIs, func(x Index) bool { return x.Name == d.Index })
 		if d.Kind != MissingIndex || i < 0 {
 			return nil
 		}
@@ -107,13 +126,13 @@ func (t TableSpec) addable(got TableSpec) *IndexSpec {
 
 // addIndex starts the building of an index of a table. An index of a provisioned table has the table's units unless it has
 // its own; an on-demand table has none, whatever is declared.
-func (db *DB) addIndex(ctx context.Context, x IndexSpec, table *types.TableDescription) error {
-	units, has := x.Throughput, describedTable(table)
+func (m *manager) addIndex(ctx context.Context, x Index, table *types.TableDescription) error {
+	capacity, has := x.Throughput, describedTable(table)
 	switch {
 	case has.Billing != provisioned:
-		units = Throughput{}
-	case units == (Throughput{}):
-		units = has.Throughput
+		capacity = entity.Throughput{}
+	case capacity == (entity.Throughput{}):
+		capacity = has.Throughput
 	}
 	attrs := slices.Clone(table.AttributeDefinitions)
 	for _, a := range slices.Concat(x.Key.Partition, x.Key.Sort) {
@@ -124,11 +143,11 @@ func (db *DB) addIndex(ctx context.Context, x IndexSpec, table *types.TableDescr
 	in := &dynamodb.UpdateTableInput{
 		TableName: table.TableName, AttributeDefinitions: attrs,
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
-			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: units.input(),
+			IndexName: &x.Name, KeySchema: x.Key.elements(), Projection: x.Projection.input(), ProvisionedThroughput: units(capacity),
 		}}},
 	}
-	client := db.runner.Client.(indexClient)
-	return db.runner.Manage(ctx, "UpdateTable", *table.TableName, func(ctx context.Context, once func(*dynamodb.Options)) error {
+	client := m.runner.Client.(indexClient)
+	return m.runner.Manage(ctx, "UpdateTable", *table.TableName, func(ctx context.Context, once func(*dynamodb.Options)) error {
 		_, err := client.UpdateTable(ctx, in, once)
 		return err
 	})

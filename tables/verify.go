@@ -1,13 +1,16 @@
-package entity
+package tables
 
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -15,7 +18,7 @@ import (
 // DriftKind says what differs.
 type DriftKind string
 
-// The kinds of differences. CreateTables reports those up to DifferentStream, Verify all.
+// The kinds of differences. Create reports those up to DifferentStream, Verify all.
 const (
 	DriftKey            DriftKind = "key"              // DynamoDB cannot change it: a new table is needed
 	MissingIndex        DriftKind = "index"            // a local one cannot be added to a table
@@ -50,17 +53,17 @@ func (d Drift) String() string {
 	return text + ": needs " + d.Need + ", has " + has
 }
 
-// TableError says that [DB.CreateTables] or [DB.Verify] cannot accept a table, because it differs from the declarations
-// or because a request failed. It matches a *[SchemaError] with code EDD-9049 if the table differs, and [ErrNoTable] if
+// Error says that [Create] or [Verify] cannot accept a table, because it differs from the declarations
+// or because a request failed. It matches a *[entity.SchemaError] with code EDD-9049 if the table differs, and [entity.ErrNoTable] if
 // it is missing.
-type TableError struct {
+type Error struct {
 	Table       string  // physical name
 	Differences []Drift // all of them: key, indexes, then settings
 	Err         error   // of a request; nil if the table differs
 }
 
 // Error lists the differences, one per line.
-func (e *TableError) Error() string {
+func (e *Error) Error() string {
 	if e.Err != nil {
 		return "table " + e.Table + ": " + e.Err.Error()
 	}
@@ -71,8 +74,8 @@ func (e *TableError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns Err, or the differences as a *SchemaError.
-func (e *TableError) Unwrap() error {
+// Unwrap returns Err, or the differences as a *entity.SchemaError.
+func (e *Error) Unwrap() error {
 	if e.Err != nil {
 		return e.Err
 	}
@@ -80,12 +83,12 @@ func (e *TableError) Unwrap() error {
 	for i, d := range e.Differences {
 		texts[i] = d.String()
 	}
-	return &SchemaError{Code: schema.CodeTableKey, Type: "table " + e.Table, Problem: "the table exists and differs: " + strings.Join(texts, "; ")}
+	return &entity.SchemaError{Code: schema.CodeTableKey, Type: "table " + e.Table, Problem: "the table exists and differs: " + strings.Join(texts, "; ")}
 }
 
-// VerifyError is the result of [DB.Verify]: every table that differs, is missing, or could not be read, in the order of
-// [DB.Spec].
-type VerifyError struct{ Tables []*TableError }
+// VerifyError is the result of [Verify]: every table that differs, is missing, or could not be read, in the order of
+// [Of].
+type VerifyError struct{ Tables []*Error }
 
 // Error joins the errors of the tables.
 func (e *VerifyError) Error() string {
@@ -106,14 +109,14 @@ func (e *VerifyError) Unwrap() []error {
 }
 
 // describedTable returns what DescribeTable shows of a table.
-func describedTable(d *types.TableDescription) TableSpec {
+func describedTable(d *types.TableDescription) Table {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, a := range d.AttributeDefinitions {
 		kinds[*a.AttributeName] = a.AttributeType
 	}
-	key := func(elements []types.KeySchemaElement) (k KeySpec) {
+	key := func(elements []types.KeySchemaElement) (k Key) {
 		for _, e := range elements {
-			a := AttributeSpec{*e.AttributeName, kinds[*e.AttributeName]}
+			a := Attribute{*e.AttributeName, kinds[*e.AttributeName]}
 			if e.KeyType == types.KeyTypeHash {
 				k.Partition = append(k.Partition, a)
 			} else {
@@ -122,7 +125,7 @@ func describedTable(d *types.TableDescription) TableSpec {
 		}
 		return k
 	}
-	t := TableSpec{Key: key(d.KeySchema), Billing: provisioned, Throughput: describedThroughput(d.ProvisionedThroughput)}
+	t := Table{Key: key(d.KeySchema), Billing: provisioned, Throughput: describedThroughput(d.ProvisionedThroughput)}
 	if d.BillingModeSummary != nil { // absent if the table was never on demand
 		t.Billing = d.BillingModeSummary.BillingMode
 	}
@@ -131,38 +134,38 @@ func describedTable(d *types.TableDescription) TableSpec {
 	}
 	t.DeletionProtection = d.DeletionProtectionEnabled != nil && *d.DeletionProtectionEnabled
 	for _, x := range d.GlobalSecondaryIndexes {
-		t.GSIs = append(t.GSIs, IndexSpec{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection), describedThroughput(x.ProvisionedThroughput)})
+		t.GSIs = append(t.GSIs, Index{*x.IndexName, key(x.KeySchema), describedProjection(x.Projection), describedThroughput(x.ProvisionedThroughput)})
 	}
 	for _, x := range d.LocalSecondaryIndexes {
-		t.LSIs = append(t.LSIs, IndexSpec{Name: *x.IndexName, Key: key(x.KeySchema), Projection: describedProjection(x.Projection)})
+		t.LSIs = append(t.LSIs, Index{Name: *x.IndexName, Key: key(x.KeySchema), Projection: describedProjection(x.Projection)})
 	}
 	return t
 }
 
-func describedProjection(p *types.Projection) ProjectionSpec {
+func describedProjection(p *types.Projection) Projection {
 	if p == nil {
-		return ProjectionSpec{Type: types.ProjectionTypeAll}
+		return Projection{Type: types.ProjectionTypeAll}
 	}
-	return ProjectionSpec{p.ProjectionType, p.NonKeyAttributes}
+	return Projection{p.ProjectionType, p.NonKeyAttributes}
 }
 
-func describedThroughput(p *types.ProvisionedThroughputDescription) (t Throughput) {
+func describedThroughput(p *types.ProvisionedThroughputDescription) (t entity.Throughput) {
 	if p != nil && p.ReadCapacityUnits != nil && p.WriteCapacityUnits != nil {
-		t = Throughput{*p.ReadCapacityUnits, *p.WriteCapacityUnits}
+		t = entity.Throughput{Read: *p.ReadCapacityUnits, Write: *p.WriteCapacityUnits}
 	}
 	return t
 }
 
 // lacking returns what the code needs of t and an existing table does not have: its key, an index, a projected
 // attribute, a stream.
-func (t TableSpec) lacking(got TableSpec) []Drift {
+func (t Table) lacking(got Table) []Drift {
 	var found []Drift
 	if a, b := t.Key.String(), got.Key.String(); a != b {
 		found = append(found, Drift{Kind: DriftKey, Need: a, Has: b})
 	}
-	check := func(kind string, need, have []IndexSpec) {
+	check := func(kind string, need, have []Index) {
 		for _, x := range need {
-			i := slices.IndexFunc(have, func(y IndexSpec) bool { return y.Name == x.Name })
+			i := slices.IndexFunc(have, func(y Index) bool { return y.Name == x.Name })
 			if i < 0 {
 				found = append(found, Drift{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.String()})
 				continue
@@ -189,7 +192,7 @@ func shows(has, need types.StreamViewType) bool {
 }
 
 // within reports whether an index that projects got projects all of p.
-func (p ProjectionSpec) within(got ProjectionSpec) bool {
+func (p Projection) within(got Projection) bool {
 	if got.Type == types.ProjectionTypeAll || p.Type == types.ProjectionTypeKeysOnly {
 		return true
 	}
@@ -198,7 +201,7 @@ func (p ProjectionSpec) within(got ProjectionSpec) bool {
 
 // unlike returns what Config.TableOptions asks of t and an existing table does not have. It ignores capacity and
 // protection that a table has in addition.
-func (t TableSpec) unlike(got TableSpec) []Drift {
+func (t Table) unlike(got Table) []Drift {
 	var found []Drift
 	if t.DeletionProtection && !got.DeletionProtection {
 		found = append(found, Drift{Kind: DifferentDeletion, Need: "on", Has: "off"})
@@ -221,25 +224,26 @@ func (t TableSpec) unlike(got TableSpec) []Drift {
 	return found
 }
 
-// Verify compares every table of [DB.Spec] with the existing one: keys and their types, indexes and their projections,
-// time to live, the stream, and the options of [Config].TableOptions. It ignores what a table has in addition. It
+// Verify compares every table of [Of] with the existing one: keys and their types, indexes and their projections,
+// time to live, the stream, and the options of [entity.Config].TableOptions. It ignores what a table has in addition. It
 // changes nothing. It costs two requests per table, a third for each with point-in-time recovery. The error is a
 // *[VerifyError] with every difference of every table. Before any request come [Spec.Err], EDD-9069 for a client that
-// needs DescribeContinuousBackups and lacks it, and [ErrNoClient].
-func (db *DB) Verify(ctx context.Context) error {
-	return db.managing(ctx, "Verify", db.verify)
+// needs DescribeContinuousBackups and lacks it, and [entity.ErrNoClient].
+func Verify(ctx context.Context, db *entity.DB) error {
+	return manage(ctx, db, "Verify", func(ctx context.Context, m *manager, err error) error {
+		if err != nil {
+			return err
+		}
+		return m.verify(ctx)
+	})
 }
 
-func (db *DB) verify(ctx context.Context) error {
-	spec, backups, err := db.manage(ctx)
-	if err != nil {
-		return err
-	}
+func (m *manager) verify(ctx context.Context) error {
 	var bad VerifyError
-	for _, t := range spec.Tables {
-		found, err := db.differences(ctx, t, backups)
+	for _, t := range m.spec.Tables {
+		found, err := m.differences(ctx, t)
 		if err != nil || len(found) > 0 {
-			bad.Tables = append(bad.Tables, &TableError{Table: t.Name, Differences: found, Err: err})
+			bad.Tables = append(bad.Tables, &Error{Table: t.Name, Differences: found, Err: err})
 		}
 	}
 	if bad.Tables == nil {
@@ -248,48 +252,51 @@ func (db *DB) verify(ctx context.Context) error {
 	return &bad
 }
 
-// managing runs f as one measured call about all tables. f refuses a database that was not opened, and a nil context.
-func (db *DB) managing(ctx context.Context, verb string, f func(context.Context) error) error {
-	if db.unopened() != nil || ctx == nil {
-		return f(ctx)
-	}
-	return db.measure(ctx, verb, 0, f)
+// manager sends the requests about the tables of one database.
+type manager struct {
+	runner  *engine.Runner
+	spec    Spec
+	backups backupClient // nil if no table needs it
 }
 
-// manage returns the spec and the client for backups, after the checks that precede all management of tables.
-func (db *DB) manage(ctx context.Context) (Spec, backupClient, error) {
-	if err := db.unopened(); err != nil {
-		return Spec{}, nil, err
+// manage calls f as one measured call about all tables, after the checks that precede all management of tables. f gets the
+// error of the checks of the spec and of the client.
+func manage(ctx context.Context, db *entity.DB, verb string, f func(context.Context, *manager, error) error) error {
+	d := engine.DatabaseOf(db)
+	if d == nil {
+		return engine.Unopened(reflect.TypeOf(db))
 	}
-	spec := db.Spec()
+	m := &manager{runner: d.Runner, spec: Of(db)}
 	if err := engine.CheckContext(ctx); err != nil {
-		return spec, nil, err
+		return f(ctx, m, err)
 	}
-	if db.runner.Client == nil {
-		return spec, nil, ErrNoClient
-	}
-	if err := spec.Err(); err != nil {
-		return spec, nil, err
-	}
-	backups, err := db.backups(spec)
-	return spec, backups, err
+	return m.runner.Measure(ctx, entitytype.Call{Verb: verb}, func(ctx context.Context) error {
+		if m.runner.Client == nil {
+			return f(ctx, m, entity.ErrNoClient)
+		}
+		err := m.spec.Err()
+		if err == nil {
+			m.backups, err = m.backupsOf()
+		}
+		return f(ctx, m, err)
+	})
 }
 
 // differences returns everything that an existing table lacks of t.
-func (db *DB) differences(ctx context.Context, t TableSpec, backups backupClient) ([]Drift, error) {
-	described, err := db.runner.DescribeTable(ctx, t.Name)
+func (m *manager) differences(ctx context.Context, t Table) ([]Drift, error) {
+	described, err := m.runner.DescribeTable(ctx, t.Name)
 	if err != nil {
 		return nil, err
 	}
 	got := describedTable(described)
 	found := t.lacking(got)
-	if stored, err := db.storedTTL(ctx, t.Name); err != nil {
+	if stored, err := m.storedTTL(ctx, t.Name); err != nil {
 		return nil, err
 	} else if t.TTL != "" && stored != t.TTL {
 		found = append(found, Drift{Kind: DifferentTTL, Need: t.TTL, Has: stored})
 	}
 	if t.PointInTimeRecovery {
-		switch on, err := db.storedRecovery(ctx, backups, t.Name); {
+		switch on, err := m.storedRecovery(ctx, t.Name); {
 		case errors.Is(err, ErrNoRecovery): // does not hide the other differences
 			found = append(found, Drift{Kind: DifferentRecovery, Need: "on", Has: "a database without it"})
 		case err != nil:

@@ -1,38 +1,41 @@
-package entity
+package tables
 
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Spec is what the stores declared on a [DB] need of DynamoDB. [DB.CreateTables] makes its requests from it, and
-// [DB.Verify] compares with it. It is plain data, equal for equal declarations in equal order. Print it to read it.
+// Spec is what the stores declared on an [entity.DB] need of DynamoDB. [Create] makes its requests from it, and [Verify]
+// compares with it. It is plain data, equal for equal declarations in equal order. Print it to read it.
 type Spec struct {
-	Tables []TableSpec // in order of first use
+	Tables []Table // in order of first use
 
 	mistakes []error
 }
 
-// TableSpec is one table.
-type TableSpec struct {
+// Table is one table.
+type Table struct {
 	Name     string            // physical name
 	Logical  []string          // logical names in entity.Key, in order of first use; "" is the default table
 	Entities []string          // names of its entities, in order of declaration
-	Key      KeySpec           // primary key
-	GSIs     []IndexSpec       // global secondary indexes, each once, in order of declaration
-	LSIs     []IndexSpec       // local secondary indexes, likewise; with the table's partition key
+	Key      Key               // primary key
+	GSIs     []Index           // global secondary indexes, each once, in order of declaration
+	LSIs     []Index           // local secondary indexes, likewise; with the table's partition key
 	TTL      string            // attribute by which items expire, "" if none do
-	Billing  types.BillingMode // on demand, or provisioned by [Config].TableOptions
+	Billing  types.BillingMode // on demand, or provisioned by [entity.Config].TableOptions
 
-	Throughput          Throughput           // of a provisioned table
+	Throughput          entity.Throughput    // of a provisioned table
 	Stream              types.StreamViewType // view type of the stream, "" if no entity needs one
 	PointInTimeRecovery bool
 	DeletionProtection  bool
@@ -41,35 +44,35 @@ type TableSpec struct {
 // provisioned is the billing mode of tables with a Throughput.
 const provisioned = types.BillingModeProvisioned
 
-// KeySpec is the key of a table or an index. Only a GSI with a native key has more than one attribute on a side.
-type KeySpec struct {
-	Partition []AttributeSpec // at least one
-	Sort      []AttributeSpec // nil without a sort key
+// Key is the key of a table or an index. Only a GSI with a native key has more than one attribute on a side.
+type Key struct {
+	Partition []Attribute // at least one
+	Sort      []Attribute // nil without a sort key
 }
 
 // has reports whether the named attribute is part of the key.
-func (k KeySpec) has(name string) bool {
-	is := func(a AttributeSpec) bool { return a.Name == name }
+func (k Key) has(name string) bool {
+	is := func(a Attribute) bool { return a.Name == name }
 	return slices.ContainsFunc(k.Partition, is) || slices.ContainsFunc(k.Sort, is)
 }
 
-// AttributeSpec is an attribute of a key: its name, and its type S, N or B.
-type AttributeSpec struct {
+// Attribute is an attribute of a key: its name, and its type S, N or B.
+type Attribute struct {
 	Name string
 	Type types.ScalarAttributeType
 }
 
-// IndexSpec is one secondary index: its name in DynamoDB, its key and its projection.
-type IndexSpec struct {
+// Index is one secondary index: its name in DynamoDB, its key and its projection.
+type Index struct {
 	Name       string
-	Key        KeySpec
-	Projection ProjectionSpec
-	Throughput Throughput // of a global index of a provisioned table
+	Key        Key
+	Projection Projection
+	Throughput entity.Throughput // of a global index of a provisioned table
 }
 
-// ProjectionSpec is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with attributes in addition to the
+// Projection is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with attributes in addition to the
 // keys.
-type ProjectionSpec struct {
+type Projection struct {
 	Type    types.ProjectionType
 	Include []string // for INCLUDE: what the entities ask for, then what the library's filters need
 }
@@ -82,16 +85,16 @@ const (
 )
 
 // limits returns the reasons why DynamoDB would refuse to create t.
-func (t TableSpec) limits() []error {
+func (t Table) limits() []error {
 	var errs []error
 	bad := func(code, format string, args ...any) {
-		errs = append(errs, &SchemaError{Code: code, Type: "table " + t.Name, Problem: fmt.Sprintf(format, args...)})
+		errs = append(errs, &entity.SchemaError{Code: code, Type: "table " + t.Name, Problem: fmt.Sprintf(format, args...)})
 	}
 	if n := len(t.LSIs); n > schema.MaxLocalIndexes { // of a Spec written by hand; New refuses others
 		bad(schema.CodeLocalIndexes, "it has %d local indexes; DynamoDB gives a table %d", n, schema.MaxLocalIndexes)
 	}
 	total := 0
-	for _, list := range [][]IndexSpec{t.GSIs, t.LSIs} {
+	for _, list := range [][]Index{t.GSIs, t.LSIs} {
 		for _, x := range list {
 			n := len(x.Projection.Include)
 			if total += n; n > mostProjected {
@@ -107,8 +110,8 @@ func (t TableSpec) limits() []error {
 
 var tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
 
-// configured returns the field of [Config] that t's name comes from.
-func (t TableSpec) configured() string {
+// configured returns the field of [entity.Config] that t's name comes from.
+func (t Table) configured() string {
 	switch {
 	case len(t.Logical) == 0: // a Spec written by hand
 		return fmt.Sprintf("Tables[%q]", t.Name)
@@ -124,7 +127,7 @@ func (s Spec) misnamed() []error {
 	var errs []error
 	for _, t := range s.Tables {
 		if !tableName.MatchString(t.Name) {
-			errs = append(errs, &SchemaError{
+			errs = append(errs, &entity.SchemaError{
 				Code: schema.CodeConfig, Type: "entity.Config", Field: t.configured(),
 				Problem: fmt.Sprintf("a table cannot be made with the name %q: it must have 3 to 255 letters, digits, _, . and -; an ARN names one that is there", t.Name),
 			})
@@ -134,9 +137,9 @@ func (s Spec) misnamed() []error {
 }
 
 // Err joins a *[SchemaError] for each reason why these tables cannot be created. Code EDD-9068 is a mistake in
-// [Config].TableOptions: a name that no entity uses, two names of one table with different options, or an index that
+// [entity.Config].TableOptions: a name that no entity uses, two names of one table with different options, or an index that
 // does not exist. EDD-9070 and EDD-9071 are more local indexes or projected attributes than DynamoDB allows.
-// CreateTables, Verify and package iac return it before they do anything.
+// Create, Verify and package iac return it before they do anything.
 func (s Spec) Err() error {
 	errs := slices.Clone(s.mistakes)
 	for _, t := range s.Tables {
@@ -151,7 +154,7 @@ func (s Spec) Err() error {
 func (s Spec) CheckNew() error {
 	errs := append([]error{s.Err()}, s.misnamed()...)
 	for _, t := range s.Tables {
-		for _, x := range append([]IndexSpec{{Name: t.Name, Key: t.Key}}, append(slices.Clone(t.GSIs), t.LSIs...)...) {
+		for _, x := range append([]Index{{Name: t.Name, Key: t.Key}}, append(slices.Clone(t.GSIs), t.LSIs...)...) {
 			if len(x.Key.Partition) == 0 {
 				errs = append(errs, fmt.Errorf("table %s: %s has no partition key", t.Name, x.Name))
 			}
@@ -161,20 +164,20 @@ func (s Spec) CheckNew() error {
 }
 
 // KeyAttributes returns the attributes of all keys of the table and its indexes, each once, ordered by name.
-func (t TableSpec) KeyAttributes() []AttributeSpec {
+func (t Table) KeyAttributes() []Attribute {
 	keyed := append(slices.Clone(t.Key.Partition), t.Key.Sort...)
 	for _, x := range append(slices.Clone(t.GSIs), t.LSIs...) {
 		keyed = append(append(keyed, x.Key.Partition...), x.Key.Sort...)
 	}
-	slices.SortFunc(keyed, func(a, b AttributeSpec) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(keyed, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Compact(keyed)
 }
 
 // String prints the attribute: pk (S).
-func (a AttributeSpec) String() string { return a.Name + " (" + string(a.Type) + ")" }
+func (a Attribute) String() string { return a.Name + " (" + string(a.Type) + ")" }
 
 // String prints the key as DynamoDB's console does: pk (S) HASH, sk (S) RANGE.
-func (k KeySpec) String() string {
+func (k Key) String() string {
 	var parts []string
 	for _, a := range k.Partition {
 		parts = append(parts, a.String()+" HASH")
@@ -186,7 +189,7 @@ func (k KeySpec) String() string {
 }
 
 // String prints the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.
-func (p ProjectionSpec) String() string {
+func (p Projection) String() string {
 	if len(p.Include) == 0 {
 		return string(p.Type)
 	}
@@ -194,16 +197,16 @@ func (p ProjectionSpec) String() string {
 }
 
 // String prints the index on one line.
-func (x IndexSpec) String() string {
+func (x Index) String() string {
 	text := x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
-	if x.Throughput != (Throughput{}) {
+	if x.Throughput != (entity.Throughput{}) {
 		text += "; " + x.Throughput.String()
 	}
 	return text
 }
 
 // String prints the table with one line for each of its parts.
-func (t TableSpec) String() string {
+func (t Table) String() string {
 	var b strings.Builder
 	line := func(what, text string) { fmt.Fprintf(&b, "\n  %-8s %s", what, text) }
 	b.WriteString("table " + t.Name)
@@ -252,21 +255,21 @@ func (s Spec) String() string {
 }
 
 // attributeSpecs returns the key's stored attributes; a nil key has none.
-func attributeSpecs(h *schema.KeyDef) []AttributeSpec {
+func attributeSpecs(h *schema.KeyDef) []Attribute {
 	switch {
 	case h == nil:
 		return nil
 	case h.Written():
-		return []AttributeSpec{{h.Attr, h.Type}}
+		return []Attribute{{h.Attr, h.Type}}
 	}
-	var specs []AttributeSpec
+	var specs []Attribute
 	for _, a := range h.Native {
-		specs = append(specs, AttributeSpec{a.Name, a.Scalar})
+		specs = append(specs, Attribute{a.Name, a.Scalar})
 	}
 	return specs
 }
 
-func keySpec(pk, sk *schema.KeyDef) KeySpec { return KeySpec{attributeSpecs(pk), attributeSpecs(sk)} }
+func keySpec(pk, sk *schema.KeyDef) Key { return Key{attributeSpecs(pk), attributeSpecs(sk)} }
 
 // indexes returns the table's indexes, each once, in order of declaration.
 func indexes(t *schema.Table) []*schema.Index {
@@ -283,10 +286,10 @@ func indexes(t *schema.Table) []*schema.Index {
 
 // projection merges what the entities on the index ask for and what queries filter by. The keys of the table and of the
 // index are always projected.
-func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpec {
+func projection(t *schema.Table, x *schema.Index, keys ...Key) Projection {
 	var include []string
 	add := func(name string) {
-		if !slices.Contains(include, name) && !slices.ContainsFunc(keys, func(k KeySpec) bool { return k.has(name) }) {
+		if !slices.Contains(include, name) && !slices.ContainsFunc(keys, func(k Key) bool { return k.has(name) }) {
 			include = append(include, name)
 		}
 	}
@@ -296,12 +299,12 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 				continue
 			}
 			if y.Project.All {
-				return ProjectionSpec{Type: types.ProjectionTypeAll}
+				return Projection{Type: types.ProjectionTypeAll}
 			}
 			for _, name := range y.Project.Include {
 				add(name)
 			}
-			if s.Templated || marked(t.Entities, y) {
+			if s.Templated || write.Marked(t.Entities, y) {
 				add(schema.EntityAttr)
 			}
 			if s.Discriminator != nil {
@@ -316,15 +319,15 @@ func projection(t *schema.Table, x *schema.Index, keys ...KeySpec) ProjectionSpe
 		}
 	}
 	if include == nil {
-		return ProjectionSpec{Type: types.ProjectionTypeKeysOnly}
+		return Projection{Type: types.ProjectionTypeKeysOnly}
 	}
-	return ProjectionSpec{Type: types.ProjectionTypeInclude, Include: include}
+	return Projection{Type: types.ProjectionTypeInclude, Include: include}
 }
 
-// tableSpec returns what the entities on t need together.
-func tableSpec(t *schema.Table) TableSpec {
+// tableOf returns what the entities on t need together.
+func tableOf(t *schema.Table) Table {
 	first := t.Entities[0]
-	spec := TableSpec{Name: t.Name, Key: keySpec(first.PK, first.SK), Billing: types.BillingModePayPerRequest}
+	spec := Table{Name: t.Name, Key: keySpec(first.PK, first.SK), Billing: types.BillingModePayPerRequest}
 	for _, s := range t.Entities {
 		spec.Entities = append(spec.Entities, s.Name)
 		if !slices.Contains(spec.Logical, s.Table) {
@@ -338,7 +341,7 @@ func tableSpec(t *schema.Table) TableSpec {
 		}
 	}
 	for _, x := range indexes(t) {
-		one := IndexSpec{Name: x.Index, Key: keySpec(x.PK, x.SK)}
+		one := Index{Name: x.Index, Key: keySpec(x.PK, x.SK)}
 		if x.Local {
 			one.Key = keySpec(first.PK, x.SK)
 		}
@@ -352,17 +355,18 @@ func tableSpec(t *schema.Table) TableSpec {
 	return spec
 }
 
-// Spec returns what the stores declared so far need: tables, keys, indexes, time to live and streams, with the options
-// of [Config].TableOptions. It does no I/O and needs no client. [Spec.Err] reports whether the options fit. The value
+// Of returns what the stores declared on db so far need: tables, keys, indexes, time to live and streams, with the options of
+// [entity.Config].TableOptions. It does no I/O and needs no client. [Spec.Err] reports whether the options fit. The value
 // shares nothing with db, and does not have stores that are declared later.
-func (db *DB) Spec() Spec {
-	if err := db.unopened(); err != nil {
-		return Spec{mistakes: []error{err}}
+func Of(db *entity.DB) Spec {
+	d := engine.DatabaseOf(db)
+	if d == nil {
+		return Spec{mistakes: []error{engine.Unopened(reflect.TypeOf(db))}}
 	}
 	var s Spec
-	for _, t := range engine.DatabaseOf(db).Tables() {
-		s.Tables = append(s.Tables, tableSpec(&t))
+	for _, t := range d.Tables() {
+		s.Tables = append(s.Tables, tableOf(&t))
 	}
-	s.setOptions(db.config.TableOptions)
+	s.setOptions(d.TableOptions)
 	return s
 }
