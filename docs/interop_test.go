@@ -19,7 +19,7 @@ func storedInterop(t *testing.T, made map[string]string) {
 	shared := func(table string) entity.Config {
 		cfg := config(table)
 		cfg.Interop, cfg.TimePrecision, cfg.NewID = true, time.Millisecond, nil
-		cfg.Namespace = entity.Namespace{Name: "timeseries-demo", Version: 1, Casing: entity.LowerCase}
+		cfg.Namespace = entity.Namespace{Name: "timeseries-demo", Version: 1}
 		return cfg
 	}
 	db := entity.Must(entity.Open(client, shared(table)))

@@ -27,19 +27,7 @@ type Client = entitytype.Client
 type Namespace struct {
 	Name    string // default "app"
 	Version int    // default 1
-	Casing  Casing // of the text of `$` keys; default PreserveCase
 }
-
-// Casing is the case in which values are written in `$` keys. Attributes always keep their own.
-type Casing int
-
-const (
-	// PreserveCase writes values unchanged.
-	PreserveCase Casing = iota
-	// LowerCase writes the whole key in lower case, so keys that differ in case only are the same key. The verbs of one item
-	// fail with a *[KeyCaseError] if the stored key parts differ from the given ones.
-	LowerCase
-)
 
 // Validator checks values before they are written; see [Config].Validator. *validator.Validate of
 // github.com/go-playground/validator/v10 implements it.
@@ -71,7 +59,7 @@ type Config struct {
 	TableOptions map[string]TableOptions // by logical name, "" is the default table
 
 	Namespace Namespace // prefix of every `$` key
-	Interop   bool      // shares tables with effect-dynamodb: see docs/interop.md; needs LowerCase and TimePrecision: time.Millisecond
+	Interop   bool      // shares tables with effect-dynamodb: all keys are in lower case; see docs/interop.md; needs TimePrecision: time.Millisecond
 
 	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
@@ -210,12 +198,6 @@ func check(c Config) (key.TimeFormat, error) {
 	if c.MultiRegion < SingleRegion || c.MultiRegion > MRSC {
 		bad("MultiRegion", "must be SingleRegion, MREC or MRSC")
 	}
-	if c.Namespace.Casing != PreserveCase && c.Namespace.Casing != LowerCase {
-		bad("Namespace.Casing", "must be PreserveCase or LowerCase")
-	}
-	if c.Interop && c.Namespace.Casing != LowerCase {
-		bad("Namespace.Casing", "must be LowerCase with Interop")
-	}
 	if c.Interop && c.TimePrecision != time.Millisecond {
 		bad("TimePrecision", "must be a millisecond with Interop")
 	}
@@ -311,7 +293,7 @@ func (db *DB) options(name string) schema.Options {
 	return schema.Options{
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
-		Profile: schema.NewProfile(db.config.Namespace.Casing == LowerCase, db.config.Interop), Validator: db.config.Validator,
+		Profile: schema.NewProfile(db.config.Interop), Validator: db.config.Validator,
 		SDKCodec: db.config.Codec == SDKCodec,
 	}
 }

@@ -18,7 +18,7 @@ var (
 	ErrInvalidCursor   = entitytype.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
 	ErrDeleted         = entitytype.ErrDeleted         // the item was deleted and can be restored
 	ErrNotDeleted      = entitytype.ErrNotDeleted      // there is nothing to restore: the item exists
-	ErrKeyCase         = entitytype.ErrKeyCase         // the stored key differs from the given one in case, under LowerCase
+	ErrKeyCase         = entitytype.ErrKeyCase         // the stored key differs from the given one in case, with Interop
 	ErrItemHidden      = entitytype.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
 	ErrReadBack        = entitytype.ErrReadBack        // the write is decided, but the item it left could not be read
 	ErrMultipleItems   = entitytype.ErrMultipleItems   // there is more than one item

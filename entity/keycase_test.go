@@ -26,24 +26,7 @@ type Folder struct {
 	Seen  time.Time `dynamodbav:"seen,omitempty"`
 }
 
-func lowerCase(c *entity.Config) { c.Namespace.Casing = entity.LowerCase }
-
-func shared(c *entity.Config) {
-	c.Interop, c.TimePrecision = true, time.Millisecond
-	lowerCase(c)
-}
-
-// bothProfiles runs a test with lower-case keys alone, and with shared tables.
-func bothProfiles(t *testing.T, f func(t *testing.T, l *lab, s *entity.Store[Folder])) {
-	t.Parallel()
-	for name, profile := range map[string]func(*entity.Config){"lower case": lowerCase, "interop": shared} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l, s := open[Folder](t, profile)
-			f(t, l, s)
-		})
-	}
-}
+func shared(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }
 
 // caseVerbs are the verbs of one item, and the class that their errors have in addition to ErrKeyCase.
 func caseVerbs() map[string]struct {
@@ -115,93 +98,91 @@ func caseVerbs() map[string]struct {
 }
 
 func TestKeyCase_NoVerbActsOnAnItemWhoseKeyDiffersInCase(t *testing.T) {
-	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
-		_, err := s.Create(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"})
-		require.NoError(t, err)
-		before := l.everything()
-		for name, verb := range caseVerbs() {
-			for attr, v := range map[string]Folder{
-				"id": {ID: "c-1", Path: "A/b", N: 1, Title: "second"}, "path": {ID: "C-1", Path: "a/B", N: 1, Title: "second"},
-			} {
-				err := verb.run(t.Context(), l, s, v)
-				require.ErrorIs(t, err, entity.ErrKeyCase, name)
-				var differs *entity.KeyCaseError
-				require.ErrorAs(t, err, &differs, name)
-				require.Equal(t, attr, differs.Attr, name)
-				require.NotContains(t, differs.Error(), v.ID, "values stay out of messages")
-				if verb.also != nil {
-					require.ErrorIs(t, err, verb.also, name)
-				}
-				require.False(t, entity.IsAmbiguous(err), name)
-				require.Equal(t, before, l.everything(), name)
+	t.Parallel()
+	l, s := open[Folder](t, shared)
+	_, err := s.Create(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"})
+	require.NoError(t, err)
+	before := l.everything()
+	for name, verb := range caseVerbs() {
+		for attr, v := range map[string]Folder{
+			"id": {ID: "c-1", Path: "A/b", N: 1, Title: "second"}, "path": {ID: "C-1", Path: "a/B", N: 1, Title: "second"},
+		} {
+			err := verb.run(t.Context(), l, s, v)
+			require.ErrorIs(t, err, entity.ErrKeyCase, name)
+			var differs *entity.KeyCaseError
+			require.ErrorAs(t, err, &differs, name)
+			require.Equal(t, attr, differs.Attr, name)
+			require.NotContains(t, differs.Error(), v.ID, "values stay out of messages")
+			if verb.also != nil {
+				require.ErrorIs(t, err, verb.also, name)
 			}
+			require.False(t, entity.IsAmbiguous(err), name)
+			require.Equal(t, before, l.everything(), name)
 		}
-	})
+	}
 }
 
 func TestKeyCase_TheStoredSpellingWorksWithEveryVerb(t *testing.T) {
-	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
-		v := Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"}
-		for name, verb := range caseVerbs() {
-			l.Clock.Move(24 * time.Hour)
-			_, err := s.Put(t.Context(), v)
-			require.NoError(t, err)
-			_, err = s.Put(t.Context(), Folder{ID: "other", Path: "p", N: 1})
-			require.NoError(t, err)
-			err = verb.run(t.Context(), l, s, v)
-			if verb.also != nil {
-				require.ErrorIs(t, err, verb.also, name)
-				require.NotErrorIs(t, err, entity.ErrKeyCase, name)
-				continue
-			}
-			require.NoError(t, err, name)
+	t.Parallel()
+	l, s := open[Folder](t, shared)
+	v := Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"}
+	for name, verb := range caseVerbs() {
+		l.Clock.Move(24 * time.Hour)
+		_, err := s.Put(t.Context(), v)
+		require.NoError(t, err)
+		_, err = s.Put(t.Context(), Folder{ID: "other", Path: "p", N: 1})
+		require.NoError(t, err)
+		err = verb.run(t.Context(), l, s, v)
+		if verb.also != nil {
+			require.ErrorIs(t, err, verb.also, name)
+			require.NotErrorIs(t, err, entity.ErrKeyCase, name)
+			continue
 		}
-	})
+		require.NoError(t, err, name)
+	}
 }
 
 func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirCase(t *testing.T) {
-	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
-		f := entity.Fields[Folder]()
-		_, err := s.Update(t.Context(), Folder{ID: "No", Path: "P", N: 1}, entity.Set(&f.Title, "x"))
-		require.ErrorIs(t, err, entity.ErrNotFound)
-		require.NotErrorIs(t, err, entity.ErrKeyCase)
-		_, created, err := s.Upsert(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 7, Owner: "Own", Kind: "K", Rank: 3})
-		require.NoError(t, err)
-		require.True(t, created)
-		digits := map[bool]string{true: "0000000000000007", false: "0000000000000000007"}[l.Config.Interop]
-		it := l.stored(keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_a/b#n_"+digits))
-		require.Equal(t, `S"C-1"`, it["id"])
-		require.Equal(t, `S"$app#v1#folder#owner_own"`, it["gsi1pk"])
-		byOwner := entity.Must(s.Index("byOwner"))
-		for _, owner := range []string{"Own", "oWN"} {
-			got := entity.Must(byOwner.Query(Folder{Owner: owner}, entity.BeginsWith(&f.Kind, "k")).Collect(t.Context()))
-			require.Len(t, got, 1)
-			require.Equal(t, "Own", got[0].Owner)
-		}
-		_, err = byOwner.Query(Folder{Owner: "own"}, entity.Lt(&f.Kind, "z")).Collect(t.Context())
-		dbtest.RequireInput(t, err, "EDD-9108", "Kind")
-	})
+	t.Parallel()
+	l, s := open[Folder](t, shared)
+	f := entity.Fields[Folder]()
+	_, err := s.Update(t.Context(), Folder{ID: "No", Path: "P", N: 1}, entity.Set(&f.Title, "x"))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.NotErrorIs(t, err, entity.ErrKeyCase)
+	_, created, err := s.Upsert(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 7, Owner: "Own", Kind: "K", Rank: 3})
+	require.NoError(t, err)
+	require.True(t, created)
+	it := l.stored(keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_a/b#n_0000000000000007"))
+	require.Equal(t, `S"C-1"`, it["id"])
+	require.Equal(t, `S"$app#v1#folder#owner_own"`, it["gsi1pk"])
+	byOwner := entity.Must(s.Index("byOwner"))
+	for _, owner := range []string{"Own", "oWN"} {
+		got := entity.Must(byOwner.Query(Folder{Owner: owner}, entity.BeginsWith(&f.Kind, "k")).Collect(t.Context()))
+		require.Len(t, got, 1)
+		require.Equal(t, "Own", got[0].Owner)
+	}
+	_, err = byOwner.Query(Folder{Owner: "own"}, entity.Lt(&f.Kind, "z")).Collect(t.Context())
+	dbtest.RequireInput(t, err, "EDD-9108", "Kind")
 }
 
 // An item that lacks a key part, as an upsert of effect-dynamodb leaves it, does not lock anybody out.
 func TestKeyCase_AnItemWithoutItsKeyPartsCanBeCompleted(t *testing.T) {
-	bothProfiles(t, func(t *testing.T, l *lab, s *entity.Store[Folder]) {
-		v := Folder{ID: "C-1", Path: "p", N: 1, Title: "x"}
-		_, err := s.Create(t.Context(), v)
-		require.NoError(t, err)
-		for _, it := range l.everything() {
-			require.Equal(t, `S"C-1"`, it["id"])
-		}
-		_, err = s.Put(t.Context(), v)
-		require.NoError(t, err)
-		digits := map[bool]string{true: "0000000000000001", false: "0000000000000000001"}[l.Config.Interop]
-		key := keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_p#n_"+digits)
-		bare := l.values(key)
-		delete(bare, "id")
-		l.PutItem(bare)
-		got, _, err := s.Upsert(t.Context(), v)
-		require.NoError(t, err)
-		require.Equal(t, v, got)
-		require.Equal(t, `S"C-1"`, l.stored(key)["id"])
-	})
+	t.Parallel()
+	l, s := open[Folder](t, shared)
+	v := Folder{ID: "C-1", Path: "p", N: 1, Title: "x"}
+	_, err := s.Create(t.Context(), v)
+	require.NoError(t, err)
+	for _, it := range l.everything() {
+		require.Equal(t, `S"C-1"`, it["id"])
+	}
+	_, err = s.Put(t.Context(), v)
+	require.NoError(t, err)
+	key := keys("pk", "$app#v1#folder#id_c-1", "sk", "$app#v1#folder#path_p#n_0000000000000001")
+	bare := l.values(key)
+	delete(bare, "id")
+	l.PutItem(bare)
+	got, _, err := s.Upsert(t.Context(), v)
+	require.NoError(t, err)
+	require.Equal(t, v, got)
+	require.Equal(t, `S"C-1"`, l.stored(key)["id"])
 }

@@ -42,7 +42,7 @@ func TestDeclarations(t *testing.T) {
 			d := entity.Must(time.ParseDuration(after))
 			o.After = &d
 		case where == "shared":
-			o.Profile, o.Precision = schema.NewProfile(true, true), key.Milli
+			o.Profile, o.Precision = schema.NewProfile(true), key.Milli
 		case where == "never":
 			o.NoExpiry = true
 		default:

@@ -192,7 +192,7 @@ func TestDeletedIndex_Mistakes(t *testing.T) {
 		Tenant    string               `dynamodbav:"tenant,omitempty"`
 		DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
 	}
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "x", Interop: true, TimePrecision: time.Millisecond, Namespace: entity.Namespace{Casing: entity.LowerCase}}))
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "x", Interop: true, TimePrecision: time.Millisecond}))
 	_, err := entity.New[shared](db)
 	var mistake *entity.SchemaError
 	require.ErrorAs(t, err, &mistake)

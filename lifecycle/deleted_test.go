@@ -188,7 +188,7 @@ func TestDeletedQuery_InASharedTable(t *testing.T) {
 		Version int64                `dynamodbav:"version" entity:"version"`
 	}
 	h := newLab(t, func(c *entity.Config) {
-		c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
+		c.Interop, c.TimePrecision = true, time.Millisecond
 	})
 	s := dbtest.Declare[paper](t, h.DB)
 	h.CreateTables()

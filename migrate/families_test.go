@@ -115,7 +115,7 @@ func TestRewrite_OfAVerbatimEntity(t *testing.T) {
 func TestRewrite_OfASharedTable(t *testing.T) {
 	t.Parallel()
 	shared := func(c *entity.Config) {
-		c.Interop, c.Namespace.Casing, c.TimePrecision = true, entity.LowerCase, time.Millisecond
+		c.Interop, c.TimePrecision = true, time.Millisecond
 	}
 	b := dbtest.Open(t, shared)
 	type user struct {

@@ -64,7 +64,7 @@ func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 
 // shared configures a database that effect-dynamodb uses too.
 func shared(c *entity.Config) {
-	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
+	c.Interop, c.TimePrecision = true, time.Millisecond
 }
 
 // prepare declares T, creates the table, and opens the constraint.

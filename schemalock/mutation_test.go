@@ -27,7 +27,6 @@ type mutation struct {
 var mutations = map[string]mutation{
 	"namespace":        {person, func(m *model) { m.options.Namespace = "other" }, "!key partition\n!key sort\n!unique.Constraint(email) key\n!index gsi1 partition\n!index gsi1 sort"},
 	"namespaceVersion": {beat, func(m *model) { m.options.NamespaceVersion = 2 }, "!key partition\n!key sort\n!timeseries.Events events"},
-	"lower case":       {beat, func(m *model) { m.options.Profile = schema.NewProfile(true, false) }, "!key partition\n!timeseries.Events events"},
 	"pk attribute":     {beat, func(m *model) { m.options.PK = "p" }, "!key partition"},
 	"sk attribute":     {beat, func(m *model) { m.options.SK = "s" }, "!key sort"},
 	"ttl attribute":    {beat, func(m *model) { m.options.TTL = "t" }, "!ttl"},
@@ -35,10 +34,10 @@ var mutations = map[string]mutation{
 	"interop": {
 		func() model {
 			m := beat()
-			m.options.Profile, m.options.Precision = schema.NewProfile(true, false), key.Milli
+			m.options.Precision = key.Milli
 			return m
 		},
-		func(m *model) { m.options.Profile = schema.NewProfile(true, true) }, "!items",
+		func(m *model) { m.options.Profile = schema.NewProfile(true) }, "!items\n!key partition\n!timeseries.Events events",
 	},
 	"native type": {reading, func(m *model) { retype[int](m, "Hardware", `dynamodbav:"hardware_id"`) }, "!key partition\n!attribute hardware_id"},
 	"name option": {beat, func(m *model) { m.options.Name = "Pulse" }, "+Pulse\n-Beat"},

@@ -344,7 +344,7 @@ type Signal struct {
 
 func interop(t *testing.T) *lab {
 	return newLab(t, func(c *entity.Config) {
-		c.Namespace = entity.Namespace{Name: "app", Version: 1, Casing: entity.LowerCase}
+		c.Namespace = entity.Namespace{Name: "app", Version: 1}
 		c.TimePrecision, c.Interop = time.Millisecond, true
 	})
 }

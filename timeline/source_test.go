@@ -323,9 +323,9 @@ func TestRebuild_GroupsAreCaseSensitive(t *testing.T) {
 	t.Parallel()
 	pages := []string{"A", "a", "A#b", "a#B", "A b"}
 	for name, change := range map[string]func(*entity.Config){
-		"lower case": func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase },
+		"own": func(*entity.Config) {},
 		"interop": func(c *entity.Config) {
-			c.Namespace.Casing, c.Interop, c.TimePrecision = entity.LowerCase, true, time.Millisecond
+			c.Interop, c.TimePrecision = true, time.Millisecond
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

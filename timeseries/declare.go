@@ -254,9 +254,6 @@ func (e *events) checkNoCurrent(d *schema.Decl) {
 		if !a.Append && a != e.orderBy && !s.KeyPart(a) {
 			d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
 		}
-		if s.KeyPart(a) && a.Key != nil && a.Key.Kind == key.String && s.Profile.KeysLowerCase() {
-			d.Problem(schema.CodeNoCurrent, "%s is a string, and keys are in lower case: only a current item keeps series apart whose keys differ only in case", a.Field)
-		}
 	}
 	for _, x := range s.Indexes {
 		d.Problem(schema.CodeNoCurrent, "the index %s would be empty: it holds current items", x.Name)

@@ -30,7 +30,7 @@ type Pulse struct {
 }
 
 func sharedTable(c *entity.Config) {
-	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
+	c.Interop, c.TimePrecision = true, time.Millisecond
 }
 
 // pulse is an event of device C-1 D-7, minute minutes after noon of a day when nothing has expired yet.
@@ -144,40 +144,33 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 
 func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 	t.Parallel()
-	for name, profile := range map[string]func(*entity.Config){
-		"interop": sharedTable, "lower case": func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := open[Pulse](t, profile)
-			w.seed(pulse(5, 1))
-			before := w.partition(pulsePK)
-			for what, minute := range map[string]int{"newer": 9, "older": 3, "same": 5} {
-				other := pulse(minute, 1)
-				other.Channel = "c-1"
-				_, err := w.Append(w.Ctx, other)
-				require.ErrorIs(t, err, entity.ErrKeyCase, what)
-				results, err := w.AppendAll(w.Ctx, []Pulse{other})
-				require.ErrorIs(t, err, entity.ErrKeyCase, what)
-				require.False(t, results[0].Applied || results[0].Reason != "", what)
-				require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
-				_, err = w.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))
-				require.ErrorIs(t, err, entity.ErrKeyCase, what)
-				require.Equal(t, before, w.partition(pulsePK), what)
-			}
-			key, evening := pulseKey("c-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)
-			for what, read := range map[string]func() error{
-				"Collect": func() error { _, err := w.History(key).Collect(w.Ctx); return err },
-				"Count":   func() error { _, err := w.History(key).Count(w.Ctx); return err },
-				"At":      func() error { _, err := w.At(w.Ctx, key, evening); return err },
-				"Get":     func() error { _, err := w.Get(w.Ctx, key); return err },
-			} {
-				require.ErrorIs(t, read(), entity.ErrKeyCase, what)
-			}
-			got := entity.Must(w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)))
-			require.Equal(t, 1, *got.Level)
-		})
+	w := open[Pulse](t, sharedTable)
+	w.seed(pulse(5, 1))
+	before := w.partition(pulsePK)
+	for what, minute := range map[string]int{"newer": 9, "older": 3, "same": 5} {
+		other := pulse(minute, 1)
+		other.Channel = "c-1"
+		_, err := w.Append(w.Ctx, other)
+		require.ErrorIs(t, err, entity.ErrKeyCase, what)
+		results, err := w.AppendAll(w.Ctx, []Pulse{other})
+		require.ErrorIs(t, err, entity.ErrKeyCase, what)
+		require.False(t, results[0].Applied || results[0].Reason != "", what)
+		require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
+		_, err = w.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))
+		require.ErrorIs(t, err, entity.ErrKeyCase, what)
+		require.Equal(t, before, w.partition(pulsePK), what)
 	}
+	key, evening := pulseKey("c-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)
+	for what, read := range map[string]func() error{
+		"Collect": func() error { _, err := w.History(key).Collect(w.Ctx); return err },
+		"Count":   func() error { _, err := w.History(key).Count(w.Ctx); return err },
+		"At":      func() error { _, err := w.At(w.Ctx, key, evening); return err },
+		"Get":     func() error { _, err := w.Get(w.Ctx, key); return err },
+	} {
+		require.ErrorIs(t, read(), entity.ErrKeyCase, what)
+	}
+	got := entity.Must(w.At(w.Ctx, pulseKey("C-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)))
+	require.Equal(t, 1, *got.Level)
 }
 
 // Events remain after another program has deleted the current item. They keep the case of the series' key.

@@ -51,7 +51,7 @@ func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 
 func TestGet_OfAnItemWhoseKeyDiffersInCaseIsRefused(t *testing.T) {
 	t.Parallel()
-	_, s := pages(t, func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase })
+	_, s := pages(t, func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond })
 	entity.Must(s.Create(t.Context(), page{ID: "C-1"}))
 	_, err := entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)
 	require.ErrorIs(t, err, entity.ErrKeyCase)

@@ -52,21 +52,15 @@ func TestConfig_LibraryAttributesAreNotForKeysOrExpiry(t *testing.T) {
 	}
 }
 
-func TestConfig_ASharedTableNeedsLowerCaseAndMilliseconds(t *testing.T) {
+func TestConfig_ASharedTableNeedsMilliseconds(t *testing.T) {
 	t.Parallel()
-	lower := entity.Namespace{Casing: entity.LowerCase}
 	for name, c := range map[string]struct {
 		cfg  entity.Config
 		want []string
 	}{
-		"casing":           {entity.Config{Interop: true, TimePrecision: time.Millisecond}, []string{"Namespace.Casing"}},
-		"default times":    {entity.Config{Interop: true, Namespace: lower}, []string{"TimePrecision"}},
-		"seconds":          {entity.Config{Interop: true, Namespace: lower, TimePrecision: time.Second}, []string{"TimePrecision"}},
-		"both":             {entity.Config{Interop: true}, []string{"Namespace.Casing", "TimePrecision"}},
-		"unknown casing":   {entity.Config{Namespace: entity.Namespace{Casing: 2}}, []string{"Namespace.Casing"}},
-		"negative casing":  {entity.Config{Namespace: entity.Namespace{Casing: -1}}, []string{"Namespace.Casing"}},
-		"as it should be":  {entity.Config{Interop: true, Namespace: lower, TimePrecision: time.Millisecond}, nil},
-		"lower case alone": {entity.Config{Namespace: lower}, nil},
+		"default times":   {entity.Config{Interop: true}, []string{"TimePrecision"}},
+		"seconds":         {entity.Config{Interop: true, TimePrecision: time.Second}, []string{"TimePrecision"}},
+		"as it should be": {entity.Config{Interop: true, TimePrecision: time.Millisecond}, nil},
 	} {
 		_, err := entity.Open(nil, c.cfg)
 		var got []string

@@ -63,7 +63,7 @@ var known = declaretest.Types{
 }
 
 // Every archive of declarations. A case is built and added to a table of its own; "joining X" is a table that holds X
-// already, "lower" a database whose keys are in lower case, and "shared" one that shares its tables.
+// already, and "shared" a database that shares its tables.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	declaretest.Run(t, "testdata/declarations/*.txt", known, func(t *testing.T, c declaretest.Case, where string) error {
@@ -72,10 +72,8 @@ func TestDeclarations(t *testing.T) {
 		switch {
 		case joining:
 			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
-		case where == "lower":
-			o.Profile = schema.NewProfile(true, false)
 		case where == "shared":
-			o.Profile, o.Precision = schema.NewProfile(true, true), key.Milli
+			o.Profile, o.Precision = schema.NewProfile(true), key.Milli
 		default:
 			require.Empty(t, where, "an unknown place")
 		}

@@ -157,7 +157,7 @@ func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 	ok := true
 	for _, s := range parsed.Segments {
 		segment := key.Segment{Literal: s.Literal}
-		if k.Prefixed && d.Schema.Profile.lowerCase {
+		if k.Prefixed && d.Schema.Profile.KeysLowerCase() {
 			segment.Literal = strings.ToLower(s.Literal)
 		}
 		if s.Field != nil {
@@ -344,7 +344,7 @@ func (b *builder) setName(d *Decl, name string) {
 	}
 	b.s.Name = name
 	namespace := b.s.Options.Namespace
-	if b.s.Profile.lowerCase {
+	if b.s.Profile.KeysLowerCase() {
 		namespace = strings.ToLower(namespace)
 	}
 	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)

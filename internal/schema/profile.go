@@ -18,15 +18,14 @@ const (
 // Profile is how the keys and items of `$` entities are written. The zero Profile is that of a database of its own. In
 // tables that effect-dynamodb uses too, keys and items are as it writes them.
 type Profile struct {
-	lowerCase bool
-	shared    bool // with effect-dynamodb
+	shared bool // with effect-dynamodb
 }
 
-// NewProfile returns a Profile: whether keys are in lower case, and whether tables are shared with effect-dynamodb.
-func NewProfile(lowerCase, shared bool) Profile { return Profile{lowerCase, shared} }
+// NewProfile returns a Profile: whether tables are shared with effect-dynamodb.
+func NewProfile(shared bool) Profile { return Profile{shared} }
 
 // KeysLowerCase reports whether `$` keys are in lower case.
-func (p Profile) KeysLowerCase() bool { return p.lowerCase }
+func (p Profile) KeysLowerCase() bool { return p.shared }
 
 // MarksItems reports whether items carry a write id and, if they are related items, their kind.
 func (p Profile) MarksItems() bool { return !p.shared }
@@ -52,8 +51,8 @@ func (p Profile) SyncsIndexKeys(x *Index) bool {
 // InDollar returns f as it is written in a `$` key.
 func (p Profile) InDollar(f *key.Field) *key.Field {
 	g := *f
-	g.Lower = g.Lower || p.lowerCase && (g.Kind == key.String || g.Kind == key.Time)
 	if p.shared {
+		g.Lower = g.Lower || g.Kind == key.String || g.Kind == key.Time
 		g.Plain = true
 		if g.Width == 0 {
 			g.Width = numberDigits
@@ -89,7 +88,7 @@ func (p Profile) CheckDigits(k *KeyDef, it item.Item) (attr, problem string) {
 }
 
 func (s *Schema) foldedParts() []*Attr {
-	if !s.Profile.lowerCase {
+	if !s.Profile.shared {
 		return nil
 	}
 	var folded []*Attr

@@ -15,11 +15,11 @@ import (
 // sharedOptions are those of a database that shares its tables.
 func sharedOptions() schema.Options {
 	o := options
-	o.Profile, o.Precision = schema.NewProfile(true, true), key.Milli
+	o.Profile, o.Precision = schema.NewProfile(true), key.Milli
 	return o
 }
 
-func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
+func TestProfile_LowerCaseIsAboutDollarKeys(t *testing.T) {
 	t.Parallel()
 	type item struct {
 		_ entity.Key `name:"Item" pk:"$#Id_{id}" sk:"$#{when}#{n}"`
@@ -29,14 +29,13 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 		When time.Time `dynamodbav:"when"`
 		N    int       `dynamodbav:"n"`
 	}
-	o := options
-	o.Profile, o.Namespace = schema.NewProfile(true, false), "MyApp"
+	o := sharedOptions()
+	o.Namespace = "MyApp"
 	s := entity.Must(schema.Build(reflect.TypeFor[item](), o))
 	require.Equal(t, "$myapp#v1#item", s.Prefix)
 	require.Equal(t, "id_", s.PK.Template.Segments[0].Literal)
 	for _, f := range append(s.PK.Template.Fields(), s.SK.Template.Fields()...) {
 		require.Equal(t, f.Kind != key.Int, f.Lower, f.Attr)
-		require.False(t, f.Plain)
 	}
 	require.Equal(t, "Item_", s.Indexes[0].PK.Template.Segments[0].Literal)
 	require.False(t, s.Indexes[0].PK.Template.Fields()[0].Lower)
@@ -50,10 +49,10 @@ func TestLowerCase_IsAboutDollarKeys(t *testing.T) {
 func TestProfile_OnlySharedTablesDifferInWhatIsStored(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		p             schema.Profile
-		lower, shared bool
-	}{{schema.Profile{}, false, false}, {schema.NewProfile(true, false), true, false}, {schema.NewProfile(true, true), true, true}} {
-		require.Equal(t, c.lower, c.p.KeysLowerCase())
+		p      schema.Profile
+		shared bool
+	}{{schema.Profile{}, false}, {schema.NewProfile(true), true}} {
+		require.Equal(t, c.shared, c.p.KeysLowerCase())
 		require.Equal(t, !c.shared, c.p.MarksItems())
 		for _, shared := range []bool{c.p.SharesSentinels(), c.p.VersionsRestart(), c.p.CopiesLag(), c.p.PadsNumbers()} {
 			require.Equal(t, c.shared, shared)
@@ -63,7 +62,7 @@ func TestProfile_OnlySharedTablesDifferInWhatIsStored(t *testing.T) {
 		require.Equal(t, c.shared, number.Plain)
 		c.p.Bigint(number)
 		require.Equal(t, 38, number.Width)
-		require.Equal(t, c.lower, c.p.InDollar(&key.Field{Kind: key.String}).Lower)
+		require.Equal(t, c.shared, c.p.InDollar(&key.Field{Kind: key.String}).Lower)
 	}
 }
 

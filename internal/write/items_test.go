@@ -29,7 +29,7 @@ type plain struct {
 func schemaOf[T any](t *testing.T, shared bool) *schema.Schema {
 	t.Helper()
 	s, err := schema.Build(reflect.TypeFor[T](), schema.Options{
-		Namespace: "app", NamespaceVersion: 1, PK: "pk", SK: "sk", TTL: "_ttl", Precision: key.Milli, Profile: schema.NewProfile(shared, shared),
+		Namespace: "app", NamespaceVersion: 1, PK: "pk", SK: "sk", TTL: "_ttl", Precision: key.Milli, Profile: schema.NewProfile(shared),
 	})
 	require.NoError(t, err)
 	return s

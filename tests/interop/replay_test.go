@@ -198,7 +198,7 @@ func newReplay(t *testing.T, name string) *replay {
 func sharedTable(namespace string, version int) func(*entity.Config) {
 	return func(c *entity.Config) {
 		c.Interop, c.TimePrecision = true, time.Millisecond
-		c.Namespace = entity.Namespace{Name: namespace, Version: version, Casing: entity.LowerCase}
+		c.Namespace = entity.Namespace{Name: namespace, Version: version}
 	}
 }
 

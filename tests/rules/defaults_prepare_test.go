@@ -306,10 +306,10 @@ func TestPrepare_OfASeriesIsForUpserts(t *testing.T) {
 	require.Equal(t, 3, current.Value, "an upsert leaves append fields out")
 }
 
-// Under LowerCase a completed value is guarded against a key that differs in case, once.
+// With keys in lower case a completed value is guarded against a key that differs in case, once.
 func TestCompleted_KeysInLowerCase(t *testing.T) {
 	t.Parallel()
-	lower := func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase }
+	lower := func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }
 	b, orders := dbtest.OpenStore[order](t, lower)
 	full := order{Region: "eu", ID: "x", State: "open", Source: "web", Once: 1, Hits: 10}
 	writeID := regexp.MustCompile(`_w ?= ?"[^"]*"`)

@@ -48,7 +48,7 @@ type Row struct {
 }
 
 func shared(c *entity.Config) {
-	c.Interop, c.TimePrecision, c.Namespace.Casing = true, time.Millisecond, entity.LowerCase
+	c.Interop, c.TimePrecision = true, time.Millisecond
 }
 
 func digits(n any) types.AttributeValue { return dbtest.N(fmt.Sprint(n)) }

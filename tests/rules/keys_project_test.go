@@ -153,7 +153,7 @@ func TestProject_PartsThatCannotComeBackAreRefused(t *testing.T) {
 	requireSchema(t, err, "EDD-9072", "_ entity.GSI")
 	require.ErrorContains(t, err, `"name"`)
 	_ = entity.Must(entity.New[named](onPaper(t)))
-	lower := func(c *entity.Config) { c.Namespace.Casing = entity.LowerCase }
+	lower := func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }
 	_, err = entity.New[named](onPaper(t, lower))
 	requireSchema(t, err, "EDD-9072", "_ entity.GSI") // all of a $ key is in lower case
 	require.ErrorContains(t, err, `"id"`)

@@ -117,11 +117,10 @@ type guarded struct {
 }
 
 var programs = map[string]guarded{
-	"vault":     {entity.Config{}, openVault},
-	"lowercase": {entity.Config{Namespace: entity.Namespace{Casing: entity.LowerCase}}, openVault},
-	"plain":     {entity.Config{}, openPlain},
-	"trace":     {entity.Config{}, openTrace},
-	"interop":   {entity.Config{Namespace: entity.Namespace{Casing: entity.LowerCase}, Interop: true, TimePrecision: time.Millisecond}, openBadge},
+	"vault":   {entity.Config{}, openVault},
+	"plain":   {entity.Config{}, openPlain},
+	"trace":   {entity.Config{}, openTrace},
+	"interop": {entity.Config{Interop: true, TimePrecision: time.Millisecond}, openBadge},
 }
 
 // tokens are equal, or differ in case, or a little.

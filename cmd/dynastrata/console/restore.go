@@ -70,7 +70,7 @@ func (r *restorer) bad(what, problem string) error {
 func (r *restorer) family(text string) {
 	r.shared = text == "$ interop"
 	r.s.Templated, r.s.HasMetadata = text == "$" || r.shared, text == "$"
-	r.s.Profile = schema.NewProfile(r.shared, r.shared)
+	r.s.Profile = schema.NewProfile(r.shared)
 }
 
 // attribute reads a top-level attribute.

@@ -69,7 +69,7 @@ var values = map[string]any{
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
 	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.PrepareError": &entity.PrepareError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "tables.Error": &tables.Error{}, "tables.VerifyError": &tables.VerifyError{},
-	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{}, "entity.Casing": entity.Casing(0),
+	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{},
 	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "tables.IndexProgress": tables.IndexProgress{},
 	"entity.CursorError": &entity.CursorError{}, "entity.CursorReason": entity.CursorReason(""), "entity.IndexError": &entity.IndexError{},
 	"entity.Call": entity.Call{}, "entity.Attempt": entity.Attempt{}, "entity.Failure": &entity.Failure{}, "entity.SlogOptions": entity.SlogOptions{}, "entity.UnitBudget": &entity.UnitBudget{},
