@@ -34,7 +34,7 @@ func newRunner(client Client, cfg Config) *engine.Runner {
 	client, reads := clientOrNil(client), clientOrNil(cfg.ReadClient)
 	return &engine.Runner{
 		Client: client, ReadClient: reads, Own: cfg.Codec == OwnCodec && engine.Plain(client), OwnReads: cfg.Codec == OwnCodec && engine.Plain(reads),
-		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Observe: cfg.Observe, Tracer: cfg.Tracer,
+		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Tracer: cfg.Tracer,
 		RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
 	}
 }

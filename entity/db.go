@@ -61,16 +61,15 @@ type Config struct {
 	Namespace Namespace // prefix of every `$` key
 	Interop   bool      // shares tables with effect-dynamodb: all keys are in lower case; see docs/interop.md; needs TimePrecision: time.Millisecond
 
-	TimePrecision time.Duration                 // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
-	MaxAttempts   int                           // requests for one write, and rounds of planning; default 10
-	Clock         func() time.Time              // default time.Now
-	NewID         func() string                 // write ids, idempotency tokens and the random bits of generated ids, 1 to 36 characters, always unique; default 128 random bits
-	PK, SK, TTL   string                        // attributes of `$` keys and of expiry; default pk, sk, _ttl
-	Validator     Validator                     // checks values by their `validate` tags before they are written; default none
-	CursorKey     []byte                        // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
-	OldCursorKeys [][]byte                      // keys of cursors that are still accepted after CursorKey was replaced
-	Observe       func(context.Context, Report) // called once after each verb, with its cost; default none
-	Tracer        Tracer                        // called around each verb and for each request; default none
+	TimePrecision time.Duration    // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
+	MaxAttempts   int              // requests for one write, and rounds of planning; default 10
+	Clock         func() time.Time // default time.Now
+	NewID         func() string    // write ids, idempotency tokens and the random bits of generated ids, 1 to 36 characters, always unique; default 128 random bits
+	PK, SK, TTL   string           // attributes of `$` keys and of expiry; default pk, sk, _ttl
+	Validator     Validator        // checks values by their `validate` tags before they are written; default none
+	CursorKey     []byte           // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
+	OldCursorKeys [][]byte         // keys of cursors that are still accepted after CursorKey was replaced
+	Tracer        Tracer           // called around each verb and for each request; default none
 
 	// RequestTimeout is how long one request may take; the default 0 is unlimited. A request without an answer in that time
 	// counts as lost: it is repeated where that does no harm, and a write that may have been applied is examined as after any

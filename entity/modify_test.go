@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -41,7 +40,7 @@ type ledgers struct {
 func newLedgers(t *testing.T) ledgers {
 	t.Parallel()
 	cost := new(entity.Report)
-	l, s := open[Ledger](t, func(c *entity.Config) { c.Observe = func(_ context.Context, r entity.Report) { *cost = r } })
+	l, s := open[Ledger](t, func(c *entity.Config) { c.Tracer = dbtest.Observer(func(r entity.Report) { *cost = r }) })
 	return ledgers{l, s, cost}
 }
 
@@ -121,7 +120,7 @@ func TestTouch_OfManyCallersAtOnceHappensOnce(t *testing.T) {
 	l := newLedgers(t)
 	ctx, f := t.Context(), entity.Fields[Ledger]()
 	l.OK(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
-	l.Config.Observe = nil // it is not safe for concurrent use
+	l.Config.Tracer = nil // it is not safe for concurrent use
 	quiet := dbtest.Declare[Ledger](t, l.Open(l.Raw))
 	results := make(chan bool, 100)
 	for range cap(results) {

@@ -167,7 +167,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	t.Parallel()
 	var reports []entity.Report // of calls that come one after the other
 	o := newOffice(t, func(c *entity.Config) {
-		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
+		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
 	})
 	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 30_000) // 1.8 MB, with four other items
 	f := entity.Fields[Member]()

@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Report is what one call cost; see [Config].Observe and [Tracer]. It has the Verb, the Entity, the Table and the Index, the
+// Report is what one call cost; see [Tracer]. It has the Verb, the Entity, the Table and the Index, the
 // number of Requests, the Attempts by class, the Throttles by reason, RequestIDs of AWS, ReadUnits and WriteUnits, the items
 // Returned and Evaluated, the Outcome of a write, the Duration, and Err. Its fields are shown at [entitytype.Report].
 type Report = entitytype.Report

@@ -32,7 +32,7 @@ func TestVerbTable_WriteAndReadUnitsOfEachVerb(t *testing.T) {
 	}
 	var reports []entity.Report
 	l, s := open[Billed](t, func(c *entity.Config) {
-		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
+		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
 	})
 	f, key := entity.Fields[Billed](), Billed{ID: "a"}
 	whole := Billed{ID: "a", Facts: Facts{Title: "t", Note: strings.Repeat("n", 2500)}}

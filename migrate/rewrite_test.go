@@ -236,7 +236,7 @@ func TestRewrite_IsOneCall(t *testing.T) {
 	t.Parallel()
 	var calls []entity.Report
 	b, s := dbtest.OpenStore[indexed](t, func(c *entity.Config) {
-		c.Observe = func(_ context.Context, r entity.Report) { calls = append(calls, r) }
+		c.Tracer = dbtest.Observer(func(r entity.Report) { calls = append(calls, r) })
 	})
 	b.PutItem(texts("pk", "$app#v1#worker#a", "sk", "$app#v1#worker", "team", "red"))
 	calls = nil

@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -61,7 +61,7 @@ type meter struct {
 	reads, writes float64
 }
 
-func (m *meter) observe(_ context.Context, r entity.Report) {
+func (m *meter) observe(r entity.Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reads += r.ReadUnits
@@ -90,7 +90,7 @@ func counted(s *totals, e timeline.Event[reading]) error {
 func TestRebuild_OfATableBoundsMemoryAndCostsAsExplained(t *testing.T) {
 	n := manyEvents(t)
 	var spent meter
-	observe := func(c *entity.Config) { c.Observe = spent.observe }
+	observe := func(c *entity.Config) { c.Tracer = dbtest.Observer(spent.observe) }
 	l := newLab(t, observe)
 	began := time.Now()
 	const atOnce = 5000

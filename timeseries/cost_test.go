@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -48,7 +47,7 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 	t.Parallel()
 	var reports []entity.Report
 	w := open[Telemetry](t, func(c *entity.Config) {
-		c.Observe = func(_ context.Context, r entity.Report) { reports = append(reports, r) }
+		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
 	})
 	reports = nil // of CreateTables
 	last := w.append(tick(5, 1))

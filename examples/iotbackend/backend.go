@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -27,7 +26,7 @@ type backend struct {
 type options struct {
 	now      func() time.Time
 	newUUID  func() UUID4
-	observe  func(context.Context, entity.Report)
+	tracer   entity.Tracer
 	attempts int // how often a request is sent; 0: as often as the library does
 }
 
@@ -37,7 +36,7 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 		Tables:      cfg.tables(),
 		Clock:       o.now,
 		Validator:   rules,
-		Observe:     o.observe,
+		Tracer:      o.tracer,
 		MaxAttempts: o.attempts,
 	})
 	if err != nil {

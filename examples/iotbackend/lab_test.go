@@ -114,7 +114,7 @@ func planner(t *testing.T) *backend {
 // open opens a backend with the lab's clock and ids on any client.
 func (l *lab) open(c entity.Client) *backend {
 	l.t.Helper()
-	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.clock.Now, newUUID: l.uuid, observe: l.observe, attempts: l.attempts})
+	b, err := open(c, l.cfg, slog.New(slog.NewJSONHandler(l.logs, nil)), options{now: l.clock.Now, newUUID: l.uuid, tracer: dbtest.Observer(l.observe), attempts: l.attempts})
 	require.NoError(l.t, err)
 	return b
 }
@@ -124,7 +124,7 @@ func (l *lab) uuid() UUID4 {
 }
 
 // observe adds up the write units of transactions.
-func (l *lab) observe(_ context.Context, r entity.Report) {
+func (l *lab) observe(r entity.Report) {
 	if r.Verb == "Transact" {
 		l.written.Add(int64(10 * r.WriteUnits))
 	}

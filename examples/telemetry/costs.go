@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// costs adds up what the calls of each verb cost. Its method observe is the Config.Observe of the database.
+// costs adds up what the calls of each verb cost. It is the Tracer of the database.
 type costs struct {
 	mu    sync.Mutex
 	lines map[costKey]*cost
@@ -49,7 +49,14 @@ type cost struct {
 	read, write     float64
 }
 
-func (c *costs) observe(ctx context.Context, r entity.Report) {
+// Start does nothing.
+func (c *costs) Start(ctx context.Context, _ entity.Call) context.Context { return ctx }
+
+// Request does nothing.
+func (c *costs) Request(context.Context, entity.Attempt) {}
+
+// End adds the cost of a call.
+func (c *costs) End(ctx context.Context, r entity.Report) {
 	written := r.WriteUnits
 	if n, ok := ctx.Value(actionsKey{}).(*atomic.Int64); ok {
 		written = float64(perAction * n.Swap(0))

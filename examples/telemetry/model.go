@@ -62,7 +62,7 @@ func open(client entity.Client, table string, costs *costs) (*app, error) {
 	db, err := entity.Open(counted{client}, entity.Config{
 		Table:     table,
 		Namespace: entity.Namespace{Name: "app", Version: 1},
-		Observe:   costs.observe,
+		Tracer:    costs,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)

@@ -281,3 +281,15 @@ func Embedded[E, T any](v *T) *E {
 	f := reflect.ValueOf(v).Elem().FieldByName(reflect.TypeFor[E]().Name())
 	return (*E)(f.Addr().UnsafePointer()) // Interface panics if E is not exported
 }
+
+// Observer is a tracer that gets the reports of calls only.
+type Observer func(entity.Report)
+
+// Start does nothing.
+func (Observer) Start(ctx context.Context, _ entity.Call) context.Context { return ctx }
+
+// Request does nothing.
+func (Observer) Request(context.Context, entity.Attempt) {}
+
+// End calls f.
+func (f Observer) End(_ context.Context, r entity.Report) { f(r) }

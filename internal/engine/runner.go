@@ -36,8 +36,7 @@ type Runner struct {
 	MaxAttempts    int    // requests for one body, and rounds of planning
 	Clock          func() time.Time
 	NewID          func() string
-	Observe        func(context.Context, Report) // may be nil
-	Tracer         entitytype.Tracer             // may be nil
+	Tracer         entitytype.Tracer // may be nil
 	Pause          func(ctx context.Context, attempt int) error
 	NoTransactions bool // the tables have none: they are refused
 

@@ -133,7 +133,7 @@ func Named(ctx context.Context, name string) context.Context {
 }
 
 // Observed reports whether calls are measured for the program.
-func (r *Runner) Observed() bool { return r.Observe != nil || r.Tracer != nil }
+func (r *Runner) Observed() bool { return r.Tracer != nil }
 
 // errPanicked is the error of a call whose function did not return.
 var errPanicked = errors.New("a function of the program panicked")
@@ -143,28 +143,20 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	if ctx == nil {
 		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: CheckContext(ctx)}
 	}
-	if r.Observe == nil && r.Tracer == nil || meterOf(ctx) != nil {
+	if r.Tracer == nil || meterOf(ctx) != nil {
 		return f(ctx)
 	}
 	call.Name, _ = ctx.Value(nameKey{}).(string)
 	m := &meter{report: Report{Verb: call.Verb, Entity: call.Entity, Entities: call.Entities, Name: call.Name, Table: call.Table, Index: call.Index}}
 	begun := time.Now()
-	if r.Tracer != nil {
-		if started := r.Tracer.Start(ctx, call); started != nil {
-			ctx = started
-		}
+	if started := r.Tracer.Start(ctx, call); started != nil {
+		ctx = started
 	}
 	err := errPanicked // unless f returns
 	defer func() {
 		report := m.end(begun, err)
-		if r.Observe != nil {
-			report.Err = err
-			r.Observe(ctx, report)
-		}
-		if r.Tracer != nil {
-			report.Err = failureOf(err)
-			r.Tracer.End(ctx, report)
-		}
+		report.Err = failureOf(err)
+		r.Tracer.End(ctx, report)
 	}()
 	err = f(context.WithValue(ctx, meterKey{}, m))
 	return err
