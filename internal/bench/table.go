@@ -37,7 +37,7 @@ func (t table) markdown() string {
 	return b.String()
 }
 
-// replaceIn writes the table to its place in a document: between the comments begin NAME and end NAME.
+// replaceIn writes the table to its place in a document, between the comments begin NAME and end NAME, if it has one.
 func (t table) replaceIn(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -47,7 +47,7 @@ func (t table) replaceIn(file string) error {
 	head, rest, ok := strings.Cut(string(text), begin)
 	_, tail, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		return fmt.Errorf("%s has no place for the table %s", file, t.name)
+		return nil
 	}
 	return os.WriteFile(file, []byte(head+begin+t.markdown()+end+tail), 0o644)
 }
