@@ -276,7 +276,7 @@ func (b *builder) scan(spec write.Scan) (err error) {
 		return err
 	}
 	if s := spec.Segment; s != nil {
-		b.p.Segment = &segment{int32(s.Number), int32(s.Of)}
+		b.p.Segment = &segment{s.Number, s.Of}
 	}
 	if b.p.User, err = write.Conditions(b.s, spec.Filters); err != nil {
 		return err

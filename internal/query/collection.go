@@ -333,10 +333,10 @@ func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) 
 		if err != nil {
 			return err
 		}
-		if err := in.page(got.items, g.filters()); err != nil {
+		if err := in.page(got.Rows, g.filters()); err != nil {
 			return err
 		}
-		if start = got.last; start == nil || in.open == 0 {
+		if start = got.Last; start == nil || in.open == 0 {
 			return nil
 		}
 		if ask *= 4; ask > maxEvaluated {

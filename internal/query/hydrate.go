@@ -47,9 +47,9 @@ func (r *run) exhausted() bool { return r.spent && len(r.pending) == 0 }
 
 // next returns the next items from start: those of one answer or, with Hydrate, of a part of its entries. ask is how many
 // items are evaluated, 0 for what one answer holds.
-func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetched, error) {
+func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (write.Page, error) {
 	if p.atEnd(start) {
-		return fetched{}, nil
+		return write.Page{}, nil
 	}
 	if !p.Hydrate || len(r.pending) == 0 {
 		got, err := p.fetch(ctx, start, r.cap(ask), false, nil)
@@ -57,19 +57,19 @@ func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetc
 			return got, err
 		}
 		r.charge(got)
-		if !p.Hydrate || len(got.items) == 0 {
+		if !p.Hydrate || len(got.Rows) == 0 {
 			return got, nil
 		}
-		r.entries, r.pending, r.last = got.items, got.items, got.last
+		r.entries, r.pending, r.last = got.Rows, got.Rows, got.Last
 	}
 	part := r.pending[:min(mostHydrated, len(r.pending))]
 	r.pending = r.pending[len(part):]
-	got := fetched{last: r.last}
+	got := write.Page{Last: r.last}
 	if len(r.pending) > 0 {
-		got.last = p.positionOf(part[len(part)-1])
+		got.Last = p.positionOf(part[len(part)-1])
 	}
 	var err error
-	got.items, err = p.whole(ctx, part)
+	got.Rows, err = p.whole(ctx, part)
 	if len(r.pending) == 0 {
 		wire.ReleaseAll(r.entries)
 		r.entries = nil

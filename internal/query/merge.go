@@ -122,8 +122,8 @@ type stream struct {
 	start  item.Item // where the next request begins
 	items  []wire.Item
 	taken  int
-	ended  bool     // nothing follows items
-	ahead  *fetched // the answer after items, if it was read already
+	ended  bool        // nothing follows items
+	ahead  *write.Page // the answer after items, if it was read already
 	number int
 	key    []types.AttributeValue // the sort key of the head
 }
@@ -247,9 +247,9 @@ func (in *merging) readAhead(ctx context.Context, s *stream) error {
 }
 
 // begin makes an answer the items of a stream.
-func (in *merging) begin(m *Merge, s *stream, got fetched) {
-	s.from, s.start, s.ended = s.start, got.last, got.last == nil
-	s.items, s.taken = got.items, 0
+func (in *merging) begin(m *Merge, s *stream, got write.Page) {
+	s.from, s.start, s.ended = s.start, got.Last, got.Last == nil
+	s.items, s.taken = got.Rows, 0
 	if s.ask *= 4; s.ask > maxEvaluated {
 		s.ask = 0 // as many as one answer holds
 	}
@@ -338,7 +338,7 @@ func (in *merging) release() {
 	for _, s := range in.streams {
 		wire.ReleaseAll(s.items)
 		if s.ahead != nil {
-			wire.ReleaseAll(s.ahead.items)
+			wire.ReleaseAll(s.ahead.Rows)
 		}
 	}
 }

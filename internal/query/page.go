@@ -124,11 +124,11 @@ func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (it
 			return nil, nil, err
 		}
 		if items == nil {
-			items = got.items
+			items = got.Rows
 		} else {
-			items = append(items, got.items...)
+			items = append(items, got.Rows...)
 		}
-		start = got.last
+		start = got.Last
 		switch {
 		case limit > 0 && len(items) > limit:
 			items = items[:limit]
