@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -145,7 +144,7 @@ func (v *verification) run(ctx context.Context, spec write.Verify) error {
 func (v *verification) read(ctx context.Context, spec write.Verify) error {
 	p := query.BuildScan(query.Source{
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
-		Code: write.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
+		Code: write.CodeOption, Base: func() expr.Cond { return v.relevant() },
 	}, write.Scan{Bounded: write.Bounded{Select: write.Select{Read: write.Read{Mistakes: spec.Mistakes, Strong: true}}}, Parallel: spec.Parallel})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
@@ -187,9 +186,9 @@ func (v *verification) relevant() expr.Cond {
 		if v.k.reserves() {
 			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(write.CopyKind)))
 		}
-		own = expr.All(write.OwnItems(s), write.InNamespace(s), holder)
+		own = expr.All(s.Own, s.InNamespace, holder)
 	} else {
-		own = expr.All(expr.Compare(expr.NotExists, name), write.OwnItems(s))
+		own = expr.All(expr.Compare(expr.NotExists, name), s.Own)
 	}
 	return expr.Any(sentinel, own)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -53,10 +52,10 @@ func (g *Collection) attributes() []string {
 
 // anyWanted returns a condition that holds for what any part wants. It only saves transfer, because the parts decide
 // about each item. So it can be left out if it is too long for one expression.
-func (g *Collection) anyWanted(now time.Time) expr.Cond {
+func (g *Collection) anyWanted() expr.Cond {
 	var filters []expr.Cond
 	for _, p := range g.parts {
-		f := p.filter(now)
+		f := p.filter(p.Runner.Clock())
 		switch {
 		case p.Nothing || slices.ContainsFunc(filters, func(k expr.Cond) bool { return reflect.DeepEqual(k, f) }):
 			continue

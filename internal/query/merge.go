@@ -199,14 +199,14 @@ func (m *Merge) start(at *engine.Places, limit int, back bool, b *budget) *mergi
 	if m.spec.Desc != back {
 		in.sign = -1
 	}
-	share := limit
+	share := 0
 	if limit > 0 {
-		share = limit/len(m.parts) + 1
+		share = m.spec.firstAsk(limit/len(m.parts) + 1)
 	}
 	for i, p := range m.parts {
 		q := *p
 		q.Desc = p.Desc != back
-		s := &stream{p: &q, in: &run{budget: b}, ask: q.firstAsk(share), number: i, ended: p.Nothing}
+		s := &stream{p: &q, in: &run{budget: b}, ask: share, number: i, ended: p.Nothing}
 		if at != nil {
 			s.from, s.start = at.Keys[i], at.Keys[i]
 		}
@@ -343,14 +343,14 @@ func (in *merging) release() {
 	}
 }
 
-// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
-func (m *Merge) All(ctx context.Context) iter.Seq2[wire.Item, error] {
+// all yields every item, at most Limit of them; see [Plan.All].
+func (m *Merge) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
 		if m.Err != nil {
 			yield(wire.Item{}, m.Err)
 			return
 		}
-		in := m.start(nil, m.spec.Limit, false, m.spec.budget())
+		in := m.start(nil, m.spec.Limit, false, b)
 		in.onwards = m.spec.Limit == 0
 		defer in.release()
 		for n := 0; m.spec.Limit == 0 || n < m.spec.Limit; n++ {

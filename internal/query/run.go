@@ -27,7 +27,7 @@ type tracker struct {
 type budget struct {
 	evaluate, requests int
 	spent              bool
-	track              *tracker
+	track              *tracker // nil without a listener
 }
 
 // cap limits want, the number of items that the next request evaluates, to the budget. 0 is unlimited.
@@ -38,12 +38,9 @@ func (b *budget) cap(want int) int {
 	return want
 }
 
-// firstAsk returns how many items the first request evaluates. With a filter, most of them may not match, and evaluating
+// firstAsk returns how many items the first request evaluates for a limit. With a filter, most of them may not match, and evaluating
 // only limit items at a time would cost a request for every few matches.
 func (p *Plan) firstAsk(limit int) int {
-	if limit == 0 {
-		return 0
-	}
 	if p.User.Op != expr.None || p.Scan || p.Own != nil {
 		limit = max(limit, 25)
 	}
@@ -74,16 +71,12 @@ func (p *Plan) projection(count bool) []string {
 	return names
 }
 
-// tracker returns nil if there is no listener.
-func (p *Plan) tracker(segments int) *tracker {
-	if p.Scanned == nil {
-		return nil
-	}
-	return &tracker{p.Scanned, write.ScanProgress{Segments: segments}}
-}
-
 func (p *Plan) budget() *budget {
-	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
+	b := &budget{evaluate: p.Evaluate, requests: p.Requests}
+	if p.Scanned != nil {
+		b.track = &tracker{p.Scanned, write.ScanProgress{Segments: max(p.Segments, 1)}}
+	}
+	return b
 }
 
 // bounded reports whether a bound of the cost can end a run before its last item.
@@ -91,9 +84,6 @@ func (p *Plan) bounded() bool { return p.Evaluate > 0 || p.Requests > 0 }
 
 // add adds one answer and reports the progress.
 func (t *tracker) add(got write.Page) {
-	if t == nil {
-		return
-	}
 	t.progress.Pages++
 	t.progress.Evaluated += got.Evaluated
 	t.progress.Found += got.Count
@@ -106,7 +96,9 @@ func (t *tracker) add(got write.Page) {
 
 // charge subtracts one request from the budget.
 func (b *budget) charge(got write.Page) {
-	b.track.add(got)
+	if b.track != nil {
+		b.track.add(got)
+	}
 	if b.evaluate > 0 {
 		b.evaluate = max(b.evaluate-got.Evaluated, 0)
 		b.spent = b.spent || b.evaluate == 0
@@ -176,11 +168,16 @@ func (p *Plan) own(got write.Page) (write.Page, error) {
 // fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
 func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (write.Page, error) {
 	in := write.Range{
-		Table: p.Table, Key: p.Key, Filter: p.sent(p.Runner.Clock()), Start: start, Limit: limit, Strong: p.Strong, Desc: p.Desc,
+		Table: p.Table, Key: p.Key, Start: start, Limit: limit, Strong: p.Strong, Desc: p.Desc,
 		Count: count && p.Own == nil, Units: p.Scanned != nil,
 	}
 	if p.Index != nil {
 		in.Index = p.Index.Index
+	}
+	if now := p.Runner.Clock(); p.Hydrate {
+		in.Filter = p.sent(now)
+	} else {
+		in.Filter = p.filter(now)
 	}
 	if p.Project != nil || p.Hydrate || count {
 		in.Project = p.projection(count)
@@ -243,7 +240,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 		}()
 	}
 	// No goroutine outlives this function.
-	running, finished, yielded, track := p.Segments, 0, 0, p.tracker(p.Segments)
+	running, finished, yielded, track := p.Segments, 0, 0, p.budget().track
 	defer func() {
 		stop()
 		for ; running > 0; running-- {
@@ -259,7 +256,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 				yield(wire.Item{}, a.err)
 				return
 			}
-			if !a.part {
+			if !a.part && track != nil {
 				track.add(a.Page)
 			}
 			if a.Last == nil && !a.part {
@@ -285,6 +282,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 // All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
 func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] { return p.all(ctx, p.budget()) }
 
+// all is All within a budget.
 func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
 		if p.Err != nil || p.Nothing {

@@ -12,31 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// OwnItems holds for the items of s, current or not, in a table or index shared with other entities. It is the zero
-// condition for a verbatim entity with a table of its own.
-func OwnItems(s *schema.Schema) expr.Cond {
-	switch {
-	case s.Templated:
-		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
-	case s.Discriminator != nil:
-		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
-	}
-	return expr.Cond{}
-}
-
-// InNamespace holds for the items of s, and not for those of an entity with the same name in another namespace or
-// version. A query on a $ partition does not need this filter.
-func InNamespace(s *schema.Schema) expr.Cond {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	if !h.Prefixed {
-		return expr.Cond{}
-	}
-	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
-}
-
 // keySegments returns the segments after the prefix of a `$` entity in its key: those of the template, and of a
 // related item. It returns nil for a key of another entity, constraint or namespace.
 func keySegments(s *schema.Schema, it item.Item) []string {
@@ -88,9 +63,9 @@ func KindByKey(s *schema.Schema, it item.Item) (kind string, known bool) {
 func PerhapsOwn(s *schema.Schema) expr.Cond {
 	mark := expr.Attr(schema.EntityAttr)
 	if !s.Templated {
-		return expr.All(expr.Compare(expr.NotExists, mark), OwnItems(s))
+		return expr.All(expr.Compare(expr.NotExists, mark), s.Own)
 	}
-	return expr.All(expr.Any(OwnItems(s), expr.Compare(expr.NotExists, mark)), InNamespace(s))
+	return expr.All(expr.Any(s.Own, expr.Compare(expr.NotExists, mark)), s.InNamespace)
 }
 
 // KindOf returns which of the entity's items it is: [CurrentKind], or the kind of a related item. known is false for a

@@ -49,22 +49,23 @@ type request struct {
 	strong, forward                    bool
 }
 
-// text returns a pointer to a text, nil if that is empty.
-func text(s *string) *string {
-	if *s == "" {
-		return nil
-	}
-	return s
-}
-
 // Query returns the request that reads a range with a Key. It does not point into g. What the placeholders of its expressions
 // stand for is in the input or, if apart is set, returned.
 func (g *Range) Query(apart bool) (*dynamodb.QueryInput, wire.Placeholders) {
 	var e expr.Renderer
 	in := &request{table: g.Table, index: g.Index, limit: int32(g.Limit), strong: g.Strong}
-	in.TableName, in.IndexName, in.ExclusiveStartKey = &in.table, text(&in.index), g.Start
-	in.key, in.filter = e.Cond(g.Key), e.Cond(g.Filter)
-	in.KeyConditionExpression, in.FilterExpression = text(&in.key), text(&in.filter)
+	in.TableName, in.ExclusiveStartKey = &in.table, g.Start
+	if g.Index != "" {
+		in.IndexName = &in.index
+	}
+	if g.Key.Op != expr.None {
+		in.key = e.Cond(g.Key)
+		in.KeyConditionExpression = &in.key
+	}
+	if g.Filter.Op != expr.None {
+		in.filter = e.Cond(g.Filter)
+		in.FilterExpression = &in.filter
+	}
 	if g.Project != nil {
 		in.project = e.Project(g.Project)
 		in.ProjectionExpression = &in.project
