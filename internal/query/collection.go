@@ -54,8 +54,9 @@ func (g *Collection) attributes() []string {
 // about each item. So it can be left out if it is too long for one expression.
 func (g *Collection) anyWanted() expr.Cond {
 	var filters []expr.Cond
+	now := g.cover.Runner.Clock() // one time for all, so that equal filters are found
 	for _, p := range g.parts {
-		f := p.filter(p.Runner.Clock())
+		f := p.filter(now)
 		switch {
 		case p.Nothing || slices.ContainsFunc(filters, func(k expr.Cond) bool { return reflect.DeepEqual(k, f) }):
 			continue
