@@ -124,9 +124,9 @@ var ErrStop = entitytype.ErrStop
 func Visit[T any](q Query[T], f func(T) error) query.VisitPart {
 	known, ok := q.(*query.Query[T])
 	if !ok {
-		known = query.NewQuery[T](query.Decoding{Reading: failing{&InputError{
+		known = &query.Query[T]{From: query.Decoding{Reading: failing{&InputError{
 			Code: write.CodeCollection, Type: typeOf((*T)(nil)).String(), Problem: "the query is nil, or was not made by this module",
-		}}})
+		}}}}
 	}
 	return query.Visit(known, f)
 }

@@ -69,7 +69,7 @@ func TestPlan_ReadsOfSharedTablesExcludeOtherEntities(t *testing.T) {
 		require.Contains(t, q.String(), marker)
 	}
 	inFlat, onFloor := entity.Must(rooms.Index("byFlat")), entity.Must(rooms.Index("byFloor"))
-	for _, q := range []entity.Query[Room]{rooms.Scan(), inFlat.Query(Room{Flat: "f"}), inFlat.Scan(), onFloor.Scan()} {
+	for _, q := range []entity.Query[Room]{rooms.Scan(), inFlat.Query(Room{Flat: "f"}), inFlat.Scan(), onFloor.Scan(), onFloor.Query(Room{ID: "r"})} {
 		require.Contains(t, q.String(), marker)
 		require.Contains(t, q.String(), "begins_with", "of this namespace only")
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -60,40 +59,17 @@ const useFilter = "put conditions on other fields into entity.Filter"
 
 // unmarked excludes sentinels and items of `$` entities that share the table or index with a verbatim entity: they have
 // an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
-// evaluated for each run, because entities can be declared later.
+// evaluated for each run, because entities can be declared later. An entity with a marker does not need it.
 func unmarked(c *engine.Core, x *schema.Index) expr.Cond {
-	if c.Schema.Templated {
-		return expr.Cond{}
-	}
 	if !write.Marked(c.DB.On(c.Table), x) {
 		return expr.Cond{}
 	}
 	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))
 }
 
-func source(c *engine.Core, x *schema.Index) query.Source {
-	return query.Source{
-		Schema: c.Schema, Table: c.Table, Index: x, Verb: "Query", Expire: c.Schema.Expires,
-		Code: schema.CodeUnknownTarget, Other: useFilter,
-	}
-}
-
-// inTable selects the current items of c's entity, among all items of its table, for which more holds.
-func inTable(c *engine.Core, x *schema.Index, more ...expr.Cond) func(time.Time) expr.Cond {
-	s, alone := c.Schema, expr.Cond{}
-	if s.HasMetadata {
-		alone = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
-	}
-	cond := expr.All(append(more, alone, write.OwnItems(s))...)
-	return func(time.Time) expr.Cond { return expr.All(cond, unmarked(c, x)) }
-}
-
 // current selects current items among those that effect-dynamodb stores with them and that no attribute distinguishes:
-// the sort key of a current item is composed of its own attributes. It is nil if a filter is sufficient.
+// the sort key of a current item is composed of its own attributes.
 func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
-	if !s.Templated || s.HasMetadata || s.SK == nil {
-		return nil, nil
-	}
 	for _, a := range s.SK.Parts {
 		needs = append(needs, a.Name)
 	}
@@ -106,26 +82,23 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 	}, needs
 }
 
-// queryTable compiles the query of one partition of the table.
-func queryTable(c *engine.Core, partition reflect.Value, spec *write.Options) *query.Plan {
-	if c.Err() != nil {
-		return query.ClosedQuery(c, "Query")
+// source returns what a query reads of the table or, if x is not nil, of an index, whose items are those for which base holds.
+func source(c *engine.Core, x *schema.Index, verb string, base expr.Cond) query.Source {
+	s := c.Schema
+	src := query.Source{
+		Schema: s, Table: c.Table, Index: x, PK: s.PK, SK: s.SK, Verb: verb, Expire: s.Expires,
+		Code: schema.CodeUnknownTarget, Other: useFilter,
 	}
-	src := source(c, nil)
-	src.PK, src.SK, src.Base = c.Schema.PK, c.Schema.SK, inTable(c, nil)
-	src.Own, src.Needs = current(c.Schema)
-	return query.Build(src, partition, spec)
-}
-
-// scanTable compiles the scan of the table.
-func scanTable(c *engine.Core, spec *write.Options) *query.Plan {
-	if c.Err() != nil {
-		return query.ClosedQuery(c, "Scan")
+	if x != nil {
+		src.PK, src.SK = x.PK, x.SK
 	}
-	src := source(c, nil)
-	src.Verb, src.PK, src.SK, src.Base = "Scan", c.Schema.PK, c.Schema.SK, inTable(c, nil, write.InNamespace(c.Schema))
-	src.Own, src.Needs = current(c.Schema)
-	return query.BuildScan(src, spec)
+	if src.Base = func() expr.Cond { return base }; !s.Templated {
+		src.Base = func() expr.Cond { return expr.All(base, unmarked(c, x)) }
+	}
+	if (x == nil || x.Local) && s.Templated && !s.HasMetadata && s.SK != nil {
+		src.Own, src.Needs = current(s)
+	}
+	return src
 }
 
 // Query reads the items of one partition of the table: current items of T only, in the order of the sort key. partition
@@ -134,7 +107,7 @@ func scanTable(c *engine.Core, spec *write.Options) *query.Plan {
 // [Le]. It costs one request per MB read. Events, snapshots and deleted copies in the same partition are read and
 // charged, but not returned.
 func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	return query.NewQuery[T](queryOne(s, nil, partition, opts))
+	return &query.Query[T]{From: queryOne(s, nil, partition, opts)}
 }
 
 // queryOne reads one partition of the table or, if x is an index, of that.
@@ -155,21 +128,28 @@ func queryAny(h engine.Holder, x *schema.Index, partitions any, opts []QueryOpti
 
 // queryPartition compiles the query of one partition of the table or of an index.
 func queryPartition(c *engine.Core, x *schema.Index, partition reflect.Value, spec *write.Options) *query.Plan {
-	if x == nil {
-		return queryTable(c, partition, spec)
+	base := c.Schema.Current
+	switch {
+	case x == nil:
+	case x.Local:
+		base = c.Schema.CurrentInNamespace
+	case x.PK.Prefixed:
+		base = expr.Cond{}
+	default:
+		base = expr.All(c.Schema.InNamespace, c.Schema.Own)
 	}
-	return queryIndex(c, x, partition, spec)
+	return query.Build(source(c, x, "Query", base), partition, spec)
 }
 
 // QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].
 func (s *Store[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
-	return query.NewQuery[T](queryAny(s, nil, partitions, opts))
+	return &query.Query[T]{From: queryAny(s, nil, partitions, opts)}
 }
 
 // Scan reads every current item of T in the table. It reads, and pays for, the whole table. Only [Filter] restricts it,
 // by any attribute. It reads page after page unless [Segments] is given. It costs one request per MB.
 func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
-	return query.NewQuery[T](scan(s, nil, opts))
+	return &query.Query[T]{From: scan(s, nil, opts)}
 }
 
 // Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
@@ -181,11 +161,12 @@ type Index[T any] struct {
 
 // scan reads the whole table or, if x is an index, that.
 func scan(h engine.Holder, x *schema.Index, opts []ScanOption) query.Decoding {
-	c, spec := engine.Of(h), write.Collect(opts)
-	if x == nil {
-		return query.Items(c, scanTable(c, spec))
+	c := engine.Of(h)
+	base := c.Schema.CurrentInNamespace
+	if x != nil && !x.Local {
+		base = expr.All(c.Schema.InNamespace, c.Schema.Own)
 	}
-	return query.Items(c, scanIndex(c, x, spec))
+	return query.Items(c, query.BuildScan(source(c, x, "Scan", base), write.Collect(opts)))
 }
 
 func indexNamed(c *engine.Core, name string) (*schema.Index, error) {
@@ -220,44 +201,10 @@ func (x *Index[T]) opened() *schema.Index {
 	return x.x
 }
 
-// indexSource reads an index; own selects the items of the entity in it.
-func indexSource(c *engine.Core, x *schema.Index, own expr.Cond) query.Source {
-	src := source(c, x)
-	src.PK, src.SK = x.PK, x.SK
-	src.Base = func(time.Time) expr.Cond { return expr.All(own, unmarked(c, x)) }
-	if x.Local {
-		src.Base = inTable(c, x, write.InNamespace(c.Schema))
-		src.Own, src.Needs = current(c.Schema)
-	}
-	return src
-}
-
-// queryIndex compiles the query of one partition of an index.
-func queryIndex(c *engine.Core, x *schema.Index, partition reflect.Value, spec *write.Options) *query.Plan {
-	if c.Err() != nil {
-		return query.ClosedQuery(c, "Query")
-	}
-	own := expr.Cond{}
-	if !x.PK.Prefixed {
-		own = expr.All(write.InNamespace(c.Schema), write.OwnItems(c.Schema))
-	}
-	return query.Build(indexSource(c, x, own), partition, spec)
-}
-
-// scanIndex compiles the scan of an index.
-func scanIndex(c *engine.Core, x *schema.Index, spec *write.Options) *query.Plan {
-	if c.Err() != nil {
-		return query.ClosedQuery(c, "Scan")
-	}
-	src := indexSource(c, x, expr.All(write.InNamespace(c.Schema), write.OwnItems(c.Schema)))
-	src.Verb = "Scan"
-	return query.BuildScan(src, spec)
-}
-
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
 // eventually consistent: a write may not be visible yet.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
-	return query.NewQuery[T](queryOne(x, x.opened(), partition, opts))
+	return &query.Query[T]{From: queryOne(x, x.opened(), partition, opts)}
 }
 
 // QueryAny reads the items of several partitions of the index as one query, in the order of the sort key: the tasks that are
@@ -273,12 +220,12 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // read, up to 8 at a time; with Limit each is asked for its share. It costs at least one request for each partition,
 // and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice.
 func (x *Index[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
-	return query.NewQuery[T](queryAny(x, x.opened(), partitions, opts))
+	return &query.Query[T]{From: queryAny(x, x.opened(), partitions, opts)}
 }
 
 // Scan reads every item of T in the index; see [Store.Scan].
 func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
-	return query.NewQuery[T](scan(x, x.opened(), opts))
+	return &query.Query[T]{From: scan(x, x.opened(), opts)}
 }
 
 // failing is a reading that cannot be run.
@@ -308,7 +255,7 @@ func Project[S, T any](q Query[T]) Query[S] {
 	}
 	if from.Plan == nil {
 		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events"}
-		return query.NewQuery[S](query.Decoding{Reading: failing{err}})
+		return &query.Query[S]{From: query.Decoding{Reading: failing{err}}}
 	}
 	c, p := from.Core, *from.Plan
 	index := p.Index
@@ -323,7 +270,7 @@ func Project[S, T any](q Query[T]) Query[S] {
 		p.Err = &InputError{Code: write.CodeUpgrade, Type: typeOf((*S)(nil)).String(), Problem: "a part of an item cannot be upgraded; read whole items"}
 	}
 	p.Project = projection.Names
-	return query.NewQuery[S](query.Decoding{Reading: query.Planned(c, &p), Decode: func(it wire.Item, into any) error {
+	return &query.Query[S]{From: query.Decoding{Reading: query.Planned(c, &p), Decode: func(it wire.Item, into any) error {
 		return c.ReadBy(&projection.Codec, it, into)
-	}})
+	}}}
 }

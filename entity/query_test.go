@@ -74,6 +74,16 @@ func TestQuery_FirstAndOne(t *testing.T) {
 	}
 }
 
+func TestCollect_ReadsNoFurtherThanItsLimit(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	all := fill(t, l, s, crowd()...)
+	for _, n := range []int{1, 3, len(all) - 1} {
+		require.Equal(t, all[:n], entity.Must(s.Query(Task{Project: "p1"}, entity.Limit(n)).Collect(t.Context())))
+		require.Len(t, l.Sent(), 1)
+	}
+}
+
 func TestQuery_AllStopsWhenTheLoopDoes(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)

@@ -90,7 +90,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec *write.Option
 		return query.ClosedQuery(c, verb)
 	}
 	src := copiesSource(c, verb)
-	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func(time.Time) expr.Cond { return expr.Cond{} }
+	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func() expr.Cond { return expr.Cond{} }
 	if _, parts, err := write.Key(c.Schema, v, nil); err == nil && len(c.Schema.Folded) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := write.SameCase(c.Schema, parts, it)
@@ -142,7 +142,7 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 	if c.Err() != nil {
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Scan"))
 	}
-	src := tableSource(c, "Deleted.Scan", write.InNamespace(c.Schema))
+	src := tableSource(c, "Deleted.Scan", c.Schema.InNamespace)
 	return copyQuery[T](c, query.BuildScan(src, write.Collect(opts)))
 }
 
@@ -208,8 +208,8 @@ func indexSource(c *engine.Core, x *schema.Index, verb string) query.Source {
 	src := copiesSource(c, verb)
 	src.Index, src.PK, src.SK = x, x.PK, x.SK
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	base := expr.All(write.InNamespace(c.Schema), write.OwnItems(c.Schema))
-	src.Base = func(time.Time) expr.Cond { return base }
+	base := expr.All(c.Schema.InNamespace, c.Schema.Own)
+	src.Base = func() expr.Cond { return base }
 	return src
 }
 
@@ -227,8 +227,8 @@ func tableSource(c *engine.Core, verb string, more expr.Cond) query.Source {
 	} else {
 		src.Own, src.Needs = ownCopy(s)
 	}
-	base := expr.All(more, copied, write.OwnItems(s))
-	src.Base = func(time.Time) expr.Cond { return base }
+	base := expr.All(more, copied, s.Own)
+	src.Base = func() expr.Cond { return base }
 	return src
 }
 
@@ -246,7 +246,7 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 // copyQuery makes a query of deleted copies from its plan.
 func copyQuery[T any](c *engine.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
 	codec := p.Codec()
-	return query.NewQuery[DeletedItem[T]](query.Decoding{Reading: query.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
+	return &query.Query[DeletedItem[T]]{From: query.Decoding{Reading: query.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
 			var stored write.Stored
@@ -255,7 +255,7 @@ func copyQuery[T any](c *engine.Core, p *query.Plan) entity.Query[DeletedItem[T]
 			}
 		}
 		return err
-	}})
+	}}}
 }
 
 // copiesSource reads items whose sort key is that of a deleted copy.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -131,19 +130,14 @@ func (k *check) run(ctx context.Context) error {
 
 // page reads and examines one page of a segment.
 func (k *check) page(ctx context.Context, i int, start item.Item) (last item.Item, err error) {
-	strong, limit, number, of := true, int32(pageItems), int32(i), int32(k.segments)
-	in := &dynamodb.ScanInput{TableName: &k.c.Table, ConsistentRead: &strong, Limit: &limit, ExclusiveStartKey: start}
-	if of > 1 {
-		in.Segment, in.TotalSegments = &number, &of
-	}
-	out, err := k.runner.Scan(ctx, in)
+	page, err := k.runner.ReadPage(ctx, segmentOf(k.c.Table, i, k.segments, start))
 	if err != nil {
 		return nil, err
 	}
 	k.mu.Lock()
-	k.done.Evaluated += int(out.ScannedCount)
+	k.done.Evaluated += page.Evaluated
 	k.mu.Unlock()
-	if err := k.examine(ctx, out.Items); err != nil {
+	if err := k.examine(ctx, page.Items()); err != nil {
 		return nil, err
 	}
 	if k.progress != nil {
@@ -151,7 +145,7 @@ func (k *check) page(ctx context.Context, i int, start item.Item) (last item.Ite
 		defer k.mu.Unlock()
 		k.progress(Progress{Evaluated: k.done.Evaluated, Segments: k.segments})
 	}
-	return out.LastEvaluatedKey, nil
+	return page.Last, nil
 }
 
 // found counts and reports a finding.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -65,7 +64,7 @@ func (v *verification) run(ctx context.Context, spec *write.Options) error {
 func (v *verification) read(ctx context.Context, spec *write.Options) error {
 	p := query.BuildScan(query.Source{
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
-		Code: write.CodeOption, Base: func(time.Time) expr.Cond { return v.relevant() },
+		Code: write.CodeOption, Base: func() expr.Cond { return v.relevant() },
 	}, &write.Options{Errs: spec.Errs, Strong: true, Segments: spec.Segments, Segment: spec.Segment})
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
@@ -107,9 +106,9 @@ func (v *verification) relevant() expr.Cond {
 		if v.reserves() {
 			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(write.CopyKind)))
 		}
-		own = expr.All(write.OwnItems(s), write.InNamespace(s), holder)
+		own = expr.All(s.Own, s.InNamespace, holder)
 	} else {
-		own = expr.All(expr.Compare(expr.NotExists, name), write.OwnItems(s))
+		own = expr.All(expr.Compare(expr.NotExists, name), s.Own)
 	}
 	return expr.Any(sentinel, own)
 }

@@ -41,9 +41,9 @@ func (p *copyPass) sources(ctx context.Context, i, n int, after item.Item, part 
 	if err != nil {
 		return nil, err
 	}
-	part.Evaluated += int(out.ScannedCount)
+	part.Evaluated += out.Evaluated
 	var page []*candidate
-	for _, it := range out.Items {
+	for _, it := range out.Items() {
 		x, err := p.candidate(it, part)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (p *copyPass) sources(ctx context.Context, i, n int, after item.Item, part 
 			return nil, err
 		}
 	}
-	return out.LastEvaluatedKey, nil
+	return out.Last, nil
 }
 
 // candidate counts an item of a page and returns what is to be copied of it; nil if nothing is.
@@ -233,10 +233,10 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 	if err != nil {
 		return nil, err
 	}
-	part.Evaluated += int(out.ScannedCount)
+	part.Evaluated += out.Evaluated
 	places := map[string][]item.Item{} // of the copies of a source item
 	var keys []engine.Key
-	for _, it := range out.Items {
+	for _, it := range out.Items() {
 		f, ok := p.to.own(it)
 		if !ok || f.kind != write.CurrentKind || !write.Live(p.to.s, it, p.now()) {
 			continue
@@ -270,7 +270,7 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 			}
 		}
 	}
-	return out.LastEvaluatedKey, nil
+	return out.Last, nil
 }
 
 // bothSides is one pass over both sides.

@@ -103,8 +103,8 @@ func (w *rewriter) page(ctx context.Context, i, n int, after item.Item, part *Re
 	if err != nil {
 		return nil, err
 	}
-	part.Evaluated, last = int(out.ScannedCount), out.LastEvaluatedKey
-	found, err := w.findings(ctx, w.runner, out.Items)
+	part.Evaluated, last = out.Evaluated, out.Last
+	found, err := w.findings(ctx, w.runner, out.Items())
 	if err != nil {
 		return nil, err
 	}

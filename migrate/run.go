@@ -6,11 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -183,19 +180,20 @@ func (j *job) progress() Progress {
 	return p
 }
 
+// segmentOf returns the next page of segment i of n of a table.
+func segmentOf(table string, i, n int, after item.Item) *write.Range {
+	in := &write.Range{Table: table, Strong: true, Limit: pageItems, Start: after}
+	if n > 1 {
+		in.Segment, in.Segments = i, n
+	}
+	return in
+}
+
 // scan reads a page of segment i of n with the items that may be of the entity.
-func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (*dynamodb.ScanOutput, error) {
-	strong, limit, number, of := true, int32(pageItems), int32(i), int32(n)
-	in := &dynamodb.ScanInput{TableName: &e.c.Table, ConsistentRead: &strong, Limit: &limit, ExclusiveStartKey: after}
-	if of > 1 {
-		in.Segment, in.TotalSegments = &number, &of
-	}
-	var r expr.Renderer
-	if text := r.Cond(identify.PerhapsOwn(e.s)); text != "" {
-		in.FilterExpression = &text
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
-	return e.c.Runner.Scan(ctx, in)
+func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (write.Page, error) {
+	in := segmentOf(e.c.Table, i, n, after)
+	in.Filter = identify.PerhapsOwn(e.s)
+	return e.c.Runner.ReadPage(ctx, in)
 }
 
 // persist runs an operation that is planned from a stored item, also if other programs write the item very often.

@@ -166,7 +166,7 @@ func belongsTo(s *schema.Schema, image item.Item) bool {
 	if _, marked := image[schema.EntityAttr]; marked && !s.Templated {
 		return false
 	}
-	return write.OwnItems(s).Holds(image)
+	return s.Own.Holds(image)
 }
 
 // classifyByKey classifies a record without images, by its key, if that is enough.

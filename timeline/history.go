@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/query"
@@ -52,34 +50,14 @@ type recordSink struct {
 	dir       string                            // for temporary files; "" is the system's
 }
 
-// page is the answer to one request.
-type page struct {
-	items     []item.Item
-	evaluated int32
-	last      item.Item // where the next page starts; nil after the last
-}
-
 // scan reads one of several segments of the source's table from start on, partition by partition.
-func (o *origin) scan(ctx context.Context, segment, of int32, start item.Item, now time.Time, to recordSink) error {
-	strong := true
-	var r expr.Renderer
-	in := &dynamodb.ScanInput{
-		TableName: &o.core.Table, ConsistentRead: &strong,
-		FilterExpression: expression(&r, o.scanFilter(now)), Segment: &segment, TotalSegments: &of,
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
+func (o *origin) scan(ctx context.Context, segment, of int, start item.Item, now time.Time, to recordSink) error {
+	in := &write.Range{Table: o.core.Table, Strong: true, Filter: o.scanFilter(now), Start: start, Segment: segment, Segments: of}
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	if start != nil {
 		p.skip = p.idOf(start)
 	}
-	return p.readPages(start, func(start item.Item) (page, error) {
-		in.ExclusiveStartKey = start
-		out, err := o.core.Runner.Scan(ctx, in)
-		if err != nil {
-			return page{}, err
-		}
-		return page{out.Items, out.ScannedCount, out.LastEvaluatedKey}, nil
-	})
+	return p.readPages(ctx, in)
 }
 
 // split returns the parts in which a source is read: n segments of its table, or one for a feed.
@@ -99,7 +77,7 @@ func (o *origin) readPart(ctx context.Context, p JobPart, start item.Item, now t
 	if o.feed != nil {
 		return o.readFeed(ctx, to)
 	}
-	return o.scan(ctx, int32(p.Segment), int32(p.Of), start, now, to)
+	return o.scan(ctx, p.Segment, p.Of, start, now, to)
 }
 
 // readPartition reads the events below the key fields that are set in key: a partition or a part of one, or the same of
@@ -114,22 +92,8 @@ func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.
 
 // readUnder reads the events of one partition that meet a key condition.
 func (o *origin) readUnder(ctx context.Context, cond expr.Cond, now time.Time, to recordSink) error {
-	strong := true
-	var r expr.Renderer
-	in := &dynamodb.QueryInput{
-		TableName: &o.core.Table, ConsistentRead: &strong, KeyConditionExpression: expression(&r, cond),
-		FilterExpression: expression(&r, o.queryFilter(now)),
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	p := &partitions{o: o, to: to, events: o.assemble()}
-	return p.readPages(nil, func(start item.Item) (page, error) {
-		in.ExclusiveStartKey = start
-		out, err := o.core.Runner.Query(ctx, in)
-		if err != nil {
-			return page{}, err
-		}
-		return page{out.Items, out.ScannedCount, out.LastEvaluatedKey}, nil
-	})
+	return p.readPages(ctx, &write.Range{Table: o.core.Table, Strong: true, Key: cond, Filter: o.queryFilter(now)})
 }
 
 // partitions splits the items of pages into partitions.
@@ -142,17 +106,17 @@ type partitions struct {
 	last   item.Item
 }
 
-// readPages reads all pages from start on.
-func (p *partitions) readPages(start item.Item, read func(start item.Item) (page, error)) error {
+// readPages reads all pages of a range.
+func (p *partitions) readPages(ctx context.Context, in *write.Range) error {
 	for {
-		got, err := read(start)
+		got, err := p.o.core.Runner.ReadPage(ctx, in)
 		if err != nil {
 			return err
 		}
 		if err := p.take(got); err != nil {
 			return err
 		}
-		if start = got.last; len(start) == 0 {
+		if in.Start = got.Last; len(in.Start) == 0 {
 			return p.end()
 		}
 	}
@@ -163,11 +127,11 @@ func (p *partitions) idOf(it item.Item) string {
 	return write.KeyID(item.Item{pk: it[pk]})
 }
 
-func (p *partitions) take(got page) error {
+func (p *partitions) take(got write.Page) error {
 	if p.to.page != nil {
-		p.to.page(int(got.evaluated))
+		p.to.page(got.Evaluated)
 	}
-	for _, it := range got.items {
+	for _, it := range got.Items() {
 		if err := p.push(it); err != nil {
 			return err
 		}
@@ -199,15 +163,6 @@ func (p *partitions) end() error {
 		return err
 	}
 	return p.to.partition(p.last)
-}
-
-// expression renders a condition; nil if it is empty.
-func expression(r *expr.Renderer, c expr.Cond) *string {
-	text := r.Cond(c)
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // readWhole reads the whole history of a source sequentially.

@@ -115,13 +115,13 @@ func (o *origin) eventName(what string) string {
 // scanFilter selects the items with history in the entity's table.
 func (o *origin) scanFilter(now time.Time) expr.Cond {
 	s := o.core.Schema
-	return o.filter(expr.All(write.OwnItems(s), write.InNamespace(s)), now)
+	return o.filter(expr.All(s.Own, s.InNamespace), now)
 }
 
 // queryFilter selects the items with history in one partition. DynamoDB rejects filters on key attributes in queries,
 // and the key condition already excludes other namespaces.
 func (o *origin) queryFilter(now time.Time) expr.Cond {
-	return o.filter(write.OwnItems(o.core.Schema), now)
+	return o.filter(o.core.Schema.Own, now)
 }
 
 // Classify names the events of a source by their content. names lists the possible names. name returns one of them for

@@ -25,7 +25,7 @@ import (
 // more. Such a history cannot be part of a collection.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := engine.Of(s)
-	return query.NewQuery[T](history(c, s.opened().e, "History", reflect.ValueOf(key), write.Collect(opts)))
+	return &query.Query[T]{From: history(c, s.opened().e, "History", reflect.ValueOf(key), write.Collect(opts))}
 }
 
 // history reads a series' events. Events of several partitions are merged in the order of their sort keys.
@@ -51,7 +51,7 @@ func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spe
 		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
 		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
 		Code:     write.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
-		Base: func(time.Time) expr.Cond { return expr.Cond{} },
+		Base: func() expr.Cond { return expr.Cond{} },
 	}
 	if _, parts, err := write.Key(c.Schema, key, nil); err == nil && (len(c.Schema.Folded) > 0 || c.Schema.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
@@ -91,7 +91,7 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 	if !s.e.ordersByTime() {
 		return none, c.Wrap("At", "", &entity.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return query.NewQuery[T](history(c, s.e, "At", reflect.ValueOf(key), &write.Options{
+	return (&query.Query[T]{From: history(c, s.e, "At", reflect.ValueOf(key), &write.Options{
 		Strong: true, Desc: true, Range: []write.Cond{{Op: expr.Le, Target: write.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
-	})).First(ctx)
+	})}).First(ctx)
 }

@@ -78,7 +78,7 @@ func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption
 // of the partition, unless the series has shards: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
 	if c := engine.Of(s); s.refused("Query") != nil {
-		return query.NewQuery[T](query.Items(c, s.e.refusedQuery(c, "Query")))
+		return &query.Query[T]{From: query.Items(c, s.e.refusedQuery(c, "Query"))}
 	}
 	return s.opened().store.Query(partition, opts...)
 }

@@ -40,7 +40,7 @@ type ListOption interface{ write.ListOption }
 // request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := engine.Of(h)
-	return query.NewQuery[Version[T]](query.Decoding{Reading: newList(c, reflect.ValueOf(key), write.Collect(opts)), Decode: decode[T](c)})
+	return &query.Query[Version[T]]{From: query.Decoding{Reading: newList(c, reflect.ValueOf(key), write.Collect(opts)), Decode: decode[T](c)}}
 }
 
 // list reads the versions of an item. It implements query.Reading.

@@ -157,9 +157,8 @@ func readCopies(ctx context.Context, r write.Reader, op *write.Op, now time.Time
 		return nil, nil
 	}
 	var all []item.Item
-	forward := false
 	in := write.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
-	in.ScanIndexForward = &forward
+	in.Desc = true
 	for page, err := range write.Pages(ctx, r, op.Schema, in) {
 		copies := write.Items(page)
 		if err == nil {
@@ -207,9 +206,8 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 			yield(nil, err)
 			return
 		}
-		forward := !l.desc
 		in := write.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
-		in.ScanIndexForward = &forward
+		in.Desc = l.desc
 		for page, err := range write.Pages(ctx, l.c.Runner, l.c.Schema, in) {
 			snapshots := write.Items(page)
 			if err == nil {

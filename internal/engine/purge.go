@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -149,11 +147,11 @@ func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, er
 	}
 	in := write.QueryBetween(p.Schema, p.Table, p.Key, "", strings.TrimSuffix(schema.SnapshotInfix, "#")+"$")
 	if first {
-		in.Limit = aws.Int32(write.MaxActions)
+		in.Limit = write.MaxActions
 	}
 	return func(yield func([]item.Item, error) bool) {
 		for page, err := range write.RawPages(ctx, p.Runner, in) {
-			if in.Limit = nil; !yield(page, err) || err != nil {
+			if in.Limit = 0; !yield(page, err) || err != nil {
 				return
 			}
 		}

@@ -8,8 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // reading is the answer to one request, whose items are read without attribute values where that is possible.
@@ -82,81 +84,71 @@ func (r *Runner) Get(ctx context.Context, table string, key item.Item, consisten
 	return found.Detach(), err
 }
 
-// QueryItems reads one page. The output lacks the items, which the caller releases. If the index is missing, it makes
-// another request and returns an *IndexError.
-func (r *Runner) QueryItems(ctx context.Context, in *dynamodb.QueryInput) (page *dynamodb.QueryOutput, items []wire.Item, err error) {
-	err = r.read(ctx, "Query", []string{*in.TableName}, func(ctx context.Context, x *exchange) error {
+// ReadPage reads one page of a range. The caller releases its rows. If the index is missing, it makes another request and
+// returns an *IndexError.
+func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page, err error) {
+	operation, scans := "Query", in.Key.Op == expr.None
+	if scans {
+		operation = "Scan"
+	}
+	var query *dynamodb.QueryInput // written once: the client may still be sending an earlier attempt
+	var scan *dynamodb.ScanInput
+	var of [1]wire.Placeholders
+	err = r.read(ctx, operation, []string{in.Table}, func(ctx context.Context, x *exchange) error {
+		client, reading := r.reader(ctx, in.Strong)
+		switch {
+		case query != nil || scan != nil:
+		case scans:
+			scan, of[0] = in.Scan(reading.own)
+		default:
+			query, of[0] = in.Query(reading.own)
+		}
+		if reading.own {
+			reading.call.Placeholders = of[:]
+		}
 		if x != nil {
-			x.query(in)
+			x.page(in)
 		}
-		if in.ReturnConsumedCapacity == "" { // not written again: the client may still be sending an earlier attempt
-			in.ReturnConsumedCapacity = x.capacity()
+		if scans {
+			page, err = reading.scan(ctx, client, scan, x)
+		} else {
+			page, err = reading.query(ctx, client, query, x)
 		}
-		client, reading := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead)
-		out, err := client.Query(ctx, in, reading.options)
-		if err != nil {
-			return err
-		}
-		page, items = out, reading.items(out.Items)
-		if x != nil {
-			x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
-		}
-		return nil
+		return err
 	})
-	if err != nil {
-		err = r.indexError(ctx, *in.TableName, in.IndexName, err)
+	if err != nil && in.Index != "" {
+		err = r.indexError(ctx, in.Table, in.Index, err)
 	}
-	return page, items, err
+	return page, err
 }
 
-// Query is QueryItems for items as attribute values, which the output has. The caller may change in afterwards.
-func (r *Runner) Query(ctx context.Context, in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
-	sent := *in // the client may keep the input, to send it again, and the output
-	page, items, err := r.QueryItems(ctx, &sent)
-	if err != nil {
-		return nil, err
+func (a *reading) query(ctx context.Context, client Client, in *dynamodb.QueryInput, x *exchange) (write.Page, error) {
+	if in.ReturnConsumedCapacity == "" {
+		in.ReturnConsumedCapacity = x.capacity()
 	}
-	own := *page
-	own.Items = wire.DetachAll(items)
-	return &own, nil
+	out, err := client.Query(ctx, in, a.options)
+	if err != nil {
+		return write.Page{}, err
+	}
+	if x != nil {
+		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+	}
+	return write.Page{Rows: a.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}, nil
 }
 
-// ScanItems is QueryItems for a table or index. The caller may set which consumed capacity to return.
-func (r *Runner) ScanItems(ctx context.Context, in *dynamodb.ScanInput) (page *dynamodb.ScanOutput, items []wire.Item, err error) {
-	err = r.read(ctx, "Scan", []string{*in.TableName}, func(ctx context.Context, x *exchange) error {
-		if x != nil {
-			x.scan(in)
-		}
-		if in.ReturnConsumedCapacity == "" {
-			in.ReturnConsumedCapacity = x.capacity()
-		}
-		client, reading := r.reader(ctx, in.ConsistentRead != nil && *in.ConsistentRead)
-		out, err := client.Scan(ctx, in, reading.options)
-		if err != nil {
-			return err
-		}
-		page, items = out, reading.items(out.Items)
-		if x != nil {
-			x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
-		}
-		return nil
-	})
-	if err != nil {
-		err = r.indexError(ctx, *in.TableName, in.IndexName, err)
+func (a *reading) scan(ctx context.Context, client Client, in *dynamodb.ScanInput, x *exchange) (write.Page, error) {
+	if in.ReturnConsumedCapacity == "" {
+		in.ReturnConsumedCapacity = x.capacity()
 	}
-	return page, items, err
-}
-
-// Scan is ScanItems for items as attribute values, which the output has. The caller may change in afterwards.
-func (r *Runner) Scan(ctx context.Context, in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
-	sent := *in // the client may keep the input, to send it again, and the output
-	page, items, err := r.ScanItems(ctx, &sent)
+	out, err := client.Scan(ctx, in, a.options)
 	if err != nil {
-		return nil, err
+		return write.Page{}, err
 	}
-	own := *page
-	own.Items = wire.DetachAll(items)
-	return &own, nil
+	consumed := []*types.ConsumedCapacity{out.ConsumedCapacity}
+	if x != nil {
+		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), consumed...)
+	}
+	return write.Page{Rows: a.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey, Units: units(consumed)}, nil
 }
 
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
@@ -176,7 +168,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if x != nil {
 			x.Batch = len(keys)
 		}
-		if in.ReturnConsumedCapacity == "" { // see QueryItems
+		if in.ReturnConsumedCapacity == "" { // the client may still be sending an earlier attempt
 			in.ReturnConsumedCapacity = x.capacity()
 		}
 		reading := &reading{own: r.Own}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // keeping is a client that keeps the inputs of its reads, as one does that is still sending a second copy of a request when
@@ -29,18 +30,18 @@ func (c *keeping) Scan(_ context.Context, in *dynamodb.ScanInput, _ ...func(*dyn
 	return &dynamodb.ScanOutput{}, nil
 }
 
-// Callers of Query and Scan change their input from page to page.
+// Callers of ReadPage change the range from page to page.
 func TestReads_TheNextPageDoesNotChangeARequestThatWasSent(t *testing.T) {
 	t.Parallel()
 	client := &keeping{}
 	r := &Runner{Client: client, MaxAttempts: 1}
-	query := &dynamodb.QueryInput{TableName: aws.String("t")}
-	scan := &dynamodb.ScanInput{TableName: aws.String("t")}
+	query := &write.Range{Table: "t", Key: expr.Compare(expr.Eq, expr.Attr("pk"), item.S("a"))}
+	scan := &write.Range{Table: "t"}
 	for _, start := range []item.Item{nil, {"pk": item.S("a")}} {
-		query.ExclusiveStartKey, scan.ExclusiveStartKey = start, start
-		_, err := r.Query(t.Context(), query)
+		query.Start, scan.Start = start, start
+		_, err := r.ReadPage(t.Context(), query)
 		require.NoError(t, err)
-		_, err = r.Scan(t.Context(), scan)
+		_, err = r.ReadPage(t.Context(), scan)
 		require.NoError(t, err)
 	}
 	require.Nil(t, client.queries[0].ExclusiveStartKey)

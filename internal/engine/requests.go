@@ -209,21 +209,21 @@ var ErrNoIndex = entitytype.ErrNoIndex
 // IndexError is an ErrNoIndex.
 type IndexError = entitytype.IndexError
 
-// indexError returns an *IndexError if a read failed because of its index, and err otherwise. index is nil for a read of
-// the table itself. DynamoDB's error is a ValidationException, as for many mistakes, and only its text shows the reason, so
-// this asks for the table's indexes. If that fails, it returns err.
-func (r *Runner) indexError(ctx context.Context, table string, index *string, err error) error {
+// indexError returns an *IndexError if a read failed because of its index, and err otherwise. DynamoDB's error is a
+// ValidationException, as for many mistakes, and only its text shows the reason, so this asks for the table's indexes. If that
+// fails, it returns err.
+func (r *Runner) indexError(ctx context.Context, table, index string, err error) error {
 	var api smithy.APIError
-	if index == nil || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" {
+	if !errors.As(err, &api) || api.ErrorCode() != "ValidationException" {
 		return err
 	}
 	found, failed := r.DescribeTable(ctx, table)
 	if failed != nil || found == nil {
 		return err
 	}
-	no := &IndexError{Table: table, Index: *index, Err: err}
+	no := &IndexError{Table: table, Index: index, Err: err}
 	for _, x := range found.GlobalSecondaryIndexes {
-		if x.IndexName != nil && *x.IndexName == *index {
+		if x.IndexName != nil && *x.IndexName == index {
 			if no.Building = x.IndexStatus == types.IndexStatusCreating; no.Building {
 				return no
 			}
@@ -231,7 +231,7 @@ func (r *Runner) indexError(ctx context.Context, table string, index *string, er
 		}
 	}
 	for _, x := range found.LocalSecondaryIndexes {
-		if x.IndexName != nil && *x.IndexName == *index {
+		if x.IndexName != nil && *x.IndexName == index {
 			return err
 		}
 	}

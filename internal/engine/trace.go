@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithymiddleware "github.com/aws/smithy-go/middleware"
@@ -217,28 +216,12 @@ func (x *exchange) written(md smithymiddleware.Metadata, consumed ...*types.Cons
 	x.WriteUnits += units(consumed)
 }
 
-// query notes what a query asks for.
-func (x *exchange) query(in *dynamodb.QueryInput) {
-	x.Descending = in.ScanIndexForward != nil && !*in.ScanIndexForward
-	x.page(in.IndexName, in.ConsistentRead, in.Limit)
-}
-
-// scan notes what a scan asks for.
-func (x *exchange) scan(in *dynamodb.ScanInput) {
-	if in.Segment != nil && in.TotalSegments != nil {
-		x.Segment, x.Segments = int(*in.Segment), int(*in.TotalSegments)
+// page notes what a query or a scan asks for.
+func (x *exchange) page(in *write.Range) {
+	x.Index, x.Limit, x.Consistent, x.Descending = in.Index, in.Limit, in.Strong, in.Desc
+	if in.Segments > 0 {
+		x.Segment, x.Segments = in.Segment, in.Segments
 	}
-	x.page(in.IndexName, in.ConsistentRead, in.Limit)
-}
-
-func (x *exchange) page(index *string, consistent *bool, limit *int32) {
-	if index != nil {
-		x.Index = *index
-	}
-	if limit != nil {
-		x.Limit = int(*limit)
-	}
-	x.Consistent = consistent != nil && *consistent
 }
 
 // end notes how the request ended.

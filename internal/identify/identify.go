@@ -144,7 +144,7 @@ func KindByKey(s *schema.Schema, it item.Item) (kind string, known bool) {
 func PerhapsOwn(s *schema.Schema) expr.Cond {
 	mark := expr.Attr(schema.EntityAttr)
 	if !s.Templated {
-		return expr.All(expr.Compare(expr.NotExists, mark), write.OwnItems(s))
+		return expr.All(expr.Compare(expr.NotExists, mark), s.Own)
 	}
-	return expr.All(expr.Any(write.OwnItems(s), expr.Compare(expr.NotExists, mark)), write.InNamespace(s))
+	return expr.All(expr.Any(s.Own, expr.Compare(expr.NotExists, mark)), s.InNamespace)
 }

@@ -19,6 +19,7 @@ var rawReads = map[string]string{
 	"internal/engine/run.go":       "opens it, or stores it upgraded, before a plan gets it",
 	"internal/engine/send.go":      "looks for the write id of a write whose answer was lost",
 	"internal/engine/transact.go":  "looks for the write ids of a repeated transaction",
+	"internal/query/run.go":        "passes it on to Core.ReadBy",
 	"internal/write/past.go":       "opens it, or looks at its key only",
 	"internal/engine/purge.go":     "guards by it, and opens it for its unique values",
 	"migrate/check.go":             "opens it, or looks at its key only",
@@ -27,6 +28,7 @@ var rawReads = map[string]string{
 	"migrate/examine.go":           "opens it, and guards by it",
 	"migrate/fence.go":             "reads a fence",
 	"migrate/rewrite.go":           "reads a sentinel",
+	"migrate/run.go":               "passes it on to examine.go, convert.go or copypass.go",
 	"migrate/settle.go":            "passes it on to convert.go, and guards by it",
 	"timeline/codec.go":            "decodes what it has encoded",
 	"timeline/event.go":            "upgrades it by the steps of the timeline",
@@ -39,7 +41,7 @@ var rawReads = map[string]string{
 
 var (
 	readers = regexp.MustCompile(`^(r|reader|runner|Runner|write)$`)
-	reads   = []string{"Get", "GetMany", "TransactGet", "Query", "RawPages"}
+	reads   = []string{"Get", "GetMany", "TransactGet", "ReadPage", "RawPages"}
 	codecs  = regexp.MustCompile(`^[cC]odec$`)
 	decodes = []string{"Decode", "Read"}
 )

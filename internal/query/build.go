@@ -12,16 +12,12 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-func newBuilder(src Source, v reflect.Value, spec *write.Options) *builder {
-	p := &Plan{Source: src, Strong: spec.Strong, Expired: spec.Expired, Budget: spec.Budget}
-	return &builder{p: p, s: src.Schema, v: v, given: item.Item{}}
-}
-
 // bounds compiles the options that all reads of many items share.
 func (b *builder) bounds(spec *write.Options) error {
 	if b.s.Unopened != nil {
 		return b.s.Unopened
 	}
+	b.p.Strong, b.p.Expired, b.p.Budget = spec.Strong, spec.Expired, spec.Budget
 	if len(spec.Errs) > 0 {
 		return b.fail(write.CodeOption, nil, "%v", spec.Errs[0])
 	}
@@ -114,10 +110,7 @@ func (b *builder) leading() error {
 		return nil
 	}
 	for _, a := range b.s.Attrs {
-		if b.p.PK.Has(a) || b.p.SK.Has(a) {
-			continue
-		}
-		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() {
+		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() && !slices.Contains(b.p.PK.Parts, a) && !b.p.SK.Has(a) {
 			return b.fail(schema.CodeUnknownTarget, a, "the field is set but is not part of the queried key; %s", b.p.Other)
 		}
 	}
@@ -204,9 +197,6 @@ func (b *builder) conditions(list []write.Cond) error {
 
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
 func (b *builder) filters(list []write.Cond) error {
-	if len(list) == 0 {
-		return b.inMemory()
-	}
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
 	if _, err := write.Conditions(b.s, list); err != nil {
 		return err
@@ -227,7 +217,7 @@ func (b *builder) filters(list []write.Cond) error {
 		}
 		b.p.User = expr.All(b.p.User, r)
 	}
-	return b.inMemory()
+	return nil
 }
 
 // query compiles the partition, the conditions on the key and the filters.
@@ -241,19 +231,33 @@ func (b *builder) query(spec *write.Options) error {
 	if err := b.leading(); err != nil {
 		return err
 	}
-	if err := b.conditions(spec.Range); err != nil {
+	if spec.Range != nil {
+		if err := b.conditions(spec.Range); err != nil {
+			return err
+		}
+	}
+	var err error
+	if b.p.Partition, err = b.fixed(b.p.PK); err != nil {
 		return err
 	}
-	if err := b.keyCondition(); err != nil {
+	if b.p.Sort, err = b.sortCondition(); err != nil {
 		return err
 	}
-	return b.filters(spec.Filters)
+	b.p.Key = joinKey(b.p.Partition, b.p.Sort)
+	if spec.Filters != nil {
+		if err := b.filters(spec.Filters); err != nil {
+			return err
+		}
+	}
+	if b.p.Hydrate {
+		return b.inMemory()
+	}
+	return nil
 }
 
 // Build compiles the query of src for the partition in v. Errors are in the plan's Err.
 func Build(src Source, v reflect.Value, spec *write.Options) *Plan {
-	b := newBuilder(src, v, spec)
-	b.p.Desc = spec.Desc
+	b := &builder{p: &Plan{Source: src, Desc: spec.Desc}, s: src.Schema, v: v, given: item.Item{}}
 	b.p.Err = b.query(spec)
 	return b.p
 }
@@ -276,18 +280,18 @@ func (b *builder) scan(spec *write.Options) (err error) {
 		return err
 	}
 	if s := spec.Segment; s != nil {
-		b.p.Segment = &segment{int32(s.Number), int32(s.Of)}
+		b.p.Segment = &segment{s.Number, s.Of}
 	}
-	if b.p.User, err = write.Conditions(b.s, spec.Filters); err != nil {
-		return err
+	if b.p.User, err = write.Conditions(b.s, spec.Filters); err == nil && b.p.Hydrate {
+		err = b.inMemory()
 	}
-	return b.inMemory()
+	return err
 }
 
 // BuildScan compiles the scan of src. Errors are in the plan's Err.
 func BuildScan(src Source, spec *write.Options) *Plan {
-	b := newBuilder(src, reflect.Value{}, spec)
-	b.p.Scan, b.p.Scanned = true, spec.Scanned
+	src.Scan = true
+	b := &builder{p: &Plan{Source: src, Scanned: spec.Scanned}, s: src.Schema}
 	b.p.Err = b.scan(spec)
 	return b.p
 }
@@ -333,7 +337,7 @@ func EventsUnder(s *schema.Schema, v reflect.Value) ([]expr.Cond, error) {
 
 // under returns the condition of [Under] for each of several partition keys.
 func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (conds []expr.Cond, err error) {
-	b := newBuilder(Source{Schema: s, PK: s.PK, SK: s.SK}, v, &write.Options{})
+	b := &builder{p: &Plan{Source: Source{PK: s.PK, SK: s.SK}}, s: s, v: v, given: item.Item{}}
 	if err := b.partition(); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -53,8 +52,9 @@ func (g *Collection) attributes() []string {
 
 // anyWanted returns a condition that holds for what any part wants. It only saves transfer, because the parts decide
 // about each item. So it can be left out if it is too long for one expression.
-func (g *Collection) anyWanted(now time.Time) expr.Cond {
+func (g *Collection) anyWanted() expr.Cond {
 	var filters []expr.Cond
+	now := g.cover.Runner.Clock() // one time for all, so that equal filters are found
 	for _, p := range g.parts {
 		f := p.filter(now)
 		switch {
@@ -333,10 +333,10 @@ func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) 
 		if err != nil {
 			return err
 		}
-		if err := in.page(got.items, g.filters()); err != nil {
+		if err := in.page(got.Rows, g.filters()); err != nil {
 			return err
 		}
-		if start = got.last; start == nil || in.open == 0 {
+		if start = got.Last; start == nil || in.open == 0 {
 			return nil
 		}
 		if ask *= 4; ask > maxEvaluated {

@@ -25,11 +25,8 @@ func (b *builder) hydrate() error {
 	return nil
 }
 
-// inMemory refuses a filter that cannot be evaluated on whole items in memory, if the plan needs that.
+// inMemory refuses a filter that cannot be evaluated on whole items in memory.
 func (b *builder) inMemory() error {
-	if !b.p.Hydrate {
-		return nil
-	}
 	return write.InMemory(b.s, b.p.User, "Hydrate")
 }
 
@@ -47,29 +44,34 @@ func (r *run) exhausted() bool { return r.spent && len(r.pending) == 0 }
 
 // next returns the next items from start: those of one answer or, with Hydrate, of a part of its entries. ask is how many
 // items are evaluated, 0 for what one answer holds.
-func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (fetched, error) {
-	if p.atEnd(start) {
-		return fetched{}, nil
+func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (write.Page, error) {
+	if start != nil && p.atEnd(start) {
+		return write.Page{}, nil
 	}
 	if !p.Hydrate || len(r.pending) == 0 {
-		got, err := p.fetch(ctx, start, r.cap(ask), false, nil)
+		if r.evaluate > 0 {
+			ask = r.cap(ask)
+		}
+		got, err := p.fetch(ctx, start, ask, false, nil)
 		if err != nil {
 			return got, err
 		}
-		r.charge(got)
-		if !p.Hydrate || len(got.items) == 0 {
+		if r.track != nil || r.evaluate > 0 || r.requests > 0 {
+			r.charge(got)
+		}
+		if !p.Hydrate || len(got.Rows) == 0 {
 			return got, nil
 		}
-		r.entries, r.pending, r.last = got.items, got.items, got.last
+		r.entries, r.pending, r.last = got.Rows, got.Rows, got.Last
 	}
 	part := r.pending[:min(mostHydrated, len(r.pending))]
 	r.pending = r.pending[len(part):]
-	got := fetched{last: r.last}
+	got := write.Page{Last: r.last}
 	if len(r.pending) > 0 {
-		got.last = p.positionOf(part[len(part)-1])
+		got.Last = p.positionOf(part[len(part)-1])
 	}
 	var err error
-	got.items, err = p.whole(ctx, part)
+	got.Rows, err = p.whole(ctx, part)
 	if len(r.pending) == 0 {
 		wire.ReleaseAll(r.entries)
 		r.entries = nil

@@ -228,6 +228,9 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 	if k.Native != nil {
 		return b.nativeSort(k)
 	}
+	if k.Whole != nil && b.lead == 0 && b.bound == nil {
+		return *k.Whole, nil
+	}
 	lead := make([]key.Value, b.lead)
 	fields := k.Template.Fields()
 	for i := range lead {
@@ -264,20 +267,8 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 
 // joinKey joins the two conditions without parentheses, which DynamoDB rejects in a key condition.
 func joinKey(pk, sk expr.Cond) expr.Cond {
+	if pk.Op != expr.And && sk.Op != expr.And && sk.Op != expr.None {
+		return expr.Cond{Op: expr.And, Conds: []expr.Cond{pk, sk}}
+	}
 	return expr.All(append(terms(pk), terms(sk)...)...)
-}
-
-// keyCondition composes the conditions on the partition key and the sort key.
-func (b *builder) keyCondition() error {
-	pk, err := b.fixed(b.p.PK)
-	if err != nil {
-		return err
-	}
-	b.p.Partition = pk
-	sk, err := b.sortCondition()
-	if err != nil {
-		return err
-	}
-	b.p.Sort, b.p.Key = sk, joinKey(pk, sk)
-	return nil
 }

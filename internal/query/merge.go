@@ -122,8 +122,8 @@ type stream struct {
 	start  item.Item // where the next request begins
 	items  []wire.Item
 	taken  int
-	ended  bool     // nothing follows items
-	ahead  *fetched // the answer after items, if it was read already
+	ended  bool        // nothing follows items
+	ahead  *write.Page // the answer after items, if it was read already
 	number int
 	key    []types.AttributeValue // the sort key of the head
 }
@@ -199,14 +199,14 @@ func (m *Merge) start(at *engine.Places, limit int, back bool, b *budget) *mergi
 	if m.spec.Desc != back {
 		in.sign = -1
 	}
-	share := limit
+	share := 0
 	if limit > 0 {
-		share = limit/len(m.parts) + 1
+		share = m.spec.firstAsk(limit/len(m.parts) + 1)
 	}
 	for i, p := range m.parts {
 		q := *p
 		q.Desc = p.Desc != back
-		s := &stream{p: &q, in: &run{budget: b}, ask: q.firstAsk(share), number: i, ended: p.Nothing}
+		s := &stream{p: &q, in: &run{budget: b}, ask: share, number: i, ended: p.Nothing}
 		if at != nil {
 			s.from, s.start = at.Keys[i], at.Keys[i]
 		}
@@ -247,9 +247,9 @@ func (in *merging) readAhead(ctx context.Context, s *stream) error {
 }
 
 // begin makes an answer the items of a stream.
-func (in *merging) begin(m *Merge, s *stream, got fetched) {
-	s.from, s.start, s.ended = s.start, got.last, got.last == nil
-	s.items, s.taken = got.items, 0
+func (in *merging) begin(m *Merge, s *stream, got write.Page) {
+	s.from, s.start, s.ended = s.start, got.Last, got.Last == nil
+	s.items, s.taken = got.Rows, 0
 	if s.ask *= 4; s.ask > maxEvaluated {
 		s.ask = 0 // as many as one answer holds
 	}
@@ -338,19 +338,19 @@ func (in *merging) release() {
 	for _, s := range in.streams {
 		wire.ReleaseAll(s.items)
 		if s.ahead != nil {
-			wire.ReleaseAll(s.ahead.items)
+			wire.ReleaseAll(s.ahead.Rows)
 		}
 	}
 }
 
-// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
-func (m *Merge) All(ctx context.Context) iter.Seq2[wire.Item, error] {
+// all yields every item, at most Limit of them; see [Plan.All].
+func (m *Merge) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
 		if m.Err != nil {
 			yield(wire.Item{}, m.Err)
 			return
 		}
-		in := m.start(nil, m.spec.Limit, false, m.spec.budget())
+		in := m.start(nil, m.spec.Limit, false, b)
 		in.onwards = m.spec.Limit == 0
 		defer in.release()
 		for n := 0; m.spec.Limit == 0 || n < m.spec.Limit; n++ {

@@ -89,7 +89,7 @@ func (p *Plan) position(text string) (engine.Position, error) {
 
 // atEnd reports that nothing can follow start, where DynamoDB refuses to go on. Several items of an index can have one sort key.
 func (p *Plan) atEnd(start item.Item) bool {
-	if start == nil || p.Scan || p.Index != nil {
+	if p.Scan || p.Index != nil {
 		return false
 	}
 	names := p.Schema.SK.Attributes()
@@ -113,8 +113,11 @@ func (p *Plan) atEnd(start item.Item) bool {
 
 // page reads from start. last is the start of the next page, nil at the end.
 func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (items []wire.Item, last item.Item, err error) {
-	ask := p.firstAsk(limit)
-	if limit == 0 && p.Hydrate && r.paging {
+	ask := 0
+	switch {
+	case limit > 0:
+		ask = p.firstAsk(limit)
+	case p.Hydrate && r.paging:
 		ask = mostHydrated
 	}
 	for {
@@ -124,11 +127,11 @@ func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (it
 			return nil, nil, err
 		}
 		if items == nil {
-			items = got.items
+			items = got.Rows
 		} else {
-			items = append(items, got.items...)
+			items = append(items, got.Rows...)
 		}
-		start = got.last
+		start = got.Last
 		switch {
 		case limit > 0 && len(items) > limit:
 			items = items[:limit]

@@ -3,7 +3,6 @@
 package query
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -33,7 +31,7 @@ type Source struct {
 	// Other explains what to do instead of a condition on anything but the next part. Code is the code of that error.
 	Code, Other string
 	// Base returns the condition for the items that the query is about.
-	Base func(now time.Time) expr.Cond
+	Base func() expr.Cond
 	// Expire reports whether the items can expire.
 	Expire bool
 	// Own reports whether an item that passed the filter belongs to the query. nil means that the filter decides. An
@@ -77,8 +75,12 @@ type Plan struct {
 
 // filter returns the filter expression: everything besides the key condition.
 func (p *Plan) filter(now time.Time) expr.Cond {
-	conds := []expr.Cond{p.Base(now), p.Range}
-	if p.Expire && !p.Expired {
+	base, expires := p.Base(), p.Expire && !p.Expired
+	if !expires && p.Range.Op == expr.None && p.User.Op == expr.None {
+		return base
+	}
+	conds := []expr.Cond{base, p.Range}
+	if expires {
 		conds = append(conds, write.NotExpired(p.Schema, now))
 	}
 	return expr.All(append(conds, p.User)...)
@@ -127,7 +129,7 @@ func (p *Plan) sent(now time.Time) expr.Cond {
 
 // Codec returns what decodes the items.
 func (p *Plan) Codec() *item.Codec {
-	if p.Hydrate {
+	if p.Index == nil || p.Hydrate {
 		return &p.Schema.Codec
 	}
 	return p.Schema.CodecOf(p.Index)
@@ -256,21 +258,4 @@ func (p *Plan) Where() string {
 		return p.where
 	}
 	return write.Printer(p.Schema).Cond(p.Partition)
-}
-
-// Measure runs f as one measured call.
-func (p *Plan) Measure(ctx context.Context, f func(context.Context) error) error {
-	call := entitytype.Call{Verb: p.Verb, Entity: p.Schema.Name, Table: p.Table}
-	if p.Index != nil {
-		call.Index = p.Index.Index
-	}
-	if p.Truth {
-		ctx = p.Runner.Direct(ctx)
-	}
-	return p.Runner.Measure(ctx, call, func(ctx context.Context) error {
-		if p.Budget != nil {
-			ctx = write.WithPace(ctx, p.Budget)
-		}
-		return f(ctx)
-	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Sealed is embedded by public interfaces that only this module implements.
@@ -117,64 +118,62 @@ func (d Decoding) page(ctx context.Context, cursor string, into any) (around Cur
 // Query implements entity.Query[T]: it decodes the items of a reading as T.
 type Query[T any] struct {
 	Seal
-	d Decoding
+	From Decoding
 }
-
-// NewQuery returns a query of d, which decodes items as a T.
-func NewQuery[T any](d Decoding) *Query[T] { return &Query[T]{d: d} }
 
 // Items returns the reading of c's plan p that decodes items of the entity.
 func Items(c *engine.Core, p *Plan) Decoding {
 	codec := p.Codec()
-	return Decoding{Planned(c, p), func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
+	p.Runner, p.Cursor = c.Runner, c.Cursor
+	return Decoding{planned{c, p, p}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
 // Reading returns what q reads from.
-func (q *Query[T]) Reading() Reading { return q.d.Reading }
+func (q *Query[T]) Reading() Reading { return q.From.Reading }
 
 // String prints the compiled query.
-func (q *Query[T]) String() string { return q.d.String() }
+func (q *Query[T]) String() string { return q.From.String() }
 
 // All yields every item.
 func (q *Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var v T
-		q.d.all(ctx, &v, func(err error) bool { return yield(v, err) })
+		q.From.all(ctx, &v, func(err error) bool { return yield(v, err) })
 	}
 }
 
 // Collect returns every item.
 func (q *Query[T]) Collect(ctx context.Context) (all []T, err error) {
-	err = q.d.collect(ctx, &all)
+	err = q.From.collect(ctx, &all)
 	return all, err
 }
 
 // First returns the first item.
 func (q *Query[T]) First(ctx context.Context) (first T, err error) {
-	err = q.d.first(ctx, &first)
+	err = q.From.first(ctx, &first)
 	return first, err
 }
 
 // One returns the only item.
 func (q *Query[T]) One(ctx context.Context) (only T, err error) {
-	err = q.d.one(ctx, &only)
+	err = q.From.one(ctx, &only)
 	return only, err
 }
 
 // Page returns the items at a cursor.
 func (q *Query[T]) Page(ctx context.Context, cursor string) (page entitytype.Page[T], err error) {
-	around, err := q.d.page(ctx, cursor, &page.Items)
+	around, err := q.From.page(ctx, cursor, &page.Items)
 	page.Next, page.Prev = around.Next, around.Prev
 	return page, err
 }
 
 // Count counts the items.
-func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.d.Count(ctx) }
+func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.From.Count(ctx) }
 
 // source is a compiled query: a *Plan, or a *Merge of several.
 type source interface {
 	fmt.Stringer
-	All(context.Context) iter.Seq2[wire.Item, error]
+	all(context.Context, *budget) iter.Seq2[wire.Item, error]
 	Head(ctx context.Context, n int) ([]wire.Item, error)
 	Page(ctx context.Context, cursor string, limit int) (Page, error)
 	Count(context.Context) (int, error)
@@ -211,12 +210,20 @@ func (r planned) ForCollection() CollectionQuery {
 }
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
-	if r.c.Schema.Options.Derived {
-		ctx = r.c.Direct(ctx)
+	p := r.p
+	call := entitytype.Call{Verb: p.Verb, Entity: p.Schema.Name, Table: p.Table}
+	if p.Index != nil {
+		call.Index = p.Index.Index
 	}
-	return r.p.Measure(ctx, func(ctx context.Context) error {
+	if p.Truth || r.c.Schema.Options.Derived {
+		ctx = p.Runner.Direct(ctx)
+	}
+	return p.Runner.Measure(ctx, call, func(ctx context.Context) error {
+		if p.Budget != nil {
+			ctx = write.WithPace(ctx, p.Budget)
+		}
 		if err := f(ctx); err != nil {
-			return r.c.Wrap(r.p.Verb, r.p.Where(), err)
+			return r.c.Wrap(p.Verb, p.Where(), err)
 		}
 		return nil
 	})
@@ -224,7 +231,7 @@ func (r planned) run(ctx context.Context, f func(context.Context) error) error {
 
 func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		for it, err := range r.from.All(ctx) {
+		for it, err := range r.from.all(ctx, r.p.budget()) {
 			if err != nil {
 				return err
 			}
@@ -320,11 +327,11 @@ func (v *visit) visited() VisitQuery { return v.VisitQuery }
 
 // Visit returns q as a part of entity.DB.Each that calls f with each of its items.
 func Visit[T any](q *Query[T], f func(T) error) VisitPart {
-	v := &visit{q, VisitQuery{CollectionQuery: q.d.ForCollection()}}
+	v := &visit{q, VisitQuery{CollectionQuery: q.From.ForCollection()}}
 	if f != nil {
 		v.Visit = func(it item.Item) error {
 			var to T
-			if err := q.d.Decode(wire.Of(it), &to); err != nil {
+			if err := q.From.Decode(wire.Of(it), &to); err != nil {
 				return err
 			}
 			return f(to)
@@ -334,7 +341,7 @@ func Visit[T any](q *Query[T], f func(T) error) VisitPart {
 }
 
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
-func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.d.into(dst) }
+func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.From.into(dst) }
 
 // into makes a part of a collection of d, whose items go to the slice that dst points to.
 func (d Decoding) into(dst any) CollectionPart {

@@ -5,9 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -30,7 +27,7 @@ type tracker struct {
 type budget struct {
 	evaluate, requests int
 	spent              bool
-	track              *tracker
+	track              *tracker // nil without a listener
 }
 
 // cap limits want, the number of items that the next request evaluates, to the budget. 0 is unlimited.
@@ -41,12 +38,9 @@ func (b *budget) cap(want int) int {
 	return want
 }
 
-// firstAsk returns how many items the first request evaluates. With a filter, most of them may not match, and evaluating
+// firstAsk returns how many items the first request evaluates for a limit. With a filter, most of them may not match, and evaluating
 // only limit items at a time would cost a request for every few matches.
 func (p *Plan) firstAsk(limit int) int {
-	if limit == 0 {
-		return 0
-	}
 	if p.User.Op != expr.None || p.Scan || p.Own != nil {
 		limit = max(limit, 25)
 	}
@@ -54,42 +48,10 @@ func (p *Plan) firstAsk(limit int) int {
 }
 
 // segment is one segment of a parallel scan.
-type segment struct{ number, of int32 }
-
-// fetched is the answer to one request.
-type fetched struct {
-	items     []wire.Item
-	count     int // items that passed the filter
-	evaluated int // items that were read and charged
-	last      item.Item
-	units     float64 // read units, if asked for
-}
-
-func evaluate(limit int) *int32 {
-	if limit == 0 {
-		return nil
-	}
-	n := int32(limit)
-	return &n
-}
-
-// selection requests only a count where that is enough.
-func (p *Plan) selection(count bool) types.Select {
-	if count && p.Own == nil {
-		return types.SelectCount
-	}
-	return ""
-}
-
-func text(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
+type segment struct{ number, of int }
 
 // projection returns the attributes to fetch, or nil for all.
-func (p *Plan) projection(r *expr.Renderer, count bool) *string {
+func (p *Plan) projection(count bool) []string {
 	names := p.Project
 	switch {
 	case p.Hydrate, count && p.Own != nil:
@@ -106,44 +68,39 @@ func (p *Plan) projection(r *expr.Renderer, count bool) *string {
 			names = append(names[:len(names):len(names)], name)
 		}
 	}
-	return text(r.Project(names))
-}
-
-// tracker returns nil if there is no listener.
-func (p *Plan) tracker(segments int) *tracker {
-	if p.Scanned == nil {
-		return nil
-	}
-	return &tracker{p.Scanned, write.ScanProgress{Segments: segments}}
+	return names
 }
 
 func (p *Plan) budget() *budget {
-	return &budget{evaluate: p.Evaluate, requests: p.Requests, track: p.tracker(1)}
+	b := &budget{evaluate: p.Evaluate, requests: p.Requests}
+	if p.Scanned != nil {
+		b.track = &tracker{p.Scanned, write.ScanProgress{Segments: max(p.Segments, 1)}}
+	}
+	return b
 }
 
 // bounded reports whether a bound of the cost can end a run before its last item.
 func (p *Plan) bounded() bool { return p.Evaluate > 0 || p.Requests > 0 }
 
 // add adds one answer and reports the progress.
-func (t *tracker) add(got fetched) {
-	if t == nil {
-		return
-	}
+func (t *tracker) add(got write.Page) {
 	t.progress.Pages++
-	t.progress.Evaluated += got.evaluated
-	t.progress.Found += got.count
-	t.progress.ReadUnits += got.units
-	if got.last == nil {
+	t.progress.Evaluated += got.Evaluated
+	t.progress.Found += got.Count
+	t.progress.ReadUnits += got.Units
+	if got.Last == nil {
 		t.progress.SegmentsDone++
 	}
 	t.report(t.progress)
 }
 
 // charge subtracts one request from the budget.
-func (b *budget) charge(got fetched) {
-	b.track.add(got)
+func (b *budget) charge(got write.Page) {
+	if b.track != nil {
+		b.track.add(got)
+	}
 	if b.evaluate > 0 {
-		b.evaluate = max(b.evaluate-got.evaluated, 0)
+		b.evaluate = max(b.evaluate-got.Evaluated, 0)
 		b.spent = b.spent || b.evaluate == 0
 	}
 	if b.requests > 0 {
@@ -178,101 +135,64 @@ func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
 			return 0, err
 		}
 		b.charge(got)
-		total += got.count
+		total += got.Count
 		if p.Limit > 0 && total >= p.Limit {
 			return p.Limit, nil
 		}
-		if start = got.last; start == nil || b.spent {
+		if start = got.Last; start == nil || b.spent {
 			return total, nil
 		}
 	}
 }
 
 // own drops items that passed the filter but do not belong to the query.
-func (p *Plan) own(got fetched) (fetched, error) {
-	if p.Own == nil {
-		return got, nil
-	}
+func (p *Plan) own(got write.Page) (write.Page, error) {
 	var items []wire.Item
-	for _, it := range got.items {
+	for _, it := range got.Rows {
 		ours, err := p.Own(it.Map())
 		if err != nil {
-			wire.ReleaseAll(got.items)
-			return fetched{}, err
+			wire.ReleaseAll(got.Rows)
+			return write.Page{}, err
 		}
 		if ours {
 			items = append(items, it)
 		}
 	}
 	if len(items) == 0 {
-		wire.ReleaseAll(got.items)
+		wire.ReleaseAll(got.Rows)
 	}
-	got.items, got.count = items, len(items)
+	got.Rows, got.Count = items, len(items)
 	return got, nil
 }
 
-func (p *Plan) fetchScan(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
-	var r expr.Renderer
-	in := &dynamodb.ScanInput{
-		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
-		FilterExpression:     text(r.Cond(p.sent(p.Runner.Clock()))),
-		ProjectionExpression: p.projection(&r, count),
+// fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
+func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (write.Page, error) {
+	in := write.Range{
+		Table: p.Table, Key: p.Key, Start: start, Limit: limit, Strong: p.Strong, Desc: p.Desc,
+		Count: count && p.Own == nil, Units: p.Scanned != nil,
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
 	if p.Index != nil {
-		in.IndexName = &p.Index.Index
+		in.Index = p.Index.Index
 	}
-	if p.Strong {
-		in.ConsistentRead = &p.Strong
+	if now := p.Runner.Clock(); p.Hydrate {
+		in.Filter = p.sent(now)
+	} else {
+		in.Filter = p.filter(now)
+	}
+	if p.Project != nil || p.Hydrate || count {
+		in.Project = p.projection(count)
 	}
 	if seg == nil {
 		seg = p.Segment
 	}
 	if seg != nil {
-		in.Segment, in.TotalSegments = &seg.number, &seg.of
+		in.Segment, in.Segments = seg.number, seg.of
 	}
-	if p.Scanned != nil {
-		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-	}
-	out, items, err := p.Runner.ScanItems(ctx, in)
-	if err != nil {
-		return fetched{}, err
-	}
-	got := fetched{items: items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey}
-	if c := out.ConsumedCapacity; c != nil && c.CapacityUnits != nil {
-		got.units = *c.CapacityUnits
+	got, err := p.Runner.ReadPage(ctx, &in)
+	if err != nil || p.Own == nil {
+		return got, err
 	}
 	return p.own(got)
-}
-
-// fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
-func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (fetched, error) {
-	if p.Scan {
-		return p.fetchScan(ctx, start, limit, count, seg)
-	}
-	var r expr.Renderer
-	in := &dynamodb.QueryInput{
-		TableName: &p.Table, ExclusiveStartKey: start, Limit: evaluate(limit), Select: p.selection(count),
-		KeyConditionExpression: text(r.Cond(p.Key)),
-		FilterExpression:       text(r.Cond(p.sent(p.Runner.Clock()))),
-		ProjectionExpression:   p.projection(&r, count),
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = r.NameMap(), r.ValueMap()
-	if p.Index != nil {
-		in.IndexName = &p.Index.Index
-	}
-	if p.Desc {
-		forward := false
-		in.ScanIndexForward = &forward
-	}
-	if p.Strong {
-		in.ConsistentRead = &p.Strong
-	}
-	out, items, err := p.Runner.QueryItems(ctx, in)
-	if err != nil {
-		return fetched{}, err
-	}
-	return p.own(fetched{items: items, count: int(out.Count), evaluated: int(out.ScannedCount), last: out.LastEvaluatedKey})
 }
 
 // allSegments scans the segments concurrently and yields items in no particular order. A segment with an answer waits
@@ -280,7 +200,7 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
 	type answer struct {
-		fetched
+		write.Page
 		part bool // of an answer of the index, the rest of which follows
 		err  error
 	}
@@ -289,7 +209,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 	for i := range p.Segments {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			seg := &segment{int32(i), int32(p.Segments)}
+			seg := &segment{i, p.Segments}
 			send := func(a answer) bool {
 				select {
 				case answers <- a:
@@ -300,27 +220,27 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 			}
 			for start := item.Item(nil); ; {
 				got, err := p.fetch(ctx, start, 0, false, seg)
-				for err == nil && p.Hydrate && len(got.items) > mostHydrated {
-					var part fetched
-					if part.items, err = p.whole(ctx, got.items[:mostHydrated]); err == nil && !send(answer{part, true, nil}) {
+				for err == nil && p.Hydrate && len(got.Rows) > mostHydrated {
+					var part write.Page
+					if part.Rows, err = p.whole(ctx, got.Rows[:mostHydrated]); err == nil && !send(answer{part, true, nil}) {
 						return
 					}
-					got.items = got.items[mostHydrated:]
+					got.Rows = got.Rows[mostHydrated:]
 				}
 				if err == nil && p.Hydrate {
-					got.items, err = p.whole(ctx, got.items)
+					got.Rows, err = p.whole(ctx, got.Rows)
 				}
 				if !send(answer{got, false, err}) {
 					return
 				}
-				if start = got.last; start == nil {
+				if start = got.Last; start == nil {
 					return
 				}
 			}
 		}()
 	}
 	// No goroutine outlives this function.
-	running, finished, yielded, track := p.Segments, 0, 0, p.tracker(p.Segments)
+	running, finished, yielded, track := p.Segments, 0, 0, p.budget().track
 	defer func() {
 		stop()
 		for ; running > 0; running-- {
@@ -336,19 +256,19 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 				yield(wire.Item{}, a.err)
 				return
 			}
-			if !a.part {
-				track.add(a.fetched)
+			if !a.part && track != nil {
+				track.add(a.Page)
 			}
-			if a.last == nil && !a.part {
+			if a.Last == nil && !a.part {
 				finished++
 			}
-			for _, it := range a.items {
+			for _, it := range a.Rows {
 				yielded++
 				if !yield(it, nil) || yielded == p.Limit {
 					return
 				}
 			}
-			wire.ReleaseAll(a.items)
+			wire.ReleaseAll(a.Rows)
 		case <-ctx.Done():
 			yield(wire.Item{}, ctx.Err())
 			return
@@ -362,6 +282,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 // All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
 func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] { return p.all(ctx, p.budget()) }
 
+// all is All within a budget.
 func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
 		if p.Err != nil || p.Nothing {

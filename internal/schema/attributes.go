@@ -35,6 +35,7 @@ type Attr struct {
 	IsOwned    bool // see Owned; Build sets this and the next two
 	IsOnce     bool // see WriteOnce
 	IsRequired bool // see Required
+	IsZero     bool // see AllowsZero
 	Basic      bool // of a predeclared type without methods: a bool, a number or a string
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool

@@ -14,6 +14,16 @@ import (
 
 // Facts are what the declarations of an entity mean for every call. Build finds them once.
 type Facts struct {
+	// Own holds for the items of the entity, current or not, in a table or index shared with other entities. It is empty for a
+	// verbatim entity with a table of its own.
+	Own expr.Cond
+	// InNamespace holds for the items of the entity, and not for those of an entity with the same name in another namespace or
+	// version. A query on a $ partition does not need this filter.
+	InNamespace expr.Cond
+	// Current holds for the current items of the entity, among all items of a partition of its table, and CurrentInNamespace
+	// among all of the table.
+	Current, CurrentInNamespace expr.Cond
+
 	Locked       bool   // writes may expect a version
 	LocksGiven   bool   // writes expect the version in the given struct
 	KeepsHistory bool   // past states are kept as snapshots
@@ -36,6 +46,39 @@ type Facts struct {
 	Absent expr.Cond     // holds if there is no such item
 }
 
+// selections finds the conditions that select items among others.
+func (s *Schema) selections() {
+	switch {
+	case s.Templated:
+		s.Own = expr.Compare(expr.Eq, expr.Attr(EntityAttr), item.S(s.Name))
+	case s.Discriminator != nil:
+		s.Own = expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
+	}
+	h := s.SK
+	if h == nil {
+		h = s.PK
+	}
+	if h.Prefixed {
+		s.InNamespace = expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
+	}
+	alone := expr.Cond{}
+	if s.HasMetadata {
+		alone = expr.Compare(expr.NotExists, expr.Attr(KindAttr))
+	}
+	s.Current, s.CurrentInNamespace = expr.All(alone, s.Own), expr.All(s.InNamespace, alone, s.Own)
+}
+
+// findWhole finds Whole of a key with a template. A nil key has none.
+func (k *KeyDef) findWhole() {
+	if k == nil || k.Template == nil {
+		return
+	}
+	if r, err := k.Template.Range(nil, nil); err == nil && r.Op == key.Prefix {
+		whole := expr.Compare(expr.BeginsWith, expr.Attr(k.Attr), item.S(r.Lo))
+		k.Whole = &whole
+	}
+}
+
 // facts finds the facts of a schema that is otherwise complete.
 func (s *Schema) facts() {
 	_, s.Locked = Feature[interface{ AdmitsExpect() }](s)
@@ -53,6 +96,11 @@ func (s *Schema) facts() {
 	s.StoresID = s.HasMetadata || len(s.Features) > 0 || s.Handle != ""
 	s.NativeKey = s.PK.Native != nil && (s.SK == nil || s.SK.Native != nil)
 	s.Follows = len(s.Indexes) > 0 || s.SetsExpiry
+	s.selections()
+	for _, x := range s.Indexes {
+		x.SK.findWhole()
+	}
+	s.SK.findWhole()
 	path := expr.Attr(s.PK.Attr)
 	if s.PK.Native != nil {
 		path = s.PK.Native[0].Path
@@ -73,7 +121,7 @@ func (s *Schema) facts() {
 	s.Checks = s.Options.Validator != nil || s.Type != nil && MayHaveValidate(s.Type)
 	s.Completes = s.Prepares || len(s.Filled) > 0
 	for _, a := range s.Attrs {
-		a.IsOwned, a.IsOnce, a.IsRequired = a.Owned(), a.WriteOnce(), a.Required()
+		a.IsOwned, a.IsOnce, a.IsRequired, a.IsZero = a.Owned(), a.WriteOnce(), a.Required(), a.AllowsZero()
 		a.Free = !s.KeyPart(a) && !a.IsOwned && !a.Append && !a.Clock && !a.IsOnce && !a.IsRequired
 		s.Immutable = s.Immutable || a.Role.Has(Immutable)
 		if t := a.Type; t != nil { // a recorded schema has no types

@@ -20,6 +20,7 @@ type KeyDef struct {
 	Parts    []*Attr // attributes of the model that the key is made of, in order
 	Prefixed bool    // a `$` template
 	Type     types.ScalarAttributeType
+	Whole    *expr.Cond // holds for all keys; nil: it was not found, or needs no condition
 }
 
 // EventPartitionSuffix returns what follows the partition key of a series' current item in that of one of the partitions of

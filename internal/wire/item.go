@@ -136,7 +136,7 @@ func (it Item) Together() int {
 	if it.page == nil {
 		return 1
 	}
-	return it.page.Len()
+	return len(it.page.rows)
 }
 
 // Pick returns the attributes with the given names, those that the item has.

@@ -225,7 +225,9 @@ func (w *writer) page(index, filter, projection *string, start map[string]types.
 	w.text("IndexName", index)
 	w.text("FilterExpression", filter)
 	w.text("ProjectionExpression", projection)
-	w.item("ExclusiveStartKey", start)
+	if start != nil {
+		w.item("ExclusiveStartKey", start)
+	}
 	w.number("Limit", limit)
 	w.flag("ConsistentRead", consistent)
 	if what != "" {

@@ -6,38 +6,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// OwnItems holds for the items of s, current or not, in a table or index shared with other entities. It is the zero
-// condition for a verbatim entity with a table of its own.
-func OwnItems(s *schema.Schema) expr.Cond {
-	switch {
-	case s.Templated:
-		return expr.Compare(expr.Eq, expr.Attr(schema.EntityAttr), item.S(s.Name))
-	case s.Discriminator != nil:
-		return expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
-	}
-	return expr.Cond{}
-}
-
 // SentinelMark follows the name of an entity in the mark of an item that claims a unique value; the name of the constraint follows.
 const SentinelMark = "._unique."
-
-// InNamespace holds for the items of s, and not for those of an entity with the same name in another namespace or
-// version. A query on a $ partition does not need this filter.
-func InNamespace(s *schema.Schema) expr.Cond {
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	if !h.Prefixed {
-		return expr.Cond{}
-	}
-	return expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
-}
 
 // KindOf returns which of the entity's items it is: [CurrentKind], or the kind of a related item. known is false for a
 // related item of a kind that this version does not know. In a table that is shared with effect-dynamodb, no attribute

@@ -38,7 +38,7 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 	if item.Absent(av) {
 		return Invalid(s, CodeKeyPart, a, "the key part is missing")
 	}
-	if !a.AllowsZero() && zeroKey(a, av) {
+	if !a.IsZero && zeroKey(a, av) {
 		return Invalid(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
 	}
 	return nil

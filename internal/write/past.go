@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -60,9 +58,8 @@ func (op *Op) newer(found, it Stored, now time.Time) Stored {
 // readNewest returns the related item with the highest sort key, expired or not, as first. If unexpired is set, it also
 // returns the item that ReadNewest returns.
 func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Time, unexpired bool) (first, live Stored, err error) {
-	limit, forward := int32(1), false
 	in := QueryRelated(op.Schema, op.Table, op.Key, infix)
-	in.Limit, in.ScanIndexForward = &limit, &forward
+	in.Limit, in.Desc = 1, true
 	for page, err := range Pages(ctx, r, op.Schema, in) {
 		if err != nil {
 			return Stored{}, Stored{}, err
@@ -78,7 +75,7 @@ func readNewest(ctx context.Context, r Reader, op *Op, infix string, now time.Ti
 				return first, live, nil
 			}
 		}
-		in.Limit = nil // the newest has expired: read the rest in whole pages
+		in.Limit = 0 // the newest has expired: read the rest in whole pages
 	}
 	return first, live, nil
 }
@@ -142,9 +139,8 @@ func ReadNewestCopies(ctx context.Context, r Reader, op *Op, now time.Time) (new
 // it exists. The item sorts before its copies, so the last of them answers both. Fate needs one request, and more only if
 // copies have expired.
 func Fate(ctx context.Context, r Reader, op *Op, now time.Time) (deleted, exists bool, err error) {
-	limit, forward := int32(1), false
 	in := itemAndCopies(op)
-	in.Limit, in.ScanIndexForward = &limit, &forward
+	in.Limit, in.Desc = 1, true
 	for page, err := range RawPages(ctx, r, in) {
 		if err != nil {
 			return false, false, err
@@ -159,14 +155,14 @@ func Fate(ctx context.Context, r Reader, op *Op, now time.Time) (deleted, exists
 				return true, false, nil
 			}
 		}
-		in.Limit = nil
+		in.Limit = 0
 	}
 	return false, false, nil
 }
 
 // itemAndCopies returns a query of op's item and its deleted copies, in this order. Events and snapshots sort after
 // them.
-func itemAndCopies(op *Op) *dynamodb.QueryInput {
+func itemAndCopies(op *Op) *Range {
 	return QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
 }
 
@@ -174,9 +170,8 @@ func itemAndCopies(op *Op) *dynamodb.QueryInput {
 // It returns the current item, and the copy with the key chosen. If chosen is nil, it returns the copies that
 // ReadNewestCopies returns.
 func ReadItemAndCopy(ctx context.Context, r Reader, op *Op, chosen item.Item, now time.Time) (current, newest, copied Stored, err error) {
-	forward := false
 	in := itemAndCopies(op)
-	in.ScanIndexForward = &forward
+	in.Desc = true
 	for page, err := range Pages(ctx, r, op.Schema, in) {
 		if err != nil {
 			return current, newest, copied, err
@@ -213,14 +208,13 @@ func ReadItemAndNewestCopy(ctx context.Context, r Reader, op *Op) (current, newe
 // readItemAndNewest reads op's item, as it is stored, then its copies as readNewest does. It needs one request, or two if there are several
 // copies.
 func readItemAndNewest(ctx context.Context, r Reader, op *Op, now time.Time, unexpired bool) (current item.Item, first, live Stored, err error) {
-	limit := int32(3) // the item, one copy, and one more to detect further copies
 	in := itemAndCopies(op)
-	in.Limit = &limit
-	out, err := r.Query(ctx, in)
+	in.Limit = 3 // the item, one copy, and one more to detect further copies
+	page, err := r.ReadPage(ctx, in)
 	if err != nil {
 		return nil, first, live, err
 	}
-	for _, raw := range slices.Backward(out.Items) {
+	for _, raw := range slices.Backward(page.Items()) {
 		suffix, own := Suffix(op.Schema, op.Key, raw)
 		if own && suffix == "" {
 			current = raw
@@ -238,7 +232,7 @@ func readItemAndNewest(ctx context.Context, r Reader, op *Op, now time.Time, une
 		}
 		live = op.newer(live, it, now)
 	}
-	if len(out.LastEvaluatedKey) > 0 {
+	if len(page.Last) > 0 {
 		first, live, err = readNewest(ctx, r, op, schema.CopyInfix, now, unexpired)
 	}
 	return current, first, live, err

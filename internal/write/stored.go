@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
@@ -44,7 +43,7 @@ func GetItem(ctx context.Context, r Reader, s *schema.Schema, table string, key 
 
 // Pages runs a query and yields its pages, one request each, until the last page or an error. It changes in from page to
 // page. The caller may change it too.
-func Pages(ctx context.Context, r Reader, s *schema.Schema, in *dynamodb.QueryInput) iter.Seq2[[]Stored, error] {
+func Pages(ctx context.Context, r Reader, s *schema.Schema, in *Range) iter.Seq2[[]Stored, error] {
 	return func(yield func([]Stored, error) bool) {
 		for raw, err := range RawPages(ctx, r, in) {
 			var page []Stored
@@ -59,18 +58,18 @@ func Pages(ctx context.Context, r Reader, s *schema.Schema, in *dynamodb.QueryIn
 }
 
 // RawPages is [Pages] for items of which only the keys count.
-func RawPages(ctx context.Context, r Reader, in *dynamodb.QueryInput) iter.Seq2[[]item.Item, error] {
+func RawPages(ctx context.Context, r Reader, in *Range) iter.Seq2[[]item.Item, error] {
 	return func(yield func([]item.Item, error) bool) {
 		for {
-			out, err := r.Query(ctx, in)
+			page, err := r.ReadPage(ctx, in)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(out.Items, nil) || len(out.LastEvaluatedKey) == 0 {
+			if !yield(page.Items(), nil) || len(page.Last) == 0 {
 				return
 			}
-			in.ExclusiveStartKey = out.LastEvaluatedKey
+			in.Start = page.Last
 		}
 	}
 }

@@ -327,8 +327,9 @@ func (k *checking) owned(ctx context.Context, x stored, cost *spent) (bool, erro
 	if !x.model.has("lifecycle.SoftDelete") || x.model.s.SK == nil {
 		return false, nil
 	}
-	in := write.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
-	in.Limit = aws.Int32(1)
+	copies := write.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
+	copies.Limit = 1
+	in, _ := copies.Query(false)
 	for _, err := range k.s.query(ctx, in, cost) {
 		return err == nil, err
 	}

@@ -116,7 +116,8 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 		}
 		return f, err
 	}
-	for it, err := range s.query(ctx, write.QueryRelated(e.s, e.table, primary, ""), &f.cost) {
+	in, _ := write.QueryRelated(e.s, e.table, primary, "").Query(false)
+	for it, err := range s.query(ctx, in, &f.cost) {
 		if err != nil {
 			return f, err
 		}
