@@ -20,6 +20,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/leases"
+	"github.com/dynastrata/dynastrata/internal/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -107,7 +108,7 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 			line(r.Record(s))
 		}
 	}
-	for _, a := range s.Stored() {
+	for _, a := range recorded.Of(s) {
 		line(a.Path, a.Words)
 	}
 	for _, a := range s.Filled {

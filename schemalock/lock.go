@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -110,7 +111,7 @@ func entityOf(s *schema.Schema) Entity {
 		}
 	}
 	for _, x := range slices.SortedFunc(slices.Values(s.Indexes), func(a, b *schema.Index) int { return cmp.Compare(a.Index, b.Index) }) {
-		what := "index " + schema.PathName(x.Index)
+		what := "index " + recorded.PathName(x.Index)
 		if x.Local {
 			add(what, "local")
 		} else {
@@ -123,9 +124,9 @@ func entityOf(s *schema.Schema) Entity {
 		add(what+" projection", projectionText(x.Project))
 		add(what+" name", x.Name)
 	}
-	for _, a := range s.Stored() {
+	for _, a := range recorded.Of(s) {
 		words := a.Words
-		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.Role.Has(schema.Secret) && schema.PathName(b.Name) == a.Path }) {
+		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.Role.Has(schema.Secret) && recorded.PathName(b.Name) == a.Path }) {
 			words = append(words, secret)
 		}
 		add("attribute "+a.Path, strings.Join(words, " "))
@@ -162,7 +163,7 @@ func keyText(h *schema.KeyDef) string {
 	if h.Native != nil {
 		var names []string
 		for _, a := range h.Native {
-			text := schema.PathName(a.Name) + " " + string(a.Scalar)
+			text := recorded.PathName(a.Name) + " " + string(a.Scalar)
 			if a.Time || a.Epoch {
 				text += " time=" + a.Format.String()
 			}
@@ -174,7 +175,7 @@ func keyText(h *schema.KeyDef) string {
 	if h.Prefixed {
 		how = ""
 	}
-	return schema.PathName(h.Attr) + " " + string(h.Type) + " " + how + h.Template.Describe()
+	return recorded.PathName(h.Attr) + " " + string(h.Type) + " " + how + h.Template.Describe()
 }
 
 func projectionText(p schema.Projection) string {
@@ -183,7 +184,7 @@ func projectionText(p schema.Projection) string {
 	}
 	names := []string{"keys"}
 	for _, name := range p.Include {
-		names = append(names, schema.PathName(name))
+		names = append(names, recorded.PathName(name))
 	}
 	slices.Sort(names[1:])
 	return strings.Join(slices.Compact(names), " ")
@@ -299,7 +300,7 @@ func (l Lock) complete(lines []string) error {
 // Text returns the value as it was before the file escaped characters that would break a line.
 func (f Fact) Text() string { return unescape(f.Value) }
 
-// unescape is the inverse of visible, and of schema.PathName.
+// unescape is the inverse of visible, and of recorded.PathName.
 func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

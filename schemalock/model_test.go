@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -306,7 +307,7 @@ func TestLock_StatesTheTypesThatAreStored(t *testing.T) {
 	it, err := s.Codec.Encode(filled)
 	require.NoError(t, err)
 	stated := map[string]string{}
-	for _, a := range s.Stored() {
+	for _, a := range recorded.Of(s) {
 		stated[a.Path] = a.Words[0]
 	}
 	seen := map[string]string{}

@@ -32,7 +32,8 @@ var internals = map[string][]string{
 	"internal/query": {
 		"entity/entitytype", "internal/engine", "internal/write", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
-	"internal/avjson": {"internal/item"},
+	"internal/avjson":   {"internal/item"},
+	"internal/recorded": {"internal/schema", "internal/item", "internal/key"},
 	"internal/identify": {
 		"internal/write", "internal/schema", "internal/expr", "internal/item",
 	},

@@ -46,7 +46,7 @@ func Prototype(t reflect.Type) reflect.Value {
 
 // allocatePointers fills the exported pointer fields of v. It follows a type that contains itself once.
 func allocatePointers(v reflect.Value, inside map[reflect.Type]bool) {
-	if v.Kind() != reflect.Struct || isTime(v.Type()) {
+	if v.Kind() != reflect.Struct || IsTime(v.Type()) {
 		return
 	}
 	for i := range v.NumField() {
@@ -101,13 +101,13 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 		v = v.Elem()
 		pointee := *n
 		pointee.Type = v.Type()
-		if !isTime(v.Type()) {
+		if !IsTime(v.Type()) {
 			pointee.Tag.OmitEmpty = false // a pointer to zero is a value
 		}
 		s.place(v, &pointee)
 		return
 	}
-	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || n.Attr.Text && n.Top || isTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
+	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || n.Attr.Text && n.Top || IsTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
 		return
 	}
 	for _, f := range nestedFields(v.Type(), n.Rule) {
@@ -130,7 +130,7 @@ func (n *Node) field(f nestedField) *Node {
 func (n *Node) Inside(step expr.Step) *Node {
 	in := &Node{Path: n.Path.Child(step), Attr: n.Attr, Type: reflect.TypeFor[any](), Loose: true}
 	t := item.Pointee(n.Type)
-	opaque := n.Attr.Time && n.Top || isTime(t) || reflect.PointerTo(t).Implements(marshalerType)
+	opaque := n.Attr.Time && n.Top || IsTime(t) || reflect.PointerTo(t).Implements(marshalerType)
 	switch k := t.Kind(); {
 	case step.Name == "":
 		in.Field = n.Field + "[" + strconv.Itoa(step.Index) + "]"

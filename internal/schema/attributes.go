@@ -40,7 +40,7 @@ type Attr struct {
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool
 	zero      string // of a Text: text of the zero value
-	behind    bool   // in an embedded pointer, which may be nil
+	Behind    bool   // in an embedded pointer, which may be nil
 	asPart    *key.Field
 
 	needing string // index with missing:"error" that has the attribute in its key
@@ -61,13 +61,13 @@ func (a *Attr) WhyRequired() string {
 }
 
 // Optional reports whether a value of the struct can lack the attribute.
-func (a *Attr) Optional() bool { return a.Nilable() || a.behind }
+func (a *Attr) Optional() bool { return a.Nilable() || a.Behind }
 
 // WriteOnce reports whether the attribute keeps the first value that is stored.
 func (a *Attr) WriteOnce() bool { return a.Role.Has(SetOnce) || a.Role.Has(Immutable) }
 
 // Nilable reports whether the attribute can be nil, which means "not given" and differs from its zero value.
-func (a *Attr) Nilable() bool { return nilable(a.Type) }
+func (a *Attr) Nilable() bool { return Nilable(a.Type) }
 
 // ownedRoles are the roles of the attributes that the library sets.
 var ownedRoles = [...]Role{CreatedAt, UpdatedAt, DeletedAt, Version}
@@ -82,17 +82,17 @@ func (a *Attr) AllowsZero() bool { return a.Role.Has(Zero) }
 
 // Wide reports whether the attribute is an integer of 64 bits, which can hold every time.
 func (a *Attr) Wide() bool {
-	t := bare(a.Type)
+	t := Bare(a.Type)
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
-		return !encodesItself(t)
+		return !EncodesItself(t)
 	}
 	return false
 }
 
 // IsArray reports whether the attribute is an array, or a pointer to one. An array has no empty value, only a zero one. It is
 // false for an attribute that a schema lock describes.
-func (a *Attr) IsArray() bool { return a.Type != nil && bare(a.Type).Kind() == reflect.Array }
+func (a *Attr) IsArray() bool { return a.Type != nil && Bare(a.Type).Kind() == reflect.Array }
 
 // Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
 func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }
@@ -104,17 +104,17 @@ func (a *Attr) TextField() *item.TextField {
 
 // becomeText stores the attribute as the text that its type marshals to.
 func (a *Attr) becomeText() {
-	a.Text, a.zero, a.Options = true, item.ZeroText(bare(a.Type)), ""
+	a.Text, a.zero, a.Options = true, item.ZeroText(Bare(a.Type)), ""
 	a.Key, a.Scalar = keyField(a)
 }
 
 // emptyOf returns what an attribute with the role notnull stores for nil: an empty map or an empty list.
 func emptyOf(a *Attr) (types.AttributeValue, bool) {
 	switch {
-	case encodesItself(a.Type) || a.Tag.Set != "":
+	case EncodesItself(a.Type) || a.Tag.Set != "":
 	case a.Type.Kind() == reflect.Map:
 		return &types.AttributeValueMemberM{Value: item.Item{}}, true
-	case a.Type.Kind() == reflect.Slice && !bytesOf(a.Type) && !bytesOf(a.Type.Elem()):
+	case a.Type.Kind() == reflect.Slice && !BytesOf(a.Type) && !BytesOf(a.Type.Elem()):
 		return &types.AttributeValueMemberL{Value: []types.AttributeValue{}}, true
 	}
 	return nil, false
@@ -142,8 +142,8 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 		}
 		return f, types.ScalarAttributeTypeN
 	}
-	t := bare(a.Type)
-	if encodesItself(t) || a.Tag.Set != "" {
+	t := Bare(a.Type)
+	if EncodesItself(t) || a.Tag.Set != "" {
 		return nil, ""
 	}
 	if a.Text {
@@ -153,7 +153,7 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 	scalar := types.ScalarAttributeTypeN
 	switch t.Kind() {
 	case reflect.String:
-		if numeric(t) { // one number has several texts
+		if Numeric(t) { // one number has several texts
 			if a.Tag.String {
 				return nil, types.ScalarAttributeTypeS
 			}
@@ -213,12 +213,12 @@ func (b *builder) walk(t reflect.Type, index []int, goName string) {
 			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
 			continue
 		}
-		attrTag, err := attributeTag(f)
+		attrTag, err := AttributeTag(f)
 		if err != nil {
 			b.add(CodeCodecOption, name, "dynamodbav: %v", err)
 			continue
 		}
-		embedded := flattened(f, attrTag)
+		embedded := Flattened(f, attrTag)
 		switch {
 		case (attrTag.Skip || embedded != nil) && hasRole:
 			b.add(CodeMalformed, name, "a field that is not stored as an attribute cannot have an entity tag")
@@ -258,7 +258,7 @@ func (b *builder) attribute(f reflect.StructField, attrTag Attribute, index []in
 	own := &b.room[0]
 	b.room = b.room[1:]
 	a := &own.attr
-	*a = Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), behind: b.behind, asPart: &own.key}
+	*a = Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), Behind: b.behind, asPart: &own.key}
 	if a.Name == "" {
 		a.Name = f.Name
 	}
@@ -289,7 +289,7 @@ func (b *builder) storage(a *Attr) {
 	code, problem := unsupported(a.Type, true, map[place]bool{})
 	wanted := a.Role.Has(Text)
 	switch {
-	case (wanted || problem != "" && code == CodeUnsupportedType) && item.IsText(bare(a.Type)):
+	case (wanted || problem != "" && code == CodeUnsupportedType) && item.IsText(Bare(a.Type)):
 		a.becomeText()
 		if o := a.Tag; o.Set != "" || o.String || o.UnixTime || o.NullEmpty || o.OmitEmptyElem || o.NullEmptyElem {
 			b.add(CodeCodecOption, a.Field, "only omitempty fits a field that is stored as its own text")
@@ -307,7 +307,7 @@ func (b *builder) storage(a *Attr) {
 
 // timeFormat sets how a time is stored, and the unit of an integer that is a time.
 func (b *builder) timeFormat(a *Attr) {
-	a.Time = isTime(bare(a.Type))
+	a.Time = IsTime(Bare(a.Type))
 	if !a.Time {
 		if a.Role.Time == "" {
 			return
@@ -365,7 +365,7 @@ func (b *builder) roles(a *Attr) {
 		}
 		once(&b.s.Version, Version)
 	}
-	if a.Role.Has(Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(bare(a.Type)) {
+	if a.Role.Has(Zero) && a.Key == nil && a.Scalar == "" && !item.IsText(Bare(a.Type)) {
 		b.add(CodeRoleType, a.Field, "zero is for key parts")
 	}
 	if a.Append && a.Tag.OmitEmpty && !a.Nilable() {

@@ -212,7 +212,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if o.Validator != nil {
 		b.rule = &Rule{Type: t}
 	}
-	if encodesItself(t) {
+	if EncodesItself(t) {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t, nil, "")
@@ -284,7 +284,7 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 		case of == nil:
 			b.add(CodeUnknownAttr, a.Field, "the attribute %q is not in %s", a.Name, s.Type)
 			continue
-		case bare(a.Type) != bare(of.Type):
+		case Bare(a.Type) != Bare(of.Type):
 			b.add(CodeRoleType, a.Field, "the field is a %s in %s", of.Type, s.Type)
 		}
 		a.Format = of.Format

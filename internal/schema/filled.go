@@ -25,7 +25,7 @@ type misfit string
 // constant reads the constant of a default as a value of type t. It never quotes the text, which may be of a secret field.
 func constant(t reflect.Type, text string) (reflect.Value, misfit) {
 	v := reflect.New(t).Elem()
-	if isTime(t) {
+	if IsTime(t) {
 		at, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
 			return v, "is not a time such as 2026-01-02T15:04:05Z"
@@ -54,7 +54,7 @@ func setConstant(v reflect.Value, text string) misfit {
 	t := v.Type()
 	switch k := t.Kind(); {
 	case k == reflect.String:
-		if _, err := item.ParseDecimal(text); err != nil && numeric(t) {
+		if _, err := item.ParseDecimal(text); err != nil && Numeric(t) {
 			return "is not a number that DynamoDB can store"
 		}
 		v.SetString(text)
@@ -89,7 +89,7 @@ func setConstant(v reflect.Value, text string) misfit {
 
 // SetDefault sets fv, the attribute's field in a struct, to the attribute's default.
 func (a *Attr) SetDefault(fv reflect.Value) {
-	v, _ := constant(bare(a.Type), a.Role.Default) // filled has checked it
+	v, _ := constant(Bare(a.Type), a.Role.Default) // filled has checked it
 	if a.Type.Kind() == reflect.Pointer {
 		p := reflect.New(v.Type())
 		p.Elem().Set(v)
@@ -143,7 +143,7 @@ func (b *builder) fillConflict(a *Attr) string {
 		return what + " makes no sense on this field of a time series: appends find the item by its key and write no other field"
 	case a.Role.Has(Zero) && a.Type.Kind() != reflect.Pointer:
 		return what + " and zero exclude each other: one takes zero for no value, the other for a value"
-	case a.behind:
+	case a.Behind:
 		return what + " is for fields that every value of the struct has; this one is in an embedded pointer"
 	case b.s.Expires && a.Name == b.s.Options.TTL:
 		return what + " makes no sense on the time when the item expires, which lifecycle.TTL sets"
@@ -155,12 +155,12 @@ func (b *builder) fillConflict(a *Attr) string {
 
 // holdsID reports whether a generated id can be a value of type t.
 func holdsID(t reflect.Type) bool {
-	return t.Kind() == reflect.String && !numeric(t) || t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == reflect.TypeFor[byte]()
+	return t.Kind() == reflect.String && !Numeric(t) || t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == reflect.TypeFor[byte]()
 }
 
 // defaultMisfit returns why the attribute cannot have its default, or "".
 func (b *builder) defaultMisfit(a *Attr) misfit {
-	v, problem := constant(bare(a.Type), a.Role.Default)
+	v, problem := constant(Bare(a.Type), a.Role.Default)
 	if problem != "" {
 		return problem
 	}
@@ -208,7 +208,7 @@ func embedsPreparer(t reflect.Type, seen map[reflect.Type]bool) bool {
 	seen[t] = true
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Anonymous {
-			inner := bare(f.Type)
+			inner := Bare(f.Type)
 			if reflect.PointerTo(inner).Implements(preparerType) || embedsPreparer(inner, seen) {
 				return true
 			}

@@ -244,14 +244,14 @@ func (d *Decl) native(option string, parsed Key, most int) *KeyDef {
 // asPart stores a part of the primary key as text if it could not be a key part otherwise. A part of an index key needs
 // the role text for that, because items may already store it in another form.
 func (d *Decl) asPart(a *Attr) {
-	if d.primary && a.Key == nil && a.Scalar == "" && a.Tag.Set == "" && item.IsText(bare(a.Type)) {
+	if d.primary && a.Key == nil && a.Scalar == "" && a.Tag.Set == "" && item.IsText(Bare(a.Type)) {
 		a.becomeText()
 	}
 }
 
 // textHint returns the end of a message about an attribute that cannot be a key part.
 func textHint(a *Attr) string {
-	if !a.Role.Has(Text) && item.IsText(bare(a.Type)) {
+	if !a.Role.Has(Text) && item.IsText(Bare(a.Type)) {
 		return `; with the role entity:"text" it is stored as its own text, and can`
 	}
 	return ""

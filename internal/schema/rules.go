@@ -88,7 +88,7 @@ func (r *Rule) Check(validator Validator, v reflect.Value) error {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
-	if v.Kind() == reflect.Struct && !isTime(v.Type()) {
+	if v.Kind() == reflect.Struct && !IsTime(v.Type()) {
 		return validator.Struct(v.Interface())
 	}
 	return nil
@@ -103,7 +103,7 @@ func (b *builder) probe() {
 }
 
 func (b *builder) probeFields(outer *Rule, t reflect.Type, place string, seen map[reflect.Type]bool) {
-	if seen[t] || isTime(t) {
+	if seen[t] || IsTime(t) {
 		return
 	}
 	seen[t] = true

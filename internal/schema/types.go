@@ -36,31 +36,31 @@ type numberer interface {
 
 var numbererType = reflect.TypeFor[numberer]()
 
-func bare(t reflect.Type) reflect.Type {
+func Bare(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}
 	return t
 }
 
-func isTime(t reflect.Type) bool {
+func IsTime(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !reflect.PointerTo(t).Implements(marshalerType)
 }
 
-func encodesItself(t reflect.Type) bool {
+func EncodesItself(t reflect.Type) bool {
 	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
 }
 
-// encoded is item.Pointee up to a type that encodes itself.
-func encoded(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer && !encodesItself(t) {
+// Encoded is item.Pointee up to a type that encodes itself.
+func Encoded(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer && !EncodesItself(t) {
 		t = t.Elem()
 	}
 	return t
 }
 
-// nilable reports whether values of t can be nil.
-func nilable(t reflect.Type) bool {
+// Nilable reports whether values of t can be nil.
+func Nilable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
 		return true
@@ -68,8 +68,8 @@ func nilable(t reflect.Type) bool {
 	return false
 }
 
-// numeric reports whether values of t are stored as numbers.
-func numeric(t reflect.Type) bool {
+// Numeric reports whether values of t are stored as numbers.
+func Numeric(t reflect.Type) bool {
 	switch k := t.Kind(); {
 	case k == reflect.String:
 		return t.Implements(numbererType)
@@ -79,7 +79,7 @@ func numeric(t reflect.Type) bool {
 	return false
 }
 
-func bytesOf(t reflect.Type) bool {
+func BytesOf(t reflect.Type) bool {
 	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
 }
 
@@ -87,27 +87,27 @@ func bytesOf(t reflect.Type) bool {
 func hasElements(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
-		return !bytesOf(t)
+		return !BytesOf(t)
 	}
 	return t.Kind() == reflect.Interface
 }
 
 // holdsSet reports whether t can be stored as a set of that kind.
 func holdsSet(t reflect.Type, kind string) bool {
-	if t.Kind() != reflect.Slice && t.Kind() != reflect.Array || bytesOf(t) {
+	if t.Kind() != reflect.Slice && t.Kind() != reflect.Array || BytesOf(t) {
 		return false
 	}
-	e := encoded(t.Elem())
-	if encodesItself(e) {
+	e := Encoded(t.Elem())
+	if EncodesItself(e) {
 		return true
 	}
 	switch kind {
 	case "string":
-		return isTime(e) || e.Kind() == reflect.String && !numeric(e)
+		return IsTime(e) || e.Kind() == reflect.String && !Numeric(e)
 	case "number":
-		return numeric(e)
+		return Numeric(e)
 	}
-	return bytesOf(e)
+	return BytesOf(e)
 }
 
 // keyType reports whether attributevalue can write map keys of type t and read back the same keys. It writes keys as
@@ -127,7 +127,7 @@ func keyType(t reflect.Type) bool {
 	return k == reflect.String || k >= reflect.Bool && k <= reflect.Float64 && k != reflect.Uintptr
 }
 
-func attributeTag(f reflect.StructField) (Attribute, error) {
+func AttributeTag(f reflect.StructField) (Attribute, error) {
 	text, ok := f.Tag.Lookup("dynamodbav")
 	if !ok {
 		return Attribute{}, nil
@@ -135,8 +135,8 @@ func attributeTag(f reflect.StructField) (Attribute, error) {
 	return ParseAttribute(text)
 }
 
-// flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
-func flattened(f reflect.StructField, attrTag Attribute) reflect.Type {
+// Flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
+func Flattened(f reflect.StructField, attrTag Attribute) reflect.Type {
 	if attrTag.Skip {
 		return nil
 	}
@@ -166,10 +166,10 @@ func appendFields(fields []nestedField, t reflect.Type, at nestedField, around [
 	for i := range t.NumField() {
 		f := nestedField{StructField: t.Field(i)}
 		var err error
-		if f.tag, err = attributeTag(f.StructField); err != nil || f.tag.Skip {
+		if f.tag, err = AttributeTag(f.StructField); err != nil || f.tag.Skip {
 			continue
 		}
-		inner := flattened(f.StructField, f.tag)
+		inner := Flattened(f.StructField, f.tag)
 		if inner == nil && !f.IsExported() {
 			continue
 		}
@@ -204,11 +204,11 @@ func codecOptions(t Attribute) string {
 // optionMisfit returns which option of a dynamodbav tag does not fit type t, or "". attributevalue ignores some of them
 // and fails for others when the first value is written.
 func optionMisfit(t reflect.Type, o Attribute) string {
-	t = encoded(t)
+	t = Encoded(t)
 	misfit := func(option, why string) string {
 		return "the option " + option + " does not fit " + t.String() + ": " + why
 	}
-	own := encodesItself(t)
+	own := EncodesItself(t)
 	switch {
 	case o.OmitEmpty && o.NullEmpty:
 		return "omitempty and nullempty exclude each other"
@@ -218,9 +218,9 @@ func optionMisfit(t reflect.Type, o Attribute) string {
 		return misfit(o.Set+"set", map[string]string{
 			"string": "it is for slices of strings", "number": "it is for slices of numbers, but not of bytes", "binary": "it is for slices of byte slices",
 		}[o.Set])
-	case o.String && (own || !numeric(t)):
+	case o.String && (own || !Numeric(t)):
 		return misfit("string", "it is for numbers")
-	case o.UnixTime && !isTime(t):
+	case o.UnixTime && !IsTime(t):
 		return misfit("unixtime", "it is for times")
 	case o.NullEmpty && t.Kind() == reflect.Struct:
 		return misfit("nullempty", "a struct is never empty")
@@ -246,7 +246,7 @@ const inVain = `an unexported field is not stored, whatever its dynamodbav tag s
 
 // taggedInVain reports whether f has a name for an attribute although it is not stored.
 func taggedInVain(f reflect.StructField) bool {
-	o, err := attributeTag(f)
+	o, err := AttributeTag(f)
 	_, tagged := f.Tag.Lookup("dynamodbav")
 	return tagged && err == nil && !o.Skip && !f.IsExported() && !f.Anonymous
 }
@@ -263,7 +263,7 @@ func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, pro
 		}
 		return CodeUnsupportedType, "in a map " + t.String() + " does not encode itself, only a pointer to it does; use a map of pointers"
 	}
-	if isTime(t) {
+	if IsTime(t) {
 		return "", ""
 	}
 	if problem := item.OtherBytes(t); problem != "" {
@@ -308,7 +308,7 @@ func unsupportedFields(t reflect.Type, addressed bool, seen map[place]bool) (cod
 }
 
 func unsupportedField(t reflect.Type, f reflect.StructField, addressed bool, seen map[place]bool) (code, problem string) {
-	attrTag, err := attributeTag(f)
+	attrTag, err := AttributeTag(f)
 	_, hasRole := f.Tag.Lookup("entity")
 	where := "field " + f.Name + " of " + t.String() + ": "
 	switch {
@@ -323,7 +323,7 @@ func unsupportedField(t reflect.Type, f reflect.StructField, addressed bool, see
 	case f.PkgPath != "" && f.Type.Kind() != reflect.Struct:
 		return CodeUnsupportedType, where + unreachable
 	}
-	if inner := flattened(f, attrTag); inner != nil {
+	if inner := Flattened(f, attrTag); inner != nil {
 		at := place{inner, addressed || f.Type.Kind() == reflect.Pointer}
 		if seen[at] {
 			return "", ""

@@ -21,6 +21,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -92,7 +93,7 @@ func newMasker(m *model, salt []byte) *masker {
 			if !a.Role.Has(schema.Secret) {
 				continue
 			}
-			words := strings.Fields(e.setting("attribute " + schema.PathName(a.Name)))
+			words := strings.Fields(e.setting("attribute " + recorded.PathName(a.Name)))
 			k.kinds[e][a.Name] = disguiseOf(words)
 			for _, word := range words {
 				k.bound(word)

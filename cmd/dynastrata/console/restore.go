@@ -313,7 +313,7 @@ func keyField(attr, text string) (*key.Field, bool) {
 	return f, ok
 }
 
-// unescaped is the inverse of schema.PathName.
+// unescaped is the inverse of recorded.PathName.
 func unescaped(name string) string {
 	if plain, err := url.PathUnescape(name); err == nil {
 		return plain

@@ -1,7 +1,9 @@
-package schema
+// Package recorded lists what the items of an entity store, for the schema lock and for checkpoints.
+package recorded
 
 import (
 	"cmp"
+	"encoding"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,23 +12,28 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Stored describes an attribute of an item, or a value inside one, as it is stored.
-type Stored struct {
+// Attribute describes an attribute of an item, or a value inside one, as it is stored.
+type Attribute struct {
 	Path  string   // createdAt, address.city, lines[].sku, labels{}; names are escaped by PathName
 	Words []string // the type in DynamoDB, then details
 }
 
-// lastingRoles are the roles that affect what is stored.
-var lastingRoles = []Role{CreatedAt, UpdatedAt, DeletedAt, Version, Append, Immutable, SetOnce, Zero}
+var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 
-// Stored lists the attributes of the model and the values inside them, by path. It depends on names and types in the
+// lastingRoles are the roles that affect what is stored.
+var lastingRoles = []schema.Role{
+	schema.CreatedAt, schema.UpdatedAt, schema.DeletedAt, schema.Version, schema.Append, schema.Immutable, schema.SetOnce, schema.Zero,
+}
+
+// Of lists the attributes of the model and the values inside them, by path. It depends on names and types in the
 // table, not on those in Go.
-func (s *Schema) Stored() []Stored {
-	w := storedWalk{codec: s.Codec, on: map[reflect.Type]bool{}}
+func Of(s *schema.Schema) []Attribute {
+	w := walk{codec: s.Codec, on: map[reflect.Type]bool{}}
 	for _, a := range s.Attrs {
-		more := []string{presence(a.Type, a.Tag, a.behind)}
+		more := []string{presence(a.Type, a.Tag, a.Behind)}
 		if a.Required() {
 			more[0] = "required"
 		}
@@ -39,12 +46,12 @@ func (s *Schema) Stored() []Stored {
 			}
 		}
 		if a.Text {
-			w.found = append(w.found, Stored{PathName(a.Name), append([]string{"S", "text"}, more...)})
+			w.found = append(w.found, Attribute{PathName(a.Name), append([]string{"S", "text"}, more...)})
 			continue
 		}
 		w.add(PathName(a.Name), a.Type, a.Tag, a.Format, more)
 	}
-	slices.SortFunc(w.found, func(a, b Stored) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(w.found, func(a, b Attribute) int { return cmp.Compare(a.Path, b.Path) })
 	return w.found
 }
 
@@ -63,28 +70,28 @@ func PathName(name string) string {
 
 // presence returns what is stored if there is no value: optional (the attribute is absent), null, or always (the zero
 // value).
-func presence(t reflect.Type, o Attribute, behind bool) string {
+func presence(t reflect.Type, o schema.Attribute, behind bool) string {
 	switch {
 	case o.OmitEmpty || behind:
 		return "optional"
-	case nilable(t) || o.NullEmpty:
+	case schema.Nilable(t) || o.NullEmpty:
 		return "null"
 	}
 	return "always"
 }
 
-// storedWalk collects what values of a type store.
-type storedWalk struct {
+// walk collects what values of a type store.
+type walk struct {
 	codec item.Codec
-	found []Stored
+	found []Attribute
 	on    map[reflect.Type]bool // structs, lists and maps around the current value
 }
 
 // add records the value at path and the values inside it. format is its format if it is a time.
-func (w *storedWalk) add(path string, t reflect.Type, o Attribute, format key.TimeFormat, more []string) {
-	t = encoded(t)
-	words := append(storedType(t, o, format), more...)
-	if o.Set != "" && isTime(bare(t.Elem())) {
+func (w *walk) add(path string, t reflect.Type, o schema.Attribute, format key.TimeFormat, more []string) {
+	t = schema.Encoded(t)
+	words := append(typeOf(t, o, format), more...)
+	if o.Set != "" && schema.IsTime(schema.Bare(t.Elem())) {
 		words = append(words, "time="+w.codec.Default.String())
 	}
 	switch {
@@ -94,7 +101,7 @@ func (w *storedWalk) add(path string, t reflect.Type, o Attribute, format key.Ti
 		words = append(words, "nullemptyelem")
 	}
 	i := len(w.found)
-	w.found = append(w.found, Stored{path, words})
+	w.found = append(w.found, Attribute{path, words})
 	if words[0] != "L" && words[0] != "M" {
 		return
 	}
@@ -105,9 +112,9 @@ func (w *storedWalk) add(path string, t reflect.Type, o Attribute, format key.Ti
 	w.on[t] = true
 	switch {
 	case words[0] == "L":
-		w.add(path+"[]", t.Elem(), Attribute{}, w.codec.Default, nil)
+		w.add(path+"[]", t.Elem(), schema.Attribute{}, w.codec.Default, nil)
 	case t.Kind() == reflect.Map:
-		w.add(path+"{}", t.Elem(), Attribute{}, w.codec.Default, nil)
+		w.add(path+"{}", t.Elem(), schema.Attribute{}, w.codec.Default, nil)
 	default:
 		w.fields(path, t, false)
 	}
@@ -115,14 +122,14 @@ func (w *storedWalk) add(path string, t reflect.Type, o Attribute, format key.Ti
 }
 
 // fields records the attributes of a nested struct.
-func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
+func (w *walk) fields(path string, t reflect.Type, behind bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		o, _ := attributeTag(f) // checked when the schema was built
+		o, _ := schema.AttributeTag(f) // checked when the schema was built
 		if o.Skip || f.PkgPath != "" && !f.Anonymous {
 			continue
 		}
-		if inner := flattened(f, o); inner != nil {
+		if inner := schema.Flattened(f, o); inner != nil {
 			if !w.on[inner] {
 				w.on[inner] = true
 				w.fields(path, inner, behind || f.Type.Kind() == reflect.Pointer)
@@ -145,30 +152,30 @@ func (w *storedWalk) fields(path string, t reflect.Type, behind bool) {
 	}
 }
 
-// storedType returns the DynamoDB type of a value, and what the program can read of it: the range of a number, the
+// typeOf returns the DynamoDB type of a value, and what the program can read of it: the range of a number, the
 // elements of a set, the length of an array, the keys of a map. It is custom if the type encodes itself, and any for an
 // interface.
-func storedType(t reflect.Type, o Attribute, format key.TimeFormat) []string {
+func typeOf(t reflect.Type, o schema.Attribute, format key.TimeFormat) []string {
 	switch {
-	case encodesItself(t):
+	case schema.EncodesItself(t):
 		return []string{"custom"}
 	case o.Set != "":
-		return append(storedSet(t, o.Set), arrayLength(t)...)
-	case isTime(t) && format.Text():
+		return append(setOf(t, o.Set), arrayLength(t)...)
+	case schema.IsTime(t) && format.Text():
 		return []string{"S", "time=" + format.String()}
-	case isTime(t):
+	case schema.IsTime(t):
 		return []string{"N", "time=" + format.String()}
 	}
 	switch k := t.Kind(); {
-	case numeric(t) && o.String:
+	case schema.Numeric(t) && o.String:
 		return []string{"S", "number", numberRange(t)}
-	case numeric(t):
+	case schema.Numeric(t):
 		return []string{"N", numberRange(t)}
 	case k == reflect.String:
 		return []string{"S"}
 	case k == reflect.Bool:
 		return []string{"BOOL"}
-	case bytesOf(t):
+	case schema.BytesOf(t):
 		return append([]string{"B"}, arrayLength(t)...)
 	case k == reflect.Slice || k == reflect.Array:
 		return append([]string{"L"}, arrayLength(t)...)
@@ -180,16 +187,16 @@ func storedType(t reflect.Type, o Attribute, format key.TimeFormat) []string {
 	return []string{"any"}
 }
 
-// storedSet returns the type of a set, and of its elements if the set leaves that open.
-func storedSet(t reflect.Type, set string) []string {
+// setOf returns the type of a set, and of its elements if the set leaves that open.
+func setOf(t reflect.Type, set string) []string {
 	words := []string{strings.ToUpper(set[:1]) + "S"}
-	e := encoded(t.Elem())
+	e := schema.Encoded(t.Elem())
 	switch {
-	case encodesItself(e):
+	case schema.EncodesItself(e):
 		return append(words, "custom")
-	case numeric(e):
+	case schema.Numeric(e):
 		return append(words, numberRange(e))
-	case bytesOf(e):
+	case schema.BytesOf(e):
 		return append(words, elementLength(e)...)
 	}
 	return words
@@ -213,7 +220,7 @@ func mapKeys(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case t.Implements(textMarshaler):
 		return "text"
-	case k != reflect.String && numeric(t):
+	case k != reflect.String && schema.Numeric(t):
 		return numberRange(t)
 	default:
 		return k.String()
