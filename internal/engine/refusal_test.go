@@ -95,8 +95,11 @@ func (c hiding) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWri
 
 func hide(c entity.Client) entity.Client { return hiding{c} }
 
+// briefly gives up early.
+func briefly(c *entity.Config) { c.MaxAttempts = 3 }
+
 func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) {
-	s := newShop(t, hide)
+	s := newShop(t, hide, briefly)
 	ctx, f, k := t.Context(), s.f, entity.Fields[Kept]()
 	s.create(Order{ID: "o", Status: "open"})
 	entity.Must(s.others.kept.Create(ctx, Kept{ID: "k", Name: "1"}))
@@ -146,7 +149,7 @@ func (c *sometimes) PutItem(ctx context.Context, in *dynamodb.PutItemInput, f ..
 
 func TestHidden_AConditionThatHoldsForAbsentItemsMeansHidden(t *testing.T) {
 	some := &sometimes{}
-	s := newShop(t, func(c entity.Client) entity.Client { some.Client = c; return some })
+	s := newShop(t, func(c entity.Client) entity.Client { some.Client = c; return some }, briefly)
 	s.create(Order{ID: "o"})
 	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
 	require.ErrorIs(t, err, entity.ErrExists)
@@ -156,7 +159,7 @@ func TestHidden_AConditionThatHoldsForAbsentItemsMeansHidden(t *testing.T) {
 }
 
 func TestHidden_WhatIsAbsentIsStillNotFound(t *testing.T) {
-	s := newShop(t, hide)
+	s := newShop(t, hide, briefly)
 	_, err := s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.NotErrorIs(t, err, entity.ErrItemHidden)
@@ -164,7 +167,7 @@ func TestHidden_WhatIsAbsentIsStillNotFound(t *testing.T) {
 }
 
 func TestHidden_OnesOwnWriteIsStillProven(t *testing.T) {
-	s := newShop(t, hide)
+	s := newShop(t, hide, briefly)
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
 	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
 	require.NoError(t, err, "the item that refused the second delivery is this write's")
@@ -179,6 +182,33 @@ func TestHidden_AnItemThatCameAfterTheRefusalIsNotHidden(t *testing.T) {
 	got := entity.Must(s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n")))
 	require.Equal(t, "open", got.Status)
 	require.Equal(t, []string{"UpdateItem", "GetItem", "UpdateItem"}, dbtest.Operations(s.Wire.Requests()))
+}
+
+// missed lets something happen before each read of an item.
+type missed struct {
+	entity.Client
+	before func()
+}
+
+func (c *missed) GetItem(ctx context.Context, in *dynamodb.GetItemInput, f ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	c.before()
+	out, err := c.Client.GetItem(ctx, in, f...)
+	_, _ = c.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: in.TableName, Key: in.Key}, f...)
+	return out, err
+}
+
+// Another program makes the item after each refusal, and removes it before the next request.
+func TestHidden_AnItemThatComesAfterEachRefusalIsAConflict(t *testing.T) {
+	late := &missed{}
+	s := newShop(t, func(c entity.Client) entity.Client { late.Client = c; return late }, briefly)
+	late.before = func() { s.create(Order{ID: "o", Status: "open"}) }
+	_, err := s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.NotErrorIs(t, err, entity.ErrItemHidden)
+	require.False(t, entity.IsAmbiguous(err))
+	err = s.DB.Transact(t.Context(), s.orders.Op().Update(Order{ID: "o"}, entity.Set(&s.f.Note, "n")), s.counted.Op().CheckNotExists(Counted{ID: "c"}))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.NotErrorIs(t, err, entity.ErrItemHidden)
 }
 
 func TestHidden_TheLookCostsNothingOnceAnItemWasSeen(t *testing.T) {

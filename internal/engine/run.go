@@ -56,6 +56,7 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 	}
 	var last error
 	var hints []write.Hint
+	var there item.Item // see stillThere
 	for round := 0; round < r.MaxAttempts; round++ {
 		in := r.input(op, r.Clock().UTC())
 		in.Hints = hints
@@ -75,6 +76,10 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 		if again == nil {
 			return result, nil
 		}
+		still := true
+		if there, still = stillThere(again.failures, there); !still {
+			again.err = fmt.Errorf("%w: %w", errComesAndGoes, again.cause)
+		}
 		last, hints = again.err, append(hints, again.hints...)
 		if err := r.pause(ctx, round); err != nil {
 			return write.Result{}, fmt.Errorf("%w: %w", err, last)
@@ -83,10 +88,11 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 	return write.Result{}, last
 }
 
-// retry says that an op must be planned again, with hints. err is its error after the last attempt.
+// retry says that an op must be planned again, with hints, since actions were refused. err is its error after the last attempt.
 type retry struct {
-	err   error
-	hints []write.Hint
+	err, cause error
+	failures   []write.Failure
+	hints      []write.Hint
 }
 
 // follow sends a step and the steps that its resolutions lead to. again is set if the op must be planned again.
@@ -130,7 +136,7 @@ func (r *Runner) follow(ctx context.Context, op *write.Op, step write.Step) (res
 		case v.Next != nil && certain:
 			step = *v.Next
 		case v.Replan != nil && certain:
-			return write.Result{}, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), v.Hints}, nil
+			return write.Result{}, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), got.cause, got.failures, v.Hints}, nil
 		case v.Result != nil && certain:
 			return *v.Result, nil, nil
 		default:

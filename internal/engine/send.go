@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -326,9 +327,22 @@ func (r *Runner) reveal(ctx context.Context, actions []write.Action, failures []
 		case wroteBy(there, actions[i].WriteID):
 			return there, nil
 		}
-		failures[i].Hidden = certain || there != nil
+		if failures[i].Hidden = certain || there != nil; !certain {
+			failures[i].There = there
+		}
 	}
 	return nil, nil
+}
+
+// stillThere reports whether what was read after refusals is the item that was read after those before. Only then it is certain
+// that the client hides it: it was there all the time.
+func stillThere(failures []write.Failure, before item.Item) (there item.Item, still bool) {
+	for _, f := range failures {
+		if f.There != nil {
+			return f.There, maps.EqualFunc(f.There, before, item.Equal)
+		}
+	}
+	return nil, true
 }
 
 // reasons returns why actions were refused, aligned with them, or nil if err does not say.

@@ -35,7 +35,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*write.Op) (results []write
 		return nil, nil, err
 	}
 	var last []OpFailure
-	hints := make([][]write.Hint, len(ops))
+	hints, there := make([][]write.Hint, len(ops)), make([]item.Item, len(ops))
 	for round := 0; round < r.MaxAttempts; round++ {
 		steps, failed, err := r.planAll(ctx, ops, hints, round == 0)
 		if err != nil {
@@ -71,7 +71,7 @@ func (r *Runner) Transact(ctx context.Context, ops []*write.Op) (results []write
 			return r.done(steps, got)
 		}
 		again := false
-		if failed, again = resolve(ops, b, got, hints); !again {
+		if failed, again = resolve(ops, b, got, hints, there); !again {
 			if failed, again = r.explainAll(ctx, ops, failed); !again {
 				return nil, failed, got.cause
 			}
@@ -163,8 +163,9 @@ func (r *Runner) done(steps []write.Step, got answer) ([]write.Result, []OpFailu
 
 // resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
 // has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
-// given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints.
-func resolve(ops []*write.Op, b body, got answer, hints [][]write.Hint) (failed []OpFailure, again bool) {
+// given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints. there has
+// what was read after earlier refusals, see stillThere; nil if there is no next plan.
+func resolve(ops []*write.Op, b body, got answer, hints [][]write.Hint, there []item.Item) (failed []OpFailure, again bool) {
 	var lost []OpFailure
 	final := false
 	for i, s := range b.steps {
@@ -178,6 +179,12 @@ func resolve(ops []*write.Op, b body, got answer, hints [][]write.Hint) (failed 
 			continue
 		}
 		v := ops[i].Resolve(s, own)
+		if there != nil {
+			still := true
+			if there[i], still = stillThere(own, there[i]); !still {
+				v.Replan = errComesAndGoes
+			}
+		}
 		mine := got
 		mine.failures = own
 		err := failure(ops[i], s, v, mine, at)
@@ -298,7 +305,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 			return results, nil, err
 		}
 		hints := make([][]write.Hint, len(ops))
-		failed, again := resolve(ops, b, got, hints)
+		failed, again := resolve(ops, b, got, hints, nil)
 		if !again || round == r.MaxAttempts {
 			return nil, failed, got.cause
 		}

@@ -83,7 +83,8 @@ type Action struct {
 type Failure struct {
 	Code   string
 	Image  item.Item // the item whose condition failed; nil if there was none
-	Hidden bool      // there was one, but the client does not return it
+	Hidden bool      // there was one, but the client does not return it, or it was made since
+	There  item.Item // with Hidden: what a read found after the refusal; nil if only an item can have refused the action
 }
 
 // Failed reports whether the action's condition did not hold.
