@@ -215,3 +215,30 @@ func TestAhead_ReadsDeclaredVersions(t *testing.T) {
 	_, err = old.Get(b.Ctx, both{ID: "a"})
 	refusedAhead(t, err, "version 3")
 }
+
+type pass1 struct {
+	_    entity.Key    `name:"Pass" pk:"$#{id}" sk:"$"`
+	_    lifecycle.TTL `attr:"ends" after:"1h"`
+	ID   string        `dynamodbav:"id"`
+	Name string        `dynamodbav:"name"`
+}
+
+type pass2 struct {
+	_     entity.Key    `name:"Pass" pk:"$#{id}" sk:"$" payload:"2"`
+	_     lifecycle.TTL `attr:"ends" after:"1h"`
+	ID    string        `dynamodbav:"id"`
+	Title string        `dynamodbav:"title"`
+}
+
+// A delete does not read the item, and whether it has expired is a part of its condition.
+func TestAhead_DeletesOfItemsThatExpireAreRefused(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	old := dbtest.Declare[pass1](t, b.DB)
+	b.CreateTables()
+	now := entity.Must(entity.New[pass2](b.Open(b.Client), entity.Upgrade(1, func(p pass1) (pass2, error) { return pass2{ID: p.ID, Title: p.Name}, nil })))
+	b.OK(now.Create(b.Ctx, pass2{ID: "a", Title: "x"}))
+	var ahead *entity.UpgradeError
+	require.ErrorAs(t, old.Delete(b.Ctx, pass1{ID: "a"}), &ahead)
+	b.OK(now.Get(b.Ctx, pass2{ID: "a"}))
+}
