@@ -7,13 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/schemalock"
-	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // report is a TB that records its calls. Like a real one, Fatalf ends the call.
@@ -184,15 +182,6 @@ func TestCompare_FollowsAnEntityToItsTable(t *testing.T) {
 	changes = schemalock.Compare(schemalock.Of(both), schemalock.Of(declared[moved](t)))
 	require.Len(t, changes, 1)
 	require.Equal(t, schemalock.Change{Breaking: true, Entity: "User", Old: "declared", Why: changes[0].Why}, changes[0])
-}
-
-type sample struct {
-	_ entity.Key        `name:"Sample" pk:"$#{device}" sk:"$"`
-	_ timeseries.Events `orderBy:"at"`
-
-	Device string    `dynamodbav:"device"`
-	At     time.Time `dynamodbav:"at"`
-	Value  int       `dynamodbav:"value" entity:"append"`
 }
 
 type vault struct {

@@ -10,10 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-type (
-	handle   = engine.Handle
-	forStore = write.ForStore
-)
+type handle = engine.Handle
 
 // Series appends to and reads the time series of type T. It is safe for concurrent use. If T is declared with current:"none",
 // the methods about current items fail with an *entity.InputError before any request: Get, GetMany, Query, Update, Upsert, and
