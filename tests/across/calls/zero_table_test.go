@@ -65,7 +65,7 @@ var values = map[string]any{
 	"entity.Store": entity.Store[Plain]{}, "entity.Ops": entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Image": &entity.Image{},
 	"entity.Path": entity.Path[int]{}, "entity.Cond": entity.Cond{}, "tables.Spec": tables.Spec{}, "tables.Table": tables.Table{}, "tables.Index": tables.Index{},
 	"tables.Key": tables.Key{}, "tables.Attribute": tables.Attribute{}, "tables.Projection": tables.Projection{}, "entity.Throughput": entity.Throughput{},
-	"entity.TableOptions": entity.TableOptions{}, "tables.Drift": tables.Drift{}, "tables.DriftKind": tables.DriftKind(""),
+	"entity.TableOptions": entity.TableOptions{}, "tables.Drift": tables.Drift{}, "tables.DriftKind": tables.DriftKind(""), "tables.Option": tables.Option{},
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
 	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.PrepareError": &entity.PrepareError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "tables.Error": &tables.Error{}, "tables.VerifyError": &tables.VerifyError{},
