@@ -241,8 +241,7 @@ func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) err
 		it[schema.WriteAttr] = item.S(in.WriteID)
 		return write.Step{
 			Actions: []write.Action{{Kind: write.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}},
-			Resolve: func([]write.Failure) write.Resolution { return write.Resolution{Err: entity.ErrConditionFailed} },
-			Done:    func(write.Returned) (write.Result, error) { return write.Result{}, nil },
+			Outcome: &write.Fixed{Refused: write.Resolution{Err: entity.ErrConditionFailed}},
 		}, nil
 	}
 	err := p.j.metered(ctx, func(ctx context.Context) error {

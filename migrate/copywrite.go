@@ -58,7 +58,7 @@ func newCopy(s *schema.Schema, table string, key item.Item, look func(context.Co
 	}, func(in write.Input, x copying) (write.Step, error) {
 		switch {
 		case x.leave:
-			return write.Step{Done: func(write.Returned) (write.Result, error) { return write.Result{Skipped: true}, nil }}, nil
+			return write.Nothing(write.Result{Skipped: true}), nil
 		case x.Item != nil:
 			return copied(op, in, x)
 		}

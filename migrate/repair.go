@@ -84,11 +84,7 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 		put.Cond = asRead
 		actions = append(actions, put)
 	}
-	return write.Step{
-		Actions: actions,
-		Resolve: func([]write.Failure) write.Resolution { return write.Skipped() },
-		Done:    func(write.Returned) (write.Result, error) { return write.Result{}, nil },
-	}, problem
+	return write.Step{Actions: actions, Outcome: &write.Fixed{Refused: write.Skipped()}}, problem
 }
 
 // hasFields holds while an item exists with the constraint's attributes and the expiry as they were read. An item of an

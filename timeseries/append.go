@@ -231,90 +231,122 @@ func (a *appendOp) plan(in write.Input) (write.Step, error) {
 	if err != nil {
 		return write.Step{}, err
 	}
+	actions := []write.Action{current, put}
 	return write.Step{
-		Actions: []write.Action{current, put},
+		Actions: actions,
 		Whole:   true,
-		Resolve: a.opened(func(f []write.Failure) write.Resolution {
-			got, next, err := a.resolve(f[0], f[1], current, put, in.Joined)
-			switch {
-			case err != nil:
-				return write.Resolution{Err: err}
-			case next != nil:
-				return write.Resolution{Next: next}
-			case in.Joined:
-				return write.Resolution{Err: &NotAppliedError{got.reason}}
-			}
-			return done(got)
-		}),
-		Done: func(write.Returned) (write.Result, error) {
-			if in.Joined {
-				return write.Result{Item: a.carried}, nil
-			}
-			return write.Result{}, nil
-		},
+		Outcome: &appending{a, actions, in.Joined},
 	}, nil
 }
 
-// resolve returns the outcome for the two failures, or the next step if another request decides.
-func (a *appendOp) resolve(current, stored write.Failure, advance, put write.Action, joined bool) (outcome, *write.Step, error) {
-	older := false
+// appending is the outcome of an append: an update of the current item and the put of the event.
+type appending struct {
+	*appendOp
+	actions []write.Action
+	joined  bool
+}
+
+// Done implements write.Outcome.
+func (x *appending) Done(write.Returned) (write.Result, error) {
+	if x.joined {
+		return write.Result{Item: x.carried}, nil
+	}
+	return write.Result{}, nil
+}
+
+// Resolve implements write.Outcome.
+func (x *appending) Resolve(failed []write.Failure) write.Resolution {
+	f, err := x.opened(failed)
+	if err != nil {
+		return write.Resolution{Err: err}
+	}
+	current, stored, older := f[0], f[1], false
 	if current.Failed() {
-		var err error
-		if older, err = a.isOlder(current.Image); err != nil {
-			return outcome{}, nil, err
+		if older, err = x.isOlder(current.Image); err != nil {
+			return write.Resolution{Err: err}
 		}
 	}
+	got := outcome{reason: Older, current: current.Image}
 	switch {
-	case stored.Failed() && !a.equals(stored.Image):
-		return outcome{reason: Collision, current: current.Image, stored: stored.Image}, nil, nil
-	case stored.Failed() && !current.Failed() && !joined:
-		// The event is stored but the current item is older: update it.
-		return outcome{}, a.repair(advance, stored.Image), nil
+	case stored.Failed() && !x.equals(stored.Image):
+		got.reason, got.stored = Collision, stored.Image
+	case stored.Failed() && !current.Failed() && !x.joined: // the current item is older than the stored event: update it
+		return write.Resolution{Next: x.repair(stored.Image)}
 	case stored.Failed():
-		return outcome{reason: Duplicate, current: current.Image, stored: stored.Image}, nil, nil
+		got.reason, got.stored = Duplicate, stored.Image
 	case !older:
-		return outcome{reason: ConditionFailed, current: current.Image}, nil, nil
-	case a.e.record && !joined:
-		return outcome{}, a.record(put, current.Image), nil
+		got.reason = ConditionFailed
+	case x.e.record && !x.joined:
+		return write.Resolution{Next: x.record(current.Image)}
 	}
-	return outcome{reason: Older, current: current.Image}, nil, nil
+	if x.joined {
+		return write.Resolution{Err: &NotAppliedError{got.reason}}
+	}
+	return done(got)
 }
 
 // repair returns the step that brings the current item up to an event that is already stored.
-func (a *appendOp) repair(advance write.Action, stored item.Item) *write.Step {
-	return &write.Step{
-		Actions: []write.Action{advance, a.check()},
-		Whole:   true,
-		Resolve: a.opened(func(f []write.Failure) write.Resolution {
-			if f[1].Failed() {
-				return write.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
-			}
-			return done(outcome{reason: Duplicate, current: f[0].Image, stored: stored})
-		}),
-		Done: func(write.Returned) (write.Result, error) {
-			return outcome{reason: Duplicate, stored: stored}.result(), nil
-		},
+func (x *appending) repair(stored item.Item) *write.Step {
+	return &write.Step{Actions: []write.Action{x.actions[0], x.check()}, Whole: true, Outcome: &repairing{x.event, stored}}
+}
+
+// repairing is the outcome of an update of the current item from a stored event, which is checked.
+type repairing struct {
+	*event
+	stored item.Item
+}
+
+// Resolve implements write.Outcome.
+func (x *repairing) Resolve(failed []write.Failure) write.Resolution {
+	f, err := x.opened(failed)
+	switch {
+	case err != nil:
+		return write.Resolution{Err: err}
+	case f[1].Failed():
+		return write.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
 	}
+	return done(outcome{reason: Duplicate, current: f[0].Image, stored: x.stored})
+}
+
+// Done implements write.Outcome.
+func (x *repairing) Done(write.Returned) (write.Result, error) {
+	return outcome{reason: Duplicate, stored: x.stored}.result(), nil
 }
 
 // record returns the step that stores a late event in the history of an existing item.
-func (a *appendOp) record(put write.Action, current item.Item) *write.Step {
-	exists := write.Action{Kind: write.Check, Table: a.c.Table, Key: a.primary, Cond: a.event.exists()}
-	return &write.Step{
-		Actions: []write.Action{exists, put},
-		Whole:   true,
-		Resolve: a.opened(func(f []write.Failure) write.Resolution {
-			if f[0].Failed() {
-				return write.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
-			}
-			got := outcome{reason: Duplicate, current: current, stored: f[1].Image}
-			if !a.equals(f[1].Image) {
-				got.reason = Collision
-			}
-			return done(got)
-		}),
-		Done: func(write.Returned) (write.Result, error) {
-			return outcome{reason: LateRecorded, current: current}.result(), nil
-		},
+func (x *appending) record(current item.Item) *write.Step {
+	exists := write.Action{Kind: write.Check, Table: x.c.Table, Key: x.primary, Cond: x.event.exists()}
+	return &write.Step{Actions: []write.Action{exists, x.actions[1]}, Whole: true, Outcome: &recording{x.event, current}}
+}
+
+// recording is the outcome of the put of a late event, with a check of the current item.
+type recording struct {
+	*event
+	current item.Item
+}
+
+// Resolve implements write.Outcome.
+func (x *recording) Resolve(failed []write.Failure) write.Resolution {
+	f, err := x.opened(failed)
+	switch {
+	case err != nil:
+		return write.Resolution{Err: err}
+	case f[0].Failed():
+		return write.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
 	}
+	return done(x.duplicate(x.current, f[1].Image))
+}
+
+// Done implements write.Outcome.
+func (x *recording) Done(write.Returned) (write.Result, error) {
+	return outcome{reason: LateRecorded, current: x.current}.result(), nil
+}
+
+// duplicate returns the outcome of an event that was not stored because there is one with its key.
+func (ev *event) duplicate(current, stored item.Item) outcome {
+	o := outcome{reason: Duplicate, current: current, stored: stored}
+	if !ev.equals(stored) {
+		o.reason = Collision
+	}
+	return o
 }

@@ -237,13 +237,14 @@ type chunk struct {
 	c    *engine.Core
 	e    *events
 	user expr.Cond
+	in   write.Input   // of the plan that is sent
 	rest []*batchEvent // undecided, in order
 	sent []*batchEvent // rest as it was last sent; an error leaves all of it undecided
 	late []*batchEvent
 }
 
 func (k *chunk) plan(in write.Input) (write.Step, error) {
-	k.sent = k.rest
+	k.in, k.sent = in, k.rest
 	evs := make([]*event, len(k.rest))
 	for i, x := range k.rest {
 		evs[i] = x.event
@@ -252,18 +253,23 @@ func (k *chunk) plan(in write.Input) (write.Step, error) {
 	if err != nil {
 		return write.Step{}, err
 	}
-	return transaction(in, current, k.rest, k.resolve, func(x *batchEvent) {
+	return together(in, current, k.rest, k)
+}
+
+// Done implements write.Outcome.
+func (k *chunk) Done(write.Returned) (write.Result, error) {
+	for _, x := range k.sent {
 		if x.inHistory {
 			x.reason = Duplicate
 		} else {
 			x.applied = true
 		}
-	})
+	}
+	return write.Result{}, nil
 }
 
-// transaction returns the step of an action on the current item and, for each event, its put, or a check if it is stored
-// already. Once it is applied, applied is called for each event.
-func transaction(in write.Input, current write.Action, events []*batchEvent, resolve func(write.Input, []write.Failure) write.Resolution, applied func(*batchEvent)) (write.Step, error) {
+// together returns the step of an action on the current item and, for each event, its put, or a check if it is stored already.
+func together(in write.Input, current write.Action, events []*batchEvent, outcome write.Outcome) (write.Step, error) {
 	actions := []write.Action{current}
 	for _, x := range events {
 		if x.inHistory {
@@ -276,27 +282,20 @@ func transaction(in write.Input, current write.Action, events []*batchEvent, res
 		}
 		actions = append(actions, put)
 	}
-	return write.Step{
-		Actions: actions,
-		Whole:   true,
-		Resolve: events[0].opened(func(f []write.Failure) write.Resolution { return resolve(in, f) }),
-		Done: func(write.Returned) (write.Result, error) {
-			for _, x := range events {
-				applied(x)
-			}
-			return write.Result{}, nil
-		},
-	}, nil
+	return write.Step{Actions: actions, Whole: true, Outcome: outcome}, nil
 }
 
-// resolve decides the events that failed and returns the step that sends the rest.
-func (k *chunk) resolve(in write.Input, f []write.Failure) write.Resolution {
+// Resolve decides the events that failed and returns the step that sends the rest.
+func (k *chunk) Resolve(failed []write.Failure) write.Resolution {
+	f, err := k.rest[0].opened(failed)
+	if err != nil {
+		return write.Resolution{Err: err}
+	}
 	current, refused := f[0], f[0].Failed()
 	var rest []*batchEvent
 	for i, x := range k.rest {
 		older := false
 		if current.Failed() {
-			var err error
 			if older, err = x.isOlder(current.Image); err != nil {
 				return write.Resolution{Err: err}
 			}
@@ -330,7 +329,7 @@ func (k *chunk) resolve(in write.Input, f []write.Failure) write.Resolution {
 	if k.rest = rest; len(rest) == 0 {
 		return write.Resolution{Result: &write.Result{}}
 	}
-	next, err := k.plan(in)
+	next, err := k.plan(k.in)
 	return write.Resolution{Next: &next, Err: err}
 }
 
@@ -374,26 +373,38 @@ func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []
 // lateChunk is a transaction of late events with a check that the current item exists.
 type lateChunk struct {
 	c    *engine.Core
+	in   write.Input // of the plan that is sent
 	rest []*batchEvent
 	gone []*batchEvent
 }
 
 func (r *lateChunk) plan(in write.Input) (write.Step, error) {
+	r.in = in
 	exists := write.Action{Kind: write.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
-	return transaction(in, exists, r.rest, r.resolve, func(x *batchEvent) { x.outcome = outcome{reason: LateRecorded, current: x.newer} })
+	return together(in, exists, r.rest, r)
 }
 
-func (r *lateChunk) resolve(in write.Input, f []write.Failure) write.Resolution {
+// Done implements write.Outcome.
+func (r *lateChunk) Done(write.Returned) (write.Result, error) {
+	for _, x := range r.rest {
+		x.outcome = outcome{reason: LateRecorded, current: x.newer}
+	}
+	return write.Result{}, nil
+}
+
+// Resolve implements write.Outcome.
+func (r *lateChunk) Resolve(failed []write.Failure) write.Resolution {
+	f, err := r.rest[0].opened(failed)
+	if err != nil {
+		return write.Resolution{Err: err}
+	}
 	var rest []*batchEvent
 	for i, x := range r.rest {
-		switch failed := f[i+1]; {
-		case !failed.Failed():
+		if !f[i+1].Failed() {
 			rest = append(rest, x)
-		case x.equals(failed.Image):
-			x.outcome = outcome{reason: Duplicate, current: x.newer, stored: failed.Image}
-		default:
-			x.outcome = outcome{reason: Collision, current: x.newer, stored: failed.Image}
+			continue
 		}
+		x.outcome = x.duplicate(x.newer, f[i+1].Image)
 	}
 	if f[0].Failed() {
 		r.gone, rest = rest, nil
@@ -401,6 +412,6 @@ func (r *lateChunk) resolve(in write.Input, f []write.Failure) write.Resolution 
 	if r.rest = rest; len(rest) == 0 {
 		return write.Resolution{Result: &write.Result{}}
 	}
-	next, err := r.plan(in)
+	next, err := r.plan(r.in)
 	return write.Resolution{Next: &next, Err: err}
 }

@@ -164,23 +164,21 @@ func (ev *event) exists() expr.Cond {
 	return expr.All(ev.c.Schema.Exists, write.CaseGuard(ev.c.Schema, ev.carried))
 }
 
-// opened makes resolve get the images in today's payload version, or return an error if one is of a series whose key differs
+// opened returns the failures with images in today's payload version, or an error if one is of a series whose key differs
 // from ev's in case.
-func (ev *event) opened(resolve func([]write.Failure) write.Resolution) func([]write.Failure) write.Resolution {
-	return func(failed []write.Failure) write.Resolution {
-		failed = slices.Clone(failed)
-		for i := range failed {
-			stored, err := write.Open(ev.c.Schema, failed[i].Image)
-			if err == nil {
-				err = write.SameCase(ev.c.Schema, ev.carried, stored.Item)
-			}
-			if err != nil {
-				return write.Resolution{Err: err}
-			}
-			failed[i].Image = stored.Item
+func (ev *event) opened(failed []write.Failure) ([]write.Failure, error) {
+	failed = slices.Clone(failed)
+	for i := range failed {
+		stored, err := write.Open(ev.c.Schema, failed[i].Image)
+		if err == nil {
+			err = write.SameCase(ev.c.Schema, ev.carried, stored.Item)
 		}
-		return resolve(failed)
+		if err != nil {
+			return nil, err
+		}
+		failed[i].Image = stored.Item
 	}
+	return failed, nil
 }
 
 // isOlder reports whether a current item's orderBy is at or after ev's. Without a current item, or without orderBy in

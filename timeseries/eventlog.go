@@ -47,21 +47,31 @@ func (ev *event) logStep(in write.Input) (write.Step, error) {
 	if err != nil {
 		return write.Step{}, err
 	}
-	return write.Step{
-		Actions: []write.Action{put},
-		Whole:   true,
-		Resolve: ev.opened(func(f []write.Failure) write.Resolution {
-			got := outcome{reason: Duplicate, stored: f[0].Image}
-			if !ev.equals(f[0].Image) {
-				got.reason = Collision
-			}
-			if in.Joined {
-				return write.Resolution{Err: &NotAppliedError{got.reason}}
-			}
-			return done(got)
-		}),
-		Done: func(write.Returned) (write.Result, error) { return outcome{applied: true}.result(), nil },
-	}, nil
+	return write.Step{Actions: []write.Action{put}, Whole: true, Outcome: &logging{ev, in.Joined}}, nil
+}
+
+// logging is the outcome of the put of an event of a series without a current item.
+type logging struct {
+	*event
+	joined bool
+}
+
+// Resolve implements write.Outcome.
+func (x *logging) Resolve(failed []write.Failure) write.Resolution {
+	f, err := x.opened(failed)
+	if err != nil {
+		return write.Resolution{Err: err}
+	}
+	got := x.duplicate(nil, f[0].Image)
+	if x.joined {
+		return write.Resolution{Err: &NotAppliedError{got.reason}}
+	}
+	return done(got)
+}
+
+// Done implements write.Outcome.
+func (x *logging) Done(write.Returned) (write.Result, error) {
+	return outcome{applied: true}.result(), nil
 }
 
 // logEvents stores the events of series without a current item, each by a request of its own. After an error it begins no

@@ -139,10 +139,10 @@ func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, c
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
 func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]tableItems)) error {
-	for idle := (tries{}); ; {
+	for idle := (attempts{}); ; {
 		var out *dynamodb.BatchGetItemOutput
 		var answer []tableItems
-		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context, x *exchange) (err error) {
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context, x *attempt) (err error) {
 			if x != nil {
 				x.Batch = wanted.count
 			}
@@ -191,7 +191,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 
 // rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
 // nothing; otherwise it is the next part.
-func (r *Runner) rest(ctx context.Context, idle *tries, progress bool, left *UnprocessedError) error {
+func (r *Runner) rest(ctx context.Context, idle *attempts, progress bool, left *UnprocessedError) error {
 	if progress {
 		r.refund(idle, success)
 		idle.sent = 0
@@ -209,7 +209,7 @@ type tableItems struct {
 }
 
 // tables returns the items of an answer by table, in the order of their names.
-func (a *reading) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
+func (a *request) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
 	if page := a.call.Page; page != nil {
 		for _, t := range page.Tables() {
 			all = append(all, tableItems{t.Name, t.Items()})
@@ -301,14 +301,14 @@ func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
-	for idle := (tries{}); ; {
+	for idle := (attempts{}); ; {
 		requests := requestsOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context, x *exchange) (err error) { // can be repeated like a read
+		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context, x *attempt) (err error) { // can be repeated like a read
 			if x != nil {
 				x.Batch = len(b.left)
 			}
-			sent := newAttempt(r.Own)
+			sent := newWriteRequest(r.Own)
 			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.opts[:]...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {

@@ -153,9 +153,9 @@ func once(o *dynamodb.Options) {
 	wire.Options(o)
 }
 
-// attempt watches one request on its way to the connection. A request that was not written in full was not applied,
+// writeRequest is one request that writes. It watches it on its way to the connection. A request that was not written in full was not applied,
 // whatever its error; without this, every broken connection would make a write ambiguous.
-type attempt struct {
+type writeRequest struct {
 	mu       sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
 	watched  bool       // the SDK's client took the options; another one may ignore them
 	begun    bool       // the request reached the HTTP client
@@ -165,7 +165,7 @@ type attempt struct {
 	whole    bool       // a write ended without an error; it may still be in a buffer
 	answered bool       // part of an answer arrived
 
-	reading
+	request
 	rendered
 	placeholders [1]wire.Placeholders // of rendered
 	trace        httptrace.ClientTrace
@@ -173,17 +173,17 @@ type attempt struct {
 	apis         [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 
-// newAttempt returns a single attempt, which reads the answer itself if own is set.
-func newAttempt(own bool) *attempt {
-	a := new(attempt)
+// newWriteRequest returns a request, whose answer is read here if own is set.
+func newWriteRequest(own bool) *writeRequest {
+	a := new(writeRequest)
 	a.own = own
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }
 
-// options sets the options of a single attempt: those of its answer, and the hooks.
-func (a *attempt) options(o *dynamodb.Options) {
-	a.reading.options(o)
+// options sets the options of the request: those of its answer, and the hooks.
+func (a *writeRequest) options(o *dynamodb.Options) {
+	a.request.options(o)
 	if len(o.APIOptions) == 0 {
 		o.APIOptions = a.apis[:]
 		return
@@ -193,7 +193,7 @@ func (a *attempt) options(o *dynamodb.Options) {
 
 // watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
 // request for credentials, are not counted.
-func (a *attempt) watch(stack *middleware.Stack) error {
+func (a *writeRequest) watch(stack *middleware.Stack) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.watched { // a client may use the options for several requests
@@ -217,10 +217,10 @@ func (a *attempt) watch(stack *middleware.Stack) error {
 }
 
 // ID implements middleware.DeserializeMiddleware.
-func (a *attempt) ID() string { return "dynastrata.attempt" }
+func (a *writeRequest) ID() string { return "dynastrata.request" }
 
 // HandleDeserialize implements middleware.DeserializeMiddleware.
-func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+func (a *writeRequest) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	a.mu.Lock()
 	a.begun = true
 	a.mu.Unlock()
@@ -244,7 +244,7 @@ func (a *attempt) HandleDeserialize(ctx context.Context, in middleware.Deseriali
 	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, hooks), in)
 }
 
-func (a *attempt) note(f func()) {
+func (a *writeRequest) note(f func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f()
@@ -252,7 +252,7 @@ func (a *attempt) note(f func()) {
 
 // unsent reports whether the request was certainly not written in full. It is false while a connection's write has not
 // ended, as after a cancelled context.
-func (a *attempt) unsent() bool {
+func (a *writeRequest) unsent() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -265,7 +265,7 @@ func (a *attempt) unsent() bool {
 }
 
 // written reports whether the request may be on its way, whatever the error.
-func (a *attempt) written() bool {
+func (a *writeRequest) written() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.whole || a.answered || a.got > a.cut
@@ -273,7 +273,7 @@ func (a *attempt) written() bool {
 
 // classify returns the class of the watched request's error. If no hook was called, it depends on the type of the error
 // alone.
-func (a *attempt) classify(ctx context.Context, err error) class {
+func (a *writeRequest) classify(ctx context.Context, err error) class {
 	k := classify(ctx, err)
 	switch {
 	case k == unknown && a.unsent():

@@ -85,7 +85,7 @@ func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
 func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
-	out := newAttempt(false)
+	out := newWriteRequest(false)
 	_, err := r.single(ctx, &write.Action{Kind: write.Put, Table: "t", Item: it}, out, nil)
 	if err == nil {
 		return final, nil
@@ -256,7 +256,7 @@ func TestAttempt_AClosedConnectionIsReplacedBeforeAWrite(t *testing.T) {
 
 func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
 	t.Parallel()
-	var a attempt
+	var a writeRequest
 	require.NoError(t, a.watch(middleware.NewStack("", smithyhttp.NewStackRequest)))
 	a.begun = true
 	hooks := &a.trace

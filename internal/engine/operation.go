@@ -37,9 +37,6 @@ type Operation struct {
 // NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
 // the caller gets the zero value if the write has no item.
 func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into any) error) *Operation {
-	if len(c.Schema.Folded) > 0 {
-		op.KeepCase()
-	}
 	return &Operation{c: c, op: op, decode: decode}
 }
 
@@ -100,11 +97,7 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 		return NewOperation(c, bound(value.AsGiven()), nil)
 	}
 	o := NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table}, nil)
-	o.unprepared = NewUnprepared(value, func(done write.Completed, err error) *write.Op {
-		op := bound(done, err)
-		op.KeepCase()
-		return op
-	})
+	o.unprepared = NewUnprepared(value, bound)
 	return o
 }
 
@@ -162,7 +155,6 @@ func (o *Operation) Run(ctx context.Context, into any) (result write.Result, err
 		if o.unprepared != nil {
 			op = o.unprepared.Bind(ctx)
 		}
-		op.Once = true
 		if result, err = o.c.Runner.Run(ctx, op); err != nil {
 			return err
 		}

@@ -328,28 +328,31 @@ func (p *Purge) step(in write.Input, items []owned, current item.Item, last bool
 			}
 		}
 	}
-	return write.Step{
-		Actions: actions,
-		Whole:   true,
-		Resolve: func(f []write.Failure) write.Resolution {
-			for i := range f {
-				if f[i].Failed() && f[i].Image == nil && actions[i].Kind == write.Delete {
-					p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
-				}
-			}
-			return resolveRound(resolutions, f)
-		},
-		Done: func(write.Returned) (write.Result, error) {
-			p.deleted.add(n)
-			return write.Result{}, nil
-		},
-	}, nil
+	return write.Step{Actions: actions, Whole: true, Outcome: &purging{p, actions, resolutions, n}}, nil
 }
 
-// resolveRound joins the resolutions of the failed actions; a changed item outweighs the others.
-func resolveRound(resolutions []write.Resolution, f []write.Failure) write.Resolution {
-	var v write.Resolution
-	for i, x := range resolutions {
+// purging is the outcome of a transaction that removes n items and their sentinels.
+type purging struct {
+	*Purge
+	actions     []write.Action
+	resolutions []write.Resolution // of each action, when its condition fails
+	n           int
+}
+
+// Done implements write.Outcome.
+func (p *purging) Done(write.Returned) (write.Result, error) {
+	p.deleted.add(p.n)
+	return write.Result{}, nil
+}
+
+// Resolve joins the resolutions of the failed actions; a changed item outweighs the others.
+func (p *purging) Resolve(f []write.Failure) (v write.Resolution) {
+	for i := range f {
+		if f[i].Failed() && f[i].Image == nil && p.actions[i].Kind == write.Delete {
+			p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+		}
+	}
+	for i, x := range p.resolutions {
 		if !f[i].Failed() {
 			continue
 		}
@@ -415,30 +418,37 @@ func (p *Purge) removalStep(list []item.Item) write.Step {
 	for i, it := range list {
 		actions[i] = write.Action{Kind: write.Delete, Table: p.Table, Key: write.KeyOf(p.Schema, it), Cond: p.asRead(it)}
 	}
-	return write.Step{
-		Actions: actions,
-		Whole:   true,
-		Resolve: func(f []write.Failure) write.Resolution {
-			var left []item.Item
-			for i, it := range list {
-				switch {
-				case !f[i].Failed():
-					left = append(left, it)
-				case f[i].Image == nil:
-					p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
-				}
-			}
-			if left == nil {
-				return write.Resolution{Result: &write.Result{}}
-			}
-			next := p.removalStep(left)
-			return write.Resolution{Next: &next}
-		},
-		Done: func(write.Returned) (write.Result, error) {
-			p.deleted.add(len(actions))
-			return write.Result{}, nil
-		},
+	return write.Step{Actions: actions, Whole: true, Outcome: &removing{p, list}}
+}
+
+// removing is the outcome of a transaction that removes related items.
+type removing struct {
+	*Purge
+	list []item.Item
+}
+
+// Resolve implements write.Outcome.
+func (p *removing) Resolve(f []write.Failure) write.Resolution {
+	var left []item.Item
+	for i, it := range p.list {
+		switch {
+		case !f[i].Failed():
+			left = append(left, it)
+		case f[i].Image == nil:
+			p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+		}
 	}
+	if left == nil {
+		return write.Resolution{Result: &write.Result{}}
+	}
+	next := p.removalStep(left)
+	return write.Resolution{Next: &next}
+}
+
+// Done implements write.Outcome.
+func (p *removing) Done(write.Returned) (write.Result, error) {
+	p.deleted.add(len(p.list))
+	return write.Result{}, nil
 }
 
 // asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.

@@ -14,14 +14,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// reading is the answer to one request, whose items are read without attribute values where that is possible.
-type reading struct {
+// request is the answer to one request, whose items are read without attribute values where that is possible.
+type request struct {
 	call wire.Call
 	own  bool // call writes the request and reads the answer
 }
 
 // options is the options of the request.
-func (a *reading) options(o *dynamodb.Options) {
+func (a *request) options(o *dynamodb.Options) {
 	o.Retryer = aws.NopRetryer{}
 	if a.own {
 		a.call.Options(o)
@@ -31,7 +31,7 @@ func (a *reading) options(o *dynamodb.Options) {
 }
 
 // item returns the item in an answer, which has it as attribute values if the SDK has read it.
-func (a *reading) item(typed item.Item) wire.Item {
+func (a *request) item(typed item.Item) wire.Item {
 	if a.call.Page == nil {
 		return wire.Of(typed)
 	}
@@ -39,7 +39,7 @@ func (a *reading) item(typed item.Item) wire.Item {
 }
 
 // items is item for an answer with several.
-func (a *reading) items(typed []item.Item) []wire.Item {
+func (a *request) items(typed []item.Item) []wire.Item {
 	page := a.call.Page
 	if page == nil {
 		return wire.OfAll(typed)
@@ -54,7 +54,7 @@ func (a *reading) items(typed []item.Item) []wire.Item {
 // Find reads one item; a missing one is the zero Item. The caller releases it.
 func (r *Runner) Find(ctx context.Context, table string, key item.Item, consistent bool) (wire.Item, error) {
 	var found wire.Item
-	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context, x *exchange) error {
+	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context, x *attempt) error {
 		if x != nil {
 			x.Consistent = consistent
 		}
@@ -94,7 +94,7 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 	var query *dynamodb.QueryInput // written once: the client may still be sending an earlier attempt
 	var scan *dynamodb.ScanInput
 	var of [1]wire.Placeholders
-	err = r.read(ctx, operation, []string{in.Table}, func(ctx context.Context, x *exchange) error {
+	err = r.read(ctx, operation, []string{in.Table}, func(ctx context.Context, x *attempt) error {
 		client, reading := r.reader(ctx, in.Strong)
 		switch {
 		case query != nil || scan != nil:
@@ -122,7 +122,7 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 	return page, err
 }
 
-func (a *reading) query(ctx context.Context, client Client, in *dynamodb.QueryInput, x *exchange) (write.Page, error) {
+func (a *request) query(ctx context.Context, client Client, in *dynamodb.QueryInput, x *attempt) (write.Page, error) {
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = x.capacity()
 	}
@@ -136,7 +136,7 @@ func (a *reading) query(ctx context.Context, client Client, in *dynamodb.QueryIn
 	return write.Page{Rows: a.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}, nil
 }
 
-func (a *reading) scan(ctx context.Context, client Client, in *dynamodb.ScanInput, x *exchange) (write.Page, error) {
+func (a *request) scan(ctx context.Context, client Client, in *dynamodb.ScanInput, x *attempt) (write.Page, error) {
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = x.capacity()
 	}
@@ -164,14 +164,14 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
 	}
 	var items []wire.Item
-	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context, x *exchange) error {
+	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context, x *attempt) error {
 		if x != nil {
 			x.Batch = len(keys)
 		}
 		if in.ReturnConsumedCapacity == "" { // the client may still be sending an earlier attempt
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := &reading{own: r.Own}
+		reading := &request{own: r.Own}
 		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
 		if err != nil {
 			return err

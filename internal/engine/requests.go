@@ -56,7 +56,7 @@ func (e *rendered) render(a *write.Action, own bool) wire.Placeholders {
 }
 
 // single sends one action as a plain call and returns the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a *write.Action, sent *attempt, x *exchange) (write.Returned, error) {
+func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest, x *attempt) (write.Returned, error) {
 	e := &sent.rendered
 	sent.placeholders[0] = e.render(a, sent.own)
 	if sent.own {
@@ -134,7 +134,7 @@ func failsAbsent(c expr.Cond) bool {
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []write.Action, token string, sent *attempt, x *exchange) error {
+func (r *Runner) together(ctx context.Context, actions []write.Action, token string, sent *writeRequest, x *attempt) error {
 	if x != nil {
 		x.Batch = len(actions)
 	}
@@ -186,7 +186,7 @@ func transactItem(a *write.Action, e *rendered) types.TransactWriteItem {
 // DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, x *exchange) error {
+	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, x *attempt) error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
@@ -200,7 +200,7 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 // Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
 // the SDK's retries off.
 func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *exchange) error { return send(ctx, once) })
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *attempt) error { return send(ctx, once) })
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.

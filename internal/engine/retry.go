@@ -14,8 +14,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// tries is the state of a request that may be sent several times.
-type tries struct {
+// attempts is the state of a request that may be sent several times.
+type attempts struct {
 	sent  int
 	token func() error  // gives back what the repetition under way took from the retry budget; may be nil
 	life  time.Duration // how long after it was first sent the request may be repeated; 0 for ever
@@ -26,7 +26,7 @@ type tries struct {
 var errTooLate = errors.New("the budget of units allows no request before the token of the transaction ends")
 
 // paced waits until all budgets allow a request.
-func (t *tries) paced(ctx context.Context, budgets []*write.Pace) error {
+func (t *attempts) paced(ctx context.Context, budgets []*write.Pace) error {
 	if t.until.IsZero() {
 		return write.WaitPaces(ctx, budgets)
 	}
@@ -41,7 +41,7 @@ func (t *tries) paced(ctx context.Context, budgets []*write.Pace) error {
 
 // try sends a request once and returns the class of its error. watch is nil or watches it on its way. send is called with
 // the context of the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
-func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []string, watch *attempt, send func(context.Context, *exchange) error) (class, error) {
+func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, watch *writeRequest, send func(context.Context, *attempt) error) (class, error) {
 	budgets := write.PacesOf(ctx)
 	if budgets != nil {
 		if err := t.paced(ctx, budgets); err != nil {
@@ -53,9 +53,9 @@ func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []s
 		t.until = time.Now().Add(t.life)
 	}
 	own, m := ctx, meterOf(ctx)
-	var x *exchange
+	var x *attempt
 	if m != nil || budgets != nil {
-		x = &exchange{entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}}
+		x = &attempt{entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}}
 	}
 	if r.RequestTimeout > 0 {
 		limited, cancel := context.WithTimeout(own, r.RequestTimeout)
@@ -91,10 +91,10 @@ func (r *Runner) try(ctx context.Context, t *tries, operation string, tables []s
 }
 
 // late reports that the request must not be repeated any more.
-func (t *tries) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
+func (t *attempts) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
 // refund gives tokens back to the retry budget: the database has answered.
-func (r *Runner) refund(t *tries, k class) {
+func (r *Runner) refund(t *attempts, k class) {
 	if r.Retries == nil || k != success && k != refused {
 		t.token = nil
 		return
@@ -106,7 +106,7 @@ func (r *Runner) refund(t *tries, k class) {
 }
 
 // giveBack gives back what the repetition under way took from the retry budget.
-func (t *tries) giveBack() {
+func (t *attempts) giveBack() {
 	if t.token != nil {
 		_ = t.token() // of a token bucket in memory: it cannot fail
 		t.token = nil
@@ -118,7 +118,7 @@ var timeouts = awsretry.IsErrorTimeouts(awsretry.DefaultTimeouts)
 
 // charge takes tokens from the retry budget for the repetition of a request whose error is err. Conflicts cost nothing: the
 // database is not overloaded, and another write has succeeded.
-func (r *Runner) charge(ctx context.Context, t *tries, k class, err error) error {
+func (r *Runner) charge(ctx context.Context, t *attempts, k class, err error) error {
 	if r.Retries == nil || k == conflicted {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (r *Runner) charge(ctx context.Context, t *tries, k class, err error) error
 
 // again waits before a request is repeated whose error is err, of class k. It returns err, and why, if the request must not
 // be repeated: it was sent often enough, the retry budget is spent, or ctx ends too soon.
-func (r *Runner) again(ctx context.Context, t *tries, k class, err error) error {
+func (r *Runner) again(ctx context.Context, t *attempts, k class, err error) error {
 	if t.sent >= r.MaxAttempts {
 		return exhausted(ctx, err)
 	}
@@ -154,12 +154,12 @@ func (r *Runner) again(ctx context.Context, t *tries, k class, err error) error 
 }
 
 // read repeats a read of tables while its error may be temporary. Reads can always be repeated.
-func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context, *exchange) error) error {
+func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context, *attempt) error) error {
 	if r.Client == nil {
 		return ErrNoClient
 	}
 	var last error
-	for t := (tries{}); ; {
+	for t := (attempts{}); ; {
 		switch err := ctx.Err(); {
 		case err != nil && last != nil:
 			return fmt.Errorf("%w: %w", err, last)

@@ -100,7 +100,7 @@ func TestRetries_ComeBackWithAnswers(t *testing.T) {
 			require.NoError(t, get(t.Context(), r))
 		}
 		require.Equal(t, 7, left())
-		k, err := r.try(t.Context(), &tries{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, nil, func(context.Context, *exchange) error { return nil })
+		k, err := r.try(t.Context(), &attempts{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, nil, func(context.Context, *attempt) error { return nil })
 		require.Equal(t, success, k)
 		require.NoError(t, err)
 		require.Equal(t, 10, left())
@@ -119,10 +119,10 @@ func TestRequestTimeout_CountsAsALostAnswer(t *testing.T) {
 		require.EqualValues(t, 3, client.sent.Load())
 		require.Equal(t, 3*time.Second, time.Since(begun))
 
-		write := func(ctx context.Context, _ *exchange) error { return Sleep(ctx, time.Minute) }
-		k, _ := r.try(t.Context(), &tries{}, "PutItem", []string{"t"}, &attempt{}, write)
+		write := func(ctx context.Context, _ *attempt) error { return Sleep(ctx, time.Minute) }
+		k, _ := r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, &writeRequest{}, write)
 		require.Equal(t, unknown, k, "a write without an answer may have been applied")
-		k, _ = r.try(t.Context(), &tries{}, "PutItem", []string{"t"}, &attempt{}, func(context.Context, *exchange) error { return &types.ConditionalCheckFailedException{} })
+		k, _ = r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, &writeRequest{}, func(context.Context, *attempt) error { return &types.ConditionalCheckFailedException{} })
 		require.Equal(t, refused, k)
 	})
 }
@@ -188,10 +188,10 @@ func TestPace_SpreadsRequestsByWhatTheyConsume(t *testing.T) {
 func TestTry_AllocatesNothingUnlessItIsObserved(t *testing.T) {
 	r := &Runner{MaxAttempts: 1, Retries: ratelimit.NewTokenRateLimit(500)}
 	ctx, tables := t.Context(), []string{"t"}
-	var out attempt
+	var out writeRequest
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		tr := tries{}
-		if k, err := r.try(ctx, &tr, "GetItem", tables, &out, func(context.Context, *exchange) error { return nil }); k != success || err != nil {
+		tr := attempts{}
+		if k, err := r.try(ctx, &tr, "GetItem", tables, &out, func(context.Context, *attempt) error { return nil }); k != success || err != nil {
 			t.Error(k, err)
 		}
 	}))
@@ -238,8 +238,8 @@ func TestPace_DoesNotDelayATransactionBeyondItsToken(t *testing.T) {
 		client := &lost{budget: write.NewPace(0, 1)}
 		r := &Runner{Client: client, MaxAttempts: 5}
 		begun := time.Now()
-		b := body{actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := r.deliver(write.WithPace(t.Context(), client.budget), b, "token", false)
+		b := &transaction{r: r, actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
+		_, err := b.deliver(write.WithPace(t.Context(), client.budget), "token")
 		var ambiguous *write.Ambiguous
 		require.ErrorAs(t, err, &ambiguous)
 		require.Equal(t, 1, client.sent)
@@ -267,8 +267,8 @@ func TestPace_ATransactionThatWaitedForLongIsRepeated(t *testing.T) {
 		client, budget := &throttled{}, write.NewPace(0, 1)
 		budget.Spend(time.Now(), 0, 3600)
 		r := &Runner{Client: client, MaxAttempts: 5}
-		b := body{actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := r.deliver(write.WithPace(t.Context(), budget), b, "token", false)
+		b := &transaction{r: r, actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
+		_, err := b.deliver(write.WithPace(t.Context(), budget), "token")
 		require.NoError(t, err)
 		require.Equal(t, 2, client.sent)
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -43,143 +42,6 @@ func (r *Runner) lookBack(ctx context.Context, op *write.Op, in *write.Input) er
 
 // errComesAndGoes is the error of an operation whose item was found neither existing nor deleted, again and again.
 var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", entitytype.ErrConflict)
-
-// Run plans op and sends it until it has an outcome or an error. If a guard is lost, it reads and plans again.
-func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
-	if op.Err != nil {
-		return write.Result{}, op.Err
-	}
-	if op.Idempotent {
-		if r.NoTransactions {
-			return write.Result{}, r.transactions()
-		}
-	}
-	var last error
-	var hints []write.Hint
-	var there item.Item // see stillThere
-	for round := 0; round < r.MaxAttempts; round++ {
-		in := r.input(op, r.Clock().UTC())
-		in.Hints = hints
-		step, err := r.plan(ctx, op, in, round == 0)
-		var result write.Result
-		var again *retry
-		if err == nil {
-			result, again, err = r.follow(ctx, op, step)
-		}
-		if err != nil {
-			exists := false
-			if err, exists = r.explain(ctx, op, err); !exists {
-				return result, err
-			}
-			again = &retry{err: errComesAndGoes}
-		}
-		if again == nil {
-			return result, nil
-		}
-		still := true
-		if there, still = stillThere(again.failures, there); !still {
-			again.err = fmt.Errorf("%w: %w", errComesAndGoes, again.cause)
-		}
-		last, hints = again.err, append(hints, again.hints...)
-		if err := r.pause(ctx, round); err != nil {
-			return write.Result{}, fmt.Errorf("%w: %w", err, last)
-		}
-	}
-	return write.Result{}, last
-}
-
-// retry says that an op must be planned again, with hints, since actions were refused. err is its error after the last attempt.
-type retry struct {
-	err, cause error
-	failures   []write.Failure
-	hints      []write.Hint
-}
-
-// follow sends a step and the steps that its resolutions lead to. again is set if the op must be planned again.
-func (r *Runner) follow(ctx context.Context, op *write.Op, step write.Step) (result write.Result, again *retry, err error) {
-	if len(step.Actions) == 0 { // nothing to write
-		result, err := step.Done(write.Returned{})
-		return result, nil, err
-	}
-	for {
-		b, token := body{actions: step.Actions}, ""
-		if op.Idempotent || len(step.Actions) > 1 || step.Actions[0].Kind == write.Check {
-			if r.NoTransactions {
-				return write.Result{}, nil, r.transactions()
-			}
-			b, _ = newBody([]write.Step{step})
-			token = r.NewID()
-		}
-		got, err := r.deliver(ctx, b, token, op.SoleWriter)
-		if err != nil {
-			return write.Result{}, nil, err
-		}
-		if got.failures == nil && op.Idempotent && step.Actions[0].Returns != write.ReturnNothing {
-			// A transaction does not return the item.
-			if got.returned.Image, err = r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
-				err = entitytype.ErrNotFound
-			}
-			if err != nil {
-				return write.Result{}, nil, fmt.Errorf("%w: %w", entitytype.ErrReadBack, err)
-			}
-		}
-		if got.failures == nil {
-			result, err := step.Done(got.returned)
-			return result, nil, err
-		}
-		if got.ambiguous && op.Unsure != nil {
-			op.Unsure()
-		}
-		v := op.Resolve(step, got.failures)
-		certain := !got.ambiguous || op.SoleWriter
-		switch {
-		case v.Next != nil && certain:
-			step = *v.Next
-		case v.Replan != nil && certain:
-			return write.Result{}, &retry{fmt.Errorf("%w: %w", v.Replan, got.cause), got.cause, got.failures, v.Hints}, nil
-		case v.Result != nil && certain:
-			return *v.Result, nil, nil
-		default:
-			return write.Result{}, nil, failure(op, step, v, got, 0)
-		}
-	}
-}
-
-// failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
-// an earlier attempt may have been applied.
-func failure(op *write.Op, step write.Step, v write.Resolution, got answer, at int) error {
-	class := v.Err
-	switch {
-	case class != nil:
-	case v.Replan != nil:
-		class = v.Replan
-	case v.Result != nil: // it may be a success
-		class = entitytype.ErrConditionFailed
-	default:
-		class = entitytype.ErrConflict
-	}
-	refused := &write.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
-	if f := got.failures[at]; class == entitytype.ErrConditionFailed && f.Failed() {
-		refused.Which = write.FailedPart(op.Schema, step.Actions[at].Cond, f.Image)
-	}
-	if step.EntityActions == 0 || at < step.EntityActions {
-		refused.Image = got.failures[at].Image
-	}
-	var err error = refused
-	if got.ambiguous {
-		err = &write.Ambiguous{Err: err}
-	}
-	return err
-}
-
-// input returns what a plan of op is made from, before anything is read.
-func (r *Runner) input(op *write.Op, now time.Time) write.Input {
-	in := write.Input{Now: now}
-	if op.Schema == nil || op.Schema.StoresID {
-		in.WriteID = r.NewID()
-	}
-	return in
-}
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
 // confirmed by a read.
@@ -228,6 +90,18 @@ func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first b
 		return r.plan(ctx, op, start, false)
 	}
 	return step, err
+}
+
+// readBack returns the item after a write that does not return it.
+func (r *Runner) readBack(ctx context.Context, op *write.Op) (item.Item, error) {
+	image, err := r.Get(ctx, op.Table, op.Key, true)
+	if err == nil && image == nil {
+		err = entitytype.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", entitytype.ErrReadBack, err)
+	}
+	return image, nil
 }
 
 // upgrade stores the item of op in today's payload version.

@@ -58,14 +58,16 @@ func runner(s *script) *Runner {
 	return r
 }
 
-func stepOf(n int, whole bool) body {
+func (r *Runner) transactionOf(n int, whole bool) *transaction {
 	step := write.Step{Whole: whole}
 	for i := range n {
 		key := item.Item{"pk": item.N(strconv.Itoa(i))}
 		step.Actions = append(step.Actions, write.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
-	b, _ := newBody([]write.Step{step})
-	return b
+	t := newTransaction(r, make([]*write.Op, 1))
+	t.ops[0], t.steps[0] = new(write.Op), step
+	t.merge()
+	return t
 }
 
 const failed, none, conflict, throttle = "ConditionalCheckFailed", "None", "TransactionConflict", "ThrottlingError"
@@ -99,7 +101,7 @@ func TestSend_Transactions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{errs: c.answers}
-			got, err := runner(s).deliver(t.Context(), stepOf(c.actions, c.whole), "token", false)
+			got, err := runner(s).transactionOf(c.actions, c.whole).deliver(t.Context(), "token")
 			switch {
 			case c.is != nil:
 				require.ErrorIs(t, err, c.is)
@@ -167,7 +169,7 @@ func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
 	r := runner(s)
 	require.Equal(t, 8*time.Minute, longestToken, "below the ten minutes that DynamoDB honours a token")
 	r.TokenLife = time.Nanosecond
-	_, err := r.deliver(t.Context(), stepOf(2, false), "token", false)
+	_, err := r.transactionOf(2, false).deliver(t.Context(), "token")
 	var a *write.Ambiguous
 	require.ErrorAs(t, err, &a)
 	require.Len(t, s.tokens, 1, "a repetition after that could be applied a second time")
@@ -185,9 +187,9 @@ func TestClassify_KnowsEveryThrottleOfTheSDK(t *testing.T) {
 
 func TestNoTable_IsNamed(t *testing.T) {
 	s := &script{errs: []error{&types.ResourceNotFoundException{}}}
-	b := stepOf(2, false)
+	b := runner(s).transactionOf(2, false)
 	b.actions[0].Table, b.actions[1].Table = "readings", "fleet"
-	_, err := runner(s).deliver(t.Context(), b, "token", false)
+	_, err := b.deliver(t.Context(), "token")
 	require.ErrorIs(t, err, ErrNoTable)
 	require.ErrorContains(t, err, "fleet or readings")
 }

@@ -168,12 +168,12 @@ func Metered(ctx context.Context, f func(context.Context) error) (Report, error)
 	return m.end(begun, err), err
 }
 
-// exchange is one request while it is sent. It exists only for requests that are measured or paced. All methods can be called on
+// attempt is one request while it is sent. It exists only for requests that are measured or paced. All methods can be called on
 // nil.
-type exchange struct{ entitytype.Attempt }
+type attempt struct{ entitytype.Attempt }
 
 // capacity requests the consumed capacity if it is needed.
-func (x *exchange) capacity() types.ReturnConsumedCapacity {
+func (x *attempt) capacity() types.ReturnConsumedCapacity {
 	if x == nil {
 		return types.ReturnConsumedCapacityNone
 	}
@@ -198,7 +198,7 @@ func each(all []types.ConsumedCapacity) (list []*types.ConsumedCapacity) {
 }
 
 // answered notes the answer to a read: how many items it has and, of a query or scan, how many were evaluated.
-func (x *exchange) answered(md smithymiddleware.Metadata, items, evaluated int, consumed ...*types.ConsumedCapacity) {
+func (x *attempt) answered(md smithymiddleware.Metadata, items, evaluated int, consumed ...*types.ConsumedCapacity) {
 	if x == nil {
 		return
 	}
@@ -208,7 +208,7 @@ func (x *exchange) answered(md smithymiddleware.Metadata, items, evaluated int, 
 }
 
 // written notes the answer to a write.
-func (x *exchange) written(md smithymiddleware.Metadata, consumed ...*types.ConsumedCapacity) {
+func (x *attempt) written(md smithymiddleware.Metadata, consumed ...*types.ConsumedCapacity) {
 	if x == nil {
 		return
 	}
@@ -217,7 +217,7 @@ func (x *exchange) written(md smithymiddleware.Metadata, consumed ...*types.Cons
 }
 
 // page notes what a query or a scan asks for.
-func (x *exchange) page(in *write.Range) {
+func (x *attempt) page(in *write.Range) {
 	x.Index, x.Limit, x.Consistent, x.Descending = in.Index, in.Limit, in.Strong, in.Desc
 	if in.Segments > 0 {
 		x.Segment, x.Segments = in.Segment, in.Segments
@@ -225,7 +225,7 @@ func (x *exchange) page(in *write.Range) {
 }
 
 // end notes how the request ended.
-func (x *exchange) end(k class, err error) {
+func (x *attempt) end(k class, err error) {
 	x.Duration = time.Since(x.Start)
 	if k == success {
 		x.Class, x.Status = entitytype.ClassOK, 200

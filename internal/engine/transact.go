@@ -2,18 +2,11 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"hash"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -25,68 +18,76 @@ type OpFailure struct {
 	Err   error
 }
 
-// Transact plans ops and sends them as one transaction: all are applied, or none. Either failed has the ops that failed,
-// with their errors, or err is an error of the whole transaction. results are aligned with ops.
-func (r *Runner) Transact(ctx context.Context, ops []*write.Op) (results []write.Result, failed []OpFailure, err error) {
-	if failed, err := refusable(ops); failed != nil || err != nil {
-		return nil, failed, err
-	}
-	if err := r.transactions(); err != nil {
-		return nil, nil, err
-	}
-	var last []OpFailure
-	hints, there := make([][]write.Hint, len(ops)), make([]item.Item, len(ops))
-	for round := 0; round < r.MaxAttempts; round++ {
-		steps, failed, err := r.planAll(ctx, ops, hints, round == 0)
-		if err != nil {
-			return nil, nil, err
-		}
-		if failed != nil {
-			exists := false
-			if failed, exists = r.explainAll(ctx, ops, failed); !exists {
-				return nil, failed, nil
-			}
-			last = failed
-			if err := r.pause(ctx, round); err != nil {
-				return nil, nil, err
-			}
-			continue
-		}
-		b, failed := merge(ops, steps)
-		if failed != nil {
-			return nil, failed, nil
-		}
-		if err := withinLimits(ops, b); err != nil {
-			return nil, nil, err
-		}
-		token := ""
-		if len(b.actions) > 1 || b.actions[0].Kind == write.Check || slices.ContainsFunc(ops, func(op *write.Op) bool { return op.Idempotent }) {
-			token = r.NewID()
-		}
-		got, err := r.deliver(ctx, b, token, false)
-		if err != nil {
-			return nil, nil, err
-		}
-		if got.failures == nil {
-			return r.done(steps, got)
-		}
-		again := false
-		if failed, again = resolve(ops, b, got, hints, there); !again {
-			if failed, again = r.explainAll(ctx, ops, failed); !again {
-				return nil, failed, got.cause
-			}
-		}
-		last = failed
-		if err := r.pause(ctx, round); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nil, last, nil
+// transaction is operations that are planned and sent together: all are applied, or none. An operation that is run alone is a
+// transaction of one. If its plan is a single action, that is sent as a plain request.
+type transaction struct {
+	r       *Runner
+	ops     []*write.Op
+	joined  bool // a transaction of the caller: no item is returned, and no step follows another
+	steps   []write.Step
+	results []write.Result
+
+	hints   [][]write.Hint    // what refusals have shown, for the next plan of each op
+	there   []item.Item       // what was read after the last refusal of each op, see stillThere
+	rooms   [][1]write.Action // of plans of one action
+	actions []write.Action    // of the steps in order; those on one item are merged, because DynamoDB refuses two
+	at      [][]int           // action j of step i is part of actions[at[i][j]]; nil for a single action
+	parts   []int             // how many actions of steps each of actions contains
 }
 
-// refusable returns the errors in ops that are known without a request.
-func refusable(ops []*write.Op) (failed []OpFailure, err error) {
-	for i, op := range ops {
+// alone is a transaction of one operation, in one piece of memory.
+type alone struct {
+	transaction
+	op     [1]*write.Op
+	step   [1]write.Step
+	result [1]write.Result
+	hints  [1][]write.Hint
+	there  [1]item.Item
+	room   [1][1]write.Action
+}
+
+// Run plans op and sends it alone until it has an outcome or an error. If a guard is lost, it reads and plans again.
+func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
+	if op.Err != nil {
+		return write.Result{}, op.Err
+	}
+	a := &alone{op: [1]*write.Op{op}}
+	a.transaction = transaction{r: r, ops: a.op[:], steps: a.step[:], results: a.result[:], hints: a.hints[:], there: a.there[:], rooms: a.room[:]}
+	failed, err := a.run(ctx)
+	if failed != nil {
+		err = failed[0].Err
+	}
+	if err != nil {
+		return write.Result{}, err
+	}
+	return a.result[0], nil
+}
+
+// newTransaction returns a transaction of the caller's ops.
+func newTransaction(r *Runner, ops []*write.Op) *transaction {
+	n := len(ops)
+	return &transaction{
+		r: r, ops: ops, joined: true, steps: make([]write.Step, n), results: make([]write.Result, n),
+		hints: make([][]write.Hint, n), there: make([]item.Item, n), rooms: make([][1]write.Action, n),
+	}
+}
+
+// Transact plans ops and sends them as one transaction: all are applied, or none. failed has the ops that failed, with their
+// errors. err is an error of the whole transaction, or, with failed, the SDK's. results are aligned with ops.
+func (r *Runner) Transact(ctx context.Context, ops []*write.Op) (results []write.Result, failed []OpFailure, err error) {
+	t := newTransaction(r, ops)
+	if failed, err = t.refusable(); failed == nil && err == nil {
+		failed, err = t.run(ctx)
+	}
+	if failed != nil || err != nil {
+		return nil, failed, err
+	}
+	return t.results, nil, nil
+}
+
+// refusable returns the errors in the ops that are known without a request.
+func (t *transaction) refusable() (failed []OpFailure, err error) {
+	for i, op := range t.ops {
 		if op.Err != nil {
 			failed = append(failed, OpFailure{i, op.Err})
 		}
@@ -94,54 +95,214 @@ func refusable(ops []*write.Op) (failed []OpFailure, err error) {
 	if failed != nil {
 		return failed, nil
 	}
-	items, at, err := sameItem(ops)
-	if err != nil {
+	items, at, err := sameItem(t.ops)
+	switch {
+	case err != nil:
 		return []OpFailure{{at, err}}, nil
-	}
-	if items > write.MaxActions {
-		return nil, tooMany(len(ops), items)
+	case items > write.MaxActions:
+		return nil, tooMany(len(t.ops), items)
 	}
 	return nil, nil
 }
 
-// planAll reads what the ops need, in parallel, and plans them with one reading of the clock.
-func (r *Runner) planAll(ctx context.Context, ops []*write.Op, hints [][]write.Hint, first bool) ([]write.Step, []OpFailure, error) {
-	now := r.Clock().UTC()
-	steps, errs := make([]write.Step, len(ops)), make([]error, len(ops))
-	input := func(i int) write.Input {
-		in := r.input(ops[i], now)
-		in.Joined, in.Hints = true, hints[i]
-		return in
-	}
-	planOne := func(i int, in write.Input) { steps[i], errs[i] = r.plan(ctx, ops[i], in, first) }
-	if first && !slices.ContainsFunc(ops, (*write.Op).Reads) {
-		for i := range ops {
-			planOne(i, input(i))
-		}
-	} else {
-		inputs := make([]write.Input, len(ops)) // with ids in the order of the ops
-		for i := range ops {
-			inputs[i] = input(i)
-		}
-		Parallel(len(ops), 8, func(i int) { planOne(i, inputs[i]) })
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	var failed []OpFailure
-	for i, err := range errs {
-		if err != nil {
-			failed = append(failed, OpFailure{i, err})
+// run plans and sends t until it has an outcome or an error. The results are those of t if it returns no errors.
+func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
+	if t.joined || t.ops[0].Idempotent {
+		if err := t.r.transactions(); err != nil {
+			return nil, err
 		}
 	}
-	return steps, failed, nil
+	for round := 0; round < t.r.MaxAttempts; round++ {
+		var again bool
+		var cause error
+		if failed, err = t.plan(ctx, round == 0); failed != nil {
+			clear(t.there)
+		} else if err == nil {
+			failed, again, cause, err = t.send(ctx)
+		}
+		if failed == nil || err != nil {
+			return nil, err
+		}
+		if !again {
+			if failed, again = t.explain(ctx, failed); !again {
+				return failed, cause
+			}
+		}
+		if err := t.r.pause(ctx, round); err != nil {
+			return nil, fmt.Errorf("%w: %w", err, failed[0].Err)
+		}
+	}
+	return failed, nil
 }
 
-// explainAll adds to the failures what the op would report alone. again is set if one of them is about an item that exists
+// input returns what the plan of op i is made from, before anything is read.
+func (t *transaction) input(i int, now time.Time) write.Input {
+	in := write.Input{Now: now, Joined: t.joined, Once: !t.joined, Hints: t.hints[i], Room: &t.rooms[i]}
+	if s := t.ops[i].Schema; s == nil || s.StoresID {
+		in.WriteID = t.r.NewID()
+	}
+	return in
+}
+
+// plan reads what the ops need, in parallel, and plans them with one reading of the clock.
+func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure, err error) {
+	now := t.r.Clock().UTC()
+	if len(t.ops) == 1 || first && !slices.ContainsFunc(t.ops, (*write.Op).Reads) {
+		for i, op := range t.ops {
+			if t.steps[i], err = t.r.plan(ctx, op, t.input(i, now), first); err != nil {
+				failed = append(failed, OpFailure{i, err})
+			}
+		}
+	} else {
+		inputs, errs := make([]write.Input, len(t.ops)), make([]error, len(t.ops))
+		for i := range t.ops { // ids in the order of the ops
+			inputs[i] = t.input(i, now)
+		}
+		Parallel(len(t.ops), 8, func(i int) { t.steps[i], errs[i] = t.r.plan(ctx, t.ops[i], inputs[i], first) })
+		for i, err := range errs {
+			if err != nil {
+				failed = append(failed, OpFailure{i, err})
+			}
+		}
+	}
+	if err := ctx.Err(); err != nil && t.joined {
+		return nil, err
+	}
+	return failed, nil
+}
+
+// send sends the plan, and the steps that refusals lead to. again is set if the ops must be planned again. cause is the SDK's
+// error behind failed.
+func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool, cause, err error) {
+	for {
+		if failed, err = t.merge(); failed != nil || err != nil {
+			return failed, false, nil, err
+		}
+		if len(t.actions) == 0 { // nothing to write
+			return nil, false, nil, t.done(write.Returned{})
+		}
+		token := ""
+		if len(t.actions) > 1 || t.actions[0].Kind == write.Check || slices.ContainsFunc(t.ops, func(op *write.Op) bool { return op.Idempotent }) {
+			if err = t.r.transactions(); err != nil {
+				return nil, false, nil, err
+			}
+			token = t.r.NewID()
+		}
+		got, err := t.deliver(ctx, token)
+		if err != nil {
+			return nil, false, nil, err
+		}
+		if got.failures == nil {
+			if op := t.ops[0]; !t.joined && op.Idempotent && t.actions[0].Returns != write.ReturnNothing {
+				if got.returned.Image, err = t.r.readBack(ctx, op); err != nil {
+					return []OpFailure{{0, err}}, false, nil, nil
+				}
+			}
+			return nil, false, nil, t.done(got.returned)
+		}
+		var next *write.Step
+		if failed, again, next = t.resolve(got); next == nil {
+			return failed, again, got.cause, nil
+		}
+		t.steps[0] = *next
+	}
+}
+
+// done makes the results.
+func (t *transaction) done(returned write.Returned) (err error) {
+	for i, op := range t.ops {
+		if t.results[i], err = op.Finish(t.steps[i], returned); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// soleWriters reports whether a refusal is final for all ops, whatever became of earlier attempts.
+func (t *transaction) soleWriters() bool {
+	return !slices.ContainsFunc(t.ops, func(op *write.Op) bool { return !op.SoleWriter })
+}
+
+// resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
+// has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
+// given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints.
+// An op alone can also go on with another step, or have a result.
+func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *write.Step) {
+	var lost []OpFailure
+	final, certain := false, !got.ambiguous || t.soleWriters()
+	for i, s := range t.steps {
+		op, own := t.ops[i], t.own(i, got.failures)
+		at := slices.IndexFunc(own, write.Failure.Failed)
+		if at < 0 {
+			continue
+		}
+		if got.ambiguous && op.Unsure != nil {
+			op.Unsure()
+		}
+		v := op.Resolve(s, own)
+		if t.there != nil {
+			still := true
+			if t.there[i], still = stillThere(own, t.there[i]); !still {
+				v.Replan = errComesAndGoes
+			}
+		}
+		switch {
+		case t.joined || !certain || v.Replan != nil:
+		case v.Next != nil:
+			return nil, false, v.Next
+		case v.Result != nil:
+			t.results[i] = *v.Result
+			return nil, false, nil
+		}
+		err := failure(op, s, v, got, own, at)
+		t.hints[i] = append(t.hints[i], v.Hints...)
+		if v.Replan != nil {
+			lost = append(lost, OpFailure{i, err})
+		} else {
+			failed = append(failed, OpFailure{i, err})
+			final = final || !s.Actions[at].Claims
+		}
+	}
+	switch {
+	case lost != nil && !final && certain:
+		return append(lost, failed...), true, nil
+	case failed == nil && lost == nil: // each condition of the merged actions holds on the item that refused them
+		return []OpFailure{{0, fmt.Errorf("%w: %w", entitytype.ErrConflict, got.cause)}}, false, nil
+	}
+	return append(failed, lost...), false, nil
+}
+
+// failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
+// an earlier attempt may have been applied. at is the first action that was refused.
+func failure(op *write.Op, step write.Step, v write.Resolution, got response, own []write.Failure, at int) error {
+	class := v.Err
+	switch {
+	case class != nil:
+	case v.Replan != nil:
+		class = v.Replan
+	case v.Result != nil: // it may be a success
+		class = entitytype.ErrConditionFailed
+	default:
+		class = entitytype.ErrConflict
+	}
+	refused := &write.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
+	if class == entitytype.ErrConditionFailed {
+		refused.Which = write.FailedPart(op.Schema, step.Actions[at].Cond, own[at].Image)
+	}
+	if step.EntityActions == 0 || at < step.EntityActions {
+		refused.Image = own[at].Image
+	}
+	if got.ambiguous {
+		return &write.Ambiguous{Err: refused}
+	}
+	return refused
+}
+
+// explain adds to the failures what each op would report alone. again is set if one of them is about an item that exists
 // by now.
-func (r *Runner) explainAll(ctx context.Context, ops []*write.Op, failed []OpFailure) (explained []OpFailure, again bool) {
+func (t *transaction) explain(ctx context.Context, failed []OpFailure) (explained []OpFailure, again bool) {
 	for i, f := range failed {
-		err, exists := r.explain(ctx, ops[f.Index], f.Err)
+		err, exists := t.r.explain(ctx, t.ops[f.Index], f.Err)
 		if exists {
 			err, again = errComesAndGoes, true
 		}
@@ -150,56 +311,118 @@ func (r *Runner) explainAll(ctx context.Context, ops []*write.Op, failed []OpFai
 	return failed, again
 }
 
-func (r *Runner) done(steps []write.Step, got answer) ([]write.Result, []OpFailure, error) {
-	results := make([]write.Result, len(steps))
-	for i, s := range steps {
-		var err error
-		if results[i], err = s.Done(got.returned); err != nil {
-			return nil, nil, err
-		}
-	}
-	return results, nil, nil
+// place is an item that a transaction writes or checks.
+type place struct {
+	table  string
+	key    item.Item
+	id     string    // of the key, where there are many places
+	step   int       // whose action is the first on the item
+	writer *write.Op // the last one; nil: the item is only checked
 }
 
-// resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
-// has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
-// given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints. there has
-// what was read after earlier refusals, see stillThere; nil if there is no next plan.
-func resolve(ops []*write.Op, b body, got answer, hints [][]write.Hint, there []item.Item) (failed []OpFailure, again bool) {
-	var lost []OpFailure
-	final := false
-	for i, s := range b.steps {
-		own, at := b.own(i, got.failures), -1
-		for j, f := range own {
-			if f.Failed() && at < 0 {
-				at = j
+// places are the items of a transaction, few enough to search.
+type places []place
+
+// fewPlaces is how many keys are compared faster than their texts are made.
+const fewPlaces = 4
+
+// find returns the index of the place of an item. It adds one if the item is not known.
+func (all *places) find(table string, key item.Item) (at int, known bool) {
+	is := func(p place) bool { return p.table == table && write.SameKey(p.key, key) }
+	id := ""
+	if len(*all) >= fewPlaces {
+		if len(*all) == fewPlaces {
+			for i := range *all {
+				(*all)[i].id = write.KeyID((*all)[i].key)
 			}
 		}
-		if at < 0 {
-			continue
+		id = write.KeyID(key)
+		is = func(p place) bool { return p.id == id && p.table == table }
+	}
+	if at = slices.IndexFunc(*all, is); at >= 0 {
+		return at, true
+	}
+	*all = append(*all, place{table: table, key: key, id: id})
+	return len(*all) - 1, false
+}
+
+// merge makes the actions of the steps, or returns the failure of an op that cannot be part of them.
+func (t *transaction) merge() (failed []OpFailure, err error) {
+	if !t.joined && len(t.steps[0].Actions) < 2 {
+		t.actions, t.at, t.parts = t.steps[0].Actions, nil, nil
+		return nil, nil
+	}
+	n := 0
+	for i := range t.steps {
+		n += len(t.steps[i].Actions)
+	}
+	items, numbers := make(places, 0, n), make([]int, 2*n)
+	at := numbers[n:]
+	t.at, t.actions, t.parts = make([][]int, len(t.steps)), make([]write.Action, 0, n), numbers[:0:n]
+	for i := range t.steps {
+		own := t.steps[i].Actions
+		t.at[i], at = at[:len(own):len(own)], at[len(own):]
+		for j := range own {
+			a := &own[j]
+			k, known := items.find(a.Table, a.Key)
+			if !known {
+				items[k].step = i
+				t.actions, t.parts = append(t.actions, *a), append(t.parts, 0)
+			} else {
+				merged, ok := write.Merge(t.actions[k], *a)
+				if !ok {
+					return []OpFailure{{i, clashed(t.ops[items[k].step], t.ops[i])}}, nil
+				}
+				t.actions[k] = merged
+			}
+			t.at[i][j] = k
+			t.parts[k]++
 		}
-		v := ops[i].Resolve(s, own)
-		if there != nil {
-			still := true
-			if there[i], still = stillThere(own, there[i]); !still {
-				v.Replan = errComesAndGoes
+	}
+	for i, s := range t.steps {
+		for j, a := range s.Actions {
+			if t.parts[t.at[i][j]] == 1 {
+				continue
+			}
+			if err := write.InMemory(t.ops[i].Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
+				return []OpFailure{{i, err}}, nil
 			}
 		}
-		mine := got
-		mine.failures = own
-		err := failure(ops[i], s, v, mine, at)
-		hints[i] = append(hints[i], v.Hints...)
-		if v.Replan != nil {
-			lost = append(lost, OpFailure{i, err})
-		} else {
-			failed = append(failed, OpFailure{i, err})
-			final = final || !s.Actions[at].Claims
+	}
+	return nil, t.withinLimits()
+}
+
+// own returns the failures of step i's actions. Of a merged action, only the parts whose own condition does not hold on the
+// stored item have failed.
+func (t *transaction) own(i int, failures []write.Failure) []write.Failure {
+	if t.at == nil {
+		return failures
+	}
+	own := make([]write.Failure, len(t.at[i]))
+	for j, k := range t.at[i] {
+		own[j] = failures[k]
+		if t.parts[k] > 1 && own[j].Failed() && !own[j].Hidden && t.steps[i].Actions[j].Cond.Holds(own[j].Image) {
+			own[j] = write.Failure{}
 		}
 	}
-	if lost != nil && !final && !got.ambiguous {
-		return append(lost, failed...), true
+	return own
+}
+
+// bytes returns the size of the items and values.
+func (t *transaction) bytes() int {
+	n := 0
+	for _, a := range t.actions {
+		n += item.Size(a.Item) + item.Size(a.Key)
+		for _, c := range a.Changes {
+			n += item.ValueSize(c.Value)
+		}
 	}
-	return append(failed, lost...), false
+	return n
+}
+
+// clashed returns the error of two ops on one item that cannot be merged into one action.
+func clashed(a, b *write.Op) error {
+	return &entitytype.InputError{Code: write.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
 }
 
 // sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
@@ -218,15 +441,15 @@ func sameItem(ops []*write.Op) (items, at int, err error) {
 	return len(all), 0, nil
 }
 
-func withinLimits(ops []*write.Op, b body) error {
-	if n := len(b.actions); n > write.MaxActions {
-		return tooMany(len(ops), n)
+func (t *transaction) withinLimits() error {
+	if n := len(t.actions); n > write.MaxActions {
+		return tooMany(len(t.ops), n)
 	}
-	if len(b.actions) <= write.MaxTransactionBytes/mostItemBytes {
+	if len(t.actions) <= write.MaxTransactionBytes/mostItemBytes {
 		return nil // unless one of the items is too large
 	}
-	if bytes := b.bytes(); bytes > write.MaxTransactionBytes {
-		return &write.SizeError{Type: transaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, write.MaxTransactionBytes)}
+	if bytes := t.bytes(); bytes > write.MaxTransactionBytes {
+		return &write.SizeError{Type: aTransaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, write.MaxTransactionBytes)}
 	}
 	return nil
 }
@@ -234,234 +457,8 @@ func withinLimits(ops []*write.Op, b body) error {
 // mostItemBytes is the largest size of an item with its key again.
 const mostItemBytes = item.MaxBytes + key.MaxPartitionKey + key.MaxSortKey + 2*write.MaxKeyName
 
-const transaction = "transaction"
+const aTransaction = "transaction"
 
 func tooMany(ops, actions int) error {
-	return &entitytype.InputError{Code: write.CodeTooMany, Type: transaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, write.MaxActions)}
-}
-
-// TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan
-// again. The write ids depend only on the token and the ops, so the stored items show which call wrote them. If a call is
-// repeated later, its times differ and DynamoDB refuses the token; then an item with this call's write id proves that the
-// transaction was applied.
-func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*write.Op) (results []write.Result, failed []OpFailure, err error) {
-	if failed, err := refusable(ops); failed != nil || err != nil {
-		return nil, failed, err
-	}
-	if err := r.transactions(); err != nil {
-		return nil, nil, err
-	}
-	for i, op := range ops {
-		switch {
-		case op.Reads():
-			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: write.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time; use Transact, with a Create of an item whose key is the token: if that exists, the call was applied before"}})
-		case op.Generated:
-			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: write.CodeIDToken, Type: op.Schema.Type.String(), Problem: op.Verb + " generates an id, so that it would not be the same write each time; give the value an id that depends on the token"}})
-		}
-	}
-	if failed != nil {
-		return nil, failed, nil
-	}
-	if at.IsZero() {
-		at = r.Clock()
-	}
-	call := callOf(id, ops)
-	steps := make([]write.Step, len(ops))
-	for i, op := range ops {
-		if steps[i], err = op.Planned(write.Input{Now: at.UTC(), WriteID: call.writeID(i), Joined: true}); err != nil {
-			failed = append(failed, OpFailure{i, err})
-		}
-	}
-	if failed != nil {
-		return nil, failed, nil
-	}
-	b, failed := merge(ops, steps)
-	if failed != nil {
-		return nil, failed, nil
-	}
-	if err := withinLimits(ops, b); err != nil {
-		return nil, nil, err
-	}
-	if r.Client == nil {
-		return nil, nil, ErrNoClient
-	}
-	for round := 0; ; round++ {
-		got, err := r.deliver(ctx, b, call.token, false)
-		switch {
-		case errors.Is(err, ErrTokenReused):
-			results, err := r.repeated(ctx, b, err)
-			return results, nil, err
-		case err != nil:
-			return nil, nil, err
-		case got.failures == nil:
-			return r.done(steps, got)
-		}
-		images := make([]item.Item, len(b.actions))
-		for k, f := range got.failures {
-			images[k] = f.Image
-		}
-		if applied, _ := b.writtenBy(images); applied { // DynamoDB has forgotten the token
-			results, err := b.stored(images)
-			return results, nil, err
-		}
-		hints := make([][]write.Hint, len(ops))
-		failed, again := resolve(ops, b, got, hints, nil)
-		if !again || round == r.MaxAttempts {
-			return nil, failed, got.cause
-		}
-		if again, err = r.upgradeAll(ctx, ops, hints); err != nil || !again {
-			return nil, failed, errors.Join(got.cause, err)
-		}
-	}
-}
-
-// upgradeAll stores the items of ops that were found in an earlier payload version in today's, after which the same
-// transaction can be applied. It returns false if there are none.
-func (r *Runner) upgradeAll(ctx context.Context, ops []*write.Op, hints [][]write.Hint) (any bool, err error) {
-	for i, op := range ops {
-		if !(write.Input{Hints: hints[i]}).Hinted(write.OutdatedPayload) {
-			continue
-		}
-		if any = true; err == nil {
-			err = r.upgrade(ctx, op)
-		}
-	}
-	return any, err
-}
-
-// repeated returns the result when DynamoDB knows the token of a body with other content.
-func (r *Runner) repeated(ctx context.Context, b body, refused error) ([]write.Result, error) {
-	images, err := r.images(ctx, b)
-	if err != nil {
-		return nil, &write.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
-	}
-	switch applied, another := b.writtenBy(images); {
-	case applied:
-		return b.stored(images)
-	case another:
-		return nil, refused
-	}
-	return nil, &write.Ambiguous{Err: refused} // applied and overwritten since, or another transaction
-}
-
-// images returns the current items that the actions of b write.
-func (r *Runner) images(ctx context.Context, b body) ([]item.Item, error) {
-	images, places := make([]item.Item, len(b.actions)), map[string]int{}
-	names := map[string]item.Item{} // a key of each table
-	var keys []Key
-	for k, a := range b.actions {
-		if a.WriteID != "" {
-			places[a.Table+" "+write.KeyID(a.Key)], names[a.Table] = k, a.Key
-			keys = append(keys, Key{a.Table, a.Key})
-		}
-	}
-	err := r.GetMany(ctx, keys, true, func(table string, it item.Item) {
-		key := item.Item{}
-		for name := range names[table] {
-			key[name] = it[name]
-		}
-		if k, ok := places[table+" "+write.KeyID(key)]; ok {
-			images[k] = it
-		}
-	})
-	return images, err
-}
-
-// writtenBy reports what the write ids of items, in the order of the body's actions, prove: that the body was applied, or
-// that another one was under the same token.
-func (b body) writtenBy(images []item.Item) (applied, another bool) {
-	for k, a := range b.actions {
-		switch stored := writeIDIn(images[k]); {
-		case a.WriteID == "" || stored == "":
-		case stored == a.WriteID:
-			return true, false
-		case strings.HasPrefix(stored, a.WriteID[:halfID]):
-			another = true
-		}
-	}
-	return false, another
-}
-
-// stored returns the results of a body that an earlier call has applied, at its own time. If an item is unchanged since, it
-// is the result.
-func (b body) stored(images []item.Item) ([]write.Result, error) {
-	results := make([]write.Result, len(b.steps))
-	for i, s := range b.steps {
-		var err error
-		if results[i], err = s.Done(write.Returned{}); err != nil {
-			return nil, err
-		}
-		if len(b.at[i]) == 0 {
-			continue
-		}
-		image, id := images[b.at[i][0]], b.actions[b.at[i][0]].WriteID
-		if wroteBy(image, id) && results[i].Item != nil {
-			results[i].Item, results[i].Encoded = image, false
-		}
-	}
-	return results, nil
-}
-
-// call is one transaction under a caller's token. The same id and ops are the same call.
-type call struct {
-	id    string
-	token string // DynamoDB's token, at most 36 characters
-	ops   []byte // digest of the ops
-}
-
-// halfID is the number of characters of a write id that depend on the token alone; as many depend on the ops too.
-const halfID = 13
-
-// callOf returns the call of ops under an id. The ops are identified by what they would write at two fixed times, since at
-// one time the clock may hide part of an op.
-func callOf(id string, ops []*write.Op) call {
-	h := sha256.New()
-	for _, year := range []int{1970, 3000} {
-		now := time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC)
-		for _, op := range ops {
-			step, err := op.Plan(write.Input{Now: now, WriteID: "-", Joined: true})
-			digestText(h, op.Verb, op.Table)
-			if err != nil {
-				digestText(h, "error")
-				continue
-			}
-			for i := range step.Actions {
-				digest(h, &step.Actions[i])
-			}
-		}
-	}
-	return call{id, short("token", id)[:36], h.Sum(nil)}
-}
-
-// writeID returns the write id of the op at index i.
-func (c call) writeID(i int) string {
-	return short("call", c.id, fmt.Sprint(i))[:halfID] + short("ops", c.id, fmt.Sprint(i), string(c.ops))[:halfID]
-}
-
-// short returns a digest of texts in 52 characters.
-func short(texts ...string) string {
-	h := sha256.New()
-	digestText(h, texts...)
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil))
-}
-
-// digest adds an action to h. Different actions add different bytes.
-func digest(h hash.Hash, a *write.Action) {
-	var e expr.Renderer
-	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))
-	names := item.Item{}
-	for name, attr := range e.NameMap() {
-		names[name] = item.S(attr)
-	}
-	for _, it := range []item.Item{a.Key, a.Item, names, e.ValueMap()} {
-		digestText(h, string(item.AppendBinary(nil, it)))
-	}
-}
-
-// digestText adds texts to h, each after its length.
-func digestText(h hash.Hash, texts ...string) {
-	for _, text := range texts {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
-		h.Write([]byte(text))
-	}
+	return &entitytype.InputError{Code: write.CodeTooMany, Type: aTransaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, write.MaxActions)}
 }

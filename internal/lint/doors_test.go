@@ -18,7 +18,7 @@ var rawReads = map[string]string{
 	"internal/engine/operation.go": "decodes what a write has stored, in today's payload version",
 	"internal/engine/run.go":       "opens it, or stores it upgraded, before a plan gets it",
 	"internal/engine/send.go":      "looks for the write id of a write whose answer was lost",
-	"internal/engine/transact.go":  "looks for the write ids of a repeated transaction",
+	"internal/engine/token.go":     "looks for the write ids of a repeated transaction",
 	"internal/query/run.go":        "passes it on to Core.ReadBy",
 	"internal/write/past.go":       "opens it, or looks at its key only",
 	"internal/engine/purge.go":     "guards by it, and opens it for its unique values",

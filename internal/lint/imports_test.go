@@ -186,7 +186,7 @@ var layers = map[string][]string{
 	},
 	"internal/engine": {
 		"doc.go cursor.go places.go seal.go",
-		"runner.go clients.go parallel.go classify.go trace.go retry.go reads.go batch.go requests.go send.go run.go transact.go",
+		"runner.go clients.go parallel.go classify.go trace.go retry.go reads.go batch.go requests.go send.go run.go transact.go token.go",
 		"purge.go database.go core.go change.go operation.go",
 	},
 	"internal/query": {"build.go keycond.go plan.go run.go page.go merge.go collection.go hydrate.go", "reading.go"},

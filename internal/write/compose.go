@@ -37,16 +37,23 @@ type Part struct {
 	Resolve func(Failure) Resolution
 }
 
-// resolveParts asks the resolvers of the parts that failed. The first failed main part decides, because the other parts
+// composed is the Outcome of a step of parts. The first main parts are of the entity itself.
+type composed struct {
+	parts  []Part
+	main   int
+	result Result
+}
+
+// Resolve asks the resolvers of the parts that failed. The first failed main part decides, because the other parts
 // were planned from the item that it guards. Otherwise an error takes precedence over planning again.
-func resolveParts(parts []Part, main int, f []Failure) Resolution {
+func (x *composed) Resolve(f []Failure) Resolution {
 	var again Resolution
-	for i, p := range parts {
+	for i, p := range x.parts {
 		if !f[i].Failed() {
 			continue
 		}
 		v := p.Resolve(f[i])
-		if v.Replan == nil || i < main {
+		if v.Replan == nil || i < x.main {
 			return v
 		}
 		again.Replan = v.Replan
@@ -54,6 +61,9 @@ func resolveParts(parts []Part, main int, f []Failure) Resolution {
 	}
 	return again
 }
+
+// Done implements Outcome.
+func (x *composed) Done(Returned) (Result, error) { return x.result, nil }
 
 // checkStep rejects a step that exceeds the limits of a transaction.
 func checkStep(s *schema.Schema, step Step) error {
@@ -114,27 +124,29 @@ func Compose(m *Mutation, main []Part, result Result) (Step, error) {
 // StepOf makes one step of parts, which has the given result. The first main parts are of the entity itself, the others were
 // planned from the item that these guard.
 func StepOf(s *schema.Schema, parts []Part, main int, result Result) (Step, error) {
-	step := Step{
-		EntityActions: main,
-		Resolve:       func(f []Failure) Resolution { return resolveParts(parts, main, f) },
-		Done:          func(Returned) (Result, error) { return result, nil },
-	}
-	step.Actions = make([]Action, len(parts))
+	step := Step{EntityActions: main, Actions: make([]Action, len(parts)), Outcome: &composed{parts, main, result}}
 	for i := range parts {
 		step.Actions[i] = parts[i].Action
 	}
 	return step, checkStep(s, step)
 }
 
-// alone returns a as the only action of a plan. An operation has room for that of one plan at a time: of any if it is run
-// once, otherwise of the first.
-func (op *Op) alone(a Action) []Action {
-	if op.taken.Swap(true) && !op.Once {
-		return []Action{a}
-	}
-	op.only[0] = a
-	return op.only[:]
+// single is the Outcome of a step of one part.
+type single struct {
+	resolve func(Failure) Resolution
+	result  Result
 }
+
+// Resolve implements Outcome.
+func (x *single) Resolve(f []Failure) Resolution {
+	if !f[0].Failed() {
+		return Resolution{}
+	}
+	return x.resolve(f[0])
+}
+
+// Done implements Outcome.
+func (x *single) Done(Returned) (Result, error) { return x.result, nil }
 
 // compose is Compose for a mutation by op with one main part, which is all of it for an entity without features.
 func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step, error) {
@@ -143,18 +155,7 @@ func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step
 		m.Op, m.In = op, in
 		return Compose(&m, []Part{main}, result)
 	}
-	resolve := main.Resolve
-	step := Step{
-		Actions:       op.alone(main.Action),
-		EntityActions: 1,
-		Resolve: func(f []Failure) Resolution {
-			if !f[0].Failed() {
-				return Resolution{}
-			}
-			return resolve(f[0])
-		},
-		Done: func(Returned) (Result, error) { return result, nil },
-	}
+	step := Step{Actions: in.alone(main.Action), EntityActions: 1, Outcome: &single{main.Resolve, result}}
 	return step, checkStep(op.Schema, step)
 }
 

@@ -74,11 +74,7 @@ func (op *Op) created(in Input, it item.Item, user expr.Cond, result Result, res
 	main := Part{Action{
 		Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(AbsentOrExpired(s, in.Now), user), WriteID: WriteID(s, in),
 	}, resolve}
-	step, err := op.compose(Mutation{Kind: Created, New: it}, in, main, result)
-	if op.Old != nil {
-		step = op.reportOld(nil, step)
-	}
-	return step, err
+	return op.compose(Mutation{Kind: Created, New: it}, in, main, result)
 }
 
 // planValue is the encoded value of an operation. Each plan adds to an item of its own. The first plan gets the item that was
@@ -116,44 +112,53 @@ func (p *planValue) take(once bool) Sized {
 	return given
 }
 
+// create is a Create of v.
+type create struct {
+	op    *Op
+	v     reflect.Value
+	value planValue // of v
+	user  expr.Cond
+}
+
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *Options) *Op {
 	op := newKeyless(s, table, "Create", v, spec)
 	if op.Err != nil {
 		return op
 	}
-	if op.Key, op.Parts, op.value.sized, op.Err = KeyAndSized(s, v); op.Err != nil {
+	c := &create{op: op, v: v}
+	if op.Key, op.Parts, c.value.sized, op.Err = KeyAndSized(s, v); op.Err != nil {
 		return op
 	}
-	var user expr.Cond
 	if len(spec.If) > 0 {
-		if user, op.Err = Conditions(s, spec.If); op.Err != nil {
+		if c.user, op.Err = Conditions(s, spec.If); op.Err != nil {
 			return op
 		}
 	}
-	op.Past, op.Creates = s.LooksBack, true
-	op.Plan = func(in Input) (Step, error) {
-		value := op.value.take(op.Once)
-		if value.Item == nil { // an earlier plan has it
-			var err error
-			if _, _, value, err = KeyAndSized(s, v); err != nil {
-				return Step{}, err
-			}
-		}
-		it, err := completeNew(s, op.Key, value, nil, in)
-		if err != nil {
+	op.Past, op.Creates, op.Plan = s.LooksBack, true, c.plan
+	return op
+}
+
+func (c *create) plan(in Input) (Step, error) {
+	s, value := c.op.Schema, c.value.take(in.Once)
+	if value.Item == nil { // an earlier plan has it
+		var err error
+		if _, _, value, err = KeyAndSized(s, c.v); err != nil {
 			return Step{}, err
 		}
-		now := in.Now
-		result := Result{Item: it, Encoded: in.Past.Version == 0 && !s.SetsExpiry}
-		return op.created(in, it, user, result, func(f Failure) Resolution {
-			if Live(s, f.Image, now) {
-				return Resolution{Err: entitytype.ErrExists}
-			}
-			return Resolution{Err: entitytype.ErrConditionFailed}
-		})
 	}
-	return op
+	it, err := completeNew(s, c.op.Key, value, nil, in)
+	if err != nil {
+		return Step{}, err
+	}
+	now := in.Now
+	result := Result{Item: it, Encoded: in.Past.Version == 0 && !s.SetsExpiry}
+	return c.op.created(in, it, c.user, result, func(f Failure) Resolution {
+		if Live(s, f.Image, now) {
+			return Resolution{Err: entitytype.ErrExists}
+		}
+		return Resolution{Err: entitytype.ErrConditionFailed}
+	})
 }
 
 // Transactional returns why the writes of an entity are transactions, or "" if each is a single request.

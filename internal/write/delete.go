@@ -19,31 +19,42 @@ func (op *Op) guarded(list []Cond, kind ActionKind) *Op {
 		op.Err = err
 		return op
 	}
-	op.Plan = func(in Input) (Step, error) { return op.direct(kind, user, in.Now), nil }
+	op.Plan = func(in Input) (Step, error) { return op.direct(in, kind, user), nil }
 	return op
 }
 
 // direct returns the step of an action on the item under the condition that it exists.
-func (op *Op) direct(kind ActionKind, user expr.Cond, now time.Time) Step {
-	s := op.Schema
-	returns, done := ReturnNothing, func(Returned) (Result, error) { return Result{}, nil }
+func (op *Op) direct(in Input, kind ActionKind, user expr.Cond) Step {
+	returns := ReturnNothing
 	if op.Old != nil {
-		returns, done = ReturnOld, func(r Returned) (Result, error) { return Result{}, op.Old(r.Image) }
+		returns = ReturnOld
 	}
+	cond := expr.All(PresentUnexpired(op.Schema, in.Now), op.expected(), user)
 	return Step{
-		Actions: op.alone(Action{Kind: kind, Table: op.Table, Key: op.Key, Cond: expr.All(PresentUnexpired(s, now), op.expected(), user), Returns: returns}),
-		Resolve: func(f []Failure) Resolution {
-			if !Live(s, f[0].Image, now) {
-				return Resolution{Err: op.missing(now)}
-			}
-			if err := op.CheckExpected(f[0].Image, now); err != nil {
-				return Resolution{Err: err}
-			}
-			return Resolution{Err: entitytype.ErrConditionFailed}
-		},
-		Done: done,
+		Actions: in.alone(Action{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}),
+		Outcome: &existing{op, in.Now},
 	}
 }
+
+// existing is the Outcome of an action on an item that must exist, planned without a read.
+type existing struct {
+	op  *Op
+	now time.Time
+}
+
+// Resolve implements Outcome.
+func (x *existing) Resolve(f []Failure) Resolution {
+	if !Live(x.op.Schema, f[0].Image, x.now) {
+		return Resolution{Err: x.op.missing(x.now)}
+	}
+	if err := x.op.CheckExpected(f[0].Image, x.now); err != nil {
+		return Resolution{Err: err}
+	}
+	return Resolution{Err: entitytype.ErrConditionFailed}
+}
+
+// Done implements Outcome.
+func (x *existing) Done(r Returned) (Result, error) { return Result{Old: r.Image}, nil }
 
 // deleted returns the step that deletes the item that was read.
 func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
@@ -71,8 +82,7 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 			return Step{}, err
 		}
 	}
-	step, err := Compose(m, main, Result{})
-	return op.reportOld(in.Image, step), err
+	return Compose(m, main, Result{Old: in.Image})
 }
 
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
@@ -99,7 +109,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 		if op.NeedsRead(in) {
 			return op.deleted(in, kind, user)
 		}
-		return op.direct(Delete, user, in.Now), nil
+		return op.direct(in, Delete, user), nil
 	}
 	return op
 }
@@ -121,8 +131,7 @@ func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	op.Plan = func(in Input) (Step, error) {
 		return Step{
 			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: AbsentOrExpired(s, in.Now)}},
-			Resolve: func([]Failure) Resolution { return Resolution{Err: entitytype.ErrExists} },
-			Done:    func(Returned) (Result, error) { return Result{}, nil },
+			Outcome: &Fixed{Refused: Resolution{Err: entitytype.ErrExists}},
 		}, nil
 	}
 	return op

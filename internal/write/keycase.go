@@ -24,10 +24,8 @@ func CaseError(s *schema.Schema, parts, stored item.Item) error {
 // sameCase is CaseError for an item that op may act on.
 func (op *Op) sameCase(it item.Item) error { return CaseError(op.Schema, op.Parts, it) }
 
-// KeepCase makes op fail with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
-func (op *Op) KeepCase() {
-	op.keepsCase = op.Err == nil && op.Parts != nil && len(op.Schema.Folded) > 0
-}
+// keepsCase reports whether op fails with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
+func (op *Op) keepsCase() bool { return op.Parts != nil && len(op.Schema.Folded) > 0 }
 
 // keptCase returns the error of a plan from an item whose key parts differ from those of op in case.
 func (op *Op) keptCase(in Input) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -70,21 +69,15 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 	return changes, nil
 }
 
-// unchangedStep writes nothing. It still checks a condition, on the item that was read.
-func unchangedStep(op *Op, in Input, user expr.Cond) (Step, error) {
-	step := op.reportOld(in.Image, Step{Done: func(Returned) (Result, error) { return StoredResult(in.Image), nil }})
+// unmodified writes nothing. It still checks a condition, on the item that was read.
+func (op *Op) unmodified(in Input, user expr.Cond) (Step, error) {
+	result := Result{Item: in.Image, Old: in.Image}
 	if user.Op == expr.None {
-		return step, nil
+		return Nothing(result), nil
 	}
 	guard, pin, err := Unchanged(op.Schema, in.Image)
-	step.Actions = []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}}
-	step.Resolve = func(f []Failure) Resolution {
-		if SameState(op.Schema, in.Image, f[0].Image) {
-			return Resolution{Err: entitytype.ErrConditionFailed}
-		}
-		return Resolution{Replan: entitytype.ErrConflict}
-	}
-	return step, err
+	check := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: expr.All(guard, user), Pin: pin}
+	return Step{Actions: []Action{check}, Outcome: &single{op.resolveGuarded(in), result}}, err
 }
 
 // NewModify plans a read, the caller's change of the value, and a Put of the item with the difference, guarded by what
@@ -121,7 +114,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *Options, m
 			return Step{}, err
 		}
 		if len(changes) == 0 {
-			return unchangedStep(op, in, user)
+			return op.unmodified(in, user)
 		}
 		if err := guardError(s, changes, in.Image); err != nil {
 			return Step{}, err

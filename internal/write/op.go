@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"sync/atomic"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
@@ -30,6 +29,18 @@ type Input struct {
 	Past       Past      // traces of earlier lives, if Past and there is no live item
 	found      any       // what Prepare found; see PlanFrom
 	Hints      []Hint    // what earlier attempts learned
+
+	Once bool       // the operation is run once, by a caller that waits for it
+	Room *[1]Action // for a plan of one action that is followed before the next is made; may be nil
+}
+
+// alone returns a as the only action of a plan.
+func (in *Input) alone(a Action) []Action {
+	if in.Room == nil {
+		return []Action{a}
+	}
+	in.Room[0] = a
+	return in.Room[:]
 }
 
 // ActionKind is what an action does.
@@ -96,6 +107,7 @@ type Result struct {
 	Stored   wire.Item // set instead of Item: the item that DynamoDB returned
 	Encoded  bool      // Item was encoded by the codec of the entity, and the library has added keys, first times and version 1
 	Existing item.Item // the stored event that an append found
+	Old      item.Item // the item before the write, nil if there was none; set if the operation has an Old
 	Created  bool      // an upsert created the item
 	Skipped  bool      // nothing had to be written because of what is stored
 	Reason   string    // why an event was skipped
@@ -124,11 +136,31 @@ type Step struct {
 	EntityActions int       // how many of the first actions concern items of the entity; 0: all
 	Whole         bool      // decide on a refusal only after every action was evaluated, with no conflict
 	blind         time.Time // when the step was planned, if that was without reading the item
-	// Resolve decides what a definite failure means. The failures are aligned with Actions.
-	Resolve func([]Failure) Resolution
-	// Done makes the result of a successful step. returned is set for a lone action.
-	Done func(returned Returned) (Result, error)
+	Outcome
 }
+
+// Outcome says what the answer to a step means. Plans of verbs implement it.
+type Outcome interface {
+	// Resolve decides what a definite failure means. The failures are aligned with the step's actions.
+	Resolve([]Failure) Resolution
+	// Done returns the result of a successful step. returned is set for a lone action.
+	Done(returned Returned) (Result, error)
+}
+
+// Fixed is the Outcome of a step that means the same whatever the answer has.
+type Fixed struct {
+	Result  Result
+	Refused Resolution
+}
+
+// Resolve implements Outcome.
+func (x *Fixed) Resolve([]Failure) Resolution { return x.Refused }
+
+// Done implements Outcome.
+func (x *Fixed) Done(Returned) (Result, error) { return x.Result, nil }
+
+// Nothing returns a step that writes nothing, with its result.
+func Nothing(result Result) Step { return Step{Outcome: &Fixed{Result: result}} }
 
 // Op is one intended write or check.
 type Op struct {
@@ -162,13 +194,6 @@ type Op struct {
 
 	AsStored bool // the plan gets the item as it is stored, also if its payload version is outdated
 
-	Once  bool        // the operation is run once, and its plans are followed one after the other
-	only  [1]Action   // of its last plan, or of the first plan of an operation without Once
-	taken atomic.Bool // a plan has only
-	value planValue   // of a Create
-
-	keepsCase bool // see KeepCase
-
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 
 	If      expr.Cond     // the caller's conditions
@@ -194,34 +219,23 @@ func (op *Op) KeyText() string { return KeyText(op.Schema, op.Key) }
 // Reads reports whether op needs a read before planning, at least in a transaction.
 func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
 
-// reportOld makes a step that was planned from old pass old to the caller when it succeeds.
-func (op *Op) reportOld(old item.Item, step Step) Step {
-	if op.Old == nil || step.Done == nil {
-		return step
+// Finish returns the result of a step that was applied, and passes the item before it to the caller if asked for.
+func (op *Op) Finish(step Step, r Returned) (Result, error) {
+	result, err := step.Done(r)
+	if err == nil && op.Old != nil {
+		err = op.Old(result.Old)
 	}
-	done := step.Done
-	step.Done = func(r Returned) (Result, error) {
-		result, err := done(r)
-		if err == nil {
-			err = op.Old(old)
-		}
-		return result, err
-	}
-	return step
+	return result, err
 }
 
-// fromOld computes the new item from the old one that a lone action returned, and passes the old one to the caller if
-// asked for.
-func (op *Op) fromOld(r Returned, changes []expr.Change) (item.Item, error) {
+// fromOld computes the result of changes from the old item that a lone action returned.
+func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
 	base := r.Image
 	if base == nil {
 		base = item.Clone(op.Key)
 	}
 	it, err := expr.Apply(base, changes)
-	if err == nil && op.Old != nil {
-		err = op.Old(r.Image)
-	}
-	return it, err
+	return Result{Item: it, Old: r.Image, Created: r.Image == nil}, err
 }
 
 var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)

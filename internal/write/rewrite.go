@@ -68,7 +68,7 @@ func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool
 		return bring(ctx, r, in.Image)
 	}, func(in Input, rw Rewriting) (Step, error) {
 		if rw.empty() {
-			return Step{Done: func(Returned) (Result, error) { return Result{Skipped: true}, nil }}, nil
+			return Nothing(Result{Skipped: true}), nil
 		}
 		if rw.Item != nil && newVersion && rw.Current {
 			return op.renewed(in, rw)

@@ -93,14 +93,25 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 				Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(PresentUnexpired(s, in.Now), due),
 				WriteID: WriteID(s, in),
 			}},
-			Resolve: func(f []Failure) Resolution {
-				if Live(s, f[0].Image, in.Now) {
-					return Skipped()
-				}
-				return Resolution{Err: entitytype.ErrNotFound}
-			},
-			Done: func(Returned) (Result, error) { return Result{}, nil },
+			Outcome: &touched{s, in.Now},
 		}, nil
 	}
 	return op
 }
+
+// touched is the Outcome of a touch.
+type touched struct {
+	s   *schema.Schema
+	now time.Time
+}
+
+// Resolve implements Outcome.
+func (x *touched) Resolve(f []Failure) Resolution {
+	if Live(x.s, f[0].Image, x.now) {
+		return Skipped()
+	}
+	return Resolution{Err: entitytype.ErrNotFound}
+}
+
+// Done implements Outcome.
+func (x *touched) Done(Returned) (Result, error) { return Result{}, nil }

@@ -144,8 +144,7 @@ func (op *Op) changed(in Input, it item.Item, user expr.Cond) (Step, error) {
 		Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: expr.All(guard, user), WriteID: WriteID(s, in), Pin: pin},
 		op.resolveGuarded(in),
 	}
-	step, err := op.compose(Mutation{Kind: Updated, Old: in.Image, New: it}, in, main, StoredResult(it))
-	return op.reportOld(in.Image, step), err
+	return op.compose(Mutation{Kind: Updated, Old: in.Image, New: it}, in, main, Result{Item: it, Old: in.Image})
 }
 
 // afterRead plans from the item that was read.
@@ -224,43 +223,60 @@ func (u *update) direct(in Input) (Step, error) {
 		returns = ReturnOld
 	}
 	return Step{
-		Actions: u.op.alone(Action{
+		Actions: in.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(guards, u.userCond)...),
 			Returns: returns, Undecoded: returns == ReturnNew, WriteID: writeID,
 		}),
-		Resolve: func(f []Failure) Resolution {
-			if !Live(u.s, f[0].Image, now) {
-				return Resolution{Err: u.op.missing(now)}
-			}
-			if err := u.op.CheckExpected(f[0].Image, now); err != nil {
-				return Resolution{Err: err}
-			}
-			if err := guardError(u.s, u.changes, f[0].Image); err != nil {
-				return Resolution{Err: err}
-			}
-			switch null, err := typeMismatch(u.op.Schema, f[0].Image, u.changes); {
-			case err != nil:
-				return Resolution{Err: err}
-			case null:
-				return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
-			}
-			return Resolution{Err: entitytype.ErrConditionFailed}
-		},
-		Done: func(r Returned) (Result, error) {
-			switch {
-			case u.op.Old != nil && (r.Proven || r.Again):
-				return Result{}, errOldLost
-			case !r.Undecoded.Missing():
-				return Result{Stored: r.Undecoded}, nil
-			case r.Image == nil:
-				return StoredResult(knownItem(u.parts, changes)), nil
-			case u.op.Old != nil:
-				it, err := u.op.fromOld(r, changes)
-				return StoredResult(it), err
-			}
-			return StoredResult(r.Image), nil
-		},
+		Outcome: &updated{u, now, changes},
 	}, nil
+}
+
+// updated is the Outcome of an update that was planned without a read.
+type updated struct {
+	*update
+	now  time.Time
+	sent []expr.Change // all changes
+}
+
+// Resolve implements Outcome.
+func (x *updated) Resolve(f []Failure) Resolution {
+	image := f[0].Image
+	if !Live(x.s, image, x.now) {
+		return Resolution{Err: x.op.missing(x.now)}
+	}
+	if err := x.op.CheckExpected(image, x.now); err != nil {
+		return Resolution{Err: err}
+	}
+	return x.unchangeable(image)
+}
+
+// unchangeable returns why an update of a stored item was refused that has the expected version.
+func (u *update) unchangeable(image item.Item) Resolution {
+	if err := guardError(u.s, u.changes, image); err != nil {
+		return Resolution{Err: err}
+	}
+	switch null, err := typeMismatch(u.s, image, u.changes); {
+	case err != nil:
+		return Resolution{Err: err}
+	case null:
+		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
+	}
+	return Resolution{Err: entitytype.ErrConditionFailed}
+}
+
+// Done implements Outcome.
+func (x *updated) Done(r Returned) (Result, error) {
+	switch {
+	case x.op.Old != nil && (r.Proven || r.Again):
+		return Result{}, errOldLost
+	case !r.Undecoded.Missing():
+		return Result{Stored: r.Undecoded}, nil
+	case r.Image == nil:
+		return StoredResult(knownItem(x.parts, x.sent)), nil
+	case x.op.Old != nil:
+		return x.op.fromOld(r, x.sent)
+	}
+	return StoredResult(r.Image), nil
 }
 
 // NewUpdate plans changes of an existing item: one UpdateItem, or, if an index key can only be composed from the stored

@@ -232,23 +232,24 @@ func (u *upsert) afterRead(in Input) (Step, error) {
 	return u.op.changed(in, it, u.userCond)
 }
 
-func (u *upsert) resolve(now time.Time, image item.Item) Resolution {
-	if err := u.op.CheckExpected(image, now); err != nil {
+// upserted is the Outcome of an upsert that was planned without a read.
+type upserted struct {
+	*upsert
+	now    time.Time
+	joined bool
+	sent   []expr.Change // all changes
+}
+
+// Resolve implements Outcome.
+func (x *upserted) Resolve(f []Failure) Resolution {
+	image := f[0].Image
+	if err := x.op.CheckExpected(image, x.now); err != nil {
 		return Resolution{Err: err}
 	}
-	if image != nil && !Live(u.s, image, now) {
+	if image != nil && !Live(x.s, image, x.now) {
 		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ItemExpired}}}
 	}
-	if err := guardError(u.s, u.changes, image); err != nil {
-		return Resolution{Err: err}
-	}
-	switch null, err := typeMismatch(u.s, image, u.changes); {
-	case err != nil:
-		return Resolution{Err: err}
-	case null:
-		return Resolution{Replan: entitytype.ErrConflict, Hints: []Hint{{Kind: ReadFirst}}}
-	}
-	return Resolution{Err: entitytype.ErrConditionFailed}
+	return x.unchangeable(image)
 }
 
 // errCreated means that an upsert was applied, but whether it created the item is unknown.
@@ -272,32 +273,30 @@ func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
 	return false, &Ambiguous{Err: errCreated}
 }
 
-// done computes the new item from the image before the write.
-func (u *upsert) done(r Returned, changes []expr.Change) (Result, error) {
+// Done computes the new item from the image before the write.
+func (x *upserted) Done(r Returned) (result Result, err error) {
 	switch {
-	case u.replace && u.op.Old == nil: // the new item was asked for
+	case x.joined:
+		r.Undecoded.Release()
+		return StoredResult(knownItem(x.parts, x.sent)), nil
+	case x.replace && x.op.Old == nil: // the new item was asked for
 		return Result{Item: r.Image, Stored: r.Undecoded}, nil
 	case !r.Proven && !r.Again:
-		it, err := u.op.fromOld(r, changes)
-		return Result{Item: it, Created: r.Image == nil}, err
+		return x.op.fromOld(r, x.sent)
 	}
-	result, err := Result{Item: r.Image}, error(nil)
-	if result.Created, err = u.created(r, changes); err != nil {
+	result.Item = r.Image
+	if result.Created, err = x.created(r, x.sent); err != nil {
 		return Result{}, err
 	}
 	if r.Again {
-		if result.Item, err = expr.Apply(r.Image, changes); err != nil {
+		if result.Item, err = expr.Apply(r.Image, x.sent); err != nil {
 			return Result{}, err
 		}
 	}
-	switch {
-	case u.op.Old == nil:
-	case !result.Created:
+	if x.op.Old != nil && !result.Created {
 		return Result{}, errOldLost
-	default:
-		err = u.op.Old(nil)
 	}
-	return result, err
+	return result, nil
 }
 
 func (u *upsert) direct(in Input) (Step, error) {
@@ -309,7 +308,7 @@ func (u *upsert) direct(in Input) (Step, error) {
 	}
 	changes, err := u.changes, error(nil)
 	switch {
-	case !u.op.Once:
+	case !in.Once:
 		changes, err = u.withCreated(in)
 	case u.s.CreatedAt != nil: // each plan adds to the changes in the same memory
 		changes, err = u.addCreated(changes, in)
@@ -338,23 +337,16 @@ func (u *upsert) direct(in Input) (Step, error) {
 	if u.s.Expires {
 		guards = append(guards, NotExpired(u.s, in.Now))
 	}
-	now, joined, returns := in.Now, in.Joined, ReturnOld // which shows whether the write created the item
+	returns := ReturnOld // which shows whether the write created the item
 	if u.replace && u.op.Old == nil {
 		returns = ReturnNew
 	}
 	return Step{
-		Actions: u.op.alone(Action{
+		Actions: in.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), u.userCond)...),
 			Returns: returns, Undecoded: returns == ReturnNew, WriteID: writeID,
 		}),
-		Resolve: func(f []Failure) Resolution { return u.resolve(now, f[0].Image) },
-		Done: func(r Returned) (Result, error) {
-			if joined {
-				r.Undecoded.Release()
-				return Result{Item: knownItem(u.parts, changes)}, nil
-			}
-			return u.done(r, changes)
-		},
+		Outcome: &upserted{u, in.Now, in.Joined, changes},
 	}, nil
 }
 

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"strings"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan
+// again. The write ids depend only on the token and the ops, so the stored items show which call wrote them. If a call is
+// repeated later, its times differ and DynamoDB refuses the token; then an item with this call's write id proves that the
+// transaction was applied.
+func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*write.Op) (results []write.Result, failed []OpFailure, err error) {
+	t := newTransaction(r, ops)
+	t.there = nil // a refusal by what is hidden is not planned again
+	if failed, err := t.refusable(); failed != nil || err != nil {
+		return nil, failed, err
+	}
+	if err := r.transactions(); err != nil {
+		return nil, nil, err
+	}
+	for i, op := range ops {
+		switch {
+		case op.Reads():
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: write.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time; use Transact, with a Create of an item whose key is the token: if that exists, the call was applied before"}})
+		case op.Generated:
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: write.CodeIDToken, Type: op.Schema.Type.String(), Problem: op.Verb + " generates an id, so that it would not be the same write each time; give the value an id that depends on the token"}})
+		}
+	}
+	if failed != nil {
+		return nil, failed, nil
+	}
+	if at.IsZero() {
+		at = r.Clock()
+	}
+	call := callOf(id, ops)
+	for i, op := range ops {
+		if t.steps[i], err = op.Planned(write.Input{Now: at.UTC(), WriteID: call.writeID(i), Joined: true}); err != nil {
+			failed = append(failed, OpFailure{i, err})
+		}
+	}
+	if failed != nil {
+		return nil, failed, nil
+	}
+	if failed, err := t.merge(); failed != nil || err != nil {
+		return nil, failed, err
+	}
+	if r.Client == nil {
+		return nil, nil, ErrNoClient
+	}
+	for round := 0; ; round++ {
+		got, err := t.deliver(ctx, call.token)
+		switch {
+		case errors.Is(err, ErrTokenReused):
+			err = t.repeated(ctx, err)
+			return t.results, nil, err
+		case err != nil:
+			return nil, nil, err
+		case got.failures == nil:
+			err = t.done(got.returned)
+			return t.results, nil, err
+		}
+		images := make([]item.Item, len(t.actions))
+		for k, f := range got.failures {
+			images[k] = f.Image
+		}
+		if applied, _ := t.writtenBy(images); applied { // DynamoDB has forgotten the token
+			err = t.stored(images)
+			return t.results, nil, err
+		}
+		clear(t.hints)
+		failed, again, _ := t.resolve(got)
+		if !again || round == r.MaxAttempts {
+			return nil, failed, got.cause
+		}
+		if again, err = t.upgrade(ctx); err != nil || !again {
+			return nil, failed, errors.Join(got.cause, err)
+		}
+	}
+}
+
+// upgrade stores the items that were found in an earlier payload version in today's, after which the same transaction can be
+// applied. It returns false if there are none.
+func (t *transaction) upgrade(ctx context.Context) (any bool, err error) {
+	for i, op := range t.ops {
+		if !(write.Input{Hints: t.hints[i]}).Hinted(write.OutdatedPayload) {
+			continue
+		}
+		if any = true; err == nil {
+			err = t.r.upgrade(ctx, op)
+		}
+	}
+	return any, err
+}
+
+// repeated makes the results when DynamoDB knows the token of a transaction with other content.
+func (t *transaction) repeated(ctx context.Context, refused error) error {
+	images, err := t.images(ctx)
+	if err != nil {
+		return &write.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
+	}
+	switch applied, another := t.writtenBy(images); {
+	case applied:
+		return t.stored(images)
+	case another:
+		return refused
+	}
+	return &write.Ambiguous{Err: refused} // applied and overwritten since, or another transaction
+}
+
+// images returns the current items that the actions write.
+func (t *transaction) images(ctx context.Context) ([]item.Item, error) {
+	images, places := make([]item.Item, len(t.actions)), map[string]int{}
+	names := map[string]item.Item{} // a key of each table
+	var keys []Key
+	for k, a := range t.actions {
+		if a.WriteID != "" {
+			places[a.Table+" "+write.KeyID(a.Key)], names[a.Table] = k, a.Key
+			keys = append(keys, Key{a.Table, a.Key})
+		}
+	}
+	err := t.r.GetMany(ctx, keys, true, func(table string, it item.Item) {
+		key := item.Item{}
+		for name := range names[table] {
+			key[name] = it[name]
+		}
+		if k, ok := places[table+" "+write.KeyID(key)]; ok {
+			images[k] = it
+		}
+	})
+	return images, err
+}
+
+// writtenBy reports what the write ids of items, in the order of the actions, prove: that the transaction was applied, or
+// that another one was under the same token.
+func (t *transaction) writtenBy(images []item.Item) (applied, another bool) {
+	for k, a := range t.actions {
+		switch stored := writeIDIn(images[k]); {
+		case a.WriteID == "" || stored == "":
+		case stored == a.WriteID:
+			return true, false
+		case strings.HasPrefix(stored, a.WriteID[:halfID]):
+			another = true
+		}
+	}
+	return false, another
+}
+
+// stored makes the results of a transaction that an earlier call has applied, at its own time. If an item is unchanged since, it
+// is the result.
+func (t *transaction) stored(images []item.Item) error {
+	if err := t.done(write.Returned{}); err != nil {
+		return err
+	}
+	for i := range t.results {
+		if len(t.at[i]) == 0 {
+			continue
+		}
+		image, id := images[t.at[i][0]], t.actions[t.at[i][0]].WriteID
+		if wroteBy(image, id) && t.results[i].Item != nil {
+			t.results[i].Item, t.results[i].Encoded = image, false
+		}
+	}
+	return nil
+}
+
+// call is one transaction under a caller's token. The same id and ops are the same call.
+type call struct {
+	id    string
+	token string // DynamoDB's token, at most 36 characters
+	ops   []byte // digest of the ops
+}
+
+// halfID is the number of characters of a write id that depend on the token alone; as many depend on the ops too.
+const halfID = 13
+
+// callOf returns the call of ops under an id. The ops are identified by what they would write at two fixed times, since at
+// one time the clock may hide part of an op.
+func callOf(id string, ops []*write.Op) call {
+	h := sha256.New()
+	for _, year := range []int{1970, 3000} {
+		now := time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC)
+		for _, op := range ops {
+			step, err := op.Plan(write.Input{Now: now, WriteID: "-", Joined: true})
+			digestText(h, op.Verb, op.Table)
+			if err != nil {
+				digestText(h, "error")
+				continue
+			}
+			for i := range step.Actions {
+				digest(h, &step.Actions[i])
+			}
+		}
+	}
+	return call{id, short("token", id)[:36], h.Sum(nil)}
+}
+
+// writeID returns the write id of the op at index i.
+func (c call) writeID(i int) string {
+	return short("call", c.id, fmt.Sprint(i))[:halfID] + short("ops", c.id, fmt.Sprint(i), string(c.ops))[:halfID]
+}
+
+// short returns a digest of texts in 52 characters.
+func short(texts ...string) string {
+	h := sha256.New()
+	digestText(h, texts...)
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h.Sum(nil))
+}
+
+// digest adds an action to h. Different actions add different bytes.
+func digest(h hash.Hash, a *write.Action) {
+	var e expr.Renderer
+	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))
+	names := item.Item{}
+	for name, attr := range e.NameMap() {
+		names[name] = item.S(attr)
+	}
+	for _, it := range []item.Item{a.Key, a.Item, names, e.ValueMap()} {
+		digestText(h, string(item.AppendBinary(nil, it)))
+	}
+}
+
+// digestText adds texts to h, each after its length.
+func digestText(h hash.Hash, texts ...string) {
+	for _, text := range texts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		h.Write([]byte(text))
+	}
+}
