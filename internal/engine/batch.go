@@ -120,12 +120,12 @@ type asked struct {
 func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, consistent bool) asked {
 	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: n}
 	_, reading := r.reader(ctx, consistent)
-	if !reading.own {
+	if !reading.Own {
 		wanted.keys = nil
 	}
 	for table, of := range by {
 		in := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
-		if !reading.own {
+		if !reading.Own {
 			in.Keys = make([]item.Item, len(of))
 			for i, k := range of {
 				in.Keys[i] = k.Map()
@@ -147,8 +147,8 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 				x.Batch = wanted.count
 			}
 			client, reading := r.reader(ctx, consistent)
-			reading.call.Keys = wanted.keys
-			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.options)
+			reading.Keys = wanted.keys
+			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.Options)
 			if err != nil {
 				return err
 			}
@@ -210,7 +210,7 @@ type tableItems struct {
 
 // tables returns the items of an answer by table, in the order of their names.
 func (a *request) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
-	if page := a.call.Page; page != nil {
+	if page := a.Page; page != nil {
 		for _, t := range page.Tables() {
 			all = append(all, tableItems{t.Name, t.Items()})
 		}

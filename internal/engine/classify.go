@@ -176,14 +176,14 @@ type writeRequest struct {
 // newWriteRequest returns a request, whose answer is read here if own is set.
 func newWriteRequest(own bool) *writeRequest {
 	a := new(writeRequest)
-	a.own = own
+	a.Own = own
 	a.opts[0], a.apis[0] = a.options, a.watch
 	return a
 }
 
 // options sets the options of the request: those of its answer, and the hooks.
 func (a *writeRequest) options(o *dynamodb.Options) {
-	a.request.options(o)
+	a.Options(o)
 	if len(o.APIOptions) == 0 {
 		o.APIOptions = a.apis[:]
 		return

@@ -25,9 +25,9 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 // reader returns the client of a read, and the reading of its answer.
 func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *request) {
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client, &request{own: r.Own}
+		return r.Client, &request{wire.Call{Own: r.Own}}
 	}
-	return r.ReadClient, &request{own: r.OwnReads}
+	return r.ReadClient, &request{wire.Call{Own: r.OwnReads}}
 }
 
 // Plain reports whether a client is the SDK's without middleware, so that only the SDK's own code sees inputs and outputs.

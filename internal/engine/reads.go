@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -14,33 +13,20 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// request is the answer to one request, whose items are read without attribute values where that is possible.
-type request struct {
-	call wire.Call
-	own  bool // call writes the request and reads the answer
-}
-
-// options is the options of the request.
-func (a *request) options(o *dynamodb.Options) {
-	o.Retryer = aws.NopRetryer{}
-	if a.own {
-		a.call.Options(o)
-	} else {
-		wire.Options(o)
-	}
-}
+// request is one request, whose items are read without attribute values where that is possible.
+type request struct{ wire.Call }
 
 // item returns the item in an answer, which has it as attribute values if the SDK has read it.
 func (a *request) item(typed item.Item) wire.Item {
-	if a.call.Page == nil {
+	if a.Page == nil {
 		return wire.Of(typed)
 	}
-	return a.call.Page.Item(0)
+	return a.Page.Item(0)
 }
 
 // items is item for an answer with several.
 func (a *request) items(typed []item.Item) []wire.Item {
-	page := a.call.Page
+	page := a.Page
 	if page == nil {
 		return wire.OfAll(typed)
 	}
@@ -60,7 +46,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 		}
 		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
 		client, reading := r.reader(ctx, consistent)
-		out, err := client.GetItem(ctx, in, reading.options)
+		out, err := client.GetItem(ctx, in, reading.Options)
 		if err != nil {
 			return err
 		}
@@ -99,12 +85,12 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 		switch {
 		case query != nil || scan != nil:
 		case scans:
-			scan, of[0] = in.Scan(reading.own)
+			scan, of[0] = in.Scan(reading.Own)
 		default:
-			query, of[0] = in.Query(reading.own)
+			query, of[0] = in.Query(reading.Own)
 		}
-		if reading.own {
-			reading.call.Placeholders = of[:]
+		if reading.Own {
+			reading.Placeholders = of[:]
 		}
 		if x != nil {
 			x.page(in)
@@ -126,7 +112,7 @@ func (a *request) query(ctx context.Context, client Client, in *dynamodb.QueryIn
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = x.capacity()
 	}
-	out, err := client.Query(ctx, in, a.options)
+	out, err := client.Query(ctx, in, a.Options)
 	if err != nil {
 		return write.Page{}, err
 	}
@@ -140,7 +126,7 @@ func (a *request) scan(ctx context.Context, client Client, in *dynamodb.ScanInpu
 	if in.ReturnConsumedCapacity == "" {
 		in.ReturnConsumedCapacity = x.capacity()
 	}
-	out, err := client.Scan(ctx, in, a.options)
+	out, err := client.Scan(ctx, in, a.Options)
 	if err != nil {
 		return write.Page{}, err
 	}
@@ -171,8 +157,8 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if in.ReturnConsumedCapacity == "" { // the client may still be sending an earlier attempt
 			in.ReturnConsumedCapacity = x.capacity()
 		}
-		reading := &request{own: r.Own}
-		out, err := r.Client.TransactGetItems(ctx, in, reading.options)
+		reading := &request{wire.Call{Own: r.Own}}
+		out, err := r.Client.TransactGetItems(ctx, in, reading.Options)
 		if err != nil {
 			return err
 		}

@@ -58,9 +58,9 @@ func (e *rendered) render(a *write.Action, own bool) wire.Placeholders {
 // single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest, x *attempt) (write.Returned, error) {
 	e := &sent.rendered
-	sent.placeholders[0] = e.render(a, sent.own)
-	if sent.own {
-		sent.call.Placeholders = sent.placeholders[:]
+	sent.placeholders[0] = e.render(a, sent.Own)
+	if sent.Own {
+		sent.Placeholders = sent.placeholders[:]
 	}
 	switch a.Kind {
 	case write.Put:
@@ -106,6 +106,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest
 		if x != nil {
 			x.written(out.ResultMetadata, out.ConsumedCapacity)
 		}
+		if a.Returns == write.ReturnNothing {
+			return write.Returned{}, nil
+		}
 		return returnedBy(a, sent.item(out.Attributes))
 	}
 }
@@ -143,11 +146,11 @@ func (r *Runner) together(ctx context.Context, actions []write.Action, token str
 	}
 	all, of := make([]rendered, len(actions)), make([]wire.Placeholders, len(actions))
 	for i := range actions {
-		of[i] = all[i].render(&actions[i], sent.own)
+		of[i] = all[i].render(&actions[i], sent.Own)
 		in.TransactItems[i] = transactItem(&actions[i], &all[i])
 	}
-	if sent.own {
-		sent.call.Placeholders = of
+	if sent.Own {
+		sent.Placeholders = of
 	}
 	out, err := r.Client.TransactWriteItems(ctx, in, sent.opts[:]...)
 	if err != nil {

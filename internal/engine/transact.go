@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -23,8 +22,10 @@ type OpFailure struct {
 type transaction struct {
 	r       *Runner
 	ops     []*write.Op
-	joined  bool // a transaction of the caller: no item is returned, and no step follows another
+	joined  bool          // a transaction of the caller: no item is returned, and no step follows another
+	inputs  []write.Input // of the plans
 	steps   []write.Step
+	errs    []error // of the plans
 	results []write.Result
 
 	hints   [][]write.Hint    // what refusals have shown, for the next plan of each op
@@ -39,7 +40,9 @@ type transaction struct {
 type alone struct {
 	transaction
 	op     [1]*write.Op
+	input  [1]write.Input
 	step   [1]write.Step
+	err    [1]error
 	result [1]write.Result
 	hints  [1][]write.Hint
 	there  [1]item.Item
@@ -52,7 +55,10 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 		return write.Result{}, op.Err
 	}
 	a := &alone{op: [1]*write.Op{op}}
-	a.transaction = transaction{r: r, ops: a.op[:], steps: a.step[:], results: a.result[:], hints: a.hints[:], there: a.there[:], rooms: a.room[:]}
+	a.transaction = transaction{
+		r: r, ops: a.op[:], inputs: a.input[:], steps: a.step[:], errs: a.err[:], results: a.result[:],
+		hints: a.hints[:], there: a.there[:], rooms: a.room[:],
+	}
 	failed, err := a.run(ctx)
 	if failed != nil {
 		err = failed[0].Err
@@ -67,8 +73,8 @@ func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
 func newTransaction(r *Runner, ops []*write.Op) *transaction {
 	n := len(ops)
 	return &transaction{
-		r: r, ops: ops, joined: true, steps: make([]write.Step, n), results: make([]write.Result, n),
-		hints: make([][]write.Hint, n), there: make([]item.Item, n), rooms: make([][1]write.Action, n),
+		r: r, ops: ops, joined: true, inputs: make([]write.Input, n), steps: make([]write.Step, n), errs: make([]error, n),
+		results: make([]write.Result, n), hints: make([][]write.Hint, n), there: make([]item.Item, n), rooms: make([][1]write.Action, n),
 	}
 }
 
@@ -135,34 +141,25 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 	return failed, nil
 }
 
-// input returns what the plan of op i is made from, before anything is read.
-func (t *transaction) input(i int, now time.Time) write.Input {
-	in := write.Input{Now: now, Joined: t.joined, Once: !t.joined, Hints: t.hints[i], Room: &t.rooms[i]}
-	if s := t.ops[i].Schema; s == nil || s.StoresID {
-		in.WriteID = t.r.NewID()
-	}
-	return in
-}
-
 // plan reads what the ops need, in parallel, and plans them with one reading of the clock.
 func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure, err error) {
 	now := t.r.Clock().UTC()
+	for i, op := range t.ops { // ids in the order of the ops
+		t.inputs[i] = write.Input{Now: now, Joined: t.joined, Once: !t.joined, Hints: t.hints[i], Room: &t.rooms[i]}
+		if op.Schema == nil || op.Schema.StoresID {
+			t.inputs[i].WriteID = t.r.NewID()
+		}
+	}
 	if len(t.ops) == 1 || first && !slices.ContainsFunc(t.ops, (*write.Op).Reads) {
 		for i, op := range t.ops {
-			if t.steps[i], err = t.r.plan(ctx, op, t.input(i, now), first); err != nil {
-				failed = append(failed, OpFailure{i, err})
-			}
+			t.steps[i], t.errs[i] = t.r.plan(ctx, op, t.inputs[i], first)
 		}
 	} else {
-		inputs, errs := make([]write.Input, len(t.ops)), make([]error, len(t.ops))
-		for i := range t.ops { // ids in the order of the ops
-			inputs[i] = t.input(i, now)
-		}
-		Parallel(len(t.ops), 8, func(i int) { t.steps[i], errs[i] = t.r.plan(ctx, t.ops[i], inputs[i], first) })
-		for i, err := range errs {
-			if err != nil {
-				failed = append(failed, OpFailure{i, err})
-			}
+		Parallel(len(t.ops), 8, func(i int) { t.steps[i], t.errs[i] = t.r.plan(ctx, t.ops[i], t.inputs[i], first) })
+	}
+	for i, err := range t.errs {
+		if err != nil {
+			failed = append(failed, OpFailure{i, err})
 		}
 	}
 	if err := ctx.Err(); err != nil && t.joined {
@@ -175,8 +172,11 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 // error behind failed.
 func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool, cause, err error) {
 	for {
-		if failed, err = t.merge(); failed != nil || err != nil {
-			return failed, false, nil, err
+		t.actions, t.at = t.steps[0].Actions, nil
+		if t.joined || len(t.actions) > 1 {
+			if failed, err = t.merge(); failed != nil || err != nil {
+				return failed, false, nil, err
+			}
 		}
 		if len(t.actions) == 0 { // nothing to write
 			return nil, false, nil, t.done(write.Returned{})
@@ -208,10 +208,13 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 	}
 }
 
-// done makes the results.
+// done makes the results of steps that were applied, and passes the items before them to callers who asked for them.
 func (t *transaction) done(returned write.Returned) (err error) {
 	for i, op := range t.ops {
-		if t.results[i], err = op.Finish(t.steps[i], returned); err != nil {
+		if t.results[i], err = t.steps[i].Done(returned); err == nil && op.Old != nil {
+			err = op.Old(t.results[i].Old)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -348,10 +351,6 @@ func (all *places) find(table string, key item.Item) (at int, known bool) {
 
 // merge makes the actions of the steps, or returns the failure of an op that cannot be part of them.
 func (t *transaction) merge() (failed []OpFailure, err error) {
-	if !t.joined && len(t.steps[0].Actions) < 2 {
-		t.actions, t.at, t.parts = t.steps[0].Actions, nil, nil
-		return nil, nil
-	}
 	n := 0
 	for i := range t.steps {
 		n += len(t.steps[i].Actions)

@@ -132,7 +132,8 @@ func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 // decode decodes an item.
 func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	var done seen
-	if m := it.Stored(); m != nil {
+	entries, m := it.Values()
+	if m != nil {
 		for i := range l.fields {
 			av, ok := m[l.fields[i].name]
 			if ok && (av == nil || !l.fields[i].set(wire.ValueOf(av), dst)) {
@@ -142,7 +143,7 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 				done[i/64] |= 1 << (i % 64)
 			}
 		}
-	} else if !l.values(it.Values(), dst, &done) {
+	} else if !l.values(entries, dst, &done) {
 		return false
 	}
 	for i := range l.parts {

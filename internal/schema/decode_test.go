@@ -254,7 +254,7 @@ func pageOf(t *testing.T, body []byte) (page *wire.Page, sdk []item.Item) {
 	}
 	var plain, out dynamodb.QueryOutput
 	require.NoError(t, protocol.DeserializeResponse(context.Background(), queryShape, dynamodb.TypeRegistry, answer(), &plain))
-	var call wire.Call
+	call := wire.Call{Own: true}
 	o := dynamodb.Options{Protocol: protocol}
 	call.Options(&o)
 	require.NoError(t, o.Protocol.DeserializeResponse(context.Background(), queryShape, dynamodb.TypeRegistry, answer(), &out))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -19,6 +20,8 @@ import (
 //
 // The client must send the request once, and nothing but the SDK's own code may see its input and output.
 type Call struct {
+	// Own makes this package write the request and read the answer. Without it the SDK does. [Ours] is true of the client's options.
+	Own bool
 	// Keys, if it is set, has the keys of a BatchGetItem by table. Its input has the tables, with empty lists of keys.
 	Keys map[string][]Key
 	// Placeholders, if it is set, has the names and values of the expressions of a write, of each action of a TransactWriteItems.
@@ -54,9 +57,14 @@ func Options(o *dynamodb.Options) {
 	}
 }
 
-// Options is [Options] for a call whose items are read by this package. [Ours] is true of the client's options.
+// Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
-	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok {
+	o.Retryer = aws.NopRetryer{}
+	sdk, ok := o.Protocol.(*awsjson.Protocol)
+	switch {
+	case !c.Own:
+		Options(o)
+	case ok:
 		c.own = protocol{sdk, c}
 		o.Protocol = &c.own
 	}

@@ -129,7 +129,7 @@ func (o operation) compare(t testing.TB, body []byte) (ours bool) {
 	want, alone := o.out(), dynamodb.Options{Protocol: sdk}
 	Options(&alone)
 	wantErr := alone.Protocol.DeserializeResponse(ctx, o.schema, dynamodb.TypeRegistry, answered(body), want)
-	var c Call
+	c := Call{Own: true}
 	opts := dynamodb.Options{Protocol: sdk}
 	c.Options(&opts)
 	got := o.out()
@@ -244,7 +244,7 @@ func client(h *canned, opts ...func(*dynamodb.Options)) *dynamodb.Client {
 func TestCall_TakesTheItemsOfTheOutput(t *testing.T) {
 	t.Parallel()
 	ask := func(body string, opts ...func(*dynamodb.Options)) (*Page, *dynamodb.QueryOutput) {
-		var c Call
+		c := Call{Own: true}
 		out, err := client(&canned{[]string{body}}, opts...).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("t")}, c.Options)
 		require.NoError(t, err)
 		return c.Page, out

@@ -188,9 +188,12 @@ func (it Item) Value(name string) Value {
 // Stored returns the map that the item was made of, or nil for an item of a page.
 func (it Item) Stored() map[string]types.AttributeValue { return it.m }
 
-// Values returns the attributes of an item of a page, in the order of the answer.
-func (it Item) Values() Elements {
-	return Elements{Value: Value{page: it.page}, of: Value{page: it.page, at: it.at}, next: int(it.at) + 1, end: int(it.page.nodes[it.at].next)}
+// Values returns the attributes of an item of a page, in the order of the answer, or the map that the item was made of.
+func (it Item) Values() (Elements, map[string]types.AttributeValue) {
+	if it.page == nil {
+		return Elements{}, it.m
+	}
+	return Elements{Value: Value{page: it.page}, of: Value{page: it.page, at: it.at}, next: int(it.at) + 1, end: int(it.page.nodes[it.at].next)}, nil
 }
 
 // Value is one value: of a page, or an attribute value.

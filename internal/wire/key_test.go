@@ -41,7 +41,7 @@ func TestKey_RequestsAreThoseOfMaps(t *testing.T) {
 	for range testsize.Pick(500, 50_000) {
 		full := &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 		bare := &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
-		call := &Call{Keys: map[string][]Key{}}
+		call := &Call{Own: true, Keys: map[string][]Key{}}
 		for range 1 + r.IntN(3) {
 			table, all := wiretest.Text(r), []map[string]types.AttributeValue{}
 			call.Keys[table] = nil
@@ -60,7 +60,7 @@ func TestKey_RequestsAreThoseOfMaps(t *testing.T) {
 			full.RequestItems[table] = types.KeysAndAttributes{Keys: all, ConsistentRead: strong}
 			bare.RequestItems[table] = types.KeysAndAttributes{Keys: []map[string]types.AttributeValue{}, ConsistentRead: strong}
 		}
-		want, wantHeader, err := written(t, &Call{}, full)
+		want, wantHeader, err := written(t, &Call{Own: true}, full)
 		require.NoError(t, err)
 		got, header, err := written(t, call, bare)
 		require.NoError(t, err)

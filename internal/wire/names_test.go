@@ -68,7 +68,8 @@ func TestNames_OrderAndTypesCanVary(t *testing.T) {
 		for i, row := range want {
 			it := page.Item(i)
 			found := map[string]Kind{}
-			for all, indexes := it.Values(), it.Values(); all.Next(); {
+			all, _ := it.Values()
+			for indexes := all; all.Next(); {
 				name := string(all.Value.Name())
 				found[name] = all.Value.Kind()
 				for _, f := range []finder{3, 4} {
@@ -116,10 +117,10 @@ func TestNames_AreKept(t *testing.T) {
 func TestNames_ManyFinders(t *testing.T) {
 	t.Parallel()
 	page := parsed(t, &memory{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`)
-	outer := page.Item(0).Values()
+	outer, _ := page.Item(0).Values()
 	for x := outer.Indexes(finder(100)); outer.Next(); {
 		for f := range 2 * mostIndexes {
-			inner := page.Item(0).Values()
+			inner, _ := page.Item(0).Values()
 			for y := inner.Indexes(finder(f + 1)); inner.Next(); {
 				require.Equal(t, finder(f+1).Find(inner.Value.Name()), y.Of(inner.Value))
 			}

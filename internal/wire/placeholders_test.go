@@ -105,7 +105,7 @@ func TestPlaceholders_RequestsAreThoseOfMaps(t *testing.T) {
 	for range int(testsize.Number(t, "DYNASTRATA_REQUESTS", uint64(testsize.Pick(2000, 100_000)))) {
 		in, schema, of := lacking(r)
 		o := dynamodb.Options{Protocol: sdk}
-		(&Call{Placeholders: of}).Options(&o)
+		(&Call{Own: true, Placeholders: of}).Options(&o)
 		want, got := unsent("/"), unsent("/")
 		require.NoError(t, sdk.SerializeRequest(t.Context(), schema, withAll(in, of), want))
 		require.NoError(t, o.Protocol.SerializeRequest(t.Context(), schema, in, got))

@@ -59,7 +59,7 @@ var (
 func answer(call bool, op *smithy.OperationSchema, status int, body string, out smithy.Deserializable) error {
 	o, option := dynamodb.Options{Protocol: sdk}, Options
 	if call {
-		option = new(Call).Options
+		option = (&Call{Own: true}).Options
 	}
 	option(&o)
 	resp := answered([]byte(body))

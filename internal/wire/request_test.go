@@ -184,7 +184,7 @@ func bodyOf(in smithy.Serializable) []byte {
 func TestRequests_AgreeWithTheSDK(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 2))
-	var c Call
+	c := Call{Own: true}
 	written := 0
 	n := testsize.Pick(2000, 100_000)
 	for range n {
@@ -196,7 +196,7 @@ func TestRequests_AgreeWithTheSDK(t *testing.T) {
 		if !f.left {
 			written++
 		}
-		sameRequest(t, op.schema, in, new(Call).Options)
+		sameRequest(t, op.schema, in, (&Call{Own: true}).Options)
 		sameRequest(t, op.schema, in, c.Options)
 	}
 	assert.Greater(t, written, n/2)
@@ -212,14 +212,14 @@ func TestRequests_WriteEveryMember(t *testing.T) {
 		f := filler{with: func(name string) bool { left[name] = false; return false }}
 		f.fill(reflect.ValueOf(in).Elem())
 		require.NotNil(t, bodyOf(in), "%T", in)
-		sameRequest(t, op.schema, in, new(Call).Options)
+		sameRequest(t, op.schema, in, (&Call{Own: true}).Options)
 		for name := range left {
 			in := op.in()
 			f := filler{with: func(member string) bool { return member == name }}
 			if f.fill(reflect.ValueOf(in).Elem()); f.left {
 				left[name] = true
 				require.Nil(t, bodyOf(in), "%s", name)
-				sameRequest(t, op.schema, in, new(Call).Options)
+				sameRequest(t, op.schema, in, (&Call{Own: true}).Options)
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func TestRequests_Texts(t *testing.T) {
 	for _, s := range texts {
 		in := &dynamodb.GetItemInput{TableName: &s, Key: map[string]types.AttributeValue{s: &types.AttributeValueMemberS{Value: s}}}
 		require.NotNil(t, bodyOf(in))
-		sameRequest(t, inputs[3].schema, in, new(Call).Options)
+		sameRequest(t, inputs[3].schema, in, (&Call{Own: true}).Options)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestRequests_Bodies(t *testing.T) {
 	put := &dynamodb.PutItemInput{TableName: aws.String("t"), Item: item}
 	request := func(in smithy.Serializable) *smithyhttp.Request {
 		o, req := dynamodb.Options{Protocol: sdk}, unsent("/")
-		new(Call).Options(&o)
+		(&Call{Own: true}).Options(&o)
 		require.NoError(t, o.Protocol.SerializeRequest(t.Context(), inputs[0].schema, in, req))
 		return req
 	}
@@ -273,19 +273,19 @@ func TestRequests_Bodies(t *testing.T) {
 		assert.Nil(t, bodyOf(in), name)
 	}
 	o := dynamodb.Options{Protocol: sdk}
-	new(Call).Options(&o)
+	(&Call{Own: true}).Options(&o)
 	var unwritten *smithy.SerializationError
 	require.ErrorAs(t, o.Protocol.SerializeRequest(t.Context(), inputs[0].schema, &dynamodb.PutItemInput{Item: map[string]types.AttributeValue{"a": nil}}, unsent("/")), &unwritten)
 	many := map[string]types.AttributeValue{}
 	for len(many) < 100 {
 		many[string(rune('a'+len(many)))] = &types.AttributeValueMemberB{Value: make([]byte, mostKept/64)}
 	}
-	sameRequest(t, inputs[0].schema, &dynamodb.PutItemInput{Item: many}, new(Call).Options)
+	sameRequest(t, inputs[0].schema, &dynamodb.PutItemInput{Item: many}, (&Call{Own: true}).Options)
 }
 
 func TestRequests_LeaveOtherProtocolsAlone(t *testing.T) {
 	t.Parallel()
-	var c Call
+	c := Call{Own: true}
 	for _, p := range []smithyhttp.ClientProtocol{awsjson.New11(schemas.DynamoDB_20120810), struct{ *awsjson.Protocol }{sdk}, nil} {
 		o := dynamodb.Options{Protocol: p}
 		assert.False(t, Ours(&o))

@@ -12,16 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// changeGuards returns the conditions under which changes can be made. Most changes need none.
-func changeGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
-	for _, c := range changes {
-		if len(c.Path) > 1 || c.Kind != expr.Set && c.Kind != expr.Remove || !s.Attr(c.Path[0].Name).Free {
-			return append(append(parentGuards(changes), elementGuards(changes)...), immutableGuards(s, changes)...)
-		}
-	}
-	return nil
-}
-
 // immutableGuards returns conditions that each immutable attribute that is set is absent or has the same value already.
 func immutableGuards(s *schema.Schema, changes []expr.Change) []expr.Cond {
 	var guards []expr.Cond

@@ -189,42 +189,43 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 	return r, append(refused, byRule...), nil
 }
 
-// Changes checks the changes of an update against the schema and encodes their values.
-func Changes(s *schema.Schema, list []Change) ([]expr.Change, error) {
+// Changes checks the changes of an update against the schema and encodes their values. simple reports that each sets or removes
+// an attribute that is free to change, so that no guard is needed.
+func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, err error) {
 	if len(list) == 0 {
-		return nil, Invalid(s, CodeNoChange, nil, "an update needs at least one change")
+		return nil, false, Invalid(s, CodeNoChange, nil, "an update needs at least one change")
 	}
 	var refused []error
-	out := make([]expr.Change, 0, len(list)+4) // room for what follows from them
+	out, simple = make([]expr.Change, 0, len(list)+4), true // with room for what follows from them
 	for _, c := range list {
 		n, err := Node(s, c.Target)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if !n.Attr.Free {
 			if err := MayChange(s, n, c.Kind); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
 		r, errs, err := resolveChange(s, n, c)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		refused = append(refused, errs...)
+		refused, simple = append(refused, errs...), simple && n.Attr.Free && len(r.Path) == 1 && (r.Kind == expr.Set || r.Kind == expr.Remove)
 		for _, o := range out {
 			switch {
 			case o.Path.Overlaps(r.Path):
-				return nil, Invalid(s, CodeOverlap, n.Attr, "two changes overlap in %s", PathText(s, r.Path))
+				return nil, false, Invalid(s, CodeOverlap, n.Attr, "two changes overlap in %s", PathText(s, r.Path))
 			case o.Path.Disagrees(r.Path):
-				return nil, Invalid(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", PathText(s, o.Path), PathText(s, r.Path))
+				return nil, false, Invalid(s, CodeOverlap, n.Attr, "%s and %s take one attribute for a map and for a list", PathText(s, o.Path), PathText(s, r.Path))
 			}
 		}
 		out = append(out, r)
 	}
 	if len(refused) > 0 {
-		return out, JoinErrors(refused)
+		err = JoinErrors(refused)
 	}
-	return out, nil
+	return out, simple, err
 }
 
 func ChangeOf(changes []expr.Change, name string) *expr.Change {

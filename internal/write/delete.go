@@ -92,10 +92,11 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 	if op.Err != nil {
 		return op
 	}
-	user, err := Conditions(s, spec.If)
-	if err != nil {
-		op.Err = err
-		return op
+	var user expr.Cond
+	if len(spec.If) > 0 {
+		if user, op.Err = Conditions(s, spec.If); op.Err != nil {
+			return op
+		}
 	}
 	op.AlsoDeleted = s.SoftDeletes
 	op.If = user

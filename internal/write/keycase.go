@@ -24,9 +24,6 @@ func CaseError(s *schema.Schema, parts, stored item.Item) error {
 // sameCase is CaseError for an item that op may act on.
 func (op *Op) sameCase(it item.Item) error { return CaseError(op.Schema, op.Parts, it) }
 
-// keepsCase reports whether op fails with a *KeyCaseError if the stored item's key parts differ from the given ones in case.
-func (op *Op) keepsCase() bool { return op.Parts != nil && len(op.Schema.Folded) > 0 }
-
 // keptCase returns the error of a plan from an item whose key parts differ from those of op in case.
 func (op *Op) keptCase(in Input) error {
 	err := op.sameCase(in.Image)

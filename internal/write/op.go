@@ -219,15 +219,6 @@ func (op *Op) KeyText() string { return KeyText(op.Schema, op.Key) }
 // Reads reports whether op needs a read before planning, at least in a transaction.
 func (op *Op) Reads() bool { return op.Read || op.Past || op.Prepare != nil || op.Old != nil }
 
-// Finish returns the result of a step that was applied, and passes the item before it to the caller if asked for.
-func (op *Op) Finish(step Step, r Returned) (Result, error) {
-	result, err := step.Done(r)
-	if err == nil && op.Old != nil {
-		err = op.Old(result.Old)
-	}
-	return result, err
-}
-
 // fromOld computes the result of changes from the old item that a lone action returned.
 func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
 	base := r.Image

@@ -34,13 +34,14 @@ func concerns(s *schema.Schema, c expr.Cond) bool {
 // Planned plans op. It guards the actions on the item against key parts in another case, and, if it is planned without reading
 // the item, against other payload versions.
 func (op *Op) Planned(in Input) (Step, error) {
-	if op.keepsCase() {
+	keepsCase := op.Parts != nil && len(op.Schema.Folded) > 0
+	if keepsCase {
 		if err := op.keptCase(in); err != nil {
 			return Step{}, err
 		}
 	}
 	step, err := op.Plan(in)
-	if err == nil && op.keepsCase() {
+	if err == nil && keepsCase {
 		op.guardCase(&step)
 	}
 	if err != nil || op.Schema == nil || op.AsStored || op.Creates || in.Image != nil || !op.Schema.HasMetadata || op.Schema.Options.Derived {
@@ -106,7 +107,7 @@ func (op *Op) Resolve(step Step, f []Failure) Resolution {
 // resolved is what the plan says that a failure means, with regard to the case of key parts.
 func (op *Op) resolved(step Step, f []Failure) Resolution {
 	v := step.Resolve(f)
-	if op.keepsCase() {
+	if op.Parts != nil && len(op.Schema.Folded) > 0 {
 		return op.resolveCase(step, f, v)
 	}
 	return v

@@ -71,7 +71,8 @@ func needsState(s *schema.Schema, changes []expr.Change) bool {
 }
 
 func (u *update) resolve(spec *Options) (err error) {
-	if u.changes, err = Changes(u.s, spec.Changes); err != nil {
+	simple := false
+	if u.changes, simple, err = Changes(u.s, spec.Changes); err != nil {
 		return err
 	}
 	if u.s.SetsExpiry {
@@ -84,7 +85,9 @@ func (u *update) resolve(spec *Options) (err error) {
 			return err
 		}
 	}
-	u.guards = changeGuards(u.s, u.changes)
+	if !simple {
+		u.guards = slices.Concat(parentGuards(u.changes), elementGuards(u.changes), immutableGuards(u.s, u.changes))
+	}
 	if u.s.KeepsHistory || u.s.HasUnique {
 		u.op.Read = u.op.Read || needsState(u.s, u.changes)
 	}

@@ -20,7 +20,7 @@ func optionalChanges(s *schema.Schema, list []Change) ([]expr.Change, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
-	changes, err := Changes(s, list)
+	changes, _, err := Changes(s, list)
 	if err != nil {
 		return nil, err
 	}
