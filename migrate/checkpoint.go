@@ -236,7 +236,7 @@ func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) err
 	ctx = write.WithoutPace(ctx)
 	lease := p.j.runner.Clock().Add(leases.Duration)
 	it := p.item(owner, lease)
-	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, SoleWriter: true, AsStored: true}
+	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
 	op.Plan = func(in write.Input) (write.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 		return write.Step{

@@ -52,7 +52,7 @@ func copyID(source, id string) string { return source + "/" + id }
 // what was made of a later one: that would have changed the item, or counted. The result is skipped if nothing is written. A value that
 // another item claims is the error of the constraint.
 func newCopy(s *schema.Schema, table string, key item.Item, look func(context.Context, item.Item) (copying, error)) *write.Op {
-	op := &write.Op{Verb: "Copy", Schema: s, Table: table, Key: key, Read: true, SoleWriter: true, AsStored: true}
+	op := &write.Op{Verb: "Copy", Schema: s, Table: table, Key: key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{Read: true, AsStored: true}}
 	write.PlanFrom(op, func(ctx context.Context, _ write.Reader, in *write.Input) (copying, error) {
 		return look(ctx, in.Image)
 	}, func(in write.Input, x copying) (write.Step, error) {
@@ -139,7 +139,7 @@ type newCopyOf struct {
 // newCopies plans the puts of new copies with one fence in one transaction, which fails with ErrConditionFailed if a
 // condition does not hold. As many as fit are written; taken is how many. The error is that of the first copy.
 func newCopies(s *schema.Schema, table string, now write.Input, copies []newCopyOf) (op *write.Op, taken int, err error) {
-	op = &write.Op{Verb: "Copy", Schema: s, Table: table, Key: copies[0].Key, SoleWriter: true, AsStored: true}
+	op = &write.Op{Verb: "Copy", Schema: s, Table: table, Key: copies[0].Key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
 	refused := func(write.Failure) write.Resolution { return write.Resolution{Err: entitytype.ErrConditionFailed} }
 	parts, used := []write.Part{copies[0].Copy.fence.check(table)}, map[string]bool{}
 	bytes := 0
@@ -171,7 +171,7 @@ func newCopies(s *schema.Schema, table string, now write.Input, copies []newCopy
 
 // newFences plans writes of fences in one transaction, which fails with ErrConditionFailed if one of them is refused.
 func newFences(s *schema.Schema, table string, actions []write.Action) *write.Op {
-	op := &write.Op{Verb: "Copy", Schema: s, Table: table, Key: actions[0].Key, SoleWriter: true, AsStored: true}
+	op := &write.Op{Verb: "Copy", Schema: s, Table: table, Key: actions[0].Key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
 	op.Plan = func(write.Input) (write.Step, error) {
 		parts := make([]write.Part, len(actions))
 		for i, a := range actions {

@@ -199,7 +199,7 @@ type appendOp struct {
 }
 
 func newAppend(c *engine.Core, e *events, v reflect.Value, spec *write.Options) *write.Op {
-	op := &write.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Mergeable: true}
+	op := &write.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Traits: write.Traits{Mergeable: true}}
 	ev, err := newEvent(c, e, v)
 	if err != nil {
 		op.Err = err

@@ -286,7 +286,7 @@ func chunk(all []owned) int {
 // transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
 // as it was read, because a new life may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
-	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, SoleWriter: true, AsStored: true, Unsure: p.deleted.maybe}
+	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}, Traits: write.Traits{Unsure: p.deleted.maybe}}
 	op.Plan = func(in write.Input) (write.Step, error) { return p.step(in, items, current, last) }
 	result, err := p.Runner.Run(ctx, op)
 	return result.Skipped, err
@@ -408,7 +408,7 @@ func fitting(list []item.Item) int {
 // removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
 // those that are gone are as they should be: the others are removed without them.
 func (p *Purge) removal(list []item.Item) *write.Op {
-	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: write.KeyOf(p.Schema, list[0]), SoleWriter: true, AsStored: true, Unsure: p.deleted.maybe}
+	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: write.KeyOf(p.Schema, list[0]), Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}, Traits: write.Traits{Unsure: p.deleted.maybe}}
 	op.Plan = func(write.Input) (write.Step, error) { return p.removalStep(list), nil }
 	return op
 }

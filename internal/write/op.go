@@ -164,43 +164,55 @@ func Nothing(result Result) Step { return Step{Outcome: &Fixed{Result: result}} 
 
 // Op is one intended write or check.
 type Op struct {
-	Verb        string
-	Schema      *schema.Schema
-	Table       string    // physical name
-	Key         item.Item // primary key of the item
-	Parts       item.Item // key parts as given and stored; nil if the operation guards them itself
-	Err         error     // bad input
-	Idempotent  bool      // sent as a transaction under a token, so that it can be repeated after a lost answer
-	Read        bool      // the current item must be read before planning
-	Past        bool      // traces of earlier lives must be read if there is no live item
-	ChecksOnly  bool      // the operation writes nothing
-	Creates     bool      // the operation fails if there is a live item
-	SoftDeletes bool      // the operation makes a deleted copy, which depends on the newest existing one
-	Generated   bool      // the value has an id that was generated for this operation
-	Mergeable   bool      // the operation's actions have a Fold
-	Expect      *int64    // the version that the caller expects; nil for any
-	Given       item.Item // the current item as the caller's handle has it, which saves the first read
+	Verb   string
+	Schema *schema.Schema
+	Table  string    // physical name
+	Key    item.Item // primary key of the item
+	Parts  item.Item // key parts as given and stored; nil if the operation guards them itself
+	Err    error     // bad input
 
-	Old func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
+	Asked
+	Needs
+	Traits
 
-	// Unsure is called when the write is refused, and an earlier attempt may have been applied, or may still be. It may be
-	// nil. An operation needs it if it goes on after such a refusal.
-	Unsure func()
+	Plan func(Input) (Step, error)
+}
+
+// Asked is what the caller of a write asked for.
+type Asked struct {
+	Expect     *int64                // the expected version; nil for any
+	If         expr.Cond             // the conditions, for printing a plan that reads first
+	Changes    []expr.Change         // the changes, likewise
+	Old        func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
+	Idempotent bool                  // sent as a transaction under a token, so that it can be repeated after a lost answer
 
 	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
 	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
 	// applied.
 	SoleWriter bool
+}
 
-	AsStored bool // the plan gets the item as it is stored, also if its payload version is outdated
+// Needs is what must be read before a plan.
+type Needs struct {
+	Read        bool                                        // the current item
+	Given       item.Item                                   // the current item as the caller has it, which saves the first read
+	AsStored    bool                                        // the item as it is stored, also if its payload version is outdated
+	SoftDeletes bool                                        // the newest deleted copy: the operation makes one, which depends on it
+	Past        bool                                        // traces of earlier lives, if there is no live item
+	Prepare     func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most operations
+}
 
+// Traits is what the executor knows about a write besides its plan.
+type Traits struct {
+	ChecksOnly  bool // it writes nothing
+	Creates     bool // it fails if there is a live item
+	Generated   bool // the value has an id that was generated for this operation
+	Mergeable   bool // its actions have a Fold
 	AlsoDeleted bool // the error for a missing item must also cover a deleted one
 
-	If      expr.Cond     // the caller's conditions
-	Changes []expr.Change // the caller's changes
-
-	Prepare func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most operations
-	Plan    func(Input) (Step, error)
+	// Unsure is called when the write is refused, and an earlier attempt may have been applied, or may still be. It may be
+	// nil. An operation needs it if it goes on after such a refusal.
+	Unsure func()
 }
 
 // PlanFrom makes op be planned by plan from what find finds before each plan. find may change the input too.
@@ -256,7 +268,7 @@ func imageOf(op *Op, from Image) (item.Item, error) {
 
 // newKeyless starts an operation on the item of v, whose key the caller sets.
 func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec *Options) *Op {
-	op := &Op{Verb: verb, Schema: s, Table: table, Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}
+	op := &Op{Verb: verb, Schema: s, Table: table, Asked: Asked{Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}}
 	if len(spec.Errs) > 0 {
 		op.Err = Invalid(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op
