@@ -44,17 +44,17 @@ type batchOp struct {
 
 	budget *write.Pace // paces the requests of the batch; may be nil
 
-	unprepared *engine.Unprepared[*batchOp] // takes the place of key, base and err; nil for an entity without a Prepare method
+	deferred *engine.Deferred[*batchOp] // takes the place of key, base and err; nil for an entity without a Prepare method
 }
 
 func (o *batchOp) batched() *batchOp { return o }
 
 // prepared returns the op after the Prepare method of its value.
 func (o *batchOp) prepared(ctx context.Context) *batchOp {
-	if o.unprepared == nil {
+	if o.deferred == nil {
 		return o
 	}
-	return o.unprepared.Bind(ctx)
+	return o.deferred.Bind(ctx)
 }
 
 // putAt returns what a put of c is planned from.
@@ -78,8 +78,8 @@ func (o *batchOp) write(now time.Time) (w engine.BatchWrite, err error) {
 // String prints what the op writes. It needs no client.
 func (o *batchOp) String() string {
 	asGiven := false
-	if o.unprepared != nil {
-		o, asGiven = o.unprepared.Shown()
+	if o.deferred != nil {
+		o, asGiven = o.deferred.Preview()
 	}
 	w, err := o.write(o.c.Runner.Clock().UTC())
 	var a *write.Action
@@ -120,7 +120,7 @@ func batchPut(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) 
 	if !c.Schema.Prepares {
 		return bound(value.AsGiven())
 	}
-	return &batchOp{c: c, verb: verb, unprepared: engine.NewUnprepared(value, bound), budget: budget}
+	return &batchOp{c: c, verb: verb, deferred: engine.NewDeferred(value, bound), budget: budget}
 }
 
 func batchDelete(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {

@@ -26,7 +26,7 @@ func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 // Store reads and writes the entities of type T. It is safe for concurrent use.
 type Store[T any] struct{ handle }
 
-// sameOptions refuses options that an existing store does not have.
+// sameOptions returns an error if New is called again with options that the store of the first call does not have.
 func sameOptions(c *engine.Core, spec *write.Options) error {
 	had := c.Schema.Options
 	switch {

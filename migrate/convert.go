@@ -28,7 +28,7 @@ type target struct {
 
 // current reports whether a stored item is a live current item of the source.
 func (c *copier) current(it item.Item, now time.Time) bool {
-	if it == nil || !identify.PerhapsOwn(c.from.s).Holds(it) {
+	if it == nil || !identify.ByEntityOrUnmarked(c.from.s).Holds(it) {
 		return false
 	}
 	f, ok := c.from.own(it)

@@ -34,7 +34,7 @@ func (f fence) check(table string) write.Part {
 
 // counted returns the part that counts, so that writes are refused that were planned before.
 func (f fence) counted(table string) write.Part {
-	one := []expr.Change{{Kind: expr.Increment, Path: f.Count, Value: item.N("1")}}
+	one := []expr.Change{{Kind: expr.Add, Path: f.Count, Value: item.N("1")}}
 	return guarded(write.Action{Kind: write.Update, Table: table, Key: f.Key, Cond: f.Guard, Changes: one})
 }
 

@@ -175,7 +175,7 @@ func setTo(s State) expr.Change {
 
 // addOne adds one to a count.
 func addOne(attr string) expr.Change {
-	return expr.Change{Kind: expr.Increment, Path: expr.Attr(attr), Value: item.N("1")}
+	return expr.Change{Kind: expr.Add, Path: expr.Attr(attr), Value: item.N("1")}
 }
 
 // freeze asks the old program to stop. Errors are those of change.

@@ -206,7 +206,7 @@ func problemOf(err error) Problem {
 // again examines an item that was read again.
 func (w *rewriter) again(ctx context.Context, r write.Reader, image item.Item) (*finding, error) {
 	f, ok := w.own(image)
-	if !ok || !identify.PerhapsOwn(w.job.s).Holds(image) {
+	if !ok || !identify.ByEntityOrUnmarked(w.job.s).Holds(image) {
 		return &finding{image: image}, nil
 	}
 	now := w.runner.Clock()

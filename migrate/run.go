@@ -192,7 +192,7 @@ func segmentOf(table string, i, n int, after item.Item) *write.Range {
 // scan reads a page of segment i of n with the items that may be of the entity.
 func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (write.Page, error) {
 	in := segmentOf(e.c.Table, i, n, after)
-	in.Filter = identify.PerhapsOwn(e.s)
+	in.Filter = identify.ByEntityOrUnmarked(e.s)
 	return e.c.Runner.ReadPage(ctx, in)
 }
 

@@ -219,7 +219,7 @@ func advance(a *joinedAdvance, first *event) (write.Action, error) {
 		if err != nil {
 			return write.Action{}, err
 		}
-		changes = append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: created.Path, Value: av})
+		changes = append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: created.Path, Value: av})
 	}
 	if len(s.Indexes) > 0 {
 		keys, err := write.SyncAppendedKeys(s, folded, changes)

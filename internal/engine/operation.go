@@ -31,7 +31,7 @@ type Operation struct {
 	op     *write.Op
 	decode func(result write.Result, into any) error // into points to the caller's result; nil: it is an item
 
-	unprepared *Unprepared[*write.Op] // takes the place of op; nil for an entity without a Prepare method
+	deferred *Deferred[*write.Op] // takes the place of op; nil for an entity without a Prepare method
 }
 
 // NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
@@ -40,9 +40,9 @@ func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into a
 	return &Operation{c: c, op: op, decode: decode}
 }
 
-// Unprepared is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe
+// Deferred is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe
 // for concurrent use.
-type Unprepared[B any] struct {
+type Deferred[B any] struct {
 	mu       sync.Mutex
 	value    *write.Whole
 	bind     func(write.Completed, error) B
@@ -50,13 +50,13 @@ type Unprepared[B any] struct {
 	prepared bool
 }
 
-// NewUnprepared returns a write of value, which bound binds, or of the error of Prepare.
-func NewUnprepared[B any](value *write.Whole, bound func(write.Completed, error) B) *Unprepared[B] {
-	return &Unprepared[B]{value: value, bind: bound}
+// NewDeferred returns a write of value, which bound binds, or of the error of Prepare.
+func NewDeferred[B any](value *write.Whole, bound func(write.Completed, error) B) *Deferred[B] {
+	return &Deferred[B]{value: value, bind: bound}
 }
 
 // Bind returns the write after Prepare, which it calls with ctx unless an earlier call has succeeded.
-func (u *Unprepared[B]) Bind(ctx context.Context) B {
+func (u *Deferred[B]) Bind(ctx context.Context) B {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.prepared {
@@ -70,9 +70,9 @@ func (u *Unprepared[B]) Bind(ctx context.Context) B {
 	return bound
 }
 
-// Shown returns the write for printing. asGiven reports that it is of the given value, because Prepare has not succeeded
+// Preview returns the write for printing. asGiven reports that it is of the given value, because Prepare has not succeeded
 // yet.
-func (u *Unprepared[B]) Shown() (bound B, asGiven bool) {
+func (u *Deferred[B]) Preview() (bound B, asGiven bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.prepared {
@@ -97,7 +97,7 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 		return NewOperation(c, bound(value.AsGiven()), nil)
 	}
 	o := NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table}, nil)
-	o.unprepared = NewUnprepared(value, bound)
+	o.deferred = NewDeferred(value, bound)
 	return o
 }
 
@@ -128,7 +128,7 @@ func (o *Operation) give(result write.Result, into any) (err error) {
 }
 
 func (o *Operation) plan(ctx context.Context) *write.Op {
-	if u := o.unprepared; u != nil {
+	if u := o.deferred; u != nil {
 		return u.Bind(ctx)
 	}
 	return o.op
@@ -138,11 +138,11 @@ func (o *Operation) plan(ctx context.Context) *write.Op {
 func (o *Operation) String() string {
 	in := write.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true}
 	op, asGiven := o.op, false
-	if o.unprepared != nil {
-		op, asGiven = o.unprepared.Shown()
+	if o.deferred != nil {
+		op, asGiven = o.deferred.Preview()
 	}
 	if asGiven {
-		return op.TextUnprepared(in)
+		return op.TextDeferred(in)
 	}
 	return op.Text(in)
 }
@@ -152,8 +152,8 @@ func (o *Operation) String() string {
 func (o *Operation) Run(ctx context.Context, into any) (result write.Result, err error) {
 	op := o.op
 	err = o.c.MeasureCall(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
-		if o.unprepared != nil {
-			op = o.unprepared.Bind(ctx)
+		if o.deferred != nil {
+			op = o.deferred.Bind(ctx)
 		}
 		if result, err = o.c.Runner.Run(ctx, op); err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/testsize"
 )
 
-var kinds = []expr.Kind{expr.Set, expr.SetIfAbsent, expr.Remove, expr.Increment, expr.Push, expr.Prepend, expr.Insert, expr.Discard}
+var kinds = []expr.Kind{expr.Set, expr.SetIfNotExists, expr.Remove, expr.Add, expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet}
 
 // listsIn are the paths of the lists in an item.
 func listsIn(it item.Item) (paths []expr.Path) {
@@ -77,16 +77,16 @@ func anyChange(t *rapid.T, it item.Item, at expr.Path, moves bool) expr.Change {
 	}
 	stored, _ := c.Path.Lookup(it)
 	switch c.Kind {
-	case expr.Set, expr.SetIfAbsent:
+	case expr.Set, expr.SetIfNotExists:
 		c.Value = value(1).Draw(t, "value")
-		if c.Kind == expr.SetIfAbsent && rapid.Bool().Draw(t, "other source") {
+		if c.Kind == expr.SetIfNotExists && rapid.Bool().Draw(t, "other source") {
 			c.Source = anyPath().Draw(t, "source")
 		}
-	case expr.Increment:
+	case expr.Add:
 		c.Value = item.N(rapid.SampledFrom(nums).Draw(t, "delta"))
-	case expr.Push, expr.Prepend:
+	case expr.ListAppend, expr.ListPrepend:
 		c.Value = &l{Value: rapid.SliceOfN(value(1), 1, 2).Draw(t, "pushed")}
-	case expr.Insert, expr.Discard:
+	case expr.AddToSet, expr.DeleteFromSet:
 		c.Value = set().Draw(t, "elements")
 		if parts := partsOf(stored); fitting(c.Kind, stored) && rapid.IntRange(0, 3).Draw(t, "alike") > 0 {
 			c.Value = setOf(stored, parts[:rapid.IntRange(1, len(parts)).Draw(t, "part")])
@@ -102,17 +102,17 @@ func anyChange(t *rapid.T, it item.Item, at expr.Path, moves bool) expr.Change {
 func fitting(kind expr.Kind, v av) bool {
 	switch v.(type) {
 	case *types.AttributeValueMemberN:
-		return !joins(kind) && kind != expr.Insert && kind != expr.Discard
+		return !joins(kind) && kind != expr.AddToSet && kind != expr.DeleteFromSet
 	case *l:
-		return kind != expr.Increment && kind != expr.Insert && kind != expr.Discard
+		return kind != expr.Add && kind != expr.AddToSet && kind != expr.DeleteFromSet
 	case *ss, *ns, *bs:
-		return kind != expr.Increment && !joins(kind)
+		return kind != expr.Add && !joins(kind)
 	}
-	return kind == expr.Set || kind == expr.SetIfAbsent || kind == expr.Remove
+	return kind == expr.Set || kind == expr.SetIfNotExists || kind == expr.Remove
 }
 
 // joins reports that a change of that kind adds to a list.
-func joins(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
+func joins(kind expr.Kind) bool { return kind == expr.ListAppend || kind == expr.ListPrepend }
 
 // setOf is a set of the same type as v with other elements.
 func setOf(v av, elements []av) av {

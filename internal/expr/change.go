@@ -15,19 +15,19 @@ import (
 // Kind is the kind of a change.
 type Kind int
 
-// Kinds. Increment, Push and Prepend treat an absent attribute as 0 and the empty list.
+// Kinds. Add, ListAppend and ListPrepend treat an absent attribute as 0 and the empty list.
 const (
-	Set         Kind = iota // a = v
-	SetIfAbsent             // a = v unless a exists
-	Remove                  // a is removed
-	Increment               // a = a + v
-	Push                    // append v's elements to the list a
-	Prepend                 // insert v's elements at the beginning of the list a
-	Insert                  // add v's elements to the set a
-	Discard                 // remove v's elements from the set a
+	Set            Kind = iota // a = v
+	SetIfNotExists             // a = v unless a exists
+	Remove                     // a is removed
+	Add                        // a = a + v
+	ListAppend                 // append v's elements to the list a
+	ListPrepend                // insert v's elements at the beginning of the list a
+	AddToSet                   // add v's elements to the set a
+	DeleteFromSet              // remove v's elements from the set a
 )
 
-// Change is one change of an update. Source, if set, is the attribute whose existence SetIfAbsent tests, and whose value it
+// Change is one change of an update. Source, if set, is the attribute whose existence SetIfNotExists tests, and whose value it
 // copies, instead of Path. A key attribute follows a field that is written once in this way.
 type Change struct {
 	Kind   Kind
@@ -102,7 +102,7 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 	switch c.Kind {
 	case Set:
 		return c.Value, nil
-	case SetIfAbsent:
+	case SetIfNotExists:
 		source := c.Path
 		if c.Source != nil {
 			source = c.Source
@@ -111,7 +111,7 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 			return stored, nil
 		}
 		return c.Value, nil
-	case Increment:
+	case Add:
 		if !exists {
 			old = zero
 		}
@@ -120,7 +120,7 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 			return nil, fail(err.Error())
 		}
 		return sum, nil
-	case Push, Prepend:
+	case ListAppend, ListPrepend:
 		if !exists {
 			old = emptyList
 		}
@@ -130,12 +130,12 @@ func (c Change) result(it item.Item, old types.AttributeValue, exists bool) (typ
 			return nil, fail("the stored attribute is not a list")
 		}
 		first, second := list.Value, more.Value
-		if c.Kind == Prepend {
+		if c.Kind == ListPrepend {
 			first, second = second, first
 		}
 		return &types.AttributeValueMemberL{Value: slices.Concat(first, second)}, nil
-	case Insert, Discard:
-		set, err := changeSet(old, c.Value, c.Kind == Insert)
+	case AddToSet, DeleteFromSet:
+		set, err := changeSet(old, c.Value, c.Kind == AddToSet)
 		if err != nil {
 			return nil, fail(err.Error())
 		}

@@ -35,7 +35,7 @@ func TestApply_ChangesSeeTheItemAsItWas(t *testing.T) {
 	before := item.Item{"a": item.N("1"), "l": &l{Value: []av{item.S("x"), item.S("y"), item.S("z")}}}
 	got, err := expr.Apply(before, []expr.Change{
 		{Kind: expr.Set, Path: path("a"), Value: item.N("2")},
-		{Kind: expr.SetIfAbsent, Path: path("b"), Source: path("a"), Value: item.N("9")},
+		{Kind: expr.SetIfNotExists, Path: path("b"), Source: path("a"), Value: item.N("9")},
 		{Kind: expr.Remove, Path: path("l", 0)},
 		{Kind: expr.Remove, Path: path("l", 1)},
 	})
@@ -46,7 +46,7 @@ func TestApply_ChangesSeeTheItemAsItWas(t *testing.T) {
 }
 
 func TestApply_AMissingParentIsNamed(t *testing.T) {
-	for _, kind := range []expr.Kind{expr.Set, expr.Remove, expr.Increment} {
+	for _, kind := range []expr.Kind{expr.Set, expr.Remove, expr.Add} {
 		_, err := expr.Apply(item.Item{"a": item.S("x")}, []expr.Change{{Kind: kind, Path: path("m", "k"), Value: item.N("1")}})
 		var e *expr.ApplyError
 		require.ErrorAs(t, err, &e)
@@ -104,7 +104,7 @@ func TestApply_WhatIsSetBeyondTheEndOfAListIsAppendedByIndex(t *testing.T) {
 func TestApply_ASetThatLosesAllElementsIsRemoved(t *testing.T) {
 	t.Parallel()
 	for _, set := range []av{&ss{Value: []string{"a", "b"}}, &ns{Value: []string{"1", "2.0"}}, &bs{Value: [][]byte{{1}, {2}}}} {
-		got, err := expr.Apply(item.Item{"id": id(0), "set": set}, []expr.Change{{Kind: expr.Discard, Path: path("set"), Value: set}})
+		got, err := expr.Apply(item.Item{"id": id(0), "set": set}, []expr.Change{{Kind: expr.DeleteFromSet, Path: path("set"), Value: set}})
 		require.NoError(t, err)
 		require.Equal(t, item.Item{"id": id(0)}, got)
 	}

@@ -112,23 +112,23 @@ func (r *Renderer) Update(changes []Change) string {
 		switch c.Kind {
 		case Set:
 			write(0, p, " = ", r.value(c.Path, c.Value))
-		case SetIfAbsent:
+		case SetIfNotExists:
 			source := p
 			if c.Source != nil {
 				source = r.path(c.Source)
 			}
 			write(0, p, " = if_not_exists(", source, ", ", r.value(c.Path, c.Value), ")")
-		case Increment:
+		case Add:
 			write(0, p, " = if_not_exists(", p, ", ", r.value(c.Path, zero), ") + ", r.value(c.Path, c.Value))
-		case Push:
+		case ListAppend:
 			write(0, p, " = list_append(if_not_exists(", p, ", ", r.value(c.Path, emptyList), "), ", r.value(c.Path, c.Value), ")")
-		case Prepend:
+		case ListPrepend:
 			write(0, p, " = list_append(", r.value(c.Path, c.Value), ", if_not_exists(", p, ", ", r.value(c.Path, emptyList), "))")
 		case Remove:
 			write(1, p)
-		case Insert:
+		case AddToSet:
 			write(2, p, " ", r.value(c.Path, c.Value))
-		case Discard:
+		case DeleteFromSet:
 			write(3, p, " ", r.value(c.Path, c.Value))
 		}
 	}

@@ -27,11 +27,11 @@ func TestRender_ClausesOfAnUpdate(t *testing.T) {
 	text := r.Update([]expr.Change{
 		{Kind: expr.Remove, Path: path("a")},
 		{Kind: expr.Set, Path: path("b"), Value: item.N("1")},
-		{Kind: expr.Insert, Path: path("c"), Value: item.S("set")},
-		{Kind: expr.Increment, Path: path("d"), Value: item.N("2")},
-		{Kind: expr.SetIfAbsent, Path: path("e"), Source: path("b"), Value: item.N("3")},
-		{Kind: expr.Discard, Path: path("f"), Value: item.S("set")},
-		{Kind: expr.Push, Path: path("g"), Value: item.S("list")},
+		{Kind: expr.AddToSet, Path: path("c"), Value: item.S("set")},
+		{Kind: expr.Add, Path: path("d"), Value: item.N("2")},
+		{Kind: expr.SetIfNotExists, Path: path("e"), Source: path("b"), Value: item.N("3")},
+		{Kind: expr.DeleteFromSet, Path: path("f"), Value: item.S("set")},
+		{Kind: expr.ListAppend, Path: path("g"), Value: item.S("list")},
 	})
 	require.Equal(t, "SET #1 = :0, #3 = if_not_exists(#3, :2) + :3, #4 = if_not_exists(#1, :4), #6 = list_append(if_not_exists(#6, :6), :7) REMOVE #0 ADD #2 :1 DELETE #5 :5", text)
 	require.Empty(t, (&expr.Renderer{}).Update(nil))

@@ -51,7 +51,7 @@ func Of(s *schema.Schema, it item.Item) Identity {
 			}
 		}
 	}
-	if !PerhapsOwn(s).Holds(it) {
+	if !ByEntityOrUnmarked(s).Holds(it) {
 		return Identity{}
 	}
 	kind, known, owner, own := own(s, it)
@@ -70,7 +70,7 @@ func sentinelOwner(s *schema.Schema, it item.Item) item.Item {
 	return owner
 }
 
-// own reports whether an item that passed [PerhapsOwn] is of the entity, which of its items it is, and to which it belongs.
+// own reports whether an item that passed [ByEntityOrUnmarked] is of the entity, which of its items it is, and to which it belongs.
 func own(s *schema.Schema, it item.Item) (kind string, known bool, owner item.Item, ok bool) {
 	if !s.HasMetadata {
 		owner, kind, known = write.Owner(s, it)
@@ -139,9 +139,9 @@ func KindByKey(s *schema.Schema, it item.Item) (kind string, known bool) {
 	return "", false
 }
 
-// PerhapsOwn holds for the items of s, and for items under its prefix that lack the mark of an entity, as other programs
+// ByEntityOrUnmarked holds for the items of s, and for items under its prefix that lack the mark of an entity, as other programs
 // may write them.
-func PerhapsOwn(s *schema.Schema) expr.Cond {
+func ByEntityOrUnmarked(s *schema.Schema) expr.Cond {
 	mark := expr.Attr(schema.EntityAttr)
 	if !s.Templated {
 		return expr.All(expr.Compare(expr.NotExists, mark), s.Own)

@@ -66,11 +66,11 @@ func guardError(s *schema.Schema, changes []expr.Change, image item.Item) error 
 // elementType returns the DynamoDB type that a change of elements works on, or "" for other changes.
 func elementType(c expr.Change) string {
 	switch c.Kind {
-	case expr.Increment:
+	case expr.Add:
 		return "N"
-	case expr.Push, expr.Prepend:
+	case expr.ListAppend, expr.ListPrepend:
 		return "L"
-	case expr.Insert, expr.Discard:
+	case expr.AddToSet, expr.DeleteFromSet:
 		return expr.TypeName(c.Value)
 	}
 	return ""
@@ -118,7 +118,7 @@ func nullAsAbsent(image item.Item, changes []expr.Change) []expr.Change {
 	var out []expr.Change
 	for _, c := range changes {
 		if nullAt(image, c) {
-			if c.Kind == expr.Discard {
+			if c.Kind == expr.DeleteFromSet {
 				continue // nothing to remove
 			}
 			c.Kind = expr.Set

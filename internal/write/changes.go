@@ -22,7 +22,7 @@ func MayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 		return Invalid(s, CodeNotYours, a, "only Append writes the attribute")
 	case a.Role.Has(schema.Immutable) && !(kind == expr.Set && n.Top):
 		return Invalid(s, CodeNotYours, a, "the attribute is immutable")
-	case a.Role.Has(schema.SetOnce) && !((kind == expr.Set || kind == expr.SetIfAbsent) && n.Top):
+	case a.Role.Has(schema.SetOnce) && !((kind == expr.Set || kind == expr.SetIfNotExists) && n.Top):
 		return Invalid(s, CodeNotYours, a, "the attribute is set once")
 	case a.IsRequired && kind == expr.Remove && n.Top:
 		return Invalid(s, CodeRequired, a, "%s", a.WhyRequired())
@@ -30,13 +30,13 @@ func MayChange(s *schema.Schema, n *schema.Node, kind expr.Kind) error {
 	return nil
 }
 
-func joinsList(kind expr.Kind) bool { return kind == expr.Push || kind == expr.Prepend }
+func joinsList(kind expr.Kind) bool { return kind == expr.ListAppend || kind == expr.ListPrepend }
 
-func addsElements(kind expr.Kind) bool { return joinsList(kind) || kind == expr.Insert }
+func addsElements(kind expr.Kind) bool { return joinsList(kind) || kind == expr.AddToSet }
 
 // storesValues reports whether a change of this kind stores its value as it is, as a whole or as elements.
 func storesValues(kind expr.Kind) bool {
-	return kind == expr.Set || kind == expr.SetIfAbsent || addsElements(kind)
+	return kind == expr.Set || kind == expr.SetIfNotExists || addsElements(kind)
 }
 
 // checkChangeRule calls the Validator for what a change stores at n: the value, the added elements, the map key. For a
@@ -109,15 +109,15 @@ func validateChange(s *schema.Schema, n *schema.Node, c Change, value any, av ty
 // checkChangeType checks that a change of elements works on the type that the attribute is stored as.
 func checkChangeType(s *schema.Schema, n *schema.Node, kind expr.Kind, av types.AttributeValue) error {
 	switch kind {
-	case expr.Increment:
+	case expr.Add:
 		if _, ok := av.(*types.AttributeValueMemberN); !ok {
 			return Invalid(s, CodeValue, n.Attr, "Add needs an attribute that is stored as a number")
 		}
-	case expr.Push, expr.Prepend:
+	case expr.ListAppend, expr.ListPrepend:
 		if _, ok := av.(*types.AttributeValueMemberL); !ok {
 			return Invalid(s, CodeValue, n.Attr, "ListAppend and ListPrepend need an attribute that is stored as a list")
 		}
-	case expr.Insert, expr.Discard:
+	case expr.AddToSet, expr.DeleteFromSet:
 		switch av.(type) {
 		case *types.AttributeValueMemberSS, *types.AttributeValueMemberNS, *types.AttributeValueMemberBS:
 		default:
@@ -133,7 +133,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 	switch c.Kind {
 	case expr.Remove:
 		return r, checkChangeRule(s, n, c, nil), nil
-	case expr.Push, expr.Prepend, expr.Insert, expr.Discard:
+	case expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet:
 		// A value for a path in text has not been type-checked by the compiler.
 		switch v := reflect.ValueOf(c.Value); {
 		case v.Kind() != reflect.Slice && v.Kind() != reflect.Array:
@@ -143,10 +143,10 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 		}
 	}
 	plain := *n
-	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {
+	if c.Kind != expr.Set && c.Kind != expr.SetIfNotExists {
 		plain.Tag.OmitEmpty = false
 	}
-	if n.Loose && (c.Kind == expr.Insert || c.Kind == expr.Discard) {
+	if n.Loose && (c.Kind == expr.AddToSet || c.Kind == expr.DeleteFromSet) {
 		plain.Options = setOption(reflect.TypeOf(c.Value))
 	}
 	value := c.Value
@@ -163,7 +163,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 	if s.Options.Validator != nil || c.Target.Key != nil || value != nil && !(n.Top && n.Attr.Basic) && schema.MayHaveValidate(reflect.TypeOf(value)) {
 		refused, byRule = validateChange(s, n, c, value, av), checkChangeRule(s, n, c, value)
 	}
-	if c.Kind != expr.Set && c.Kind != expr.SetIfAbsent {
+	if c.Kind != expr.Set && c.Kind != expr.SetIfNotExists {
 		if err := checkChangeType(s, n, c.Kind, av); err != nil {
 			return r, nil, err
 		}
@@ -173,14 +173,14 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 			return r, nil, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
 		}
 		if n.Attr.Role.Has(schema.SetOnce) {
-			r.Kind = expr.SetIfAbsent
+			r.Kind = expr.SetIfNotExists
 		}
 		if n.Top && item.Absent(av) && n.Attr.IsOnce {
 			return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored in an attribute that is written once")
 		}
 	}
 	if av == nil || n.Top && n.Attr.IndexPart && item.Absent(av) {
-		if c.Kind == expr.SetIfAbsent {
+		if c.Kind == expr.SetIfNotExists {
 			return r, nil, Invalid(s, CodeValue, n.Attr, "an empty value is not stored here")
 		}
 		r.Kind, av, refused = expr.Remove, nil, nil // as in a write of the whole value

@@ -68,7 +68,7 @@ func DropUnsetExpiry(s *schema.Schema, changes []expr.Change, on WriteKind) ([]e
 	}
 	var kept []expr.Change
 	for _, c := range changes {
-		set := c.Kind == expr.Set || c.Kind == expr.SetIfAbsent
+		set := c.Kind == expr.Set || c.Kind == expr.SetIfNotExists
 		if set && c.Path.Root() == x.Stamps() {
 			if err := CheckSeconds(s, s.Attr(x.Stamps()), c.Value); err != nil {
 				return nil, err
@@ -80,7 +80,7 @@ func DropUnsetExpiry(s *schema.Schema, changes []expr.Change, on WriteKind) ([]e
 		}
 		switch {
 		case on != OnUpdate:
-		case c.Kind == expr.SetIfAbsent:
+		case c.Kind == expr.SetIfNotExists:
 			return nil, Invalid(s, CodeValue, s.Attr(x.Stamps()), "an empty value is not stored here")
 		default:
 			kept = append(kept, expr.Change{Kind: expr.Remove, Path: c.Path})

@@ -50,7 +50,7 @@ func expiryChanges(s *schema.Schema, changes []expr.Change, known item.Item, in 
 			return change(expr.Set, nil)
 		case !x.Derives():
 		case on == OnUpsert:
-			return change(expr.SetIfAbsent, nil)
+			return change(expr.SetIfNotExists, nil)
 		}
 		return nil, false, nil
 	}

@@ -97,9 +97,8 @@ func heldVersion(s *schema.Schema, v reflect.Value) (*int64, error) {
 // expectation returns the version that a write expects: the one that the caller names, or, for a locked struct, the one
 // in the struct. nil means any.
 func expectation(s *schema.Schema, verb string, v reflect.Value, spec *Options) (*int64, error) {
-	_, admitted := schema.Feature[OptimisticLock](s)
 	switch named := spec.Expect != nil || spec.AnyVersion; {
-	case named && !admitted:
+	case named && !s.Locked:
 		return nil, Invalid(s, CodeOption, nil, "Expect and AnyVersion need a versioned.Lock or versioned.Retain declaration")
 	case spec.Expect != nil && spec.AnyVersion:
 		return nil, Invalid(s, CodeOption, nil, "Expect and AnyVersion exclude each other")
@@ -108,7 +107,7 @@ func expectation(s *schema.Schema, verb string, v reflect.Value, spec *Options) 
 	case named || !overwrites(verb):
 		return spec.Expect, nil
 	}
-	if _, locked := schema.Feature[GivenVersionLock](s); !locked {
+	if !s.LocksGiven {
 		return nil, nil
 	}
 	return heldVersion(s, v)

@@ -144,7 +144,7 @@ func writtenOnce(a *schema.Attr) bool {
 
 // copyOnce makes an index key copy an attribute that is written once, whether it is stored already or set now.
 func copyOnce(k *schema.KeyDef, a *schema.Attr, c expr.Change) expr.Change {
-	return expr.Change{Kind: expr.SetIfAbsent, Path: expr.Attr(k.Attr), Source: a.Path, Value: c.Value}
+	return expr.Change{Kind: expr.SetIfNotExists, Path: expr.Attr(k.Attr), Source: a.Path, Value: c.Value}
 }
 
 // syncSeparately is SyncIndexKeys for an index whose keys are kept independently.
@@ -168,7 +168,7 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 			_, isKnown := after[a.Name]
 			affected = affected || ok && !s.KeyPart(a)
 			switch {
-			case ok && c.Kind == expr.SetIfAbsent:
+			case ok && c.Kind == expr.SetIfNotExists:
 				once = a
 			case ok && (c.Kind != expr.Set || len(c.Path) > 1) || !isKnown:
 				partly = true

@@ -53,8 +53,8 @@ func actionLines(s *schema.Schema, actions []Action) string {
 // preparing is printed for a value whose Prepare method has still to be called.
 const preparing = "\n  prepare the value first, by its Prepare method"
 
-// TextUnprepared prints the plan of op, which writes a value as it was given, before its Prepare method is called.
-func (op *Op) TextUnprepared(in Input) string {
+// TextDeferred prints the plan of op, which writes a value as it was given, before its Prepare method is called.
+func (op *Op) TextDeferred(in Input) string {
 	title := op.Verb + " " + op.Schema.Name + " on " + op.Table + preparing
 	if op.Err != nil { // what is missing may come from Prepare
 		return title

@@ -45,7 +45,7 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 		out = append(out, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 	}
 	if a := u.s.Version; a != nil {
-		out = append(out, expr.Change{Kind: expr.Increment, Path: a.Path, Value: item.N("1")})
+		out = append(out, expr.Change{Kind: expr.Add, Path: a.Path, Value: item.N("1")})
 	}
 	return out, nil
 }

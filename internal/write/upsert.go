@@ -51,7 +51,7 @@ func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
 	case !given && a.IsOnce:
 		return c, false
 	case given && (a.IsOnce && a.Role.Has(schema.SetOnce) || u.filled != nil && u.keepsStored(a)):
-		c.Kind = expr.SetIfAbsent
+		c.Kind = expr.SetIfNotExists
 	case given && a.IndexPart && item.Absent(av), !given && u.replace:
 		c = expr.Change{Kind: expr.Remove, Path: c.Path}
 	case !given:
@@ -102,7 +102,7 @@ func (u *upsert) addCreated(changes []expr.Change, in Input) ([]expr.Change, err
 		return changes, nil
 	}
 	av, err := a.Format.Value(in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfAbsent, Path: a.Path, Value: av}), ValueError(u.s, a, err)
+	return append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: a.Path, Value: av}), ValueError(u.s, a, err)
 }
 
 // expiry returns the changes of the expiry.

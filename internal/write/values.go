@@ -110,7 +110,7 @@ func (e *Encoded) Item(skip func(*schema.Attr) bool, changes []expr.Change) (ite
 		}
 		if c != nil {
 			delete(it, a.Name)
-			if a.IsRequired && c.Kind == expr.Discard {
+			if a.IsRequired && c.Kind == expr.DeleteFromSet {
 				wrong = append(wrong, Invalid(s, CodeRequired, a, "%s, and the change does not give it a value", a.WhyRequired()))
 			}
 			continue

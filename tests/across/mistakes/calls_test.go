@@ -407,11 +407,11 @@ func requireInput(t *testing.T, code string, err error) {
 	t.Helper()
 	var bad *entity.InputError
 	var invalid *entity.ValidationError
-	var unprepared *entity.PrepareError
+	var deferred *entity.PrepareError
 	switch {
-	case errors.As(err, &unprepared):
-		assert.Equal(t, code, unprepared.Code, "%v", err)
-		assert.NotEmpty(t, unprepared.Type)
+	case errors.As(err, &deferred):
+		assert.Equal(t, code, deferred.Code, "%v", err)
+		assert.NotEmpty(t, deferred.Type)
 	case errors.As(err, &invalid):
 		assert.Equal(t, code, invalid.Code, "%v", err)
 		assert.NotEmpty(t, invalid.Type)
