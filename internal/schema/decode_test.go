@@ -267,7 +267,7 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 2))
 	types, items, failed, compiled := 0, 0, 0, 0
-	for items < testsize.Pick(6000, 500_000) {
+	for items < testsize.Pick(6000, 200_000)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)) {
 		typ := randomStruct(r, 3)
 		if r.IntN(20) == 0 {
 			typ = []reflect.Type{reflect.TypeFor[trunk](), reflect.TypeFor[Again](), reflect.TypeFor[twice](), reflect.TypeFor[Outer]()}[r.IntN(4)]

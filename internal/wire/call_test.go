@@ -153,7 +153,7 @@ func TestCall_AgreesWithTheSDK(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 1))
 	items, read, broken, rejected := 0, 0, 0, 0
-	for items < testsize.Pick(4000, 500_000) {
+	for items < testsize.Pick(4000, 200_000)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)) {
 		some := make([]wiretest.Item, 1+r.IntN(6))
 		for i := range some {
 			some[i] = wiretest.Item{}

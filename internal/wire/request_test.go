@@ -186,7 +186,7 @@ func TestRequests_AgreeWithTheSDK(t *testing.T) {
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 2))
 	c := Call{Own: true}
 	written := 0
-	n := testsize.Pick(2000, 100_000)
+	n := testsize.Pick(2000, 50_000) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
 	for range n {
 		op := inputs[r.IntN(len(inputs))]
 		in := op.in()
