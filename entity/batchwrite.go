@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -137,57 +136,19 @@ func firstPlaces(n int) []int {
 	return places
 }
 
-// outgoing has the writes of a batch. Of several writes of one item it keeps the last: DynamoDB takes only one.
-type outgoing struct {
-	writes []engine.BatchWrite
-	from   []int // position of each write among the caller's values
-	known  identities
-}
-
-func newOutgoing(n int) *outgoing {
-	return &outgoing{writes: make([]engine.BatchWrite, 0, n), from: make([]int, 0, n), known: newIdentities(n)}
-}
-
-func (o *outgoing) add(i int, w engine.BatchWrite) {
-	key := w.Key
-	if key == nil {
-		key = w.Put
-		o.known.name(w.Table, w.Names)
-	}
-	at, first := o.known.number(w.Table, o.known.key(w.Table, key))
-	if first {
-		o.writes, o.from = append(o.writes, w), append(o.from, i)
-		return
-	}
-	o.writes[at], o.from[at] = w, i
-}
-
-// places returns the positions, among the caller's values, of the given writes, in order.
-func (o *outgoing) places(writes []int) []int {
-	var places []int
-	for _, k := range writes {
-		places = append(places, o.from[k])
-	}
-	slices.Sort(places)
-	return places
-}
-
 // batched returns the write of op i at a time. The context is the call's.
 type batched func(ctx context.Context, i int, now time.Time) (engine.BatchWrite, error)
 
 // writeAll prepares all n ops before it sends any; wrong adds to an error which op it is about. left has the positions
 // of the ops that were not, or perhaps not, written, in order.
 func writeAll(ctx context.Context, r *engine.Runner, n int, op batched, wrong func(int, error) error) (left []int, err error) {
-	out, now := newOutgoing(n), r.Clock().UTC()
+	writes, now := make([]engine.BatchWrite, n), r.Clock().UTC()
 	for i := range n {
-		w, err := op(ctx, i, now)
-		if err != nil {
+		if writes[i], err = op(ctx, i, now); err != nil {
 			return firstPlaces(n), wrong(i, err)
 		}
-		out.add(i, w)
 	}
-	unsent, err := r.WriteMany(ctx, out.writes)
-	return out.places(unsent), err
+	return r.WriteMany(ctx, writes)
 }
 
 // writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in

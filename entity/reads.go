@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -24,8 +23,7 @@ type loading struct {
 	c      *engine.Core
 	spec   *write.Options
 	key    engine.Key
-	wanted engine.Wanted // the key, in a BatchGet
-	parts  item.Item     // key parts as given
+	parts  item.Item // key parts as given
 	err    error
 	decode func(wire.Item) (fill func(), err error)
 }
@@ -74,127 +72,6 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 	return newLoading(o, dst, opts)
 }
 
-// identities numbers items from 0, each once.
-type identities struct {
-	numbers map[string]int          // by identity
-	keys    map[string]item.Primary // one of each table
-	texts   strings.Builder         // all identities: one string for each would be an allocation
-	id      []byte
-	room    int // how many items may come
-}
-
-func newIdentities(room int) identities {
-	return identities{numbers: make(map[string]int, room), keys: make(map[string]item.Primary, 1), room: room}
-}
-
-// key returns the primary key in a map.
-func (x *identities) key(table string, m item.Item) item.Primary {
-	if like, ok := x.keys[table]; ok {
-		return like.With(m)
-	}
-	return wire.KeyOf(m)
-}
-
-// name sets the names of the key attributes of a table, if its items are given as a whole.
-func (x *identities) name(table string, names []string) {
-	if _, ok := x.keys[table]; !ok {
-		x.keys[table] = wire.KeyNamed(names)
-	}
-}
-
-// number returns the number of the item with a primary key. first reports whether it is new.
-func (x *identities) number(table string, key item.Primary) (n int, first bool) {
-	if _, ok := x.keys[table]; !ok {
-		x.keys[table] = key
-	}
-	x.id = item.AppendKey(x.begin(table), key)
-	if n, ok := x.numbers[string(x.id)]; ok {
-		return n, false
-	}
-	at := x.texts.Len()
-	if at == 0 {
-		x.texts.Grow(x.room * len(x.id)) // most identities are of about the same length
-	}
-	x.texts.Write(x.id)
-	n = len(x.numbers)
-	x.numbers[x.texts.String()[at:]] = n
-	return n, true
-}
-
-func (x *identities) begin(table string) []byte { return append(append(x.id[:0], table...), 0) }
-
-// find returns the number of an item, if it has one.
-func (x *identities) find(table string, it wire.Item) (n int, ok bool) {
-	key, ok := x.keys[table]
-	if !ok {
-		return 0, false
-	}
-	x.id = item.AppendKeyOf(x.begin(table), it, key)
-	n, ok = x.numbers[string(x.id)]
-	return n, ok
-}
-
-// readItems is the items of keys, each once. A missing one is the zero Item.
-type readItems struct {
-	items []wire.Item
-	at    []int // of each key the index of its item
-}
-
-// of returns the item of key i.
-func (r readItems) of(i int) wire.Item { return r.items[r.at[i]] }
-
-// readAll reads the items with n keys, each once; strong says which are read consistently. The caller releases them.
-func readAll(ctx context.Context, r *engine.Runner, n int, wanted func(int) (key engine.Wanted, strong bool)) (readItems, error) {
-	got := readItems{items: make([]wire.Item, 0, n), at: make([]int, n)}
-	known, keys := newIdentities(n), make([]engine.Wanted, 0, n)
-	for _, strong := range []bool{true, false} { // consistent reads first: they also serve other loads of the item
-		keys = keys[:0]
-		for i := range n {
-			if key, its := wanted(i); its == strong {
-				at, first := known.number(key.Table, key.Key)
-				if first {
-					got.items, keys = append(got.items, wire.Item{}), append(keys, key)
-				}
-				got.at[i] = at
-			}
-		}
-		err := r.FindMany(ctx, keys, strong, func(table string, it wire.Item) {
-			if at, ok := known.find(table, it); ok {
-				got.items[at] = it
-			}
-		})
-		if err != nil {
-			wire.ReleaseAll(got.items)
-			return readItems{}, err
-		}
-	}
-	return got, nil
-}
-
-// readKeys is readAll for keys of one table, which it changes.
-func readKeys(ctx context.Context, r *engine.Runner, table string, keys []item.Primary, strong bool) (readItems, error) {
-	known, at := newIdentities(len(keys)), make([]int, len(keys))
-	for i, key := range keys {
-		n, first := known.number(table, key)
-		if first {
-			keys[n] = key
-		}
-		at[i] = n
-	}
-	n := len(known.numbers)
-	got := readItems{items: make([]wire.Item, n), at: at}
-	err := r.FindManyIn(ctx, table, keys[:n], strong, func(table string, it wire.Item) {
-		if at, ok := known.find(table, it); ok {
-			got.items[at] = it
-		}
-	})
-	if err != nil {
-		wire.ReleaseAll(got.items)
-		return readItems{}, err
-	}
-	return got, nil
-}
-
 // getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.
 func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption, found any) error {
 	c, spec, to := engine.Of(h), write.Collect(opts), reflect.ValueOf(found).Elem()
@@ -204,29 +81,29 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
 	return c.MeasureBatch(ctx, "GetMany", n, func(ctx context.Context) error {
-		got, err := readKeys(write.WithPace(ctx, spec.Budget), c.Runner, c.Table, keys, spec.Strong)
+		got, err := c.Runner.FindManyIn(write.WithPace(ctx, spec.Budget), c.Table, keys, spec.Strong)
 		if err != nil {
 			return err
 		}
-		defer wire.ReleaseAll(got.items)
+		defer wire.ReleaseAll(got.Items)
 		l, decoded := loading{c: c, spec: spec}, []reflect.Value(nil)
-		if len(got.items) < n { // some keys are equal
-			decoded = make([]reflect.Value, len(got.items))
+		if len(got.Items) < n { // some keys are equal
+			decoded = make([]reflect.Value, len(got.Items))
 		}
 		all := reflect.MakeSlice(to.Type(), n, n)
 		for i := range n {
 			if parts != nil {
 				l.parts = parts[i]
 			}
-			it, err := l.fits(got.of(i))
+			it, err := l.fits(got.Of(i))
 			if err != nil {
 				return err
 			}
 			if it.Missing() {
 				continue
 			}
-			if decoded != nil && decoded[got.at[i]].IsValid() {
-				all.Index(i).Set(decoded[got.at[i]])
+			if decoded != nil && decoded[got.At[i]].IsValid() {
+				all.Index(i).Set(decoded[got.At[i]])
 				continue
 			}
 			v := reflect.New(c.Schema.Type)
@@ -235,7 +112,7 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 			}
 			all.Index(i).Set(v)
 			if decoded != nil {
-				decoded[got.at[i]] = v
+				decoded[got.At[i]] = v
 			}
 		}
 		to.Set(all)
@@ -299,23 +176,23 @@ func paced(ctx context.Context, loads []loading) context.Context {
 }
 
 func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
-	for i := range loads {
-		if l := &loads[i]; l.err != nil {
-			return nil, loadFailed(i, *l, l.err)
+	keys := make([]engine.Key, len(loads))
+	for i, l := range loads {
+		if keys[i] = l.key; l.err != nil {
+			return nil, loadFailed(i, l, l.err)
 		}
-		loads[i].wanted = engine.Wanted{Table: loads[i].key.Table, Key: wire.KeyOf(loads[i].key.Key)}
 	}
 	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
 		ctx = db.runner.Direct(ctx)
 	}
-	got, err := readAll(paced(ctx, loads), db.runner, len(loads), func(i int) (engine.Wanted, bool) { return loads[i].wanted, loads[i].spec.Strong })
+	got, err := db.runner.FindMany(paced(ctx, loads), keys, func(i int) bool { return loads[i].spec.Strong })
 	if err != nil {
 		return nil, &Error{Verb: "BatchGet", Err: err}
 	}
-	defer wire.ReleaseAll(got.items)
+	defer wire.ReleaseAll(got.Items)
 	found, fills := make([]bool, len(loads)), []func(){}
 	for i, l := range loads {
-		it, err := l.fits(got.of(i))
+		it, err := l.fits(got.Of(i))
 		if err != nil {
 			return nil, loadFailed(i, l, err)
 		}

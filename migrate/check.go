@@ -3,7 +3,6 @@ package migrate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -276,36 +275,31 @@ type suspect struct {
 
 // orphans reports the suspects without an owner.
 func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now time.Time) error {
-	owners := map[string]item.Item{}
-	for _, x := range suspects {
-		owners[write.KeyID(x.owner)] = x.owner
+	keys := make([]engine.Key, len(suspects))
+	for i, x := range suspects {
+		keys[i] = engine.Key{Table: k.c.Table, Key: x.owner}
 	}
-	var keys []engine.Key
-	for _, id := range slices.Sorted(maps.Keys(owners)) {
-		keys = append(keys, engine.Key{Table: k.c.Table, Key: owners[id]})
-	}
-	there := map[string]item.Item{}
-	err := k.runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { there[write.KeyID(write.KeyOf(e.s, it))] = it })
+	owners, err := k.runner.GetMany(ctx, keys)
 	if err != nil {
 		return err
 	}
 	kept := map[string]bool{} // whether an owner that has gone has left what keeps such suspects
-	for _, x := range suspects {
-		id := write.KeyID(x.owner)
-		if e.owns(there[id], x) {
+	for i, x := range suspects {
+		if e.owns(owners[i], x) {
 			continue
 		}
 		orphan, err := k.confirm(ctx, e, x, now)
 		if err != nil {
 			return err
 		}
-		if orphan && there[id] == nil {
-			has, known := kept[x.what+id]
+		if orphan && owners[i] == nil {
+			id := x.what + write.KeyID(x.owner)
+			has, known := kept[id]
 			if !known {
 				if has, err = k.keeps(ctx, e, x, now); err != nil {
 					return err
 				}
-				kept[x.what+id] = has
+				kept[id] = has
 			}
 			orphan = !has
 		}

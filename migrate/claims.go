@@ -163,12 +163,16 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			}
 		}
 	}
-	got, err := v.lookup(ctx, claims)
+	keys := make([]engine.Key, len(claims))
+	for i, x := range claims {
+		keys[i] = engine.Key{Table: v.c.Table, Key: x.other}
+	}
+	got, err := v.c.Runner.GetMany(ctx, keys)
 	if err != nil {
 		return err
 	}
-	for _, x := range claims {
-		stored, err := write.Open(v.s, got[write.KeyID(x.other)])
+	for i, x := range claims {
+		stored, err := write.Open(v.s, got[i])
 		if err != nil { // what the item claims is not known; it is counted as unreadable when the scan meets it
 			continue
 		}
@@ -184,21 +188,6 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 		}
 	}
 	return nil
-}
-
-// lookup reads the counterparts of claims, by the ids of their keys.
-func (v *verification) lookup(ctx context.Context, claims []claim) (map[string]item.Item, error) {
-	wanted := map[string]item.Item{}
-	for _, x := range claims {
-		wanted[write.KeyID(x.other)] = x.other
-	}
-	var keys []engine.Key
-	for _, id := range slices.Sorted(maps.Keys(wanted)) {
-		keys = append(keys, engine.Key{Table: v.c.Table, Key: wanted[id]})
-	}
-	got := map[string]item.Item{}
-	err := v.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) { got[write.KeyID(write.KeyOf(v.s, it))] = it })
-	return got, err
 }
 
 // suspect records a value to be examined.

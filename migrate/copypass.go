@@ -117,20 +117,15 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 
 // readStored reads what is stored under the keys of the targets.
 func (p *copyPass) readStored(ctx context.Context, page []*candidate) error {
-	var keys []engine.Key
-	at := map[string][]*candidate{}
-	for _, x := range page {
-		id := write.KeyID(x.now.key)
-		if at[id] == nil {
-			keys = append(keys, engine.Key{Table: p.to.c.Table, Key: x.now.key})
-		}
-		at[id] = append(at[id], x)
+	keys := make([]engine.Key, len(page))
+	for i, x := range page {
+		keys[i] = engine.Key{Table: p.to.c.Table, Key: x.now.key}
 	}
-	return p.to.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
-		for _, x := range at[write.KeyID(write.KeyOf(p.to.s, it))] {
-			x.stored = it
-		}
-	})
+	stored, err := p.to.c.Runner.GetMany(ctx, keys)
+	for i, it := range stored {
+		page[i].stored = it
+	}
+	return err
 }
 
 // upToDate reports whether the copy of a candidate is what it should be.
@@ -234,8 +229,8 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 		return nil, err
 	}
 	part.Evaluated += out.Evaluated
-	places := map[string][]item.Item{} // of the copies of a source item
-	var keys []engine.Key
+	var sources []engine.Key
+	var places []item.Item // of their copies
 	for _, it := range out.Items() {
 		f, ok := p.to.own(it)
 		if !ok || f.kind != write.CurrentKind || !write.Live(p.to.s, it, p.now()) {
@@ -245,29 +240,19 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 		if !copied {
 			continue
 		}
-		id := write.KeyID(from.key)
-		if places[id] == nil {
-			keys = append(keys, engine.Key{Table: p.from.c.Table, Key: from.key})
-		}
-		places[id] = append(places[id], write.KeyOf(p.to.s, it))
+		sources, places = append(sources, engine.Key{Table: p.from.c.Table, Key: from.key}), append(places, write.KeyOf(p.to.s, it))
 	}
-	stored := map[string]item.Item{}
-	err = p.from.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
-		stored[write.KeyID(write.KeyOf(p.from.s, it))] = it
-	})
+	stored, err := p.from.c.Runner.GetMany(ctx, sources)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range keys {
-		id := write.KeyID(k.Key)
-		t := p.target(stored[id], p.now())
-		for _, place := range places[id] {
-			if t.problem != "" || t.key != nil && write.KeyID(t.key) == write.KeyID(place) {
-				continue
-			}
-			if err := p.one(ctx, k.Key, place, part); err != nil {
-				return nil, err
-			}
+	for n, source := range stored {
+		t := p.target(source, p.now())
+		if t.problem != "" || t.key != nil && write.KeyID(t.key) == write.KeyID(places[n]) {
+			continue
+		}
+		if err := p.one(ctx, sources[n].Key, places[n], part); err != nil {
+			return nil, err
 		}
 	}
 	return out.Last, nil

@@ -304,7 +304,6 @@ func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time
 func (e examiner) findings(ctx context.Context, r *engine.Runner, items []item.Item) ([]*finding, error) {
 	now := r.Clock()
 	var found []*finding
-	wanted, sentinels := map[string]bool{}, map[string]item.Item{}
 	var keys []engine.Key
 	for _, it := range items {
 		f, ok := e.own(it)
@@ -314,22 +313,20 @@ func (e examiner) findings(ctx context.Context, r *engine.Runner, items []item.I
 		found = append(found, f)
 		e.examine(f, now)
 		for _, x := range f.values {
-			if id := write.KeyID(x.sentinel); !wanted[id] {
-				wanted[id] = true
-				keys = append(keys, engine.Key{Table: e.c.Table, Key: x.sentinel})
-			}
+			keys = append(keys, engine.Key{Table: e.c.Table, Key: x.sentinel})
 		}
 	}
-	err := r.GetMany(ctx, keys, true, func(_ string, it item.Item) { sentinels[write.KeyID(write.KeyOf(e.s, it))] = it })
+	sentinels, err := r.GetMany(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	for i, f := range found {
-		for _, x := range f.values {
+		for n, x := range f.values {
 			if f.problem == "" {
-				e.claimed(f, x, sentinels[write.KeyID(x.sentinel)], now)
+				e.claimed(f, x, sentinels[n], now)
 			}
 		}
+		sentinels = sentinels[len(f.values):]
 		if f.problem == ValueTaken {
 			if found[i], err = e.reread(ctx, r, f); err != nil {
 				return nil, err

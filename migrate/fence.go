@@ -95,15 +95,11 @@ func (c *copier) readFence(ctx context.Context, source item.Item) (fence, error)
 
 // readFences reads all fences.
 func (c *copier) readFences(ctx context.Context) (all [fences]fence, err error) {
-	keys, numbers := make([]engine.Key, fences), map[string]int{}
+	keys := make([]engine.Key, fences)
 	for n := range fences {
 		keys[n] = engine.Key{Table: c.to.c.Table, Key: c.fenceKey(n)}
-		numbers[write.KeyID(keys[n].Key)] = n
 	}
-	var stored [fences]item.Item
-	err = c.to.c.Runner.GetMany(ctx, keys, true, func(_ string, it item.Item) {
-		stored[numbers[write.KeyID(write.KeyOf(c.to.s, it))]] = it
-	})
+	stored, err := c.to.c.Runner.GetMany(ctx, keys)
 	for n := range fences {
 		if err == nil {
 			all[n], err = c.fence(n, stored[n])

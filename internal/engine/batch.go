@@ -26,78 +26,178 @@ const (
 // UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
 type UnprocessedError = entitytype.UnprocessedError
 
-// GetMany is FindMany for keys and items as attribute values.
-func (r *Runner) GetMany(ctx context.Context, keys []Key, consistent bool, found func(table string, it item.Item)) error {
-	wanted := make([]Wanted, len(keys))
-	for i, k := range keys {
-		wanted[i] = Wanted{k.Table, wire.KeyOf(k.Key)}
+// identities numbers items from 0, each once.
+type identities struct {
+	numbers map[string]int          // by identity
+	keys    map[string]item.Primary // one of each table
+	texts   strings.Builder         // all identities: one string for each would be an allocation
+	id      []byte
+	room    int // how many items may come
+}
+
+func newIdentities(room int) identities {
+	return identities{numbers: make(map[string]int, room), keys: make(map[string]item.Primary, 1), room: room}
+}
+
+// key returns the primary key in a map.
+func (x *identities) key(table string, m item.Item) item.Primary {
+	if like, ok := x.keys[table]; ok {
+		return like.With(m)
 	}
-	return r.findMany(ctx, len(keys), r.chunks(ctx, wanted, consistent), consistent, func(answer []tableItems) {
-		for _, t := range answer {
-			for _, it := range t.items {
-				found(t.name, it.Map())
-			}
-		}
-		releaseTables(answer)
-	})
+	return wire.KeyOf(m)
 }
 
-// Wanted is the key of an item to read.
-type Wanted struct {
-	Table string
-	Key   item.Primary
-}
-
-// FindMany reads the items with the given keys and calls found for each, which releases it; absent items are left out. Keys
-// must differ and can be of several tables. It costs a request for every 100 keys, and more where DynamoDB leaves keys
-// unprocessed. It sends up to four at the same time, and calls found for one item at a time, in no order.
-func (r *Runner) FindMany(ctx context.Context, keys []Wanted, consistent bool, found func(table string, it wire.Item)) error {
-	return r.findMany(ctx, len(keys), r.chunks(ctx, keys, consistent), consistent, eachItem(found))
-}
-
-// FindManyIn is FindMany for keys of one table. It keeps keys until it returns.
-func (r *Runner) FindManyIn(ctx context.Context, table string, keys []item.Primary, consistent bool, found func(table string, it wire.Item)) error {
-	return r.findMany(ctx, len(keys), func(from, to int) asked {
-		return r.ask(ctx, map[string][]item.Primary{table: keys[from:to:to]}, to-from, consistent)
-	}, consistent, eachItem(found))
-}
-
-func eachItem(found func(table string, it wire.Item)) func([]tableItems) {
-	return func(answer []tableItems) {
-		for _, t := range answer {
-			for _, it := range t.items {
-				found(t.name, it)
-			}
-		}
+// name sets the names of the key attributes of a table, if its items are given as a whole.
+func (x *identities) name(table string, names []string) {
+	if _, ok := x.keys[table]; !ok {
+		x.keys[table] = wire.KeyNamed(names)
 	}
+}
+
+// number returns the number of the item with a primary key. first reports whether it is new.
+func (x *identities) number(table string, key item.Primary) (n int, first bool) {
+	if _, ok := x.keys[table]; !ok {
+		x.keys[table] = key
+	}
+	x.id = item.AppendKey(x.begin(table), key)
+	if n, ok := x.numbers[string(x.id)]; ok {
+		return n, false
+	}
+	at := x.texts.Len()
+	if at == 0 {
+		x.texts.Grow(x.room * len(x.id)) // most identities are of about the same length
+	}
+	x.texts.Write(x.id)
+	n = len(x.numbers)
+	x.numbers[x.texts.String()[at:]] = n
+	return n, true
+}
+
+func (x *identities) begin(table string) []byte { return append(append(x.id[:0], table...), 0) }
+
+// find returns the number of an item, if it has one.
+func (x *identities) find(table string, it wire.Item) (n int, ok bool) {
+	key, ok := x.keys[table]
+	if !ok {
+		return 0, false
+	}
+	x.id = item.AppendKeyOf(x.begin(table), it, key)
+	n, ok = x.numbers[string(x.id)]
+	return n, ok
+}
+
+// wanted is the key of an item to read.
+type wanted struct {
+	table string
+	key   item.Primary
 }
 
 // chunks returns a function that asks for some of keys, for findMany.
-func (r *Runner) chunks(ctx context.Context, keys []Wanted, consistent bool) func(from, to int) asked {
+func (r *Runner) chunks(ctx context.Context, keys []wanted, consistent bool) func(from, to int) asked {
 	return func(from, to int) asked {
 		by := make(map[string][]item.Primary, 1)
 		for _, k := range keys[from:to] {
-			of, ok := by[k.Table]
+			of, ok := by[k.table]
 			if !ok {
 				of = make([]item.Primary, 0, to-from)
 			}
-			by[k.Table] = append(of, k.Key)
+			by[k.table] = append(of, k.key)
 		}
 		return r.ask(ctx, by, to-from, consistent)
 	}
 }
 
-// findMany is FindMany for the items of each answer together, with n keys.
-func (r *Runner) findMany(ctx context.Context, n int, ask func(from, to int) asked, consistent bool, found func([]tableItems)) error {
+// findMany reads the items of n different keys to their places among the items that are known; it releases those if it fails.
+func (r *Runner) findMany(ctx context.Context, n int, ask func(from, to int) asked, consistent bool, known *identities, items []wire.Item) error {
 	var mu sync.Mutex
-	one := func(answer []tableItems) {
+	place := func(answer []tableItems) {
 		mu.Lock()
 		defer mu.Unlock()
-		found(answer)
+		for _, t := range answer {
+			for _, it := range t.items {
+				if at, ok := known.find(t.name, it); ok {
+					items[at] = it
+				}
+			}
+		}
 	}
-	return ParallelUntilError(ctx, (n+mostKeys-1)/mostKeys, readsAtOnce, func(ctx context.Context, i int) error {
-		return r.getChunk(ctx, ask(i*mostKeys, min(n, (i+1)*mostKeys)), consistent, one)
+	err := ParallelUntilError(ctx, (n+mostKeys-1)/mostKeys, readsAtOnce, func(ctx context.Context, i int) error {
+		return r.getChunk(ctx, ask(i*mostKeys, min(n, (i+1)*mostKeys)), consistent, place)
 	})
+	if err != nil {
+		wire.ReleaseAll(items)
+	}
+	return err
+}
+
+// Found is the items of keys, each once. A missing one is the zero Item.
+type Found struct {
+	Items []wire.Item
+	At    []int // of each key the index of its item
+}
+
+// Of returns the item of key i.
+func (f Found) Of(i int) wire.Item { return f.Items[f.At[i]] }
+
+// FindMany reads the items of keys, which can be of several tables, each once; strong says which are read consistently.
+// The caller releases them. It costs a request for every 100 different keys, separate ones for those read consistently, and
+// more where DynamoDB leaves keys unprocessed. It sends up to four at the same time.
+func (r *Runner) FindMany(ctx context.Context, keys []Key, strong func(i int) bool) (Found, error) {
+	got := Found{make([]wire.Item, 0, len(keys)), make([]int, len(keys))}
+	known, different := newIdentities(len(keys)), make([]wanted, 0, len(keys))
+	for _, consistent := range []bool{true, false} { // consistent reads first: they also serve other keys of the item
+		different = different[:0]
+		for i, k := range keys {
+			if strong(i) != consistent {
+				continue
+			}
+			primary := known.key(k.Table, k.Key)
+			at, first := known.number(k.Table, primary)
+			if first {
+				got.Items, different = append(got.Items, wire.Item{}), append(different, wanted{k.Table, primary})
+			}
+			got.At[i] = at
+		}
+		if err := r.findMany(ctx, len(different), r.chunks(ctx, different, consistent), consistent, &known, got.Items); err != nil {
+			return Found{}, err
+		}
+	}
+	return got, nil
+}
+
+// FindManyIn is FindMany for keys of one table, which it changes.
+func (r *Runner) FindManyIn(ctx context.Context, table string, keys []item.Primary, consistent bool) (Found, error) {
+	known, at := newIdentities(len(keys)), make([]int, len(keys))
+	for i, key := range keys {
+		n, first := known.number(table, key)
+		if first {
+			keys[n] = key
+		}
+		at[i] = n
+	}
+	n := len(known.numbers)
+	got := Found{make([]wire.Item, n), at}
+	err := r.findMany(ctx, n, func(from, to int) asked {
+		return r.ask(ctx, map[string][]item.Primary{table: keys[from:to:to]}, to-from, consistent)
+	}, consistent, &known, got.Items)
+	if err != nil {
+		return Found{}, err
+	}
+	return got, nil
+}
+
+// GetMany is FindMany for consistent reads of items as attribute values. The items come in the order of the keys, nil for
+// one that is missing.
+func (r *Runner) GetMany(ctx context.Context, keys []Key) ([]item.Item, error) {
+	found, err := r.FindMany(ctx, keys, func(int) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	different, items := wire.DetachAll(found.Items), make([]item.Item, len(keys))
+	for i, at := range found.At {
+		items[i] = different[at]
+	}
+	return items, nil
 }
 
 func releaseTables(answer []tableItems) {
@@ -237,16 +337,31 @@ type BatchWrite struct {
 	Names []string  // of the key attributes in Put
 }
 
-// WriteMany writes items, which must differ and can be of several tables. It returns the indexes of writes that were not,
-// or perhaps not, made, in order. A batch whose answer was lost is sent again: unconditional writes can be repeated. The
-// error is ambiguous unless nothing was written.
-func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten []int, err error) {
-	all := make([]int, len(writes))
-	for i := range all {
-		all[i] = i
+// lastOfEach returns the indexes of writes, of several of one item that of the last: DynamoDB takes only one.
+func lastOfEach(writes []BatchWrite) []int {
+	last, known := make([]int, 0, len(writes)), newIdentities(len(writes))
+	for i, w := range writes {
+		key := w.Key
+		if key == nil {
+			key = w.Put
+			known.name(w.Table, w.Names)
+		}
+		at, first := known.number(w.Table, known.key(w.Table, key))
+		if first {
+			last = append(last, i)
+		}
+		last[at] = i
 	}
+	return last
+}
+
+// WriteMany writes items, which can be of several tables; of several writes of one item it makes the last. It returns the
+// indexes of writes that were not, or perhaps not, made, in order. A batch whose answer was lost is sent again: unconditional
+// writes can be repeated. The error is ambiguous unless nothing was written.
+func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten []int, err error) {
+	all := lastOfEach(writes)
 	if r.Client == nil {
-		return all, ErrNoClient
+		return slices.Sorted(slices.Values(all)), ErrNoClient
 	}
 	chunks := slices.Collect(slices.Chunk(all, mostWrites))
 	batches := make([]batch, len(chunks))
@@ -267,6 +382,7 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 	if err != nil && wrote {
 		err = &write.Ambiguous{Err: err, Partly: true}
 	}
+	slices.Sort(unwritten)
 	return unwritten, err
 }
 

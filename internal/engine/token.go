@@ -121,24 +121,18 @@ func (t *transaction) repeated(ctx context.Context, refused error) error {
 
 // images returns the current items that the actions write.
 func (t *transaction) images(ctx context.Context) ([]item.Item, error) {
-	images, places := make([]item.Item, len(t.actions)), map[string]int{}
-	names := map[string]item.Item{} // a key of each table
+	var places []int
 	var keys []Key
 	for k, a := range t.actions {
 		if a.WriteID != "" {
-			places[a.Table+" "+write.KeyID(a.Key)], names[a.Table] = k, a.Key
-			keys = append(keys, Key{a.Table, a.Key})
+			places, keys = append(places, k), append(keys, Key{a.Table, a.Key})
 		}
 	}
-	err := t.r.GetMany(ctx, keys, true, func(table string, it item.Item) {
-		key := item.Item{}
-		for name := range names[table] {
-			key[name] = it[name]
-		}
-		if k, ok := places[table+" "+write.KeyID(key)]; ok {
-			images[k] = it
-		}
-	})
+	found, err := t.r.GetMany(ctx, keys)
+	images := make([]item.Item, len(t.actions))
+	for i, it := range found {
+		images[places[i]] = it
+	}
 	return images, err
 }
 

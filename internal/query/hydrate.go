@@ -83,26 +83,12 @@ func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (writ
 // do not pass the filter, or whose keys are not those of the entry, because they were written since.
 func (p *Plan) whole(ctx context.Context, entries []wire.Item) ([]wire.Item, error) {
 	primary := append(p.Schema.PK.Attributes(), p.Schema.SK.Attributes()...)
-	number, at := make(map[string]int, len(entries)), make([]int, len(entries))
-	var keys []engine.Wanted
+	keys := make([]engine.Key, len(entries)) // an item that moves in the index can come twice
 	for i, entry := range entries {
-		key := entry.Pick(primary...)
-		id := write.KeyID(key)
-		n, known := number[id] // an item that moves in the index can come twice
-		if !known {
-			n = len(keys)
-			number[id], keys = n, append(keys, engine.Wanted{Table: p.Table, Key: wire.KeyOf(key)})
-		}
-		at[i] = n
+		keys[i] = engine.Key{Table: p.Table, Key: entry.Pick(primary...)}
 	}
-	items := make([]wire.Item, len(keys))
-	err := p.Runner.FindMany(ctx, keys, p.Fresh, func(_ string, it wire.Item) {
-		if n, ok := number[write.KeyID(it.Pick(primary...))]; ok {
-			items[n] = it
-		}
-	})
+	got, err := p.Runner.FindMany(ctx, keys, func(int) bool { return p.Fresh })
 	if err != nil {
-		wire.ReleaseAll(items)
 		return nil, err
 	}
 	filter := p.filter(p.Runner.Clock())
@@ -110,12 +96,12 @@ func (p *Plan) whole(ctx context.Context, entries []wire.Item) ([]wire.Item, err
 	filter.Roots(func(name string) { names = append(names, name) })
 	var found []wire.Item
 	for i, entry := range entries {
-		if it := items[at[i]]; !it.Missing() && p.stands(entry, it.Pick(names...), filter) {
+		if it := got.Of(i); !it.Missing() && p.stands(entry, it.Pick(names...), filter) {
 			found = append(found, it)
 		}
 	}
 	if len(found) == 0 {
-		wire.ReleaseAll(items)
+		wire.ReleaseAll(got.Items)
 	}
 	return found, nil
 }
