@@ -28,91 +28,66 @@ import (
 // *[InputError], with code EDD-9126 for queries that cannot be read together and EDD-9127 for no query at all, one that
 // cannot be part of a collection, or a slice that is given twice; *[DecodeError].
 func (db *DB) GetCollection(ctx context.Context, parts ...query.CollectionPart) error {
-	return db.measure(ctx, "GetCollection", len(parts), func(ctx context.Context) error {
-		list := make([]query.CollectionQuery, len(parts))
-		g, err := db.compileCollection("GetCollection", len(parts), func(i int) (*query.CollectionQuery, bool) {
-			if parts[i] != nil {
-				list[i] = query.PartOf(parts[i])
+	return db.readTogether(ctx, "GetCollection", query.Opened(parts), nil)
+}
+
+// readTogether reads the queries of parts in one pass. An error of a part's items that is stop ends it without an error.
+func (db *DB) readTogether(ctx context.Context, verb string, parts []*query.Part, stop error) error {
+	return db.measure(ctx, verb, len(parts), func(ctx context.Context) error {
+		g, err := db.compileCollection(verb, parts)
+		if err != nil {
+			return &Error{Verb: verb, Err: err}
+		}
+		take, fill := make([]func(item.Item) error, len(parts)), make([]func(), len(parts))
+		for i, p := range parts {
+			take[i], fill[i] = p.Start()
+		}
+		failed := &Error{Verb: verb, Key: parts[0].Plan.Where()}
+		failed.Err = g.Run(ctx, func(i int, it item.Item) error {
+			err := take[i](it)
+			if err != nil {
+				failed.Entity = parts[i].Core.Schema.Name
 			}
-			return &list[i], parts[i] != nil
-		}, distinct(list))
-		if err != nil {
-			return &Error{Verb: "GetCollection", Err: err}
-		}
-		add, fill := make([]func(item.Item) error, len(list)), make([]func(), len(list))
-		for i, p := range list {
-			add[i], fill[i] = p.Collect()
-		}
-		err = runCollection(ctx, "GetCollection", g, list, func(i int, it item.Item) error { return add[i](it) })
-		if err != nil {
 			return err
+		})
+		switch {
+		case failed.Err == nil:
+			for _, f := range fill {
+				f()
+			}
+			return nil
+		case errors.Is(failed.Err, stop):
+			return nil
 		}
-		for _, f := range fill {
-			f()
-		}
-		return nil
-	})
-}
-
-// distinct returns a check that each part reads into a slice of its own.
-func distinct(list []query.CollectionQuery) func(int) (code, problem string) {
-	seen := map[any]bool{}
-	return func(i int) (code, problem string) {
-		switch into := list[i].Into; {
-		case into == nil:
-			return write.CodePointer, "needs a pointer to a slice to read into, not nil"
-		case seen[into]:
-			return write.CodeCollection, "reads into the slice of another part"
-		default:
-			seen[into] = true
-			return "", ""
-		}
-	}
-}
-
-// runCollection reads a collection and passes its items to take. The error names the entity whose item take refused.
-func runCollection(ctx context.Context, verb string, g *query.Collection, list []query.CollectionQuery, take func(int, item.Item) error) error {
-	failed := &Error{Verb: verb, Key: list[0].Plan.Where()}
-	failed.Err = g.Run(ctx, func(i int, it item.Item) error {
-		err := take(i, it)
-		if err != nil {
-			failed.Entity = list[i].Core.Schema.Name
-		}
-		return err
-	})
-	if failed.Err != nil {
 		return failed
-	}
-	return nil
+	})
 }
 
-// compileCollection checks n parts of a verb and compiles the common query. part returns a part, or false for nil; own is what
-// else the verb checks.
-func (db *DB) compileCollection(verb string, n int, part func(int) (*query.CollectionQuery, bool), own func(int) (code, problem string)) (*query.Collection, error) {
+// compileCollection checks the parts of a verb and compiles the common query.
+func (db *DB) compileCollection(verb string, parts []*query.Part) (*query.Collection, error) {
 	mistake := func(code, format string, args ...any) error {
 		return &InputError{Code: code, Type: "entity.DB", Problem: fmt.Sprintf(format, args...)}
 	}
-	if n == 0 {
+	if len(parts) == 0 {
 		return nil, mistake(write.CodeCollection, "there is no query to read")
 	}
-	plans := make([]*query.Plan, n)
-	for i := range n {
-		p, ok := part(i)
+	plans, seen := make([]*query.Plan, len(parts)), map[any]bool{}
+	for i, p := range parts {
 		switch {
-		case !ok:
+		case p == nil:
 			return nil, mistake(write.CodeForeign, "part %d is nil", i)
 		case p.Plan == nil:
 			return nil, mistake(write.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
 		case p.Core.DB != engine.DatabaseOf(db):
 			return nil, mistake(write.CodeForeign, "part %d belongs to another DB", i)
-		}
-		if code, problem := own(i); code != "" {
-			return nil, mistake(code, "part %d %s", i, problem)
-		}
-		if p.Plan.Err != nil {
+		case p.Problem != "":
+			return nil, mistake(p.Code, "part %d %s", i, p.Problem)
+		case seen[p.Into]:
+			return nil, mistake(write.CodeCollection, "part %d reads into the slice of another part", i)
+		case p.Plan.Err != nil:
 			return nil, p.Core.Wrap(p.Plan.Verb, p.Plan.Where(), p.Plan.Err)
 		}
-		plans[i] = p.Plan
+		plans[i], seen[p.Into] = p.Plan, p.Into != nil
 	}
 	return query.BuildCollection(verb, plans)
 }
@@ -140,27 +115,5 @@ func Visit[T any](q Query[T], f func(T) error) query.VisitPart {
 // Each without an error. What queries can be read together, their options, and what they cost are as for GetCollection, and so
 // are the errors before any request, with code EDD-9127 for a nil function, too. If Each fails, functions may have been called.
 func (db *DB) Each(ctx context.Context, parts ...query.VisitPart) error {
-	return db.measure(ctx, "Each", len(parts), func(ctx context.Context) error {
-		list, visits := make([]query.CollectionQuery, len(parts)), make([]query.VisitQuery, len(parts))
-		g, err := db.compileCollection("Each", len(parts), func(i int) (*query.CollectionQuery, bool) {
-			if parts[i] != nil {
-				visits[i] = query.VisitOf(parts[i])
-				list[i] = visits[i].CollectionQuery
-			}
-			return &list[i], parts[i] != nil
-		}, func(i int) (code, problem string) {
-			if visits[i].Visit == nil {
-				return write.CodeCollection, "needs a function, not nil"
-			}
-			return "", ""
-		})
-		if err != nil {
-			return &Error{Verb: "Each", Err: err}
-		}
-		err = runCollection(ctx, "Each", g, list, func(i int, it item.Item) error { return visits[i].Visit(it) })
-		if errors.Is(err, ErrStop) {
-			return nil
-		}
-		return err
-	})
+	return db.readTogether(ctx, "Each", query.Opened(parts), ErrStop)
 }

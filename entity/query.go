@@ -243,22 +243,22 @@ func (r failing) Page(context.Context, string, func([]wire.Item, query.Cursors) 
 
 func (r failing) Count(context.Context) (int, error) { return 0, r.err }
 
-func (r failing) ForCollection() query.CollectionQuery { return query.CollectionQuery{} }
+func (r failing) ForCollection() (*engine.Core, *query.Plan) { return nil, nil }
 
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
 // saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
-	var from query.CollectionQuery
+	var c *engine.Core
+	var from *query.Plan
 	if known, ok := q.(*query.Query[T]); ok {
-		from = known.Reading().ForCollection()
+		c, from = known.Reading().ForCollection()
 	}
-	if from.Plan == nil {
+	if from == nil {
 		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events"}
 		return &query.Query[S]{From: query.Decoding{Reading: failing{err}}}
 	}
-	c, p := from.Core, *from.Plan
-	index := p.Index
+	p, index := *from, from.Index
 	if p.Hydrate {
 		index = nil // the items are whole
 	}

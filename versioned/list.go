@@ -214,7 +214,7 @@ func (l *list) Few(ctx context.Context, n int, f func([]wire.Item) error) error 
 
 // ForCollection reports that a list of versions cannot be part of a collection: the versions of an item are stored in three
 // places.
-func (l *list) ForCollection() query.CollectionQuery { return query.CollectionQuery{} }
+func (l *list) ForCollection() (*engine.Core, *query.Plan) { return nil, nil }
 
 // Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {

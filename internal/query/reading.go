@@ -35,9 +35,8 @@ type Reading interface {
 	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
-	// ForCollection returns the query for entity.DB.GetCollection. Its Plan is nil if the query cannot be part of a
-	// collection.
-	ForCollection() CollectionQuery
+	// ForCollection returns the query for entity.DB.GetCollection, nil if it cannot be part of a collection.
+	ForCollection() (*engine.Core, *Plan)
 }
 
 // Decoding is a reading with the way to decode its items. What a query does is done here, once for all types: into is what
@@ -202,11 +201,11 @@ func MergedItems(c *engine.Core, m *Merge) Decoding {
 func (r planned) String() string { return r.from.String() }
 
 // ForCollection returns the plan. Several partitions cannot be part of a collection.
-func (r planned) ForCollection() CollectionQuery {
+func (r planned) ForCollection() (*engine.Core, *Plan) {
 	if r.from != source(r.p) {
-		return CollectionQuery{}
+		return nil, nil
 	}
-	return CollectionQuery{Core: r.c, Plan: r.p}
+	return r.c, r.p
 }
 
 func (r planned) run(ctx context.Context, f func(context.Context) error) error {
@@ -276,68 +275,68 @@ func (r planned) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// CollectionPart implements entity.CollectionPart: one query of entity.DB.GetCollection and the slice for its items.
+// Part is one query of entity.DB.GetCollection or entity.DB.Each, and where its items go.
+type Part struct {
+	fmt.Stringer
+	Core          *engine.Core
+	Plan          *Plan  // nil: the query cannot be part of a collection
+	Into          any    // the pointer to the slice for the items; nil for a function
+	Code, Problem string // what is wrong with where the items go, "" for nothing
+	// Start starts a run: take decodes an item and passes it on, and fill assigns the slice.
+	Start func() (take func(item.Item) error, fill func())
+}
+
+// CollectionPart is a part of entity.DB.GetCollection.
 type CollectionPart interface {
 	fmt.Stringer
-	collectionQuery() CollectionQuery
+	opened() *Part
+	collected()
 }
 
-// CollectionQuery is an opened CollectionPart.
-type CollectionQuery struct {
-	Core *engine.Core
-	Plan *Plan // nil: the query cannot be part of a collection
-	Into any   // the pointer to the slice; nil if that is nil
-	// Collect starts a run: add decodes an item, and fill assigns the slice.
-	Collect func() (add func(item.Item) error, fill func())
-}
-
-// PartOf opens a part.
-func PartOf(p CollectionPart) CollectionQuery { return p.collectionQuery() }
-
-// part implements CollectionPart for a query.
-type part struct {
-	fmt.Stringer
-	CollectionQuery
-}
-
-func (p *part) collectionQuery() CollectionQuery { return p.CollectionQuery }
-
-// VisitPart implements entity.VisitPart: one query of entity.DB.Each and the function for its items.
+// VisitPart is a part of entity.DB.Each.
 type VisitPart interface {
 	fmt.Stringer
-	visited() VisitQuery
+	opened() *Part
+	visited()
 }
 
-// VisitQuery is an opened VisitPart.
-type VisitQuery struct {
-	CollectionQuery
-	Visit func(item.Item) error // decodes an item and calls the function; nil if that is nil
+func (p *Part) opened() *Part { return p }
+
+type collectedPart struct{ *Part }
+
+func (collectedPart) collected() {}
+
+type visitedPart struct{ *Part }
+
+func (visitedPart) visited() {}
+
+// Opened opens parts. A nil one is nil.
+func Opened[P interface{ opened() *Part }](parts []P) []*Part {
+	all := make([]*Part, len(parts))
+	for i, p := range parts {
+		if any(p) != nil {
+			all[i] = p.opened()
+		}
+	}
+	return all
 }
-
-// VisitOf opens a part.
-func VisitOf(p VisitPart) VisitQuery { return p.visited() }
-
-// visit implements VisitPart for a query.
-type visit struct {
-	fmt.Stringer
-	VisitQuery
-}
-
-func (v *visit) visited() VisitQuery { return v.VisitQuery }
 
 // Visit returns q as a part of entity.DB.Each that calls f with each of its items.
 func Visit[T any](q *Query[T], f func(T) error) VisitPart {
-	v := &visit{q, VisitQuery{CollectionQuery: q.From.ForCollection()}}
-	if f != nil {
-		v.Visit = func(it item.Item) error {
-			var to T
-			if err := q.From.Decode(wire.Of(it), &to); err != nil {
-				return err
-			}
-			return f(to)
-		}
+	p := &Part{Stringer: q}
+	p.Core, p.Plan = q.From.ForCollection()
+	if f == nil {
+		p.Code, p.Problem = write.CodeCollection, "needs a function, not nil"
 	}
-	return v
+	take := func(it item.Item) error {
+		var to T
+		if err := q.From.Decode(wire.Of(it), &to); err != nil {
+			return err
+		}
+		return f(to)
+	}
+	p.Start = func() (func(item.Item) error, func()) { return take, func() {} }
+	return visitedPart{p}
 }
 
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
@@ -345,16 +344,16 @@ func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.From.into(dst) }
 
 // into makes a part of a collection of d, whose items go to the slice that dst points to.
 func (d Decoding) into(dst any) CollectionPart {
-	p := &part{d, d.ForCollection()}
-	to := reflect.ValueOf(dst)
-	if !to.IsNil() {
-		p.Into = dst
+	p, to := &Part{Stringer: d, Into: dst}, reflect.ValueOf(dst)
+	p.Core, p.Plan = d.ForCollection()
+	if to.IsNil() {
+		p.Code, p.Problem = write.CodePointer, "needs a pointer to a slice to read into, not nil"
 	}
-	p.Collect = func() (func(item.Item) error, func()) {
+	p.Start = func() (func(item.Item) error, func()) {
 		group := reflect.New(to.Type().Elem()).Elem()
 		return func(it item.Item) error { return d.add(group, wire.Of(it)) }, func() { to.Elem().Set(group) }
 	}
-	return p
+	return collectedPart{p}
 }
 
 // ClosedQuery returns the plan of a query on a core that was not opened. verb is for the error.
