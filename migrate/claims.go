@@ -66,6 +66,9 @@ func (v *verification) read(ctx context.Context, spec *write.Options) error {
 		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
 		Code: write.CodeOption, Base: func() expr.Cond { return v.relevant() },
 	}, &write.Options{Errs: spec.Errs, Strong: true, Segments: spec.Segments, Segment: spec.Segment})
+	if p.Err != nil {
+		return p.Err
+	}
 	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
 	compared := 0

@@ -29,8 +29,7 @@ const (
 // of their partition keys, those of one partition in DynamoDB's order. The order of a descending query is the reverse.
 type Merge struct {
 	parts []*Plan // in the order of their partition keys
-	spec  Plan    // what they share
-	Err   error
+	spec  Plan    // what they share, and the error of the query
 }
 
 // compareKeys compares the values of two keys, the first value first.
@@ -55,7 +54,7 @@ func (p *Plan) partitionKey() (values []types.AttributeValue) {
 // of the first that has one is the error of the query.
 func BuildMerge(s *schema.Schema, verb, where string, parts []*Plan) *Merge {
 	m := &Merge{parts: slices.Clone(parts), spec: Plan{Source: Source{Schema: s, Verb: verb}}}
-	m.Err = m.build(verb, where)
+	m.spec.Err = m.build(verb, where)
 	return m
 }
 
@@ -102,8 +101,8 @@ func (m *Merge) Plan() *Plan { return &m.spec }
 
 // String prints the query of each partition.
 func (m *Merge) String() string {
-	if m.Err != nil {
-		return m.spec.Verb + " " + m.spec.Schema.Name + ": " + m.Err.Error()
+	if m.spec.Err != nil {
+		return m.spec.Verb + " " + m.spec.Schema.Name + ": " + m.spec.Err.Error()
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %d partitions in one order", m.spec.Verb, m.spec.Schema.Name, len(m.parts))
@@ -346,10 +345,6 @@ func (in *merging) release() {
 // all yields every item, at most Limit of them; see [Plan.All].
 func (m *Merge) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
-		if m.Err != nil {
-			yield(wire.Item{}, m.Err)
-			return
-		}
 		in := m.start(nil, m.spec.Limit, false, b)
 		in.onwards = m.spec.Limit == 0
 		defer in.release()
@@ -370,9 +365,6 @@ func (m *Merge) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] 
 
 // Count counts the items, at most Limit.
 func (m *Merge) Count(ctx context.Context) (total int, err error) {
-	if m.Err != nil {
-		return 0, m.Err
-	}
 	b := m.spec.budget()
 	for _, p := range m.parts {
 		if p.Nothing || b.spent {
@@ -391,9 +383,6 @@ func (m *Merge) Count(ctx context.Context) (total int, err error) {
 
 // Head reads the first n items. The caller releases them.
 func (m *Merge) Head(ctx context.Context, n int) ([]wire.Item, error) {
-	if m.Err != nil {
-		return nil, m.Err
-	}
 	in := m.start(nil, n, false, m.spec.budget())
 	page, err := m.gather(ctx, in, n)
 	return page.items, err
@@ -490,12 +479,6 @@ func (m *Merge) places(text string) (engine.Places, error) {
 
 // Page reads up to limit items at the cursor; see [Plan.Page].
 func (m *Merge) Page(ctx context.Context, text string, limit int) (Page, error) {
-	if m.Err != nil {
-		return Page{}, m.Err
-	}
-	if err := m.spec.Cursor.Allow(m.spec.Schema, m.spec.Schema.PK, m.spec.Schema.SK, m.spec.PK, m.spec.SK); err != nil {
-		return Page{}, err
-	}
 	if text == "" {
 		return m.pageAt(ctx, nil, limit, m.spec.budget())
 	}

@@ -148,12 +148,6 @@ func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (it
 // Page reads up to limit items at the cursor. With limit 0 it returns the items of one request, and at least one if
 // there is any. It may return fewer if the query bounds its requests or the items that they evaluate.
 func (p *Plan) Page(ctx context.Context, text string, limit int) (Page, error) {
-	if p.Err != nil {
-		return Page{}, p.Err
-	}
-	if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
-		return Page{}, err
-	}
 	if p.Nothing {
 		if text != "" { // such a query never returned a cursor
 			return Page{}, &engine.Error{Reason: engine.Foreign}
@@ -240,8 +234,8 @@ func (p *Plan) pageBefore(ctx context.Context, start item.Item, limit int, r *ru
 
 // Head reads the first n items. The caller releases them.
 func (p *Plan) Head(ctx context.Context, n int) ([]wire.Item, error) {
-	if p.Err != nil || p.Nothing {
-		return nil, p.Err
+	if p.Nothing {
+		return nil, nil
 	}
 	items, _, err := p.page(ctx, nil, n, &run{budget: p.budget(), paging: true})
 	return items, err

@@ -169,7 +169,7 @@ func (q *Query[T]) Page(ctx context.Context, cursor string) (page entitytype.Pag
 // Count counts the items.
 func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.From.Count(ctx) }
 
-// source is a compiled query: a *Plan, or a *Merge of several.
+// source is a compiled query without an error: a *Plan, or a *Merge of several.
 type source interface {
 	fmt.Stringer
 	all(context.Context, *budget) iter.Seq2[wire.Item, error]
@@ -221,7 +221,11 @@ func (r planned) run(ctx context.Context, f func(context.Context) error) error {
 		if p.Budget != nil {
 			ctx = write.WithPace(ctx, p.Budget)
 		}
-		if err := f(ctx); err != nil {
+		err := p.Err
+		if err == nil {
+			err = f(ctx)
+		}
+		if err != nil {
 			return r.c.Wrap(p.Verb, p.Where(), err)
 		}
 		return nil
@@ -258,7 +262,11 @@ func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) erro
 
 func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
 	return r.run(ctx, func(ctx context.Context) error {
-		page, err := r.from.Page(ctx, cursor, r.p.Limit)
+		p := r.p
+		if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
+			return err
+		}
+		page, err := r.from.Page(ctx, cursor, p.Limit)
 		if err != nil {
 			return err
 		}

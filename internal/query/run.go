@@ -111,8 +111,8 @@ func (b *budget) charge(got write.Page) {
 
 // Count counts the items without returning them, at most Limit.
 func (p *Plan) Count(ctx context.Context) (int, error) {
-	if p.Err != nil || p.Nothing {
-		return 0, p.Err
+	if p.Nothing {
+		return 0, nil
 	}
 	return p.count(ctx, p.budget())
 }
@@ -279,16 +279,14 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 	}
 }
 
-// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one.
+// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one. The plan
+// must have no error.
 func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] { return p.all(ctx, p.budget()) }
 
 // all is All within a budget.
 func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
-		if p.Err != nil || p.Nothing {
-			if p.Err != nil {
-				yield(wire.Item{}, p.Err)
-			}
+		if p.Nothing {
 			return
 		}
 		if p.Segments > 1 {
