@@ -196,6 +196,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 		"table":             {o.member.Scan, nil, collect, 1, 20},
 		"filter":            {o.member.Scan, []entity.ScanOption{half}, collect, 1, 10},
 		"count":             {o.member.Scan, nil, count, 1, 20},
+		"count by segments": {o.member.Scan, []entity.ScanOption{entity.Segments(4)}, count, 4, 20},
 		"segments":          {o.member.Scan, []entity.ScanOption{entity.Segments(5)}, collect, 5, 20},
 		"segments, filter":  {o.member.Scan, []entity.ScanOption{entity.Segments(3), half}, collect, 3, 10},
 		"index":             {inIndex.Scan, nil, collect, 1, 20},

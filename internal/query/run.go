@@ -128,6 +128,19 @@ func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
 		}
 		return total, nil
 	}
+	if p.Segments > 1 {
+		p.scanSegments(ctx, true, func(got write.Page, failed error) bool {
+			total, err = total+got.Count, failed
+			return err == nil && (p.Limit == 0 || total < p.Limit)
+		})
+		if err != nil {
+			return 0, err
+		}
+		if p.Limit > 0 {
+			total = min(total, p.Limit)
+		}
+		return total, nil
+	}
 	start := item.Item(nil)
 	for {
 		got, err := p.fetch(ctx, start, b.cap(0), true, nil)
@@ -195,9 +208,9 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 	return p.own(got)
 }
 
-// allSegments scans the segments concurrently and yields items in no particular order. A segment with an answer waits
+// scanSegments scans the segments concurrently and yields pages in no particular order. A segment with an answer waits
 // until it is taken, so at most one answer of each is held.
-func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) bool) {
+func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(write.Page, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
 	type answer struct {
 		write.Page
@@ -219,7 +232,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 				}
 			}
 			for start := item.Item(nil); ; {
-				got, err := p.fetch(ctx, start, 0, false, seg)
+				got, err := p.fetch(ctx, start, 0, count, seg)
 				for err == nil && p.Hydrate && len(got.Rows) > mostHydrated {
 					var part write.Page
 					if part.Rows, err = p.whole(ctx, got.Rows[:mostHydrated]); err == nil && !send(answer{part, true, nil}) {
@@ -240,7 +253,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 		}()
 	}
 	// No goroutine outlives this function.
-	running, finished, yielded, track := p.Segments, 0, 0, p.budget().track
+	running, finished, track := p.Segments, 0, p.budget().track
 	defer func() {
 		stop()
 		for ; running > 0; running-- {
@@ -253,7 +266,7 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 			running--
 		case a := <-answers:
 			if a.err != nil {
-				yield(wire.Item{}, a.err)
+				yield(write.Page{}, a.err)
 				return
 			}
 			if !a.part && track != nil {
@@ -262,20 +275,16 @@ func (p *Plan) allSegments(ctx context.Context, yield func(wire.Item, error) boo
 			if a.Last == nil && !a.part {
 				finished++
 			}
-			for _, it := range a.Rows {
-				yielded++
-				if !yield(it, nil) || yielded == p.Limit {
-					return
-				}
+			if !yield(a.Page, nil) {
+				return
 			}
-			wire.ReleaseAll(a.Rows)
 		case <-ctx.Done():
-			yield(wire.Item{}, ctx.Err())
+			yield(write.Page{}, ctx.Err())
 			return
 		}
 	}
 	if finished < p.Segments { // segments stopped because ctx ended, before the loop saw it
-		yield(wire.Item{}, ctx.Err())
+		yield(write.Page{}, ctx.Err())
 	}
 }
 
@@ -290,7 +299,20 @@ func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 			return
 		}
 		if p.Segments > 1 {
-			p.allSegments(ctx, yield)
+			yielded := 0
+			p.scanSegments(ctx, false, func(got write.Page, err error) bool {
+				if err != nil {
+					return yield(wire.Item{}, err)
+				}
+				for _, it := range got.Rows {
+					yielded++
+					if !yield(it, nil) || yielded == p.Limit {
+						return false
+					}
+				}
+				wire.ReleaseAll(got.Rows)
+				return true
+			})
 			return
 		}
 		var start item.Item
