@@ -435,7 +435,7 @@ func TestCopy_FaultsAtEachRequest(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			s := newStation(t)
-			for n := 1; ; n += testsize.Pick(17, 1) {
+			for n := 1 + i%testsize.Pick(1, 4); ; n += testsize.Pick(17, 4) { // the rounds share the requests
 				fault := round.At(n)
 				c, err := migrate.Copy(fmt.Sprint("c", n), dbtest.Declare[ticket](t, s.Open(s.Client)), dbtest.Declare[pass](t, s.Open(s.Client)), toPass)
 				require.NoError(t, err)

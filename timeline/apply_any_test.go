@@ -21,7 +21,7 @@ import (
 func TestApply_OfAnyDeliveryEqualsARebuild(t *testing.T) {
 	t.Parallel()
 	l, cases := newLab(t), 0
-	testsize.Check(t, testsize.Pick(2, 60), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(2, 30), func(rt *rapid.T) {
 		l.apart(&cases)
 		p := l.devices()
 		if rapid.Bool().Draw(rt, "sorted") {

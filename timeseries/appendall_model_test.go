@@ -188,7 +188,7 @@ func TestAppendAll_AgreesWithTheModelOnRandomBatches(t *testing.T) {
 func agree[T any](t *testing.T, as mapping[T]) {
 	w := open[T](t)
 	var series atomic.Int64
-	testsize.Check(t, testsize.Pick(12, 120), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(12, 60), func(rt *rapid.T) {
 		id := fmt.Sprint(series.Add(1))
 		m := newModel(as.record)
 		send := func(label string, batch []fact) {

@@ -119,7 +119,7 @@ func seeded(t *testing.T) *rand.Rand {
 }
 
 // rounds is how often random tests try.
-var rounds = testsize.Pick(3, 200)
+var rounds = testsize.Pick(3, 60)
 
 // sorted returns a sorted copy.
 func sorted(all []int) []int { return slices.Sorted(slices.Values(all)) }

@@ -206,7 +206,7 @@ func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
 			return l.tasks.QueryAny([]task{{Project: "p"}, {Project: "p1"}, {Project: "none"}}, o...)
 		}},
 	}
-	for range testsize.Pick(2, 60) {
+	for range testsize.Pick(2, 15) {
 		for number, k := range kinds {
 			fixed := []entity.QueryOption{}
 			if random.IntN(2) == 0 {
