@@ -20,6 +20,7 @@ func TestList_EveryEntryApplies(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range all {
 		assert.Positive(t, m.line, "%s: %s", m.file, m.at)
+		assert.DirExists(t, filepath.Join("../../..", m.pkg), "%s: %s", m.file, m.at)
 		require.False(t, seen[m.file+m.at+m.was+m.is], "%s: %s is there twice", m.file, m.was)
 		seen[m.file+m.at+m.was+m.is] = true
 	}
