@@ -119,7 +119,9 @@ func (m *model) describe(x *stored, id identify.Identity, now time.Time) {
 		x.Problem = m.misfit(x)
 	}
 	if end, ok := numberOf(it[e.s.Options.TTL]); ok && (e.s.UsesTTL || e.s.Expires) {
-		x.Expires = time.Unix(end, 0).UTC()
+		if end >= firstSecond && end <= lastSecond { // other times have no text
+			x.Expires = time.Unix(end, 0).UTC()
+		}
 		x.Expired = write.Expired(e.s, it, now)
 	}
 	x.Deleted = x.Kind == KindVersion && write.IsDeletedState(e.s, it)

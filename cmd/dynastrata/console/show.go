@@ -126,7 +126,8 @@ func (s *session) heading(x stored) string {
 	add(x.model != nil && x.model.guarded && x.Kind == KindRow, "its state is hidden, because "+x.madeFrom()+" has secrets")
 	add(true, size(x.Size))
 	add(!x.Expires.IsZero() && !x.Expired, "expires "+x.Expires.Format(time.RFC3339))
-	add(x.Expired, "expired "+x.Expires.Format(time.RFC3339))
+	add(!x.Expires.IsZero() && x.Expired, "expired "+x.Expires.Format(time.RFC3339))
+	add(x.Expires.IsZero() && x.Expired, "expired")
 	text += s.out.faint("  " + strings.Join(notes, ", "))
 	if x.Problem != "" {
 		text += "  " + s.out.alarm("! "+x.Problem)
