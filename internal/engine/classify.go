@@ -153,8 +153,8 @@ func once(o *dynamodb.Options) {
 	wire.Options(o)
 }
 
-// writeRequest is one request that writes. It watches it on its way to the connection. A request that was not written in full was not applied,
-// whatever its error; without this, every broken connection would make a write ambiguous.
+// writeRequest is one request that writes. It is watched on its way to the connection: a request that was not written in full was
+// not applied, whatever its error. Without this, every broken connection would make a write ambiguous.
 type writeRequest struct {
 	mu       sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
 	watched  bool       // the SDK's client took the options; another one may ignore them
