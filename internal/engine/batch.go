@@ -93,7 +93,7 @@ type wanted struct {
 }
 
 // chunks returns a function that asks for some of keys, for findMany.
-func (r *Runner) chunks(ctx context.Context, keys []wanted, consistent bool) func(from, to int) asked {
+func chunks(keys []wanted) func(from, to int) asked {
 	return func(from, to int) asked {
 		by := make(map[string][]item.Primary, 1)
 		for _, k := range keys[from:to] {
@@ -103,7 +103,7 @@ func (r *Runner) chunks(ctx context.Context, keys []wanted, consistent bool) fun
 			}
 			by[k.table] = append(of, k.key)
 		}
-		return r.ask(ctx, by, to-from, consistent)
+		return asked{by, to - from}
 	}
 }
 
@@ -158,7 +158,7 @@ func (r *Runner) FindMany(ctx context.Context, keys []Key, strong func(i int) bo
 			}
 			got.At[i] = at
 		}
-		if err := r.findMany(ctx, len(different), r.chunks(ctx, different, consistent), consistent, &known, got.Items); err != nil {
+		if err := r.findMany(ctx, len(different), chunks(different), consistent, &known, got.Items); err != nil {
 			return Found{}, err
 		}
 	}
@@ -178,7 +178,7 @@ func (r *Runner) FindManyIn(ctx context.Context, table string, keys []item.Prima
 	n := len(known.numbers)
 	got := Found{make([]wire.Item, n), at}
 	err := r.findMany(ctx, n, func(from, to int) asked {
-		return r.ask(ctx, map[string][]item.Primary{table: keys[from:to:to]}, to-from, consistent)
+		return asked{map[string][]item.Primary{table: keys[from:to:to]}, to - from}
 	}, consistent, &known, got.Items)
 	if err != nil {
 		return Found{}, err
@@ -209,31 +209,10 @@ func releaseTables(answer []tableItems) {
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
-// asked is the keys of a request by table.
+// asked is n keys by table.
 type asked struct {
-	input map[string]types.KeysAndAttributes
-	keys  map[string][]item.Primary // if they are not in input
-	count int
-}
-
-// ask returns the request for n keys by table.
-func (r *Runner) ask(ctx context.Context, by map[string][]item.Primary, n int, consistent bool) asked {
-	wanted := asked{input: make(map[string]types.KeysAndAttributes, len(by)), keys: by, count: n}
-	_, reading := r.reader(ctx, consistent)
-	if !reading.Own {
-		wanted.keys = nil
-	}
-	for table, of := range by {
-		in := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
-		if !reading.Own {
-			in.Keys = make([]item.Item, len(of))
-			for i, k := range of {
-				in.Keys[i] = k.Map()
-			}
-		}
-		wanted.input[table] = in
-	}
-	return wanted
+	keys map[string][]item.Primary
+	n    int
 }
 
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
@@ -242,13 +221,16 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 	for idle := (attempts{}); ; {
 		var out *dynamodb.BatchGetItemOutput
 		var answer []tableItems
-		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.input)), func(ctx context.Context, x *attempt) (err error) {
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.keys)), func(ctx context.Context, x *attempt) (err error) {
 			if x != nil {
-				x.Batch = wanted.count
+				x.Batch = wanted.n
 			}
 			client, reading := r.reader(ctx, consistent)
-			reading.Keys = wanted.keys
-			out, err = client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: wanted.input, ReturnConsumedCapacity: x.capacity()}, reading.Options)
+			in, err := reading.batchGet(wanted, consistent, x.capacity())
+			if err != nil {
+				return err
+			}
+			out, err = client.BatchGetItem(ctx, in, reading.Options)
 			if err != nil {
 				return err
 			}
@@ -264,29 +246,49 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			return err
 		}
 		for _, t := range answer {
-			if _, ok := wanted.input[t.name]; !ok && len(t.items) > 0 {
+			if _, ok := wanted.keys[t.name]; !ok && len(t.items) > 0 {
 				releaseTables(answer)
 				return errOtherTable
 			}
 		}
 		found(answer)
-		rest := asked{input: map[string]types.KeysAndAttributes{}}
+		rest := asked{keys: map[string][]item.Primary{}}
 		for table, keys := range out.UnprocessedKeys {
-			if n := len(keys.Keys); n > 0 {
-				rest.input[table] = types.KeysAndAttributes{Keys: keys.Keys, ConsistentRead: &consistent}
-				rest.count += n
+			for _, key := range keys.Keys {
+				rest.keys[table] = append(rest.keys[table], wire.KeyOf(key))
+				rest.n++
 			}
 		}
-		if rest.count == 0 {
+		if rest.n == 0 {
 			idle.giveBack()
 			return nil
 		}
-		err = r.rest(ctx, &idle, rest.count < wanted.count, &UnprocessedError{Count: rest.count})
-		if err != nil {
+		if err := r.rest(ctx, &idle, rest.n < wanted.n, &UnprocessedError{Count: rest.n}); err != nil {
 			return err
 		}
 		wanted = rest
 	}
+}
+
+// batchGet returns the input that reads keys, and writes the text of the request if that is done here.
+func (q *request) batchGet(wanted asked, consistent bool, capacity types.ReturnConsumedCapacity) (*dynamodb.BatchGetItemInput, error) {
+	in := &dynamodb.BatchGetItemInput{RequestItems: make(map[string]types.KeysAndAttributes, len(wanted.keys)), ReturnConsumedCapacity: capacity}
+	for table, of := range wanted.keys {
+		shown := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
+		if !q.Own {
+			shown.Keys = make([]item.Item, 0, len(of))
+			for _, k := range of {
+				shown.Keys = append(shown.Keys, k.Map())
+			}
+		}
+		in.RequestItems[table] = shown
+	}
+	if !q.Own {
+		return in, nil
+	}
+	b := bodies.Get().(*body)
+	b.batchGets(wanted.keys, consistent)
+	return in, q.finish(b, capacity)
 }
 
 // rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
@@ -393,39 +395,63 @@ type batch struct {
 	err   error
 }
 
-// requestsOf returns the writes with the given indexes, by table.
-func requestsOf(writes []BatchWrite, left []int) map[string][]types.WriteRequest {
-	requests := make(map[string][]types.WriteRequest, 1)
+// tablesOf returns the tables of some of the writes, in order.
+func tablesOf(writes []BatchWrite, left []int) []string {
+	tables := make([]string, 0, 1)
+	for _, k := range left {
+		if !slices.Contains(tables, writes[k].Table) {
+			tables = append(tables, writes[k].Table)
+		}
+	}
+	slices.Sort(tables)
+	return tables
+}
+
+// batchWrite returns the input that makes some of the writes, and writes the text of the request if that is done here.
+func (q *request) batchWrite(writes []BatchWrite, left []int, tables []string, capacity types.ReturnConsumedCapacity) (*dynamodb.BatchWriteItemInput, error) {
+	in := &dynamodb.BatchWriteItemInput{RequestItems: make(map[string][]types.WriteRequest, len(tables)), ReturnConsumedCapacity: capacity}
+	if q.Own {
+		for _, table := range tables {
+			in.RequestItems[table] = nil
+		}
+		b := bodies.Get().(*body)
+		b.batchWrites(writes, left, tables)
+		return in, q.finish(b, capacity)
+	}
 	puts := make([]types.PutRequest, 0, len(left)) // together, as they are sent
 	for _, k := range left {
-		w := &writes[k]
-		of, ok := requests[w.Table]
+		w, shown := &writes[k], types.WriteRequest{}
+		if w.Put != nil {
+			puts = append(puts, types.PutRequest{Item: w.Put})
+			shown.PutRequest = &puts[len(puts)-1]
+		} else {
+			shown.DeleteRequest = &types.DeleteRequest{Key: w.Key}
+		}
+		of, ok := in.RequestItems[w.Table]
 		if !ok {
 			of = make([]types.WriteRequest, 0, len(left))
 		}
-		if w.Put != nil {
-			puts = append(puts, types.PutRequest{Item: w.Put})
-			of = append(of, types.WriteRequest{PutRequest: &puts[len(puts)-1]})
-		} else {
-			of = append(of, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.Key}})
-		}
-		requests[w.Table] = of
+		in.RequestItems[w.Table] = append(of, shown)
 	}
-	return requests
+	return in, nil
 }
 
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := (attempts{}); ; {
-		requests := requestsOf(writes, b.left)
+		tables := tablesOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, "BatchWriteItem", slices.Collect(maps.Keys(requests)), func(ctx context.Context, x *attempt) (err error) { // can be repeated like a read
+		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, x *attempt) (err error) { // can be repeated like a read
 			if x != nil {
 				x.Batch = len(b.left)
 			}
 			sent := newWriteRequest(r.Own)
-			out, err = r.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: requests, ReturnConsumedCapacity: x.capacity()}, sent.opts[:]...)
+			in, err := sent.batchWrite(writes, b.left, tables, x.capacity())
+			if err != nil {
+				return err
+			}
+			out, err = r.Client.BatchWriteItem(ctx, in, sent.opts[:]...)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
 				x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)

@@ -166,11 +166,10 @@ type writeRequest struct {
 	answered bool       // part of an answer arrived
 
 	request
-	rendered
-	placeholders [1]wire.Placeholders // of rendered
-	trace        httptrace.ClientTrace
-	opts         [1]func(*dynamodb.Options)       // the options of the call
-	apis         [1]func(*middleware.Stack) error // the option that adds the hooks
+	shown shown // by the input of a single write
+	trace httptrace.ClientTrace
+	opts  [1]func(*dynamodb.Options)       // the options of the call
+	apis  [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 
 // newWriteRequest returns a request, whose answer is read here if own is set.

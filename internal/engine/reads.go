@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -44,8 +45,16 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 		if x != nil {
 			x.Consistent = consistent
 		}
-		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
 		client, reading := r.reader(ctx, consistent)
+		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
+		if reading.Own {
+			in.Key = unseen
+			b := bodies.Get().(*body)
+			b.get(table, key, consistent)
+			if err := reading.finish(b, in.ReturnConsumedCapacity); err != nil {
+				return err
+			}
+		}
 		out, err := client.GetItem(ctx, in, reading.Options)
 		if err != nil {
 			return err
@@ -77,28 +86,26 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 	if scans {
 		operation = "Scan"
 	}
-	var query *dynamodb.QueryInput // written once: the client may still be sending an earlier attempt
-	var scan *dynamodb.ScanInput
-	var of [1]wire.Placeholders
-	err = r.read(ctx, operation, []string{in.Table}, func(ctx context.Context, x *attempt) error {
+	err = r.read(ctx, operation, []string{in.Table}, func(ctx context.Context, x *attempt) (err error) {
 		client, reading := r.reader(ctx, in.Strong)
-		switch {
-		case query != nil || scan != nil:
-		case scans:
-			scan, of[0] = in.Scan(reading.Own)
-		default:
-			query, of[0] = in.Query(reading.Own)
+		capacity := x.capacity()
+		if in.Units {
+			capacity = types.ReturnConsumedCapacityTotal
 		}
 		if reading.Own {
-			reading.Placeholders = of[:]
+			b := bodies.Get().(*body)
+			b.page(in)
+			if err := reading.finish(b, capacity); err != nil {
+				return err
+			}
 		}
 		if x != nil {
 			x.page(in)
 		}
 		if scans {
-			page, err = reading.scan(ctx, client, scan, x)
+			page, err = reading.scan(ctx, client, in, capacity, x)
 		} else {
-			page, err = reading.query(ctx, client, query, x)
+			page, err = reading.query(ctx, client, in, capacity, x)
 		}
 		return err
 	})
@@ -108,10 +115,14 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 	return page, err
 }
 
-func (a *request) query(ctx context.Context, client Client, in *dynamodb.QueryInput, x *attempt) (write.Page, error) {
-	if in.ReturnConsumedCapacity == "" {
-		in.ReturnConsumedCapacity = x.capacity()
+func (a *request) query(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
+	var in *dynamodb.QueryInput
+	if a.Own {
+		in = &dynamodb.QueryInput{TableName: aws.String(g.Table)}
+	} else {
+		in = g.Query()
 	}
+	in.ReturnConsumedCapacity = capacity
 	out, err := client.Query(ctx, in, a.Options)
 	if err != nil {
 		return write.Page{}, err
@@ -122,10 +133,14 @@ func (a *request) query(ctx context.Context, client Client, in *dynamodb.QueryIn
 	return write.Page{Rows: a.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}, nil
 }
 
-func (a *request) scan(ctx context.Context, client Client, in *dynamodb.ScanInput, x *attempt) (write.Page, error) {
-	if in.ReturnConsumedCapacity == "" {
-		in.ReturnConsumedCapacity = x.capacity()
+func (a *request) scan(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
+	var in *dynamodb.ScanInput
+	if a.Own {
+		in = &dynamodb.ScanInput{TableName: aws.String(g.Table)}
+	} else {
+		in = g.Scan()
 	}
+	in.ReturnConsumedCapacity = capacity
 	out, err := client.Scan(ctx, in, a.Options)
 	if err != nil {
 		return write.Page{}, err
@@ -143,21 +158,30 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 	if err := r.transactions(); err != nil {
 		return nil, err
 	}
-	in := &dynamodb.TransactGetItemsInput{}
 	tables := make([]string, len(keys))
 	for i := range keys {
 		tables[i] = keys[i].Table
-		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}})
 	}
 	var items []wire.Item
 	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context, x *attempt) error {
 		if x != nil {
 			x.Batch = len(keys)
 		}
-		if in.ReturnConsumedCapacity == "" { // the client may still be sending an earlier attempt
-			in.ReturnConsumedCapacity = x.capacity()
-		}
 		reading := &request{wire.Call{Own: r.Own}}
+		in := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys)), ReturnConsumedCapacity: x.capacity()}
+		for i, k := range keys {
+			if reading.Own {
+				k.Key = unseen
+			}
+			in.TransactItems[i].Get = &types.Get{TableName: &tables[i], Key: k.Key}
+		}
+		if reading.Own {
+			b := bodies.Get().(*body)
+			b.gets(keys)
+			if err := reading.finish(b, in.ReturnConsumedCapacity); err != nil {
+				return err
+			}
+		}
 		out, err := r.Client.TransactGetItems(ctx, in, reading.Options)
 		if err != nil {
 			return err

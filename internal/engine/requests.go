@@ -27,47 +27,63 @@ var returns = [...]types.ReturnValue{write.ReturnNothing: types.ReturnValueNone,
 
 const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 
-// rendered is the texts of an action in a request. The client may still be sending the request when the next plan takes the place
-// of the action, so the input does not point into that.
-type rendered struct {
+// unseen is the item or key, and noText an expression, in an input that need not have them.
+var (
+	unseen = item.Item{}
+	noText = ""
+)
+
+// shown is what the SDK's input shows of an action: everything or, of one whose text is written here, the table. The client may
+// still be sending the request when the next plan takes the place of the action, so the input does not point into that.
+type shown struct {
 	table             string
-	condition, update string
-	conditionText     *string // nil without a condition
-	updateText        *string
-	names             map[string]string // nil if they are not in the input
+	item              item.Item // or its key
+	condition, update *string
+	names             map[string]string
 	values            item.Item
+	texts             [2]string // to which condition and update point
 }
 
-// render renders the expressions of a. It returns what their placeholders stand for if own is set, and otherwise puts that
-// into the maps of e.
-func (e *rendered) render(a *write.Action, own bool) wire.Placeholders {
-	w := expr.Renderer{Room: len(a.Changes) + 1}
-	e.table, e.condition, e.update = a.Table, w.Cond(a.Cond), w.Update(a.Changes)
-	if e.condition != "" {
-		e.conditionText = &e.condition
+// show sets what the input of a shows of it.
+func (e *shown) show(a *write.Action) {
+	e.table = a.Table
+	if e.item = a.Key; a.Kind == write.Put {
+		e.item = a.Item
 	}
-	if e.update != "" {
-		e.updateText = &e.update
+	w := bodies.Get().(*body)
+	e.texts = [...]string{w.Cond(a.Cond), w.Update(a.Changes)}
+	if e.texts[0] != "" {
+		e.condition = &e.texts[0]
 	}
-	if !own {
-		e.names, e.values = w.NameMap(), w.ValueMap()
+	if e.texts[1] != "" {
+		e.update = &e.texts[1]
 	}
-	return w.Placeholders
+	e.names, e.values = w.NameMap(), w.ValueMap()
+	w.Reset()
+	bodies.Put(w)
 }
 
 // single sends one action as a plain call and returns the image that the action asked for.
 func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest, x *attempt) (write.Returned, error) {
-	e := &sent.rendered
-	sent.placeholders[0] = e.render(a, sent.Own)
+	e, capacity := &sent.shown, x.capacity()
 	if sent.Own {
-		sent.Placeholders = sent.placeholders[:]
+		*e = shown{table: a.Table, item: unseen}
+		b := bodies.Get().(*body)
+		b.action(a)
+		if a.Kind != write.Put {
+			b.String(`,"ReturnValues":`, string(returns[a.Returns]))
+		}
+		if err := sent.finish(b, capacity); err != nil {
+			return write.Returned{}, err
+		}
+	} else {
+		e.show(a)
 	}
 	switch a.Kind {
 	case write.Put:
 		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &e.table, Item: a.Item, ConditionExpression: e.conditionText,
-			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
+			TableName: &e.table, Item: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: capacity,
 		}, sent.opts[:]...)
 		if err != nil {
 			return write.Returned{}, err
@@ -78,10 +94,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest
 		return write.Returned{}, nil
 	case write.Update:
 		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &e.table, Key: a.Key, UpdateExpression: e.updateText, ConditionExpression: e.conditionText,
-			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-			ReturnValues:                        returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
+			TableName: &e.table, Key: e.item, UpdateExpression: e.update, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: capacity,
 		}, sent.opts[:]...)
 		if err != nil {
 			return write.Returned{}, err
@@ -96,9 +111,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest
 		return returnedBy(a, image)
 	default:
 		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &e.table, Key: a.Key, ConditionExpression: e.conditionText,
-			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: x.capacity(),
+			TableName: &e.table, Key: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
+			ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
+			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: capacity,
 		}, sent.opts[:]...)
 		if err != nil {
 			return write.Returned{}, err
@@ -144,13 +159,22 @@ func (r *Runner) together(ctx context.Context, actions []write.Action, token str
 	in := &dynamodb.TransactWriteItemsInput{
 		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
 	}
-	all, of := make([]rendered, len(actions)), make([]wire.Placeholders, len(actions))
+	all := make([]shown, len(actions))
 	for i := range actions {
-		of[i] = all[i].render(&actions[i], sent.Own)
+		if sent.Own {
+			all[i] = shown{table: actions[i].Table, item: unseen, condition: &noText, update: &noText} // which the SDK requires
+		} else {
+			all[i].show(&actions[i])
+		}
 		in.TransactItems[i] = transactItem(&actions[i], &all[i])
 	}
 	if sent.Own {
-		sent.Placeholders = of
+		b := bodies.Get().(*body)
+		b.actions(actions)
+		b.String(`,"ClientRequestToken":`, token)
+		if err := sent.finish(b, in.ReturnConsumedCapacity); err != nil {
+			return err
+		}
 	}
 	out, err := r.Client.TransactWriteItems(ctx, in, sent.opts[:]...)
 	if err != nil {
@@ -162,26 +186,26 @@ func (r *Runner) together(ctx context.Context, actions []write.Action, token str
 	return nil
 }
 
-func transactItem(a *write.Action, e *rendered) types.TransactWriteItem {
+func transactItem(a *write.Action, e *shown) types.TransactWriteItem {
 	switch a.Kind {
 	case write.Put:
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: &e.table, Item: a.Item, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Item: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case write.Update:
 		return types.TransactWriteItem{Update: &types.Update{
-			TableName: &e.table, Key: a.Key, UpdateExpression: e.updateText, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Key: e.item, UpdateExpression: e.update, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	case write.Delete:
 		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: &e.table, Key: a.Key, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
+			TableName: &e.table, Key: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
 			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 		}}
 	}
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &e.table, Key: a.Key, ConditionExpression: e.conditionText, ExpressionAttributeNames: e.names,
+		TableName: &e.table, Key: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
 		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
 	}}
 }

@@ -3,20 +3,20 @@ package expr
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
-// placeholder, so reserved words and odd characters never matter.
+// placeholder, so reserved words and odd characters never matter: a text has no character that JSON escapes.
 type Renderer struct {
-	wire.Placeholders                                           // of the expressions so far
-	Room              int                                       // how many names and values to expect; 0 if that is unknown
-	print             func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
-	show              func(Path) string                         // of paths, for that reader
+	Names  []string               // for which the placeholders of the expressions so far stand: the i-th for #i
+	Values []types.AttributeValue // the i-th for :i
+
+	clauses [len(words)][]byte // memory of [Renderer.AppendUpdate]
+
+	print func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
+	show  func(Path) string                         // of paths, for that reader
 }
 
 // Printer returns a Renderer for people: names and values stand in the text. path renders a path, value a value that is
@@ -25,134 +25,182 @@ func Printer(path func(Path) string, value func([]Path, types.AttributeValue) st
 	return &Renderer{print: value, show: path}
 }
 
-// Cond returns c as a condition, filter or key condition expression, "" for the empty condition.
-func (r *Renderer) Cond(c Cond) string {
-	if c.Operands != nil {
-		return r.operands(c)
-	}
-	switch c.Op {
-	case None:
-		return ""
-	case And, Or:
-		parts := make([]string, len(c.Conds))
-		for i, k := range c.Conds {
-			if parts[i] = r.Cond(k); k.Op == And || k.Op == Or {
-				parts[i] = "(" + parts[i] + ")"
-			}
-		}
-		return strings.Join(parts, " "+string(c.Op)+" ")
-	case Not:
-		return "NOT (" + r.Cond(c.Conds[0]) + ")"
-	case Between:
-		return r.path(c.Path) + " BETWEEN " + r.value(c.Path, c.Values[0]) + " AND " + r.value(c.Path, c.Values[1])
-	case In:
-		values := make([]string, len(c.Values))
-		for i, v := range c.Values {
-			values[i] = r.value(c.Path, v)
-		}
-		return r.path(c.Path) + " IN (" + strings.Join(values, ", ") + ")"
-	case Exists, NotExists:
-		p := r.path(c.Path)
-		switch { // the guards of most writes
-		case p == "#0" && c.Op == Exists:
-			return string(Exists) + "(#0)"
-		case p == "#0":
-			return string(NotExists) + "(#0)"
-		}
-		return string(c.Op) + "(" + p + ")"
-	case BeginsWith, Contains, HasType:
-		return string(c.Op) + "(" + r.path(c.Path) + ", " + r.value(c.Path, c.Values[0]) + ")"
-	}
-	return r.path(c.Path) + " " + string(c.Op) + " " + r.value(c.Path, c.Values[0])
+// Reset forgets the names and values, and keeps their memory for the next request.
+func (r *Renderer) Reset() {
+	clear(r.Names)
+	clear(r.Values)
+	r.Names, r.Values = r.Names[:0], r.Values[:0]
 }
 
-// operands is Cond for a comparison of operands.
-func (r *Renderer) operands(c Cond) string {
-	var about []Path
-	for _, o := range c.Operands {
-		if o.Path != nil {
-			about = append(about, o.Path)
-		}
-	}
-	all := make([]string, len(c.Operands))
-	for i, o := range c.Operands {
-		switch {
-		case o.Path == nil:
-			all[i] = r.valueOf(about, o.Value)
-		case o.Size:
-			all[i] = "size(" + r.path(o.Path) + ")"
-		default:
-			all[i] = r.path(o.Path)
-		}
-	}
-	switch first, others := all[0], all[1:]; c.Op {
-	case Between:
-		return first + " BETWEEN " + others[0] + " AND " + others[1]
-	case In:
-		return first + " IN (" + strings.Join(others, ", ") + ")"
+// Cond returns c as a condition, filter or key condition expression, "" for the empty condition.
+func (r *Renderer) Cond(c Cond) string {
+	var room [256]byte
+	switch text := r.AppendCond(room[:0], c); string(text) { // the guards of most writes take no memory
+	case string(Exists) + "(#0)":
+		return string(Exists) + "(#0)"
+	case string(NotExists) + "(#0)":
+		return string(NotExists) + "(#0)"
 	default:
-		return first + " " + string(c.Op) + " " + others[0]
+		return string(text)
+	}
+}
+
+// AppendCond appends the text of [Renderer.Cond].
+func (r *Renderer) AppendCond(b []byte, c Cond) []byte {
+	switch c.Op {
+	case None:
+		return b
+	case And, Or:
+		for i, k := range c.Conds {
+			if i > 0 {
+				b = append(append(append(b, ' '), c.Op...), ' ')
+			}
+			if k.Op == And || k.Op == Or {
+				b = append(r.AppendCond(append(b, '('), k), ')')
+			} else {
+				b = r.AppendCond(b, k)
+			}
+		}
+		return b
+	case Not:
+		return append(r.AppendCond(append(b, "NOT ("...), c.Conds[0]), ')')
+	case Exists, NotExists:
+		return append(r.path(append(append(b, c.Op...), '('), c.Path), ')')
+	case BeginsWith, Contains, HasType:
+		b = append(r.path(append(append(b, c.Op...), '('), c.Path), ", "...)
+		return append(r.value(b, c.Path, nil, c.Values[0]), ')')
+	}
+	return r.compare(b, c)
+}
+
+// compare appends a comparison.
+func (r *Renderer) compare(b []byte, c Cond) []byte {
+	last := len(c.Values)
+	if c.Operands != nil {
+		last = len(c.Operands) - 1
+	}
+	b = r.operand(b, &c, 0)
+	switch c.Op {
+	case Between:
+		b = r.operand(append(b, " BETWEEN "...), &c, 1)
+		return r.operand(append(b, " AND "...), &c, 2)
+	case In:
+		b = append(b, " IN ("...)
+		for i := range last {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = r.operand(b, &c, i+1)
+		}
+		return append(b, ')')
+	}
+	return r.operand(append(append(append(b, ' '), c.Op...), ' '), &c, 1)
+}
+
+// operand appends the i-th operand of a comparison.
+func (r *Renderer) operand(b []byte, c *Cond, i int) []byte {
+	if c.Operands == nil {
+		if i == 0 {
+			return r.path(b, c.Path)
+		}
+		return r.value(b, c.Path, nil, c.Values[i-1])
+	}
+	switch o := c.Operands[i]; {
+	case o.Path == nil:
+		return r.value(b, nil, c.Operands, o.Value)
+	case o.Size:
+		return append(r.path(append(b, "size("...), o.Path), ')')
+	default:
+		return r.path(b, o.Path)
 	}
 }
 
 // Update returns changes as an update expression, "" for none. It keeps their order within each clause.
 func (r *Renderer) Update(changes []Change) string {
-	var set, remove, add, discard [256]byte
-	clauses := [...][]byte{set[:0], remove[:0], add[:0], discard[:0]}
-	write := func(i int, texts ...string) {
-		if len(clauses[i]) > 0 {
-			clauses[i] = append(clauses[i], ", "...)
-		}
-		for _, t := range texts {
-			clauses[i] = append(clauses[i], t...)
-		}
+	var room [512]byte
+	return string(r.AppendUpdate(room[:0], changes))
+}
+
+// AppendUpdate appends the text of [Renderer.Update].
+func (r *Renderer) AppendUpdate(b []byte, changes []Change) []byte {
+	for i := range r.clauses {
+		r.clauses[i] = r.clauses[i][:0]
 	}
-	for _, c := range changes {
-		p := r.path(c.Path)
-		switch c.Kind {
-		case Set:
-			write(0, p, " = ", r.value(c.Path, c.Value))
-		case SetIfNotExists:
-			source := p
-			if c.Source != nil {
-				source = r.path(c.Source)
-			}
-			write(0, p, " = if_not_exists(", source, ", ", r.value(c.Path, c.Value), ")")
-		case Add:
-			write(0, p, " = if_not_exists(", p, ", ", r.value(c.Path, zero), ") + ", r.value(c.Path, c.Value))
-		case ListAppend:
-			write(0, p, " = list_append(if_not_exists(", p, ", ", r.value(c.Path, emptyList), "), ", r.value(c.Path, c.Value), ")")
-		case ListPrepend:
-			write(0, p, " = list_append(", r.value(c.Path, c.Value), ", if_not_exists(", p, ", ", r.value(c.Path, emptyList), "))")
-		case Remove:
-			write(1, p)
-		case AddToSet:
-			write(2, p, " ", r.value(c.Path, c.Value))
-		case DeleteFromSet:
-			write(3, p, " ", r.value(c.Path, c.Value))
+	for i := range changes {
+		clause := &r.clauses[clauseOf[changes[i].Kind]]
+		if len(*clause) > 0 {
+			*clause = append(*clause, ", "...)
 		}
+		*clause = r.change(*clause, &changes[i])
 	}
-	var whole [512]byte
-	text := whole[:0]
-	for i, word := range [...]string{"SET ", "REMOVE ", "ADD ", "DELETE "} {
-		if len(clauses[i]) == 0 {
+	from := len(b)
+	for i, text := range r.clauses {
+		if len(text) == 0 {
 			continue
 		}
-		if len(text) > 0 {
-			text = append(text, ' ')
+		if len(b) > from {
+			b = append(b, ' ')
 		}
-		text = append(append(text, word...), clauses[i]...)
+		b = append(append(b, words[i]...), text...)
 	}
-	return string(text)
+	return b
+}
+
+// words are the words with which clauses begin.
+var words = [...]string{"SET ", "REMOVE ", "ADD ", "DELETE "}
+
+// clauseOf has the index of the clause in which changes of a kind are.
+var clauseOf = [DeleteFromSet + 1]int{Remove: 1, AddToSet: 2, DeleteFromSet: 3}
+
+// change appends one change, without the word of its clause.
+func (r *Renderer) change(b []byte, c *Change) []byte {
+	b = r.path(b, c.Path)
+	switch c.Kind {
+	case Remove:
+		return b
+	case AddToSet, DeleteFromSet:
+		return r.value(append(b, ' '), c.Path, nil, c.Value)
+	}
+	b = append(b, " = "...)
+	switch c.Kind {
+	case SetIfNotExists:
+		source := c.Path
+		if c.Source != nil {
+			source = c.Source
+		}
+		return r.ifNotExists(b, source, c.Path, c.Value)
+	case Add:
+		return r.value(append(r.ifNotExists(b, c.Path, c.Path, zero), " + "...), c.Path, nil, c.Value)
+	case ListAppend:
+		b = append(r.ifNotExists(append(b, "list_append("...), c.Path, c.Path, emptyList), ", "...)
+		return append(r.value(b, c.Path, nil, c.Value), ')')
+	case ListPrepend:
+		b = append(r.value(append(b, "list_append("...), c.Path, nil, c.Value), ", "...)
+		return append(r.ifNotExists(b, c.Path, c.Path, emptyList), ')')
+	}
+	return r.value(b, c.Path, nil, c.Value)
+}
+
+// ifNotExists appends the value of the attribute at a path or, if the item lacks that, another value.
+func (r *Renderer) ifNotExists(b []byte, source, about Path, v types.AttributeValue) []byte {
+	b = append(r.path(append(b, "if_not_exists("...), source), ", "...)
+	return append(r.value(b, about, nil, v), ')')
 }
 
 // Project returns a projection expression for top-level attributes.
 func (r *Renderer) Project(attributes []string) string {
-	parts := make([]string, len(attributes))
+	return string(r.AppendProject(nil, attributes))
+}
+
+// AppendProject appends the text of [Renderer.Project].
+func (r *Renderer) AppendProject(b []byte, attributes []string) []byte {
 	for i, a := range attributes {
-		parts[i] = r.name(a)
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = r.name(b, a)
 	}
-	return strings.Join(parts, ", ")
+	return b
 }
 
 var (
@@ -160,52 +208,81 @@ var (
 	emptyList types.AttributeValue = &types.AttributeValueMemberL{}
 )
 
-func (r *Renderer) path(p Path) string {
+func (r *Renderer) path(b []byte, p Path) []byte {
 	if r.print != nil {
-		return r.show(p)
+		return append(b, r.show(p)...)
 	}
-	if len(p) == 1 {
-		return r.name(p[0].Name)
-	}
-	var b strings.Builder
 	for i, s := range p {
-		switch {
-		case s.Name == "":
-			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
-		case i == 0:
-			b.WriteString(r.name(s.Name))
-		default:
-			b.WriteString("." + r.name(s.Name))
+		if s.Name == "" {
+			b = append(strconv.AppendInt(append(b, '['), int64(s.Index), 10), ']')
+			continue
 		}
+		if i > 0 {
+			b = append(b, '.')
+		}
+		b = r.name(b, s.Name)
 	}
-	return b.String()
+	return b
 }
 
-func (r *Renderer) name(attribute string) string {
+func (r *Renderer) name(b []byte, attribute string) []byte {
 	if r.print != nil {
-		return attribute
+		return append(b, attribute...)
 	}
 	i := slices.Index(r.Names, attribute)
 	if i < 0 {
 		i = len(r.Names)
-		r.Names = append(slices.Grow(r.Names, max(r.Room-i, 1)), attribute)
+		r.Names = append(r.Names, attribute)
 	}
-	return wire.Placeholder('#', i)
+	return strconv.AppendInt(append(b, '#'), int64(i), 10)
 }
 
-func (r *Renderer) value(p Path, av types.AttributeValue) string {
+// value appends a value that is compared with, or given to, the attribute at a path or those among operands.
+func (r *Renderer) value(b []byte, p Path, operands []Operand, av types.AttributeValue) []byte {
 	if r.print != nil {
-		return r.print([]Path{p}, av)
+		about := []Path{p}
+		if operands != nil {
+			about = nil
+			for _, o := range operands {
+				if o.Path != nil {
+					about = append(about, o.Path)
+				}
+			}
+		}
+		return append(b, r.print(about, av)...)
 	}
-	i := len(r.Values)
-	r.Values = append(slices.Grow(r.Values, max(r.Room-i, 1)), av)
-	return wire.Placeholder(':', i)
+	r.Values = append(r.Values, av)
+	return strconv.AppendInt(append(b, ':'), int64(len(r.Values)-1), 10)
 }
 
-// valueOf is value for a value that is compared with several attributes, or with none.
-func (r *Renderer) valueOf(about []Path, av types.AttributeValue) string {
-	if r.print != nil {
-		return r.print(about, av)
+// NameMap returns the names as the SDK's inputs have them, nil without any.
+func (r *Renderer) NameMap() map[string]string { return byPlaceholder("#", r.Names) }
+
+// ValueMap returns the values as the SDK's inputs have them, nil without any.
+func (r *Renderer) ValueMap() map[string]types.AttributeValue { return byPlaceholder(":", r.Values) }
+
+func byPlaceholder[V any](of string, list []V) map[string]V {
+	if len(list) == 0 {
+		return nil
 	}
-	return r.value(nil, av)
+	m, known := make(map[string]V, len(list)), placeholders[of]
+	for i, v := range list {
+		if i < len(known) {
+			m[known[i]] = v
+		} else {
+			m[of+strconv.Itoa(i)] = v
+		}
+	}
+	return m
 }
+
+// placeholders are those of one digit and two.
+var placeholders = func() map[string][]string {
+	all := map[string][]string{"#": nil, ":": nil}
+	for of := range all {
+		for i := range 100 {
+			all[of] = append(all[of], of+strconv.Itoa(i))
+		}
+	}
+	return all
+}()

@@ -21,7 +21,7 @@ var internals = map[string][]string{
 	"internal/key":      nil,
 	"internal/wire":     nil,
 	"internal/item":     {"internal/key", "internal/wire"},
-	"internal/expr":     {"internal/item", "internal/wire"},
+	"internal/expr":     {"internal/item"},
 	"internal/schema":   {"entity/entitytype", "internal/key", "internal/item", "internal/expr"},
 	"internal/write": {
 		"entity/entitytype", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
@@ -186,7 +186,7 @@ var layers = map[string][]string{
 	},
 	"internal/engine": {
 		"doc.go cursor.go places.go seal.go",
-		"runner.go clients.go parallel.go classify.go trace.go retry.go reads.go batch.go requests.go send.go run.go transact.go token.go",
+		"runner.go clients.go body.go parallel.go classify.go trace.go retry.go reads.go batch.go requests.go send.go run.go transact.go token.go",
 		"purge.go database.go core.go change.go operation.go",
 	},
 	"internal/query": {"build.go keycond.go plan.go run.go page.go merge.go collection.go hydrate.go", "reading.go"},

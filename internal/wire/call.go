@@ -14,19 +14,17 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// Call writes the request of one call of an SDK's client, and reads the items of its answer, which the SDK's output then lacks.
-// Everything else of the answer is read by the SDK, and so is the whole answer where anything is unusual: an error, an
-// operation without items, or a body that is not in DynamoDB's own form.
+// Call sends one request of an SDK's client, and reads the items of its answer, which the SDK's output then lacks. Everything else
+// of the answer is read by the SDK, and so is the whole answer where anything is unusual: an error, an operation without
+// items, or a body that is not in DynamoDB's own form.
 //
-// The client must send the request once, and nothing but the SDK's own code may see its input and output.
+// The client must send the request once, and nothing but the SDK's own code may see the items of its input and output.
 type Call struct {
-	// Own makes this package write the request and read the answer. Without it the SDK does. [Ours] is true of the client's options.
+	// Own makes this package read the answer. Without it the SDK does. [Ours] is true of the client's options.
 	Own bool
-	// Keys, if it is set, has the keys of a BatchGetItem by table. Its input has the tables, with empty lists of keys.
-	Keys map[string][]Key
-	// Placeholders, if it is set, has the names and values of the expressions of a write, of each action of a TransactWriteItems.
-	// Its input lacks them.
-	Placeholders []Placeholders
+	// Text is the request. It does not change. If it is nil, the SDK writes the request from the input of the call. Otherwise it
+	// takes no more than the names of tables from that.
+	Text []byte
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 

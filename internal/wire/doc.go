@@ -4,6 +4,5 @@
 // Parse accepts what DynamoDB sends and is strict about it. Whatever else the SDK accepts, and everything that it
 // rejects, is left to the SDK, so that results and errors are the SDK's in every case. See [Call].
 //
-// The bodies of requests are written from the SDK's inputs, with the names of maps in order. What this package does not
-// write is left to the SDK, too. See [Call].
+// A [Writer] writes the text of a request, with the names of maps in order.
 package wire

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -50,31 +49,4 @@ func (k Key) Map() map[string]types.AttributeValue {
 		m[k.Names[i]] = k.Values[i]
 	}
 	return m
-}
-
-// key writes a key.
-func (w *writer) key(k Key) {
-	w.b = append(w.b, '{')
-	for i := range k.Len() {
-		w.next()
-		w.b = append(appendText(w.b, k.Names[i]), ':')
-		w.value(k.Values[i])
-	}
-	w.close()
-}
-
-// keysOf writes the keys of a BatchGetItem, which are not in its input, but in keys by table.
-func (w *writer) keysOf(in *dynamodb.BatchGetItemInput, keys map[string][]Key) {
-	w.name("RequestItems")
-	w.b = append(w.b, '{')
-	for _, table := range slices.Sorted(maps.Keys(keys)) {
-		w.next()
-		w.b = append(appendText(w.b, table), ":{"...)
-		w.flag("ConsistentRead", in.RequestItems[table].ConsistentRead)
-		w.name("Keys")
-		array(w, keys[table], (*writer).key)
-		w.close()
-	}
-	w.close()
-	w.choices("", "", in.ReturnConsumedCapacity, "")
 }

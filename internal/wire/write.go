@@ -1,131 +1,72 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 )
 
-// writer writes JSON. Maps are written in the order of their names.
-type writer struct {
-	b       []byte
-	unknown bool           // a value was not written, because it is nil or of a type that is not DynamoDB's
-	of      []Placeholders // of the expressions that are not yet written; nil if the input has them
+// Writer writes the text of one request. Maps are written in the order of their names. The zero Writer is ready.
+type Writer struct {
+	Text []byte // as far as it is written
+
+	unknown bool // a value was not written, because it is nil or of a type that is not DynamoDB's
 }
 
-// mostKept is how much memory a writer keeps for its next use. More is left to the garbage collector.
-const mostKept = 256 << 10
+var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's")
 
-var writers = sync.Pool{New: func() any { return new(writer) }}
-
-// next writes the comma before another member or element.
-func (w *writer) next() {
-	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
-		w.b = append(w.b, ',')
+// Finish returns a copy of the text, and forgets it: the next one uses the same memory. It fails if a value could not be written.
+func (w *Writer) Finish() ([]byte, error) {
+	text, unknown := w.Text, w.unknown
+	if w.Text, w.unknown = text[:0], false; unknown {
+		return nil, &smithy.SerializationError{Err: errUnknown}
 	}
+	return bytes.Clone(text), nil
 }
 
-// name writes the name of a member, which needs no escape.
-func (w *writer) name(name string) {
-	if last := w.b[len(w.b)-1]; last != '{' {
-		w.b = append(w.b, ',')
-	}
-	w.b = append(w.b, '"')
-	w.b = append(w.b, name...)
-	w.b = append(w.b, '"', ':')
-}
+// Add writes some JSON.
+func (w *Writer) Add(json string) { w.Text = append(w.Text, json...) }
 
-// open begins a member that is an object.
-func (w *writer) open(name string) {
-	w.name(name)
-	w.b = append(w.b, '{')
-}
+// String writes some JSON, and a string after it.
+func (w *Writer) String(json, s string) { w.Text = AppendString(append(w.Text, json...), s) }
 
-func (w *writer) close() { w.b = append(w.b, '}') }
-
-// begin begins a member that is an array.
-func (w *writer) begin(name string) {
-	w.name(name)
-	w.b = append(w.b, '[')
-}
-
-// element begins an element that is an object.
-func (w *writer) element() {
-	w.next()
-	w.b = append(w.b, '{')
-}
-
-func (w *writer) end() { w.b = append(w.b, ']') }
-
-func (w *writer) text(name string, s *string) {
-	if s != nil {
-		w.name(name)
-		w.b = appendText(w.b, *s)
-	}
-}
-
-// choices writes what a request asks to be returned, what is not empty.
-func (w *writer) choices(values types.ReturnValue, onFailure types.ReturnValuesOnConditionCheckFailure, capacity types.ReturnConsumedCapacity, collections types.ReturnItemCollectionMetrics) {
-	for i, choice := range [...]string{string(values), string(onFailure), string(capacity), string(collections)} {
-		if choice != "" {
-			w.name(choiceNames[i])
-			w.b = appendText(w.b, choice)
+// Key writes a key.
+func (w *Writer) Key(k Key) {
+	w.Text = append(w.Text, '{')
+	for i := range k.Len() {
+		if i > 0 {
+			w.Text = append(w.Text, ',')
 		}
+		w.Text = append(AppendString(w.Text, k.Names[i]), ':')
+		w.Value(k.Values[i])
 	}
+	w.Text = append(w.Text, '}')
 }
 
-var choiceNames = [...]string{"ReturnValues", "ReturnValuesOnConditionCheckFailure", "ReturnConsumedCapacity", "ReturnItemCollectionMetrics"}
-
-func (w *writer) flag(name string, v *bool) {
-	if v != nil {
-		w.name(name)
-		w.b = strconv.AppendBool(w.b, *v)
-	}
-}
-
-func (w *writer) number(name string, n *int32) {
-	if n != nil {
-		w.name(name)
-		w.b = strconv.AppendInt(w.b, int64(*n), 10)
-	}
-}
-
-func (w *writer) texts(name string, m map[string]string) {
-	if m != nil {
-		w.name(name)
-		object(w, m, func(w *writer, s string) { w.b = appendText(w.b, s) })
-	}
-}
-
-func (w *writer) item(name string, m map[string]types.AttributeValue) {
-	if m != nil {
-		w.name(name)
-		object(w, m, (*writer).value)
-	}
-}
-
-// member is an entry of a map.
-type member[V any] struct {
+// member is an attribute of an item.
+type member struct {
 	name  string
-	value V
+	value types.AttributeValue
 }
 
-// object writes a map.
-func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
-	var room [16]member[V] // on the stack
+// Item writes an item.
+func (w *Writer) Item(m map[string]types.AttributeValue) {
+	var room [16]member // on the stack
 	members := room[:0]
 	for name, v := range m {
-		members = append(members, member[V]{name, v})
+		members = append(members, member{name, v})
 	}
 	if len(members) > len(room) {
-		slices.SortFunc(members, func(x, y member[V]) int { return strings.Compare(x.name, y.name) })
+		slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
 	} else { // by insertion
 		for i := 1; i < len(members); i++ {
 			x, at := members[i], i
@@ -135,59 +76,65 @@ func object[V any](w *writer, m map[string]V, value func(*writer, V)) {
 			members[at] = x
 		}
 	}
-	w.b = append(w.b, '{')
+	w.Text = append(w.Text, '{')
 	for i := range members {
 		if i > 0 {
-			w.b = append(w.b, ',')
+			w.Text = append(w.Text, ',')
 		}
-		w.b = append(appendText(w.b, members[i].name), ':')
-		value(w, members[i].value)
+		w.Text = append(AppendString(w.Text, members[i].name), ':')
+		w.Value(members[i].value)
 	}
-	w.b = append(w.b, '}')
+	w.Text = append(w.Text, '}')
 }
 
-// array writes a list.
-func array[V any](w *writer, list []V, value func(*writer, V)) {
-	w.b = append(w.b, '[')
-	for _, v := range list {
-		w.next()
-		value(w, v)
-	}
-	w.b = append(w.b, ']')
-}
-
-func (w *writer) value(v types.AttributeValue) {
+// Value writes an attribute value.
+func (w *Writer) Value(v types.AttributeValue) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		w.b = appendText(append(w.b, `{"S":`...), v.Value)
+		w.Text = AppendString(append(w.Text, `{"S":`...), v.Value)
 	case *types.AttributeValueMemberN:
-		w.b = appendText(append(w.b, `{"N":`...), v.Value)
+		w.Text = AppendString(append(w.Text, `{"N":`...), v.Value)
 	case *types.AttributeValueMemberB:
-		w.b = appendBinary(append(w.b, `{"B":`...), v.Value)
+		w.Text = appendBinary(append(w.Text, `{"B":`...), v.Value)
 	case *types.AttributeValueMemberBOOL:
-		w.b = strconv.AppendBool(append(w.b, `{"BOOL":`...), v.Value)
+		w.Text = strconv.AppendBool(append(w.Text, `{"BOOL":`...), v.Value)
 	case *types.AttributeValueMemberNULL:
-		w.b = strconv.AppendBool(append(w.b, `{"NULL":`...), v.Value)
+		w.Text = strconv.AppendBool(append(w.Text, `{"NULL":`...), v.Value)
 	case *types.AttributeValueMemberM:
-		w.b = append(w.b, `{"M":`...)
-		object(w, v.Value, (*writer).value)
+		w.Text = append(w.Text, `{"M":`...)
+		w.Item(v.Value)
 	case *types.AttributeValueMemberL:
-		w.b = append(w.b, `{"L":`...)
-		array(w, v.Value, (*writer).value)
+		w.Text = append(w.Text, `{"L":[`...)
+		for i, e := range v.Value {
+			if i > 0 {
+				w.Text = append(w.Text, ',')
+			}
+			w.Value(e)
+		}
+		w.Text = append(w.Text, ']')
 	case *types.AttributeValueMemberSS:
-		w.b = append(w.b, `{"SS":`...)
-		array(w, v.Value, func(w *writer, s string) { w.b = appendText(w.b, s) })
+		list(w, `{"SS":[`, v.Value, AppendString)
 	case *types.AttributeValueMemberNS:
-		w.b = append(w.b, `{"NS":`...)
-		array(w, v.Value, func(w *writer, s string) { w.b = appendText(w.b, s) })
+		list(w, `{"NS":[`, v.Value, AppendString)
 	case *types.AttributeValueMemberBS:
-		w.b = append(w.b, `{"BS":`...)
-		array(w, v.Value, func(w *writer, p []byte) { w.b = appendBinary(w.b, p) })
+		list(w, `{"BS":[`, v.Value, appendBinary)
 	default:
 		w.unknown = true
 		return
 	}
-	w.b = append(w.b, '}')
+	w.Text = append(w.Text, '}')
+}
+
+// list writes the elements of a set after its beginning.
+func list[E any](w *Writer, begin string, elements []E, add func([]byte, E) []byte) {
+	w.Text = append(w.Text, begin...)
+	for i, e := range elements {
+		if i > 0 {
+			w.Text = append(w.Text, ',')
+		}
+		w.Text = add(w.Text, e)
+	}
+	w.Text = append(w.Text, ']')
 }
 
 // appendBinary appends p in base 64, or null.
@@ -221,8 +168,8 @@ func plainText(b []byte) int {
 	return i
 }
 
-// appendText appends s as a string. Bytes that are not UTF-8 become U+FFFD.
-func appendText(b []byte, s string) []byte {
+// AppendString appends s as a string of JSON. Bytes that are not UTF-8 become U+FFFD.
+func AppendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	from := len(b)

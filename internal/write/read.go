@@ -49,9 +49,8 @@ type request struct {
 	strong, forward                    bool
 }
 
-// Query returns the request that reads a range with a Key. It does not point into g. What the placeholders of its expressions
-// stand for is in the input or, if apart is set, returned.
-func (g *Range) Query(apart bool) (*dynamodb.QueryInput, wire.Placeholders) {
+// Query returns the input of the request that reads a range with a Key. It does not point into g.
+func (g *Range) Query() *dynamodb.QueryInput {
 	var e expr.Renderer
 	in := &request{table: g.Table, index: g.Index, limit: int32(g.Limit), strong: g.Strong}
 	in.TableName, in.ExclusiveStartKey = &in.table, g.Start
@@ -85,15 +84,13 @@ func (g *Range) Query(apart bool) (*dynamodb.QueryInput, wire.Placeholders) {
 	if g.Units {
 		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	}
-	if !apart {
-		in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.NameMap(), e.ValueMap()
-	}
-	return &in.QueryInput, e.Placeholders
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.NameMap(), e.ValueMap()
+	return &in.QueryInput
 }
 
 // Scan is [Range.Query] for a range without a Key.
-func (g *Range) Scan(apart bool) (*dynamodb.ScanInput, wire.Placeholders) {
-	q, of := g.Query(apart)
+func (g *Range) Scan() *dynamodb.ScanInput {
+	q := g.Query()
 	in := &dynamodb.ScanInput{
 		TableName: q.TableName, IndexName: q.IndexName, ExclusiveStartKey: q.ExclusiveStartKey, FilterExpression: q.FilterExpression,
 		ProjectionExpression: q.ProjectionExpression, Limit: q.Limit, ConsistentRead: q.ConsistentRead, Select: q.Select,
@@ -104,7 +101,7 @@ func (g *Range) Scan(apart bool) (*dynamodb.ScanInput, wire.Placeholders) {
 		number, all := int32(g.Segment), int32(g.Segments)
 		in.Segment, in.TotalSegments = &number, &all
 	}
-	return in, of
+	return in
 }
 
 func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond) *Range {

@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/internal/wire"
+	"github.com/dynastrata/dynastrata/internal/wire/wiretest"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// recorder is an HTTP client that answers every request with one body.
+type recorder struct {
+	answer string
+	sent   []string // the operation and the decoded body, in order
+}
+
+func (c *recorder) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("%s: %w", body, err)
+	}
+	again, err := json.Marshal(v) // with the names of objects in order
+	if err != nil {
+		return nil, err
+	}
+	c.sent = append(c.sent, fmt.Sprint(r.Header["X-Amz-Target"], r.Header["Content-Type"], r.URL.Path, r.ContentLength == int64(len(body)), string(again)))
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(c.answer)), ContentLength: int64(len(c.answer))}, nil
+}
+
+// random makes what requests are made from.
+type random struct{ *rand.Rand }
+
+func (r random) item() item.Item {
+	it := item.Item{}
+	for range r.IntN(6) {
+		it[wiretest.Text(r.Rand)] = wiretest.Value(r.Rand, 2)
+	}
+	return it
+}
+
+func (r random) path() expr.Path {
+	p := expr.Attr("a" + wiretest.Text(r.Rand))
+	for r.IntN(3) == 0 {
+		if r.IntN(2) == 0 {
+			p = p.Child(expr.Step{Index: r.IntN(12)})
+		} else {
+			p = p.Child(expr.Step{Name: "n" + wiretest.Text(r.Rand)})
+		}
+	}
+	return p
+}
+
+func (r random) cond(depth int) expr.Cond {
+	value := func() types.AttributeValue { return wiretest.Value(r.Rand, 2) }
+	switch n := r.IntN(10); {
+	case n < 2:
+		return expr.Cond{}
+	case n < 5 && depth > 0:
+		all := []expr.Cond{r.cond(depth - 1), r.cond(depth - 1), expr.Compare(expr.Exists, r.path())}
+		return [...]func(...expr.Cond) expr.Cond{expr.All, expr.Any, func(all ...expr.Cond) expr.Cond { return expr.Negate(all[2]) }}[r.IntN(3)](all...)
+	case n == 5:
+		return expr.Compare(expr.Between, r.path(), value(), value())
+	case n == 6:
+		return expr.Compare(expr.In, r.path(), value(), value(), value())
+	case n == 7:
+		return expr.Compare([...]expr.Op{expr.Exists, expr.NotExists}[r.IntN(2)], r.path())
+	case n == 8:
+		return expr.Cond{Op: expr.Lt, Operands: []expr.Operand{{Path: r.path(), Size: r.IntN(2) == 0}, {Value: value()}}}
+	}
+	return expr.Compare([...]expr.Op{expr.Eq, expr.Ne, expr.Lt, expr.BeginsWith, expr.Contains}[r.IntN(5)], r.path(), value())
+}
+
+func (r random) action() write.Action {
+	a := write.Action{Kind: write.ActionKind(r.IntN(4)), Table: "t" + fmt.Sprint(r.IntN(3)), Cond: r.cond(2), Returns: write.Returns(r.IntN(3))}
+	switch a.Kind {
+	case write.Put:
+		a.Item, a.Returns = r.item(), write.ReturnNothing
+	case write.Check:
+		a.Cond = expr.All(a.Cond, expr.Compare(expr.Exists, r.path()))
+	}
+	if a.Kind != write.Put {
+		a.Key = r.item()
+	}
+	if a.Kind == write.Update {
+		for range 1 + r.IntN(12) {
+			a.Changes = append(a.Changes, expr.Change{Kind: expr.Kind(r.IntN(int(expr.DeleteFromSet) + 1)), Path: r.path(), Value: wiretest.Value(r.Rand, 2)})
+		}
+	}
+	return a
+}
+
+func (r random) key() item.Item {
+	return item.Item{"pk": item.S(wiretest.Text(r.Rand)), "sk": wiretest.Value(r.Rand, 0)}
+}
+
+func (r random) page() *write.Range {
+	g := &write.Range{Table: "t", Filter: r.cond(2), Strong: r.IntN(2) == 0, Desc: r.IntN(2) == 0, Count: r.IntN(4) == 0, Units: r.IntN(2) == 0, Limit: r.IntN(3)}
+	if r.IntN(2) == 0 {
+		g.Index = "i" + wiretest.Text(r.Rand)
+	}
+	if r.IntN(2) == 0 {
+		g.Start = r.key()
+	}
+	if r.IntN(2) == 0 {
+		g.Project = []string{"p", "p" + wiretest.Text(r.Rand)}
+	}
+	if r.IntN(2) == 0 {
+		g.Key = expr.All(expr.Compare(expr.Eq, r.path(), item.S("x")), r.cond(0))
+	} else if g.Desc = false; r.IntN(2) == 0 { // a scan
+		g.Segment, g.Segments = r.IntN(4), 4
+	}
+	return g
+}
+
+// request returns a random request, and the answer to it.
+func (r random) request() (send func(context.Context, *Runner) error, answer string) {
+	var x *attempt
+	if r.IntN(2) == 0 {
+		x = &attempt{}
+	}
+	switch r.IntN(6) {
+	case 0:
+		a := r.action()
+		for a.Kind == write.Check {
+			a = r.action()
+		}
+		return func(ctx context.Context, run *Runner) error {
+			_, err := run.single(ctx, &a, newWriteRequest(run.Own), x)
+			return err
+		}, `{"Attributes":{"pk":{"S":"x"}}}`
+	case 1:
+		all := []write.Action{r.action(), r.action(), r.action()}[:1+r.IntN(3)]
+		return func(ctx context.Context, run *Runner) error {
+			return run.together(ctx, all, "token", newWriteRequest(run.Own), x)
+		}, `{}`
+	case 2:
+		key, consistent := r.key(), r.IntN(2) == 0
+		return func(ctx context.Context, run *Runner) error {
+			_, err := run.Get(ctx, "t", key, consistent)
+			return err
+		}, `{"Item":{"pk":{"S":"x"}}}`
+	case 3:
+		g := r.page()
+		return func(ctx context.Context, run *Runner) error {
+			_, err := run.ReadPage(ctx, g)
+			return err
+		}, `{"Items":[],"Count":0,"ScannedCount":0}`
+	case 4:
+		keys := []Key{{"t", r.key()}, {"u", r.key()}}
+		if r.IntN(2) == 0 {
+			return func(ctx context.Context, run *Runner) error {
+				_, err := run.TransactGet(ctx, keys)
+				return err
+			}, `{"Responses":[{},{}]}`
+		}
+		consistent := r.IntN(2) == 0
+		return func(ctx context.Context, run *Runner) error {
+			_, err := run.FindMany(ctx, keys, func(int) bool { return consistent })
+			return err
+		}, `{"Responses":{},"UnprocessedKeys":{}}`
+	}
+	var writes []BatchWrite
+	for range 1 + r.IntN(5) {
+		w := BatchWrite{Table: "t" + fmt.Sprint(r.IntN(2)), Key: r.key()}
+		if r.IntN(2) == 0 {
+			w.Put, w.Key, w.Names = w.Key, nil, []string{"pk", "sk"}
+		}
+		writes = append(writes, w)
+	}
+	return func(ctx context.Context, run *Runner) error {
+		_, err := run.WriteMany(ctx, writes)
+		return err
+	}, `{"UnprocessedItems":{}}`
+}
+
+// What is written here is what the SDK writes for a complete input.
+func TestBody_RequestsAreThoseOfTheSDK(t *testing.T) {
+	t.Parallel()
+	r := random{rand.New(rand.NewPCG(testsize.Seed(t), 6))}
+	n := testsize.Pick(2000, 20_000) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
+	c := &recorder{}
+	client := dynamodb.New(dynamodb.Options{
+		Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), BaseEndpoint: aws.String("http://localhost"), HTTPClient: c,
+	})
+	operations := map[string]int{}
+	for range n {
+		send, answer := r.request()
+		c.answer = answer
+		var sent [2][]string
+		for i, own := range []bool{false, true} {
+			c.sent = nil
+			require.NoError(t, send(t.Context(), &Runner{Client: client, Own: own, MaxAttempts: 1}))
+			sent[i] = c.sent
+		}
+		require.NotEmpty(t, sent[0])
+		require.Equal(t, sent[0], sent[1])
+		operation, _, _ := strings.Cut(sent[0][0], " ")
+		operations[operation]++
+	}
+	require.Len(t, operations, 10, "%v", operations)
+	t.Logf("%d requests: %v", n, operations)
+}
+
+// A value that cannot be written is an error before any request.
+func TestBody_RefusesWhatIsNoValue(t *testing.T) {
+	t.Parallel()
+	c := &recorder{answer: `{}`}
+	client := dynamodb.New(dynamodb.Options{Region: "eu-central-1", HTTPClient: c})
+	run := &Runner{Client: client, Own: true, MaxAttempts: 1}
+	bad := item.Item{"pk": nil}
+	_, err := run.Get(t.Context(), "t", bad, true)
+	require.Error(t, err)
+	_, err = run.single(t.Context(), &write.Action{Table: "t", Item: bad}, newWriteRequest(true), nil)
+	require.Error(t, err)
+	require.Error(t, run.together(t.Context(), []write.Action{{Table: "t", Item: bad}}, "token", newWriteRequest(true), nil))
+	_, err = run.ReadPage(t.Context(), &write.Range{Table: "t", Start: bad})
+	require.Error(t, err)
+	_, err = run.FindTogether(t.Context(), []Key{{"t", bad}})
+	require.Error(t, err)
+	require.Empty(t, c.sent)
+}
+
+// Memory that is used again holds nothing of the requests before.
+func TestBody_KeepsNoValues(t *testing.T) {
+	t.Parallel()
+	b := new(body)
+	b.condition("ConditionExpression", expr.Compare(expr.Eq, expr.Attr("a"), item.S("secret")))
+	b.placeholders()
+	require.Empty(t, b.Names)
+	require.Empty(t, b.Values)
+	require.Nil(t, b.Values[:1][0])
+	require.Empty(t, b.Names[:1][0])
+	q := &request{wire.Call{Own: true}}
+	b.Text = append(b.Text, make([]byte, 2*mostKept)...)
+	require.NoError(t, q.finish(b, types.ReturnConsumedCapacityNone))
+	require.Empty(t, b.Text)
+}
