@@ -32,8 +32,9 @@ func clientOrNil(client Client) Client {
 // newRunner returns what sends the requests of a DB.
 func newRunner(client Client, cfg Config) *engine.Runner {
 	client, reads := clientOrNil(client), clientOrNil(cfg.ReadClient)
+	own := func(c Client) bool { return cfg.Codec == OwnCodec && engine.Owns(c, cfg.MiddlewareIgnoresItems) }
 	return &engine.Runner{
-		Client: client, ReadClient: reads, Own: cfg.Codec == OwnCodec && engine.Plain(client), OwnReads: cfg.Codec == OwnCodec && engine.Plain(reads),
+		Client: client, ReadClient: reads, Own: own(client), OwnReads: own(reads),
 		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Tracer: cfg.Tracer,
 		RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
 	}

@@ -94,10 +94,18 @@ type Config struct {
 	ReadClient Client
 
 	// Codec chooses what writes requests and decodes items. The default, OwnCodec, writes the JSON of requests and decodes
-	// DynamoDB's JSON straight into structs, for a *dynamodb.Client with neither middleware nor interceptors. Any other client gets
-	// complete inputs, and the SDK reads its answers: it may change, copy or keep both. With SDKCodec the SDK writes every request
-	// and reads every answer, and its attributevalue decodes every item. Results and errors are the same.
+	// DynamoDB's JSON straight into structs, for a *dynamodb.Client with neither middleware nor interceptors, or with such as
+	// MiddlewareIgnoresItems says. Any other client gets complete inputs, and the SDK reads its answers: it may change, copy or keep
+	// both. With SDKCodec the SDK writes every request and reads every answer, and its attributevalue decodes every item. Results and
+	// errors are the same.
 	Codec Codec
+
+	// MiddlewareIgnoresItems says that the middleware and the interceptors of the *dynamodb.Client given to Open, and of ReadClient,
+	// neither read nor change the items, keys and expressions in the SDK's inputs and outputs. Then OwnCodec serves such a client
+	// too: its inputs name their tables and lack the rest, and its outputs lack items. Right for tracing (otelaws, X-Ray), metrics,
+	// logs of names and durations, and headers. Wrong for client-side encryption, audits of items, and caches: they would write or
+	// miss items, so leave it false for these. It changes nothing for a client of another type. The default is false.
+	MiddlewareIgnoresItems bool
 }
 
 // Codec is a way to decode items and to write requests.
@@ -193,6 +201,9 @@ func check(c Config) (key.TimeFormat, error) {
 	}
 	if c.Codec != OwnCodec && c.Codec != SDKCodec {
 		bad("Codec", "must be OwnCodec or SDKCodec")
+	}
+	if c.Codec == SDKCodec && c.MiddlewareIgnoresItems {
+		bad("MiddlewareIgnoresItems", "cannot be set with SDKCodec, which gives middleware everything")
 	}
 	if c.MultiRegion < SingleRegion || c.MultiRegion > MRSC {
 		bad("MultiRegion", "must be SingleRegion, MREC or MRSC")

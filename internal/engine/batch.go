@@ -422,7 +422,7 @@ func (q *request) batchWrite(writes []BatchWrite, left []int, tables []string, c
 	for _, k := range left {
 		w, shown := &writes[k], types.WriteRequest{}
 		if w.Put != nil {
-			puts = append(puts, types.PutRequest{Item: w.Put})
+			puts = append(puts, types.PutRequest{Item: maps.Clone(w.Put)})
 			shown.PutRequest = &puts[len(puts)-1]
 		} else {
 			shown.DeleteRequest = &types.DeleteRequest{Key: w.Key}

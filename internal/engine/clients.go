@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -30,25 +30,27 @@ func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *request)
 	return r.ReadClient, &request{wire.Call{Own: r.OwnReads}}
 }
 
-// Plain reports whether a client is the SDK's without middleware, so that only the SDK's own code sees inputs and outputs.
-// Then they can lack what this module writes and reads itself.
-func Plain(client Client) bool {
+// Owns decides how requests go through a client. If it returns true, this module writes them and reads their answers, and the
+// client's inputs have the names of tables but neither items nor expressions. There are three kinds of clients:
+//
+//   - the SDK's client without middleware and interceptors, which only the SDK's own code sees: true
+//   - the SDK's client whose middleware and interceptors do not look at items and expressions, as its owner says: true
+//   - any other: false, and it gets complete inputs, and outputs that the SDK has read
+func Owns(client Client, ignoresItems bool) bool {
 	sdk, ok := client.(*dynamodb.Client)
 	if !ok || sdk == nil {
 		return false
 	}
 	o := sdk.Options()
-	return len(o.APIOptions) == 0 && !hasElements(reflect.ValueOf(o.Interceptors)) && wire.Ours(&o)
+	plain := len(o.APIOptions) == 0 && interceptors(&o.Interceptors) == 0
+	return wire.Ours(&o) && (plain || ignoresItems)
 }
 
-// hasElements reports whether a field of a struct of lists has an element.
-func hasElements(v reflect.Value) bool {
-	for i := range v.NumField() {
-		if v.Field(i).Len() > 0 {
-			return true
-		}
-	}
-	return false
+// interceptors returns how many there are.
+func interceptors(r *smithyhttp.InterceptorRegistry) int {
+	return len(r.BeforeExecution) + len(r.BeforeSerialization) + len(r.AfterSerialization) + len(r.BeforeRetryLoop) + len(r.BeforeAttempt) +
+		len(r.BeforeSigning) + len(r.AfterSigning) + len(r.BeforeTransmit) + len(r.AfterTransmit) + len(r.BeforeDeserialization) +
+		len(r.AfterDeserialization) + len(r.AfterAttempt) + len(r.AfterExecution)
 }
 
 // transactions returns an error if the tables have none.

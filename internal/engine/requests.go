@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -48,7 +49,7 @@ type shown struct {
 func (e *shown) show(a *write.Action) {
 	e.table = a.Table
 	if e.item = a.Key; a.Kind == write.Put {
-		e.item = a.Item
+		e.item = maps.Clone(a.Item) // a middleware may change it, for this attempt
 	}
 	w := bodies.Get().(*body)
 	e.texts = [...]string{w.Cond(a.Cond), w.Update(a.Changes)}

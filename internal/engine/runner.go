@@ -40,7 +40,7 @@ type Runner struct {
 	Pause          func(ctx context.Context, attempt int) error
 	NoTransactions bool // the tables have none: they are refused
 
-	Own       bool          // this module writes the requests of Client and reads the answers; see Plain
+	Own       bool          // this module writes the requests of Client and reads the answers; see Owns
 	OwnReads  bool          // also of ReadClient
 	TokenLife time.Duration // how long a transaction is repeated under one token, later DynamoDB might apply it again; 0 for longestToken
 

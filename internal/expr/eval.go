@@ -99,7 +99,7 @@ func (c Cond) compare(av types.AttributeValue) bool {
 		return contains(av, c.Values[0])
 	case HasType:
 		name, ok := c.Values[0].(*types.AttributeValueMemberS)
-		return ok && name.Value == TypeName(av)
+		return ok && name.Value == item.TypeName(av)
 	}
 	low, ok := Compares(av, c.Values[0])
 	if !ok {
@@ -185,31 +185,4 @@ func Compares(a, b types.AttributeValue) (order int, ok bool) {
 // IsType reports whether name is a type that attribute_type knows.
 func IsType(name string) bool {
 	return slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}, name)
-}
-
-// TypeName returns what attribute_type calls the type of av, "" for nil.
-func TypeName(av types.AttributeValue) string {
-	switch av.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	}
-	return ""
 }

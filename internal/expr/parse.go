@@ -2,12 +2,13 @@ package expr
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
 )
 
 // Parse reads a condition that the SDK's expression package has written, with its placeholders for names and values. It
@@ -207,9 +208,17 @@ func (p *parser) value() (types.AttributeValue, error) {
 	return v, nil
 }
 
+// nils are the pointers to values that point to nothing.
+var nils = []types.AttributeValue{
+	(*types.AttributeValueMemberS)(nil), (*types.AttributeValueMemberN)(nil), (*types.AttributeValueMemberB)(nil),
+	(*types.AttributeValueMemberBOOL)(nil), (*types.AttributeValueMemberNULL)(nil), (*types.AttributeValueMemberM)(nil),
+	(*types.AttributeValueMemberL)(nil), (*types.AttributeValueMemberSS)(nil), (*types.AttributeValueMemberNS)(nil),
+	(*types.AttributeValueMemberBS)(nil),
+}
+
 // complete reports that v, and everything in it, is a value and not nil.
 func complete(v types.AttributeValue) bool {
-	if TypeName(v) == "" || reflect.ValueOf(v).IsNil() {
+	if item.TypeName(v) == "" || slices.Contains(nils, v) {
 		return false
 	}
 	switch v := v.(type) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -137,7 +136,7 @@ func (c *Codec) decodeField(f *field, av types.AttributeValue, fv reflect.Value)
 			return text.decode(s.Value, fv)
 		}
 		if Opaque(Pointee(f.typ)) && !isNull(av) {
-			return &FieldError{f.attr, "the stored value (" + kindOf(av) + ") is no text"}
+			return &FieldError{f.attr, "the stored value (" + TypeName(av) + ") is no text"}
 		}
 	}
 	return c.unmarshal(f, av, fv)
@@ -152,7 +151,7 @@ func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) e
 	}
 	holder := reflect.New(shape{f.typ, f.options}.structType())
 	if attributevalue.UnmarshalMapWithOptions(Item{"V": fitted}, holder.Interface(), c.decoder) != nil {
-		return &FieldError{f.attr, fmt.Sprintf("the stored value (%s) does not fit the field", kindOf(av))}
+		return &FieldError{f.attr, fmt.Sprintf("the stored value (%s) does not fit the field", TypeName(av))}
 	}
 	if !inUTC(holder.Elem()) {
 		return &FieldError{f.attr, "a time in it is outside the years 0000 to 9999"}
@@ -164,12 +163,6 @@ func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) e
 func isNull(av types.AttributeValue) bool {
 	_, null := av.(*types.AttributeValueMemberNULL)
 	return null
-}
-
-// kindOf returns DynamoDB's name of av's type, such as S or NS.
-func kindOf(av types.AttributeValue) string {
-	name := reflect.TypeOf(av).String()
-	return name[strings.LastIndex(name, "Member")+len("Member"):]
 }
 
 // timeOf returns the time in fv, which it does not copy to the heap if it can be addressed.

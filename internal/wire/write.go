@@ -27,7 +27,8 @@ var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's"
 // Finish returns a copy of the text, and forgets it: the next one uses the same memory. It fails if a value could not be written.
 func (w *Writer) Finish() ([]byte, error) {
 	text, unknown := w.Text, w.unknown
-	if w.Text, w.unknown = text[:0], false; unknown {
+	w.Text, w.unknown = text[:0], false
+	if unknown {
 		return nil, &smithy.SerializationError{Err: errUnknown}
 	}
 	return bytes.Clone(text), nil

@@ -71,7 +71,7 @@ func elementType(c expr.Change) string {
 	case expr.ListAppend, expr.ListPrepend:
 		return "L"
 	case expr.AddToSet, expr.DeleteFromSet:
-		return expr.TypeName(c.Value)
+		return item.TypeName(c.Value)
 	}
 	return ""
 }
@@ -100,7 +100,7 @@ func typeMismatch(s *schema.Schema, image item.Item, changes []expr.Change) (nul
 	for _, c := range changes {
 		av, there := c.Path.Lookup(image)
 		switch kind := elementType(c); {
-		case kind == "" || !there || expr.TypeName(av) == kind:
+		case kind == "" || !there || item.TypeName(av) == kind:
 		case nullAt(image, c):
 			null = true
 		default:

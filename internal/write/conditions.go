@@ -60,7 +60,7 @@ const maxInValues = 100
 
 // ofTypes reports whether each of values has one of the DynamoDB types.
 func ofTypes(values []types.AttributeValue, names ...string) bool {
-	return !slices.ContainsFunc(values, func(v types.AttributeValue) bool { return !slices.Contains(names, expr.TypeName(v)) })
+	return !slices.ContainsFunc(values, func(v types.AttributeValue) bool { return !slices.Contains(names, item.TypeName(v)) })
 }
 
 // operandsFit reports whether DynamoDB accepts values as operands of op. It rejects values that have no order.
@@ -119,7 +119,7 @@ func sameType(s *schema.Schema, c expr.Cond) error {
 	}
 	a, kind, _ := storedAs(s, c.Path.Root())
 	for _, v := range c.Values {
-		if got := expr.TypeName(v); kind != "" && got != kind && got != "NULL" {
+		if got := item.TypeName(v); kind != "" && got != kind && got != "NULL" {
 			return Invalid(s, CodeValue, a, "Where compares %s, whose DynamoDB type is %s, with a value of type %s; give the value in its stored form", c.Path, kind, got)
 		}
 	}

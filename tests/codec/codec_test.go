@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,10 +64,13 @@ func shipmentsJSON(n int) string {
 type answers struct {
 	bodies   map[string]string
 	requests int
+	header   func(http.Header) // may be nil; gets those of each request
 }
 
 func (a *answers) Do(r *http.Request) (*http.Response, error) {
-	a.requests++
+	if a.requests++; a.header != nil {
+		a.header(r.Header)
+	}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	body := a.bodies[operation]
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
@@ -74,7 +78,8 @@ func (a *answers) Do(r *http.Request) (*http.Response, error) {
 
 var shipmentAnswers = map[string]string{
 	"GetItem": `{"Item":` + shipmentJSON(1) + `}`, "Query": shipmentsJSON(3), "Scan": shipmentsJSON(4), "UpdateItem": `{"Attributes":` + shipmentJSON(1) + `}`,
-	"BatchGetItem":     `{"Responses":{"app":[` + shipmentJSON(1) + `,` + shipmentJSON(0) + `]},"UnprocessedKeys":{}}`,
+	"BatchGetItem":       `{"Responses":{"app":[` + shipmentJSON(1) + `,` + shipmentJSON(0) + `]},"UnprocessedKeys":{}}`,
+	"TransactWriteItems": `{}`, "BatchWriteItem": `{"UnprocessedItems":{}}`,
 	"TransactGetItems": `{"Responses":[{"Item":` + shipmentJSON(1) + `}]}`,
 }
 
@@ -82,8 +87,12 @@ func cannedClient(a *answers, opts ...func(*dynamodb.Options)) *dynamodb.Client 
 	return dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: a, Credentials: aws.AnonymousCredentials{}}, opts...)
 }
 
-func shipments(t testing.TB, client entity.Client, codec entity.Codec) (*entity.DB, *entity.Store[Shipment]) {
-	db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MaxAttempts: 3})
+func shipments(t testing.TB, client entity.Client, codec entity.Codec, configure ...func(*entity.Config)) (*entity.DB, *entity.Store[Shipment]) {
+	cfg := entity.Config{Table: "app", Codec: codec, MaxAttempts: 3}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	db, err := entity.Open(client, cfg)
 	require.NoError(t, err)
 	s, err := entity.New[Shipment](db)
 	require.NoError(t, err)
@@ -91,9 +100,9 @@ func shipments(t testing.TB, client entity.Client, codec entity.Codec) (*entity.
 }
 
 // reads calls every verb that returns items, and returns what each gave.
-func reads(t testing.TB, client entity.Client, codec entity.Codec) map[string]any {
+func reads(t testing.TB, client entity.Client, codec entity.Codec, configure ...func(*entity.Config)) map[string]any {
 	ctx := t.Context()
-	db, s := shipments(t, client, codec)
+	db, s := shipments(t, client, codec, configure...)
 	key := Shipment{Depot: "north", ID: "p-0001"}
 	results := map[string]any{}
 	put := func(verb string, v any, err error) { results[verb], results[verb+" error"] = v, fmt.Sprint(err) }
@@ -169,6 +178,60 @@ func TestCodec_BothGiveTheSame(t *testing.T) {
 	assert.Equal(t, want, reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.OwnCodec))
 	assert.Equal(t, 1+3+3+3+4+2+1+1, seen.items)
 	assert.Equal(t, want, reads(t, withoutOptions{cannedClient(&answers{bodies: shipmentAnswers})}, entity.OwnCodec))
+
+	seen = outputs{}
+	assert.Equal(t, want, reads(t, cannedClient(&answers{bodies: shipmentAnswers}, seen.option), entity.OwnCodec, ignoresItems))
+	assert.Zero(t, seen.items, "its owner said that the middleware ignores items")
+	assert.Equal(t, want, reads(t, withoutOptions{cannedClient(&answers{bodies: shipmentAnswers})}, entity.OwnCodec, ignoresItems))
+}
+
+func ignoresItems(cfg *entity.Config) { cfg.MiddlewareIgnoresItems = true }
+
+// Middleware that ignores items still runs, sees the names of tables, and may change headers.
+func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
+	t.Parallel()
+	var tables []string
+	traced := func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Build.Add(middleware.BuildMiddlewareFunc("trace", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
+				in.Request.(*smithyhttp.Request).Header.Set("X-Trace", "7")
+				return next.HandleBuild(ctx, in)
+			}), middleware.After)
+		})
+		o.Interceptors.AddBeforeSerialization(interceptor(func(in any) {
+			switch in := in.(type) {
+			case *dynamodb.GetItemInput:
+				tables = append(tables, *in.TableName)
+				assert.Empty(t, in.Key)
+			case *dynamodb.QueryInput:
+				tables = append(tables, *in.TableName)
+				assert.Empty(t, in.ExpressionAttributeValues)
+			case *dynamodb.UpdateItemInput:
+				tables = append(tables, *in.TableName)
+			case *dynamodb.TransactWriteItemsInput:
+				tables = append(tables, *in.TransactItems[0].Update.TableName, *in.TransactItems[1].Delete.TableName)
+			case *dynamodb.BatchWriteItemInput:
+				tables = slices.AppendSeq(tables, maps.Keys(in.RequestItems))
+			}
+		}))
+	}
+	headers := map[string]int{}
+	db, s := shipments(t, cannedClient(&answers{bodies: shipmentAnswers, header: func(h http.Header) { headers[h.Get("X-Trace")]++ }}, traced), entity.OwnCodec, ignoresItems)
+	key := Shipment{Depot: "north", ID: "p-0001"}
+	_, err := s.Get(t.Context(), key)
+	require.NoError(t, err)
+	_, err = s.Query(Shipment{Depot: "north"}).Collect(t.Context())
+	require.NoError(t, err)
+	set := entity.Set(&entity.Fields[Shipment]().Count, 3)
+	_, err = s.Update(t.Context(), key, set)
+	require.NoError(t, err)
+	require.NoError(t, db.Transact(t.Context(), s.Op().Update(key, set), s.Op().Delete(Shipment{Depot: "north", ID: "p-0002"})))
+	_, err = s.PutMany(t.Context(), []Shipment{key}, entity.Unconditional())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"app", "app", "app", "app", "app", "app"}, tables)
+	assert.Equal(t, map[string]int{"7": 5}, headers)
+	_, err = entity.Open(cannedClient(&answers{}), entity.Config{Codec: entity.SDKCodec, MiddlewareIgnoresItems: true})
+	require.ErrorContains(t, err, "MiddlewareIgnoresItems")
 }
 
 // What a middleware puts into the output counts.
@@ -377,9 +440,9 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 	}
 	f := entity.Fields[Shipment]()
 	key, now := Shipment{Depot: "north", ID: "p-0001"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	writes := func(client entity.Client, codec entity.Codec) {
+	writes := func(client entity.Client, codec entity.Codec, ignores bool) {
 		n := 0
-		db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, Clock: func() time.Time { return now }, NewID: func() string { n++; return fmt.Sprint("id", n) }})
+		db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MiddlewareIgnoresItems: ignores, Clock: func() time.Time { return now }, NewID: func() string { n++; return fmt.Sprint("id", n) }})
 		require.NoError(t, err)
 		s, err := entity.New[Shipment](db)
 		require.NoError(t, err)
@@ -398,10 +461,13 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 		client func(*dynamodb.Options)
 		wrap   bool
 		looked bool
+
+		ignores bool
 	}{
-		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false},
-		{"the SDK's client", entity.OwnCodec, func(*dynamodb.Options) {}, false, false},
-		{"an interceptor", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, true},
+		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false, false},
+		{"the SDK's client", entity.OwnCodec, func(*dynamodb.Options) {}, false, false, false},
+		{"an interceptor that ignores items", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(func(any) {})) }, false, false, true},
+		{"an interceptor", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, true, false},
 		{"a middleware", entity.OwnCodec, func(o *dynamodb.Options) {
 			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 				return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("look", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
@@ -409,8 +475,8 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 					return next.HandleSerialize(ctx, in)
 				}), middleware.Before)
 			})
-		}, false, true},
-		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true},
+		}, false, true, false},
+		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true, true},
 	} {
 		names = 0
 		kept := &sent{}
@@ -419,7 +485,7 @@ func TestCodec_ExpressionsOfWrites(t *testing.T) {
 		if c.wrap {
 			client = looking{sdk, look}
 		}
-		writes(client, c.codec)
+		writes(client, c.codec, c.ignores)
 		var got []any
 		for _, body := range kept.bodies {
 			var v any
