@@ -117,20 +117,18 @@ func versions() string {
 
 func cpuTables(ctx context.Context, s settings, saved *record) ([]table, error) {
 	c := &canned{}
-	all := chosen(rows(c.client(), tables{"plain", "prefixed"}), s.rows)
-	results, err := measure(ctx, c, all, s.rounds, s.length, progress)
+	results, err := measure(ctx, c, allTimed(c, s.rows), s.rounds, s.length, progress)
 	if err != nil {
 		return nil, err
 	}
 	t := table{name: "operations", head: []string{
-		"operation", "raw SDK: CPU µs", "allocations", "guregu: CPU", "allocations", "dynastrata: CPU", "allocations",
+		"operation", "raw SDK: CPU µs", "allocations", "guregu: CPU", "allocations", "(a): CPU", "allocations", "(b): CPU", "allocations", "(c): CPU", "allocations",
 	}}
 	for _, m := range results {
-		own := m.series[withRaw].allocs()
-		cells := []string{m.name, number(m.series[withRaw].cpu() / 1000), number(own)}
-		for _, lib := range []library{withGuregu, withOurs} {
+		cells := []string{m.name, number(m.series[withRaw].cpu() / 1000), number(m.series[withRaw].allocs())}
+		for _, lib := range []library{withGuregu, withOurs, withOursIgnoring, withOursSeeing} {
 			middle, low, high := m.ratio(lib)
-			allocs := m.series[lib].allocs() / own
+			allocs := m.series[lib].allocs() / m.series[lib.base()].allocs()
 			cells = append(cells, ratioText(middle, low, high), fmt.Sprintf("%.2f", allocs))
 			if lib == withOurs {
 				saved.Operations[m.name] = ratio{middle, allocs}

@@ -18,21 +18,21 @@ type series []sample
 // measured is a row with its samples by library.
 type measured struct {
 	name   string
-	series [3]series
+	series [6]series
 }
 
 // measure runs each row in many short rounds, with the libraries in turn, so that whatever slows the machine slows all of them.
-func measure(ctx context.Context, c *canned, all []row, rounds int, length time.Duration, progress func(string)) ([]measured, error) {
+func measure(ctx context.Context, c *canned, all []timed, rounds int, length time.Duration, progress func(string)) ([]measured, error) {
 	results := make([]measured, len(all))
 	calls := make([]int, len(all))
 	for i, r := range all {
 		results[i].name = r.name
 		for _, run := range r.run { // the first calls fill caches
-			if err := repeat(ctx, c, r, run, 20); err != nil {
+			if err := repeat(ctx, c, r.row, run, 20); err != nil {
 				return nil, err
 			}
 		}
-		s, err := take(ctx, c, r, r.run[withRaw], 50)
+		s, err := take(ctx, c, r.row, r.run[withRaw], 50)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func measure(ctx context.Context, c *canned, all []row, rounds int, length time.
 		for i, r := range all {
 			for turn := range libraries {
 				lib := (turn + round) % len(libraries)
-				s, err := take(ctx, c, r, r.run[lib], calls[i])
+				s, err := take(ctx, c, r.row, r.run[lib], calls[i])
 				if err != nil {
 					return nil, err
 				}
@@ -120,11 +120,11 @@ func (s series) allocs() float64 {
 	return m
 }
 
-// ratio compares the CPU time of a library with that of the raw SDK in the same rounds.
+// ratio compares the CPU time of a library with that of the raw SDK in the same rounds, with the same client.
 func (m measured) ratio(lib library) (middle, low, high float64) {
 	ratios := make([]float64, len(m.series[lib]))
 	for i, s := range m.series[lib] {
-		ratios[i] = s.cpu / m.series[withRaw][i].cpu
+		ratios[i] = s.cpu / m.series[lib.base()][i].cpu
 	}
 	return median(ratios)
 }

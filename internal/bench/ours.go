@@ -23,10 +23,12 @@ type ours struct {
 	accounts  *entity.Store[Account]
 }
 
-func openOurs(client *dynamodb.Client, names tables) *ours {
-	db := entity.Must(entity.Open(client, entity.Config{
-		Tables: map[string]string{"plain": names.plain, "prefixed": names.prefixed}, Clock: func() time.Time { return now },
-	}))
+func openOurs(client *dynamodb.Client, names tables, configure ...func(*entity.Config)) *ours {
+	cfg := entity.Config{Tables: map[string]string{"plain": names.plain, "prefixed": names.prefixed}, Clock: func() time.Time { return now }}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	db := entity.Must(entity.Open(client, cfg))
 	o := &ours{
 		db: db, orders: entity.Must(entity.New[Order](db)), prefixed: entity.Must(entity.New[Prefixed](db)),
 		readings: entity.Must(timeseries.New[Reading](db)), employees: entity.Must(entity.New[Employee](db)),

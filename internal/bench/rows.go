@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"regexp"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/dynastrata/dynastrata/entity"
 )
 
 // operation does one thing with one library and returns what the caller gets.
@@ -16,10 +19,45 @@ const (
 	withRaw library = iota
 	withGuregu
 	withOurs
+	withRawWatched // from here on the client has middleware
+	withOursIgnoring
+	withOursSeeing
 )
 
 // libraries are compared in this order.
-var libraries = []string{"raw SDK", "guregu/dynamo", "dynastrata"}
+var libraries = []string{
+	"raw SDK", "guregu/dynamo", "dynastrata",
+	"raw SDK, with middleware", "dynastrata, with middleware that ignores items", "dynastrata, with middleware",
+}
+
+// base returns what a library is compared with: the raw SDK with the same client.
+func (l library) base() library {
+	if l < withRawWatched {
+		return withRaw
+	}
+	return withRawWatched
+}
+
+// timed is an operation with each of the libraries, without a network.
+type timed struct {
+	row
+	run [6]operation // by library
+}
+
+// allTimed returns the operations whose name matches.
+func allTimed(c *canned, names *regexp.Regexp) (all []timed) {
+	of := tables{"plain", "prefixed"}
+	ignores := func(cfg *entity.Config) { cfg.MiddlewareIgnoresItems = true }
+	bare, ignoring, seeing := rows(c.client(), of), rows(c.client(watched), of, ignores), rows(c.client(watched), of)
+	for i, r := range bare {
+		if names == nil || names.MatchString(r.name) {
+			all = append(all, timed{r, [...]operation{
+				r.run[withRaw], r.run[withGuregu], r.run[withOurs], seeing[i].run[withRaw], ignoring[i].run[withOurs], seeing[i].run[withOurs],
+			}})
+		}
+	}
+	return all
+}
 
 // row is an operation of the table.
 type row struct {
@@ -48,8 +86,8 @@ func seeds(table string, items ...item) []seed {
 }
 
 // rows returns the operations, each with the three libraries on one client.
-func rows(client *dynamodb.Client, names tables) []row {
-	r, g, o := raw{client, names}, openGuregu(client, names), openOurs(client, names)
+func rows(client *dynamodb.Client, names tables, configure ...func(*entity.Config)) []row {
+	r, g, o := raw{client, names}, openGuregu(client, names), openOurs(client, names, configure...)
 
 	stored := encode(order(1), "", "")
 	thousand := many(1000, func(i int) item { return encode(order(i), "", "") })

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -14,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 )
 
 // answers holds the body that the database gives to each operation.
@@ -93,9 +96,22 @@ func operationOf(r *http.Request) string {
 }
 
 // client returns a client of the SDK that sends its requests through c.
-func (c *canned) client() *dynamodb.Client {
+func (c *canned) client(opts ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", ""),
 		BaseEndpoint: aws.String("http://localhost:8000"), HTTPClient: c,
+	}, opts...)
+}
+
+// watched is an option of a client that adds middleware where tracing does, which does nothing.
+func watched(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		begin := middleware.InitializeMiddlewareFunc("begin", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			return next.HandleInitialize(ctx, in)
+		})
+		end := middleware.DeserializeMiddlewareFunc("end", func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+			return next.HandleDeserialize(ctx, in)
+		})
+		return errors.Join(stack.Initialize.Add(begin, middleware.After), stack.Deserialize.Add(end, middleware.Before))
 	})
 }

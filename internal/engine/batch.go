@@ -230,7 +230,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			if err != nil {
 				return err
 			}
-			out, err = client.BatchGetItem(ctx, in, reading.Options)
+			out, err = client.BatchGetItem(ctx, in, reading.opts[:]...)
 			if err != nil {
 				return err
 			}

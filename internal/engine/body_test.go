@@ -19,7 +19,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/internal/wire"
 	"github.com/dynastrata/dynastrata/internal/wire/wiretest"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -252,7 +251,7 @@ func TestBody_KeepsNoValues(t *testing.T) {
 	require.Empty(t, b.Values)
 	require.Nil(t, b.Values[:1][0])
 	require.Empty(t, b.Names[:1][0])
-	q := &request{wire.Call{Own: true}}
+	q := newRequest(true)
 	b.Text = append(b.Text, make([]byte, 2*mostKept)...)
 	require.NoError(t, q.finish(b, types.ReturnConsumedCapacityNone))
 	require.Empty(t, b.Text)

@@ -168,7 +168,6 @@ type writeRequest struct {
 	request
 	shown shown // by the input of a single write
 	trace httptrace.ClientTrace
-	opts  [1]func(*dynamodb.Options)       // the options of the call
 	apis  [1]func(*middleware.Stack) error // the option that adds the hooks
 }
 

@@ -25,9 +25,9 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 // reader returns the client of a read, and the reading of its answer.
 func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *request) {
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client, &request{wire.Call{Own: r.Own}}
+		return r.Client, newRequest(r.Own)
 	}
-	return r.ReadClient, &request{wire.Call{Own: r.OwnReads}}
+	return r.ReadClient, newRequest(r.OwnReads)
 }
 
 // Owns decides how requests go through a client. If it returns true, this module writes them and reads their answers, and the

@@ -15,7 +15,17 @@ import (
 )
 
 // request is one request, whose items are read without attribute values where that is possible.
-type request struct{ wire.Call }
+type request struct {
+	wire.Call
+	opts [1]func(*dynamodb.Options) // the options of the call
+}
+
+// newRequest returns a request, which is written and whose answer is read here if own is set.
+func newRequest(own bool) *request {
+	q := &request{Call: wire.Call{Own: own}}
+	q.opts[0] = q.Options
+	return q
+}
 
 // item returns the item in an answer, which has it as attribute values if the SDK has read it.
 func (a *request) item(typed item.Item) wire.Item {
@@ -55,7 +65,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 				return err
 			}
 		}
-		out, err := client.GetItem(ctx, in, reading.Options)
+		out, err := client.GetItem(ctx, in, reading.opts[:]...)
 		if err != nil {
 			return err
 		}
@@ -123,7 +133,7 @@ func (a *request) query(ctx context.Context, client Client, g *write.Range, capa
 		in = g.Query()
 	}
 	in.ReturnConsumedCapacity = capacity
-	out, err := client.Query(ctx, in, a.Options)
+	out, err := client.Query(ctx, in, a.opts[:]...)
 	if err != nil {
 		return write.Page{}, err
 	}
@@ -141,7 +151,7 @@ func (a *request) scan(ctx context.Context, client Client, g *write.Range, capac
 		in = g.Scan()
 	}
 	in.ReturnConsumedCapacity = capacity
-	out, err := client.Scan(ctx, in, a.Options)
+	out, err := client.Scan(ctx, in, a.opts[:]...)
 	if err != nil {
 		return write.Page{}, err
 	}
@@ -167,7 +177,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		if x != nil {
 			x.Batch = len(keys)
 		}
-		reading := &request{wire.Call{Own: r.Own}}
+		reading := newRequest(r.Own)
 		in := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys)), ReturnConsumedCapacity: x.capacity()}
 		for i, k := range keys {
 			if reading.Own {
@@ -182,7 +192,7 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 				return err
 			}
 		}
-		out, err := r.Client.TransactGetItems(ctx, in, reading.Options)
+		out, err := r.Client.TransactGetItems(ctx, in, reading.opts[:]...)
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,8 @@ type Call struct {
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
-	own protocol
+	own  protocol
+	sent payload // of the first time that the request is written
 }
 
 // If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.

@@ -33,7 +33,11 @@ func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSch
 	if p.call == nil || p.call.Text == nil {
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
 	}
-	sent := &payload{headers: [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}}
+	sent := &p.call.sent
+	if sent.headers[0] != "" { // a middleware has sent it before, and may still do so
+		sent = new(payload)
+	}
+	sent.headers = [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}
 	sent.body.Reset(p.call.Text)
 	address, header := req.URL, req.Header
 	req.URL, req.Header = nil, nil // which SetStream would copy
