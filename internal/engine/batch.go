@@ -311,8 +311,8 @@ type tableItems struct {
 }
 
 // tables returns the items of an answer by table, in the order of their names.
-func (a *request) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
-	if page := a.Page; page != nil {
+func (q *request) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
+	if page := q.Page; page != nil {
 		for _, t := range page.Tables() {
 			all = append(all, tableItems{t.Name, t.Items()})
 		}

@@ -28,16 +28,16 @@ func newRequest(own bool) *request {
 }
 
 // item returns the item in an answer, which has it as attribute values if the SDK has read it.
-func (a *request) item(typed item.Item) wire.Item {
-	if a.Page == nil {
+func (q *request) item(typed item.Item) wire.Item {
+	if q.Page == nil {
 		return wire.Of(typed)
 	}
-	return a.Page.Item(0)
+	return q.Page.Item(0)
 }
 
 // items is item for an answer with several.
-func (a *request) items(typed []item.Item) []wire.Item {
-	page := a.Page
+func (q *request) items(typed []item.Item) []wire.Item {
+	page := q.Page
 	if page == nil {
 		return wire.OfAll(typed)
 	}
@@ -125,33 +125,33 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 	return page, err
 }
 
-func (a *request) query(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
+func (q *request) query(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
 	var in *dynamodb.QueryInput
-	if a.Own {
+	if q.Own {
 		in = &dynamodb.QueryInput{TableName: aws.String(g.Table)}
 	} else {
 		in = g.Query()
 	}
 	in.ReturnConsumedCapacity = capacity
-	out, err := client.Query(ctx, in, a.opts[:]...)
+	out, err := client.Query(ctx, in, q.opts[:]...)
 	if err != nil {
 		return write.Page{}, err
 	}
 	if x != nil {
 		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
 	}
-	return write.Page{Rows: a.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}, nil
+	return write.Page{Rows: q.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}, nil
 }
 
-func (a *request) scan(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
+func (q *request) scan(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
 	var in *dynamodb.ScanInput
-	if a.Own {
+	if q.Own {
 		in = &dynamodb.ScanInput{TableName: aws.String(g.Table)}
 	} else {
 		in = g.Scan()
 	}
 	in.ReturnConsumedCapacity = capacity
-	out, err := client.Scan(ctx, in, a.opts[:]...)
+	out, err := client.Scan(ctx, in, q.opts[:]...)
 	if err != nil {
 		return write.Page{}, err
 	}
@@ -159,7 +159,7 @@ func (a *request) scan(ctx context.Context, client Client, g *write.Range, capac
 	if x != nil {
 		x.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), consumed...)
 	}
-	return write.Page{Rows: a.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey, Units: units(consumed)}, nil
+	return write.Page{Rows: q.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey, Units: units(consumed)}, nil
 }
 
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
@@ -179,11 +179,12 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		}
 		reading := newRequest(r.Own)
 		in := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys)), ReturnConsumedCapacity: x.capacity()}
-		for i, k := range keys {
+		for i := range keys {
+			shown := &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}
 			if reading.Own {
-				k.Key = unseen
+				shown.Key = unseen
 			}
-			in.TransactItems[i].Get = &types.Get{TableName: &tables[i], Key: k.Key}
+			in.TransactItems[i].Get = shown
 		}
 		if reading.Own {
 			b := bodies.Get().(*body)
