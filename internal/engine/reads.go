@@ -17,7 +17,8 @@ import (
 // request is one request, whose items are read without attribute values where that is possible.
 type request struct {
 	wire.Call
-	opts [1]func(*dynamodb.Options) // the options of the call
+	table string                     // to which the input of a request points
+	opts  [1]func(*dynamodb.Options) // the options of the call
 }
 
 // newRequest returns a request, which is written and whose answer is read here if own is set.
@@ -56,14 +57,16 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 			x.Consistent = consistent
 		}
 		client, reading := r.reader(ctx, consistent)
-		in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &consistent, ReturnConsumedCapacity: x.capacity()}
-		if reading.Own {
-			in.Key = unseen
+		reading.table = table
+		in := &dynamodb.GetItemInput{TableName: &reading.table, Key: unseen}
+		if capacity := x.capacity(); reading.Own {
 			b := bodies.Get().(*body)
 			b.get(table, key, consistent)
-			if err := reading.finish(b, in.ReturnConsumedCapacity); err != nil {
+			if err := reading.finish(b, capacity); err != nil {
 				return err
 			}
+		} else {
+			in.Key, in.ConsistentRead, in.ReturnConsumedCapacity = key, aws.Bool(consistent), capacity
 		}
 		out, err := client.GetItem(ctx, in, reading.opts[:]...)
 		if err != nil {
@@ -128,7 +131,8 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 func (q *request) query(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
 	var in *dynamodb.QueryInput
 	if q.Own {
-		in = &dynamodb.QueryInput{TableName: aws.String(g.Table)}
+		q.table = g.Table
+		in = &dynamodb.QueryInput{TableName: &q.table}
 	} else {
 		in = g.Query()
 	}
@@ -146,7 +150,8 @@ func (q *request) query(ctx context.Context, client Client, g *write.Range, capa
 func (q *request) scan(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
 	var in *dynamodb.ScanInput
 	if q.Own {
-		in = &dynamodb.ScanInput{TableName: aws.String(g.Table)}
+		q.table = g.Table
+		in = &dynamodb.ScanInput{TableName: &q.table}
 	} else {
 		in = g.Scan()
 	}

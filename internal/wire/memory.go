@@ -12,6 +12,7 @@ type memory struct {
 	rows   []int32
 	page   *Page // one that had no items, and is used again
 	names  names
+	parser parser
 	recent recent // empty between answers
 }
 

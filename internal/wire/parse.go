@@ -483,7 +483,8 @@ func (page *Page) parse(s shape) (rest []byte, err error) {
 	if s.member == "" || len(page.body) > math.MaxInt32 {
 		return nil, errOther
 	}
-	p := &parser{body: page.body, nodes: page.nodes[:0], names: &page.memory.names}
+	p := &page.memory.parser
+	*p = parser{body: page.body, nodes: page.nodes[:0], names: &page.memory.names}
 	if !p.take('{') {
 		return nil, errOther
 	}

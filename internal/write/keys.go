@@ -133,7 +133,8 @@ func Key(s *schema.Schema, v reflect.Value, encoded item.Item) (primary, parts i
 	if primary = parts; !s.NativeKey {
 		primary = make(item.Item, 2)
 	}
-	if err := composeKey(s, v, encoded, parts, primary, nil); err != nil {
+	var together item.Values
+	if err := composeKey(s, v, encoded, parts, primary, &together); err != nil {
 		return nil, nil, err
 	}
 	return primary, parts, nil
