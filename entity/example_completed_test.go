@@ -36,6 +36,17 @@ func ExampleStore_Create_completed() {
 	// true
 }
 
+// The id of an item can be used before it is written.
+func ExampleStore_Complete() {
+	acquisitions := entity.Must(entity.New[Acquisition](library()))
+	made, err := acquisitions.Complete(context.Background(), Acquisition{Tenant: "t-1"})
+	fmt.Println(err, "/acquisitions/"+made.Number, made.State)
+	fmt.Println(strings.Contains(acquisitions.Op().Create(made).String(), made.Number))
+	// Output:
+	// <nil> /acquisitions/01HX6BPDX8C32NJ3VJXVS95YAM open
+	// true
+}
+
 // Shelfmark belongs to a tenant, which the context of the call knows.
 type Shelfmark struct {
 	_ entity.Key `name:"Shelfmark" pk:"$#{tenant}" sk:"$#{slug}"`

@@ -169,6 +169,17 @@ func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
 	return engine.NewOperation(c, write.NewCreate(c.Schema, c.Table, v, spec), nil)
 }
 
+func complete(ctx context.Context, h engine.Holder, value, into any) error {
+	c := engine.Of(h)
+	return c.Measure(ctx, "Complete", "", func(ctx context.Context) error {
+		done, err := engine.NewWhole(c, reflect.ValueOf(value), false).Prepared(ctx)
+		if err == nil {
+			reflect.ValueOf(into).Elem().Set(done.Value)
+		}
+		return err
+	})
+}
+
 func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
 	spec := write.Collect(opts)
@@ -348,6 +359,16 @@ func (s *Store[T]) Get(ctx context.Context, key T, opts ...GetOption) (T, error)
 	var found T
 	err := get(ctx, s, key, opts, &found)
 	return found, err
+}
+
+// Complete returns v as Create and Put would write it: with its defaults, generated ids and what its Prepare method sets. So an id
+// can be used before the item is written: in another operation of the transaction, or in a URL. Writing the result generates no other
+// ids; it calls Prepare again, which must leave alone what it has made; and an Upsert takes what was a default for a given value,
+// which replaces a stored one. Timestamps, versions and keys without a field are set by the write, which also validates. Complete
+// makes no request but those of Prepare. Errors: *[PrepareError]; *[InputError] for a nil context, or a clock that ids cannot hold.
+func (s *Store[T]) Complete(ctx context.Context, v T) (completed T, err error) {
+	err = complete(ctx, s, v, &completed)
+	return completed, err
 }
 
 // Create writes a new item and returns it as stored: created_at equals updated_at, the version is 1. A [Preparer],

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -185,4 +186,41 @@ func TestIDs_NeedAClockThatTheyCanHold(t *testing.T) {
 		_, err := store.Create(t.Context(), ticket{})
 		require.ErrorIs(t, err, entity.ErrNoClient)
 	}
+}
+
+// A completed value has the ids that are stored, so that they can be used before the write.
+func TestComplete_GivesWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[ticket](t)
+	given := ticket{Note: "n"}
+	done, err := store.Complete(b.Ctx, given)
+	require.NoError(t, err)
+	require.Empty(t, b.Sent(), "nothing is read or written")
+	require.Equal(t, ticket{Note: "n"}, given)
+	require.Regexp(t, uuid7, done.ID)
+	require.Regexp(t, ulid, string(done.Number))
+	require.NotZero(t, done.Mark)
+	again, err := store.Complete(b.Ctx, done)
+	require.NoError(t, err)
+	require.Equal(t, done, again, "what is complete stays")
+	other, err := store.Complete(b.Ctx, given)
+	require.NoError(t, err)
+	require.NotEqual(t, done.ID, other.ID, "another call is another item")
+
+	second, err := store.Complete(b.Ctx, ticket{Note: done.ID}) // one refers to the other, in one transaction
+	require.NoError(t, err)
+	require.NoError(t, b.DB.Transact(b.Ctx, store.Op().Create(done), store.Op().Create(second)))
+	for _, want := range []ticket{done, second} {
+		got, err := store.Get(b.Ctx, want)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	put, err := store.Put(b.Ctx, done)
+	require.NoError(t, err)
+	require.Equal(t, done, put)
+	var none context.Context
+	_, err = store.Complete(none, given)
+	require.Equal(t, "EDD-9161", dbtest.InputCode(err))
+	_, err = new(entity.Store[ticket]).Complete(b.Ctx, given)
+	require.Error(t, err)
 }

@@ -325,3 +325,28 @@ func TestCompleted_KeysInLowerCase(t *testing.T) {
 	require.ErrorIs(t, dbtest.ErrorOf(values.Put(b.Ctx, byValue{ID: "X", calls: &calls})), entity.ErrKeyCase)
 	require.Equal(t, 2, calls, "a Prepare method of the value is called too")
 }
+
+// Complete calls Prepare as a write does: with the context of the call, on a copy; its error is that of Complete.
+func TestComplete_CallsPrepare(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[article](t)
+	given := article{Title: "Old Books", Tags: []string{"rare"}, hook: &hook{}}
+	done, err := store.Complete(context.WithValue(b.Ctx, callKey{}, "c1"), given)
+	require.NoError(t, err)
+	require.Equal(t, []any{"old-books", "draft", []string{"RARE"}, []string{"rare"}}, []any{done.Slug, done.State, done.Tags, given.Tags})
+	require.Regexp(t, ulid, done.ID)
+	require.Equal(t, "c1", given.hook.ctx.Value(callKey{}))
+	require.Empty(t, given.hook.checked, "the write validates")
+	stored, err := store.Create(b.Ctx, done)
+	require.NoError(t, err)
+	require.Equal(t, 2, given.hook.calls())
+	stored.hook = given.hook
+	require.Equal(t, done, stored)
+
+	given.hook.err = errPrepare
+	done, err = store.Complete(b.Ctx, given)
+	require.ErrorIs(t, err, errPrepare)
+	var failed *entity.PrepareError
+	require.ErrorAs(t, err, &failed)
+	require.Zero(t, done)
+}
