@@ -95,16 +95,19 @@ type Config struct {
 
 	// Codec chooses what writes requests and decodes items. The default, OwnCodec, writes the JSON of requests and decodes
 	// DynamoDB's JSON straight into structs, for a *dynamodb.Client with neither middleware nor interceptors, or with such as
-	// MiddlewareIgnoresItems says. Any other client gets complete inputs, and the SDK reads its answers: it may change, copy or keep
-	// both. With SDKCodec the SDK writes every request and reads every answer, and its attributevalue decodes every item. Results and
-	// errors are the same.
+	// MiddlewareIgnoresItems says. Any other client gets complete inputs, and the SDK reads its answers: it may copy or keep both, give
+	// the SDK another input, and replace entries of the maps of items and keys, which each attempt has for itself. It must not change
+	// what the values point to, which the program shares; and since a transaction is repeated under one token, it must make the same
+	// of the same input, or the repetition is an [ErrTokenReused]. With SDKCodec the SDK writes every request and reads every
+	// answer, and its attributevalue decodes every item. Results and errors are the same.
 	Codec Codec
 
 	// MiddlewareIgnoresItems says that the middleware and the interceptors of the *dynamodb.Client given to Open, and of ReadClient,
-	// neither read nor change the items, keys and expressions in the SDK's inputs and outputs. Then OwnCodec serves such a client
-	// too: its inputs name their tables and lack the rest, and its outputs lack items. Right for tracing (otelaws, X-Ray), metrics,
-	// logs of names and durations, and headers. Wrong for client-side encryption, audits of items, and caches: they would write or
-	// miss items, so leave it false for these. It changes nothing for a client of another type. The default is false.
+	// neither read items, keys and expressions in the SDK's inputs and outputs, nor change anything there, nor send a call twice. Then
+	// OwnCodec serves such a client too: its inputs have the names of tables and indexes and the flags of reads, and its outputs the
+	// counts and capacity units. Changes of an input have no effect, and another table is an error before the request.
+	// Right for tracing (otelaws, X-Ray), metrics, logs of names and durations, and headers. Wrong for client-side encryption, audits
+	// of items, caches, and prefixes of tables or keys. It changes nothing for a client of another type. The default is false.
 	MiddlewareIgnoresItems bool
 }
 

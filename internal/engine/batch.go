@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -209,6 +210,18 @@ func releaseTables(answer []tableItems) {
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
+// errOtherKey reports a key in an answer that cannot be one of those that were asked for.
+var errOtherKey = errors.New("the database left a key unprocessed that was not asked for")
+
+// keyLike returns an unprocessed key, which has the attributes of the keys that were asked for.
+func keyLike(asked []item.Primary, it item.Item) (key item.Primary, ok bool) {
+	if len(asked) == 0 || len(it) != asked[0].Len() {
+		return key, false
+	}
+	key = asked[0].With(it)
+	return key, !slices.Contains(key.Values[:key.Len()], nil)
+}
+
 // asked is n keys by table.
 type asked struct {
 	keys map[string][]item.Primary
@@ -254,8 +267,12 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		found(answer)
 		rest := asked{keys: map[string][]item.Primary{}}
 		for table, keys := range out.UnprocessedKeys {
-			for _, key := range keys.Keys {
-				rest.keys[table] = append(rest.keys[table], wire.KeyOf(key))
+			for _, it := range keys.Keys {
+				key, ok := keyLike(wanted.keys[table], it)
+				if !ok {
+					return &smithy.DeserializationError{Err: errOtherKey}
+				}
+				rest.keys[table] = append(rest.keys[table], key)
 				rest.n++
 			}
 		}
@@ -425,7 +442,7 @@ func (q *request) batchWrite(writes []BatchWrite, left []int, tables []string, c
 			puts = append(puts, types.PutRequest{Item: maps.Clone(w.Put)})
 			shown.PutRequest = &puts[len(puts)-1]
 		} else {
-			shown.DeleteRequest = &types.DeleteRequest{Key: w.Key}
+			shown.DeleteRequest = &types.DeleteRequest{Key: maps.Clone(w.Key)}
 		}
 		of, ok := in.RequestItems[w.Table]
 		if !ok {

@@ -80,3 +80,32 @@ func TestBatch_ARepetitionThatProcessesAllGivesItsTokensBack(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// leaving is a client that leaves a key unprocessed.
+type leaving struct {
+	Client
+	left map[string]types.KeysAndAttributes
+}
+
+func (c leaving) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return &dynamodb.BatchGetItemOutput{UnprocessedKeys: c.left}, nil
+}
+
+func TestBatch_OtherKeysLeftUnprocessed(t *testing.T) {
+	t.Parallel()
+	r := runner(&script{})
+	key := item.Item{"pk": item.S("a"), "sk": item.S("b")}
+	for name, left := range map[string]types.KeysAndAttributes{
+		"of no attributes":      {Keys: []item.Item{{}}},
+		"of one":                {Keys: []item.Item{{"pk": item.S("a")}}},
+		"of three":              {Keys: []item.Item{{"pk": item.S("a"), "sk": item.S("b"), "z": item.S("c")}}},
+		"with other attributes": {Keys: []item.Item{{"pk": item.S("a"), "z": item.S("b")}}},
+	} {
+		r.Client = leaving{left: map[string]types.KeysAndAttributes{"t": left}}
+		_, err := r.GetMany(t.Context(), []Key{{Table: "t", Key: key}})
+		require.ErrorIs(t, err, errOtherKey, name)
+	}
+	r.Client = leaving{left: map[string]types.KeysAndAttributes{"other": {Keys: []item.Item{key}}}}
+	_, err := r.GetMany(t.Context(), []Key{{Table: "t", Key: key}})
+	require.ErrorIs(t, err, errOtherKey)
+}

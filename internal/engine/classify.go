@@ -51,8 +51,11 @@ func classify(ctx context.Context, err error) class {
 		unreadable  *smithy.DeserializationError
 		responseErr *smithyhttp.ResponseError
 		skewed      interface{ RetryableError() bool }
+		unwritten   *smithy.SerializationError
 	)
 	switch {
+	case errors.As(err, &unwritten):
+		return final
 	case errors.As(err, &condition):
 		return refused
 	case errors.As(err, &cancelled):

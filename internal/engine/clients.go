@@ -31,7 +31,7 @@ func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *request)
 }
 
 // Owns decides how requests go through a client. If it returns true, this module writes them and reads their answers, and the
-// client's inputs have the names of tables but neither items nor expressions. There are three kinds of clients:
+// client's inputs have the names of tables and the flags of reads, but no items, keys and expressions. There are three kinds of clients:
 //
 //   - the SDK's client without middleware and interceptors, which only the SDK's own code sees: true
 //   - the SDK's client whose middleware and interceptors do not look at items and expressions, as its owner says: true

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,8 +18,9 @@ import (
 // request is one request, whose items are read without attribute values where that is possible.
 type request struct {
 	wire.Call
-	table string                     // to which the input of a request points
-	opts  [1]func(*dynamodb.Options) // the options of the call
+	table      string                     // to which the input of a read points
+	consistent bool                       // likewise
+	opts       [1]func(*dynamodb.Options) // the options of the call
 }
 
 // newRequest returns a request, which is written and whose answer is read here if own is set.
@@ -57,16 +59,17 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 			x.Consistent = consistent
 		}
 		client, reading := r.reader(ctx, consistent)
-		reading.table = table
-		in := &dynamodb.GetItemInput{TableName: &reading.table, Key: unseen}
-		if capacity := x.capacity(); reading.Own {
+		reading.table, reading.consistent = table, consistent
+		in := &dynamodb.GetItemInput{TableName: &reading.table, Key: unseen, ConsistentRead: &reading.consistent, ReturnConsumedCapacity: x.capacity()}
+		if reading.Own {
 			b := bodies.Get().(*body)
 			b.get(table, key, consistent)
-			if err := reading.finish(b, capacity); err != nil {
+			reading.Table = in.TableName
+			if err := reading.finish(b, in.ReturnConsumedCapacity); err != nil {
 				return err
 			}
 		} else {
-			in.Key, in.ConsistentRead, in.ReturnConsumedCapacity = key, aws.Bool(consistent), capacity
+			in.Key = maps.Clone(key) // a middleware may replace attributes, for this attempt
 		}
 		out, err := client.GetItem(ctx, in, reading.opts[:]...)
 		if err != nil {
@@ -129,14 +132,10 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 }
 
 func (q *request) query(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
-	var in *dynamodb.QueryInput
-	if q.Own {
-		q.table = g.Table
-		in = &dynamodb.QueryInput{TableName: &q.table}
-	} else {
-		in = g.Query()
+	in := g.Query(!q.Own)
+	if in.ReturnConsumedCapacity = capacity; q.Own {
+		q.Table = in.TableName
 	}
-	in.ReturnConsumedCapacity = capacity
 	out, err := client.Query(ctx, in, q.opts[:]...)
 	if err != nil {
 		return write.Page{}, err
@@ -148,14 +147,10 @@ func (q *request) query(ctx context.Context, client Client, g *write.Range, capa
 }
 
 func (q *request) scan(ctx context.Context, client Client, g *write.Range, capacity types.ReturnConsumedCapacity, x *attempt) (write.Page, error) {
-	var in *dynamodb.ScanInput
-	if q.Own {
-		q.table = g.Table
-		in = &dynamodb.ScanInput{TableName: &q.table}
-	} else {
-		in = g.Scan()
+	in := g.Scan(!q.Own)
+	if in.ReturnConsumedCapacity = capacity; q.Own {
+		q.Table = in.TableName
 	}
-	in.ReturnConsumedCapacity = capacity
 	out, err := client.Scan(ctx, in, q.opts[:]...)
 	if err != nil {
 		return write.Page{}, err
@@ -185,9 +180,9 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		reading := newRequest(r.Own)
 		in := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys)), ReturnConsumedCapacity: x.capacity()}
 		for i := range keys {
-			shown := &types.Get{TableName: &keys[i].Table, Key: keys[i].Key}
-			if reading.Own {
-				shown.Key = unseen
+			shown := &types.Get{TableName: aws.String(keys[i].Table), Key: unseen}
+			if !reading.Own {
+				shown.Key = maps.Clone(keys[i].Key)
 			}
 			in.TransactItems[i].Get = shown
 		}

@@ -49,8 +49,9 @@ type shown struct {
 func (e *shown) show(a *write.Action) {
 	e.table = a.Table
 	if e.item = a.Key; a.Kind == write.Put {
-		e.item = maps.Clone(a.Item) // a middleware may change it, for this attempt
+		e.item = a.Item
 	}
+	e.item = maps.Clone(e.item) // a middleware may replace attributes, for this attempt
 	w := bodies.Get().(*body)
 	e.texts = [...]string{w.Cond(a.Cond), w.Update(a.Changes)}
 	if e.texts[0] != "" {
@@ -68,7 +69,7 @@ func (e *shown) show(a *write.Action) {
 func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest, x *attempt) (write.Returned, error) {
 	e, capacity := &sent.shown, x.capacity()
 	if sent.Own {
-		*e = shown{table: a.Table, item: unseen}
+		*e, sent.Table = shown{table: a.Table, item: unseen}, &e.table
 		b := bodies.Get().(*body)
 		b.action(a)
 		if a.Kind != write.Put {

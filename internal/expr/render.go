@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
 )
 
 // Renderer writes the conditions and changes of one request as expressions. Every name and value is replaced by a
@@ -259,7 +261,18 @@ func (r *Renderer) value(b []byte, p Path, operands []Operand, av types.Attribut
 func (r *Renderer) NameMap() map[string]string { return byPlaceholder("#", r.Names) }
 
 // ValueMap returns the values as the SDK's inputs have them, nil without any.
-func (r *Renderer) ValueMap() map[string]types.AttributeValue { return byPlaceholder(":", r.Values) }
+func (r *Renderer) ValueMap() map[string]types.AttributeValue {
+	m := byPlaceholder(":", r.Values)
+	for placeholder, v := range m { // those of all requests stay here
+		switch v {
+		case zero:
+			m[placeholder] = item.N("0")
+		case emptyList:
+			m[placeholder] = &types.AttributeValueMemberL{}
+		}
+	}
+	return m
+}
 
 func byPlaceholder[V any](of string, list []V) map[string]V {
 	if len(list) == 0 {

@@ -25,6 +25,8 @@ type Call struct {
 	// Text is the request. It does not change. If it is nil, the SDK writes the request from the input of the call. Otherwise it
 	// takes no more than the names of tables from that.
 	Text []byte
+	// Table is where the input of a request with a text has the name of its table, if it names one itself.
+	Table *string
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
@@ -73,6 +75,9 @@ func (c *Call) Options(o *dynamodb.Options) {
 func (p *protocol) DeserializeResponse(ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.Protocol.DeserializeResponse(ctx, op, registry, resp, out)
+	}
+	if p.call != nil {
+		p.call.Page = nil // of an earlier answer, if a middleware sends the request again
 	}
 	page, err := read(resp.Body, resp.ContentLength)
 	if err != nil {

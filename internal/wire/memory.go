@@ -81,6 +81,10 @@ func (p *Page) Release() {
 	if p.nodes != nil {
 		m.nodes, m.rows = p.nodes, p.rows
 	}
+	if n := m.parser.nodes; cap(n) > cap(m.nodes) { // of a body that was not parsed to its end
+		m.nodes = n
+	}
+	m.parser = parser{}
 	if p.piece.Cap() > 0 {
 		clear(m.recent[:])
 	}

@@ -3,8 +3,10 @@ package wire
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -28,10 +30,31 @@ type payload struct {
 	headers [2]string
 }
 
+// errReplaced is the error of a request whose text is for another table than its input.
+var errReplaced = errors.New("a middleware has changed the table of a request, which Config.MiddlewareIgnoresItems excludes")
+
 // SerializeRequest implements smithyhttp.ClientProtocol.
 func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
 	if p.call == nil || p.call.Text == nil {
 		return p.Protocol.SerializeRequest(ctx, op, in, req)
+	}
+	table := p.call.Table
+	switch in := in.(type) {
+	case *dynamodb.PutItemInput:
+		table = in.TableName
+	case *dynamodb.UpdateItemInput:
+		table = in.TableName
+	case *dynamodb.DeleteItemInput:
+		table = in.TableName
+	case *dynamodb.GetItemInput:
+		table = in.TableName
+	case *dynamodb.QueryInput:
+		table = in.TableName
+	case *dynamodb.ScanInput:
+		table = in.TableName
+	}
+	if table != p.call.Table {
+		return &smithy.SerializationError{Err: errReplaced}
 	}
 	sent := &p.call.sent
 	if sent.headers[0] != "" { // a middleware has sent it before, and may still do so

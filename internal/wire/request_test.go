@@ -44,9 +44,9 @@ func unsent(path string) *smithyhttp.Request {
 }
 
 // protocolWith returns the protocol of a call whose request has a text.
-func protocolWith(text []byte) smithyhttp.ClientProtocol {
+func protocolWith(text []byte, table *string) smithyhttp.ClientProtocol {
 	o := dynamodb.Options{Protocol: sdk}
-	(&Call{Own: true, Text: text}).Options(&o)
+	(&Call{Own: true, Text: text, Table: table}).Options(&o)
 	return o.Protocol
 }
 
@@ -204,7 +204,7 @@ func TestRequests_HaveTheTextOfTheCall(t *testing.T) {
 			want, got, again := unsent(path), unsent(path), unsent(path)
 			in := &dynamodb.GetItemInput{TableName: aws.String("table")}
 			require.NoError(t, sdk.SerializeRequest(t.Context(), op, in, want))
-			p := protocolWith(sent)
+			p := protocolWith(sent, in.TableName)
 			require.NoError(t, p.SerializeRequest(t.Context(), op, in, got))
 			require.NoError(t, p.SerializeRequest(t.Context(), op, in, again))
 			require.Equal(t, string(sent), string(bodyIn(t, got)))
@@ -220,11 +220,25 @@ func TestRequests_HaveTheTextOfTheCall(t *testing.T) {
 	}
 }
 
+// A request whose table was changed would be sent to another one than its text says.
+func TestRequests_RefuseAnotherTable(t *testing.T) {
+	t.Parallel()
+	table := aws.String("t")
+	for i, in := range []smithy.Serializable{
+		&dynamodb.PutItemInput{TableName: aws.String("prod-t")}, &dynamodb.UpdateItemInput{}, &dynamodb.DeleteItemInput{TableName: aws.String("prod-t")},
+		&dynamodb.GetItemInput{TableName: aws.String("prod-t")}, &dynamodb.QueryInput{TableName: aws.String("prod-t")}, &dynamodb.ScanInput{TableName: aws.String("prod-t")},
+	} {
+		var unwritten *smithy.SerializationError
+		require.ErrorAs(t, protocolWith([]byte(`{}`), table).SerializeRequest(t.Context(), writtenHere[i], in, unsent("/")), &unwritten, "%T", in)
+	}
+	require.NoError(t, protocolWith([]byte(`{}`), nil).SerializeRequest(t.Context(), writtenHere[6], &dynamodb.BatchGetItemInput{}, unsent("/")))
+}
+
 // Without a text, the SDK writes the request.
 func TestRequests_WithoutATextAreTheSDKs(t *testing.T) {
 	t.Parallel()
 	in, got := &dynamodb.GetItemInput{TableName: aws.String("t"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberN{Value: "1"}}}, unsent("/")
-	require.NoError(t, protocolWith(nil).SerializeRequest(t.Context(), writtenHere[3], in, got))
+	require.NoError(t, protocolWith(nil, nil).SerializeRequest(t.Context(), writtenHere[3], in, got))
 	require.JSONEq(t, `{"TableName":"t","Key":{"pk":{"N":"1"}}}`, string(bodyIn(t, got)))
 }
 

@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -49,25 +50,14 @@ type request struct {
 	strong, forward                    bool
 }
 
-// Query returns the input of the request that reads a range with a Key. It does not point into g.
-func (g *Range) Query() *dynamodb.QueryInput {
+// Query returns the input of the request that reads a range with a Key; without its expressions and where it starts unless whole is
+// set. It does not point into g.
+func (g *Range) Query(whole bool) *dynamodb.QueryInput {
 	var e expr.Renderer
 	in := &request{table: g.Table, index: g.Index, limit: int32(g.Limit), strong: g.Strong}
-	in.TableName, in.ExclusiveStartKey = &in.table, g.Start
+	in.TableName = &in.table
 	if g.Index != "" {
 		in.IndexName = &in.index
-	}
-	if g.Key.Op != expr.None {
-		in.key = e.Cond(g.Key)
-		in.KeyConditionExpression = &in.key
-	}
-	if g.Filter.Op != expr.None {
-		in.filter = e.Cond(g.Filter)
-		in.FilterExpression = &in.filter
-	}
-	if g.Project != nil {
-		in.project = e.Project(g.Project)
-		in.ProjectionExpression = &in.project
 	}
 	if g.Limit > 0 {
 		in.Limit = &in.limit
@@ -84,13 +74,29 @@ func (g *Range) Query() *dynamodb.QueryInput {
 	if g.Units {
 		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	}
+	if !whole {
+		return &in.QueryInput
+	}
+	if g.Key.Op != expr.None {
+		in.key = e.Cond(g.Key)
+		in.KeyConditionExpression = &in.key
+	}
+	if g.Filter.Op != expr.None {
+		in.filter = e.Cond(g.Filter)
+		in.FilterExpression = &in.filter
+	}
+	if g.Project != nil {
+		in.project = e.Project(g.Project)
+		in.ProjectionExpression = &in.project
+	}
+	in.ExclusiveStartKey = maps.Clone(g.Start)
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.NameMap(), e.ValueMap()
 	return &in.QueryInput
 }
 
 // Scan is [Range.Query] for a range without a Key.
-func (g *Range) Scan() *dynamodb.ScanInput {
-	q := g.Query()
+func (g *Range) Scan(whole bool) *dynamodb.ScanInput {
+	q := g.Query(whole)
 	in := &dynamodb.ScanInput{
 		TableName: q.TableName, IndexName: q.IndexName, ExclusiveStartKey: q.ExclusiveStartKey, FilterExpression: q.FilterExpression,
 		ProjectionExpression: q.ProjectionExpression, Limit: q.Limit, ConsistentRead: q.ConsistentRead, Select: q.Select,

@@ -65,6 +65,7 @@ type answers struct {
 	bodies   map[string]string
 	requests int
 	header   func(http.Header) // may be nil; gets those of each request
+	texts    []string
 }
 
 func (a *answers) Do(r *http.Request) (*http.Response, error) {
@@ -187,6 +188,92 @@ func TestCodec_BothGiveTheSame(t *testing.T) {
 
 func ignoresItems(cfg *entity.Config) { cfg.MiddlewareIgnoresItems = true }
 
+// throttling is an HTTP client that throttles every other request, and keeps the bodies of all.
+type throttling struct{ answers }
+
+// Do answers a request.
+func (c *throttling) Do(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.texts = append(c.texts, string(text))
+	resp, err := c.answers.Do(r)
+	if c.requests%2 == 1 {
+		const body = `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException"}`
+		resp.StatusCode, resp.Body, resp.ContentLength = 400, io.NopCloser(strings.NewReader(body)), int64(len(body))
+	}
+	return resp, err
+}
+
+// A middleware that changes maps of an input in place changes this attempt, and not the next one.
+func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	tenant := func(m map[string]types.AttributeValue) {
+		if len(m) > 0 {
+			m["pk"] = &types.AttributeValueMemberS{Value: "tenant " + m["pk"].(*types.AttributeValueMemberS).Value}
+		}
+	}
+	change := func(in any) {
+		switch in := in.(type) {
+		case *dynamodb.GetItemInput:
+			tenant(in.Key)
+		case *dynamodb.PutItemInput:
+			tenant(in.Item)
+		case *dynamodb.DeleteItemInput:
+			tenant(in.Key)
+		case *dynamodb.QueryInput:
+			tenant(in.ExclusiveStartKey)
+		case *dynamodb.BatchGetItemInput:
+			for _, k := range in.RequestItems["app"].Keys {
+				tenant(k)
+			}
+		case *dynamodb.TransactGetItemsInput:
+			tenant(in.TransactItems[0].Get.Key)
+			*in.TransactItems[0].Get.TableName += "x"
+		case *dynamodb.BatchWriteItemInput:
+			for _, w := range in.RequestItems["app"] {
+				if w.PutRequest != nil {
+					tenant(w.PutRequest.Item)
+				} else {
+					tenant(w.DeleteRequest.Key)
+				}
+			}
+		}
+	}
+	c := &throttling{answers{bodies: maps.Clone(shipmentAnswers)}}
+	c.bodies["Query"] = strings.TrimSuffix(shipmentsJSON(1), "}") + `,"LastEvaluatedKey":{"pk":{"S":"a"},"sk":{"S":"b"}}}`
+	client := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: c, Credentials: aws.AnonymousCredentials{}},
+		func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(change)) })
+	db, s := shipments(t, client, entity.OwnCodec)
+	key, ctx := Shipment{Depot: "north", ID: "p-0001"}, t.Context()
+	var got Shipment
+	for name, call := range map[string]func() error{
+		"Get":    func() error { _, err := s.Get(ctx, key); return err },
+		"Create": func() error { _, err := s.Create(ctx, key); return err },
+		"Delete": func() error { return s.Delete(ctx, key) },
+		"Query": func() error {
+			_, err := s.Query(Shipment{Depot: "north"}, entity.MaxRequests(2)).Collect(ctx)
+			return err
+		},
+		"GetMany":     func() error { _, err := s.GetMany(ctx, []Shipment{key}); return err },
+		"TransactGet": func() error { got = key; return db.TransactGet(ctx, s.Op().GetInto(&got)) },
+		"PutMany":     func() error { _, err := s.PutMany(ctx, []Shipment{key}, entity.Unconditional()); return err },
+		"DeleteMany":  func() error { _, err := s.DeleteMany(ctx, []Shipment{key}); return err },
+	} {
+		c.requests, c.texts = 0, nil
+		if err := call(); err != nil {
+			require.NotContains(t, err.Error(), "Throttling", name)
+		}
+		require.NotEmpty(t, c.texts, name)
+		for i := 0; i+1 < len(c.texts); i += 2 {
+			require.JSONEq(t, c.texts[i], c.texts[i+1], name)
+		}
+		require.NotContains(t, strings.Join(c.texts, "\n"), "tenant tenant", name)
+		require.Contains(t, strings.Join(c.texts, "\n"), "tenant ", name)
+	}
+}
+
 // Middleware that ignores items still runs, sees the names of tables, and may change headers.
 func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
 	t.Parallel()
@@ -203,9 +290,11 @@ func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
 			case *dynamodb.GetItemInput:
 				tables = append(tables, *in.TableName)
 				assert.Empty(t, in.Key)
+				assert.Equal(t, aws.Bool(true), in.ConsistentRead)
 			case *dynamodb.QueryInput:
 				tables = append(tables, *in.TableName)
 				assert.Empty(t, in.ExpressionAttributeValues)
+				assert.Equal(t, []any{aws.Int32(5), aws.Bool(false)}, []any{in.Limit, in.ScanIndexForward}, "what tracing shows")
 			case *dynamodb.UpdateItemInput:
 				tables = append(tables, *in.TableName)
 			case *dynamodb.TransactWriteItemsInput:
@@ -218,9 +307,9 @@ func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
 	headers := map[string]int{}
 	db, s := shipments(t, cannedClient(&answers{bodies: shipmentAnswers, header: func(h http.Header) { headers[h.Get("X-Trace")]++ }}, traced), entity.OwnCodec, ignoresItems)
 	key := Shipment{Depot: "north", ID: "p-0001"}
-	_, err := s.Get(t.Context(), key)
+	_, err := s.Get(t.Context(), key, entity.Consistent())
 	require.NoError(t, err)
-	_, err = s.Query(Shipment{Depot: "north"}).Collect(t.Context())
+	_, err = s.Query(Shipment{Depot: "north"}, entity.Limit(5), entity.Desc()).Collect(t.Context())
 	require.NoError(t, err)
 	set := entity.Set(&entity.Fields[Shipment]().Count, 3)
 	_, err = s.Update(t.Context(), key, set)
@@ -230,6 +319,15 @@ func TestClients_MiddlewareThatIgnoresItems(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"app", "app", "app", "app", "app", "app"}, tables)
 	assert.Equal(t, map[string]int{"7": 5}, headers)
+
+	prefixed := func(o *dynamodb.Options) {
+		o.Interceptors.AddBeforeSerialization(interceptor(func(in any) { in.(*dynamodb.GetItemInput).TableName = aws.String("prod-app") }))
+	}
+	a := &answers{bodies: shipmentAnswers}
+	_, s = shipments(t, cannedClient(a, prefixed), entity.OwnCodec, ignoresItems)
+	_, err = s.Get(t.Context(), key)
+	require.ErrorContains(t, err, "MiddlewareIgnoresItems")
+	assert.Zero(t, a.requests, "it would have read another table than the middleware says")
 	_, err = entity.Open(cannedClient(&answers{}), entity.Config{Codec: entity.SDKCodec, MiddlewareIgnoresItems: true})
 	require.ErrorContains(t, err, "MiddlewareIgnoresItems")
 }

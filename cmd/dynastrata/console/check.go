@@ -329,7 +329,7 @@ func (k *checking) owned(ctx context.Context, x stored, cost *spent) (bool, erro
 	}
 	copies := write.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
 	copies.Limit = 1
-	in := copies.Query()
+	in := copies.Query(true)
 	for _, err := range k.s.query(ctx, in, cost) {
 		return err == nil, err
 	}

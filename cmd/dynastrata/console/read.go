@@ -116,7 +116,7 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 		}
 		return f, err
 	}
-	in := write.QueryRelated(e.s, e.table, primary, "").Query()
+	in := write.QueryRelated(e.s, e.table, primary, "").Query(true)
 	for it, err := range s.query(ctx, in, &f.cost) {
 		if err != nil {
 			return f, err
