@@ -57,6 +57,10 @@ type (
 		write.ForWrite
 		write.Setting
 	}
+	deleteOption struct {
+		write.ForDelete
+		write.Setting
+	}
 	updateOption struct {
 		write.ForUpdate
 		write.Setting
@@ -91,7 +95,11 @@ type CreateOption interface{ write.CreateOption }
 type WriteOption interface {
 	write.WriteOption
 	write.UpdateOption
+	write.DeleteOption
 }
+
+// DeleteOption is accepted by Delete: [IfPresent] and any [WriteOption].
+type DeleteOption interface{ write.DeleteOption }
 
 // UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
 type UpdateOption interface{ write.UpdateOption }
@@ -214,6 +222,14 @@ func Returning[T any](old *T) WriteOption {
 			o.Add(errors.New("Returning takes a pointer to set, not nil"))
 		}
 	}}
+}
+
+// IfPresent makes Delete succeed if there is no item, whatever its other options require of one. If missing is not nil, *missing then
+// becomes true, and false if the item was deleted. It costs no more than the Delete; in a transaction, and with
+// [Idempotent], the item is read first, consistently, and the transaction is applied only if the item is still there, or still
+// missing. If the request arrived twice, *missing can be true of an item that it has deleted.
+func IfPresent(missing *bool) DeleteOption {
+	return deleteOption{Setting: func(o *write.Options) { o.IfPresent, o.Missing = true, missing }}
 }
 
 // Idempotent sends a write as a transaction under an idempotency token, so it can be repeated after a lost response

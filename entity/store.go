@@ -202,7 +202,7 @@ func update(h engine.Holder, key any, opts []UpdateOption) *engine.Operation {
 	return engine.NewOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
-func remove(h engine.Holder, key any, opts []WriteOption) *engine.Operation {
+func remove(h engine.Holder, key any, opts []DeleteOption) *engine.Operation {
 	c, spec := engine.Of(h), write.Collect(opts)
 	if spec.Old != nil {
 		engine.Returning(c, spec)
@@ -249,7 +249,7 @@ func (o Ops[T]) Update(key T, opts ...UpdateOption) Write[T] {
 }
 
 // Delete is [Store.Delete] as a value. Its result is the zero T.
-func (o Ops[T]) Delete(key T, opts ...WriteOption) Write[T] {
+func (o Ops[T]) Delete(key T, opts ...DeleteOption) Write[T] {
 	return engine.NewWrite[T](remove(o, key, opts))
 }
 
@@ -416,9 +416,9 @@ func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (sto
 	return stored, err
 }
 
-// Delete removes the item. It costs one request. Errors: [ErrNotFound]; [ErrConditionFailed]; one for which
+// Delete removes the item. It costs one request. Errors: [ErrNotFound], unless [IfPresent] is given; [ErrConditionFailed]; one for which
 // [IsAmbiguous] is true if the response was lost: a second delete could remove an item created since.
-func (s *Store[T]) Delete(ctx context.Context, key T, opts ...WriteOption) error {
+func (s *Store[T]) Delete(ctx context.Context, key T, opts ...DeleteOption) error {
 	_, err := remove(s, key, opts).Run(ctx, nil)
 	return err
 }

@@ -286,10 +286,10 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 		}, {
 			verb: "Delete", absent: entity.ErrNotFound, request: "DeleteItem", writes: true, conds: true,
 			alone: func(ctx context.Context, conds ...entity.Cond) error {
-				return s.Delete(ctx, sh.key, onlyIf[entity.WriteOption](conds)...)
+				return s.Delete(ctx, sh.key, onlyIf[entity.DeleteOption](conds)...)
 			},
 			op: func(conds ...entity.Cond) entity.Op {
-				return s.Op().Delete(sh.key, onlyIf[entity.WriteOption](conds)...)
+				return s.Op().Delete(sh.key, onlyIf[entity.DeleteOption](conds)...)
 			},
 			after: func(*Facts, time.Time) *Facts { return nil },
 		}, {

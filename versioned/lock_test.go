@@ -35,9 +35,10 @@ type keptAccount struct {
 // writes are the verbs that overwrite an item which they have not seen.
 func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]func(context.Context, account) error {
 	f := entity.Fields[account]()
-	var changes []entity.UpdateOption // every option of a write is one of an update
+	var changes []entity.UpdateOption // every option of a write is one of an update, and of a delete
+	var removes []entity.DeleteOption
 	for _, o := range opts {
-		changes = append(changes, o)
+		changes, removes = append(changes, o), append(removes, o)
 	}
 	return map[string]func(context.Context, account) error{
 		"Put":    func(ctx context.Context, v account) error { _, err := s.Put(ctx, v, opts...); return err },
@@ -46,7 +47,7 @@ func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]fun
 			_, err := s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...)
 			return err
 		},
-		"Delete": func(ctx context.Context, v account) error { return s.Delete(ctx, v, opts...) },
+		"Delete": func(ctx context.Context, v account) error { return s.Delete(ctx, v, removes...) },
 	}
 }
 

@@ -254,7 +254,11 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 		case v.Next != nil:
 			return nil, false, v.Next
 		case v.Result != nil:
-			t.results[i] = *v.Result
+			if t.results[i] = *v.Result; op.Old != nil {
+				if err := op.Old(v.Result.Old); err != nil {
+					return []OpFailure{{i, err}}, false, nil
+				}
+			}
 			return nil, false, nil
 		}
 		err := failure(op, s, v, got, own, at)

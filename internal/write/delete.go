@@ -6,6 +6,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -44,7 +45,10 @@ type existing struct {
 
 // Resolve implements Outcome.
 func (x *existing) Resolve(f []Failure) Resolution {
-	if !Live(x.op.Schema, f[0].Image, x.now) {
+	switch live := Live(x.op.Schema, f[0].Image, x.now); {
+	case !live && x.op.IfPresent:
+		return Resolution{Result: &Result{}}
+	case !live:
 		return Resolution{Err: x.op.missing(x.now)}
 	}
 	if err := x.op.CheckExpected(f[0].Image, x.now); err != nil {
@@ -59,7 +63,10 @@ func (x *existing) Done(r Returned) (Result, error) { return Result{Old: r.Image
 // deleted returns the step that deletes the item that was read.
 func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	s := op.Schema
-	if !Live(s, in.Image, in.Now) {
+	switch live := Live(s, in.Image, in.Now); {
+	case !live && op.IfPresent:
+		return op.nothingToDelete(in), nil
+	case !live:
 		return Step{}, op.missing(in.Now)
 	}
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
@@ -85,6 +92,32 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 	return Compose(m, main, Result{Old: in.Image})
 }
 
+// nothingToDelete returns the step for an item that is missing. A transaction is applied only if it still is.
+func (op *Op) nothingToDelete(in Input) Step {
+	if !in.Joined {
+		return Nothing(Result{})
+	}
+	return Step{
+		Actions: []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: AbsentOrExpired(op.Schema, in.Now)}},
+		Outcome: &Fixed{Refused: Resolution{Replan: entitytype.ErrConflict}},
+	}
+}
+
+// ifPresent makes a missing item a success, which the caller learns.
+func (op *Op) ifPresent(missing *bool) {
+	old := op.Old
+	op.IfPresent, op.Read = true, op.Read || op.Idempotent
+	op.Old = func(it item.Item) error {
+		if missing != nil {
+			*missing = it == nil
+		}
+		if old == nil {
+			return nil
+		}
+		return old(it)
+	}
+}
+
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
 // the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *Op {
@@ -97,6 +130,9 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 		if user, op.Err = Conditions(s, spec.If); op.Err != nil {
 			return op
 		}
+	}
+	if spec.IfPresent {
+		op.ifPresent(spec.Missing)
 	}
 	op.AlsoDeleted = s.SoftDeletes
 	op.If = user

@@ -184,6 +184,7 @@ type Asked struct {
 	If         expr.Cond             // the conditions, for printing a plan that reads first
 	Changes    []expr.Change         // the changes, likewise
 	Old        func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
+	IfPresent  bool                  // a missing item is no error
 	Idempotent bool                  // sent as a transaction under a token, so that it can be repeated after a lost answer
 
 	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its

@@ -41,6 +41,8 @@ type Options struct {
 	AnyVersion bool   // expect no version, whatever the given struct holds
 	From       Image  // the item that the write is planned from; nil: it is read
 	Old        any    // *T, receives the item before the write; nil: not requested
+	IfPresent  bool   // a missing item is no error
+	Missing    *bool  // receives whether there was none; nil: not requested
 
 	// Of calls about many items.
 	Budget        *Pace                 // paces the requests; nil: they are not paced
@@ -133,6 +135,7 @@ type (
 	ListOption    interface{ list() }    // of lists of versions
 	DeletedOption interface{ deleted() } // of lists of deleted copies
 	UpdateOption  interface{ update() }
+	DeleteOption  interface{ remove() }
 	WriteOption   interface{ write() } // of the other writes over a stored item
 	RestoreOption interface{ restore() }
 	CreateOption  interface{ create() }
@@ -169,8 +172,12 @@ type (
 		ForList
 	}
 
-	ForUpdate  struct{}
-	ForWrite   struct{ ForUpdate }
+	ForUpdate struct{}
+	ForDelete struct{}
+	ForWrite  struct {
+		ForUpdate
+		ForDelete
+	}
 	ForRestore struct{ ForWrite }
 	ForCreate  struct{ ForRestore }
 	ForAppend  struct{ ForCreate } // every write of one item
@@ -203,6 +210,7 @@ func (ForQuery) query()     {}
 func (ForScan) scan()       {}
 func (ForList) list()       {}
 func (ForBounded) deleted() {}
+func (ForDelete) remove()   {}
 func (ForUpdate) update()   {}
 func (ForWrite) write()     {}
 func (ForRestore) restore() {}

@@ -222,7 +222,9 @@ func (b *bench[T]) verbs() map[string]verb[T] {
 		},
 		"Update":                   update(func(Person) entity.UpdateOption { return entity.Set(&b.f.Name, "U") }),
 		"Update of a unique field": update(func(p Person) entity.UpdateOption { return entity.Set(&b.f.Email, "new-"+p.Email) }),
-		"Delete":                   func(p Person, opts ...entity.WriteOption) entity.Write[T] { return b.s.Op().Delete(as[T](p), opts...) },
+		"Delete": func(p Person, opts ...entity.WriteOption) entity.Write[T] {
+			return b.s.Op().Delete(as[T](p), accepted[entity.DeleteOption](opts)...)
+		},
 	}
 	if b.bin != nil {
 		all["Restore"] = func(p Person, opts ...entity.WriteOption) entity.Write[T] {

@@ -195,7 +195,7 @@ func TestReplay_SoftDeleteAlone(t *testing.T) {
 		"delete-with-condition-ignored": func(st step) {
 			documented(t, heeded)
 			before := p.dump(t)
-			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[note](t, st), p.conditions(t, st)...), entity.ErrConditionFailed)
+			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[note](t, st), deletes(p.conditions(t, st))...), entity.ErrConditionFailed)
 			require.Equal(t, asJSON(t, before), asJSON(t, p.dump(t)))
 			require.NoError(t, p.s.Delete(p.Ctx, keyOf[note](t, st), entity.If(entity.Eq(&entity.Fields[note]().Text, "a"))))
 		},

@@ -106,7 +106,7 @@ func (p *player[T]) do(t *testing.T, st step) {
 			p.same(t, st, got)
 		}
 	case "delete", "deleteIfExists":
-		p.ended(t, st, p.s.Delete(p.Ctx, key, p.conditions(t, st)...))
+		p.ended(t, st, p.s.Delete(p.Ctx, key, deletes(p.conditions(t, st))...))
 	case "purge":
 		if p.bin != nil {
 			require.NoError(t, p.bin.Purge(p.Ctx, key))
@@ -261,6 +261,14 @@ func (p *player[T]) changes(t *testing.T, st step) (all []entity.UpdateOption) {
 	}
 	for _, c := range p.conditions(t, st) {
 		all = append(all, c.(entity.UpdateOption))
+	}
+	return all
+}
+
+// deletes returns options of writes as those of a Delete.
+func deletes(opts []entity.WriteOption) (all []entity.DeleteOption) {
+	for _, o := range opts {
+		all = append(all, o)
 	}
 	return all
 }

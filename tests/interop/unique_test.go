@@ -83,7 +83,7 @@ func TestReplay_UniqueFields(t *testing.T) {
 	p.special = map[string]func(step){
 		"delete-u2-condition-ignored": func(st step) {
 			documented(t, heeded)
-			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[user](t, st), p.conditions(t, st)...), entity.ErrConditionFailed)
+			require.ErrorIs(t, p.s.Delete(p.Ctx, keyOf[user](t, st), deletes(p.conditions(t, st))...), entity.ErrConditionFailed)
 			require.NoError(t, p.s.Delete(p.Ctx, keyOf[user](t, st)))
 		},
 	}

@@ -177,7 +177,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 	change := func(name string, opts ...entity.UpdateOption) verb {
 		return verb{name, live, o.Update(key, opts...), func(ctx context.Context) error { _, err := s.Update(ctx, key, opts...); return err }}
 	}
-	remove := func(name string, opts ...entity.WriteOption) verb {
+	remove := func(name string, opts ...entity.DeleteOption) verb {
 		return verb{name, live, o.Delete(key, opts...), func(ctx context.Context) error { return s.Delete(ctx, key, opts...) }}
 	}
 	check := func(name string, from state, op entity.Op) verb {

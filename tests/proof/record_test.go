@@ -185,6 +185,12 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 		}
 		return all
 	}
+	deletes := func() (all []entity.DeleteOption) {
+		for _, o := range opts {
+			all = append(all, o)
+		}
+		return all
+	}
 	var v T
 	var err error
 	switch in.verb {
@@ -203,7 +209,7 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 	case "modify":
 		v, err = p.s.Modify(ctx, key, func(v *T) error { p.at(v).N += 10; return nil }, opts...)
 	case "delete":
-		err = p.s.Delete(ctx, key, opts...)
+		err = p.s.Delete(ctx, key, deletes()...)
 	case "delete if":
 		err = p.s.Delete(ctx, key, entity.If(p.textIs(in.old)))
 	case "restore":

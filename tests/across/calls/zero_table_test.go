@@ -27,7 +27,7 @@ var functions = map[string][]any{
 	"entity.And": {entity.And}, "entity.Or": {entity.Or}, "entity.Not": {entity.Not},
 	"entity.Set": {entity.Set[int], entity.Set[any]}, "entity.SetIfNotExists": {entity.SetIfNotExists[int]}, "entity.Remove": {entity.Remove[int]}, "entity.Add": {entity.Add[int]},
 	"entity.ListAppend": {entity.ListAppend[[]int]}, "entity.AddToSet": {entity.AddToSet[[]int]}, "entity.DeleteFromSet": {entity.DeleteFromSet[[]int]},
-	"entity.ListPrepend": {entity.ListPrepend[[]int]}, "entity.Returning": {entity.Returning[Plain]}, "entity.Elem": {entity.Elem[[]int]}, "entity.Inside": {entity.Inside[int, Plain]},
+	"entity.ListPrepend": {entity.ListPrepend[[]int]}, "entity.Returning": {entity.Returning[Plain]}, "entity.IfPresent": {entity.IfPresent}, "entity.Elem": {entity.Elem[[]int]}, "entity.Inside": {entity.Inside[int, Plain]},
 	"entity.MapEntry": {entity.MapEntry[map[string]int]}, "entity.Attr": {entity.Attr[int]},
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
@@ -108,7 +108,7 @@ var exempt = map[string]string{
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
-	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
+	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface",
 }
