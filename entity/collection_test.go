@@ -452,8 +452,7 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 // Whatever is collected, each slice equals the result of its query alone, for one query's requests.
 func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("data of seed %d", seed)
+	seed := testsize.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	o := newOffice(t)
 	tenants := []string{"a", "b", "ab"}

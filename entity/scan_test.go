@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -281,8 +282,7 @@ func TestSegments_AnErrorOfOneEndsAll(t *testing.T) {
 func TestSegments_FaultsNeitherLoseNorRepeatItems(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 30, 60_000)
-	seed := rand.Uint64()
-	t.Logf("faults of seed %d", seed)
+	seed := testsize.Seed(t)
 	b.Wire.Inject(faults.Random(seed, 0.3, faults.Throttle, faults.Lost, faults.Internal, faults.Drop))
 	var last entity.ScanProgress
 	got := entity.Must(b.plain.Scan(entity.Segments(4), entity.OnPage(func(p entity.ScanProgress) { grows(t, last, p); last = p })).Collect(t.Context()))

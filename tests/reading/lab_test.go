@@ -113,9 +113,7 @@ func (l *lab) page(q entity.Query[task], cursor string) entity.Page[task] {
 // seeded returns a source of random numbers, whose seed it logs.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(testsize.Seed(t), 0))
 }
 
 // rounds is how often random tests try.
