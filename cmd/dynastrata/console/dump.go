@@ -293,5 +293,5 @@ func typed(av types.AttributeValue) map[string]any {
 	case *types.AttributeValueMemberNULL:
 		return map[string]any{"NULL": true}
 	}
-	return map[string]any{typeOf(av): plain(av)}
+	return map[string]any{item.TypeName(av): plain(av)}
 }

@@ -248,8 +248,8 @@ func (m *model) misfit(x *stored) string {
 		if _, null := av.(*types.AttributeValueMemberNULL); !has || null || a.Scalar == "" {
 			continue
 		}
-		if typeOf(av) != string(a.Scalar) {
-			return "attribute " + item.Text(a.Name) + " is stored as " + typeOf(av) + ", declared as " + string(a.Scalar)
+		if item.TypeName(av) != string(a.Scalar) {
+			return "attribute " + item.Text(a.Name) + " is stored as " + item.TypeName(av) + ", declared as " + string(a.Scalar)
 		}
 	}
 	for _, k := range []*schema.KeyDef{s.PK, s.SK} {
@@ -324,38 +324,11 @@ func fieldOf(name string, av types.AttributeValue) field {
 	if s, ok := av.(*types.AttributeValueMemberS); ok {
 		text = item.Text(s.Value)
 	}
-	return field{Name: name, Type: typeOf(av), Value: text, Plain: plain(av)}
+	return field{Name: name, Type: item.TypeName(av), Value: text, Plain: plain(av)}
 }
 
 // label returns the name as it is printed.
 func (f field) label() string { return item.Text(f.Name) }
-
-// typeOf returns the name of the type of a value in DynamoDB.
-func typeOf(av types.AttributeValue) string {
-	switch av.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	}
-	return "?"
-}
 
 // plain returns a value for JSON: numbers as they are stored.
 func plain(av types.AttributeValue) any {

@@ -219,7 +219,7 @@ func (k *masker) mask(x stored) (item.Item, bool) {
 	for name, av := range x.raw {
 		kind, hides := k.kinds[e][name]
 		switch {
-		case hides && kind == leftOut && typeOf(av) == "BOOL":
+		case hides && kind == leftOut && item.TypeName(av) == "BOOL":
 			out[name] = &types.AttributeValueMemberBOOL{}
 			k.dropped[e.s.Name+"."+item.Text(name)]++
 		case hides:
