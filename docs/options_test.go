@@ -59,7 +59,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"versioned.AnyVersion", versioned.AnyVersion(), "Restore Put Delete Update"},
 		{"FromImage", entity.FromImage(new(entity.Image)), "Put Delete Update"},
 		{"Returning", entity.Returning(new(remark)), "Put Delete Update"},
-		{"Set", entity.Set(text, ""), "Update"},
+		{"Set", entity.Set(text, ""), "Restore Delete Update"},
 		{"IfPresent", entity.IfPresent(nil), "Delete"},
 		{"Unconditional", entity.Unconditional(), "PutMany"},
 		{"Budget", entity.Budget(1, 1), "Get GetMany Query Scan History.List Deleted.List PutMany Purge Rewrite Copier.Run Copier.CutOver"},

@@ -50,7 +50,7 @@ func TestTags_EveryDeclarationAndTagKeyIsListed(t *testing.T) {
 func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 	t.Parallel()
 	page := read(t, "tags.md")
-	roles := append(stringValues(t, "internal/schema/field.go", "Role"), "text=ordered", "time=…", "default=…")
+	roles := append(stringValues(t, "internal/schema/field.go", "Role"), "text=ordered", "time=…", "default=…", "context=…")
 	for _, k := range []string{schema.UUIDv7, schema.ULID} {
 		roles = append(roles, "id="+k)
 	}

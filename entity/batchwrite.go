@@ -56,7 +56,7 @@ func (o *batchOp) prepared(ctx context.Context) *batchOp {
 	return o.deferred.Bind(ctx)
 }
 
-// putAt returns what a put of c is planned from.
+// putAt returns what a put of c is planned from, but for the context of the call.
 func putAt(c *engine.Core, now time.Time) write.Input {
 	in := write.Input{Now: now}
 	if c.Schema.StoresID {
@@ -65,12 +65,24 @@ func putAt(c *engine.Core, now time.Time) write.Input {
 	return in
 }
 
-// write returns the request that a prepared op makes at the time now.
-func (o *batchOp) write(now time.Time) (w engine.BatchWrite, err error) {
-	w = engine.BatchWrite{Table: o.c.Table, Key: o.key}
-	if err = o.err; err == nil && o.base != nil {
-		w.Put, err = write.BatchItem(o.c.Schema, o.key, item.Clone(o.base), putAt(o.c, now))
+// putIn returns what a put of c is planned from in the context of a call.
+func putIn(ctx context.Context, c *engine.Core, now time.Time) (in write.Input, err error) {
+	if in = putAt(c, now); c.Schema.Contexts != nil {
+		in.Context, err = write.InContext(ctx, c.Schema)
 	}
+	return in, err
+}
+
+// write returns the request that a prepared op makes. in is what a put is planned from, wrong why it could not be made.
+func (o *batchOp) write(in write.Input, wrong error) (w engine.BatchWrite, err error) {
+	w = engine.BatchWrite{Table: o.c.Table, Key: o.key}
+	switch {
+	case o.err != nil || o.base == nil:
+		return w, o.err
+	case wrong != nil:
+		return w, wrong
+	}
+	w.Put, err = write.BatchItem(o.c.Schema, o.key, item.Clone(o.base), in)
 	return w, err
 }
 
@@ -80,7 +92,9 @@ func (o *batchOp) String() string {
 	if o.deferred != nil {
 		o, asGiven = o.deferred.Preview()
 	}
-	w, err := o.write(o.c.Runner.Clock().UTC())
+	in := putAt(o.c, o.c.Runner.Clock().UTC())
+	in.Context = write.ShownContext(o.c.Schema)
+	w, err := o.write(in, nil)
 	var a *write.Action
 	switch {
 	case err != nil && !asGiven:
@@ -181,7 +195,10 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 			completed = reflect.Append(completed, v)
 		}
 		w.Table, w.Names = c.Table, names
-		w.Put, err = write.BatchPut(c.Schema, v, putAt(c, now))
+		in, err := putIn(ctx, c, now)
+		if err == nil {
+			w.Put, err = write.BatchPut(c.Schema, v, in)
+		}
 		return w, err
 	})
 	if completes && completed.Len() == vs.Len() { // otherwise nothing was sent
@@ -272,7 +289,7 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		}
 		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (engine.BatchWrite, error) {
 			b := ops[i].batched().prepared(ctx)
-			w, err := b.write(now)
+			w, err := b.write(putIn(ctx, b.c, now))
 			if err != nil {
 				err = b.c.Wrap(b.verb, write.KeyText(b.c.Schema, b.key), err)
 			}

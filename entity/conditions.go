@@ -150,51 +150,51 @@ type number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-func change(kind expr.Kind, t write.Target, v any) UpdateOption {
-	return updateOption{Setting: func(o *write.Options) {
+func change(kind expr.Kind, t write.Target, v any) ChangeOption {
+	return changeOption{Setting: func(o *write.Options) {
 		o.Changes = append(o.Changes, write.Change{Kind: kind, Target: t, Value: v})
 	}}
 }
 
 // Set sets the attribute to v. If the field is tagged omitempty and v is empty, it removes the attribute, as a write of
 // a whole value does.
-func Set[V any](field *V, v V) UpdateOption { return change(expr.Set, write.Target{Pointer: field}, v) }
+func Set[V any](field *V, v V) ChangeOption { return change(expr.Set, write.Target{Pointer: field}, v) }
 
 // SetIfNotExists sets the attribute to v if it is absent.
-func SetIfNotExists[V any](field *V, v V) UpdateOption {
+func SetIfNotExists[V any](field *V, v V) ChangeOption {
 	return change(expr.SetIfNotExists, write.Target{Pointer: field}, v)
 }
 
 // Remove removes the attribute if it is present.
-func Remove[V any](field *V) UpdateOption {
+func Remove[V any](field *V) ChangeOption {
 	return change(expr.Remove, write.Target{Pointer: field}, nil)
 }
 
 // Add adds d to the number; an absent attribute counts as 0. After a lost response it is not repeated: see
 // [IsAmbiguous].
-func Add[N number](field *N, d N) UpdateOption {
+func Add[N number](field *N, d N) ChangeOption {
 	return change(expr.Add, write.Target{Pointer: field}, d)
 }
 
 // ListAppend adds es at the end of the list; an absent attribute counts as the empty list. After a lost response it is
 // not repeated: see [IsAmbiguous].
-func ListAppend[S ~[]E, E any](field *S, es ...E) UpdateOption {
+func ListAppend[S ~[]E, E any](field *S, es ...E) ChangeOption {
 	return change(expr.ListAppend, write.Target{Pointer: field}, S(es))
 }
 
 // ListPrepend adds es at the beginning of the list, in their order; an absent attribute counts as the empty list. After
 // a lost response it is not repeated: see [IsAmbiguous].
-func ListPrepend[S ~[]E, E any](field *S, es ...E) UpdateOption {
+func ListPrepend[S ~[]E, E any](field *S, es ...E) ChangeOption {
 	return change(expr.ListPrepend, write.Target{Pointer: field}, S(es))
 }
 
 // AddToSet adds es to the set of a field tagged stringset, numberset or binaryset.
-func AddToSet[S ~[]E, E any](field *S, es ...E) UpdateOption {
+func AddToSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
 	return change(expr.AddToSet, write.Target{Pointer: field}, S(es))
 }
 
 // DeleteFromSet removes es from the set. A set that becomes empty is removed.
-func DeleteFromSet[S ~[]E, E any](field *S, es ...E) UpdateOption {
+func DeleteFromSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
 	return change(expr.DeleteFromSet, write.Target{Pointer: field}, S(es))
 }
 
@@ -244,29 +244,29 @@ func Inside[V, P any](p Path[P], path string) Path[V] {
 }
 
 // Set is [Set] for the path.
-func (p Path[V]) Set(v V) UpdateOption { return change(expr.Set, p.target, v) }
+func (p Path[V]) Set(v V) ChangeOption { return change(expr.Set, p.target, v) }
 
 // SetIfNotExists is [SetIfNotExists] for the path.
-func (p Path[V]) SetIfNotExists(v V) UpdateOption { return change(expr.SetIfNotExists, p.target, v) }
+func (p Path[V]) SetIfNotExists(v V) ChangeOption { return change(expr.SetIfNotExists, p.target, v) }
 
 // Remove is [Remove] for the path.
-func (p Path[V]) Remove() UpdateOption { return change(expr.Remove, p.target, nil) }
+func (p Path[V]) Remove() ChangeOption { return change(expr.Remove, p.target, nil) }
 
 // Add is [Add] for the path, whose value is a number.
-func (p Path[V]) Add(d V) UpdateOption { return change(expr.Add, p.target, d) }
+func (p Path[V]) Add(d V) ChangeOption { return change(expr.Add, p.target, d) }
 
 // ListAppend is [ListAppend] for the path, whose value is a list; es is a slice of at least one element.
-func (p Path[V]) ListAppend(es V) UpdateOption { return change(expr.ListAppend, p.target, es) }
+func (p Path[V]) ListAppend(es V) ChangeOption { return change(expr.ListAppend, p.target, es) }
 
 // ListPrepend is [ListPrepend] for the path, whose value is a list; es is a slice of at least one element.
-func (p Path[V]) ListPrepend(es V) UpdateOption { return change(expr.ListPrepend, p.target, es) }
+func (p Path[V]) ListPrepend(es V) ChangeOption { return change(expr.ListPrepend, p.target, es) }
 
 // AddToSet is [AddToSet] for the path; es is a slice of at least one element. If no field says that a set is stored,
 // strings make a string set, slices of bytes a binary set, and numbers a number set.
-func (p Path[V]) AddToSet(es V) UpdateOption { return change(expr.AddToSet, p.target, es) }
+func (p Path[V]) AddToSet(es V) ChangeOption { return change(expr.AddToSet, p.target, es) }
 
 // DeleteFromSet is [DeleteFromSet] for the path; es is as for AddToSet.
-func (p Path[V]) DeleteFromSet(es V) UpdateOption { return change(expr.DeleteFromSet, p.target, es) }
+func (p Path[V]) DeleteFromSet(es V) ChangeOption { return change(expr.DeleteFromSet, p.target, es) }
 
 // Eq is [Eq] for the path.
 func (p Path[V]) Eq(v V) Cond { return target(expr.Eq, p.target, v) }

@@ -71,6 +71,13 @@ type Config struct {
 	OldCursorKeys [][]byte         // keys of cursors that are still accepted after CursorKey was replaced
 	Tracer        Tracer           // called around each verb and for each request; default none
 
+	// FromContext gives the fields with the role context=name their value: each write stores what it returns for the context of the
+	// call and that name, so items, snapshots and deleted copies say who wrote them, and why. The result false, or an empty text,
+	// means that the context has no such value: then the write removes the attribute, or is an *[InputError] (EDD-9251) before any
+	// request if the field is required. It is called once for each plan of a write and field, and must return the same for the same
+	// context. Default none.
+	FromContext func(ctx context.Context, name string) (string, bool)
+
 	// RequestTimeout is how long one request may take; the default 0 is unlimited. A request without an answer in that time
 	// counts as lost: it is repeated where that does no harm, and a write that may have been applied is examined as after any
 	// other lost answer.
@@ -306,7 +313,7 @@ func (db *DB) options(name string) schema.Options {
 	return schema.Options{
 		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
-		Profile: schema.NewProfile(db.config.Interop), Validator: db.config.Validator,
+		Profile: schema.NewProfile(db.config.Interop), Validator: db.config.Validator, FromContext: db.config.FromContext,
 		SDKCodec: db.config.Codec == SDKCodec,
 	}
 }

@@ -61,8 +61,8 @@ type (
 		write.ForDelete
 		write.Setting
 	}
-	updateOption struct {
-		write.ForUpdate
+	changeOption struct {
+		write.ForChange
 		write.Setting
 	}
 )
@@ -98,11 +98,20 @@ type WriteOption interface {
 	write.DeleteOption
 }
 
-// DeleteOption is accepted by Delete: [IfPresent] and any [WriteOption].
+// DeleteOption is accepted by Delete: [IfPresent], any [ChangeOption] and any [WriteOption].
 type DeleteOption interface{ write.DeleteOption }
 
-// UpdateOption is accepted by Update and Upsert: the changes ([Set], [Remove], [Add] …) and any [WriteOption].
+// UpdateOption is accepted by Update and Upsert: any [ChangeOption] and any [WriteOption].
 type UpdateOption interface{ write.UpdateOption }
+
+// ChangeOption is a change of an item ([Set], [Remove], [Add] …). Update and Upsert make it of the item. Delete makes it of the state
+// that the deleted copy and the history keep, and Restore of the restored item, in the same request: [InputError] EDD-9108 if nothing
+// keeps the state, EDD-9104 for the expiry, and for unique values that a deleted item reserves.
+type ChangeOption interface {
+	write.UpdateOption
+	write.DeleteOption
+	write.RestoreOption
+}
 
 // StoreOption is accepted by [New].
 type StoreOption interface{ write.StoreOption }

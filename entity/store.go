@@ -416,7 +416,8 @@ func (s *Store[T]) Update(ctx context.Context, key T, opts ...UpdateOption) (sto
 	return stored, err
 }
 
-// Delete removes the item. It costs one request. Errors: [ErrNotFound], unless [IfPresent] is given; [ErrConditionFailed]; one for which
+// Delete removes the item. With soft delete or a history, a [ChangeOption] changes the state that these keep: who deleted it, and why. It
+// costs one request. Errors: [ErrNotFound], unless [IfPresent] is given; [ErrConditionFailed]; one for which
 // [IsAmbiguous] is true if the response was lost: a second delete could remove an item created since.
 func (s *Store[T]) Delete(ctx context.Context, key T, opts ...DeleteOption) error {
 	_, err := remove(s, key, opts).Run(ctx, nil)

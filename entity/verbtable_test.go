@@ -230,7 +230,7 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 		return *sh.facts(&v), ok
 	}
 	setTitle := func(conds []entity.Cond) []entity.UpdateOption {
-		return onlyIf(conds, entity.Set(&st.facts.Title, secondFacts.Title))
+		return onlyIf[entity.UpdateOption](conds, entity.Set(&st.facts.Title, secondFacts.Title))
 	}
 	retitled := func(before *Facts, _ time.Time) *Facts {
 		f := *before

@@ -17,10 +17,10 @@ import (
 )
 
 // RestoreOption is accepted by Restore and RestoreCopy: entity.If, entity.Idempotent, versioned.Expect,
-// versioned.AnyVersion.
+// versioned.AnyVersion, and any entity.ChangeOption.
 type RestoreOption interface{ write.RestoreOption }
 
-// Restore makes the newest deleted copy current again, under the next version, and returns the item. It composes every
+// Restore makes the newest deleted copy current again, under the next version and with the given changes, and returns the item. It composes every
 // key from the attributes and claims the unique values again. It costs two requests: a strongly consistent query and a
 // transaction. Errors: entity.ErrNotFound if there is nothing to restore; entity.ErrNotDeleted if the item exists, and
 // entity.ErrExists too if it also has a deleted copy; a *unique.ViolationError if another item has taken a unique
@@ -87,7 +87,7 @@ type foundCopy struct {
 // copy.
 func newRestore(c *engine.Core, v reflect.Value, spec *write.Options, chosen string) *write.Op {
 	op, user := write.Begin(c.Schema, c.Table, "Restore", v, spec)
-	if op.Err != nil {
+	if op.MoveWith(spec.Changes); op.Err != nil {
 		return op
 	}
 	f, _ := schema.Feature[*softDelete](c.Schema)
@@ -195,15 +195,15 @@ func (r *restore) plan(in write.Input, found foundCopy) (write.Step, error) {
 
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.
 func (r *restore) restoredItem(m *write.Mutation, version int64, in write.Input) (item.Item, error) {
-	s, it := r.op.Schema, item.Clone(m.DeletedState)
+	s := r.op.Schema
+	it, err := r.op.Moved(m.DeletedState)
+	if err != nil {
+		return nil, err
+	}
 	name, _ := write.DeletedAttr(s)
 	delete(it, name)
-	if a := s.UpdatedAt; a != nil {
-		av, err := a.Format.Value(write.Later(s, m.DeletedState, in.Now))
-		if err != nil {
-			return nil, err
-		}
-		it[a.Name] = av
+	if err := in.SetUpdated(s, it, write.Later(s, m.DeletedState, in.Now)); err != nil {
+		return nil, err
 	}
 	write.SetVersion(s, it, version+1)
 	if err := write.Recompose(s, it); err != nil {

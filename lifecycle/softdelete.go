@@ -94,8 +94,7 @@ func (f *softDelete) SoftDelete(m *write.Mutation) ([]write.Part, error) {
 			at = next
 		}
 	}
-	var err error
-	if m.DeletedState, err = write.DeletedState(s, m.Old, m.In, at); err != nil {
+	if err := m.SetDeleted(at); err != nil {
 		return nil, err
 	}
 	text, err := timeText(format, at)

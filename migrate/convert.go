@@ -69,7 +69,7 @@ func (c *copier) target(image item.Item, now time.Time) target {
 	return t
 }
 
-// encoded returns the item of a new value: with its version, 1 if it has none, and with the times that it has.
+// encoded returns the item of a new value: with its version, 1 if it has none, and with the times and the values of contexts that it has.
 func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	s := c.to.s
 	done, err := write.NewWhole(s, v, nil).AsGiven()
@@ -79,7 +79,7 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	if t.key, _, t.item, err = write.KeyAndItem(s, done.Value); err != nil {
 		return target{}, err
 	}
-	for _, a := range []*schema.Attr{s.Version, s.CreatedAt, s.UpdatedAt} {
+	for _, a := range append([]*schema.Attr{s.Version, s.CreatedAt, s.UpdatedAt}, s.Contexts...) {
 		if a == nil {
 			continue
 		}

@@ -71,6 +71,8 @@ func judgeAttribute(a, b string) (bool, string) {
 			judge(true, "its content is of another type")
 		case word == secret:
 			judge(false, "it is stored alike, and messages hide it")
+		case had && strings.HasPrefix(word, "context=") && wordAfter(is, "context=") == "":
+			judge(true, promises["updated_at"])
 		case had && promises[word] != "":
 			judge(true, promises[word])
 		default:

@@ -201,9 +201,9 @@ func (e *events) checkRoles(d *schema.Decl) {
 	if appends == 0 {
 		d.Problem(schema.CodeNoAppendField, `no field has entity:"append": name the fields that events carry, so that the others survive appends`)
 	}
-	for _, a := range []*schema.Attr{s.UpdatedAt, s.Version, s.DeletedAt} {
+	for _, a := range append([]*schema.Attr{s.UpdatedAt, s.Version, s.DeletedAt}, s.Contexts...) {
 		if a != nil {
-			d.Problem(schema.CodeSeriesRole, "%s has a role that a series cannot have: orderBy is its update clock", a.Field)
+			d.Problem(schema.CodeSeriesRole, "%s has a role that a series cannot have: orderBy is its update clock, and an event holds what was reported", a.Field)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (o *Operation) plan(ctx context.Context) *write.Op {
 
 // String prints the compiled plan. It needs no client.
 func (o *Operation) String() string {
-	in := write.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true}
+	in := write.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true, Context: write.ShownContext(o.c.Schema)}
 	op, asGiven := o.op, false
 	if o.deferred != nil {
 		op, asGiven = o.deferred.Preview()

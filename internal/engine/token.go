@@ -44,9 +44,21 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	if at.IsZero() {
 		at = r.Clock()
 	}
-	call := callOf(id, ops)
+	inputs := make([]write.Input, len(ops))
 	for i, op := range ops {
-		if t.steps[i], err = op.Planned(write.Input{Now: at.UTC(), WriteID: call.writeID(i), Joined: true}); err != nil {
+		if inputs[i].Joined = true; op.Context {
+			if inputs[i].Context, err = write.InContext(ctx, op.Schema); err != nil {
+				failed = append(failed, OpFailure{i, err})
+			}
+		}
+	}
+	if failed != nil {
+		return nil, failed, nil
+	}
+	call := callOf(id, ops, inputs)
+	for i, op := range ops {
+		inputs[i].Now, inputs[i].WriteID = at.UTC(), call.writeID(i)
+		if t.steps[i], err = op.Planned(inputs[i]); err != nil {
 			failed = append(failed, OpFailure{i, err})
 		}
 	}
@@ -181,12 +193,14 @@ const halfID = 13
 
 // callOf returns the call of ops under an id. The ops are identified by what they would write at two fixed times, since at
 // one time the clock may hide part of an op.
-func callOf(id string, ops []*write.Op) call {
+func callOf(id string, ops []*write.Op, inputs []write.Input) call {
 	h := sha256.New()
 	for _, year := range []int{1970, 3000} {
 		now := time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC)
-		for _, op := range ops {
-			step, err := op.Plan(write.Input{Now: now, WriteID: "-", Joined: true})
+		for i, op := range ops {
+			in := inputs[i]
+			in.Now, in.WriteID = now, "-"
+			step, err := op.Plan(in)
 			digestText(h, op.Verb, op.Table)
 			if err != nil {
 				digestText(h, "error")

@@ -149,6 +149,14 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 		if op.Schema == nil || op.Schema.StoresID {
 			t.inputs[i].WriteID = t.r.NewID()
 		}
+		if op.Context {
+			if t.inputs[i].Context, err = write.InContext(ctx, op.Schema); err != nil {
+				failed = append(failed, OpFailure{i, err})
+			}
+		}
+	}
+	if failed != nil {
+		return failed, nil
 	}
 	if len(t.ops) == 1 || first && !slices.ContainsFunc(t.ops, (*write.Op).Reads) {
 		for i, op := range t.ops {

@@ -45,6 +45,9 @@ func Of(s *schema.Schema) []Attribute {
 				more = append(more, string(r))
 			}
 		}
+		if a.Role.Context != "" {
+			more = append(more, "context="+a.Role.Context)
+		}
 		if a.Text {
 			w.found = append(w.found, Attribute{PathName(a.Name), append([]string{"S", "text"}, more...)})
 			continue

@@ -74,7 +74,7 @@ var ownedRoles = [...]Role{CreatedAt, UpdatedAt, DeletedAt, Version}
 
 // Owned reports whether the library sets the attribute. It replaces the value in a given struct and rejects changes.
 func (a *Attr) Owned() bool {
-	return slices.ContainsFunc(ownedRoles[:], a.Role.Has)
+	return a.Role.Context != "" || slices.ContainsFunc(ownedRoles[:], a.Role.Has)
 }
 
 // AllowsZero reports whether the zero value is a value of this key part, and not a missing one.
@@ -380,12 +380,16 @@ func (b *builder) roles(a *Attr) {
 			owned++
 		}
 	}
+	if a.Role.Context != "" {
+		owned++
+		b.s.Contexts = append(b.s.Contexts, a)
+	}
 	if owned > 1 {
-		b.add(CodeRoleType, a.Field, "one field cannot have two of created_at, updated_at, deleted_at and version")
+		b.add(CodeRoleType, a.Field, "one field cannot have two of created_at, updated_at, deleted_at, version and context")
 	}
 	if a.Owned() {
 		for _, r := range []Role{Append, Immutable, Required, SetOnce} {
-			if a.Role.Has(r) {
+			if a.Role.Has(r) && (r != Required || a.Role.Context == "") {
 				b.add(CodeRoleType, a.Field, "%s makes no sense on a field that the library sets", r)
 			}
 		}

@@ -223,6 +223,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 		check()
 	}
 	b.filled()
+	b.contexts()
 	b.prepares()
 	if err := b.err(); err != nil {
 		return nil, err

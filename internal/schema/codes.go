@@ -88,6 +88,8 @@ const (
 	CodeDefault  = "EDD-9091"
 	CodeFillRole = "EDD-9092"
 	CodePrepare  = "EDD-9093"
+
+	CodeContextRole = "EDD-9099"
 )
 
 // Error is one mistake in a declaration.

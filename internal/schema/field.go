@@ -137,6 +137,7 @@ type Field struct {
 
 	Default string // the constant of default=…; "" when not given
 	ID      string // uuidv7 or ulid; "" when not given
+	Context string // name of the value of the context that the field gets; "" when not given
 
 	Ordered bool // text=ordered was given
 }
@@ -170,6 +171,8 @@ func (f *Field) add(word string, at int) error {
 			return choose(&f.ID, key, value, at, "kind of id", idKinds)
 		case "default":
 			return f.setDefault(value, at)
+		case "context":
+			return f.setContext(value, at)
 		}
 	}
 	name, isOrdered := strings.CutSuffix(word, ordered)
@@ -212,5 +215,16 @@ func (f *Field) setDefault(text string, at int) error {
 		return errorAt(at, "default is given twice")
 	}
 	f.Default = text
+	return nil
+}
+
+func (f *Field) setContext(name string, at int) error {
+	if err := Name(name); err != nil {
+		return errorAt(at+len("context="), "the name of a value of the context: %v", err)
+	}
+	if f.Context != "" {
+		return errorAt(at, "context is given twice")
+	}
+	f.Context = name
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 
 // Preparer is implemented by pointers to entities that complete their own values before these are written.
 type Preparer interface{ Prepare(context.Context) error }
+
+// FromContext returns the value that a context has under a name, and whether it has one.
+type FromContext func(ctx context.Context, name string) (string, bool)
 
 var (
 	preparerType = reflect.TypeFor[Preparer]()
@@ -215,4 +219,19 @@ func embedsPreparer(t reflect.Type, seen map[reflect.Type]bool) bool {
 		}
 	}
 	return false
+}
+
+// contexts checks the attributes with the role context. Whether a write has a value for them is known only when it runs, so no
+// key can be made of them.
+func (b *builder) contexts() {
+	for _, a := range b.s.Contexts {
+		switch {
+		case a.Type.Kind() != reflect.String || Numeric(a.Type) || EncodesItself(a.Type) || a.Text:
+			b.add(CodeContextRole, a.Field, "context=%s needs a string", a.Role.Context)
+		case b.s.Options.FromContext == nil:
+			b.add(CodeContextRole, a.Field, "context=%s needs a Config.FromContext", a.Role.Context)
+		case slices.ContainsFunc(b.s.IndexKeys(), func(k *KeyDef) bool { return k.Has(a) }):
+			b.add(CodeContextRole, a.Field, "a field with context=%s cannot be part of the key of an index", a.Role.Context)
+		}
+	}
 }

@@ -62,6 +62,7 @@ type Options struct {
 	Sources          []string       // of derived items: the entities that they are made from
 	Validator        Validator      // checks values by their `validate` tags; nil for no checks
 	SDKCodec         bool           // attributevalue decodes items
+	FromContext      FromContext    // the values of fields with the role context; nil for no such fields
 	NoExpiry         bool           // items do not expire unless the caller sets the time
 }
 
@@ -88,6 +89,8 @@ type Schema struct {
 	Indexes []*Index
 
 	CreatedAt, UpdatedAt, DeletedAt, Version *Attr
+
+	Contexts []*Attr // with the role context: each write stores what its context gives
 
 	Templated     bool           // a `$` entity: its items carry __edd_e__
 	HasMetadata   bool           // they also carry _w and the other hidden attributes

@@ -137,3 +137,45 @@ func apply(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, er
 	}
 	return made, err
 }
+
+// amended returns a stored item after changes.
+func amended(s *schema.Schema, it item.Item, changes []expr.Change) (item.Item, error) {
+	if _, err := typeMismatch(s, it, changes); err != nil {
+		return nil, err
+	}
+	return apply(s, it, nullAsAbsent(it, changes))
+}
+
+// MoveWith resolves the changes that op, a delete or restore, makes of the state that it stores elsewhere. Errors are in the Err of
+// the operation.
+func (op *Op) MoveWith(list []Change) {
+	s := op.Schema
+	switch {
+	case op.Err != nil || len(list) == 0:
+		return
+	case !s.SoftDeletes && !s.KeepsHistory:
+		op.Err = Invalid(s, CodeOption, nil, "%s takes no changes: the entity has neither soft delete nor a history, so nothing would keep them", op.Verb)
+		return
+	}
+	op.Changes, _, op.Err = Changes(s, list)
+	for _, c := range op.Changes {
+		switch a := s.Attr(c.Path.Root()); {
+		case a == nil: // the path names it, and Changes has refused it
+		case isExpiry(s, a) || countsFrom(s, a):
+			op.Err = Invalid(s, CodeNotYours, a, "the attribute decides when the item expires, and %s does not change that", op.Verb)
+		case s.Reserves && isUnique(s, a):
+			op.Err = Invalid(s, CodeNotYours, a, "the attribute is unique, and a deleted item reserves its value")
+		}
+	}
+}
+
+// Moved returns a copy of a stored state with the changes that the caller of op, a delete or restore, gave.
+func (op *Op) Moved(state item.Item) (item.Item, error) {
+	if len(op.Changes) == 0 {
+		return item.Clone(state), nil
+	}
+	if err := guardError(op.Schema, op.Changes, state); err != nil {
+		return nil, err
+	}
+	return amended(op.Schema, state, op.Changes)
+}

@@ -159,28 +159,29 @@ func (op *Op) compose(change Mutation, in Input, main Part, result Result) (Step
 	return step, checkStep(op.Schema, step)
 }
 
-// DeletedState returns the state that an item has after its deletion at the given time: with the next version, and with
-// that time as deletedAt.
-func DeletedState(s *schema.Schema, old item.Item, in Input, at time.Time) (item.Item, error) {
-	it := item.Clone(old)
-	if a := s.UpdatedAt; a != nil {
-		av, err := a.Format.Value(at)
-		if err != nil {
-			return nil, ValueError(s, a, err)
-		}
-		it[a.Name] = av
+// SetDeleted sets the state that the item of m has after its deletion at the given time: with the changes of the caller, with the
+// next version, and with that time as deletedAt.
+func (m *Mutation) SetDeleted(at time.Time) error {
+	s, in := m.Op.Schema, m.In
+	it, err := m.Op.Moved(m.Old)
+	if err != nil {
+		return err
 	}
-	nextVersion(s, it, old, in)
+	if err := in.SetUpdated(s, it, at); err != nil {
+		return err
+	}
+	nextVersion(s, it, m.Old, in)
 	name, format := DeletedAttr(s)
 	av, err := format.Value(format.Truncate(at))
 	if err != nil {
-		return nil, ValueError(s, s.DeletedAt, err)
+		return ValueError(s, s.DeletedAt, err)
 	}
 	it[name] = av
 	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
-	return it, nil
+	m.DeletedState = it
+	return nil
 }
 
 // Folder is an action that can be merged with another of its kind on the same item. Two appends to one series update the

@@ -49,6 +49,9 @@ func completeNew(s *schema.Schema, primary item.Item, sized Sized, changes []exp
 		}
 		it[a.Name] = av
 	}
+	if s.Contexts != nil {
+		in.setContext(s, it)
+	}
 	if s.Version != nil {
 		SetVersion(s, it, in.Past.Version+1)
 	}
@@ -152,7 +155,7 @@ func (c *create) plan(in Input) (Step, error) {
 		return Step{}, err
 	}
 	now := in.Now
-	result := Result{Item: it, Encoded: in.Past.Version == 0 && !s.SetsExpiry}
+	result := Result{Item: it, Encoded: in.Past.Version == 0 && !s.SetsExpiry && s.Contexts == nil}
 	return c.op.created(in, it, c.user, result, func(f Failure) Resolution {
 		if Live(s, f.Image, now) {
 			return Resolution{Err: entitytype.ErrExists}

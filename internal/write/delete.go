@@ -85,7 +85,7 @@ func (op *Op) deleted(in Input, kind Kind, user expr.Cond) (Step, error) {
 		}
 		main = append(main, moves...)
 	} else if s.KeepsHistory {
-		if m.DeletedState, err = DeletedState(s, m.Old, in, Later(s, m.Old, in.Now)); err != nil {
+		if err := m.SetDeleted(Later(s, m.Old, in.Now)); err != nil {
 			return Step{}, err
 		}
 	}
@@ -131,6 +131,9 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 			return op
 		}
 	}
+	if op.MoveWith(spec.Changes); op.Err != nil {
+		return op
+	}
 	if spec.IfPresent {
 		op.ifPresent(spec.Missing)
 	}
@@ -140,6 +143,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 	if s.SoftDeletes {
 		kind = SoftDeleted
 	}
+	op.Context = op.Context && (s.SoftDeletes || s.KeepsHistory) // otherwise no state remains
 	op.Read = op.Read || s.SoftDeletes || s.KeepsHistory || s.HasUnique
 	op.SoftDeletes = kind == SoftDeleted
 	op.Plan = func(in Input) (Step, error) {
@@ -154,14 +158,14 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 // NewCheckExists plans a check that an item exists and meets conditions.
 func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []Cond) *Op {
 	op, _ := newOp(s, table, "CheckExists", v, &noOptions)
-	op.ChecksOnly = true
+	op.ChecksOnly, op.Context = true, false
 	return op.guarded(conds, Check)
 }
 
 // NewCheckNotExists plans a check that there is no live item.
 func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	op, _ := newOp(s, table, "CheckNotExists", v, &noOptions)
-	op.ChecksOnly = true
+	op.ChecksOnly, op.Context = true, false
 	if op.Err != nil {
 		return op
 	}

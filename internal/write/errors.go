@@ -63,6 +63,7 @@ const (
 	CodeNoCurrentCondition = "EDD-9191" // a condition for an append to such a series
 	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job
 	CodeJobOther           = "EDD-9194" // a ticket of another view or definition
+	CodeNoContext          = "EDD-9251" // a required attribute for which the context of the call has no value
 	CodeJobPart            = "EDD-9195" // a part, record or row that is not of the job
 )
 

@@ -29,6 +29,7 @@ type Input struct {
 	Past       Past      // traces of earlier lives, if Past and there is no live item
 	found      any       // what Prepare found; see PlanFrom
 	Hints      []Hint    // what earlier attempts learned
+	Context    item.Item // of the attributes with the role context: what they get; see InContext
 
 	Once bool       // the operation is run once, by a caller that waits for it
 	Room *[1]Action // for a plan of one action that is followed before the next is made; may be nil
@@ -200,6 +201,7 @@ type Needs struct {
 	AsStored    bool                                        // the item as it is stored, also if its payload version is outdated
 	SoftDeletes bool                                        // the newest deleted copy: the operation makes one, which depends on it
 	Past        bool                                        // traces of earlier lives, if there is no live item
+	Context     bool                                        // what the context of the call has for the entity: it is stored
 	Prepare     func(context.Context, Reader, *Input) error // reads what else the plan needs; nil for most operations
 }
 
@@ -270,6 +272,7 @@ func imageOf(op *Op, from Image) (item.Item, error) {
 // newKeyless starts an operation on the item of v, whose key the caller sets.
 func newKeyless(s *schema.Schema, table, verb string, v reflect.Value, spec *Options) *Op {
 	op := &Op{Verb: verb, Schema: s, Table: table, Asked: Asked{Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}}
+	op.Context = s.Contexts != nil
 	if len(spec.Errs) > 0 {
 		op.Err = Invalid(s, CodeOption, nil, "%v", spec.Errs[0])
 		return op

@@ -178,7 +178,16 @@ type (
 		ForUpdate
 		ForDelete
 	}
-	ForRestore struct{ ForWrite }
+	ForRestored struct{}
+	ForChange   struct { // the changes of an item
+		ForUpdate
+		ForDelete
+		ForRestored
+	}
+	ForRestore struct {
+		ForWrite
+		ForRestored
+	}
 	ForCreate  struct{ ForRestore }
 	ForAppend  struct{ ForCreate } // every write of one item
 
@@ -213,7 +222,7 @@ func (ForBounded) deleted() {}
 func (ForDelete) remove()   {}
 func (ForUpdate) update()   {}
 func (ForWrite) write()     {}
-func (ForRestore) restore() {}
+func (ForRestored) restore() {}
 func (ForCreate) create()   {}
 func (ForAppend) append()   {}
 func (ForBatch) batch()     {}

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"context"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -48,4 +49,62 @@ func WriteID(s *schema.Schema, in Input) string {
 		return in.WriteID
 	}
 	return ""
+}
+
+// InContext returns what an operation stores in the attributes with the role context. An attribute without a value is not in it.
+// Error: *entitytype.InputError for a required attribute without a value, or a text that cannot be stored.
+func InContext(ctx context.Context, s *schema.Schema) (item.Item, error) {
+	values := make(item.Item, len(s.Contexts))
+	for _, a := range s.Contexts {
+		text, ok := s.Options.FromContext(ctx, a.Role.Context)
+		if !ok || text == "" {
+			if a.Role.Has(schema.Required) {
+				return nil, Invalid(s, CodeNoContext, a, "the attribute is required, and Config.FromContext has no %s for the context of the call", a.Role.Context)
+			}
+			continue
+		}
+		av, err := EncodeValue(s, a, text)
+		if err != nil {
+			return nil, err
+		}
+		values[a.Name] = av
+	}
+	return values, nil
+}
+
+// ShownContext stands for what a context has in a plan that is printed, and not run.
+func ShownContext(s *schema.Schema) item.Item {
+	if s.Contexts == nil {
+		return nil
+	}
+	values := make(item.Item, len(s.Contexts))
+	for _, a := range s.Contexts {
+		values[a.Name] = item.S("<" + a.Role.Context + " of the context>")
+	}
+	return values
+}
+
+// setContext gives it what the context of the call has.
+func (in *Input) setContext(s *schema.Schema, it item.Item) {
+	for _, a := range s.Contexts {
+		if av := in.Context[a.Name]; av != nil {
+			it[a.Name] = av
+		} else {
+			delete(it, a.Name)
+		}
+	}
+}
+
+// SetUpdated gives it, a new state of an item, the attributes that every update sets, besides the version: updated_at with the time
+// at, and what the context of the call has.
+func (in *Input) SetUpdated(s *schema.Schema, it item.Item, at time.Time) error {
+	if a := s.UpdatedAt; a != nil {
+		av, err := a.Format.Value(at)
+		if err != nil {
+			return ValueError(s, a, err)
+		}
+		it[a.Name] = av
+	}
+	in.setContext(s, it)
+	return nil
 }

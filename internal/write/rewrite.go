@@ -61,6 +61,7 @@ func differences(was, is item.Item) []expr.Change {
 // A value that another item claims is the error of the constraint. The result is skipped if nothing is to be written.
 func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool, bring func(context.Context, Reader, item.Item) (Rewriting, error)) *Op {
 	op := &Op{Verb: "Rewrite", Schema: s, Table: table, Key: KeyOf(s, image), Asked: Asked{SoleWriter: true}, Needs: Needs{Read: true, Given: image, AsStored: true}}
+	op.Context = newVersion && s.Contexts != nil
 	PlanFrom(op, func(ctx context.Context, r Reader, in *Input) (Rewriting, error) {
 		if in.Image == nil {
 			return Rewriting{}, nil

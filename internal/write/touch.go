@@ -46,6 +46,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 		op.Err = err
 		return op
 	}
+	op.Context = false // as with updated_at
 	set := func(now time.Time) (expr.Change, error) {
 		av, err := a.Format.Value(now)
 		return expr.Change{Kind: expr.Set, Path: a.Path, Value: av}, ValueError(s, a, err)

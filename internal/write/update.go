@@ -44,6 +44,13 @@ func (u *update) owned(in Input) ([]expr.Change, error) {
 		}
 		out = append(out, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 	}
+	for _, a := range u.s.Contexts {
+		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: in.Context[a.Name]}
+		if c.Value == nil {
+			c.Kind = expr.Remove
+		}
+		out = append(out, c)
+	}
 	if a := u.s.Version; a != nil {
 		out = append(out, expr.Change{Kind: expr.Add, Path: a.Path, Value: item.N("1")})
 	}
@@ -108,19 +115,12 @@ func (u *update) resolve(spec *Options) (err error) {
 
 // rewrite applies changes to the item that was read and updates everything that depends on them.
 func rewrite(s *schema.Schema, in Input, changes []expr.Change, on WriteKind) (item.Item, error) {
-	if _, err := typeMismatch(s, in.Image, changes); err != nil {
-		return nil, err
-	}
-	it, err := apply(s, in.Image, nullAsAbsent(in.Image, changes))
+	it, err := amended(s, in.Image, changes)
 	if err != nil {
 		return nil, err
 	}
-	if a := s.UpdatedAt; a != nil {
-		av, err := a.Format.Value(Later(s, in.Image, in.Now))
-		if err != nil {
-			return nil, ValueError(s, a, err)
-		}
-		it[a.Name] = av
+	if err := in.SetUpdated(s, it, Later(s, in.Image, in.Now)); err != nil {
+		return nil, err
 	}
 	nextVersion(s, it, in.Image, in)
 	if err := updateExpiry(s, it, in, changes, on); err != nil {

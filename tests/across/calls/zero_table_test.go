@@ -110,7 +110,7 @@ var exempt = map[string]string{
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
-	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface",
+	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface", "entity.ChangeOption": "an interface",
 }
 
 // opened are handles of a database without a client, which are called with nothing too.

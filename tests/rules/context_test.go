@@ -1,0 +1,338 @@
+package rules_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// deed has every feature that keeps states, and says who made each.
+type deed struct {
+	_ entity.Key           `name:"Deed" pk:"$#{id}" sk:"$"`
+	_ entity.GSI           `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{id}"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
+	_ versioned.Retain     `ttl:"90d"`
+	_ unique.Constraint    `name:"number" fields:"number"`
+
+	ID      string `dynamodbav:"id"`
+	Number  string `dynamodbav:"number"`
+	State   string `dynamodbav:"state"`
+	Owner   string `dynamodbav:"owner,omitempty" entity:"immutable"`
+	By      string `dynamodbav:"by" entity:"context=actor,required"`
+	Why     string `dynamodbav:"why,omitempty" entity:"context=reason,secret"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+// slip has no feature, and its writes are single requests.
+type slip struct {
+	_ entity.Key `name:"Slip" pk:"$#{id}" sk:"$"`
+
+	ID    string `dynamodbav:"id"`
+	State string `dynamodbav:"state"`
+	By    string `dynamodbav:"by" entity:"context=actor,required"`
+	Why   string `dynamodbav:"why" entity:"context=reason"`
+}
+
+type actorKey string
+
+// as returns a context of who does something, and why.
+func as(ctx context.Context, actor, reason string) context.Context {
+	return context.WithValue(context.WithValue(ctx, actorKey("actor"), actor), actorKey("reason"), reason)
+}
+
+func fromContext(ctx context.Context, name string) (string, bool) {
+	v, ok := ctx.Value(actorKey(name)).(string)
+	return v, ok
+}
+
+func withActors(c *entity.Config) { c.FromContext = fromContext }
+
+func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[deed](t, withActors)
+	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
+	key, f := deed{ID: "d1"}, entity.Fields[deed]()
+	n := 0
+	who := func() context.Context { n++; return as(b.Ctx, fmt.Sprintf("actor-%d", n), fmt.Sprintf("reason-%d", n)) }
+	is := func(v deed, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("actor-%d reason-%d", n, n), v.By+" "+v.Why)
+	}
+	is(store.Create(who(), deed{ID: "d1", Number: "n1", By: "somebody else"}))
+	is(store.Update(who(), key, entity.Set(&f.State, "a")))
+	is(store.Put(who(), deed{ID: "d1", Number: "n1", State: "b", By: "somebody else"}))
+	v, _, err := store.Upsert(who(), deed{ID: "d1", Number: "n1", State: "c"})
+	is(v, err)
+	is(store.Modify(who(), key, func(d *deed) error { d.State = "d"; return nil }))
+	is(history.Revert(who(), key, 1))
+	op := store.Op().Update(key, entity.Set(&f.State, "e"))
+	require.NoError(t, b.DB.Transact(who(), op))
+	is(op.Result(), nil)
+	require.NoError(t, store.Delete(who(), key, versioned.AnyVersion()))
+	gone, err := deleted.Get(b.Ctx, key)
+	is(gone.Item, err)
+	is(deleted.Restore(who(), key))
+
+	var states []string
+	for past, err := range history.List(key, versioned.WithCurrent()).All(b.Ctx) {
+		require.NoError(t, err)
+		states = append(states, past.Item.By+" "+past.Item.Why)
+	}
+	require.Len(t, states, n)
+	for i, state := range states {
+		require.Equal(t, fmt.Sprintf("actor-%d reason-%d", i+1, i+1), state, "version %d", i+1)
+	}
+
+	v, err = store.Update(as(b.Ctx, "last", ""), key, entity.Set(&f.State, "f"))
+	require.NoError(t, err)
+	require.Equal(t, "last ", v.By+" "+v.Why, "a write without a reason does not keep the one of the write before")
+}
+
+func TestContext_SingleRequestsCostTheSame(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[slip](t, withActors)
+	ctx, key, f := as(b.Ctx, "a", "r"), slip{ID: "s1"}, entity.Fields[slip]()
+	is := func(v slip, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		require.Equal(t, "a r", v.By+" "+v.Why)
+	}
+	b.Sent()
+	is(store.Create(ctx, key))
+	ctx = as(b.Ctx, "a", "")
+	for _, write := range []func() (slip, error){
+		func() (slip, error) { return store.Update(ctx, key, entity.Set(&f.State, "x")) },
+		func() (slip, error) { return store.Put(ctx, key) },
+		func() (slip, error) { v, _, err := store.Upsert(ctx, key); return v, err },
+		func() (slip, error) { v, _, err := store.Upsert(ctx, slip{ID: "s2"}); return v, err },
+	} {
+		v, err := write()
+		require.NoError(t, err)
+		require.Equal(t, "a ", v.By+" "+v.Why)
+	}
+	_, stored := b.Items()[0]["why"]
+	require.False(t, stored, "what a context does not have is removed")
+	ctx = as(b.Ctx, "a", "r")
+	unwritten, err := store.PutMany(ctx, []slip{{ID: "s3"}, {ID: "s4"}})
+	require.NoError(t, err)
+	require.Empty(t, unwritten)
+	_, err = b.DB.BatchWrite(ctx, store.Op().BatchPut(slip{ID: "s5"}), store.Op().BatchDelete(slip{ID: "s4"}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "BatchWriteItem", "BatchWriteItem"}, b.Operations())
+	for _, id := range []string{"s3", "s5"} {
+		is(store.Get(b.Ctx, slip{ID: id}, entity.Consistent()))
+	}
+	require.NoError(t, store.Delete(b.Ctx, key), "no state remains, so no actor is needed")
+	_, err = b.DB.BatchWrite(b.Ctx, store.Op().BatchDelete(slip{ID: "s3"}))
+	require.NoError(t, err)
+}
+
+func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[deed](t, withActors)
+	key, f := deed{ID: "d1"}, entity.Fields[deed]()
+	_, err := store.Create(as(b.Ctx, "a", ""), deed{ID: "d1", Number: "n1"})
+	require.NoError(t, err)
+	single := dbtest.Declare[slip](t, b.DB)
+	b.Sent()
+	for what, err := range map[string]error{
+		"create": func() error { _, err := store.Create(b.Ctx, deed{ID: "d2", Number: "n2"}); return err }(),
+		"update": func() error { _, err := store.Update(b.Ctx, key, entity.Set(&f.State, "x")); return err }(),
+		"modify": func() error { _, err := store.Modify(b.Ctx, key, func(*deed) error { return nil }); return err }(),
+		"delete": store.Delete(b.Ctx, key, versioned.AnyVersion()),
+		"empty":  store.Delete(as(b.Ctx, "", "r"), key, versioned.AnyVersion()),
+		"restore": func() error {
+			_, err := entity.Must(lifecycle.Of(store)).Restore(b.Ctx, key)
+			return err
+		}(),
+		"transaction": b.DB.Transact(b.Ctx, store.Op().CheckExists(key), single.Op().Create(slip{ID: "s1"})),
+		"token":       b.DB.TransactWithToken(b.Ctx, entity.Token{ID: "call-1"}, single.Op().Create(slip{ID: "s1"})),
+		"batch":       func() error { _, err := single.PutMany(b.Ctx, []slip{{ID: "s1"}}); return err }(),
+		"batch op":    func() error { _, err := b.DB.BatchWrite(b.Ctx, single.Op().BatchPut(slip{ID: "s1"})); return err }(),
+	} {
+		var bad *entity.InputError
+		require.ErrorAs(t, err, &bad, what)
+		require.Equal(t, "EDD-9251", bad.Code, what)
+		require.Equal(t, "By", bad.Field, what)
+	}
+	require.Empty(t, b.Sent())
+	_, err = store.Update(as(b.Ctx, "a", "\xff"), key, entity.Set(&f.State, "x"))
+	var bad *entity.InputError
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "EDD-9102", bad.Code)
+	require.Empty(t, b.Sent())
+	_, err = store.Update(as(b.Ctx, "a", ""), key, entity.Set(&f.By, "b"))
+	require.ErrorAs(t, err, &bad)
+	require.Equal(t, "EDD-9104", bad.Code)
+	require.NoError(t, store.Purge(b.Ctx, key), "it keeps no state")
+}
+
+// A repetition under the token of a caller is the same write only with the same actor.
+func TestContext_BelongsToACallWithAToken(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[slip](t, withActors)
+	call := func(actor string) error {
+		return b.DB.TransactWithToken(as(b.Ctx, actor, ""), entity.Token{ID: "call-1"}, store.Op().Put(slip{ID: "s1"}))
+	}
+	require.NoError(t, call("a"))
+	require.NoError(t, call("a"))
+	require.ErrorIs(t, call("b"), entity.ErrTokenReused)
+	v, err := store.Get(b.Ctx, slip{ID: "s1"}, entity.Consistent())
+	require.NoError(t, err)
+	require.Equal(t, "a", v.By)
+}
+
+func TestContext_PlansShowWhereItComesFrom(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t, withActors)
+	slips, deeds := dbtest.Declare[slip](t, b.DB), dbtest.Declare[deed](t, b.DB)
+	f := entity.Fields[slip]()
+	require.Contains(t, slips.Op().Update(slip{ID: "s1"}, entity.Set(&f.State, "x")).String(), `by = "<actor of the context>", why = "<reason of the context>"`)
+	require.Contains(t, fmt.Sprint(slips.Op().BatchPut(slip{ID: "s1"})), `by="<actor of the context>"`)
+	require.Contains(t, deeds.Op().Create(deed{ID: "d1", Number: "n"}).String(), `by="<actor of the context>"`)
+	require.Contains(t, deeds.Op().Create(deed{ID: "d1", Number: "n"}).String(), `why=<hidden>`)
+}
+
+func TestContext_MistakesOfDeclarations(t *testing.T) {
+	t.Parallel()
+	type number struct {
+		_  entity.Key `name:"A" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+		By int        `dynamodbav:"by" entity:"context=actor"`
+	}
+	type indexed struct {
+		_  entity.Key `name:"B" pk:"$#{id}" sk:"$"`
+		_  entity.GSI `name:"by" index:"gsi1" pk:"$#{by}"`
+		ID string     `dynamodbav:"id"`
+		By string     `dynamodbav:"by" entity:"context=actor"`
+	}
+	type twice struct {
+		_  entity.Key `name:"C" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+		By string     `dynamodbav:"by" entity:"context=actor,immutable"`
+	}
+	type key struct {
+		_  entity.Key `name:"D" pk:"$#{by}" sk:"$"`
+		By string     `dynamodbav:"by" entity:"context=actor"`
+	}
+	type nameless struct {
+		_  entity.Key `name:"E" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+		By string     `dynamodbav:"by" entity:"context="`
+	}
+	type series struct {
+		_  entity.Key        `name:"F" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At int64             `dynamodbav:"at"`
+		X  int               `dynamodbav:"x" entity:"append"`
+		By string            `dynamodbav:"by" entity:"context=actor"`
+	}
+	b := dbtest.Open(t, withActors)
+	_, err1 := entity.New[number](b.DB)
+	_, err2 := entity.New[indexed](b.DB)
+	_, err3 := entity.New[twice](b.DB)
+	_, err4 := entity.New[key](b.DB)
+	_, err5 := entity.New[nameless](b.DB)
+	_, err6 := timeseries.New[series](b.DB)
+	_, err7 := entity.New[slip](entity.Must(entity.Open(nil, entity.Config{Table: "t"})))
+	for i, want := range []string{"EDD-9099", "EDD-9099", "EDD-9035", "EDD-9035", "EDD-9003", "EDD-9043", "EDD-9099"} {
+		var bad *entity.SchemaError
+		require.ErrorAs(t, []error{err1, err2, err3, err4, err5, err6, err7}[i], &bad, i)
+		require.Equal(t, want, bad.Code, "%d: %v", i, bad)
+		require.Contains(t, []string{"By", "_ entity.Key", "_ timeseries.Events"}, bad.Field)
+	}
+}
+
+func TestChanges_OfADelete(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[deed](t, withActors)
+	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
+	key, f, ctx := deed{ID: "d1"}, entity.Fields[deed](), as(b.Ctx, "a", "")
+	_, err := store.Create(ctx, deed{ID: "d1", Number: "n1", State: "open"})
+	require.NoError(t, err)
+	b.Sent()
+	require.NoError(t, store.Delete(ctx, key, entity.Set(&f.State, "closed"), entity.Set(&f.Owner, "o"), versioned.Expect(1)))
+	require.Equal(t, []string{"Query", "TransactWriteItems"}, b.Operations(), "what a Delete costs")
+	gone, err := deleted.Get(b.Ctx, key)
+	require.NoError(t, err)
+	require.Equal(t, "closed o", gone.Item.State+" "+gone.Item.Owner)
+	state, err := history.Get(b.Ctx, key, 2)
+	require.NoError(t, err)
+	require.Equal(t, "closed", state.Item.State)
+	state, err = history.Get(b.Ctx, key, 1)
+	require.NoError(t, err)
+	require.Equal(t, "open", state.Item.State, "the state before is as it was")
+
+	v, err := deleted.Restore(ctx, key, entity.Set(&f.State, "restored"), entity.Set(&f.Number, "n2"))
+	require.NoError(t, err)
+	require.Equal(t, "restored n2 o", v.State+" "+v.Number+" "+v.Owner)
+	is, err := entity.Must(store.Index("byState")).Query(deed{State: "restored"}).One(b.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, v, is, "index keys follow")
+	state, err = history.Get(b.Ctx, key, 2)
+	require.NoError(t, err)
+	require.Equal(t, "closed n1", state.Item.State+" "+state.Item.Number, "the deleted state is as it was")
+	_, err = store.Create(ctx, deed{ID: "d2", Number: "n1"})
+	require.NoError(t, err, "the restored item has another number")
+	_, err = store.Create(ctx, deed{ID: "d3", Number: "n2"})
+	require.ErrorAs(t, err, new(*unique.ViolationError))
+
+	require.ErrorIs(t, store.Delete(ctx, key, entity.Set(&f.Owner, "p"), versioned.AnyVersion()), entity.ErrConditionFailed, "it is immutable")
+	_, err = store.Get(b.Ctx, key, entity.Consistent())
+	require.NoError(t, err)
+	b.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+	require.NoError(t, store.Delete(ctx, key, entity.Set(&f.State, "lost"), versioned.AnyVersion()))
+	copies, err := deleted.List(key).Collect(b.Ctx)
+	require.NoError(t, err)
+	require.Len(t, copies, 1)
+	require.Equal(t, "lost", copies[0].Item.State)
+	require.Contains(t, store.Op().Delete(key, entity.Set(&f.State, "x")).String(), `SET state = "x"`)
+}
+
+// keepsake reserves its unique value.
+type keepsake struct {
+	_ entity.Key           `name:"Keepsake" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"number" fields:"number"`
+
+	ID     string `dynamodbav:"id"`
+	Number string `dynamodbav:"number"`
+	Note   string `dynamodbav:"note"`
+}
+
+func TestChanges_ThatNothingKeeps(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t, withActors)
+	slips, leaflets, kept := dbtest.Declare[slip](t, b.DB), dbtest.Declare[leaflet](t, b.DB), dbtest.Declare[keepsake](t, b.DB)
+	f, g := entity.Fields[slip](), entity.Fields[keepsake]()
+	for what, x := range map[string]struct {
+		code string
+		err  error
+	}{
+		"no feature":       {"EDD-9108", slips.Delete(b.Ctx, slip{ID: "s"}, entity.Set(&f.State, "x"))},
+		"only an expiry":   {"EDD-9108", leaflets.Delete(b.Ctx, leaflet{ID: "s"}, entity.Set(&entity.Fields[leaflet]().State, "x"))},
+		"a key":            {"EDD-9104", kept.Delete(b.Ctx, keepsake{ID: "s"}, entity.Set(&g.ID, "x"))},
+		"a reserved value": {"EDD-9104", kept.Delete(b.Ctx, keepsake{ID: "s"}, entity.Set(&g.Number, "x"))},
+		"a reserved value of a restore": {"EDD-9104", func() error {
+			_, err := entity.Must(lifecycle.Of(kept)).Restore(b.Ctx, keepsake{ID: "s"}, entity.Set(&g.Number, "x"))
+			return err
+		}()},
+	} {
+		var bad *entity.InputError
+		require.ErrorAs(t, x.err, &bad, what)
+		require.Equal(t, x.code, bad.Code, what)
+	}
+	require.Empty(t, b.Sent())
+}
