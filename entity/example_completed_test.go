@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
 // Acquisition has a generated id in its key and a default in the key of its index.
@@ -57,6 +58,45 @@ type Shelfmark struct {
 }
 
 type tenantKey struct{}
+
+// Membership keeps its states, and who made each.
+type Membership struct {
+	_ entity.Key `name:"Membership" pk:"$#{reader}" sk:"$"`
+	_ lifecycle.SoftDelete
+
+	Reader string `dynamodbav:"reader"`
+	Reason string `dynamodbav:"reason,omitempty"`
+	By     string `dynamodbav:"by" entity:"context=actor,required"`
+}
+
+// Every write stores who made it; a delete can say why, in the copy that it leaves.
+func ExampleConfig_fromContext() {
+	members := entity.Must(entity.New[Membership](entity.Must(entity.Open(nil, entity.Config{
+		Table: "library",
+		NewID: func() string { return "w1" },
+		FromContext: func(ctx context.Context, name string) (string, bool) { // a server's middleware has put it there
+			actor, ok := ctx.Value(actorKey{}).(string)
+			return actor, ok && name == "actor"
+		},
+	}))))
+	fmt.Println(members.Op().Create(Membership{Reader: "ann"}))
+	_, err := members.Create(context.Background(), Membership{Reader: "ann"})
+	fmt.Println(err)
+	l := entity.Fields[Membership]()
+	fmt.Println(members.Op().Delete(Membership{Reader: "ann"}, entity.Set(&l.Reason, "moved away")))
+	// Output:
+	// Create Membership on library
+	//   put    pk="$app#v1#membership#ann" sk="$app#v1#membership"
+	//          {__edd_e__="Membership", _w="w1", by="<actor of the context>", reader="ann"}
+	//          if attribute_not_exists(pk)
+	// Create Membership (pk="$app#v1#membership#ann" sk="$app#v1#membership"): EDD-9251 entity_test.Membership.By: the attribute is required, and Config.FromContext has no actor for the context of the call
+	// Delete Membership on library
+	//   read   pk="$app#v1#membership#ann" sk="$app#v1#membership" consistently
+	//   write  what follows from it, if it is unchanged
+	//          SET reason = "moved away"
+}
+
+type actorKey struct{}
 
 func (t *Shelfmark) Prepare(ctx context.Context) error {
 	tenant, ok := ctx.Value(tenantKey{}).(string)

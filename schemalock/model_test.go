@@ -1,6 +1,7 @@
 package schemalock
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -104,6 +105,19 @@ func person() model {
 			field[time.Time]("Updated", `dynamodbav:"updated" entity:"updated_at"`),
 		},
 	}
+}
+
+// writer is a person in a database that knows who calls, and witness one whose name comes from there.
+func writer() model {
+	m := person()
+	m.options.FromContext = func(context.Context, string) (string, bool) { return "", false }
+	return m
+}
+
+func witness() model {
+	m := writer()
+	m.tag("Name", `dynamodbav:"name" entity:"required,context=actor"`)
+	return m
 }
 
 // lasting is a person without soft delete.

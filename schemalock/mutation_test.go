@@ -168,6 +168,9 @@ var mutations = map[string]mutation{
 	"time as number":     {person, func(m *model) { m.tag("Created", `dynamodbav:"created" entity:"created_at,time=unix"`) }, "!attribute created"},
 	"number of time":     {reading, func(m *model) { m.tag("Expires", `dynamodbav:"expiration_time,omitempty" entity:"time=unix"`) }, "!attribute expiration_time"},
 	"what is counted":    {reading, func(m *model) { m.tag("Timestamp", `dynamodbav:"timestamp_ms" entity:"time=unix"`) }, "!index day sort\n!attribute timestamp_ms"},
+	"context added":      {writer, func(m *model) { m.tag("Name", `dynamodbav:"name" entity:"required,context=actor"`) }, "attribute name"},
+	"context renamed":    {witness, func(m *model) { m.tag("Name", `dynamodbav:"name" entity:"required,context=user"`) }, "attribute name"},
+	"context dropped":    {witness, func(m *model) { m.tag("Name", `dynamodbav:"name" entity:"required"`) }, "!attribute name"},
 	"created_at dropped": {person, func(m *model) { m.tag("Created", `dynamodbav:"created"`) }, "!attribute created"},
 	"created_at moved":   {person, func(m *model) { m.tag("Created", `dynamodbav:"born" entity:"created_at"`) }, "attribute born\n!attribute created"},
 	"created_at added": {beat, func(m *model) {

@@ -34,8 +34,11 @@ func Of(s *schema.Schema) []Attribute {
 	w := walk{codec: s.Codec, on: map[reflect.Type]bool{}}
 	for _, a := range s.Attrs {
 		more := []string{presence(a.Type, a.Tag, a.Behind)}
-		if a.Required() {
+		switch {
+		case a.Required():
 			more[0] = "required"
+		case a.Role.Context != "": // which a context may lack
+			more[0] = "optional"
 		}
 		if a.Epoch {
 			more = append(more, "time="+a.Format.String())

@@ -188,8 +188,8 @@ type (
 		ForWrite
 		ForRestored
 	}
-	ForCreate  struct{ ForRestore }
-	ForAppend  struct{ ForCreate } // every write of one item
+	ForCreate struct{ ForRestore }
+	ForAppend struct{ ForCreate } // every write of one item
 
 	ForBatch   struct{}
 	ForPurge   struct{}
@@ -214,23 +214,23 @@ type StoreSetting struct {
 	Setting
 }
 
-func (ForGet) get()         {}
-func (ForQuery) query()     {}
-func (ForScan) scan()       {}
-func (ForList) list()       {}
-func (ForBounded) deleted() {}
-func (ForDelete) remove()   {}
-func (ForUpdate) update()   {}
-func (ForWrite) write()     {}
+func (ForGet) get()          {}
+func (ForQuery) query()      {}
+func (ForScan) scan()        {}
+func (ForList) list()        {}
+func (ForBounded) deleted()  {}
+func (ForDelete) remove()    {}
+func (ForUpdate) update()    {}
+func (ForWrite) write()      {}
 func (ForRestored) restore() {}
-func (ForCreate) create()   {}
-func (ForAppend) append()   {}
-func (ForBatch) batch()     {}
-func (ForPurge) purge()     {}
-func (ForRewrite) rewrite() {}
-func (ForCopy) copy()       {}
-func (ForPass) pass()       {}
-func (ForStore) store()     {}
+func (ForCreate) create()    {}
+func (ForAppend) append()    {}
+func (ForBatch) batch()      {}
+func (ForPurge) purge()      {}
+func (ForRewrite) rewrite()  {}
+func (ForCopy) copy()        {}
+func (ForPass) pass()        {}
+func (ForStore) store()      {}
 
 // Upgrade converts items of one payload version to the next.
 type Upgrade struct {
