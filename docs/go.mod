@@ -5,9 +5,9 @@ go 1.25.0
 require (
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/migrate v0.0.0
-	github.com/dynastrata/dynastrata/timeline v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/migrate v0.1.0
+	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -24,9 +24,3 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata => ..
-
-replace github.com/dynastrata/dynastrata/timeline => ../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../migrate

@@ -6,7 +6,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5
 	github.com/aws/smithy-go v1.28.8
-	github.com/dynastrata/dynastrata v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -23,5 +23,3 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata => ..

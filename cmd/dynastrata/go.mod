@@ -2,8 +2,6 @@ module github.com/dynastrata/dynastrata/cmd/dynastrata
 
 go 1.26.0
 
-replace github.com/dynastrata/dynastrata => ../..
-
 require (
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
@@ -46,9 +44,9 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/migrate v0.0.0
-	github.com/dynastrata/dynastrata/timeline v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/migrate v0.1.0
+	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
@@ -57,7 +55,3 @@ require (
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../../migrate

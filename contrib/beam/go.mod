@@ -2,13 +2,11 @@ module github.com/dynastrata/dynastrata/contrib/beam
 
 go 1.26.0
 
-replace github.com/dynastrata/dynastrata => ../..
-
 require (
 	github.com/apache/beam/sdks/v2 v2.77.0
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
-	github.com/dynastrata/dynastrata v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -44,8 +42,8 @@ require (
 	github.com/docker/go-connections v0.7.0 // indirect
 	github.com/docker/go-units v0.5.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
-	github.com/dynastrata/dynastrata/migrate v0.0.0
-	github.com/dynastrata/dynastrata/timeline v0.0.0
+	github.com/dynastrata/dynastrata/migrate v0.1.0
+	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/envoyproxy/go-control-plane/envoy v1.37.0 // indirect
 	github.com/envoyproxy/protoc-gen-validate v1.3.3 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
@@ -91,7 +89,3 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../../migrate

@@ -2,11 +2,9 @@ module github.com/dynastrata/dynastrata/contrib/otel
 
 go 1.26.0
 
-replace github.com/dynastrata/dynastrata => ../..
-
 require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
-	github.com/dynastrata/dynastrata v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/metric v1.47.0

@@ -2,17 +2,12 @@ module github.com/dynastrata/dynastrata/examples/iotbackend
 
 go 1.26.0
 
-replace (
-	github.com/dynastrata/dynastrata => ../..
-	github.com/dynastrata/dynastrata/cmd/dynastrata => ../../cmd/dynastrata
-)
-
 require (
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/smithy-go v1.28.8
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/cmd/dynastrata v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/cmd/dynastrata v0.1.0
 	github.com/go-playground/validator/v10 v10.30.1
 	github.com/stretchr/testify v1.12.1
 )
@@ -43,8 +38,8 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
-	github.com/dynastrata/dynastrata/migrate v0.0.0 // indirect
-	github.com/dynastrata/dynastrata/timeline v0.0.0 // indirect
+	github.com/dynastrata/dynastrata/migrate v0.1.0 // indirect
+	github.com/dynastrata/dynastrata/timeline v0.1.0 // indirect
 	github.com/gabriel-vasile/mimetype v1.4.12 // indirect
 	github.com/go-playground/locales v0.14.1 // indirect
 	github.com/go-playground/universal-translator v0.18.1 // indirect
@@ -63,7 +58,3 @@ require (
 	golang.org/x/text v0.32.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../../migrate

@@ -2,16 +2,11 @@ module github.com/dynastrata/dynastrata/examples/lifecycle
 
 go 1.26.0
 
-replace (
-	github.com/dynastrata/dynastrata => ../..
-	github.com/dynastrata/dynastrata/cmd/dynastrata => ../../cmd/dynastrata
-)
-
 require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.18
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/cmd/dynastrata v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/cmd/dynastrata v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -42,8 +37,8 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
-	github.com/dynastrata/dynastrata/migrate v0.0.0 // indirect
-	github.com/dynastrata/dynastrata/timeline v0.0.0 // indirect
+	github.com/dynastrata/dynastrata/migrate v0.1.0 // indirect
+	github.com/dynastrata/dynastrata/timeline v0.1.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-runewidth v0.0.24 // indirect
 	github.com/muesli/cancelreader v0.2.2 // indirect
@@ -56,7 +51,3 @@ require (
 	golang.org/x/term v0.46.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../../migrate

@@ -4,8 +4,8 @@ go 1.25.0
 
 require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/timeline v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -24,7 +24,3 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata => ../..
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline

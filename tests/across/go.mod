@@ -8,9 +8,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.6
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/migrate v0.0.0
-	github.com/dynastrata/dynastrata/timeline v0.0.0
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/migrate v0.1.0
+	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
@@ -26,9 +26,3 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata => ../..
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../../migrate

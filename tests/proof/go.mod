@@ -6,8 +6,8 @@ require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
 	github.com/aws/smithy-go v1.28.8
-	github.com/dynastrata/dynastrata v0.0.0
-	github.com/dynastrata/dynastrata/migrate v0.0.0-00010101000000-000000000000
+	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/migrate v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -21,13 +21,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect
-	github.com/dynastrata/dynastrata/timeline v0.0.0
+	github.com/dynastrata/dynastrata/timeline v0.1.0
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
-
-replace github.com/dynastrata/dynastrata => ../..
-
-replace github.com/dynastrata/dynastrata/timeline => ../../timeline
-
-replace github.com/dynastrata/dynastrata/migrate => ../../migrate
