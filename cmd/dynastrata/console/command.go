@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -20,11 +21,26 @@ import (
 func (s *session) root() *cli.Command {
 	root := &cli.Command{
 		Name: s.app.called(), Usage: "see what is in a table, check it, mend it",
-		Flags: s.flags(), EnableShellCompletion: true, HideVersion: true, Action: missingCommand,
+		Flags: s.flags(), EnableShellCompletion: true, Version: version(), Action: missingCommand,
 		Commands: s.commands(),
 	}
 	strict(root)
 	return root
+}
+
+// version returns the version of the command in the running program: that of its module, "(devel)" in a checkout of it.
+func version() string {
+	const module = "github.com/dynastrata/dynastrata/cmd/dynastrata"
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return "(unknown)"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == module && m.Version != "" {
+			return m.Version
+		}
+	}
+	return "(devel)"
 }
 
 // called returns the name of the command.
