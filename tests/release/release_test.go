@@ -224,4 +224,14 @@ func TestRelease_TagsOnlyWhatIsReady(t *testing.T) {
 
 	commit(map[string][2]string{"CHANGELOG.md": {"## 0.1.0 (", "## 0.1.1 (2027-01-01)\n\n## 0.1.0 ("}})
 	refused("v0.1.1", "requires github.com/dynastrata/dynastrata")
+
+	if os.Getenv("DYNASTRATA_LONG") != "1" { // the comparison compiles every module twice
+		return
+	}
+	bump := map[string][2]string{"go.work": {"v0.1.0", "v0.1.1"}, "contrib/beam/go.work": {"v0.1.0", "v0.1.1"}, "unique/find.go": {"Find(", "Seek("}}
+	for _, name := range strings.Fields(run(t, dir, nil, "git", "grep", "-l", library+".* v0.1.0", "--", "*go.mod")) {
+		bump[name] = [2]string{" v0.1.0", " v0.1.1"}
+	}
+	commit(bump)
+	refused("v0.1.1", "a patch cannot have incompatible changes")
 }
