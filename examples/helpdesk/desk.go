@@ -139,7 +139,7 @@ func (d *desk) restore(ctx context.Context, key Ticket, why string) error {
 	return err
 }
 
-// waiting returns a page of the tickets that somebody has to work on, those that are due first at the beginning.
+// waiting returns a page of the tickets that wait for an answer, those that are due first at the beginning.
 func (d *desk) waiting(ctx context.Context, tenant, cursor string) (entity.Page[Ticket], error) {
 	parts := make([]Ticket, shards)
 	for i := range parts {

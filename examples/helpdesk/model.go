@@ -20,7 +20,7 @@ type Ticket struct {
 	TicketID  string    `dynamodbav:"ticketId"`
 	Subject   string    `dynamodbav:"subject" entity:"required"`
 	Status    string    `dynamodbav:"status" entity:"default=open"`
-	Queue     string    `dynamodbav:"queue,omitempty"` // "open" while somebody has to work on it: keep it with Status
+	Queue     string    `dynamodbav:"queue,omitempty"` // "open" while it waits for an answer: keep it with Status
 	Shard     int       `dynamodbav:"shard" entity:"immutable,zero"`
 	Assignee  string    `dynamodbav:"assignee,omitempty"`
 	DueAt     time.Time `dynamodbav:"dueAt" entity:"time=s"`
@@ -30,7 +30,7 @@ type Ticket struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// Reminder makes somebody look at a ticket that is due. A ticket has one until it is closed or the reminder was sent.
+// Reminder is about a ticket that is due. A ticket has one until it is closed or the reminder was sent.
 type Reminder struct {
 	_ entity.Key `name:"Reminder" pk:"$#{ticketId}" sk:"$"`
 
