@@ -201,7 +201,7 @@ func (k *masker) obstacle(e *entityModel, name string) string {
 		keyed = keyed || slices.Contains(d.Attributes(), name)
 	}
 	switch a := e.s.Attr(name); {
-	case a.Owned():
+	case a.Owned() && a.Role.Context == "": // what a context gives is in the item alone
 		return "is set by the library, which stores it elsewhere too"
 	case name == e.orderBy:
 		return "is the order of the events"
