@@ -37,6 +37,11 @@ func (Key) PrimaryKey() {}
 // index keys is stored if all its parts are present. An item that lacks a part, or has an empty one, is left out of the
 // index without an error. With missing:"error" a write that would leave the item out is an *[InputError] that names the
 // index and the part, as if each part had the role required.
+//
+// shards:"4" spreads the items of each partition over that many, 2 to 100, by a hash of their primary keys, for a partition that
+// outgrows the 1,000 write units a second that DynamoDB gives it. pk must be a template. A write costs what it costs without shards.
+// [Index.Query] reads all of them as one query, like [Index.QueryAny]: at least one request for each shard, and for each page.
+// To change the number, see docs/evolution.md.
 type GSI struct{}
 
 // Declare is called by this module when a store is built.

@@ -90,7 +90,7 @@ func source(c *engine.Core, x *schema.Index, verb string, base expr.Cond) query.
 		Code: schema.CodeUnknownTarget, Other: useFilter,
 	}
 	if x != nil {
-		src.PK, src.SK = x.PK, x.SK
+		src.PK, src.SK, src.Spread = x.PK, x.SK, x.Shards
 	}
 	if src.Base = func() expr.Cond { return base }; !s.Templated {
 		src.Base = func() expr.Cond { return expr.All(base, unmarked(c, x)) }
@@ -113,21 +113,25 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // queryOne reads one partition of the table or, if x is an index, of that.
 func queryOne(h engine.Holder, x *schema.Index, partition any, opts []QueryOption) query.Decoding {
 	c := engine.Of(h)
-	return query.Items(c, queryPartition(c, x, reflect.ValueOf(partition), write.Collect(opts)))
+	src, v, spec := querySource(c, x), reflect.ValueOf(partition), write.Collect(opts)
+	if src.Spread != nil {
+		return query.ItemsOfEach(c, "", query.BuildEach(src, v, spec))
+	}
+	return query.Items(c, query.Build(src, v, spec))
 }
 
 // queryAny reads several partitions, in a slice, of the table or of an index.
 func queryAny(h engine.Holder, x *schema.Index, partitions any, opts []QueryOption) query.Decoding {
 	c, given := engine.Of(h), reflect.ValueOf(partitions)
-	plans := make([]*query.Plan, given.Len())
-	for i := range plans {
-		plans[i] = queryPartition(c, x, given.Index(i), write.Collect(opts))
+	var plans []*query.Plan
+	for i := range given.Len() {
+		plans = append(plans, query.BuildEach(querySource(c, x), given.Index(i), write.Collect(opts))...)
 	}
 	return query.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
 }
 
-// queryPartition compiles the query of one partition of the table or of an index.
-func queryPartition(c *engine.Core, x *schema.Index, partition reflect.Value, spec *write.Options) *query.Plan {
+// querySource returns what queries of the partitions of the table or of an index read.
+func querySource(c *engine.Core, x *schema.Index) query.Source {
 	base := c.Schema.Current
 	switch {
 	case x == nil:
@@ -138,7 +142,7 @@ func queryPartition(c *engine.Core, x *schema.Index, partition reflect.Value, sp
 	default:
 		base = expr.All(c.Schema.InNamespace, c.Schema.Own)
 	}
-	return query.Build(source(c, x, "Query", base), partition, spec)
+	return source(c, x, "Query", base)
 }
 
 // QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].

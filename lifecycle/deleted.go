@@ -190,7 +190,7 @@ func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[D
 	if c.Err() != nil {
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Query"))
 	}
-	return copyQuery[T](c, query.Build(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), write.Collect(opts)))
+	return copyQuery[T](c, query.BuildEach(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), write.Collect(opts))...)
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
@@ -206,7 +206,7 @@ func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] 
 // indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.
 func indexSource(c *engine.Core, x *schema.Index, verb string) query.Source {
 	src := copiesSource(c, verb)
-	src.Index, src.PK, src.SK = x, x.PK, x.SK
+	src.Index, src.PK, src.SK, src.Spread = x, x.PK, x.SK, x.Shards
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
 	base := expr.All(c.Schema.InNamespace, c.Schema.Own)
 	src.Base = func() expr.Cond { return base }
@@ -243,10 +243,10 @@ func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 	}, needs
 }
 
-// copyQuery makes a query of deleted copies from its plan.
-func copyQuery[T any](c *engine.Core, p *query.Plan) entity.Query[DeletedItem[T]] {
-	codec := p.Codec()
-	return &query.Query[DeletedItem[T]]{From: query.Decoding{Reading: query.Planned(c, p), Decode: func(it wire.Item, into any) (err error) {
+// copyQuery makes a query of deleted copies from its plans.
+func copyQuery[T any](c *engine.Core, plans ...*query.Plan) entity.Query[DeletedItem[T]] {
+	codec := plans[0].Codec()
+	return &query.Query[DeletedItem[T]]{From: query.Decoding{Reading: query.ItemsOfEach(c, "", plans).Reading, Decode: func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
 		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
 			var stored write.Stored

@@ -376,6 +376,13 @@ func judgeIndex(part []string, a, b string) (bool, string) {
 	if part[0] == "name" {
 		return false, "it is a name in Go, and is not stored"
 	}
+	if part[0] == "shards" {
+		was, _ := strconv.Atoi(a)
+		if is, _ := strconv.Atoi(b); 0 < was && was < is {
+			return true, "programs with the old number miss items of those with the new one, until they are replaced; these miss none, and migrate.Rewrite spreads the existing items"
+		}
+		return true, "queries miss existing items until migrate.Rewrite has run: declare a second index with the new number, run Rewrite, then query that one"
+	}
 	if part[0] != "projection" {
 		return true, "DynamoDB cannot change the key of an index, and existing items have the old one"
 	}

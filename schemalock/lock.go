@@ -118,6 +118,9 @@ func entityOf(s *schema.Schema) Entity {
 			add(what, "global")
 			add(what+" partition", keyText(x.PK))
 		}
+		if n := len(x.Shards); n > 0 {
+			add(what+" shards", strconv.Itoa(n))
+		}
 		if x.SK != nil {
 			add(what+" sort", keyText(x.SK))
 		}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
@@ -22,7 +23,7 @@ func partitionOf(generation, group string) string {
 	if n == 1 {
 		return generation
 	}
-	return write.PartitionAt(generation, write.Shard(group, n))
+	return write.PartitionAt(generation, key.Shard(group, n))
 }
 
 // inGroupOrder yields what several sequences yield, each in group order, in group order. It stops at the first error.

@@ -62,7 +62,7 @@ func (Events) Declare(d *schema.Decl) {
 	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
 	name, ok := d.Need("orderBy")
 	e.readDigits(d)
-	e.readShards(d)
+	e.shards = d.Shards(schema.CodeShards, "events")
 	e.readCurrent(d)
 	late, hasLate := d.Tag("late")
 	if _, twice := schema.Feature[*events](d.Schema); twice {
@@ -136,23 +136,6 @@ func (e *events) readDigits(d *schema.Decl) {
 	if !d.Schema.Profile.PadsNumbers() || text != "16" && text != "38" {
 		d.Problem(schema.CodeMalformed, `digits:%q: it is for tables that are shared with effect-dynamodb, which writes a number in 16 digits and a bigint in 38`, text)
 	}
-}
-
-// readShards reads over how many partitions the events of a series are spread.
-func (e *events) readShards(d *schema.Decl) {
-	text, ok := d.Tag("shards")
-	if !ok {
-		return
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 2 || n > schema.MostEventPartitions || text != strconv.Itoa(n) {
-		d.Problem(schema.CodeShards, "shards:%q must be a number from 2 to %d; without it events are in one partition", text, schema.MostEventPartitions)
-		return
-	}
-	if d.Schema.Profile.PadsNumbers() {
-		d.Problem(schema.CodeShards, "effect-dynamodb, which shares the table, would not find events in partitions of their own")
-	}
-	e.shards = n
 }
 
 // readCurrent reads whether the series has current items.

@@ -30,25 +30,21 @@ func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 
 // history reads a series' events. Events of several partitions are merged in the order of their sort keys.
 func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) query.Decoding {
-	plans := historyPlans(c, e, verb, key, spec)
-	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
-		return query.Items(c, plans[0])
-	}
 	where := ""
 	if primary, _, err := write.Key(c.Schema, key, nil); err == nil {
 		pk := c.Schema.PK.Attr
 		where = write.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
 	}
-	return query.MergedItems(c, query.BuildMerge(c.Schema, verb, where, plans))
+	return query.ItemsOfEach(c, where, historyPlans(c, e, verb, key, spec))
 }
 
 // historyPlans compiles the query of a series' events, for each partition that holds some.
-func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) (plans []*query.Plan) {
+func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) []*query.Plan {
 	if c.Err() != nil {
 		return []*query.Plan{query.ClosedQuery(c, verb)}
 	}
 	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Verb: verb, Expire: true,
+		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Spread: c.Schema.EventPartitions, Verb: verb, Expire: true,
 		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
 		Code:     write.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func() expr.Cond { return expr.Cond{} },
@@ -69,14 +65,7 @@ func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spe
 			}
 		}
 	}
-	if c.Schema.EventPartitions == nil {
-		return []*query.Plan{query.Build(src, key, spec)}
-	}
-	for _, partition := range c.Schema.EventPartitions {
-		src.PK = partition
-		plans = append(plans, query.Build(src, key, spec))
-	}
-	return plans
+	return query.BuildEach(src, key, spec)
 }
 
 // At returns the newest event at time t: the last one whose orderBy is not after t. It reads strongly consistently,

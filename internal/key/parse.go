@@ -12,8 +12,11 @@ import (
 var errText = errors.New("key: the text does not fit the template")
 
 // Parse is the inverse of ComposeValues: it returns the values of a key text, one for each part. A lower-cased string is
-// returned as written, not as it was; see Determines.
+// returned as written, not as it was; see Determines. The number of a partition is left out, whatever their number is.
 func (t *Template) Parse(text string) ([]Value, error) {
+	if t.Shards != nil {
+		text = CutShard(text)
+	}
 	rest, ok := strings.CutPrefix(text, t.Prefix)
 	var vs []Value
 	for i, s := range t.Segments {

@@ -1,6 +1,8 @@
 package key
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,6 +26,65 @@ type Template struct {
 	Prefix   string
 	Escaped  bool
 	Segments []Segment
+	Shards   *Shards // nil: the text ends with the segments
+}
+
+// Shards spreads the items of one key over N partitions: its text ends with '#' and the two digits of one of them, the [Shard] of the
+// item's primary key, which By are.
+type Shards struct {
+	N  int
+	By []TableKey
+}
+
+// TableKey is a key attribute of a table, and the template of its text, nil if it has none.
+type TableKey struct {
+	Attr     string
+	Template *Template
+}
+
+// Shard returns which of n partitions holds what a text identifies: the first eight bytes of its SHA-256 hash, as a big-endian number,
+// modulo n.
+func Shard(text string, n int) int {
+	sum := sha256.Sum256([]byte(text))
+	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(n))
+}
+
+// ShardText returns the two digits of a partition.
+func ShardText(number int) string {
+	return string([]byte{'0' + byte(number/10), '0' + byte(number%10)})
+}
+
+// end returns the end of the key text of an item, or the key attribute that it lacks. That of a deleted copy continues the key of its
+// item, which its parts give.
+func (s *Shards) end(item map[string]types.AttributeValue) (text, missing string) {
+	by := ""
+	for _, k := range s.By {
+		if k.Template != nil {
+			if own, missing, err := k.Template.Compose(item); err == nil && len(missing) == 0 {
+				by += own
+				continue
+			}
+		}
+		switch v := item[k.Attr].(type) {
+		case *types.AttributeValueMemberS:
+			by += v.Value
+		case *types.AttributeValueMemberN:
+			by += v.Value
+		case *types.AttributeValueMemberB:
+			by += string(v.Value)
+		default:
+			return "", k.Attr
+		}
+	}
+	return "#" + ShardText(Shard(by, s.N)), ""
+}
+
+// CutShard returns a key text without the number of its partition, "" if it has none.
+func CutShard(text string) string {
+	if n := len(text) - len("#00"); n > 0 && text[n] == '#' && strings.Trim(text[n+1:], "0123456789") == "" {
+		return text[:n]
+	}
+	return ""
 }
 
 // Fields returns the parts, in order.
@@ -67,6 +128,12 @@ func (t *Template) Compose(item map[string]types.AttributeValue) (text string, m
 			b = append(b, part...)
 		}
 	}
+	if t.Shards != nil {
+		end, absent := t.Shards.end(item)
+		if b = append(b, end...); absent != "" {
+			missing = append(missing, absent)
+		}
+	}
 	switch {
 	case len(missing) > 0:
 		return "", missing, nil
@@ -76,7 +143,7 @@ func (t *Template) Compose(item map[string]types.AttributeValue) (text string, m
 	return string(b), nil, nil
 }
 
-// ComposeValues returns the key text for one value of each part.
+// ComposeValues returns the key text for one value of each part, without the number of a partition.
 func (t *Template) ComposeValues(vs []Value) (string, error) {
 	if n := len(t.Fields()); len(vs) != n {
 		return "", fmt.Errorf("key: %d values for %d parts", len(vs), n)
@@ -148,7 +215,7 @@ func (t *Template) after(i int) (literal string, more bool) {
 }
 
 // Describe returns how the template composes a text, for people and for comparison: its prefix and literals, and each part
-// with its attribute and format. Templates with equal descriptions compose equal texts from equal items.
+// with its attribute and format. Templates with equal descriptions and shards compose equal texts from equal items.
 func (t *Template) Describe() string {
 	var b strings.Builder
 	b.WriteString(t.Prefix)

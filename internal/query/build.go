@@ -262,6 +262,17 @@ func Build(src Source, v reflect.Value, spec *write.Options) *Plan {
 	return b.p
 }
 
+// BuildEach compiles the query of src for the partition in v, once for each partition over which that is spread.
+func BuildEach(src Source, v reflect.Value, spec *write.Options) (plans []*Plan) {
+	for _, src.PK = range src.Spread {
+		plans = append(plans, Build(src, v, spec))
+	}
+	if plans == nil {
+		plans = append(plans, Build(src, v, spec))
+	}
+	return plans
+}
+
 // scan compiles the options of a scan. Filters may name any attribute.
 func (b *builder) scan(spec *write.Options) (err error) {
 	if err = b.bounds(spec); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -67,16 +68,20 @@ func (m *Merge) build(verb, where string) error {
 	case n == 0:
 		return fail(write.CodePartitions, "there is no partition to read")
 	case n > mostPartitions:
-		return fail(write.CodePartitions, "%d partitions; at most %d are read in one query", n, mostPartitions)
+		return fail(write.CodePartitions, "%d partitions, shards counted; at most %d are read in one query", n, mostPartitions)
 	}
 	for i, p := range m.parts {
 		if p.Err != nil {
-			return fmt.Errorf("partition %d: %w", i, p.Err)
+			return fmt.Errorf("partition %d: %w", i/max(len(p.Spread), 1), p.Err)
 		}
 	}
 	first := m.parts[0]
 	m.spec = *first
 	m.spec.Verb, m.spec.where = verb, where
+	if first.Spread != nil { // messages name no shard
+		text := first.Partition.Values[0].(*types.AttributeValueMemberS).Value
+		m.spec.Partition.Values = []types.AttributeValue{item.S(key.CutShard(text))}
+	}
 	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
 		return fail(write.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
 	}

@@ -21,9 +21,10 @@ import (
 type Source struct {
 	Schema *schema.Schema
 	Table  string
-	Index  *schema.Index  // nil: the table itself
-	PK, SK *schema.KeyDef // SK is nil if there is no sort key
-	Verb   string         // for messages: Query, History
+	Index  *schema.Index    // nil: the table itself
+	PK, SK *schema.KeyDef   // SK is nil if there is no sort key
+	Spread []*schema.KeyDef // what PK is in each partition that is read; nil: one
+	Verb   string           // for messages: Query, History
 	// Required are the sort-key parts that the partition value must have. nil means as many as are set.
 	Required []*schema.Attr
 	// Optional are the sort-key parts that the partition value may have. nil means all.

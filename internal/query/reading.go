@@ -191,6 +191,14 @@ func Planned(c *engine.Core, p *Plan) Reading {
 	return planned{c, p, p}
 }
 
+// ItemsOfEach returns the reading of what BuildEach has compiled, in one order.
+func ItemsOfEach(c *engine.Core, where string, plans []*Plan) Decoding {
+	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
+		return Items(c, plans[0])
+	}
+	return MergedItems(c, BuildMerge(c.Schema, plans[0].Verb, where, plans))
+}
+
 // MergedItems returns the reading of c's plans, merged in m, that decodes items of the entity.
 func MergedItems(c *engine.Core, m *Merge) Decoding {
 	m.Open(c.Runner, c.Cursor)

@@ -90,6 +90,10 @@ const (
 	CodePrepare  = "EDD-9093"
 
 	CodeContextRole = "EDD-9099"
+
+	CodeIndexShards = "EDD-9210"
+	CodeShardedKey  = "EDD-9211"
+	CodeShardedBy   = "EDD-9212"
 )
 
 // Error is one mistake in a declaration.

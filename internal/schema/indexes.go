@@ -4,7 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 )
 
 // Index is a secondary index.
@@ -13,6 +16,7 @@ type Index struct {
 	Index   string // physical name
 	Local   bool
 	PK, SK  *KeyDef
+	Shards  []*KeyDef // partition keys of the partitions that each of PK's is spread over, in the order of their numbers; nil if it is one
 	Project Projection
 	codec   *item.Codec // of items in the index; nil if it carries everything
 	keys    []*KeyDef   // see Keys; nil while the schema is built
@@ -45,7 +49,38 @@ func (x *Index) Keys() []*KeyDef {
 // maxIndexAttributes is the number of attributes that a native partition or sort key of a GSI may have.
 const maxIndexAttributes = 4
 
-// Global reads entity.GSI's tag: name, index, pk, sk, project and missing.
+// Spread spreads each partition of x over n partitions. table are the keys of the table.
+func (x *Index) Spread(n int, table ...*KeyDef) {
+	infix := "#"
+	if x.PK.Prefixed {
+		infix = "" // it is between all segments
+	}
+	x.Shards, x.PK.Template.Shards = x.PK.spread(n, infix), &key.Shards{N: n}
+	for _, k := range table {
+		if k != nil {
+			x.PK.Template.Shards.By = append(x.PK.Template.Shards.By, key.TableKey{Attr: k.Attr, Template: k.Template})
+		}
+	}
+}
+
+// spread reads shards.
+func (x *Index) spread(d *Decl) {
+	n, pk, sk := d.Shards(CodeIndexShards, "items"), d.Schema.PK, d.Schema.SK
+	several := func(k *KeyDef) bool {
+		return k != nil && k.Native != nil && k.Type == types.ScalarAttributeTypeN && k.Native[0].Key == nil
+	}
+	switch {
+	case n == 0 || x.PK == nil || pk == nil:
+	case !x.PK.Written():
+		d.Problem(CodeShardedKey, "the number of a partition ends the text of pk, and %s is stored as it is; write it as $#{…} or attr={…}", x.PK)
+	case several(pk) || several(sk):
+		d.Problem(CodeShardedBy, "the primary key decides the partition of an item, and a number that is no integer has several texts")
+	default:
+		x.Spread(n, pk, sk)
+	}
+}
+
+// Global reads entity.GSI's tag: name, index, pk, sk, project, missing and shards.
 func (d *Decl) Global() {
 	x := d.newIndex()
 	if text, ok := d.Need("pk"); ok {
@@ -54,6 +89,7 @@ func (d *Decl) Global() {
 	if text, ok := d.Tag("sk"); ok {
 		x.SK = d.keyDef("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
 	}
+	x.spread(d)
 	if x.Project = d.projection(); !x.Project.All {
 		d.Check(func() { x.projected(d) })
 	}

@@ -26,22 +26,42 @@ type KeyDef struct {
 // EventPartitionSuffix returns what follows the partition key of a series' current item in that of one of the partitions of
 // its events.
 func EventPartitionSuffix(number int) string {
-	return EventInfix + string([]byte{'0' + byte(number/10), '0' + byte(number%10)})
+	return EventInfix + key.ShardText(number)
 }
 
-// MostEventPartitions is how many partitions the events of a series can have. A query reads no more.
-const MostEventPartitions = 100
+// MostShards is over how many partitions the events of a series or the items of an index can be spread. A query reads no more.
+const MostShards = 100
+
+// Shards reads shards: over how many partitions what is spread. It returns 0 without the key, and after reporting a mistake under code.
+func (d *Decl) Shards(code, what string) int {
+	text, ok := d.Tag("shards")
+	n, err := strconv.Atoi(text)
+	switch {
+	case !ok:
+		return 0
+	case err != nil || n < 2 || n > MostShards || text != strconv.Itoa(n):
+		d.Problem(code, "shards:%q must be a number from 2 to %d; without it %s are in one partition", text, MostShards, what)
+		return 0
+	case d.Schema.Profile.PadsNumbers():
+		d.Problem(code, "effect-dynamodb, which shares the table, would not find %s in partitions of their own", what)
+	}
+	return n
+}
 
 // SpreadEvents declares that the events of each series are in n partitions. The partition key must be a `$` template.
 func (s *Schema) SpreadEvents(n int) {
+	s.EventPartitions = s.PK.spread(n, strings.TrimPrefix(EventInfix, "#"))
+}
+
+// spread returns k with each of n numbers, after infix, as its last segment.
+func (k *KeyDef) spread(n int, infix string) (all []*KeyDef) {
 	for i := range n {
-		t := *s.PK.Template
-		number := strings.TrimPrefix(EventPartitionSuffix(i), EventInfix)
-		t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: strings.Trim(EventInfix, "#")}, key.Segment{Literal: number})
-		k := *s.PK
-		k.Template = &t
-		s.EventPartitions = append(s.EventPartitions, &k)
+		one, t := *k, *k.Template
+		t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: infix + key.ShardText(i)})
+		one.Template = &t
+		all = append(all, &one)
 	}
+	return all
 }
 
 // Written reports whether the key is composed from a template and stored in an attribute of its own. Writes that change

@@ -1,30 +1,22 @@
 package write
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Shard returns which of n partitions holds what a text identifies, the sort key of an event or the group of a timeline's
-// row: the first eight bytes of the SHA-256 hash of the text, as a big-endian number, modulo n. Two events with the same
-// orderBy have the same sort key, so they meet in one partition.
-func Shard(text string, n int) int {
-	sum := sha256.Sum256([]byte(text))
-	return int(binary.BigEndian.Uint64(sum[:8]) % uint64(n))
-}
-
-// EventKey returns the primary key of the event with a sort key, of the series with the primary key of its current item.
+// EventKey returns the primary key of the event with a sort key, of the series with the primary key of its current item. Two
+// events with the same orderBy have the same sort key, so they meet in one partition.
 func EventKey(s *schema.Schema, primary item.Item, sortKey string) item.Item {
 	k := item.Clone(primary)
 	k[s.SK.Attr] = item.S(sortKey)
 	if n := len(s.EventPartitions); n > 0 {
-		k[s.PK.Attr] = inEventPartition(s, primary, Shard(sortKey, n))
+		k[s.PK.Attr] = inEventPartition(s, primary, key.Shard(sortKey, n))
 	}
 	return k
 }
@@ -61,7 +53,7 @@ func SeriesPartition(s *schema.Schema, event item.Item) (item.Item, bool) {
 	if !ok {
 		return nil, false
 	}
-	home, ok := strings.CutSuffix(pk.Value, schema.EventPartitionSuffix(Shard(sk, n)))
+	home, ok := strings.CutSuffix(pk.Value, schema.EventPartitionSuffix(key.Shard(sk, n)))
 	if !ok {
 		return nil, false
 	}

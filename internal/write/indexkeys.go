@@ -130,7 +130,7 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 
 // Copies reports whether an index key is a plain copy of one attribute that is stored as text.
 func Copies(k *schema.KeyDef) bool {
-	if k.Prefixed || len(k.Template.Segments) != 1 {
+	if k.Prefixed || len(k.Template.Segments) != 1 || k.Template.Shards != nil {
 		return false
 	}
 	f := k.Template.Segments[0]

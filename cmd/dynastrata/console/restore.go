@@ -43,7 +43,7 @@ func restore(facts schemalock.Entity) (*entityModel, error) {
 	if r.s.PK == nil {
 		return nil, r.bad("key partition", "is missing")
 	}
-	if n, err := strconv.Atoi(r.e.setting("timeseries.Events shards")); err == nil && n > 1 && n <= schema.MostEventPartitions && r.s.PK.Written() {
+	if n, err := strconv.Atoi(r.e.setting("timeseries.Events shards")); err == nil && n > 1 && n <= schema.MostShards && r.s.PK.Written() {
 		r.s.SpreadEvents(n)
 	}
 	for _, x := range r.s.Indexes {
