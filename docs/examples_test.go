@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -49,6 +50,7 @@ func examples(t *testing.T) map[string]string {
 	storedEmployees(t, made)
 	storedSeries(t, made)
 	storedVerbatim(t, made)
+	storedShards(t, made)
 	storedInterop(t, made)
 	storedLives(t, made)
 	storedPasses(t, made)
@@ -234,6 +236,32 @@ func sortKeys(dumped string) string {
 		keys = append(keys, strings.Join(lines[:2], "\n"))
 	}
 	return strings.Join(keys, "\n")
+}
+
+// job is in two indexes with shards.
+type job struct {
+	_ entity.Key `name:"Job" pk:"$#{jobId}" sk:"$"`
+	_ entity.GSI `name:"byQueue" index:"gsi1" pk:"$#{queue}" shards:"4"`
+	_ entity.GSI `name:"verbatim" index:"gsi2" pk:"gsi2pk={queue}" shards:"3"`
+
+	JobID string `dynamodbav:"jobId"`
+	Queue string `dynamodbav:"queue"`
+}
+
+// storedShards makes the example of indexes with shards: the keys of items.
+func storedShards(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, config(table)))
+	jobs := entity.Must(entity.New[job](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	for _, id := range []string{"j-1", "j-2", "j-3"} {
+		_, err := jobs.Create(t.Context(), job{JobID: id, Queue: "mail"})
+		require.NoError(t, err)
+	}
+	made["index-shards"] = strings.Join(slices.DeleteFunc(strings.Split(dump(t, client, table, "pk", "sk"), "\n"), func(line string) bool {
+		return !strings.Contains(line, "pk ")
+	}), "\n")
 }
 
 // storedVerbatim makes the examples of an entity without `$`.

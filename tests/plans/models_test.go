@@ -45,6 +45,13 @@ type Plain struct {
 	Body
 }
 
+// Spread is a Plain whose index partitions are four each.
+type Spread struct {
+	_ entity.Key `name:"Spread" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}#{rank}" sk:"$#{id}" shards:"4"`
+	Body
+}
+
 // Verbatim has a key of an existing table, where nothing but the key separates its items from others.
 type Verbatim struct {
 	_ entity.Key `name:"Verbatim" pk:"pk=box_{id}" sk:"sk=item"`

@@ -256,6 +256,7 @@ func batch[T any](st *stage, s *entity.Store[T]) verb {
 func TestPlans_OfEveryVerbAndFeature(t *testing.T) {
 	t.Parallel()
 	ofEntity[Plain](t, "plain", features{batch: true})
+	ofEntity[Spread](t, "spread", features{batch: true})
 	ofEntity[Verbatim](t, "verbatim", features{batch: true})
 	ofEntity[Locked](t, "locked", features{version: true})
 	ofEntity[Retained](t, "retained", features{version: true, history: true})
