@@ -97,7 +97,7 @@ func FuzzLock(f *testing.F) {
 			}
 			_, _ = e.primary(g)
 			for _, x := range e.s.Indexes {
-				_, _, _, _ = e.queryInput(x, g)
+				_, _, _ = e.queryInput(x, x.PK, g)
 			}
 		}
 		s := &session{m: m, out: newPrinter(io.Discard, false, true)}

@@ -294,7 +294,8 @@ func (k *masker) owner(d *schema.KeyDef, x stored, out item.Item, attr string) b
 // the key is made of these, and else from the key.
 func (k *masker) text(e *entityModel, t *key.Template, x stored, out item.Item, attr, suffix string) bool {
 	hides := func(f *key.Field) bool { _, hides := k.kinds[e][f.Attr]; return hides }
-	if !slices.ContainsFunc(t.Fields(), hides) {
+	secret := slices.ContainsFunc(t.Fields(), hides)
+	if !secret && t.Shards == nil {
 		return true
 	}
 	av, _ := x.raw[attr].(*types.AttributeValueMemberS)
@@ -313,6 +314,9 @@ func (k *masker) text(e *entityModel, t *key.Template, x stored, out item.Item, 
 	if composed, whole := t.AsStored(x.raw); whole && e.s.Profile.SharesSentinels() && composed == text {
 		masked, whole := t.AsStored(out)
 		return whole && set(masked)
+	}
+	if !secret { // it is not in the shard that its primary key decides
+		return true
 	}
 	vs, err := t.Parse(text)
 	if err != nil {
@@ -335,6 +339,9 @@ func (k *masker) text(e *entityModel, t *key.Template, x stored, out item.Item, 
 		}
 	}
 	masked, err := t.ComposeValues(vs)
+	if t.Shards != nil {
+		masked += strings.TrimPrefix(text, key.CutShard(text))
+	}
 	return err == nil && set(masked)
 }
 

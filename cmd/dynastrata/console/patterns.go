@@ -29,7 +29,11 @@ func (e *entityModel) patterns() []pattern {
 		all = append(all, pattern{"Query", parts(e.s.PK) + ranges(k), "1 per MB", "the partition", perMB})
 	}
 	for _, x := range e.s.Indexes {
-		all = append(all, pattern{"Query " + cmp.Or(x.Name, x.Index), parts(x.PK) + ranges(x.SK), "1 per MB", "the partition of " + x.Index, perMB})
+		requests := "1 per MB"
+		if n := len(x.Shards); n > 0 {
+			requests += fmt.Sprintf(" of each of %d shards", n)
+		}
+		all = append(all, pattern{"Query " + cmp.Or(x.Name, x.Index), parts(x.PK) + ranges(x.SK), requests, "the partition of " + x.Index, perMB})
 	}
 	return append(all, e.writes(key)...)
 }

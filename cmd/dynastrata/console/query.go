@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -100,16 +102,28 @@ func (s *session) runQuery(ctx context.Context, e *entityModel, x *schema.Index,
 	}
 	n, now := 0, s.app.Clock()
 	for _, g := range partitions {
-		in, pk, sk, err := e.queryInput(x, g)
-		if err != nil {
-			return err
+		shards := []*schema.KeyDef{e.s.PK}
+		switch {
+		case x != nil && x.Shards != nil:
+			shards = x.Shards
+		case x != nil:
+			shards[0] = x.PK
 		}
-		for it, err := range s.query(ctx, in, &cost) {
+		var sk *schema.KeyDef
+		var queries []iter.Seq2[item.Item, error]
+		for _, pk := range shards {
+			in, sorted, err := e.queryInput(x, pk, g)
+			if err != nil {
+				return err
+			}
+			sk, queries = sorted, append(queries, s.query(ctx, in, &cost))
+		}
+		for it, err := range inOrder(sk, queries) {
 			if err != nil {
 				return err
 			}
 			y := s.m.decode(e.table, it, now)
-			if y.model != e || !g.matches(it, pk, sk) || !related && y.Kind != KindCurrent && y.Kind != e.derived {
+			if y.model != e || !g.matches(it, shards[0], sk) || !related && y.Kind != KindCurrent && y.Kind != e.derived {
 				continue
 			}
 			if n++; s.out.json {
@@ -173,22 +187,65 @@ func (s *session) partitions(ctx context.Context, e *entityModel, x *schema.Inde
 	return all, nil
 }
 
-// queryInput returns the query of the items with the given leading parts.
-func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryInput, pk, sk *schema.KeyDef, err error) {
-	pk, sk = e.s.PK, e.s.SK
-	in = &dynamodb.QueryInput{TableName: &e.table}
+// inOrder yields what several queries yield, each in the order of a sort key, in that order. It stops at the first error.
+func inOrder(sk *schema.KeyDef, parts []iter.Seq2[item.Item, error]) iter.Seq2[item.Item, error] {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return func(yield func(item.Item, error) bool) {
+		type head struct {
+			it   item.Item
+			err  error
+			next func() (item.Item, error, bool)
+		}
+		var heads []*head
+		take := func(h *head) (more bool) { h.it, h.err, more = h.next(); return more }
+		for _, part := range parts {
+			next, stop := iter.Pull2(part)
+			defer stop()
+			if h := (&head{next: next}); take(h) {
+				heads = append(heads, h)
+			}
+		}
+		before := func(a, b *head) int {
+			for _, name := range sk.Attributes() {
+				if order, _ := expr.Compares(a.it[name], b.it[name]); order != 0 {
+					return order
+				}
+			}
+			return 0
+		}
+		for len(heads) > 0 {
+			if i := slices.IndexFunc(heads, func(h *head) bool { return h.err != nil }); i >= 0 {
+				yield(nil, heads[i].err)
+				return
+			}
+			h := slices.MinFunc(heads, before)
+			if !yield(h.it, nil) {
+				return
+			}
+			if !take(h) {
+				heads = slices.DeleteFunc(heads, func(other *head) bool { return other == h })
+			}
+		}
+	}
+}
+
+// queryInput returns the query of the items with the given leading parts in a partition with key pk, and the sort key.
+func (e *entityModel) queryInput(x *schema.Index, pk *schema.KeyDef, g given) (in *dynamodb.QueryInput, sk *schema.KeyDef, err error) {
+	sk, in = e.s.SK, &dynamodb.QueryInput{TableName: &e.table}
 	if x != nil {
-		pk, sk, in.IndexName = x.PK, x.SK, &x.Index
+		sk, in.IndexName = x.SK, &x.Index
 	}
 	if err := g.only(pk, sk); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	partition, whole, err := compose(pk, g)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if !whole {
-		return nil, nil, nil, invalid(write.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
+		return nil, nil, invalid(write.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
 	}
 	var conds []expr.Cond
 	for _, name := range pk.Attributes() {
@@ -197,7 +254,7 @@ func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryIn
 	if sk != nil {
 		begin, _, err := compose(sk, g)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		for _, name := range sk.Attributes() {
 			if av, ok := begin[name]; ok && sk.Written() {
@@ -210,7 +267,7 @@ func (e *entityModel) queryInput(x *schema.Index, g given) (in *dynamodb.QueryIn
 	var r expr.Renderer
 	text := r.Cond(expr.All(conds...))
 	in.KeyConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &text, r.NameMap(), r.ValueMap()
-	return in, pk, sk, nil
+	return in, sk, nil
 }
 
 // row returns an item as a row of a table.

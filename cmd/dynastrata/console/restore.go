@@ -20,13 +20,14 @@ type restorer struct {
 	e      *entityModel
 	s      schema.Schema
 	attrs  map[string]*schema.Attr
+	shards map[*schema.Index]int
 	shared bool
 	err    error
 }
 
 // restore returns the entity that the facts describe. The error is an *entity.InputError.
 func restore(facts schemalock.Entity) (*entityModel, error) {
-	r := &restorer{e: &entityModel{facts: facts}, attrs: map[string]*schema.Attr{}}
+	r := &restorer{e: &entityModel{facts: facts}, attrs: map[string]*schema.Attr{}, shards: map[*schema.Index]int{}}
 	r.s.Name, r.s.Payload, r.s.Options.TTL = facts.Name, 1, "_ttl"
 	for _, f := range facts.Facts { // attributes first: keys are made of them
 		if name, ok := strings.CutPrefix(f.What, "attribute "); ok {
@@ -52,6 +53,9 @@ func restore(facts schemalock.Entity) (*entityModel, error) {
 		}
 		if x.PK == nil {
 			return nil, r.bad("index "+x.Index, "has no partition key")
+		}
+		if n := r.shards[x]; n > 1 && n <= schema.MostShards && x.PK.Written() && !x.Local {
+			x.Spread(n, r.s.PK, r.s.SK)
 		}
 	}
 	r.s.Expires = r.e.has("lifecycle.TTL") || strings.HasPrefix(facts.Name, "Timeline") && r.s.UsesTTL
@@ -186,6 +190,8 @@ func (r *restorer) index(words []string, value string) {
 		x.PK = r.key("index "+name, value)
 	case "sort":
 		x.SK = r.key("index "+name, value)
+	case "shards":
+		r.shards[x], _ = strconv.Atoi(value)
 	case "name":
 		x.Name = value
 	case "projection":

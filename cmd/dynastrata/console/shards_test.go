@@ -1,0 +1,82 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables"
+)
+
+// Job is in an index whose partitions are spread over four.
+type Job struct {
+	_ entity.Key `name:"Job" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"byState" index:"gsi1" pk:"$#{state}" sk:"$#{rank}" shards:"4"`
+	_ entity.GSI `name:"verbatim" index:"gsi2" pk:"gsi2pk={state}" sk:"gsi2sk={rank:03}" shards:"3"`
+
+	ID    string `dynamodbav:"id"`
+	State string `dynamodbav:"state"`
+	Rank  int    `dynamodbav:"rank" entity:"zero"`
+}
+
+// A query of an index with shards prints the items of all of them, in the order of the sort key.
+func TestQuery_OfShardsIsInOneOrder(t *testing.T) {
+	t.Parallel()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, entity.Config{Table: table}))
+	jobs := entity.Must(entity.New[Job](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	for i := range 20 {
+		_, err := jobs.Create(t.Context(), Job{ID: fmt.Sprintf("j-%02d", i), State: []string{"on", "off"}[i/15], Rank: i * 7 % 20})
+		require.NoError(t, err)
+	}
+	lock := filepath.Join(t.TempDir(), "lock")
+	require.NoError(t, os.WriteFile(lock, []byte(schemalock.Of(db).String()), 0o600))
+	run := func(args ...string) (string, int) {
+		var out bytes.Buffer
+		code := Run(t.Context(), App{Client: client}, Streams{In: strings.NewReader(""), Out: &out, Err: &out}, append([]string{"--lock", lock, "--table", table}, args...))
+		return out.String(), code
+	}
+	ranks := func(out string) (all []string) {
+		for _, found := range regexp.MustCompile(`rank=(\d+)`).FindAllStringSubmatch(out, -1) {
+			all = append(all, fmt.Sprintf("%02s", found[1]))
+		}
+		return all
+	}
+	for _, index := range []string{"byState", "verbatim"} {
+		out, code := run("query", "Job", index, "state=on")
+		require.Equal(t, ExitOK, code, out)
+		require.Len(t, ranks(out), 15, out)
+		require.True(t, slices.IsSorted(ranks(out)), out)
+		few, _ := run("query", "--limit", "6", "Job", index, "state=on")
+		require.Equal(t, ranks(out)[:6], ranks(few))
+	}
+	out, _ := run("query", "Job", "byState", "state=on")
+	require.Contains(t, out, "15 items, 4 requests")
+	out, code := run("query", "Job", "byState", "state=on", "rank=14")
+	require.Equal(t, []string{"14"}, ranks(out), "%d", code)
+	out, _ = run("schema", "Job")
+	require.Contains(t, out, "of each of 4 shards")
+
+	m, err := modelOfDB(db)
+	require.NoError(t, err)
+	declared := entity.Must(engine.Schemas(db))[0]
+	for i, x := range entity.Must(m.entity("Job")).s.Indexes {
+		same(t, declared.Indexes[i].PK, x.PK)
+		require.Len(t, x.Shards, len(declared.Indexes[i].Shards))
+		for n, k := range declared.Indexes[i].Shards {
+			same(t, k, x.Shards[n])
+		}
+	}
+}
