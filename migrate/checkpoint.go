@@ -100,6 +100,9 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 	key(s.SK)
 	for _, x := range s.Indexes {
 		line(x.Index, x.Local)
+		if n := len(x.Shards); n > 0 {
+			line(n)
+		}
 		key(x.PK)
 		key(x.SK)
 	}

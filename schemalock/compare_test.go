@@ -243,6 +243,29 @@ const (
 	local  = "  index lsi1 = local\n  index lsi1 sort = ranked S verbatim {total int:5}\n"
 )
 
+// Every change of shards moves items; the reason says who misses what, and what to run.
+func TestCompare_ShardsOfAnIndex(t *testing.T) {
+	t.Parallel()
+	of := func(shards string) Lock {
+		if shards != "" {
+			shards = "  index gsi1 shards = " + shards + "\n"
+		}
+		return locked(t, strings.ReplaceAll(invoice, "  index gsi1 sort", shards+"  index gsi1 sort"))
+	}
+	for _, c := range []struct{ old, now, why string }{
+		{"", "4", "declare a second index"}, {"4", "", "declare a second index"}, {"8", "4", "declare a second index"},
+		{"4", "8", "until they are replaced; these miss none"}, {"9", "10", "until they are replaced; these miss none"},
+	} {
+		changes := Compare(of(c.old), of(c.now))
+		require.Len(t, changes, 1)
+		require.True(t, changes[0].Breaking)
+		require.Equal(t, "index gsi1 shards", changes[0].What)
+		require.Contains(t, changes[0].Why, c.why)
+		require.Contains(t, changes[0].Why, "migrate.Rewrite")
+	}
+	require.Empty(t, Compare(of("4"), of("4")))
+}
+
 func TestCompare_WhatAnEntityAsksOfASharedTable(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -83,6 +83,9 @@ var mutations = map[string]mutation{
 	"index lean": {person, func(m *model) {
 		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" project:"name"`)
 	}, "index gsi1 projection"},
+	"index shards": {person, func(m *model) {
+		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" shards:"4"`)
+	}, "!index gsi1 shards"},
 	"index leaner": {person, func(m *model) {
 		m.declare(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"name,email,tenant"`)
 	}, "index gsi2 projection"},
