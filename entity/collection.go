@@ -77,7 +77,7 @@ func (db *DB) compileCollection(verb string, parts []*query.Part) (*query.Collec
 		case p == nil:
 			return nil, mistake(write.CodeForeign, "part %d is nil", i)
 		case p.Plan == nil:
-			return nil, mistake(write.CodeCollection, "part %d cannot be part of a collection: queries of a store, an index, a history of events or deleted items can", i)
+			return nil, mistake(write.CodeCollection, "part %d cannot be part of a collection: queries of one partition of a store, an index, a history of events or deleted items can", i)
 		case p.Core.DB != engine.DatabaseOf(db):
 			return nil, mistake(write.CodeForeign, "part %d belongs to another DB", i)
 		case p.Problem != "":

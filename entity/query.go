@@ -259,7 +259,7 @@ func Project[S, T any](q Query[T]) Query[S] {
 		c, from = known.Reading().ForCollection()
 	}
 	if from == nil {
-		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events"}
+		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events, not of several partitions or shards"}
 		return &query.Query[S]{From: query.Decoding{Reading: failing{err}}}
 	}
 	p, index := *from, from.Index

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -67,6 +68,48 @@ func TestParse_IsTheInverseOfCompose(t *testing.T) {
 			require.True(t, present)
 			require.Equal(t, normal(got[i:i+1]), normal([]key.Value{back}))
 		}
+	})
+}
+
+// The text of a spread key ends with the number of a partition, which follows from the primary key and says nothing of the parts.
+func TestShards_EndTheTextOfAKey(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		tmpl := anyTemplate().Draw(t, "template")
+		vs := tuple(tmpl).Draw(t, "values")
+		text, err := tmpl.ComposeValues(vs)
+		if err != nil {
+			return
+		}
+		it := map[string]types.AttributeValue{"primary": &types.AttributeValueMemberS{Value: words().Draw(t, "primary") + "p"}}
+		for i, f := range tmpl.Fields() {
+			if it[f.Attr], err = f.Attribute(vs[i]); err != nil {
+				return // a part that is twice in the key
+			}
+		}
+		whole, missing, err := tmpl.Compose(it)
+		if err != nil || len(missing) > 0 || whole != text {
+			return // likewise
+		}
+		spread := *tmpl
+		spread.Shards = &key.Shards{N: rapid.IntRange(2, 100).Draw(t, "n"), By: []key.TableKey{{Attr: "primary"}}}
+		got, _, err := spread.Compose(it)
+		require.NoError(t, err)
+		primary := it["primary"].(*types.AttributeValueMemberS).Value
+		require.Equal(t, text+"#"+key.ShardText(key.Shard(primary, spread.Shards.N)), got)
+		require.Equal(t, text, key.CutShard(got))
+		parsed, err := spread.Parse(got)
+		require.NoError(t, err)
+		want, err := tmpl.Parse(text)
+		require.NoError(t, err)
+		require.Equal(t, want, parsed)
+		for _, other := range []string{text + "#1", text + "#1a", text + "#123", text + "-12", text + "#12#"} {
+			_, err := spread.Parse(other)
+			require.Error(t, err, other)
+		}
+		delete(it, "primary")
+		_, missing, _ = spread.Compose(it)
+		require.Equal(t, []string{"primary"}, missing)
 	})
 }
 
@@ -135,8 +178,9 @@ func FuzzParse(f *testing.F) {
 		{Prefix: "$app#v1#x", Escaped: true, Segments: segments("id_", &key.Field{Attr: "a"}, &key.Field{Attr: "t", Kind: key.Time, Time: key.Milli})},
 		{Segments: segments("X#", &key.Field{Attr: "a"}, "--", &key.Field{Attr: "b", Kind: key.Bool}, "~", &key.Field{Attr: "u", Kind: key.Uint})},
 		{Segments: segments("", &key.Field{Attr: "t", Kind: key.Time, Time: key.UnixMilli, Width: 38})},
+		{Segments: segments("", &key.Field{Attr: "a"}), Shards: &key.Shards{N: 4}},
 	}
-	for _, seed := range []string{"", "$app#v1#x#id_a%23#2026-04-22T12:00:00.000Z", "X#a--true~00000000000000000007", "X#--false~", "%", "%2", strings.Repeat("9", 38)} {
+	for _, seed := range []string{"", "$app#v1#x#id_a%23#2026-04-22T12:00:00.000Z", "X#a--true~00000000000000000007", "X#--false~", "%", "%2", strings.Repeat("9", 38), "a#01#02"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -147,6 +191,9 @@ func FuzzParse(f *testing.F) {
 			}
 			again, err := tmpl.ComposeValues(vs)
 			require.NoError(t, err)
+			if tmpl.Shards != nil {
+				again += text[len(key.CutShard(text)):]
+			}
 			require.Equal(t, text, again)
 		}
 	})

@@ -6,6 +6,7 @@
 //   - defaults: what completes a value before it is written: defaults, generated ids and Prepare methods
 //   - keys: keys, cursors and secrets as a program meets them
 //   - modify: what a Modify leaves as it is stored
+//   - shards: indexes whose partitions are spread: a model of all verbs, and what queries take
 //   - tables: what a DB makes of its declarations, prints and verifies, and what changes later
 //   - validate, validator: what validates values before they are written: their own Validate methods, and the configured Validator
 package rules_test
