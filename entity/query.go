@@ -206,7 +206,7 @@ func (x *Index[T]) opened() *schema.Index {
 }
 
 // Query reads the items of one partition of the index, as [Store.Query] does for the table. Reads of a global index are
-// eventually consistent: a write may not be visible yet.
+// eventually consistent: a write may not be visible yet. An index with shards is read as [Index.QueryAny] reads partitions.
 func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 	return &query.Query[T]{From: queryOne(x, x.opened(), partition, opts)}
 }
@@ -222,7 +222,8 @@ func (x *Index[T]) Query(partition T, opts ...QueryOption) Query[T] {
 //
 // Each partition is read when an item of it is needed, so that at most one response of each is held. At the beginning all are
 // read, up to 8 at a time; with Limit each is asked for its share. It costs at least one request for each partition,
-// and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice.
+// and for each page. Errors: *[InputError] with code EDD-9166 if there are no partitions, more than 100, or one twice. Each shard
+// of an index with shards counts as a partition.
 func (x *Index[T]) QueryAny(partitions []T, opts ...QueryOption) Query[T] {
 	return &query.Query[T]{From: queryAny(x, x.opened(), partitions, opts)}
 }
