@@ -266,3 +266,24 @@ func TestIndexKey_OfUpdatedAtAndVersionMovesWithEveryWrite(t *testing.T) {
 	l.OK(s.Update(t.Context(), v, entity.Set(&entity.Fields[Pulse]().Note, "x")))
 	check("11", "3")
 }
+
+// A Put that removes one part of an index key leaves another as stored, which it need not know.
+func TestIndexKey_GoesWithAPartThatAPutRemoves(t *testing.T) {
+	t.Parallel()
+	type owned struct {
+		_     entity.Key `name:"Owned" pk:"$#{id}" sk:"$"`
+		_     entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}#{owner}" sk:"$#{id}"`
+		ID    string     `dynamodbav:"id"`
+		Team  string     `dynamodbav:"team,omitempty"`
+		Owner string     `dynamodbav:"owner,omitempty" entity:"immutable"`
+	}
+	l, s := open[owned](t)
+	l.OK(s.Create(t.Context(), owned{ID: "a", Team: "red", Owner: "ann"}))
+	require.Len(t, l.indexed("gsi1"), 1)
+	l.Sent()
+	got, err := s.Put(t.Context(), owned{ID: "a"})
+	require.NoError(t, err)
+	require.Equal(t, owned{ID: "a", Owner: "ann"}, got)
+	require.Equal(t, []string{"UpdateItem"}, l.Operations())
+	require.Empty(t, l.indexed("gsi1"))
+}

@@ -162,19 +162,23 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 			}
 			continue
 		}
-		affected, partly, once := false, false, (*schema.Attr)(nil)
+		affected, partly, lacks, once := false, false, false, (*schema.Attr)(nil)
 		for _, a := range k.Parts {
 			c, ok := touched[a.Name]
-			_, isKnown := after[a.Name]
+			av, isKnown := after[a.Name]
 			affected = affected || ok && !s.KeyPart(a)
 			switch {
 			case ok && c.Kind == expr.SetIfNotExists:
 				once = a
 			case ok && (c.Kind != expr.Set || len(c.Path) > 1) || !isKnown:
 				partly = true
+			case !ok:
+				lacks = lacks || item.Absent(av)
 			}
 		}
 		switch {
+		case lacks: // a part is removed, so the others do not count
+			extra = append(extra, expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)})
 		case !affected && (partly || by == someParts):
 			// No part of the key changes, or the item is new and lacks a part.
 		case once != nil && !partly && Copies(k) && writtenOnce(once):
