@@ -42,6 +42,11 @@ func (Key) PrimaryKey() {}
 // outgrows the 1,000 write units a second that DynamoDB gives it. pk must be a template. A write costs what it costs without shards.
 // [Index.Query] reads all of them as one query, like [Index.QueryAny]: at least one request for each shard, and for each page.
 // To change the number, see docs/evolution.md.
+//
+// when is a condition under which an item is in the index, such as when:"status=open|pending,assignee,!closedAt": status has
+// one of the constants, assignee is present, and closedAt is absent. A constant is written as one of the role default. Every
+// write keeps the index as the condition says. An Update reads the item first only if that follows neither from its changes
+// nor from the key. One key of the index must begin with $ or be attr={template}: an item outside the index lacks it.
 type GSI struct{}
 
 // Declare is called by this module when a store is built.
@@ -51,7 +56,7 @@ func (GSI) Declare(d *schema.Decl) { d.Global() }
 //
 //	_ entity.LSI `name:"byStatus" index:"lsi1" sk:"status"`
 //
-// missing:"error" is as for [GSI].
+// missing:"error" and when are as for [GSI].
 type LSI struct{}
 
 // Declare is called by this module when a store is built.

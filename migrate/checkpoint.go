@@ -105,6 +105,9 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 		}
 		key(x.PK)
 		key(x.SK)
+		if when := recorded.When(x); when != "" {
+			line(when)
+		}
 	}
 	for _, f := range s.Features {
 		if r, ok := f.(schema.Recorder); ok {

@@ -373,8 +373,11 @@ func judgeIndex(part []string, a, b string) (bool, string) {
 		}
 		return true, "DynamoDB cannot change the kind of an index"
 	}
-	if part[0] == "name" {
+	switch part[0] {
+	case "name":
 		return false, "it is a name in Go, and is not stored"
+	case "when":
+		return true, "existing items are in the index by the old condition until migrate.Rewrite has run"
 	}
 	if part[0] == "shards" {
 		was, _ := strconv.Atoi(a)

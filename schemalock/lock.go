@@ -124,6 +124,9 @@ func entityOf(s *schema.Schema) Entity {
 		if x.SK != nil {
 			add(what+" sort", keyText(x.SK))
 		}
+		if when := recorded.When(x); when != "" {
+			add(what+" when", when)
+		}
 		add(what+" projection", projectionText(x.Project))
 		add(what+" name", x.Name)
 	}

@@ -257,7 +257,13 @@ func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
 // checkIndexKey refuses an index key that an append could not compose from the event alone.
 func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef) {
 	written, pointers, others, clock := 0, 0, "", false
-	for _, a := range h.Parts {
+	parts, code, what := h.Parts, schema.CodeMixedIndexKey, "the key"
+	for _, c := range h.When {
+		if code, what = schema.CodeWhenSeries, "with its condition, the key"; !slices.Contains(parts, c.Attr) {
+			parts = append(slices.Clip(parts), c.Attr)
+		}
+	}
+	for _, a := range parts {
 		switch {
 		case a == e.orderBy:
 			clock = true
@@ -271,6 +277,7 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 		}
 	}
 	problem := ""
+	optional := func(c schema.Clause) bool { return c.Not && (!c.Attr.Append || c.Attr.Optional()) }
 	switch {
 	case others != "" && (written > 0 || clock):
 		problem = fmt.Sprintf("combines attributes that appends write with %q, which they do not", others)
@@ -278,9 +285,13 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 		problem = "contains an optional field and others that appends change; use non-pointer fields"
 	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !write.Copies(h):
 		problem = "contains created_at, which an append knows only for a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
+	case h.When != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt):
+		problem = "contains created_at, which an append knows only for a new item"
+	case slices.ContainsFunc(h.When, optional):
+		problem = "needs the absence of an attribute that an append may not know; ask for a value that it has instead"
 	}
 	if problem != "" {
-		d.Problem(schema.CodeMixedIndexKey, "the key %s of index %s %s", h, x.Name, problem)
+		d.Problem(code, "%s %s of index %s %s", what, h, x.Name, problem)
 	}
 }
 

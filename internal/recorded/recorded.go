@@ -86,6 +86,27 @@ func presence(t reflect.Type, o schema.Attribute, behind bool) string {
 	return "always"
 }
 
+// When returns the condition of an index, "" if it has none: status="open"|"pending",!closedAt, whatever the order in the tag.
+func When(x *schema.Index) string {
+	var clauses []string
+	for _, c := range x.Condition() {
+		text := PathName(c.Attr.Name)
+		if c.Not {
+			text = "!" + text
+		}
+		var values []string
+		for _, av := range c.Values {
+			values = append(values, item.ValueText(av))
+		}
+		if slices.Sort(values); values != nil {
+			text += "=" + strings.Join(values, "|")
+		}
+		clauses = append(clauses, text)
+	}
+	slices.Sort(clauses)
+	return strings.Join(clauses, ",")
+}
+
 // walk collects what values of a type store.
 type walk struct {
 	codec item.Codec

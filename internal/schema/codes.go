@@ -94,6 +94,12 @@ const (
 	CodeIndexShards = "EDD-9210"
 	CodeShardedKey  = "EDD-9211"
 	CodeShardedBy   = "EDD-9212"
+
+	CodeWhen         = "EDD-9200"
+	CodeWhenConstant = "EDD-9201"
+	CodeWhenAttr     = "EDD-9202"
+	CodeWhenTwice    = "EDD-9203"
+	CodeWhenSeries   = "EDD-9204"
 )
 
 // Error is one mistake in a declaration.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
@@ -171,26 +173,23 @@ func (b *builder) defaultMisfit(a *Attr) misfit {
 	if a.Type.Kind() != reflect.Pointer && !a.Given(v) {
 		return "is the zero value, so it changes nothing"
 	}
-	if b.storeDefault(a, v) != nil {
+	if _, err := b.store(a, v); err != nil {
 		return "cannot be stored in the field"
 	}
 	return ""
 }
 
-// storeDefault encodes v, the default of a, as a write does.
-func (b *builder) storeDefault(a *Attr, v reflect.Value) error {
+// store encodes v, a constant for a, as a write does.
+func (b *builder) store(a *Attr, v reflect.Value) (types.AttributeValue, error) {
 	codec := item.Codec{Default: b.s.Options.Precision}
 	switch {
 	case a.Time:
 		f := item.TimeField{Attr: a.Name, Format: a.Format, Exact: true}
-		_, err := f.Encode(v, nil)
-		return err
+		return f.Encode(v, nil)
 	case a.Text:
-		_, err := a.TextField().Encode(v)
-		return err
+		return a.TextField().Encode(v)
 	}
-	_, err := codec.EncodeValue(v, a.Options)
-	return err
+	return codec.EncodeValue(v, a.Options)
 }
 
 // prepares checks whether the entity has a Prepare method.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -28,6 +29,41 @@ type Index struct {
 type Projection struct {
 	All     bool
 	Include []string
+}
+
+// Clause is a part of the condition of an index: the attribute has one of the values or, if there are none, is present.
+type Clause struct {
+	Attr   *Attr
+	Values []types.AttributeValue
+	Not    bool // the attribute is absent; there are no values
+}
+
+// Holds reports whether the clause holds if its attribute is av. NULL and the empty string count as absent, as in keys.
+func (c *Clause) Holds(av types.AttributeValue) bool {
+	if c.Values == nil {
+		return item.Absent(av) == c.Not
+	}
+	return slices.ContainsFunc(c.Values, func(v types.AttributeValue) bool { return item.Equal(v, av) })
+}
+
+// Admits reports whether the condition of the key's index holds for it.
+func (k *KeyDef) Admits(it item.Item) bool {
+	for i := range k.When {
+		if !k.When[i].Holds(it[k.When[i].Attr.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Condition returns the clauses of the index, nil if it has none.
+func (x *Index) Condition() []Clause {
+	for _, k := range x.Keys() {
+		if k.When != nil {
+			return k.When
+		}
+	}
+	return nil
 }
 
 // Keys returns the keys of the index, without the partition key that a local index shares with the table. The caller must
@@ -80,7 +116,7 @@ func (x *Index) spread(d *Decl) {
 	}
 }
 
-// Global reads entity.GSI's tag: name, index, pk, sk, project, missing and shards.
+// Global reads entity.GSI's tag: name, index, pk, sk, project, missing, shards and when.
 func (d *Decl) Global() {
 	x := d.newIndex()
 	if text, ok := d.Need("pk"); ok {
@@ -94,12 +130,13 @@ func (d *Decl) Global() {
 		d.Check(func() { x.projected(d) })
 	}
 	d.missing(x)
+	d.when(x)
 	if x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
 	}
 }
 
-// LocalIndex reads entity.LSI's tag: name, index, sk and missing.
+// LocalIndex reads entity.LSI's tag: name, index, sk, missing and when.
 func (d *Decl) LocalIndex() {
 	x := d.newIndex()
 	x.Local, x.Project, x.PK = true, Projection{All: true}, d.Schema.PK
@@ -113,6 +150,7 @@ func (d *Decl) LocalIndex() {
 		}
 	}
 	d.missing(x)
+	d.when(x)
 	if x.SK != nil && x.PK != nil && x.Index != "" {
 		d.Schema.Indexes = append(d.Schema.Indexes, x)
 	}
@@ -163,6 +201,97 @@ func (d *Decl) missing(x *Index) {
 			}
 		}
 	}
+}
+
+// when reads when: the clauses under which an item is in the index. They are those of one key, which other items lack.
+func (d *Decl) when(x *Index) {
+	text, ok := d.Tag("when")
+	_, sorted := d.Tag("sk")
+	if !ok || x.PK == nil || sorted && x.SK == nil { // a mistake in a key is reported
+		return
+	}
+	k := x.PK
+	if x.Local || !k.Written() {
+		k = x.SK
+	}
+	switch {
+	case !k.Written():
+		d.Problem(CodeWhen, "the keys of the index are attributes of the struct, which an item keeps while it is not in the index; write one as attr={attribute}")
+	case d.Schema.Profile.shared:
+		d.Problem(CodeWhen, "effect-dynamodb, which writes the tables too, puts items into an index whatever their state")
+	case x.Complete:
+		d.Problem(CodeWhen, `missing:"error" refuses items that are not in the index, and when leaves items out of it`)
+	default:
+		for clause := range strings.SplitSeq(text, ",") {
+			d.clause(k, clause)
+		}
+	}
+}
+
+// clause reads one clause of when and adds it to k.
+func (d *Decl) clause(k *KeyDef, text string) {
+	name, list, equal := strings.Cut(text, "=")
+	name, not := strings.CutPrefix(strings.TrimSpace(name), "!")
+	if name == "" || equal && not {
+		d.Problem(CodeMalformed, "a clause of when is attribute=constant, with | between several constants, or attribute, or !attribute; between clauses is a comma")
+		return
+	}
+	a := d.Attribute("when", name)
+	switch {
+	case a == nil:
+		return
+	case slices.ContainsFunc(k.When, func(c Clause) bool { return c.Attr == a }):
+		d.Problem(CodeWhenTwice, "two clauses of when are about %q; write | between constants, one of which it must have", name)
+		return
+	case a.Role.Has(Secret):
+		d.Problem(CodeWhenAttr, "when: whether an item is in the index would show what the secret %q is", name)
+	case a.Owned():
+		d.Problem(CodeWhenAttr, "when: the library sets %q, so the state of an item is not known by it", name)
+	case !equal && d.always(a):
+		d.Problem(CodeWhenAttr, "when: every item has %q, also with the zero value; give it omitempty, or use a pointer", name)
+	}
+	c := Clause{Attr: a, Not: not}
+	if equal {
+		for constant := range strings.SplitSeq(list, "|") {
+			d.value(&c, constant)
+		}
+	}
+	k.When = append(k.When, c)
+	d.Check(func() {
+		if d.Schema.Expires && name == d.Schema.Options.TTL {
+			d.Problem(CodeWhenAttr, "when: lifecycle.TTL sets %q, so the state of an item is not known by it", name)
+		}
+	})
+}
+
+// value adds the constant in text to c, in the form in which it is stored.
+func (d *Decl) value(c *Clause, text string) {
+	v, problem := constant(Bare(c.Attr.Type), text)
+	if problem == "" {
+		av, err := d.build.store(c.Attr, v)
+		switch empty := c.Attr.Tag.OmitEmpty && c.Attr.Type.Kind() != reflect.Pointer && !c.Attr.Given(v); {
+		case err != nil:
+			problem = "cannot be stored in the field"
+		case empty, item.Absent(av):
+			problem = "is the empty value, which is not stored: write !attribute"
+		case c.Values != nil && c.Holds(av):
+			d.Problem(CodeWhenTwice, "when has a constant of %q twice", c.Attr.Name)
+		}
+		c.Values = append(c.Values, av)
+	}
+	if problem != "" {
+		why, _, _ := strings.Cut(string(problem), ";") // without what is for defaults
+		d.Problem(CodeWhenConstant, "when: a constant of %q %s", c.Attr.Name, why)
+	}
+}
+
+// always reports whether every item has a, because it is a key part or required, or its zero value is stored.
+func (d *Decl) always(a *Attr) bool {
+	if d.Schema.PK != nil && d.Schema.KeyPart(a) || a.Role.Has(Required) || a.Role.Has(NotNull) {
+		return true
+	}
+	av, err := d.build.store(a, reflect.Zero(a.Type))
+	return !a.Tag.OmitEmpty && !a.Behind && err == nil && !item.Absent(av)
 }
 
 // projection reads project: "all" (the default), "keys", or names of attributes.

@@ -21,6 +21,7 @@ type KeyDef struct {
 	Prefixed bool    // a `$` template
 	Type     types.ScalarAttributeType
 	Whole    *expr.Cond // holds for all keys; nil: it was not found, or needs no condition
+	When     []Clause   // all must hold, or an item lacks the key and is not in its index; nil: no condition
 }
 
 // EventPartitionSuffix returns what follows the partition key of a series' current item in that of one of the partitions of

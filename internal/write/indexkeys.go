@@ -128,6 +128,27 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 	return extra, false, nil
 }
 
+// foresee says what a write knows of the condition of k: whether it holds, and whether the write changes what it is about. If that
+// depends on the stored item, decided is false, and holds is for a new item, which has no attributes but the known ones.
+func foresee(s *schema.Schema, k *schema.KeyDef, after item.Item, touched map[string]expr.Change) (holds, decided, affected bool) {
+	holds, decided = true, true
+	refuted := false // by a clause, whatever the others are
+	for i := range k.When {
+		a := k.When[i].Attr
+		av, known := after[a.Name]
+		c, changed := touched[a.Name]
+		if changed {
+			known = len(c.Path) == 1 && (c.Kind == expr.Set || c.Kind == expr.Remove)
+		}
+		affected = affected || (changed || known) && !s.KeyPart(a)
+		if !k.When[i].Holds(av) {
+			holds, refuted = false, refuted || known
+		}
+		decided = decided && known
+	}
+	return holds, decided || refuted, affected
+}
+
 // Copies reports whether an index key is a plain copy of one attribute that is stored as text.
 func Copies(k *schema.KeyDef) bool {
 	if k.Prefixed || len(k.Template.Segments) != 1 || k.Template.Shards != nil {
@@ -176,10 +197,23 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 				lacks = lacks || item.Absent(av)
 			}
 		}
+		if k.When != nil {
+			holds, decided, changes := foresee(s, k, after, touched)
+			affected = affected || changes
+			switch {
+			case decided:
+				lacks = lacks || !holds
+			case lacks:
+			case affected, holds && by == mayCreate && !partly:
+				return nil, true, nil
+			default: // neither the key nor its condition changes, and a new item does not have the key
+				continue
+			}
+		}
 		switch {
-		case lacks: // a part is removed, so the others do not count
+		case lacks && (affected || by != someParts): // a part is removed or the condition does not hold, so the others do not count
 			extra = append(extra, expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)})
-		case !affected && (partly || by == someParts):
+		case lacks, !affected && (partly || by == someParts):
 			// No part of the key changes, or the item is new and lacks a part.
 		case once != nil && !partly && Copies(k) && writtenOnce(once):
 			c := copyOnce(k, once, touched[once.Name])
@@ -255,6 +289,9 @@ func sameParts(keys []*schema.KeyDef, was, is item.Item) bool {
 				return false
 			}
 		}
+		if k.When != nil && !k.Admits(was) && k.Admits(is) {
+			return false
+		}
 	}
 	return true
 }
@@ -269,7 +306,7 @@ func checkNative(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool)
 	return nil
 }
 
-// ComposeIndexKey composes index key k of it in place. It removes the key if a part is absent.
+// ComposeIndexKey composes index key k of it in place. It removes the key if a part is absent, or its condition does not hold.
 func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey bool) error {
 	if k.Native != nil {
 		for _, a := range k.Native {
@@ -278,6 +315,10 @@ func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item, sortKey b
 			}
 		}
 		return checkNative(s, k, it, sortKey)
+	}
+	if k.When != nil && !k.Admits(it) {
+		delete(it, k.Attr)
+		return nil
 	}
 	text, err := indexText(s, k, it, sortKey)
 	if err != nil {

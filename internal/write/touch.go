@@ -33,6 +33,9 @@ func touchable(s *schema.Schema, field Target, every time.Duration) (*schema.Att
 	return n.Attr, MayChange(s, n, expr.Set)
 }
 
+// composedOfMore is why an attribute cannot be touched of which a key of an index depends.
+const composedOfMore = "an index key, or the condition of an index, is about the attribute and others; use Update"
+
 // NewTouch plans the write of the current time into one time attribute if it is absent or older than every. It is one
 // UpdateItem that does not change version, updated_at or history. The result is skipped if the attribute is recent
 // enough.
@@ -57,7 +60,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 			changes = append(changes, expiry...)
 		}
 		if _, needRead, err := SyncIndexKeys(s, parts, changes, false); err != nil || needRead {
-			op.Err = Invalid(s, CodeNotYours, a, "an index key is composed from the attribute and others; use Update")
+			op.Err = Invalid(s, CodeNotYours, a, composedOfMore)
 			return op
 		}
 	}
@@ -72,7 +75,10 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 			return Step{}, err
 		}
 		changes = append(changes, expiry...)
-		indexKeys, _, err := SyncIndexKeys(s, parts, changes, false)
+		indexKeys, needRead, err := SyncIndexKeys(s, parts, changes, false)
+		if err == nil && needRead { // at a time that the condition of an index names
+			err = Invalid(s, CodeNotYours, a, composedOfMore)
+		}
 		if err != nil {
 			return Step{}, err
 		}

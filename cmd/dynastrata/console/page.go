@@ -51,7 +51,7 @@ func page(all []shown) string {
 		}
 		put("</div>\n<table>\n<tr><th>key</th><th>partition</th><th>sort</th><th>carries</th></tr>\n")
 		for _, k := range v.Keys {
-			put("<tr><td>%s</td><td><code>%s</code></td><td><code>%s</code></td><td>%s</td></tr>\n", k.Of, k.Partition, k.Sort, k.Projection)
+			put("<tr><td>%s</td><td><code>%s</code></td><td><code>%s</code></td><td>%s</td></tr>\n", k.Of, k.Partition, k.Sort, k.Projection+condition(k))
 		}
 		put("</table>\n")
 		if len(v.Patterns) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/internal/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
@@ -37,6 +38,7 @@ type shownKey struct {
 	Partition  string `json:"partition"`
 	Sort       string `json:"sort,omitempty"`
 	Projection string `json:"projection,omitempty"`
+	When       string `json:"when,omitempty"` // condition under which an item is in the index
 }
 
 // shownItem is a kind of item that an entity stores.
@@ -62,7 +64,8 @@ func (m *model) show(e *entityModel) shown {
 		if !x.Project.All {
 			projection = strings.Join(append([]string{"keys"}, x.Project.Include...), " ")
 		}
-		v.Keys = append(v.Keys, shownKey{cmp.Or(x.Name, x.Index), x.Index, x.PK.String(), x.SK.String(), projection})
+		when := e.setting("index " + recorded.PathName(x.Index) + " when")
+		v.Keys = append(v.Keys, shownKey{cmp.Or(x.Name, x.Index), x.Index, x.PK.String(), x.SK.String(), projection, when})
 	}
 	for _, f := range e.facts.Facts {
 		if words := strings.Split(f.What, " "); strings.Contains(words[0], ".") && words[0] != "attribute" && !strings.HasSuffix(f.What, " key") {
@@ -184,7 +187,7 @@ func (s *session) schemaText(v shown) {
 		if k.Index != "" {
 			name += " (" + k.Index + ", " + k.Projection + ")"
 		}
-		p.line("  %s  %s", p.faint(name), text)
+		p.line("  %s  %s%s", p.faint(name), text, condition(k))
 	}
 	for _, f := range v.Features {
 		p.line("  %s", f)
@@ -203,6 +206,14 @@ func (s *session) schemaText(v shown) {
 		}
 		p.table(rows)
 	}
+}
+
+// condition returns the end of a line about a key: under which condition it is stored.
+func condition(k shownKey) string {
+	if k.When == "" {
+		return ""
+	}
+	return "  when " + k.When
 }
 
 func lifetime(x shownItem) string {
@@ -226,7 +237,7 @@ func markdown(all []shown) string {
 	for _, v := range all {
 		fmt.Fprintf(&b, "\n## %s\n\nTable %s, items %s.\n\n| key | partition | sort | carries |\n| --- | --- | --- | --- |\n", v.Name, code(v.Table), code(v.Items))
 		for _, k := range v.Keys {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(k.Of), code(cell(k.Partition)), code(cell(k.Sort)), k.Projection)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(k.Of), code(cell(k.Partition)), code(cell(k.Sort)), cell(k.Projection+condition(k)))
 		}
 		b.WriteString("\n| stored item | partition | sort | lives |\n| --- | --- | --- | --- |\n")
 		for _, x := range v.Stored {
@@ -269,7 +280,7 @@ func mermaid(all []shown) string {
 	}
 	for i, v := range all {
 		for j, k := range v.Keys[1:] {
-			fmt.Fprintf(&b, "  e%di0 --> x%dk%d([%s])\n", i, i, j, text(k.Of+": "+strings.TrimSpace(k.Partition+"  "+k.Sort)))
+			fmt.Fprintf(&b, "  e%di0 --> x%dk%d([%s])\n", i, i, j, text(k.Of+": "+strings.TrimSpace(k.Partition+"  "+k.Sort)+condition(k)))
 		}
 	}
 	return b.String()
