@@ -49,6 +49,15 @@ type Plain struct {
 type Spread struct {
 	_ entity.Key `name:"Spread" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}#{rank}" sk:"$#{id}" shards:"4"`
+
+	Body
+}
+
+// Conditional is in its index while it is red or blue and was not seen; of the parts of the key only one is in the primary key.
+type Conditional struct {
+	_ entity.Key `name:"Conditional" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"unseen" index:"gsi1" pk:"$#{id}" sk:"$#{rank}" when:"team=red|blue,!seen"`
+	_ entity.GSI `name:"named" index:"gsi2" pk:"$#{name}" when:"count=1"`
 	Body
 }
 

@@ -267,6 +267,34 @@ func TestPlans_OfEveryVerbAndFeature(t *testing.T) {
 	ofEntity[Everything](t, "everything", features{version: true, history: true, bin: true})
 }
 
+func TestPlans_OfAConditionalIndex(t *testing.T) {
+	t.Parallel()
+	f, key := &entity.Fields[Conditional]().Body, Conditional{Body: Body{ID: "a"}}
+	unseen := as[Conditional](Body{ID: "a", Team: "red", Rank: 3, Name: "Ada", Count: 1})
+	golden(t, "conditional", sections(t,
+		func(st *stage) *entity.Store[Conditional] { return entity.Must(entity.New[Conditional](st.db)) },
+		func(_ *stage, s *entity.Store[Conditional], from state) error { return prepare(t.Context(), s, from) },
+		func(_ *stage, s *entity.Store[Conditional]) []verb {
+			o := s.Op()
+			change := func(name string, opts ...entity.UpdateOption) verb {
+				return verb{name, live, o.Update(key, opts...), func(ctx context.Context) error { _, err := s.Update(ctx, key, opts...); return err }}
+			}
+			return []verb{
+				{"create of an item in the index", none, o.Create(unseen), func(ctx context.Context) error { _, err := s.Create(ctx, unseen); return err }},
+				{"put over an item outside", live, o.Put(unseen), func(ctx context.Context) error { _, err := s.Put(ctx, unseen); return err }},
+				{"upsert that does not say whether it was seen", live, o.Upsert(unseen), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, unseen); return err }},
+				change("update that decides", entity.Set(&f.Team, "blue"), entity.Remove(&f.Seen)),
+				change("update that excludes", entity.Set(&f.Team, "green")),
+				change("update that does not decide", entity.Set(&f.Team, "blue")),
+				change("update of a part outside the condition", entity.Set(&f.Rank, 4)),
+				change("update that decides and lacks a part", entity.Set(&f.Count, 1)),
+				change("update that excludes whatever the part is", entity.Set(&f.Count, 2)),
+				change("update that counts", entity.Add(&f.Count, 1)),
+				{"touch", live, nil, func(ctx context.Context) error { _, err := s.Touch(ctx, key, &f.Seen, time.Minute); return err }},
+			}
+		}))
+}
+
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 func TestPlans_OfASeries(t *testing.T) {
