@@ -9,4 +9,5 @@
 //   - shards: indexes whose partitions are spread: a model of all verbs, and what queries take
 //   - tables: what a DB makes of its declarations, prints and verifies, and what changes later
 //   - validate, validator: what validates values before they are written: their own Validate methods, and the configured Validator
+//   - when: indexes that hold items only while a condition holds
 package rules_test

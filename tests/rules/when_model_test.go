@@ -66,7 +66,9 @@ type dossier struct {
 
 // with reports whether an item has non-empty values for all names.
 func with(it dbtest.Item, names ...string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return it[name] == nil || !reflect.ValueOf(it[name]).Elem().FieldByName("Value").IsValid() || isNull(it, name) })
+	return !slices.ContainsFunc(names, func(name string) bool {
+		return it[name] == nil || !reflect.ValueOf(it[name]).Elem().FieldByName("Value").IsValid() || isNull(it, name)
+	})
 }
 
 // isNull reports whether an attribute is NULL or an empty text.
@@ -91,7 +93,9 @@ var members = map[string]member{
 	"gsi3": func(it dbtest.Item) bool {
 		return current(it) && is(it, "level", "0", "-1") && is(it, "status", "open") && with(it, "team")
 	},
-	"gsi4": func(it dbtest.Item) bool { return current(it) && is(it, "first", "a") && with(it, "owner", "team", "tags") },
+	"gsi4": func(it dbtest.Item) bool {
+		return current(it) && is(it, "first", "a") && with(it, "owner", "team", "tags")
+	},
 	"gsi5": func(it dbtest.Item) bool { return current(it) && with(it, "seen") },
 	"gsi6": func(it dbtest.Item) bool { return current(it) && is(it, "id", "a") && with(it, "first") },
 	"gsi7": func(it dbtest.Item) bool { return is(it, "_k", "d") && is(it, "status", "open") && with(it, "team") },
@@ -103,6 +107,12 @@ var members = map[string]member{
 	"series4": func(it dbtest.Item) bool { return current(it) && is(it, "alarm", "red") },
 	"series5": func(it dbtest.Item) bool { return current(it) && is(it, "site", "x") },
 }
+
+// The indexes of errand, and of dossier.
+var (
+	plainIndexes   = []string{"gsi1", "gsi2", "gsi3", "gsi4", "gsi5", "gsi6", "lsi1"}
+	featureIndexes = []string{"gsi1", "gsi2", "gsi7"}
+)
 
 // requireMembers requires that each index of the table has the items that its condition admits, and no others.
 func requireMembers(t require.TestingT, b *dbtest.Bench, indexes []string, after string) {
@@ -289,7 +299,7 @@ func play[T any](t *testing.T, b *dbtest.Bench, s *entity.Store[T], indexes, nam
 func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[errand](t)
-	play(t, b, s, []string{"gsi1", "gsi2", "gsi3", "gsi4", "gsi5", "gsi6", "lsi1"}, []string{"open", "mine", "low", "owned", "seen", "first", "idle"},
+	play(t, b, s, plainIndexes, []string{"open", "mine", "low", "owned", "seen", "first", "idle"},
 		map[string]func(errand) error{
 			"PutMany": func(v errand) error { _, err := s.PutMany(b.Ctx, []errand{v}, entity.Unconditional()); return err },
 			"BatchWrite": func(v errand) error {
@@ -303,7 +313,7 @@ func TestWhen_FeaturesKeepTheIndexes(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[dossier](t)
 	history, bin := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s))
-	play(t, b, s, []string{"gsi1", "gsi2", "gsi7"}, []string{"open", "mine"}, map[string]func(dossier) error{
+	play(t, b, s, featureIndexes, []string{"open", "mine"}, map[string]func(dossier) error{
 		"Restore":             func(v dossier) error { _, err := bin.Restore(b.Ctx, v); return err },
 		"Revert":              func(v dossier) error { _, err := history.Revert(b.Ctx, v, 1); return err },
 		"Revert to the third": func(v dossier) error { _, err := history.Revert(b.Ctx, v, 3); return err },

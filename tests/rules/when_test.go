@@ -1,0 +1,247 @@
+package rules_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+)
+
+// job is in the index open while it is open and nobody has closed it; the sort key is not in the primary key.
+type job struct {
+	_ entity.Key `name:"Job" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"open" index:"gsi1" pk:"$" sk:"$#{rank}" when:"status=open|pending,!closedAt"`
+	_ entity.GSI `name:"named" index:"gsi2" pk:"$#{name}" when:"urgent=true"`
+	_ entity.GSI `name:"noon" index:"gsi3" pk:"$#{id}#{rank}" when:"seen=2101-05-06T12:00:00Z"`
+
+	ID     string     `dynamodbav:"id"`
+	Status string     `dynamodbav:"status,omitempty"`
+	Closed *time.Time `dynamodbav:"closedAt,omitempty"`
+	Rank   int        `dynamodbav:"rank"`
+	Name   string     `dynamodbav:"name,omitempty"`
+	Urgent bool       `dynamodbav:"urgent"`
+	Seen   *time.Time `dynamodbav:"seen,omitempty" entity:"time=s"`
+	Note   string     `dynamodbav:"note,omitempty"`
+}
+
+// in returns the ids of the jobs in an index, by a scan of it.
+func in(t *testing.T, s *entity.Store[job], name string) []string {
+	t.Helper()
+	found, err := entity.Must(s.Index(name)).Scan().Collect(t.Context())
+	require.NoError(t, err)
+	ids := []string{}
+	for _, v := range found {
+		ids = append(ids, v.ID)
+	}
+	return ids
+}
+
+func TestWhen_AnUpdateReadsOnlyIfItMust(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[job](t)
+	f, at := entity.Fields[job](), dbtest.Start
+	read, direct := []string{"GetItem", "PutItem"}, []string{"UpdateItem"}
+	open := job{ID: "a", Status: "open", Rank: 1, Name: "n", Urgent: true}
+	closed := job{ID: "a", Status: "open", Closed: &at, Name: "n"}
+	for name, c := range map[string]struct {
+		from    job
+		changes []entity.UpdateOption
+		sent    []string
+		in      []string // "open" and "named" after it
+	}{
+		"one clause refuted":                    {open, []entity.UpdateOption{entity.Set(&f.Status, "done")}, direct, []string{"named"}},
+		"a clause removed":                      {open, []entity.UpdateOption{entity.Remove(&f.Status)}, direct, []string{"named"}},
+		"the absent one set":                    {open, []entity.UpdateOption{entity.Set(&f.Closed, &at)}, direct, []string{"named"}},
+		"all clauses said":                      {closed, []entity.UpdateOption{entity.Set(&f.Status, "pending"), entity.Remove(&f.Closed)}, direct, []string{"open"}},
+		"a clause set to nil":                   {closed, []entity.UpdateOption{entity.Set(&f.Status, "open"), entity.Set(&f.Closed, nil)}, direct, []string{"open"}},
+		"one of two clauses said":               {closed, []entity.UpdateOption{entity.Set(&f.Status, "pending")}, read, nil},
+		"the other of two clauses said":         {closed, []entity.UpdateOption{entity.Remove(&f.Closed)}, read, []string{"open"}},
+		"nothing of it":                         {open, []entity.UpdateOption{entity.Set(&f.Note, "x")}, direct, []string{"open", "named"}},
+		"the other key":                         {open, []entity.UpdateOption{entity.Set(&f.Rank, 7)}, read, []string{"open", "named"}},
+		"a condition refuted, a part unknown":   {open, []entity.UpdateOption{entity.Set(&f.Urgent, false)}, direct, []string{"open"}},
+		"a condition said, a part unknown":      {closed, []entity.UpdateOption{entity.Set(&f.Urgent, true)}, read, []string{"named"}},
+		"a condition said with its part":        {closed, []entity.UpdateOption{entity.Set(&f.Urgent, true), entity.Set(&f.Name, "m")}, direct, []string{"named"}},
+		"a part said, the condition unknown":    {closed, []entity.UpdateOption{entity.Set(&f.Name, "m")}, read, nil},
+		"a clause set if it does not exist":     {closed, []entity.UpdateOption{entity.SetIfNotExists(&f.Status, "done"), entity.Remove(&f.Closed)}, read, []string{"open"}},
+		"refuted, although a clause is unknown": {open, []entity.UpdateOption{entity.SetIfNotExists(&f.Status, "x"), entity.Set(&f.Closed, &at)}, direct, []string{"named"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Put(b.Ctx, c.from)
+			require.NoError(t, err)
+			b.Sent()
+			_, err = s.Update(b.Ctx, job{ID: "a"}, c.changes...)
+			require.NoError(t, err)
+			require.Equal(t, c.sent, b.Operations())
+			for _, index := range []string{"open", "named"} {
+				want := []string{}
+				for _, name := range c.in {
+					if name == index {
+						want = append(want, "a")
+					}
+				}
+				require.Equal(t, want, in(t, s, index), index)
+			}
+		})
+	}
+}
+
+func TestWhen_AnOvertakenUpdateIsPlannedAgain(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[job](t)
+	other := dbtest.Declare[job](t, b.Open(b.Raw))
+	f, at := entity.Fields[job](), dbtest.Start
+	b.OK(s.Create(b.Ctx, job{ID: "a"}))
+	b.Sent()
+	require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("PutItem")),
+		func() error { _, err := s.Update(b.Ctx, job{ID: "a"}, entity.Set(&f.Status, "open")); return err },
+		func() { b.OK(other.Update(b.Ctx, job{ID: "a"}, entity.Set(&f.Closed, &at))) }))
+	require.Equal(t, []string{"GetItem", "PutItem", "GetItem", "PutItem"}, b.Operations())
+	require.Empty(t, in(t, s, "open"), "it was closed before it was opened")
+	require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("PutItem")),
+		func() error { _, err := s.Update(b.Ctx, job{ID: "a"}, entity.Remove(&f.Closed)); return err },
+		func() { b.OK(other.Update(b.Ctx, job{ID: "a"}, entity.Set(&f.Rank, 3))) }))
+	require.Equal(t, []string{"a"}, in(t, s, "open"))
+}
+
+// An Upsert leaves closedAt as it is stored, and a new item lacks it.
+func TestWhen_AnUpsertThatSaysNothingOfAnAbsence(t *testing.T) {
+	t.Parallel()
+	type memo struct {
+		_      entity.Key `name:"Memo" pk:"$#{id}" sk:"$"`
+		_      entity.GSI `name:"open" index:"gsi1" pk:"$" sk:"$#{id}" when:"!closedAt"`
+		_      entity.GSI `name:"b" index:"gsi2" pk:"$#{id}" when:"id=b"`
+		ID     string     `dynamodbav:"id"`
+		Closed *time.Time `dynamodbav:"closedAt,omitempty"`
+		Note   string     `dynamodbav:"note"`
+	}
+	b, s := dbtest.OpenStore[memo](t)
+	f, at := entity.Fields[memo](), dbtest.Start
+	open := func() int { return len(entity.Must(entity.Must(s.Index("open")).Query(memo{}).Collect(b.Ctx))) }
+	b.OK(s.Upsert(b.Ctx, memo{ID: "a"}))
+	require.Equal(t, []string{"GetItem", "PutItem"}, b.Operations())
+	require.Equal(t, 1, open())
+	b.OK(s.Update(b.Ctx, memo{ID: "a"}, entity.Set(&f.Closed, &at)))
+	b.OK(s.Upsert(b.Ctx, memo{ID: "a", Note: "x"}))
+	require.Zero(t, open())
+	b.OK(s.Put(b.Ctx, memo{ID: "a"}))
+	require.Equal(t, 1, open())
+	require.NotContains(t, s.Op().Update(memo{ID: "a"}, entity.Set(&f.Note, "x")).String(), "gsi2", "a condition on the key never changes")
+	b.OK(s.Upsert(b.Ctx, memo{ID: "b"}))
+	require.Len(t, entity.Must(entity.Must(s.Index("b")).Scan().Collect(b.Ctx)), 1)
+}
+
+// A Touch knows the time that it sets, but not the parts of a key that the item gets at that time.
+func TestWhen_ATouchAtATimeThatAConditionNames(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[job](t)
+	noon := time.Date(2101, 5, 6, 12, 0, 0, 0, time.UTC)
+	b.OK(s.Create(b.Ctx, job{ID: "a", Seen: &noon}))
+	require.Equal(t, []string{"a"}, in(t, s, "noon"))
+	f := entity.Fields[job]()
+	touch := func(at time.Time) error {
+		b.Clock.Set(at, 0)
+		return dbtest.ErrorOf(s.Touch(b.Ctx, job{ID: "a"}, f.Seen, 0))
+	}
+	require.NoError(t, touch(noon.Add(time.Hour)))
+	require.Empty(t, in(t, s, "noon"))
+	require.Equal(t, "EDD-9104", dbtest.InputCode(touch(noon)))
+	require.Empty(t, in(t, s, "noon"))
+}
+
+func TestWhen_AKeyThatCannotBeComposedCountsOnlyInTheIndex(t *testing.T) {
+	t.Parallel()
+	type loan struct {
+		_      entity.Key `name:"Loan" pk:"$#{id}" sk:"$"`
+		_      entity.GSI `name:"due" index:"gsi1" pk:"$#{days}" when:"state=due"`
+		ID     string     `dynamodbav:"id"`
+		Days   int        `dynamodbav:"days"`
+		State  string     `dynamodbav:"state,omitempty"`
+		Remark string     `dynamodbav:"remark,omitempty"`
+	}
+	b, s := dbtest.OpenStore[loan](t)
+	f := entity.Fields[loan]()
+	b.OK(s.Create(b.Ctx, loan{ID: "a", Days: -1}))
+	b.OK(s.Put(b.Ctx, loan{ID: "a", Days: -2, State: "lent"}))
+	b.OK(s.Update(b.Ctx, loan{ID: "a"}, entity.Add(&f.Days, -1)))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(s.Update(b.Ctx, loan{ID: "a"}, entity.Set(&f.State, "due")))))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(s.Put(b.Ctx, loan{ID: "a", Days: -1, State: "due"}))))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(s.Modify(b.Ctx, loan{ID: "a"}, func(v *loan) error { v.State = "due"; return nil }))))
+	b.OK(s.Update(b.Ctx, loan{ID: "a"}, entity.Set(&f.State, "due"), entity.Set(&f.Days, 1)))
+	require.Len(t, entity.Must(entity.Must(s.Index("due")).Query(loan{Days: 1}).Collect(b.Ctx)), 1)
+}
+
+// atEachRequest makes a call again and again, with a fault at each of its requests in turn. Each time it begins from the items
+// that reset leaves, and afterwards the indexes must have what the stored items say.
+func atEachRequest(t *testing.T, b *dbtest.Bench, indexes []string, reset func(), call func() error) {
+	for _, round := range testsize.Rounds(faults.Throttle, faults.Conflict, faults.Lost, faults.Drop, faults.InternalApplied) {
+		for n, hit := 1, true; hit; n++ {
+			wipe(b)
+			reset()
+			b.Sent()
+			nth := faults.Nth(n, round.At(n))
+			b.Wire.Inject(func(r faults.Request) faults.Fault { return nth(r) })
+			err := call()
+			b.Wire.Inject(nil)
+			hit = len(b.Sent()) >= n
+			if !entity.IsAmbiguous(err) {
+				require.NoError(t, err, "%s at request %d", round.At(n), n)
+			}
+			requireMembers(t, b, indexes, fmt.Sprintf("%s at request %d: %v", round.At(n), n, err))
+		}
+	}
+}
+
+func TestWhen_AFaultAtEachRequestLeavesTheIndexesTrue(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[errand](t, dbtest.Attempts(4))
+	f, bob, ctx, a := &entity.Fields[errand]().Chore, "bob", t.Context(), errand{Chore: Chore{ID: "a"}}
+	for name, call := range map[string]func() error{
+		"create": func() error {
+			return dbtest.ErrorOf(s.Create(ctx, errand{Chore: Chore{ID: "b", Status: "open", Assignee: &bob}}))
+		},
+		"put": func() error {
+			return dbtest.ErrorOf(s.Put(ctx, errand{Chore: Chore{ID: "a", Status: "done", Assignee: &bob}}))
+		},
+		"update that decides": func() error { return dbtest.ErrorOf(s.Update(ctx, a, entity.Set(&f.Status, "done"))) },
+		"update that reads": func() error {
+			return dbtest.ErrorOf(s.Update(ctx, a, entity.Set(&f.Assignee, &bob), entity.Set(&f.Level, 0)))
+		},
+		"upsert": func() error {
+			return dbtest.ErrorOf(s.Upsert(ctx, errand{Chore: Chore{ID: "b", Assignee: &bob}}))
+		},
+		"modify": func() error {
+			return dbtest.ErrorOf(s.Modify(ctx, a, func(v *errand) error { v.Status, v.Assignee = "pending", &bob; return nil }))
+		},
+		"transact": func() error {
+			return b.DB.Transact(ctx, s.Op().Update(a, entity.Set(&f.Assignee, &bob)), s.Op().Put(errand{Chore: Chore{ID: "b", Status: "open"}}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			atEachRequest(t, b, plainIndexes, func() { b.OK(s.Create(ctx, errand{Chore: Chore{ID: "a", Status: "open", Team: "red"}})) }, call)
+		})
+	}
+}
+
+func TestWhen_AFaultAtEachRequestOfFeaturesLeavesTheIndexesTrue(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[dossier](t, dbtest.Attempts(4))
+	f, bob, ctx, a := &entity.Fields[dossier]().Chore, "bob", t.Context(), dossier{Chore: Chore{ID: "a"}}
+	bin := entity.Must(lifecycle.Of(s))
+	live := func() { b.OK(s.Create(ctx, dossier{Chore: Chore{ID: "a", Status: "open", Team: "red"}})) }
+	for name, call := range map[string]func() error{
+		"update": func() error { return dbtest.ErrorOf(s.Update(ctx, a, entity.Set(&f.Assignee, &bob))) },
+		"delete": func() error { return s.Delete(ctx, a) },
+	} {
+		t.Run(name, func(t *testing.T) { atEachRequest(t, b, featureIndexes, live, call) })
+	}
+	t.Run("restore", func(t *testing.T) {
+		atEachRequest(t, b, featureIndexes, func() { live(); b.OK(s.Delete(ctx, a)) }, func() error { return dbtest.ErrorOf(bin.Restore(ctx, a)) })
+	})
+}
