@@ -120,6 +120,14 @@ func witness() model {
 	return m
 }
 
+// choosy is a person with a condition on byTeam.
+func choosy() model {
+	m := person()
+	m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|10,active=true,!score_"`)
+	m.fields = append(m.fields, field[string]("Scored", `dynamodbav:"score_,omitempty"`))
+	return m
+}
+
 // lasting is a person without soft delete.
 func lasting() model {
 	m := person()

@@ -96,6 +96,20 @@ var mutations = map[string]mutation{
 	"projection order": {person, func(m *model) {
 		m.declare(2, `name:"byEmail" index:"gsi2" pk:"gsi2pk={email|lower}" project:"team, email, tenant, name"`)
 	}, ""},
+	"when": {person, func(m *model) {
+		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"active=true"`)
+	}, "!index gsi1 when"},
+	"when dropped": {choosy, func(m *model) { m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}"`) }, "!index gsi1 when"},
+	"when constant": {choosy, func(m *model) {
+		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|11,active=true,!score_"`)
+	}, "!index gsi1 when"},
+	"when present": {choosy, func(m *model) {
+		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"rank=2|10,active=true,score_"`)
+	}, "!index gsi1 when"},
+	"when order": {choosy, func(m *model) {
+		m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"!score_, active=true,rank=10|2"`)
+	}, ""},
+	"when type":           {choosy, func(m *model) { retype[int8](m, "Rank", `dynamodbav:"rank"`) }, "!attribute rank\n!index lsi1 sort"},
 	"index dropped":       {person, func(m *model) { m.decls = append(m.decls[:1:1], m.decls[2:]...) }, "index gsi1"},
 	"local index dropped": {person, func(m *model) { m.decls = append(m.decls[:3:3], m.decls[4:]...) }, "index lsi1"},
 	"local index made":    {person, func(m *model) { m.declare(3, `name:"byRank" index:"lsi2" sk:"ranked={rank:05}"`) }, "!index lsi2\nindex lsi1"},
@@ -251,4 +265,14 @@ func TestCompare_ClassifiesEveryPartOfADeclaration(t *testing.T) {
 			require.ElementsMatch(t, want, got, "%v", changes)
 		})
 	}
+}
+
+// The order of clauses and constants in the tag does not matter; attributes are written as elsewhere, constants as they are stored.
+func TestLock_WritesAConditionInOneForm(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, choosy().lock(t).String(), "  index gsi1 when = !score_,active=true,rank=10|2\n")
+	m := choosy()
+	m.declare(1, `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{joined}" when:"joined=2026-01-02T15:04:05Z,score%=a b|c"`)
+	m.tag("Scored", `dynamodbav:"score%,omitempty"`)
+	require.Contains(t, m.lock(t).String(), `  index gsi1 when = joined="2026-01-02T15:04:05Z",score%2525="a b"|"c"`+"\n")
 }

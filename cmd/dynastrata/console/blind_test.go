@@ -36,3 +36,22 @@ func TestConnect_StartsTheLocalDatabase(t *testing.T) {
 	require.Equal(t, ExitFailed, code, errs.String())
 	require.Contains(t, errs.String(), "there is no such table or index")
 }
+
+// Every format shows under which condition an item is in an index.
+func TestSchema_ShowsTheConditionOfAnIndex(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	text, err := os.ReadFile(l.lock)
+	require.NoError(t, err)
+	name := "  index gsi1 name = byTenant\n"
+	require.NoError(t, os.WriteFile(l.lock, []byte(strings.Replace(string(text), name, "  index gsi1 when = !left,role=\"a\"|\"b\"\n"+name, 1)), 0o600))
+	for format, want := range map[string]string{
+		"text": `  when !left,role="a"|"b"`, "markdown": `all  when !left,role="a"\|"b" |`, "json": `"when": "!left,role=\"a\"|\"b\""`,
+		"mermaid": `when !left,role=#quot;a#quot;|#quot;b#quot;`, "html": `all  when !left,role=&#34;a&#34;|&#34;b&#34;</td>`,
+	} {
+		r := l.run("schema", "Employee", "--format", format)
+		require.Equal(t, ExitOK, r.code, r.err)
+		require.Equal(t, 1, strings.Count(r.out, "when"), format)
+		require.Contains(t, r.out, want, format)
+	}
+}
