@@ -320,9 +320,16 @@ func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
 func TestWhen_FeaturesKeepTheIndexes(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[dossier](t)
-	history, bin := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s))
+	history, bin, f := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s)), &entity.Fields[dossier]().Chore
 	play(t, b, s, featureIndexes, []string{"open", "mine"}, map[string]func(dossier) error{
-		"Restore":             func(v dossier) error { _, err := bin.Restore(b.Ctx, v); return err },
+		"Restore": func(v dossier) error { _, err := bin.Restore(b.Ctx, v); return err },
+		"Delete with changes": func(v dossier) error {
+			return s.Delete(b.Ctx, v, entity.Set(&f.Status, v.Status), entity.Set(&f.Team, v.Team))
+		},
+		"Restore with changes": func(v dossier) error {
+			_, err := bin.Restore(b.Ctx, v, entity.Set(&f.Status, v.Status), entity.Remove(&f.Closed))
+			return err
+		},
 		"Revert":              func(v dossier) error { _, err := history.Revert(b.Ctx, v, 1); return err },
 		"Revert to the third": func(v dossier) error { _, err := history.Revert(b.Ctx, v, 3); return err },
 	})
