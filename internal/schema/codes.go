@@ -91,15 +91,15 @@ const (
 
 	CodeContextRole = "EDD-9099"
 
-	CodeIndexShards = "EDD-9210"
-	CodeShardedKey  = "EDD-9211"
-	CodeShardedBy   = "EDD-9212"
+	CodeIndexShards = "EDD-9065"
+	CodeShardedKey  = "EDD-9066"
+	CodeShardedBy   = "EDD-9079"
 
-	CodeWhen         = "EDD-9200"
-	CodeWhenConstant = "EDD-9201"
-	CodeWhenAttr     = "EDD-9202"
-	CodeWhenTwice    = "EDD-9203"
-	CodeWhenSeries   = "EDD-9204"
+	CodeWhen         = "EDD-9074"
+	CodeWhenConstant = "EDD-9075"
+	CodeWhenAttr     = "EDD-9076"
+	CodeWhenTwice    = "EDD-9077"
+	CodeWhenSeries   = "EDD-9078"
 )
 
 // Error is one mistake in a declaration.

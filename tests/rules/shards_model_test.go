@@ -93,8 +93,8 @@ func newDeck[T any](t *testing.T, db ...func(*entity.Config)) *deck[T] {
 	return d
 }
 
-// draw returns a card of few possible ones.
-func draw(rt *rapid.T) Card {
+// dealt returns a card of few possible ones.
+func dealt(rt *rapid.T) Card {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, what) }
 	return Card{
 		Board: pick("board", "b-1", "b-2"), ID: rapid.IntRange(0, 9).Draw(rt, "id"), Status: pick("status", "", "open", "open#01", "done"),
@@ -104,7 +104,7 @@ func draw(rt *rapid.T) Card {
 
 // any performs one verb of every entity. What it gives does not matter: the table is the model.
 func (d *deck[T]) any(rt *rapid.T) error {
-	c, ctx := draw(rt), d.Ctx
+	c, ctx := dealt(rt), d.Ctx
 	v, key, f := of[T](c), of[T](Card{Board: c.Board, ID: c.ID}), d.fields
 	changes := []entity.UpdateOption{entity.Set(&f.Note, c.Note+"!")}
 	switch what := rapid.IntRange(0, 5).Draw(rt, "change"); {
@@ -140,7 +140,7 @@ func (d *deck[T]) any(rt *rapid.T) error {
 	case 8:
 		return dbtest.ErrorOf(d.cards.Touch(ctx, key, &f.Seen, 0))
 	case 9:
-		other := draw(rt)
+		other := dealt(rt)
 		return d.DB.Transact(ctx, o.Upsert(v), o.Put(of[T](Card{Board: other.Board + "-t", ID: other.ID, Status: other.Status, Rank: other.Rank})))
 	case 10:
 		return dbtest.ErrorOf(d.cards.Put(ctx, v, entity.Idempotent()))
@@ -318,7 +318,7 @@ func TestShards_EveryVerbKeepsTheIndexAndQueriesAreInOneOrder(t *testing.T) {
 		t.Parallel()
 		d := newDeck[Loose](t, dbtest.Attempts(3))
 		d.write = func(rt *rapid.T, c Card) error {
-			other := draw(rt)
+			other := dealt(rt)
 			other.Board = c.Board + "-m"
 			v, w, o := of[Loose](c), of[Loose](other), d.cards.Op()
 			switch rapid.IntRange(0, 2).Draw(rt, "batch") {
