@@ -2,9 +2,11 @@ package entity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
+	"sync"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -278,4 +280,120 @@ func Project[S, T any](q Query[T]) Query[S] {
 	return &query.Query[S]{From: query.Decoding{Reading: query.Planned(c, &p), Decode: func(it wire.Item, into any) error {
 		return c.ReadBy(&projection.Codec, it, into)
 	}}}
+}
+
+// Erased has what [Store.DeleteAll] or [Store.PurgeAll] did with the items that its query found.
+type Erased struct {
+	Found   int    // by the query: the sum of the others, and after an error the items that were not decided too
+	Deleted int    // removed by this call
+	Changed int    // not matching the query when their turn came, and left as they were
+	Missing int    // deleted by others, or expired, when their turn came
+	Cursor  string // where to go on: "" after the last item, and after an error the page that was not finished, "" for the first
+}
+
+// erasing is one run of DeleteAll or PurgeAll. It deletes in batches if the primary key alone makes an item match.
+type erasing struct {
+	mu sync.Mutex
+	Erased
+	c                 *engine.Core
+	p                 *query.Plan
+	purges, inBatches bool
+}
+
+// one decides about an item.
+func (e *erasing) one(ctx context.Context, it wire.Item) (err error) {
+	e.mu.Lock()
+	key, whole, match := e.p.Found(it)
+	e.mu.Unlock()
+	c, lost := e.c, false
+	if e.purges {
+		err = (&engine.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: key, Only: match}).Run(ctx)
+	} else {
+		op := write.NewDeleteFound(c.Schema, c.Table, key, whole, match)
+		op.Unsure = func() { lost = true }
+		_, err = c.Runner.Run(ctx, op)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case err == nil, lost && errors.Is(err, ErrNotFound):
+		e.Deleted++
+	case errors.Is(err, ErrNotFound):
+		e.Missing++
+	case errors.Is(err, ErrConditionFailed):
+		e.Changed++
+	default:
+		return fmt.Errorf("item %s: %w", write.KeyText(c.Schema, key), err)
+	}
+	return nil
+}
+
+// page decides about the items of a page, 8 at the same time.
+func (e *erasing) page(ctx context.Context, items []wire.Item) error {
+	e.Found += len(items)
+	if !e.inBatches {
+		return engine.ParallelUntilError(ctx, len(items), 8, func(ctx context.Context, i int) error { return e.one(ctx, items[i]) })
+	}
+	writes := make([]engine.BatchWrite, len(items))
+	for i, it := range items {
+		writes[i] = engine.BatchWrite{Table: e.c.Table, Key: it.Pick(e.c.Schema.KeyNames()...)}
+	}
+	left, err := e.c.Runner.WriteMany(ctx, writes)
+	e.Deleted += len(items) - len(left)
+	return err
+}
+
+func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor string, opts []PurgeOption) (Erased, error) {
+	c, spec := engine.Of(h), write.Collect(opts)
+	r, of, p := query.Compiled(q)
+	e := &erasing{Erased: Erased{Cursor: cursor}, c: c, p: p, purges: verb == "PurgeAll"}
+	err := c.Measure(ctx, verb, "", func(ctx context.Context) (err error) {
+		s := c.Schema
+		switch err = readable(c, spec); {
+		case err != nil:
+		case of == nil || of.Schema != s || of.DB != c.DB:
+			err = write.Invalid(s, write.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)
+		case e.purges:
+			err = write.InMemory(s, p.User, verb)
+		default:
+			e.inBatches = write.Transactional(s) == "" && p.Index == nil && p.User.Op == expr.None && (s.Templated || p.Base().Op == expr.None) && !(s.Expires && p.Expired)
+		}
+		ctx = write.WithPace(ctx, spec.Budget)
+		for more := err == nil; more; {
+			err = r.Page(ctx, e.Cursor, func(items []wire.Item, around query.Cursors) (err error) {
+				if err = e.page(ctx, items); err == nil {
+					e.Cursor = around.Next
+				}
+				return err
+			})
+			more = err == nil && e.Cursor != "" && p.Limit+p.Evaluate+p.Requests == 0
+			if spec.Progress != nil {
+				spec.Progress(e.Deleted)
+			}
+		}
+		return err
+	})
+	return e.Erased, err
+}
+
+// DeleteAll deletes what q finds, page by page, each item as [Store.Delete] does, if it matches then: the [Filter] of q holds, and its keys of
+// the index are those that were found. q is a query or a scan of this store or one of its indexes; its [Limit], [MaxEvaluated] or
+// [MaxRequests] ends the call. cursor is "" or the Cursor of a call with the same query. The call can be repeated at any time.
+//
+// It costs the pages and one write for each item, 8 at the same time. Soft delete adds a read, and so does an index that carries parts of
+// items, unless q has [Hydrate]. In a table without a Filter the primary key alone makes an item match: those of an entity without
+// soft delete, history and unique values are deleted in batches, as by [Store.DeleteMany], and Deleted counts all of them.
+//
+// Errors come with what has been done: *[InputError], EDD-9240 for another query; those of Query.Page and Delete, but not [ErrNotFound] and
+// [ErrConditionFailed], which are counted. A lost answer counts as Deleted if the item is gone; without write ids it is an error.
+func (s *Store[T]) DeleteAll(ctx context.Context, q Query[T], cursor string, opts ...PurgeOption) (Erased, error) {
+	return eraseAll(ctx, s, "DeleteAll", q, cursor, opts)
+}
+
+// PurgeAll removes what q finds with everything that belongs to it, like [Store.Purge]; the rest is as for [Store.DeleteAll]. Each item is read
+// first. Its history goes before it, so that an interrupted call, repeated, finds it again; the item goes last, if it matches and is
+// unchanged. One that stops matching stays, with what has not been removed of its history; deleted ones stay deleted: purge them by
+// package lifecycle. It costs what a Purge of each item costs. A [Filter] must not need DynamoDB's evaluation (EDD-9140).
+func (s *Store[T]) PurgeAll(ctx context.Context, q Query[T], cursor string, opts ...PurgeOption) (Erased, error) {
+	return eraseAll(ctx, s, "PurgeAll", q, cursor, opts)
 }

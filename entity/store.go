@@ -526,11 +526,11 @@ type purgeOption struct {
 	write.Setting
 }
 
-// PurgeOption is accepted by Purge: [OnProgress], [Budget].
+// PurgeOption is accepted by Purge, DeleteAll and PurgeAll: [OnProgress], [Budget].
 type PurgeOption interface{ write.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
-// counting sentinels. The calls come one after the other, from several goroutines.
+// counting sentinels; DeleteAll and PurgeAll after each page of items. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
 	return purgeOption{Setting: func(o *write.Options) {
 		if o.Progress = f; f == nil {
@@ -554,10 +554,7 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 
 func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption) error {
 	c, spec := engine.Of(h), write.Collect(opts)
-	if err := spec.Err(); err != nil {
-		return c.Wrap("Purge", "", &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()})
-	}
-	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key), nil)
+	primary, parts, err := primaryKey(c, reflect.ValueOf(key), spec)
 	if err != nil {
 		return c.Wrap("Purge", write.KeyText(c.Schema, primary), err)
 	}

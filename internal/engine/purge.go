@@ -24,6 +24,7 @@ type Purge struct {
 	Key      item.Item         // primary key of the current item
 	Parts    item.Item         // its parts as given
 	Progress func(deleted int) // called after each removal, one call at a time; may be nil
+	Only     expr.Cond         // what the current item must meet; with it, the item is removed after all that belongs to it. None: no matter
 
 	deleted counter
 	ours    bool // something with the given spelling was found
@@ -31,7 +32,7 @@ type Purge struct {
 }
 
 // Run removes what exists until two readings in a row find nothing. It can be interrupted and run again. The error is ambiguous unless
-// nothing was removed.
+// nothing was removed. With Only it is ErrConditionFailed for an item that does not meet that, and ErrNotFound for one that others deleted.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
 	err := p.rounds(ctx)
@@ -95,7 +96,13 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 		if what == nothing && (current != nil || copies != nil) {
 			what = main
 		}
-		switch {
+		switch unmet := p.Only.Op != expr.None && !p.Only.Holds(current); {
+		case unmet && current != nil:
+			return what, entitytype.ErrConditionFailed
+		case unmet && (what == main || rest != nil || !p.deleted.any):
+			return what, entitytype.ErrNotFound
+		case unmet: // an answer may have been lost
+			return nothing, nil
 		case len(rest) == 0:
 			continue
 		case what == nothing && !p.gone():
@@ -104,7 +111,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 			what = related
 			err = p.again(related, times)
 		}
-		if what == main {
+		if what == main && p.Only.Op == expr.None {
 			break
 		}
 		if err == nil {

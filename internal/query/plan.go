@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
@@ -197,6 +198,21 @@ func (p *Plan) String() string {
 		b.WriteString("\n  read   consistently")
 	}
 	return b.String()
+}
+
+// Found returns what a write of an item that was read needs: its primary key; the item, nil if the query returns a part of it; and what
+// holds as long as it matches the query and has the same keys of its index.
+func (p *Plan) Found(it wire.Item) (key, whole item.Item, match expr.Cond) {
+	conds := []expr.Cond{p.Schema.Exists, p.Base(), p.User}
+	if p.Project == nil && (p.Index == nil || p.Hydrate || p.Index.Project.All) {
+		whole = it.Map()
+	}
+	if p.Index != nil {
+		for _, name := range slices.Concat(p.PK.Attributes(), p.SK.Attributes()) {
+			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(name), it.Get(name)))
+		}
+	}
+	return it.Pick(p.Schema.KeyNames()...), whole, expr.All(conds...)
 }
 
 // binding returns the text whose fingerprint binds cursors to this query.

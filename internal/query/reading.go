@@ -206,6 +206,15 @@ func MergedItems(c *engine.Core, m *Merge) Decoding {
 	return Decoding{planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
 }
 
+// Compiled returns what a Query reads from, with its core and its plan, of several partitions what they share; nil for any other.
+func Compiled(q any) (Reading, *engine.Core, *Plan) {
+	var r planned
+	if q, ok := q.(interface{ Reading() Reading }); ok {
+		r, _ = q.Reading().(planned)
+	}
+	return r, r.c, r.p
+}
+
 func (r planned) String() string { return r.from.String() }
 
 // ForCollection returns the plan. Several partitions cannot be part of a collection.

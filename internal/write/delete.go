@@ -137,9 +137,21 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 	if spec.IfPresent {
 		op.ifPresent(spec.Missing)
 	}
+	return op.deletes(user)
+}
+
+// NewDeleteFound is NewDelete for an item that a query has found, while match holds for it. whole is the item as it was found; it may be
+// nil. With write ids, the Delete is guarded by what was read, so if it arrives late it removes nothing that was written since.
+func NewDeleteFound(s *schema.Schema, table string, key, whole item.Item, match expr.Cond) *Op {
+	op := &Op{Verb: "Delete", Schema: s, Table: table, Key: key, Asked: Asked{SoleWriter: s.HasMetadata}, Needs: Needs{Read: s.HasMetadata, Given: whole}}
+	return op.deletes(match)
+}
+
+// deletes completes the plan of a removal.
+func (op *Op) deletes(user expr.Cond) *Op {
+	s, kind := op.Schema, Deleted
 	op.AlsoDeleted = s.SoftDeletes
 	op.If = user
-	kind := Deleted
 	if s.SoftDeletes {
 		kind = SoftDeleted
 	}

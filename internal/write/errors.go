@@ -61,6 +61,7 @@ const (
 	CodeApplyChange        = "EDD-9189" // a change that Apply cannot read
 	CodeNoCurrent          = "EDD-9190" // a call about the current item of a series that has none
 	CodeNoCurrentCondition = "EDD-9191" // a condition for an append to such a series
+	CodeErase              = "EDD-9240" // a query of another store, or of no store, for DeleteAll or PurgeAll
 	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job
 	CodeJobOther           = "EDD-9194" // a ticket of another view or definition
 	CodeNoContext          = "EDD-9251" // a required attribute for which the context of the call has no value
