@@ -256,11 +256,8 @@ func (r failing) ForCollection() (*engine.Core, *query.Plan) { return nil, nil }
 // saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
-	var c *engine.Core
-	var from *query.Plan
-	if known, ok := q.(*query.Query[T]); ok {
-		c, from = known.Reading().ForCollection()
-	}
+	r, _, _ := query.Compiled(q)
+	c, from := r.ForCollection()
 	if from == nil {
 		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events, not of several partitions or shards"}
 		return &query.Query[S]{From: query.Decoding{Reading: failing{err}}}
@@ -348,15 +345,14 @@ func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor s
 	r, of, p := query.Compiled(q)
 	e := &erasing{Erased: Erased{Cursor: cursor}, c: c, p: p, purges: verb == "PurgeAll"}
 	err := c.Measure(ctx, verb, "", func(ctx context.Context) (err error) {
-		s := c.Schema
 		switch err = readable(c, spec); {
 		case err != nil:
-		case of == nil || of.Schema != s || of.DB != c.DB:
-			err = write.Invalid(s, write.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)
+		case of == nil || of.Schema != c.Schema || of.DB != c.DB:
+			err = write.Invalid(c.Schema, write.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)
 		case e.purges:
-			err = write.InMemory(s, p.User, verb)
+			err = write.InMemory(c.Schema, p.User, verb)
 		default:
-			e.inBatches = write.Transactional(s) == "" && p.Index == nil && p.User.Op == expr.None && (s.Templated || p.Base().Op == expr.None) && !(s.Expires && p.Expired)
+			e.inBatches = write.Transactional(c.Schema) == "" && p.Index == nil && p.User.Op == expr.None && (c.Schema.Templated || p.Base().Op == expr.None) && !(c.Schema.Expires && p.Expired)
 		}
 		ctx = write.WithPace(ctx, spec.Budget)
 		for more := err == nil; more; {
@@ -379,7 +375,6 @@ func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor s
 // DeleteAll deletes what q finds, page by page, each item as [Store.Delete] does, if it matches then: the [Filter] of q holds, and its keys of
 // the index are those that were found. q is a query or a scan of this store or one of its indexes; its [Limit], [MaxEvaluated] or
 // [MaxRequests] ends the call. cursor is "" or the Cursor of a call with the same query. The call can be repeated at any time.
-//
 // It costs the pages and one write for each item, 8 at the same time. Soft delete adds a read, and so does an index that carries parts of
 // items, unless q has [Hydrate]. In a table without a Filter the primary key alone makes an item match: those of an entity without
 // soft delete, history and unique values are deleted in batches, as by [Store.DeleteMany], and Deleted counts all of them.
@@ -391,8 +386,8 @@ func (s *Store[T]) DeleteAll(ctx context.Context, q Query[T], cursor string, opt
 }
 
 // PurgeAll removes what q finds with everything that belongs to it, like [Store.Purge]; the rest is as for [Store.DeleteAll]. Each item is read
-// first. Its history goes before it, so that an interrupted call, repeated, finds it again; the item goes last, if it matches and is
-// unchanged. One that stops matching stays, with what has not been removed of its history; deleted ones stay deleted: purge them by
+// and goes, if it matches and is unchanged, in one transaction with its history; of more than 100 items, values and 4 MB the history goes first,
+// in transactions that check it, so that an interrupted call, repeated, finds it again. What is deleted already stays so: purge it by
 // package lifecycle. It costs what a Purge of each item costs. A [Filter] must not need DynamoDB's evaluation (EDD-9140).
 func (s *Store[T]) PurgeAll(ctx context.Context, q Query[T], cursor string, opts ...PurgeOption) (Erased, error) {
 	return eraseAll(ctx, s, "PurgeAll", q, cursor, opts)

@@ -24,7 +24,7 @@ type Purge struct {
 	Key      item.Item         // primary key of the current item
 	Parts    item.Item         // its parts as given
 	Progress func(deleted int) // called after each removal, one call at a time; may be nil
-	Only     expr.Cond         // what the current item must meet; with it, the item is removed after all that belongs to it. None: no matter
+	Only     expr.Cond         // what the current item must meet; with it, its snapshots go together with it or before. None: no matter
 
 	deleted counter
 	ours    bool // something with the given spelling was found
@@ -84,7 +84,7 @@ func (p *Purge) again(what found, times map[found]int) error {
 // It removes the first two, or if there certainly are none the rest.
 func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err error) {
 	var current item.Item
-	var copies []item.Item
+	var copies, history []item.Item
 	for page, err := range p.pages(ctx, len(times) == 0) {
 		if err != nil {
 			return what, err
@@ -103,7 +103,8 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 			return what, entitytype.ErrNotFound
 		case unmet: // an answer may have been lost
 			return nothing, nil
-		case len(rest) == 0:
+		case p.Only.Op != expr.None, len(rest) == 0:
+			history = append(history, rest...)
 			continue
 		case what == nothing && !p.gone():
 			return unsure, nil
@@ -111,7 +112,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 			what = related
 			err = p.again(related, times)
 		}
-		if what == main && p.Only.Op == expr.None {
+		if what == main {
 			break
 		}
 		if err == nil {
@@ -139,7 +140,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
 		return what, err
 	}
-	return what, p.currentAndCopies(ctx, current, copies)
+	return what, p.currentAndCopies(ctx, current, copies, history)
 }
 
 // pages reads the current item and its related items, including expired ones and those of features that are no longer
@@ -222,7 +223,7 @@ type owned struct {
 // the copies first and the current item last. A value is removed with the last item that has it, so that an interrupted
 // purge leaves no item without its claim. It stops where something was written in between. If nothing was, the item is gone
 // as after a reading that does not find it.
-func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies []item.Item) error {
+func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies, history []item.Item) error {
 	var all []owned
 	taken := map[string]bool{}
 	for _, it := range slices.Backward(append(slices.Clone(copies), current)) {
@@ -238,6 +239,9 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies 
 			}
 		}
 		all = append(all, o)
+	}
+	for _, it := range history {
+		all = append(all, owned{item: it})
 	}
 	slices.Reverse(all)
 	p.without = 0
@@ -278,13 +282,14 @@ func (p *Purge) sentinels(raw item.Item) (keys []item.Item, err error) {
 // chunk returns how many of the items go into one transaction with their sentinels. The current item is the last and stays
 // whole; transactions before the last one check it.
 func chunk(all []owned) int {
-	actions, checked := 0, 0
+	actions, checked, bytes := 0, 0, 0
 	for i, o := range all {
-		if actions += 1 + len(o.sentinels); actions < write.MaxActions {
+		bytes += item.Size(o.item)
+		if actions += 1 + len(o.sentinels); actions < write.MaxActions && bytes <= write.MaxTransactionBytes {
 			checked = i + 1
 		}
 	}
-	if actions <= write.MaxActions {
+	if actions <= write.MaxActions && bytes <= write.MaxTransactionBytes {
 		return len(all)
 	}
 	return max(checked, 1)
