@@ -111,6 +111,19 @@ func ExampleDB_Each() {
 	// <nil>
 }
 
+// What a query finds is deleted page by page. A job that ends in the middle goes on from the cursor.
+func ExampleStore_DeleteAll() {
+	ctx, t := context.Background(), entity.Fields[Chore]()
+	old := household.chores.Scan(entity.Filter(entity.Eq(&t.State, "done"), entity.Lt(&t.Due, "2026-01-01")))
+	done, err := household.chores.DeleteAll(ctx, old, "", entity.Budget(0, 50)) // at most 50 write units per second
+	if err != nil {
+		fmt.Println("go on from", done.Cursor)
+	}
+	fmt.Println(done.Found, done.Deleted, err)
+	// prints
+	// 1 1 <nil>
+}
+
 // A program that serves tenants under credentials of their own declares its entities once. The DB of a request is made without
 // compiling anything.
 func ExampleDB_WithClient() {
@@ -147,6 +160,7 @@ func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 		{ID: "t-2", State: "blocked", Due: "2026-01-04", Title: "write"},
 		{ID: "t-3", State: "open", Due: "2026-01-05", Customer: "ada", Title: "visit Ada"},
 		{ID: "t-4", State: "open", Due: "2026-01-09", Customer: "ada", Title: "thank Ada"},
+		{ID: "t-5", State: "done", Due: "2025-12-09", Title: "tidy up"},
 	}, entity.Unconditional())
 	require.NoError(t, err)
 	_, err = household.payments.PutMany(t.Context(), []Payment{
@@ -157,6 +171,7 @@ func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 		"ExampleHydrate":            ExampleHydrate,
 		"ExampleQuery_previousPage": ExampleQuery_previousPage,
 		"ExampleIndex_QueryAny":     ExampleIndex_QueryAny,
+		"ExampleStore_DeleteAll":    ExampleStore_DeleteAll,
 		"ExampleDB_Each":            ExampleDB_Each,
 		"ExampleDB_WithClient":      ExampleDB_WithClient,
 		"ExampleConfig_readClient":  ExampleConfig_readClient,

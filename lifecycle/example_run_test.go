@@ -25,6 +25,7 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 		"ExampleDeleted_Restore":     ExampleDeleted_Restore,
 		"ExampleDeleted_RestoreCopy": ExampleDeleted_RestoreCopy,
 		"ExampleSoftDelete":          ExampleSoftDelete,
+		"Example_erasePerson":        Example_erasePerson,
 		"ExampleDeleted_Index":       ExampleDeleted_Index,
 	}
 	require.NoError(t, exampletest.Run("example_test.go", examples))

@@ -107,6 +107,43 @@ func ExampleSoftDelete() {
 	// it is deleted and can be restored
 }
 
+// Everything of a person goes: the items with their histories and unique values, and what had been deleted before. It is repeated until
+// nothing is found, since an item can be deleted or restored between the two passes. The copies of a key with another owner by now would go
+// too. What else may hold data of the person: series (Series.Purge), rows of timelines (the next Rebuild), exports and backups.
+func Example_erasePerson() {
+	ctx, a := context.Background(), entity.Fields[Account]()
+	accounts := entity.Must(entity.New[Account](bank()))
+	deleted := entity.Must(lifecycle.Of(accounts))
+	for _, id := range []string{"a-7", "a-8", "a-9"} {
+		entity.Must(accounts.Create(ctx, Account{ID: id, Owner: "Fay"}))
+	}
+	fmt.Println(accounts.Delete(ctx, Account{ID: "a-9"}))
+
+	mine := entity.Filter(entity.Eq(&a.Owner, "Fay")) // with an index by owner, query that instead of the whole table
+	erase := func() (found int, err error) {
+		done, err := accounts.PurgeAll(ctx, accounts.Scan(mine), "")
+		if err != nil {
+			return 0, err
+		}
+		copies, err := deleted.Scan(mine, entity.IncludeExpired()).Collect(ctx)
+		for _, c := range copies {
+			err = errors.Join(err, deleted.Purge(ctx, c.Item))
+		}
+		return done.Found + len(copies), err
+	}
+	for found := 1; found > 0; {
+		var err error
+		if found, err = erase(); err != nil {
+			break // run it again later
+		}
+		fmt.Println(found)
+	}
+	// prints
+	// <nil>
+	// 3
+	// 0
+}
+
 // File is one of many of a tenant, whose trash is an index of its own: a current item has no deletedAt and is not in it.
 type File struct {
 	_ entity.Key           `name:"File" pk:"$#{id}" sk:"$"`

@@ -451,7 +451,7 @@ func TestErase_StormOfWriters(t *testing.T) {
 // A fault at each request. What a call has not done, another from its cursor does; a late request removes nothing that was made since.
 func TestErase_FaultAtEachRequest(t *testing.T) {
 	t.Parallel()
-	for _, round := range testsize.Rounds(faults.Lost, faults.Throttle, faults.InternalApplied, faults.Drop, faults.Late, faults.Conflict, faults.Cut) {
+	for _, round := range testsize.Rounds(faults.Drop, faults.Late, faults.Lost, faults.Throttle, faults.InternalApplied, faults.Conflict, faults.Cut) {
 		for _, attempts := range []int{1, 10} {
 			for _, c := range []struct{ kind, verb, source string }{
 				{"Letter", "DeleteAll", "table"}, {"Letter", "DeleteAll", "index"}, {"Bare", "DeleteAll", "index"}, {"File", "DeleteAll", "index"}, {"Record", "DeleteAll", "index"},
@@ -505,6 +505,73 @@ func TestErase_FaultAtEachRequest(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// Whoever sends a request again cannot know whether it removes something new.
+func TestDeleteAll_ALostAnswerWithoutWriteIDsEndsIt(t *testing.T) {
+	t.Parallel()
+	o := newOffice[Bare](t)
+	o.fill(1, "ann")
+	o.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
+	done, err := o.query("index", false)(o.Ctx, "DeleteAll", "")
+	require.True(t, entity.IsAmbiguous(err), "%v", err)
+	require.Equal(t, entity.Erased{Found: 1}, done)
+	require.Equal(t, 1, o.Wire.Count("DeleteItem"))
+}
+
+// More than one transaction can remove: the item goes last, and each transaction checks it.
+func TestPurgeAll_OfALongHistoryKeepsTheItemToTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, grow := range map[string]func(o *office[File]){
+		"many": func(o *office[File]) {
+			for i := range 105 {
+				o.OK(o.look.Update(o.Ctx, o.key("ann-000"), entity.Set(&o.f.Note, fmt.Sprint(i))))
+			}
+		},
+		"large": func(o *office[File]) {
+			for i := range 15 {
+				o.OK(o.look.Update(o.Ctx, o.key("ann-000"), entity.Set(&o.f.Note, fmt.Sprint(i)+strings.Repeat("x", 350_000))))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOffice[File](t, dbtest.Attempts(1))
+			q := o.query("table", true)
+			o.fill(1, "ann")
+			grow(o)
+			o.Wire.Reset()
+			o.Wire.Inject(faults.Nth(2, faults.Drop, "TransactWriteItems"))
+			done, err := q(o.Ctx, "PurgeAll", "")
+			require.ErrorIs(t, err, faults.ErrInjected)
+			require.True(t, entity.IsAmbiguous(err))
+			require.Equal(t, entity.Erased{Found: 1}, done)
+			_, there := o.read("ann-000")
+			require.True(t, there)
+			seen := 0
+			o.Wire.Inject(nil)
+			require.NoError(t, o.Overtake(func(r faults.Request) bool {
+				if r.Operation == "TransactWriteItems" || r.Operation == "DeleteItem" {
+					seen++
+				}
+				return seen == 1
+			}, func() error {
+				done, err = q(o.Ctx, "PurgeAll", "")
+				return err
+			}, func() { require.NoError(t, o.change("ann-000", func(m *Mail) { m.State = "closed" })) }))
+			require.Equal(t, entity.Erased{Found: 1, Changed: 1}, done)
+			_, there = o.read("ann-000")
+			require.True(t, there)
+			done, err = q(o.Ctx, "PurgeAll", "")
+			require.NoError(t, err)
+			require.Zero(t, done)
+			require.NoError(t, o.change("ann-000", func(m *Mail) { m.State = "open" }))
+			done, err = q(o.Ctx, "PurgeAll", "")
+			require.NoError(t, err)
+			require.Equal(t, entity.Erased{Found: 1, Deleted: 1}, done)
+			require.Empty(t, o.Items())
+		})
 	}
 }
 
@@ -620,7 +687,7 @@ func TestErase_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	o.Wire.Reset()
 	for _, verb := range []string{"DeleteAll", "PurgeAll"} {
 		for name, q := range map[string]entity.Query[Letter]{
-			"of another database": other.store.Query(other.of(Mail{Box: "b"})), "of another client": o.look.Query(o.of(Mail{Box: "b"})), "nil": nil,
+			"of another database": other.store.Query(other.of(Mail{Box: "b"})), "of another client": entity.Must(entity.New[Letter](o.DB.WithClient(o.Client))).Query(o.of(Mail{Box: "b"})), "nil": nil,
 			"a part of several partitions": entity.Project[Letter](o.store.QueryAny([]Letter{o.of(Mail{Box: "b"})})),
 		} {
 			done, err := o.run(q)(o.Ctx, verb, "c")

@@ -238,7 +238,9 @@ func TestBudget_PacesEveryVerbThatTakesIt(t *testing.T) {
 			var all []Plain
 			return l.DB.GetCollection(l.Ctx, faulty.Query(many[0], b).Into(&all))
 		},
-		"Purge": func() error { return kept.Purge(l.Ctx, Kept{ID: "b"}, b) },
+		"Purge":     func() error { return kept.Purge(l.Ctx, Kept{ID: "b"}, b) },
+		"DeleteAll": func() error { return dbtest.ErrorOf(faulty.DeleteAll(l.Ctx, faulty.Query(many[3]), "", b)) },
+		"PurgeAll":  func() error { return dbtest.ErrorOf(kept.PurgeAll(l.Ctx, kept.Query(Kept{ID: "a"}), "", b)) },
 	} {
 		require.NoError(t, call(), name)
 		sent := l.Sent()
@@ -258,7 +260,7 @@ func TestBudget_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	for _, b := range []*entity.UnitBudget{entity.Budget(-1, 1), entity.Budget(1, math.NaN()), entity.Budget(math.Inf(1), 1), entity.Budget(0, 0), nil, {}} {
 		for name, err := range map[string]error{
 			"Scan": dbtest.ErrorOf(faulty.Scan(b).Collect(l.Ctx)), "GetMany": dbtest.ErrorOf(faulty.GetMany(l.Ctx, []Plain{{ID: "a"}}, b)),
-			"PutMany": dbtest.ErrorOf(faulty.PutMany(l.Ctx, []Plain{{ID: "a"}}, b)), "Purge": faulty.Purge(l.Ctx, Plain{ID: "a"}, b),
+			"PutMany": dbtest.ErrorOf(faulty.PutMany(l.Ctx, []Plain{{ID: "a"}}, b)), "Purge": faulty.Purge(l.Ctx, Plain{ID: "a"}, b), "DeleteAll": dbtest.ErrorOf(faulty.DeleteAll(l.Ctx, faulty.Query(Plain{ID: "a"}), "", b)),
 			"Verify": dbtest.ErrorOf(migrate.VerifyUnique(l.Ctx, lookup, b)), "BatchWrite": dbtest.ErrorOf(l.DB.BatchWrite(l.Ctx, faulty.Op().BatchPut(Plain{ID: "a"}, b))),
 		} {
 			require.Equal(t, write.CodeOption, dbtest.InputCode(err), "%s: %v", name, err)

@@ -156,6 +156,13 @@ func (w *world) calls() map[string]func(context.Context) error {
 		},
 		"Purge, shards": func(ctx context.Context) error { return w.log.Purge(ctx, entry{Log: "new"}) },
 		"Purge":         func(ctx context.Context) error { return w.readings.Purge(ctx, reading{Device: "0"}) },
+		"PurgeAll": func(ctx context.Context) error {
+			old := []note{{ID: "old 1"}, {ID: "old 2"}, {ID: "old 3"}}
+			if err := dbtest.ErrorOf(w.notes.PutMany(ctx, old)); err != nil {
+				return err
+			}
+			return dbtest.ErrorOf(w.notes.PurgeAll(ctx, w.notes.Scan(entity.Filter(entity.BeginsWith(&entity.Fields[note]().ID, "old"))), ""))
+		},
 		"Verify": func(ctx context.Context) error {
 			return dbtest.ErrorOf(migrate.VerifyUnique(ctx, w.emails, entity.Segments(4)))
 		},

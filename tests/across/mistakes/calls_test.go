@@ -296,6 +296,10 @@ var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9182": func(_ *testing.T, c calls) error {
 		return c.db.TransactWithToken(c.ctx, entity.Token{ID: "t"}, entity.Must(entity.New[parcel](c.db)).Op().Create(parcel{}))
 	},
+	"EDD-9240": func(_ *testing.T, c calls) error {
+		_, err := c.employees.DeleteAll(c.ctx, nil, "")
+		return err
+	},
 	"EDD-9190": func(_ *testing.T, c calls) error {
 		_, err := entity.Must(timeseries.New[journal](c.db)).Get(c.ctx, journal{ID: "j"})
 		return err
