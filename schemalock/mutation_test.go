@@ -137,6 +137,7 @@ var mutations = map[string]mutation{
 		m.fields = append(m.fields, field[time.Time]("Deleted", `dynamodbav:"gone,omitempty" entity:"deleted_at"`))
 	}, "!lifecycle.SoftDelete deletedAt\nattribute gone"},
 	"bin dropped":    {person, func(m *model) { m.decls = append(m.decls[:5:5], m.decls[6]) }, "!lifecycle.SoftDelete"},
+	"unique case":    {person, func(m *model) { m.declare(6, `name:"email" fields:"tenant,{email|lower}"`) }, "!unique.Constraint(email) key"},
 	"unique fields":  {person, func(m *model) { m.declare(6, `name:"email" fields:"email"`) }, "!unique.Constraint(email) key"},
 	"unique name":    {person, func(m *model) { m.declare(6, `name:"mail" fields:"tenant,email"`) }, "unique.Constraint(mail)\n!unique.Constraint(email)"},
 	"unique ttl":     {person, func(m *model) { m.declare(6, `name:"email" fields:"tenant,email" ttl:"1h"`) }, "unique.Constraint(email) ttl"},

@@ -14,8 +14,8 @@ import (
 //
 //	_ unique.Constraint `name:"email" fields:"tenantId,email" ttl:"1h"`
 //
-// fields names one or more attributes: strings, integers, bools or times. An item in which one of them is absent or
-// empty claims nothing. ttl limits a claim to that time after the write that made it, which makes the value an
+// fields names one or more attributes: strings, integers, bools or times. {email|lower}, as in keys, makes values equal that differ in case
+// only; the item keeps its own spelling. An item in which one of them is absent or empty claims nothing. ttl limits a claim to that time after the write that made it, which makes the value an
 // idempotency key; without it, a value is claimed until the item gives it up. The claims of items that expire by
 // lifecycle.TTL end with them, and exclude ttl. A struct can have several constraints.
 //
@@ -66,34 +66,26 @@ func (Constraint) Declare(d *schema.Decl) {
 			d.Problem(schema.CodeDuplicateName, "another constraint has the name %q", name)
 		}
 	}
+	c.key = &key.Template{Escaped: true, Prefix: d.Schema.Prefix + "." + strings.ToLower(c.name)}
 	if fields, ok := d.Need("fields"); ok {
 		c.readFields(d, fields)
 	}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || c.ttl > 0
-	c.key = &key.Template{Escaped: true, Prefix: d.Schema.Prefix + "." + strings.ToLower(c.name)}
-	for _, a := range c.fields {
-		c.key.Segments = append(c.key.Segments, key.Segment{Field: d.Schema.Profile.InDollar(a.Key)})
-	}
 	d.Keep(c)
 	d.Check(func() { c.finish(d) })
 }
 
 func (c *constraint) readFields(d *schema.Decl, list string) {
-	for _, name := range strings.Split(list, ",") {
-		a := d.Attribute("fields", strings.TrimSpace(name))
+	for _, text := range strings.Split(list, ",") {
+		a, part := d.Part("fields", strings.TrimSpace(text))
 		switch {
 		case a == nil:
-		case a.Key == nil:
-			d.Problem(schema.CodeKeyPartType, "fields: attribute %q of type %s cannot be part of a key; strings, integers, booleans and times can", a.Name, a.Type)
 		case c.Names(a):
 			d.Problem(schema.CodeMalformed, "fields: attribute %q is named twice", a.Name)
 		case a.Owned():
 			d.Problem(schema.CodeRoleType, "fields: attribute %q is set by the library", a.Name)
 		default:
-			if a.Time {
-				a.Exact = true
-			}
-			c.fields = append(c.fields, a)
+			c.fields, c.key.Segments = append(c.fields, a), append(c.key.Segments, key.Segment{Field: part})
 		}
 	}
 }

@@ -230,6 +230,33 @@ func (d *Decl) placeholder(option string, a *Attr, p *Placeholder) *key.Field {
 	return &f
 }
 
+// Part returns the attribute that an element of an option names, and how it is written in a `$` key: email, or in braces {email|lower}. They
+// are nil after a mistake was reported.
+func (d *Decl) Part(option, text string) (*Attr, *key.Field) {
+	p, end, err := &Placeholder{Attr: text}, len(text), error(nil)
+	if strings.HasPrefix(text, "{") {
+		var s Segment
+		if s, end, err = parseSegment(text, 0, end); err == nil {
+			p = s.Field
+		}
+	}
+	switch {
+	case err != nil:
+		d.Problem(CodeMalformed, "%s:%q: %v", option, text, err)
+	case end < len(text):
+		d.Problem(CodeMalformed, "%s:%q: %v", option, text, errorAt(end, "nothing may follow a placeholder"))
+	case p.Width > 0:
+		d.Problem(CodeKeyPartType, "%s: {%s:0%d} has digits, which make no values equal; leave them out", option, p.Attr, p.Width)
+	default:
+		if a := d.Attribute(option, p.Attr); a != nil {
+			if f := d.placeholder(option, a, p); f != nil {
+				return a, d.Schema.Profile.InDollar(f)
+			}
+		}
+	}
+	return nil, nil
+}
+
 // native compiles a key that consists of up to most attributes of the model.
 func (d *Decl) native(option string, parsed Key, most int) *KeyDef {
 	if len(parsed.Attrs) > most {
