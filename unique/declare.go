@@ -15,9 +15,9 @@ import (
 //	_ unique.Constraint `name:"email" fields:"tenantId,email" ttl:"1h"`
 //
 // fields names one or more attributes: strings, integers, bools or times. {email|lower}, as in keys, makes values equal that differ in case
-// only; the item keeps its own spelling. An item in which one of them is absent or empty claims nothing. ttl limits a claim to that time after the write that made it, which makes the value an
-// idempotency key; without it, a value is claimed until the item gives it up. The claims of items that expire by
-// lifecycle.TTL end with them, and exclude ttl. A struct can have several constraints.
+// only; the item keeps its own spelling. An item in which one of them is absent or empty claims nothing. ttl limits a claim to that time
+// after the write that made it, which makes the value an idempotency key; without it, a value is claimed until the item gives it up. The
+// claims of items that expire by lifecycle.TTL end with them, and exclude ttl. A struct can have several constraints.
 //
 // The table's partition key and sort key must both be strings, because the sentinels are stored in the same table.
 type Constraint struct{}

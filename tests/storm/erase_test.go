@@ -656,6 +656,31 @@ func TestErase_ExpiredItems(t *testing.T) {
 	require.Empty(t, o.Items())
 }
 
+// In a table shared with effect-dynamodb items have no write ids.
+func TestErase_InASharedTable(t *testing.T) {
+	t.Parallel()
+	o := newOffice[Record](t, func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond })
+	o.Clock.Set(dbtest.Start, time.Second)
+	for _, verb := range []string{"DeleteAll", "PurgeAll"} {
+		for i := range 5 {
+			o.OK(o.store.Create(o.Ctx, o.of(Mail{Box: "b", ID: fmt.Sprint("Ann-", i), Owner: "ann", State: "open", Note: fmt.Sprint(i)})))
+		}
+		var done entity.Erased
+		require.NoError(t, o.Overtake(dbtest.First(isWrite), func() (err error) {
+			done, err = o.query("index", true)(o.Ctx, verb, "")
+			return err
+		}, func() {
+			require.NoError(t, o.look.Purge(o.Ctx, o.key("Ann-0")))
+			o.OK(o.look.Create(o.Ctx, o.of(Mail{Box: "b", ID: "Ann-0", Owner: "ann", State: "closed"})))
+		}))
+		require.Equal(t, entity.Erased{Found: 5, Deleted: 4, Changed: 1}, done)
+		for i := range 5 {
+			o.purge(fmt.Sprint("Ann-", i))
+		}
+		require.Empty(t, o.Items())
+	}
+}
+
 // Items of another entity can take the key of one that was found.
 func TestErase_LeavesAnItemOfAnotherEntity(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@
 package upgrades_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -185,6 +186,18 @@ func TestUpgrades_EveryReadReturnsThem(t *testing.T) {
 	require.Equal(t, "EDD-9172", dbtest.InputCode(err))
 }
 
+// erased removes what a query finds, and creates it again.
+func erased(l *library, key author, all func(context.Context, entity.Query[author], string, ...entity.PurgeOption) (entity.Erased, error)) error {
+	done, err := all(l.Ctx, l.now.Query(key, entity.Filter(entity.Ge(&entity.Fields[author]().Books, 0))), "")
+	require.Equal(l.T, entity.Erased{Found: 1, Deleted: 1}, done)
+	if err != nil {
+		return err
+	}
+	key.Team, key.Name = "red", name{"Ada", "King"}
+	_, err = l.now.Create(l.Ctx, key)
+	return err
+}
+
 // Each write leaves an old item as it leaves one that was stored with today's version.
 func TestUpgrades_EveryWriteStoresThem(t *testing.T) {
 	t.Parallel()
@@ -237,6 +250,8 @@ func TestUpgrades_EveryWriteStoresThem(t *testing.T) {
 			_, err := l.now.Create(l.Ctx, key)
 			return err
 		},
+		"delete all and create": func(l *library, key author) error { return erased(l, key, l.now.DeleteAll) },
+		"purge all and create":  func(l *library, key author) error { return erased(l, key, l.now.PurgeAll) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
