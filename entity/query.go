@@ -325,11 +325,11 @@ func (e *erasing) one(ctx context.Context, it wire.Item) (err error) {
 	return nil
 }
 
-// page decides about the items of a page, 8 at the same time.
+// page decides about the items of a page, 8 at the same time. After an error no further ones are begun.
 func (e *erasing) page(ctx context.Context, items []wire.Item) error {
 	e.Found += len(items)
 	if !e.inBatches {
-		return engine.ParallelUntilError(ctx, len(items), 8, func(ctx context.Context, i int) error { return e.one(ctx, items[i]) })
+		return engine.ParallelUntilError(ctx, len(items), 8, func(_ context.Context, i int) error { return e.one(ctx, items[i]) })
 	}
 	writes := make([]engine.BatchWrite, len(items))
 	for i, it := range items {
@@ -375,20 +375,18 @@ func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor s
 // DeleteAll deletes what q finds, page by page, each item as [Store.Delete] does, if it matches then: the [Filter] of q holds, and its keys of
 // the index are those that were found. q is a query or a scan of this store or one of its indexes; its [Limit], [MaxEvaluated] or
 // [MaxRequests] ends the call. cursor is "" or the Cursor of a call with the same query. The call can be repeated at any time.
-// It costs the pages and one write for each item, 8 at the same time. Soft delete adds a read, and so does an index that carries parts of
-// items, unless q has [Hydrate]. In a table without a Filter the primary key alone makes an item match: those of an entity without
-// soft delete, history and unique values are deleted in batches, as by [Store.DeleteMany], and Deleted counts all of them.
-//
-// Errors come with what has been done: *[InputError], EDD-9240 for another query; those of Query.Page and Delete, but not [ErrNotFound] and
-// [ErrConditionFailed], which are counted. A lost answer counts as Deleted if the item is gone; without write ids it is an error.
+// It costs the pages and one write for each item, 8 at the same time; soft delete adds a read, and so does an index that carries parts of items,
+// without [Hydrate]. In a table without a Filter the primary key alone makes an item match: those of an entity without soft delete,
+// history and unique values are deleted in batches, as by [Store.DeleteMany], and Deleted counts all of them. Errors come with what has been
+// done: *[InputError], EDD-9240 for another query; those of Query.Page and Delete, but not [ErrNotFound] and [ErrConditionFailed], which are
+// counted. A lost answer counts as Deleted if the item is gone; without write ids it is an error.
 func (s *Store[T]) DeleteAll(ctx context.Context, q Query[T], cursor string, opts ...PurgeOption) (Erased, error) {
 	return eraseAll(ctx, s, "DeleteAll", q, cursor, opts)
 }
 
-// PurgeAll removes what q finds with everything that belongs to it, like [Store.Purge]; the rest is as for [Store.DeleteAll]. Each item is read
-// and goes, if it matches and is unchanged, in one transaction with its history; of more than 100 items, values and 4 MB the history goes first,
-// in transactions that check it, so that an interrupted call, repeated, finds it again. What is deleted already stays so: purge it by
-// package lifecycle. It costs what a Purge of each item costs. A [Filter] must not need DynamoDB's evaluation (EDD-9140).
+// PurgeAll removes what q finds with all that belongs to it, like [Store.Purge]; the rest is as for [Store.DeleteAll]. It reads each item and, if
+// that matches and is unchanged, removes it with its history in one transaction; a history of more than 99 items or 4 MB goes before it. What
+// is deleted already stays so: purge it by package lifecycle. A [Filter] that only DynamoDB can evaluate is EDD-9140.
 func (s *Store[T]) PurgeAll(ctx context.Context, q Query[T], cursor string, opts ...PurgeOption) (Erased, error) {
 	return eraseAll(ctx, s, "PurgeAll", q, cursor, opts)
 }

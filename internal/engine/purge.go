@@ -140,7 +140,10 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
 		return what, err
 	}
-	return what, p.currentAndCopies(ctx, current, copies, history)
+	if err = p.currentAndCopies(ctx, current, copies, history); p.Only.Op != expr.None && p.without > 0 {
+		return nothing, err // while an item is unchanged, nothing that belongs to it is added
+	}
+	return what, err
 }
 
 // pages reads the current item and its related items, including expired ones and those of features that are no longer

@@ -189,6 +189,14 @@ func (k sort[T]) deeds() []deed {
 			return k.store(b.db).Delete(b.Ctx, k.make(b.id, ""), entity.If(entity.Eq(&f.Text, "two")))
 		}, counts: single && !k.soft},
 		{name: "Purge", before: k.living, do: func(b *bench) error { return k.store(b.db).Purge(b.Ctx, k.make(b.id, "")) }, pieces: true},
+		{name: "DeleteAll", before: k.living, do: func(b *bench) error {
+			s := k.store(b.db)
+			return failure(s.DeleteAll(b.Ctx, s.Query(k.make(b.id, ""), entity.Filter(entity.Eq(&f.Text, "two"))), ""))
+		}, counts: single && !k.soft},
+		{name: "PurgeAll", before: k.living, do: func(b *bench) error {
+			s := k.store(b.db)
+			return failure(s.PurgeAll(b.Ctx, s.Query(k.make(b.id, ""), entity.Filter(entity.Eq(&f.Text, "two"))), ""))
+		}},
 	}
 	if k.version {
 		all = append(all,
