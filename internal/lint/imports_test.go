@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// features are the packages that own a declaration; folds use them.
+// features are the packages that add to entities; folds use them.
 var (
-	features = []string{"timeseries", "versioned", "lifecycle", "unique"}
+	features = []string{"timeseries", "versioned", "lifecycle", "unique", "lease"}
 	folds    = []string{"stream", "timeline", "migrate"}
 )
 

@@ -66,6 +66,8 @@ const (
 	CodeJobOther           = "EDD-9194" // a ticket of another view or definition
 	CodeNoContext          = "EDD-9251" // a required attribute for which the context of the call has no value
 	CodeJobPart            = "EDD-9195" // a part, record or row that is not of the job
+	CodeLease              = "EDD-9220" // durations of a lease that do not fit
+	CodeLeaseWork          = "EDD-9221" // work under a lease without a function
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.
