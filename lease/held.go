@@ -27,12 +27,16 @@ type Term struct {
 	Until   time.Time `dynamodbav:"until,omitempty"` // then others may take the lease
 }
 
+// Release gives up the lease. The fence stays.
+func (t *Term) Release() { *t = Term{Fence: t.Fence, Writes: t.Writes} }
+
 // Record is where a lease is stored: the item of [Leases], or a record of another package of this module that has a [Term] in it.
 type Record interface {
-	// Load reads the record, strongly consistently. The term is zero if there is none.
+	// Load reads the record, strongly consistently. The term of a missing record is zero.
 	Load(ctx context.Context) (Term, error)
-	// Store writes the record with a term, if the stored one has one write less. Otherwise the error is entity.ErrConditionFailed.
-	Store(ctx context.Context, t Term) error
+	// Store writes the record with a term, which it may change, if the stored one has one write less. Otherwise the error is
+	// entity.ErrConditionFailed.
+	Store(ctx context.Context, t *Term) error
 }
 
 type delivery struct {
@@ -91,7 +95,7 @@ func (r *Rules) free(name string, t Term, now time.Time) error {
 
 // Acquire takes the lease of a record. The first write is by store, or by rec.Store if that is nil. Errors are those of
 // [Leases.Acquire], of rec and of store.
-func (r *Rules) Acquire(ctx context.Context, name string, rec Record, store func(context.Context, Term) error) (*Held, error) {
+func (r *Rules) Acquire(ctx context.Context, name string, rec Record, store func(context.Context, *Term) error) (*Held, error) {
 	if ctx = write.WithoutPace(ctx); store == nil {
 		store = rec.Store
 	}
@@ -110,7 +114,7 @@ func (r *Rules) Acquire(ctx context.Context, name string, rec Record, store func
 			}
 			t.Holder, t.Token, t.Fence, t.Writes = r.options.Holder, h.token, t.Fence+1, t.Writes+1
 			t.Renewed, t.Until = now.UTC(), now.Add(r.options.Duration).UTC()
-			err = store(ctx, t)
+			err = store(ctx, &t)
 		}
 		r.mu.Lock()
 		if err == nil {
@@ -142,8 +146,9 @@ type Held struct {
 	turn chan struct{} // has an element while the record is written
 	term Term          // as last stored or read; for the one whose turn it is
 
-	mu  sync.Mutex
-	end time.Time // when the lease counts as lost, by the clock of this process
+	mu       sync.Mutex
+	end      time.Time // when the lease counts as lost, by the clock of this process
+	released bool      // by this process, or it tried to
 }
 
 // Fence returns the number of this acquisition: each has a higher one than all before it. It is 0 for a zero value.
@@ -176,28 +181,28 @@ func (h *Held) left() time.Duration {
 // requests, after which the lease is held until its end.
 func (h *Held) Renew(ctx context.Context) error { return h.RenewBy(ctx, nil) }
 
-// RenewBy is Renew by another write of the record, which store makes with a term; it is for packages of this module.
-func (h *Held) RenewBy(ctx context.Context, store func(context.Context, Term) error) error {
-	return h.save(ctx, false, store)
-}
-
-// ReleaseBy is Release by another write of the record; it is for packages of this module.
-func (h *Held) ReleaseBy(ctx context.Context, store func(context.Context, Term) error) error {
-	if ctx != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-	}
-	return h.save(ctx, true, store)
-}
-
 // Release gives up the lease, so that another can take it at once. It also works when ctx is done, for at most 5 seconds. The fence
-// stays. It costs a write. Errors: [ErrLost] if another took the lease; those of requests, after which the lease ends by itself.
-// To release a lease again does nothing.
-func (h *Held) Release(ctx context.Context) error { return h.ReleaseBy(ctx, nil) }
+// stays. Within [Held.Keep] it is the last thing that work does. It costs a write. Errors: [ErrLost] if another took the lease; those
+// of requests, after which the lease ends by itself. To release a lease again does nothing.
+func (h *Held) Release(ctx context.Context) error {
+	if err := cmp.Or(h.opened(), engine.CheckContext(ctx)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	again := h.isReleased()
+	err := h.RenewBy(ctx, func(ctx context.Context, t *Term) error {
+		t.Release()
+		return h.rec.Store(ctx, t)
+	})
+	if again && errors.Is(err, ErrLost) {
+		return nil
+	}
+	return err
+}
 
-// save writes the record with a renewed or released term, unless the stored one is of another acquisition.
-func (h *Held) save(ctx context.Context, release bool, store func(context.Context, Term) error) error {
+// RenewBy is Renew by another write of the record, which may also release the lease; it is for packages of this module.
+func (h *Held) RenewBy(ctx context.Context, store func(context.Context, *Term) error) error {
 	if err := cmp.Or(h.opened(), engine.CheckContext(ctx)); err != nil {
 		return err
 	}
@@ -210,30 +215,28 @@ func (h *Held) save(ctx context.Context, release bool, store func(context.Contex
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	o := h.rules.options
 	for range rounds {
 		t, now := h.term, h.rules.clock()
-		switch {
-		case release && t.Token == "" && t.Fence == h.fence:
-			return nil
-		case t.Token != h.token:
-			h.endAt(time.Time{}, false)
+		if t.Token != h.token {
+			h.endAt(time.Time{}, true)
 			return errors.Join(ErrLost, h.rules.ahead(h.name, t, now))
-		case release:
-			t = Term{Fence: t.Fence, Writes: t.Writes + 1}
-			now = time.Time{}
-		default:
-			t.Writes++
-			t.Renewed, t.Until = now.UTC(), now.Add(h.rules.options.Duration).UTC()
 		}
-		end := now.Add(h.rules.options.Duration - h.rules.options.Skew)
-		h.endAt(end, true)
-		err := store(ctx, t)
-		if err == nil {
-			h.term = t
-			h.endAt(end, false)
+		t.Writes++
+		t.Renewed, t.Until = now.UTC(), now.Add(o.Duration).UTC()
+		end := now.Add(o.Duration - o.Skew)
+		h.endAt(end, false)
+		err := store(ctx, &t)
+		if t.Token == "" {
+			h.release()
+		}
+		switch {
+		case err == nil:
+			if h.term = t; t.Token != "" {
+				h.endAt(end, true)
+			}
 			return nil
-		}
-		if !errors.Is(err, entity.ErrConditionFailed) {
+		case !errors.Is(err, entity.ErrConditionFailed):
 			return err
 		}
 		if t, err = h.rec.Load(ctx); err != nil {
@@ -244,18 +247,32 @@ func (h *Held) save(ctx context.Context, release bool, store func(context.Contex
 	return entity.ErrConflict
 }
 
-// endAt sets when the lease counts as lost: earlier before a request that may change what others see, later after it.
-func (h *Held) endAt(end time.Time, onlyEarlier bool) {
+// release notes that this process has given up the lease.
+func (h *Held) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !onlyEarlier || end.Before(h.end) {
+	h.end, h.released = time.Time{}, true
+}
+
+func (h *Held) isReleased() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.released
+}
+
+// endAt sets when the lease counts as lost: earlier before a request that changes what others see, later after its answer.
+func (h *Held) endAt(end time.Time, answered bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if answered || end.Before(h.end) {
 		h.end = end
 	}
 }
 
 // Keep runs work and renews the lease while it runs, three times before it would end, more often after an error. If the lease is
 // lost, or could not be renewed in time, Keep cancels the context of work with [ErrLost] as its cause, before another can take the
-// lease, and returns that when work has returned; otherwise it returns the error of work. Afterwards the lease is still held, and
+// lease, and returns that when work has returned; otherwise it returns the error of work. A lease that has ended is renewed first.
+// Afterwards the lease is still held, and
 // nothing renews it, also after a panic of work. It costs a write for each renewal.
 func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error {
 	if err := cmp.Or(h.opened(), engine.CheckContext(ctx)); err != nil {
@@ -263,6 +280,11 @@ func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error
 	}
 	if work == nil {
 		return &entity.InputError{Code: write.CodeLeaseWork, Type: "lease.Held", Problem: "Keep needs a function to run"}
+	}
+	if h.left() <= 0 {
+		if err := h.Renew(ctx); err != nil {
+			return err
+		}
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
@@ -275,7 +297,7 @@ func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error
 		h.renewals(ctx, stop)
 	}()
 	err := work(ctx)
-	if cause := context.Cause(ctx); errors.Is(cause, ErrLost) {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrLost) && (err != nil || !h.isReleased()) {
 		return cause
 	}
 	return err

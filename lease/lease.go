@@ -155,8 +155,8 @@ func (r record) Load(ctx context.Context) (Term, error) {
 }
 
 // Store implements [Record].
-func (r record) Store(ctx context.Context, t Term) error {
-	_, err := r.store.Put(ctx, stored{Name: r.name, Term: t}, After(&entity.Fields[stored]().Writes, t)...)
+func (r record) Store(ctx context.Context, t *Term) error {
+	_, err := r.store.Put(ctx, stored{Name: r.name, Term: *t}, After(&entity.Fields[stored]().Writes, *t)...)
 	return err
 }
 
