@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -51,6 +52,7 @@ func examples(t *testing.T) map[string]string {
 	storedSeries(t, made)
 	storedVerbatim(t, made)
 	storedShards(t, made)
+	storedLease(t, made)
 	storedInterop(t, made)
 	storedLives(t, made)
 	storedPasses(t, made)
@@ -276,4 +278,19 @@ func storedVerbatim(t *testing.T, made map[string]string) {
 		require.NoError(t, err)
 	}
 	made["item-verbatim"] = dump(t, client, table, "device_id", "sk")
+}
+
+// storedLease makes the example of a lease that is held for the second time.
+func storedLease(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, config(table)))
+	leases := entity.Must(lease.New(db, lease.Options{Holder: "host-1/4711"}))
+	require.NoError(t, tables.Create(t.Context(), db))
+	held, err := leases.Acquire(t.Context(), "nightly")
+	require.NoError(t, err)
+	require.NoError(t, held.Release(t.Context()))
+	_, err = leases.Acquire(t.Context(), "nightly")
+	require.NoError(t, err)
+	made["lease-held"] = dump(t, client, table, "pk", "sk")
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"sync"
@@ -12,6 +14,12 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// Defaults of [Options].
+const (
+	duration = 30 * time.Second
+	skew     = 2 * time.Second
 )
 
 // rounds is how often a record that others change is read and written again.
@@ -64,8 +72,13 @@ type Rules struct {
 	unsure map[string][]string // by name: tokens of acquisitions that failed, and may have been applied
 }
 
-// NewRules returns rules with the clock and the ids of c. The options are complete and valid.
+// NewRules returns rules with the clock and the ids of c.
 func NewRules(c *engine.Core, o Options) *Rules {
+	if o.Holder == "" {
+		host, _ := os.Hostname()
+		o.Holder = fmt.Sprintf("%s/%d", host, os.Getpid())
+	}
+	o.Duration, o.Skew = cmp.Or(o.Duration, duration), cmp.Or(o.Skew, skew)
 	return &Rules{options: o, clock: c.Runner.Clock, newID: c.Runner.NewID, unsure: map[string][]string{}}
 }
 

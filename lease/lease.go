@@ -1,10 +1,10 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"time"
 
@@ -48,7 +48,7 @@ type Options struct {
 	Table    string        // logical name, as in entity.Key; default: the table of Config
 	Duration time.Duration // when others can take a lease after its last renewal; default 30 seconds
 	Skew     time.Duration // by how much the clocks of holders may differ; at most half of Duration; default 2 seconds
-	Holder   string        // names this process to others, in errors; default host, process id and a random id
+	Holder   string        // names this process to others, in errors; default host and process id
 }
 
 // Leases takes leases. It is safe for concurrent use.
@@ -68,15 +68,9 @@ type stored struct {
 
 // New declares the items of leases on db. It does no I/O. Errors: *entity.InputError for options that do not fit; those of entity.New.
 func New(db *entity.DB, o Options) (*Leases, error) {
-	if o.Duration == 0 {
-		o.Duration = 30 * time.Second
-	}
-	if o.Skew == 0 {
-		o.Skew = 2 * time.Second
-	}
-	if o.Duration < 0 || o.Skew < 0 || o.Skew > o.Duration/2 {
+	if d, skew := cmp.Or(o.Duration, duration), cmp.Or(o.Skew, skew); d < 0 || skew < 0 || skew > d/2 {
 		return nil, &entity.InputError{Code: write.CodeLease, Type: "lease.Options", Field: "Skew",
-			Problem: fmt.Sprintf("Duration is %v and Skew %v: both must be positive, and Skew at most half of Duration", o.Duration, o.Skew)}
+			Problem: fmt.Sprintf("Duration is %v and Skew %v: both must be positive, and Skew at most half of Duration", d, skew)}
 	}
 	name := "Leases"
 	if o.Table != "" {
@@ -86,13 +80,8 @@ func New(db *entity.DB, o Options) (*Leases, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Leases{store: store, core: engine.Of(store)}
-	if o.Holder == "" {
-		host, _ := os.Hostname()
-		o.Holder = fmt.Sprintf("%s/%d/%s", host, os.Getpid(), l.core.Runner.NewID())
-	}
-	l.rules = NewRules(l.core, o)
-	return l, nil
+	c := engine.Of(store)
+	return &Leases{rules: NewRules(c, o), store: store, core: c}, nil
 }
 
 // opened returns an error for a handle that New did not return.

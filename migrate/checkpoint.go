@@ -1,17 +1,17 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -19,10 +19,11 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/leases"
+	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/lease"
 )
 
 const (
@@ -34,9 +35,7 @@ const (
 const (
 	formatAttr   = "format"
 	workAttr     = "work"
-	ownerAttr    = "owner"
-	leaseAttr    = "lease"
-	fenceAttr    = "fence"
+	writesAttr   = "writes" // of the term
 	segmentsAttr = "segments"
 	countsAttr   = "counts"
 	reasonsAttr  = "reasons"
@@ -45,19 +44,15 @@ const (
 	doneAttr     = "done"
 )
 
-// checkpoint is the item that holds the progress of a job, and the right to work on it. Every run that takes the lease has
-// a higher fence, and saves of runs with a lower one are refused.
+// checkpoint is the item that holds the progress of a job, and the lease of it.
 type checkpoint struct {
-	j     *job
-	name  string
-	mark  string // entity name that is stored in it
-	key   item.Item
-	work  string // fingerprint of the declaration and the options
-	owner string // id of this run
-
-	mu    sync.Mutex // guards what follows
-	fence int64
-	lease time.Time
+	j      *job
+	name   string
+	mark   string // entity name that is stored in it
+	key    item.Item
+	work   string    // fingerprint of the declaration and the options
+	stored item.Item // as last read
+	held   *lease.Held
 }
 
 // newCheckpoint returns the checkpoint of a job under a name. infix says what the job does.
@@ -126,51 +121,51 @@ func fingerprint(s *schema.Schema, newVersion bool) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// terms are stored as other packages store them.
+var terms = item.Codec{Default: key.Nano}
+
+// errDone ends the acquisition of a checkpoint whose work is done.
+var errDone = errors.New("the work is done")
+
 // acquire takes the lease and continues from what the checkpoint says. done is set if the work is done.
 func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
-	p.owner = p.j.runner.NewID()
-	for range p.j.runner.MaxAttempts {
-		stored, err := p.read(ctx)
-		if err != nil {
-			return false, err
-		}
-		guard := p.j.s.Absent
-		if stored != nil {
-			if done, err := p.resume(stored); err != nil || done {
-				return done, err
+	p.held, err = lease.NewRules(p.j.c, lease.Options{}).Acquire(ctx, p.name, p, func(ctx context.Context, t *lease.Term) error {
+		if p.stored != nil {
+			if done, err := p.resume(); err != nil || done {
+				return cmp.Or(err, errDone)
 			}
-			guard = expr.All(expr.Compare(expr.Eq, expr.Attr(fenceAttr), stored[fenceAttr]), expr.Compare(expr.Eq, expr.Attr(leaseAttr), stored[leaseAttr]))
 		}
-		p.fence++
-		switch err := p.put(ctx, guard, p.owner); {
-		case err == nil:
-			return false, nil
-		case !errors.Is(err, entity.ErrConditionFailed):
-			return false, err
-		}
+		return p.Store(ctx, t)
+	})
+	var taken *lease.TakenError
+	switch {
+	case err == errDone:
+		return true, nil
+	case errors.As(err, &taken):
+		err = &RunningError{Checkpoint: p.name, Owner: taken.Holder, Until: taken.Until}
 	}
-	return false, entity.ErrConflict
+	return false, err
 }
 
-// read reads the checkpoint.
-func (p *checkpoint) read(ctx context.Context) (stored item.Item, err error) {
+// Load implements [lease.Record].
+func (p *checkpoint) Load(ctx context.Context) (t lease.Term, err error) {
 	err = p.j.metered(ctx, func(ctx context.Context) (err error) {
-		stored, err = p.j.runner.Get(ctx, p.j.c.Table, p.key, true)
+		p.stored, err = p.j.runner.Get(ctx, p.j.c.Table, p.key, true)
 		return err
 	})
-	return stored, err
+	if err != nil || p.stored == nil {
+		return t, err
+	}
+	if format := text(p.stored[formatAttr]); format != pointFormat {
+		return t, &CheckpointError{p.name, "it has format " + format + ", this program reads " + pointFormat}
+	}
+	err = terms.Decode(p.stored, reflect.ValueOf(&t))
+	return t, err
 }
 
-// resume takes over the progress of a stored checkpoint.
-func (p *checkpoint) resume(stored item.Item) (done bool, err error) {
-	if format := text(stored[formatAttr]); format != pointFormat {
-		return false, &CheckpointError{p.name, "it has format " + format + ", this program reads " + pointFormat}
-	}
-	until := time.UnixMilli(number[int64](stored[leaseAttr]))
-	if owner := text(stored[ownerAttr]); owner != "" && until.After(p.j.runner.Clock()) {
-		return false, &RunningError{Checkpoint: p.name, Owner: owner, Until: until}
-	}
-	p.fence = number[int64](stored[fenceAttr])
+// resume takes over the progress of the stored checkpoint.
+func (p *checkpoint) resume() (done bool, err error) {
+	stored := p.stored
 	if p.j.spec.Restart {
 		return false, nil
 	}
@@ -226,22 +221,16 @@ func (r *Report) copied() map[string]*int {
 	return map[string]*int{"omitted": &r.Omitted, "related": &r.Related}
 }
 
-// save stores the progress and renews the lease.
-func (p *checkpoint) save(ctx context.Context) error {
-	err := p.put(ctx, expr.Compare(expr.Eq, expr.Attr(fenceAttr), item.N(strconv.FormatInt(p.fence, 10))), p.owner)
-	if errors.Is(err, entity.ErrConditionFailed) {
-		return ErrLeaseLost
+// Store implements [lease.Record]: it stores the progress with the lease.
+func (p *checkpoint) Store(ctx context.Context, t *lease.Term) error {
+	it, err := p.item(t)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// put stores the progress under a guard. Without an owner it gives up the lease. A put that arrives late does no harm: under
-// the same fence it undoes a little progress, which is made again. It does not wait for a budget, or the lease could end
-// meanwhile.
-func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) error {
-	ctx = write.WithoutPace(ctx)
-	lease := p.j.runner.Clock().Add(leases.Duration)
-	it := p.item(owner, lease)
+	guard := p.j.s.Absent
+	if t.Writes > 1 {
+		guard = expr.Compare(expr.Eq, expr.Attr(writesAttr), item.N(strconv.FormatInt(t.Writes-1, 10)))
+	}
 	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
 	op.Plan = func(in write.Input) (write.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
@@ -250,29 +239,23 @@ func (p *checkpoint) put(ctx context.Context, guard expr.Cond, owner string) err
 			Outcome: &write.Fixed{Refused: write.Resolution{Err: entity.ErrConditionFailed}},
 		}, nil
 	}
-	err := p.j.metered(ctx, func(ctx context.Context) error {
+	return p.j.metered(ctx, func(ctx context.Context) error {
 		_, err := p.j.runner.Run(ctx, op)
 		return err
 	})
-	if err == nil {
-		p.mu.Lock()
-		p.lease = lease
-		p.mu.Unlock()
-	}
-	return err
 }
 
 // item returns the checkpoint as it is stored.
-func (p *checkpoint) item(owner string, lease time.Time) item.Item {
+func (p *checkpoint) item(t *lease.Term) (item.Item, error) {
+	it, err := terms.Encode(reflect.ValueOf(*t))
+	if err != nil {
+		return nil, err
+	}
 	p.j.mu.Lock()
 	defer p.j.mu.Unlock()
-	it := item.Clone(p.key)
+	maps.Copy(it, p.key)
 	it[schema.EntityAttr] = item.S(p.mark)
-	it[formatAttr], it[workAttr], it[fenceAttr] = item.N(pointFormat), item.S(p.work), item.N(strconv.FormatInt(p.fence, 10))
-	it[leaseAttr] = item.N(strconv.FormatInt(lease.UnixMilli(), 10))
-	if owner != "" {
-		it[ownerAttr] = item.S(owner)
-	}
+	it[formatAttr], it[workAttr] = item.N(pointFormat), item.S(p.work)
 	var list []types.AttributeValue
 	for _, x := range p.j.segments {
 		m := item.Item{doneAttr: &types.AttributeValueMemberBOOL{Value: x.done}}
@@ -295,7 +278,7 @@ func (p *checkpoint) item(owner string, lease time.Time) item.Item {
 	counts["readUnits"], counts["writeUnits"] = decimal(r.Cost.ReadUnits), decimal(r.Cost.WriteUnits)
 	it[countsAttr] = &types.AttributeValueMemberM{Value: counts}
 	it[reasonsAttr], it[problemsAttr] = countMap(r.Reasons), countMap(r.Problems)
-	return it
+	return it, nil
 }
 
 func countMap[K ~string](m map[K]int) types.AttributeValue {
@@ -306,33 +289,12 @@ func countMap[K ~string](m map[K]int) types.AttributeValue {
 	return av
 }
 
-// keepAlive renews the lease while work runs, and cancels work when the lease is lost.
-func (p *checkpoint) keepAlive(ctx context.Context, work func(context.Context) error) error {
-	return leases.Keep(ctx, ErrLeaseLost, p.renewIfDue, work)
-}
-
-// renewIfDue renews the lease if that is due.
-func (p *checkpoint) renewIfDue(ctx context.Context) error {
-	p.mu.Lock()
-	due := leases.Due(p.j.runner.Clock(), p.lease)
-	p.mu.Unlock()
-	if !due {
-		return nil
-	}
-	p.j.saving.Lock()
-	defer p.j.saving.Unlock()
-	return p.save(ctx)
-}
-
 // release gives up the lease after the error err, even if ctx is done.
 func (p *checkpoint) release(ctx context.Context, err error) error {
 	if errors.Is(err, ErrLeaseLost) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	guard := expr.Compare(expr.Eq, expr.Attr(fenceAttr), item.N(strconv.FormatInt(p.fence, 10)))
-	if failed := p.put(ctx, guard, ""); failed != nil {
+	if failed := p.held.Release(ctx); failed != nil {
 		return errors.Join(err, fmt.Errorf("the lease of checkpoint %s was not given up: %w", p.name, failed))
 	}
 	return err

@@ -4,14 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/dynastrata/dynastrata/lease"
 )
 
 // Classes of errors.
 var (
 	// ErrRunning says that another run holds the lease of the checkpoint. It is a *[RunningError].
 	ErrRunning = errors.New("another run is at work")
-	// ErrLeaseLost says that another run took over the checkpoint, because this one did not renew its lease in time.
-	ErrLeaseLost = errors.New("another run took over")
+	// ErrLeaseLost says that another run took over the checkpoint, or may have, because this one did not renew its lease in time. It
+	// is lease.ErrLost.
+	ErrLeaseLost = lease.ErrLost
 	// ErrOtherWork says that a checkpoint is of another declaration, or of other options. It is a *[CheckpointError].
 	ErrOtherWork = errors.New("the checkpoint is of other work")
 	// ErrCutOver says that the new items of a copy lead: nothing is copied any more.
@@ -46,7 +49,7 @@ func (e *UnsettledError) Is(target error) bool { return target == ErrUnsettled }
 // RunningError is an [ErrRunning].
 type RunningError struct {
 	Checkpoint string    // name
-	Owner      string    // id of the other run
+	Owner      string    // host and process id of the other run
 	Until      time.Time // when its lease ends, unless it renews it
 }
 

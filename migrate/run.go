@@ -44,7 +44,6 @@ type job struct {
 	page func(ctx context.Context, i, n int, after item.Item, part *Report) (last item.Item, err error)
 
 	reporting sync.Mutex // held while the progress is reported
-	saving    sync.Mutex // held while the checkpoint is saved
 
 	mu       sync.Mutex // guards what follows
 	report   Report
@@ -102,7 +101,7 @@ func (j *job) run(ctx context.Context) error {
 	if err != nil || done {
 		return err
 	}
-	return j.point.release(ctx, j.point.keepAlive(ctx, j.allSegments))
+	return j.point.release(ctx, j.point.held.Keep(ctx, j.allSegments))
 }
 
 // allSegments works on all segments at the same time. The first error ends them.
@@ -150,9 +149,7 @@ func (j *job) save(ctx context.Context, p Progress) error {
 	if j.point == nil {
 		return nil
 	}
-	j.saving.Lock()
-	defer j.saving.Unlock()
-	return j.point.save(ctx)
+	return j.point.held.Renew(ctx)
 }
 
 // reportProgress calls the function that the caller gave, however long that takes: the lease is renewed meanwhile.

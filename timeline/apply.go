@@ -257,19 +257,12 @@ func (v *view) changeManifest(ctx context.Context, change func(*manifest) bool) 
 		if err != nil {
 			return nil, err
 		}
-		was := *m
 		if !change(m) {
 			return m, nil
 		}
-		m.Saves++
-		if was.View == "" {
-			m.View, m.Format = v.Name, formatVersion
-			_, err = v.manifests.Create(ctx, *m, fenced())
-		} else {
-			f := entity.Fields[manifest]()
-			_, err = v.manifests.Put(ctx, *m, entity.If(entity.Eq(&f.Fence, was.Fence), entity.Eq(&f.Saves, was.Saves)), fenced())
-		}
-		if !errors.Is(err, entity.ErrExists) && !errors.Is(err, entity.ErrConditionFailed) {
+		m.View, m.Format = v.Name, m.format()
+		m.Writes++
+		if _, err = v.putManifest(ctx, *m); !errors.Is(err, entity.ErrConditionFailed) {
 			return m, err
 		}
 	}

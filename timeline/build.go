@@ -138,7 +138,7 @@ func (d *definition) withoutPartitionKey() *origin {
 type builder struct {
 	*view
 	buildOptions
-	*lease
+	*tenure
 	id      string     // generation that is written
 	fence   int64      // of the lease
 	started generation // the generation as it was when this builder started
@@ -178,7 +178,7 @@ func (b *builder) reportProgress() {
 	}
 	b.reportMu.Lock()
 	defer b.reportMu.Unlock()
-	m := b.lease.last()
+	m := b.last()
 	if m.Building != nil {
 		g := *m.Building
 		b.evaluatedMu.Lock()
@@ -219,8 +219,6 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, 
 		parts := o.split(b.segments)
 		errs := make([]error, len(parts))
 		err := engine.ParallelUntilError(ctx, len(parts), len(parts), func(ctx context.Context, i int) error {
-			to := to
-			to.partition = func(map[string]value) error { return b.renewIfDue(ctx) }
 			errs[i] = o.readPart(ctx, parts[i], nil, now, to)
 			return errs[i]
 		})
@@ -308,12 +306,7 @@ type rowWriter struct {
 	rows    []*groupState // not written yet
 	refused []*groupState // not written, since they are not as they were read
 	written int
-	after   func() error // called after each batch; nil: nothing
-}
-
-// newRowWriter returns a rowWriter that renews the lease after each batch.
-func (b *builder) newRowWriter(ctx context.Context) *rowWriter {
-	return &rowWriter{b: b, ctx: ctx, after: func() error { return b.renewIfDue(ctx) }}
+	after   func() // called after each batch; nil: nothing
 }
 
 func (w *rowWriter) add(g *groupState) error {
@@ -329,7 +322,7 @@ func (w *rowWriter) flush() error {
 	w.refused = append(w.refused, refused...)
 	w.written += len(w.rows)
 	if w.rows = w.rows[:0]; err == nil && w.after != nil {
-		err = w.after()
+		w.after()
 	}
 	return err
 }
@@ -360,7 +353,7 @@ func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) e
 			_ = b.giveUpLease(ctx, errPanicked, on) // the panic has more details
 		}
 	}()
-	err = b.keepAlive(ctx, func(ctx context.Context) error { return run(write.WithPace(ctx, b.budget)) })
+	err = b.held.Keep(ctx, func(ctx context.Context) error { return run(write.WithPace(ctx, b.budget)) })
 	if returned = true; err != nil {
 		err = b.giveUpLease(ctx, err, on)
 	}

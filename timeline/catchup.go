@@ -42,7 +42,7 @@ func (v *view) catchUp(ctx context.Context, opts []BuildOption) (meta Meta, err 
 		}
 		b := &builder{view: v, buildOptions: o}
 		relist := false
-		b.lease, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+		b.tenure, err = v.acquire(ctx, func(m *manifest) error {
 			if m.Active == nil || m.Active.Fingerprint != v.fingerprint {
 				stale := &StaleError{View: v.Name, Want: v.fingerprint}
 				if m.Active != nil {
@@ -81,7 +81,7 @@ func (d *definition) acceptTimes() error {
 
 // updateServed brings the served rows up to now. relist reports that there may be rows that the directory does not list.
 func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
-	if err := b.sweep(ctx, b.lease); err != nil {
+	if err := b.sweep(ctx, b.tenure); err != nil {
 		return err
 	}
 	now := later(b.now(), b.started.Through) // rows may come from a clock that is ahead of this one
@@ -98,7 +98,8 @@ func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
 	return b.save(ctx, func(m *manifest) {
 		g := g
 		g.Since = m.Active.leftSince(g.Since)
-		m.Active, m.Owner, m.Failure = &g, "", nil
+		m.Active, m.Failure = &g, nil
+		m.Release()
 	})
 }
 
@@ -134,7 +135,7 @@ func (b *builder) applyEvents(ctx context.Context, g generation, w window) (_ ge
 	}
 	n := c.counts
 	ungrouped := n.Ungrouped // of the whole history
-	a := &incrementalFold{from: minuteOf(from), b: b, out: b.newRowWriter(ctx)}
+	a := &incrementalFold{from: minuteOf(from), b: b, out: &rowWriter{b: b, ctx: ctx}}
 	load := func(groups []string) error { return a.load(ctx, groups) }
 	if err := b.fold(ctx, groupsAhead(c.spool.Sorted(), load), &n, a); err != nil {
 		return g, false, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/lease"
 )
 
 // Classes of errors, for errors.Is.
@@ -15,8 +16,8 @@ var (
 	ErrRebuildRequired = errors.New("the rows must be rebuilt")
 	// ErrBuilding is a *[BuildingError]: another builder is at work.
 	ErrBuilding = errors.New("another builder is at work")
-	// ErrLeaseLost reports that another builder took over from this one, which stopped.
-	ErrLeaseLost = errors.New("another builder has taken over")
+	// ErrLeaseLost reports that another builder took over from this one, or may have: this one stopped. It is lease.ErrLost.
+	ErrLeaseLost = lease.ErrLost
 	// ErrPartUnread reports that a part of the history was not read before [Job.Finish].
 	ErrPartUnread = errors.New("a part of the history has not been read")
 	// ErrGroupKeyMissing reports that an event has no group key.

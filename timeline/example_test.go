@@ -46,16 +46,16 @@ var (
 	exampleTest   localdb.TB
 )
 
-// morning is when the examples start. Their clock advances by a minute with each reading.
+// morning is when the examples start. Their clock advances by a millisecond with each reading.
 var morning = time.Date(2101, 4, 22, 9, 0, 0, 0, time.UTC)
 
 // depot opens the database. Each example has a namespace of its own.
 func depot(example string) *entity.DB {
-	var minutes atomic.Int64 // builders read the clock at the same time
+	var readings atomic.Int64 // builders read the clock at the same time
 	return entity.Must(entity.Open(exampleClient, entity.Config{
 		Table:     exampleTable,
 		Namespace: entity.Namespace{Name: example},
-		Clock:     func() time.Time { return morning.Add(time.Hour + time.Duration(minutes.Add(1))*time.Minute) },
+		Clock:     func() time.Time { return morning.Add(time.Hour + time.Duration(readings.Add(1))*time.Millisecond) },
 	}))
 }
 

@@ -80,7 +80,7 @@ func (v *view) beginJob(ctx context.Context, opts []BuildOption) (j *Job, err er
 		if err := b.begin(ctx); err != nil {
 			return err
 		}
-		if err := b.runUnderLease(ctx, func(ctx context.Context) error { return b.sweep(ctx, b.lease) }, b.abandon); err != nil {
+		if err := b.runUnderLease(ctx, func(ctx context.Context) error { return b.sweep(ctx, b.tenure) }, b.abandon); err != nil {
 			return err
 		}
 		j = &Job{b: b, worker: v.newWorker(o, b.started)}
@@ -94,7 +94,7 @@ func (v *view) beginJob(ctx context.Context, opts []BuildOption) (j *Job, err er
 	kept := make(chan error, 1)
 	j.kept = kept
 	go func() {
-		kept <- j.b.keepAlive(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil })
+		kept <- j.b.held.Keep(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil })
 	}()
 	return j, nil
 }

@@ -257,7 +257,7 @@ func TestJob_CostsAsDocumented(t *testing.T) {
 	v := view(l, l.sites())
 	l.Wire.Reset()
 	job := begun(l, v)
-	assert.Equal(t, []string{"DescribeTable", "GetItem", "PutItem"}, l.Operations())
+	assert.Equal(t, []string{"DescribeTable", "GetItem", "UpdateItem"}, l.Operations())
 	l.Wire.Reset()
 	w, err := v.JoinJob(l.Ctx, job.Ticket())
 	require.NoError(t, err)

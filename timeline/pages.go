@@ -305,11 +305,6 @@ func (b *builder) listPages(ctx context.Context, id string) (rows int64, err err
 			ends = append(ends, endOf(g.Touched, b.Retention))
 		}
 		rows++
-		if rows%1000 == 0 {
-			if err := b.renewIfDue(ctx); err != nil {
-				return 0, err
-			}
-		}
 	}
 	closeBlock()
 	if err := write(); err != nil || b.Retention == 0 {

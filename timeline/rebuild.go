@@ -53,7 +53,7 @@ func (b *builder) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.lease, err = acquire(ctx, b.manifests, b.Name, b.core.Runner.NewID(), b.core.Runner.Clock, func(m *manifest) error {
+	b.tenure, err = b.acquire(ctx, func(m *manifest) error {
 		m.Failure = nil
 		if b.resume && b.canResume(m) {
 			g := *m.Building
@@ -80,7 +80,7 @@ func (b *builder) begin(ctx context.Context) error {
 	if err == nil {
 		b.started = *b.m.Building
 		b.id, b.fence, b.evaluated, b.marks = b.started.ID, b.m.Fence, b.started.Evaluated, b.m.Applied
-		b.lease.onRenew = b.saveEvaluated
+		b.tenure.onRenew = b.saveEvaluated
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (b *builder) window() window {
 
 // run builds the rows of the generation and makes it the served one.
 func (b *builder) run(ctx context.Context) error {
-	err := b.sweep(ctx, b.lease)
+	err := b.sweep(ctx, b.tenure)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,8 @@ func (b *builder) swap(ctx context.Context) (swapped bool, err error) {
 		if m.Active != nil {
 			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active, Job: m.Active.Job})
 		}
-		m.Active, m.Building, m.Owner = &g, nil, ""
+		m.Active, m.Building = &g, nil
+		m.Release()
 	})
 	return swapped, err
 }
@@ -250,7 +251,7 @@ func (s *segment) partition(last map[string]value) error {
 		return err
 	}
 	if s.out.written-s.noted+len(s.out.rows) < s.b.checkpointEvery {
-		return s.b.renewIfDue(s.ctx)
+		return nil
 	}
 	return s.note(formatScanPosition(last))
 }
@@ -303,11 +304,7 @@ func (b *builder) buildSorted(ctx context.Context) (err error) {
 		return err
 	}
 	n := c.counts
-	out := b.newRowWriter(ctx)
-	out.after = func() error {
-		defer b.reportProgress()
-		return b.renewIfDue(ctx)
-	}
+	out := &rowWriter{b: b, ctx: ctx, after: b.reportProgress}
 	if err := b.fold(ctx, c.spool.Sorted(), &n, fullFold{give: out.add}); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/lease"
 )
 
 // storedRow is a row in the table. The rows of one generation are one partition, in group order, or several.
@@ -67,12 +68,10 @@ type partRead struct {
 type manifest struct {
 	_ entity.Key `name:"TimelineManifest" pk:"$#{view}" sk:"$"`
 
+	lease.Term // of the builder
+
 	View     string       `dynamodbav:"view"`
 	Format   int          `dynamodbav:"format"`
-	Fence    int64        `dynamodbav:"fence"` // grows with every builder
-	Saves    int64        `dynamodbav:"saves"` // grows with every write of the manifest
-	Owner    string       `dynamodbav:"owner,omitempty"`
-	Lease    time.Time    `dynamodbav:"lease,omitempty"` // end of the owner's lease
 	Active   *generation  `dynamodbav:"active,omitempty"`
 	Building *generation  `dynamodbav:"building,omitempty"`
 	Retired  []retirement `dynamodbav:"retired,omitempty"`
@@ -117,7 +116,7 @@ type retirement struct {
 // activeBuild returns the generation that a builder with a lease is building; nil without one, or if the lease has
 // ended.
 func (m *manifest) activeBuild(now time.Time) *generation {
-	if g := m.Building; g != nil && g.Fence == m.Fence && m.Owner != "" && m.Lease.After(now) {
+	if g := m.Building; g != nil && g.Fence == m.Fence && m.Token != "" && m.Until.After(now) {
 		return g
 	}
 	return nil
@@ -127,7 +126,7 @@ func (m *manifest) activeBuild(now time.Time) *generation {
 // not show that it has stopped.
 func (m *manifest) rereads(g *generation) bool {
 	switch b := m.Building; {
-	case m.Owner == "":
+	case m.Token == "":
 		return false
 	case b != nil && b.Fence == m.Fence:
 		return g == b && b.Closing
@@ -203,6 +202,7 @@ type stores struct {
 	pages     *entity.Store[directory]
 	parts     *entity.Store[partRead]
 	manifests *entity.Store[manifest]
+	leases    *lease.Rules
 	core      *engine.Core
 }
 
@@ -249,6 +249,7 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
 	if err == nil {
 		s.core = engine.Of(s.manifests)
+		s.leases = lease.NewRules(s.core, lease.Options{})
 	}
 	return s, err
 }
@@ -442,14 +443,14 @@ func (v *view) sweepDue(ctx context.Context) error {
 		if err != nil || len(v.due(m)) == 0 && !slices.ContainsFunc(m.Retired, v.ahead) {
 			return err
 		}
-		h, err := acquire(ctx, v.manifests, v.Name, v.core.Runner.NewID(), v.core.Runner.Clock, func(*manifest) error { return nil })
+		h, err := v.acquire(ctx, func(*manifest) error { return nil })
 		if err != nil {
 			return err
 		}
-		if err := h.keepAlive(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
+		if err := h.held.Keep(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
 			return h.release(ctx, err, func(*manifest) {})
 		}
-		return h.save(ctx, func(m *manifest) { m.Owner = "" })
+		return h.save(ctx, (*manifest).Release)
 	})
 }
 
@@ -471,7 +472,7 @@ func (v *view) due(m *manifest) []retirement {
 func (v *view) ahead(r retirement) bool { return r.At.After(v.now()) }
 
 // clampRetirementTimes restarts the grace of such generations now, since their clock may be years ahead.
-func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
+func (v *view) clampRetirementTimes(ctx context.Context, h *tenure) error {
 	if m := h.last(); !slices.ContainsFunc(m.Retired, v.ahead) {
 		return nil
 	}
@@ -486,7 +487,7 @@ func (v *view) clampRetirementTimes(ctx context.Context, h *lease) error {
 
 // sweep removes what is due, after announcing it to readers in the manifest. Removing a generation twice is harmless,
 // since no generation is used again.
-func (v *view) sweep(ctx context.Context, h *lease) error {
+func (v *view) sweep(ctx context.Context, h *tenure) error {
 	if err := v.clampRetirementTimes(ctx, h); err != nil {
 		return err
 	}
@@ -503,7 +504,7 @@ func (v *view) sweep(ctx context.Context, h *lease) error {
 		if err != nil {
 			return err
 		}
-		if err := v.removeGeneration(ctx, h, r); err != nil {
+		if err := v.removeGeneration(ctx, r); err != nil {
 			return err
 		}
 		err = h.save(ctx, func(m *manifest) {
@@ -516,16 +517,14 @@ func (v *view) sweep(ctx context.Context, h *lease) error {
 	return nil
 }
 
-func (v *view) removeGeneration(ctx context.Context, h *lease, r retirement) error {
+func (v *view) removeGeneration(ctx context.Context, r retirement) error {
 	id := r.ID
 	var batch []string
 	flush := func() error {
 		err := retryUnknown(ctx, func() error {
 			return v.rows.remove(ctx, id, batch)
 		})
-		if batch = nil; err == nil {
-			err = h.renewIfDue(ctx)
-		}
+		batch = nil
 		return err
 	}
 	for g, err := range v.rows.list(ctx, id, entity.Consistent(), entity.IncludeExpired()) {

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/lease"
 )
 
 // Status is the state of a view's stored rows.
@@ -281,6 +282,11 @@ func (v *view) manifest(ctx context.Context, opts ...entity.GetOption) (*manifes
 		err = m.checkFormat(v.Name)
 	}
 	return &m, err
+}
+
+// putManifest writes a manifest over the one with a write less.
+func (v *view) putManifest(ctx context.Context, m manifest) (manifest, error) {
+	return v.manifests.Put(ctx, m, lease.After(&entity.Fields[manifest]().Writes, m.Term)...)
 }
 
 // meta describes the rows of a generation; g is nil if there are none.

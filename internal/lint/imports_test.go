@@ -43,7 +43,6 @@ var internals = map[string][]string{
 	"internal/dbtest":        {"entity", "tables", "localdb", "localdb/faults"},
 	"internal/exampletest":   nil,
 	"internal/testsize":      nil,
-	"internal/leases":        nil,
 	"internal/spool":         nil,
 	"internal/lint":          nil,
 }
