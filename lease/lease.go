@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -14,129 +18,120 @@ import (
 )
 
 var (
-	// ErrTaken reports that another process holds the lease; it is a *[TakenError].
+	// ErrTaken reports that another holds the lease; it is a *[TakenError].
 	ErrTaken = errors.New("another holds the lease")
 	// ErrLost reports that the lease is not held any more: another took it, it was released, or it was not renewed in time.
 	ErrLost = errors.New("the lease is lost")
 )
 
-// TakenError says who holds a lease, and until when, unless it is renewed. It matches [ErrTaken].
+// TakenError says who holds a lease. It matches [ErrTaken].
 type TakenError struct {
 	Name, Holder string
-	Until        time.Time // from then on it can be taken
+	Until        time.Time // then it can be taken, unless it is renewed
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("lease %s: %v, until %s", e.Name, ErrTaken, e.Until.Format(time.RFC3339Nano))
+	return fmt.Sprintf("lease %s: %v, until %v", e.Name, ErrTaken, e.Until)
 }
 
 // Unwrap returns [ErrTaken].
 func (e *TakenError) Unwrap() error { return ErrTaken }
 
-// SkewError reports that the clocks of this process and of the last holder differ by more than the declared skew.
+// SkewError reports that the clock of this process and that of a holder differ by more than [Options].Skew.
 type SkewError struct {
 	Name, Holder string
-	By, Skew     time.Duration // how far in the future the lease was renewed, at least; how far is accepted
+	By           time.Duration // how far in the future the holder renewed the lease
 }
 
 func (e *SkewError) Error() string {
-	return fmt.Sprintf("lease %s was renewed %v in the future: the clocks of its holders differ by more than %v", e.Name, e.By, e.Skew)
+	return fmt.Sprintf("lease %s was renewed %v in the future: the clocks of its holders differ too much", e.Name, e.By)
 }
 
-// Options say where leases are stored, and for how long they are held. The zero value of each field is its default.
+// Options say where leases are stored, and how long they last. The zero value of each field is its default.
 type Options struct {
-	Table    string        // logical name, as in entity.Key; default: the table of Config
-	Duration time.Duration // when others can take a lease after its last renewal; default 30 seconds
-	Skew     time.Duration // by how much the clocks of holders may differ; at most half of Duration; default 2 seconds
-	Holder   string        // names this process to others, in errors; default host and process id
+	Table    string        // logical name, as in entity.Key; default: that of Config.Table
+	Duration time.Duration // after its last renewal others can take a lease; default 30 seconds
+	Skew     time.Duration // by how much clocks of holders may differ, at most half of Duration; default 2 seconds
+	Holder   string        // what errors of others call this process; default its host and process id
+}
+
+// Term is the part of a stored record that says who holds the lease. The record is never removed, since it has the last fence.
+type Term struct {
+	Holder  string    `dynamodbav:"holder,omitempty"`
+	Token   string    `dynamodbav:"token,omitempty"` // of the acquisition; absent while nobody holds the lease
+	Fence   int64     `dynamodbav:"fence"`           // every acquisition adds one
+	Writes  int64     `dynamodbav:"writes"`          // every write of the record adds one
+	Renewed time.Time `dynamodbav:"renewed,omitempty"`
+	Until   time.Time `dynamodbav:"until,omitempty"` // then others may take the lease
+}
+
+// Release gives up the lease. The fence stays.
+func (t *Term) Release() { *t = Term{Fence: t.Fence, Writes: t.Writes} }
+
+// Record is where a lease is stored: its own item, or a record of another package of this module that has a [Term] in it. Load reads it, strongly
+// consistently; the term of a missing record is zero. Store writes it with a term, which it may change, over the record with a write less, or else
+// returns entity.ErrConditionFailed.
+type Record interface {
+	Load(ctx context.Context) (Term, error)
+	Store(ctx context.Context, t *Term) error
+}
+
+// After returns the options for a Put of a record, whose number of writes has the given address, over the one with a write less than t. So a request
+// that is sent again, or arrives late, is refused.
+func After(writes *int64, t *Term) []entity.WriteOption {
+	return []entity.WriteOption{
+		entity.If(entity.Or(entity.NotExists(writes), entity.Eq(writes, t.Writes-1))),
+		write.WriteSetting{Setting: func(o *write.Options) { o.SoleWriter = true }},
+	}
+}
+
+// item is a lease of its own.
+type item struct {
+	_    entity.Key `name:"Leases" pk:"$#{name}" sk:"$"`
+	Name string     `dynamodbav:"name"`
+	Term
 }
 
 // Leases takes leases. It is safe for concurrent use.
 type Leases struct {
-	rules *Rules
-	store *entity.Store[stored]
-	core  *engine.Core
+	o      Options
+	c      *engine.Core
+	store  *entity.Store[item]
+	unsure sync.Map // name → token of an acquisition that failed, and may have been applied
 }
 
-// stored is the item of a lease.
-type stored struct {
-	_ entity.Key `name:"Leases" pk:"$#{name}" sk:"$"`
-
-	Name string `dynamodbav:"name"`
-	Term
-}
-
-// New declares the items of leases on db. It does no I/O. Errors: *entity.InputError for options that do not fit; those of entity.New.
+// New declares the items of leases on db, as the entity Leases, or Leases-Table if that is given. It does no I/O. Errors: *entity.InputError for
+// durations that do not fit; those of entity.New.
 func New(db *entity.DB, o Options) (*Leases, error) {
-	if d, skew := cmp.Or(o.Duration, duration), cmp.Or(o.Skew, skew); d < 0 || skew < 0 || skew > d/2 {
-		return nil, &entity.InputError{Code: write.CodeLease, Type: "lease.Options", Field: "Skew",
-			Problem: fmt.Sprintf("Duration is %v and Skew %v: both must be positive, and Skew at most half of Duration", d, skew)}
-	}
-	name := "Leases"
-	if o.Table != "" {
-		name += "-" + o.Table
-	}
-	store, err := entity.New[stored](db, entity.Named(name), write.StoreSetting{Setting: func(w *write.Options) { w.Table, w.Own = o.Table, true }})
+	store, err := entity.New[item](db, entity.Named(strings.TrimSuffix("Leases-"+o.Table, "-")), write.StoreSetting{Setting: func(w *write.Options) { w.Table, w.Own = o.Table, true }})
 	if err != nil {
 		return nil, err
 	}
-	c := engine.Of(store)
-	return &Leases{rules: NewRules(c, o), store: store, core: c}, nil
+	l := Over(engine.Of(store), o)
+	if l.store = store; l.o.Skew < 0 || l.o.Skew > l.o.Duration/2 {
+		problem := fmt.Sprintf("it must be positive and at most half of Duration; they are %v and %v", l.o.Skew, l.o.Duration)
+		return nil, &entity.InputError{Code: write.CodeLease, Type: "lease.Options", Field: "Skew", Problem: problem}
+	}
+	return l, nil
 }
 
-// opened returns an error for a handle that New did not return.
-func (l *Leases) opened() error {
-	if l == nil || l.rules == nil {
-		return engine.Unopened(reflect.TypeFor[*Leases]())
-	}
-	return nil
-}
-
-// Acquire takes the lease of a name, a key text of any content, with a new fence. If the answer to its write is lost and the call
-// fails, the next Acquire of these Leases takes the lease all the same, instead of waiting for its end. It costs a read and a write.
-// Errors: *[TakenError] while another holds it, whoever that is; *[SkewError], a wrong clock, which [Leases.Break] gets past if its
-// holder has stopped; *entity.InputError for an empty name; those of requests.
-func (l *Leases) Acquire(ctx context.Context, name string) (h *Held, err error) {
-	if err := l.opened(); err != nil {
-		return nil, err
-	}
-	err = l.core.Measure(ctx, "Lease.Acquire", name, func(ctx context.Context) (err error) {
-		h, err = l.rules.Acquire(ctx, name, record{l, name}, nil)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	h.check = l.check(h)
-	return h, nil
-}
-
-// Break ends whoever holds the lease, as if it had released it: its renewals and its transactions with [Held.Op] are refused. What it
-// does besides goes on until it learns of it. It is for a holder that is known to have stopped, and whose lease does not end because
-// its clock was wrong. It costs a read and a write. Errors: those of requests; ErrLost if another took the lease meanwhile.
-func (l *Leases) Break(ctx context.Context, name string) error {
-	if err := l.opened(); err != nil {
-		return err
-	}
-	return l.core.Measure(ctx, "Lease.Break", name, func(ctx context.Context) error {
-		t, err := record{l, name}.Load(ctx)
-		if err != nil || t.Token == "" {
-			return err
-		}
-		h := &Held{rules: l.rules, name: name, rec: record{l, name}, token: t.Token, fence: t.Fence, term: t, turn: make(chan struct{}, 1)}
-		return h.Release(ctx)
-	})
+// Over returns leases of records; it is for packages of this module.
+func Over(c *engine.Core, o Options) *Leases {
+	host, _ := os.Hostname()
+	o.Holder = cmp.Or(o.Holder, fmt.Sprintf("%s/%d", host, os.Getpid()))
+	o.Duration, o.Skew = cmp.Or(o.Duration, 30*time.Second), cmp.Or(o.Skew, 2*time.Second)
+	return &Leases{o: o, c: c}
 }
 
 // record is the item of a lease.
 type record struct {
-	*Leases
-	name string
+	store *entity.Store[item]
+	name  string
 }
 
 // Load implements [Record].
 func (r record) Load(ctx context.Context) (Term, error) {
-	it, err := r.store.Get(ctx, stored{Name: r.name}, entity.Consistent())
+	it, err := r.store.Get(ctx, item{Name: r.name}, entity.Consistent())
 	if errors.Is(err, entity.ErrNotFound) {
 		err = nil
 	}
@@ -145,30 +140,225 @@ func (r record) Load(ctx context.Context) (Term, error) {
 
 // Store implements [Record].
 func (r record) Store(ctx context.Context, t *Term) error {
-	_, err := r.store.Put(ctx, stored{Name: r.name, Term: *t}, After(&entity.Fields[stored]().Writes, *t)...)
+	_, err := r.store.Put(ctx, item{Name: r.name, Term: *t}, After(&entity.Fields[item]().Writes, t)...)
 	return err
 }
 
-// check returns the operation that checks that h is held.
-func (l *Leases) check(h *Held) entity.Op {
-	f := entity.Fields[stored]()
-	op := *engine.PlanOf(context.Background(), l.store.Op().CheckExists(stored{Name: h.name}, entity.Eq(&f.Fence, h.fence), entity.Eq(&f.Token, h.token)))
+// Acquire takes the lease of a name, any text, with a new fence. If it fails and its write may have been applied, the next Acquire of these Leases
+// does not wait for its end. It costs a read and a write. Errors: *[TakenError] while another holds it, also in this process; *[SkewError];
+// *entity.InputError for an empty name; those of requests.
+func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
+	if l == nil || l.c == nil {
+		return nil, engine.Unopened(reflect.TypeFor[*Leases]())
+	}
+	rec := record{l.store, name}
+	h, err := l.AcquireIn(ctx, name, rec, rec.Store)
+	if err != nil {
+		return nil, err
+	}
+	f := entity.Fields[item]()
+	op := *engine.PlanOf(ctx, l.store.Op().CheckExists(item{Name: name}, entity.Eq(&f.Fence, h.fence), entity.Eq(&f.Token, h.token)))
 	exists := op.Plan
 	op.Plan = func(in write.Input) (write.Step, error) {
 		step, err := exists(in)
 		step.Outcome = &write.Fixed{Refused: write.Resolution{Err: ErrLost}}
 		return step, err
 	}
-	return engine.NewWrite[stored](engine.NewOperation(l.core, &op, nil))
+	h.op = engine.NewWrite[item](engine.NewOperation(l.c, &op, nil))
+	return h, nil
 }
 
-// Op returns an operation for DB.Transact and DB.TransactWithToken, of the DB that the lease was taken with. It checks, as part of the
-// transaction, that this acquisition holds the lease: otherwise the transaction is refused, and the failure of the operation is
-// [ErrLost]. The lease need not be renewed in time for that, as long as nobody else has taken it. It costs two write units, and no
-// request of its own. For a zero value it is nil, which transactions refuse.
+// AcquireIn takes the lease of a record, which store writes; it is for packages of this module.
+func (l *Leases) AcquireIn(ctx context.Context, name string, rec Record, store func(context.Context, *Term) error) (h *Held, err error) {
+	h = &Held{l: l, name: name, rec: rec, token: l.c.Runner.NewID(), turn: make(chan struct{}, 1)}
+	if token, ok := l.unsure.LoadAndDelete(name); ok {
+		h.token = token.(string)
+	}
+	if h.term, err = rec.Load(ctx); err == nil {
+		err = h.save(ctx, true, store)
+	}
+	if err == nil {
+		return h, nil
+	}
+	if !errors.Is(err, ErrTaken) {
+		l.unsure.Store(name, h.token)
+	}
+	return nil, err
+}
+
+// Held is a lease that [Leases.Acquire] has taken. It is safe for concurrent use.
+type Held struct {
+	l     *Leases
+	name  string
+	rec   Record
+	token string
+	fence int64
+	op    entity.Op
+
+	turn     chan struct{}             // has an element while the record is written
+	term     Term                      // as last stored or read; for the one whose turn it is
+	end      atomic.Pointer[time.Time] // when the lease counts as lost, by the clock of this process
+	released atomic.Bool               // by this process, or it tried to
+}
+
+// ready returns an error for a handle that was not acquired, or a nil context.
+func (h *Held) ready(ctx context.Context) error {
+	if h == nil || h.l == nil {
+		return engine.Unopened(reflect.TypeFor[*Held]())
+	}
+	return engine.CheckContext(ctx)
+}
+
+// Fence returns the number of this acquisition: each has a higher one than all before it. It is 0 for a zero value.
+func (h *Held) Fence() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.fence
+}
+
+// Op returns an operation for DB.Transact and DB.TransactWithToken of the DB of the leases. It checks, as part of the transaction, that nobody has
+// taken the lease since, and that it was not released: otherwise the transaction is refused, and the failure of the operation is [ErrLost]. It costs
+// two write units and no request. For a zero value it is nil, which transactions refuse.
 func (h *Held) Op() entity.Op {
-	if h.opened() != nil {
+	if h == nil {
 		return nil
 	}
-	return h.check
+	return h.op
+}
+
+// Renew prolongs the lease, also late if nobody has taken it. It costs a write; after a lost answer a read and a write more. Errors: [ErrLost], with a
+// *[SkewError] if it was taken too early; those of requests, after which the lease is held until its end.
+func (h *Held) Renew(ctx context.Context) error { return h.RenewBy(ctx, nil) }
+
+// Release gives up the lease, so that another can take it at once, also when ctx is done, for at most 5 seconds. Inside [Held.Keep] it is the last
+// thing to do. It costs a
+// write. Errors: [ErrLost] if another took the lease, or it was released before; those of requests, after which it ends by itself.
+func (h *Held) Release(ctx context.Context) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return h.RenewBy(ctx, func(ctx context.Context, t *Term) error {
+		t.Release()
+		return h.rec.Store(ctx, t)
+	})
+}
+
+// RenewBy is Renew by another write of the record, which may also release the lease; it is for packages of this module.
+func (h *Held) RenewBy(ctx context.Context, store func(context.Context, *Term) error) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	if store == nil {
+		store = h.rec.Store
+	}
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return h.save(ctx, false, store)
+}
+
+// save writes the record with this holder, unless it is another's.
+func (h *Held) save(ctx context.Context, acquire bool, store func(context.Context, *Term) error) error {
+	ctx = write.WithoutPace(ctx) // or the lease could end while it waits
+	for range 10 {
+		t, now := h.term, h.l.c.Runner.Clock()
+		by, other := t.Renewed.Sub(now), t.Token != h.token && t.Token != ""
+		switch {
+		case !acquire && t.Token != h.token:
+			h.end.Store(&time.Time{})
+			if by > h.l.o.Skew {
+				return errors.Join(ErrLost, &SkewError{h.name, t.Holder, by})
+			}
+			return ErrLost
+		case other && by > h.l.o.Skew:
+			return &SkewError{h.name, t.Holder, by}
+		case other && !now.After(t.Until):
+			return &TakenError{h.name, t.Holder, t.Until}
+		}
+		if t.Writes++; acquire {
+			t.Fence++
+			h.fence = t.Fence
+		}
+		t.Holder, t.Token, t.Renewed, t.Until = h.l.o.Holder, h.token, now.UTC(), now.Add(h.l.o.Duration).UTC()
+		end := now.Add(h.l.o.Duration - h.l.o.Skew) // from before the request
+		err := store(ctx, &t)
+		if t.Token == "" {
+			end = time.Time{}
+			h.end.Store(&end)
+			h.released.Store(true)
+		}
+		switch {
+		case err == nil:
+			h.term = t
+			h.end.Store(&end)
+			return nil
+		case !errors.Is(err, entity.ErrConditionFailed):
+			return err
+		}
+		if t, err = h.rec.Load(ctx); err != nil {
+			return err
+		}
+		h.term = t // it is lost, or an earlier write of ours was applied
+	}
+	return entity.ErrConflict
+}
+
+// left returns how long the lease is held without another renewal: by a wall clock that was set back no longer, nor by one that stood still.
+func (h *Held) left() time.Duration {
+	end, now := h.end.Load(), h.l.c.Runner.Clock()
+	return min(end.Sub(now), end.Round(0).Sub(now.Round(0)))
+}
+
+// Keep runs work and renews the lease while it runs, three times in its duration, and more often after an error. If it is lost, or could not be renewed
+// in time, Keep cancels the context of work with [ErrLost] as its cause, before another can take the lease, and returns that after work has
+// returned. Otherwise it returns the error of work, and the lease is still held. It costs a write for each renewal.
+func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	if work == nil {
+		return &entity.InputError{Code: write.CodeLeaseWork, Type: "lease.Held", Problem: "Keep needs a function to run"}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	defer func() { // also if work panics
+		stop(nil)
+		<-ended
+	}()
+	go func() {
+		defer close(ended)
+		h.renewals(ctx, stop)
+	}()
+	err := work(ctx)
+	if cause := context.Cause(ctx); errors.Is(cause, ErrLost) && (err != nil || !h.released.Load()) {
+		return cause
+	}
+	return err
+}
+
+// renewals renews the lease until ctx is done or the lease is lost.
+func (h *Held) renewals(ctx context.Context, lost context.CancelCauseFunc) {
+	period := (h.l.o.Duration - h.l.o.Skew) / 3
+	for wait := h.left() - 2*period; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(wait, h.left())):
+		}
+		attempt, cancel := context.WithTimeout(ctx, min(h.left(), period/2))
+		err := h.Renew(attempt)
+		if cancel(); h.left() <= 0 {
+			lost(errors.Join(ErrLost, err))
+			return
+		}
+		if wait = period; err != nil {
+			wait = period / 4
+		}
+	}
 }

@@ -129,7 +129,7 @@ var errDone = errors.New("the work is done")
 
 // acquire takes the lease and continues from what the checkpoint says. done is set if the work is done.
 func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
-	p.held, err = lease.NewRules(p.j.c, lease.Options{}).Acquire(ctx, p.name, p, func(ctx context.Context, t *lease.Term) error {
+	p.held, err = lease.Over(p.j.c, lease.Options{}).AcquireIn(ctx, p.name, p, func(ctx context.Context, t *lease.Term) error {
 		if p.stored != nil {
 			if done, err := p.resume(); err != nil || done {
 				return cmp.Or(err, errDone)
@@ -227,10 +227,8 @@ func (p *checkpoint) Store(ctx context.Context, t *lease.Term) error {
 	if err != nil {
 		return err
 	}
-	guard := p.j.s.Absent
-	if t.Writes > 1 {
-		guard = expr.Compare(expr.Eq, expr.Attr(writesAttr), item.N(strconv.FormatInt(t.Writes-1, 10)))
-	}
+	writes := expr.Attr(writesAttr)
+	guard := expr.Any(expr.Compare(expr.NotExists, writes), expr.Compare(expr.Eq, writes, item.N(strconv.FormatInt(t.Writes-1, 10))))
 	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
 	op.Plan = func(in write.Input) (write.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)

@@ -202,7 +202,7 @@ type stores struct {
 	pages     *entity.Store[directory]
 	parts     *entity.Store[partRead]
 	manifests *entity.Store[manifest]
-	leases    *lease.Rules
+	leases    *lease.Leases
 	core      *engine.Core
 }
 
@@ -249,21 +249,16 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
 	if err == nil {
 		s.core = engine.Of(s.manifests)
-		s.leases = lease.NewRules(s.core, lease.Options{})
+		s.leases = lease.Over(s.core, lease.Options{})
 	}
 	return s, err
-}
-
-type deliveryOption struct {
-	write.ForCreate
-	write.Setting
 }
 
 // fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
 // it fails for ever once another builder has written, and a builder does not write an item again before the first
 // write has ended. The manifest is never removed, so creating it twice fails.
-func fenced() deliveryOption {
-	return deliveryOption{Setting: func(o *write.Options) { o.SoleWriter = true }}
+func fenced() write.WriteSetting {
+	return write.WriteSetting{Setting: func(o *write.Options) { o.SoleWriter = true }}
 }
 
 // rowStore stores the rows of a view by generation and group.

@@ -286,7 +286,7 @@ func (v *view) manifest(ctx context.Context, opts ...entity.GetOption) (*manifes
 
 // putManifest writes a manifest over the one with a write less.
 func (v *view) putManifest(ctx context.Context, m manifest) (manifest, error) {
-	return v.manifests.Put(ctx, m, lease.After(&entity.Fields[manifest]().Writes, m.Term)...)
+	return v.manifests.Put(ctx, m, lease.After(&entity.Fields[manifest]().Writes, &m.Term)...)
 }
 
 // meta describes the rows of a generation; g is nil if there are none.

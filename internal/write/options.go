@@ -208,6 +208,12 @@ type (
 	ForStore struct{}
 )
 
+// WriteSetting is an option for writes of one item, but Append.
+type WriteSetting struct {
+	ForCreate
+	Setting
+}
+
 // StoreSetting is an option for the declaration of a store.
 type StoreSetting struct {
 	ForStore
