@@ -11,7 +11,7 @@ import (
 )
 
 // publicPackages are the packages whose errors a caller can get.
-var publicPackages = []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "stream", "timeline", "migrate", "schemalock", "localdb", "localdb/faults"}
+var publicPackages = []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "lease", "stream", "timeline", "migrate", "schemalock", "localdb", "localdb/faults"}
 
 func TestErrors_EveryExportedErrorIsExplained(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestErrors_EveryExportedErrorIsExplained(t *testing.T) {
 func TestErrors_EveryErrorThatADocumentNamesExists(t *testing.T) {
 	t.Parallel()
 	known := exportedErrors(t)
-	named := regexp.MustCompile(`\b(?:entity|timeseries|versioned|lifecycle|unique|stream|timeline|migrate|schemalock|localdb|faults)\.(?:Err[A-Z]\w*|[A-Z]\w*Error)\b`)
+	named := regexp.MustCompile(`\b(?:entity|timeseries|versioned|lifecycle|unique|lease|stream|timeline|migrate|schemalock|localdb|faults)\.(?:Err[A-Z]\w*|[A-Z]\w*Error)\b`)
 	for _, document := range documents(t) {
 		for _, name := range named.FindAllString(read(t, document), -1) {
 			require.Contains(t, known, name, "%s names an error that does not exist", document)

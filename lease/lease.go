@@ -65,8 +65,8 @@ type Term struct {
 	Until   time.Time `dynamodbav:"until,omitempty"` // then others may take the lease
 }
 
-// Release gives up the lease. The fence stays.
-func (t *Term) Release() { *t = Term{Fence: t.Fence, Writes: t.Writes} }
+// Released returns the term of a lease that nobody holds. The fence stays.
+func (t Term) Released() Term { return Term{Fence: t.Fence, Writes: t.Writes} }
 
 // Record is where a lease is stored: its own item, or a record of another package of this module that has a [Term] in it. Load reads it, strongly
 // consistently; the term of a missing record is zero. Store writes it with a term, which it may change, over the record with a write less, or else
@@ -152,7 +152,7 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 		return nil, engine.Unopened(reflect.TypeFor[*Leases]())
 	}
 	rec := record{l.store, name}
-	h, err := l.AcquireIn(ctx, name, rec, rec.Store)
+	h, err := AcquireIn(ctx, l, name, rec, rec.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 }
 
 // AcquireIn takes the lease of a record, which store writes; it is for packages of this module.
-func (l *Leases) AcquireIn(ctx context.Context, name string, rec Record, store func(context.Context, *Term) error) (h *Held, err error) {
+func AcquireIn(ctx context.Context, l *Leases, name string, rec Record, store func(context.Context, *Term) error) (h *Held, err error) {
 	h = &Held{l: l, name: name, rec: rec, token: l.c.Runner.NewID(), turn: make(chan struct{}, 1)}
 	if token, ok := l.unsure.LoadAndDelete(name); ok {
 		h.token = token.(string)
@@ -241,7 +241,7 @@ func (h *Held) Release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return h.RenewBy(ctx, func(ctx context.Context, t *Term) error {
-		t.Release()
+		*t = t.Released()
 		return h.rec.Store(ctx, t)
 	})
 }
@@ -319,11 +319,11 @@ func (h *Held) left() time.Duration {
 // in time, Keep cancels the context of work with [ErrLost] as its cause, before another can take the lease, and returns that after work has
 // returned. Otherwise it returns the error of work, and the lease is still held. It costs a write for each renewal.
 func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error {
-	if err := h.ready(ctx); err != nil {
-		return err
-	}
 	if work == nil {
 		return &entity.InputError{Code: write.CodeLeaseWork, Type: "lease.Held", Problem: "Keep needs a function to run"}
+	}
+	if err := h.ready(ctx); err != nil {
+		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	ended := make(chan struct{})

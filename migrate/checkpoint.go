@@ -129,7 +129,7 @@ var errDone = errors.New("the work is done")
 
 // acquire takes the lease and continues from what the checkpoint says. done is set if the work is done.
 func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
-	p.held, err = lease.Over(p.j.c, lease.Options{}).AcquireIn(ctx, p.name, p, func(ctx context.Context, t *lease.Term) error {
+	p.held, err = lease.AcquireIn(ctx, lease.Over(p.j.c, lease.Options{}), p.name, p, func(ctx context.Context, t *lease.Term) error {
 		if p.stored != nil {
 			if done, err := p.resume(); err != nil || done {
 				return cmp.Or(err, errDone)

@@ -99,7 +99,7 @@ func (b *builder) updateServed(ctx context.Context, relist bool) (err error) {
 		g := g
 		g.Since = m.Active.leftSince(g.Since)
 		m.Active, m.Failure = &g, nil
-		m.Release()
+		m.Term = m.Released()
 	})
 }
 

@@ -24,7 +24,7 @@ type tenure struct {
 func (v *view) acquire(ctx context.Context, change func(*manifest) error) (*tenure, error) {
 	h := &tenure{view: v}
 	var err error
-	h.held, err = v.leases.AcquireIn(ctx, v.Name, h, func(ctx context.Context, t *lease.Term) error { return h.put(ctx, t, change) })
+	h.held, err = lease.AcquireIn(ctx, v.leases, v.Name, h, func(ctx context.Context, t *lease.Term) error { return h.put(ctx, t, change) })
 	var taken *lease.TakenError
 	if errors.As(err, &taken) {
 		m := h.last()
@@ -96,7 +96,7 @@ func (h *tenure) release(ctx context.Context, err error, change func(*manifest))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return joinClose(err, h.save(ctx, func(m *manifest) {
-		m.Release()
+		m.Term = m.Released()
 		change(m)
 	}))
 }

@@ -166,7 +166,7 @@ func (b *builder) swap(ctx context.Context) (swapped bool, err error) {
 			m.Retired = append(slices.Clone(m.Retired), retirement{ID: m.Active.ID, At: b.now(), Was: m.Active, Job: m.Active.Job})
 		}
 		m.Active, m.Building = &g, nil
-		m.Release()
+		m.Term = m.Released()
 	})
 	return swapped, err
 }

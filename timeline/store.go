@@ -445,7 +445,7 @@ func (v *view) sweepDue(ctx context.Context) error {
 		if err := h.held.Keep(ctx, func(ctx context.Context) error { return v.sweep(ctx, h) }); err != nil {
 			return h.release(ctx, err, func(*manifest) {})
 		}
-		return h.save(ctx, (*manifest).Release)
+		return h.save(ctx, func(m *manifest) { m.Term = m.Released() })
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/schemalock"
@@ -40,6 +41,8 @@ var functions = map[string][]any{
 	"versioned.WithCurrent": {versioned.WithCurrent},
 	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.NoExpiry": {lifecycle.NoExpiry},
 	"unique.Of": {unique.Of[Kept], unique.Of[Plain]},
+
+	"lease.New": {lease.New},
 
 	"schemalock.Of": {schemalock.Of}, "schemalock.Parse": {schemalock.Parse}, "schemalock.Compare": {schemalock.Compare},
 
@@ -83,6 +86,8 @@ var values = map[string]any{
 	"unique.Lookup": unique.Lookup[Kept]{}, "unique.Constraint": unique.Constraint{}, "unique.Owner": unique.Owner{},
 	"unique.ViolationError": &unique.ViolationError{},
 
+	"lease.Leases": &lease.Leases{}, "lease.Held": &lease.Held{}, "lease.Term": lease.Term{}, "lease.Options": lease.Options{}, "lease.TakenError": &lease.TakenError{}, "lease.SkewError": &lease.SkewError{},
+
 	"schemalock.Lock": schemalock.Lock{}, "schemalock.Change": schemalock.Change{}, "schemalock.Entity": schemalock.Entity{}, "schemalock.Fact": schemalock.Fact{},
 	"schemalock.FormatError": &schemalock.FormatError{},
 
@@ -104,6 +109,7 @@ var values = map[string]any{
 
 // exempt says what cannot be called with nothing, and why.
 var exempt = map[string]string{
+	"lease.Over": "for packages of this module", "lease.AcquireIn": "for packages of this module", "lease.After": "for packages of this module", "lease.Record": "an interface",
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
@@ -128,6 +134,6 @@ func opened(t *testing.T) map[string]any {
 	log := entity.Must(timeline.NewLog(db, timeline.Log{Name: "Log", Source: source}))
 	return map[string]any{
 		"db": db, "store": plain, "ops": plain.Op(), "kept": kept, "series": series, "series ops": series.Op(), "history": history, "history ops": history.Op(),
-		"bin": bin, "bin ops": bin.Op(), "lookup": lookup, "view": view, "log": log,
+		"leases": entity.Must(lease.New(db, lease.Options{})), "bin": bin, "bin ops": bin.Op(), "lookup": lookup, "view": view, "log": log,
 	}
 }

@@ -177,7 +177,7 @@ func declared(t *testing.T, dir string) (funcs, types []string) {
 // The tables of functions and types are complete, so that what is added is called too.
 func TestZero_TheTablesAreComplete(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "schemalock", "timeline", "stream", "migrate", "tables"} {
+	for _, dir := range []string{"entity", "timeseries", "versioned", "lease", "lifecycle", "unique", "schemalock", "timeline", "stream", "migrate", "tables"} {
 		funcs, types := declared(t, dir)
 		require.NotEmpty(t, funcs)
 		for _, name := range funcs {

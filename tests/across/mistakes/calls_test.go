@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
@@ -340,6 +341,11 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err := c.view(t).Apply(c.ctx, stream.Change[reading]{})
 		return err
 	},
+	"EDD-9220": func(_ *testing.T, c calls) error {
+		_, err := lease.New(c.db, lease.Options{Duration: time.Second})
+		return err
+	},
+	"EDD-9221": func(_ *testing.T, c calls) error { return new(lease.Held).Keep(c.ctx, nil) },
 	"EDD-9193": func(t *testing.T, c calls) error {
 		_, err := c.view(t).JoinJob(c.ctx, nil)
 		return err
