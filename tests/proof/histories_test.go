@@ -21,6 +21,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
@@ -66,6 +67,7 @@ func TestHistories(t *testing.T) {
 	t.Run("record, single requests", histories(singleGame("record, single requests", func(v *Locked) *Record { return &v.Record })))
 	t.Run("claims, hard delete", histories(claimGame("claims, hard delete", claimRules{}, func(v *Plain) *Member { return &v.Member })))
 	t.Run("claims, freed by delete", histories(claimGame("claims, freed by delete", claimRules{soft: true}, func(v *Freed) *Member { return &v.Member })))
+	t.Run("lease", histories(leaseGame("lease")))
 	t.Run("claims, kept by delete", histories(claimGame("claims, kept by delete", claimRules{soft: true, reserve: true}, func(v *Reserved) *Member { return &v.Member })))
 }
 
@@ -145,7 +147,7 @@ var classes = []struct {
 	err  error
 }{
 	{"NotFound", entity.ErrNotFound}, {"Exists", entity.ErrExists}, {"Deleted", entity.ErrDeleted}, {"NotDeleted", entity.ErrNotDeleted},
-	{"Condition", entity.ErrConditionFailed},
+	{"Condition", entity.ErrConditionFailed}, {"Held", lease.ErrTaken}, {"Lost", lease.ErrLost},
 }
 
 // outcomeOf sorts an error.
@@ -167,6 +169,10 @@ func outcomeOf(err error) outcome {
 	var taken *unique.ViolationError
 	if errors.As(err, &taken) {
 		names, o.owner = append(names, "Taken"), taken.Owner.PK
+	}
+	var skew *lease.SkewError
+	if errors.As(err, &skew) {
+		names = append(names, "Skew")
 	}
 	if errors.Is(err, entity.ErrReadBack) {
 		names = append(names, "FollowUp")
