@@ -156,8 +156,7 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := entity.Fields[item]()
-	op := *engine.PlanOf(ctx, l.store.Op().CheckExists(item{Name: name}, entity.Eq(&f.Fence, h.fence), entity.Eq(&f.Token, h.token)))
+	op := *engine.PlanOf(ctx, l.store.Op().CheckExists(item{Name: name}, entity.Eq(&entity.Fields[item]().Token, h.token)))
 	exists := op.Plan
 	op.Plan = func(in write.Input) (write.Step, error) {
 		step, err := exists(in)
@@ -351,9 +350,13 @@ func (h *Held) renewals(ctx context.Context, lost context.CancelCauseFunc) {
 			return
 		case <-time.After(min(wait, h.left())):
 		}
-		attempt, cancel := context.WithTimeout(ctx, min(h.left(), period/2))
-		err := h.Renew(attempt)
-		if cancel(); h.left() <= 0 {
+		var err error
+		if left := h.left(); left > 0 {
+			attempt, cancel := context.WithTimeout(ctx, min(left, period/2))
+			err = h.Renew(attempt)
+			cancel()
+		}
+		if h.left() <= 0 {
 			lost(errors.Join(ErrLost, err))
 			return
 		}

@@ -179,33 +179,93 @@ func TestSkew_BeyondWhatIsDeclaredIsReported(t *testing.T) {
 	assert.ErrorAs(t, err, &skew)
 }
 
-// Whatever request of a call fails, before or after it was applied, the next call finds the lease as it should be.
-func TestAcquire_ALostAnswerNeverMakesAHolderWaitForItself(t *testing.T) {
+// onceFaults are given to one request, which the library then repeats.
+var onceFaults = []faults.Fault{
+	faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Unsent, faults.Lost, faults.Cut, faults.Twice, faults.Late,
+}
+
+// Whatever request fails once, before or after it was applied, the lease is held and given up as if none had, and nothing that arrives late changes it.
+func TestFaults_AtEachRequest(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []faults.Fault{faults.Lost, faults.Unsent, faults.Throttle} {
-		for n := 1; n <= 2; n++ {
-			l := newLab(t)
-			l.Wire.Inject(faults.Nth(n, fault))
-			h := l.acquire(l.a)
-			assert.EqualValues(t, 1, h.Fence(), "%v of request %d", fault, n)
+	l := newLab(t)
+	fence := int64(0)
+	for _, f := range onceFaults {
+		for n := 1; ; n++ {
+			l.Wire.Reset()
+			l.Wire.Inject(faults.Nth(n, f))
+			a := l.acquire(l.a)
+			require.Greater(t, a.Fence(), fence, "%v of request %d", f, n)
+			l.OK(a.Renew(l.Ctx))
+			l.OK(l.DB.Transact(l.Ctx, a.Op(), l.accounts.Op().Put(account{ID: "1", Last: a.Fence()})))
+			l.OK(a.Release(l.Ctx))
+			sent := len(l.Wire.Requests())
+			l.Wire.Inject(nil)
+			b := l.acquire(l.b)
+			fence = b.Fence()
+			_, err := l.Wire.Deliver()
+			require.NoError(t, err)
+			require.ErrorIs(t, a.Renew(l.Ctx), lease.ErrLost)
+			require.ErrorIs(t, l.DB.Transact(l.Ctx, a.Op(), l.accounts.Op().Put(account{ID: "1"})), lease.ErrLost)
+			l.OK(b.Renew(l.Ctx), "%v of request %d", f, n)
+			l.OK(b.Release(l.Ctx))
+			if n >= sent {
+				break
+			}
 		}
 	}
+}
+
+// An acquire that has failed, and may have been applied, does not make its process wait.
+func TestAcquire_ALostAnswerNeverMakesAHolderWaitForItself(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
-	l.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "UpdateItem" {
-			return faults.Lost
-		}
-		return faults.Nth(2, faults.Throttle)(r)
-	})
-	ctx, cancel := context.WithTimeout(l.Ctx, 2*time.Second)
-	defer cancel()
-	_, err := l.a.Acquire(ctx, "job")
-	l.Wire.Inject(nil)
-	t.Log(err)
-	if err != nil {
-		require.True(t, entity.IsAmbiguous(err))
-		h := l.acquire(l.a)
-		assert.EqualValues(t, 2, h.Fence())
+	db := l.Open(l.Client, dbtest.Attempts(1))
+	a, err := lease.New(db, lease.Options{Holder: "a"})
+	require.NoError(t, err)
+	for n, f := range []faults.Fault{faults.Lost, faults.Late, faults.InternalApplied, faults.Drop} {
+		l.Wire.Inject(func(r faults.Request) faults.Fault { // the read that would prove it fails too
+			if r.Operation == "UpdateItem" {
+				return f
+			}
+			if len(l.Wire.Requests()) > 1 {
+				return faults.Drop
+			}
+			return faults.None
+		})
+		l.Wire.Reset()
+		_, err := a.Acquire(l.Ctx, "job")
+		require.True(t, entity.IsAmbiguous(err), "%v", f)
+		l.Wire.Inject(nil)
+		h := l.acquire(a)
+		_, err = l.Wire.Deliver()
+		require.NoError(t, err)
+		l.OK(h.Renew(l.Ctx))
+		l.taken(a, "a", dbtest.Start.Add(30*time.Second))
+		l.OK(h.Release(l.Ctx))
+		require.GreaterOrEqual(t, h.Fence(), int64(n+1))
+	}
+}
+
+// A renewal or release that failed, and arrives after another took the lease, changes nothing.
+func TestRenew_ThatArrivesLateIsRefused(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for _, call := range []func(*lease.Held) error{
+		func(h *lease.Held) error { return h.Renew(l.Ctx) },
+		func(h *lease.Held) error { return h.Release(l.Ctx) },
+	} {
+		a := l.acquire(l.a)
+		l.move(31 * time.Second)
+		var b *lease.Held
+		err := l.Overtake(dbtest.First(dbtest.Is("UpdateItem")), func() error { return call(a) }, func() {
+			l.Wire.Inject(nil)
+			other := l.leases(l.Open(l.Raw), "c")
+			var err error
+			b, err = other.Acquire(l.Ctx, "job")
+			require.NoError(t, err)
+		})
+		require.ErrorIs(t, err, lease.ErrLost)
+		l.OK(b.Release(l.Ctx))
 	}
 }
 
