@@ -123,13 +123,12 @@ func Over(c *engine.Core, o Options) *Leases {
 	return &Leases{o: o, c: c}
 }
 
-// record is the item of a lease.
+// record is the item of a lease, a [Record].
 type record struct {
 	store *entity.Store[item]
 	name  string
 }
 
-// Load implements [Record].
 func (r record) Load(ctx context.Context) (Term, error) {
 	it, err := r.store.Get(ctx, item{Name: r.name}, entity.Consistent())
 	if errors.Is(err, entity.ErrNotFound) {
@@ -138,7 +137,6 @@ func (r record) Load(ctx context.Context) (Term, error) {
 	return it.Term, err
 }
 
-// Store implements [Record].
 func (r record) Store(ctx context.Context, t *Term) error {
 	_, err := r.store.Put(ctx, item{Name: r.name, Term: *t}, After(&entity.Fields[item]().Writes, t)...)
 	return err
@@ -167,7 +165,7 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 	return h, nil
 }
 
-// AcquireIn takes the lease of a record, which store writes; it is for packages of this module.
+// AcquireIn takes the lease of a record, which store writes; it is for packages of this module. The result has no use with an error.
 func AcquireIn(ctx context.Context, l *Leases, name string, rec Record, store func(context.Context, *Term) error) (h *Held, err error) {
 	h = &Held{l: l, name: name, rec: rec, token: l.c.Runner.NewID(), turn: make(chan struct{}, 1)}
 	if token, ok := l.unsure.LoadAndDelete(name); ok {
@@ -176,13 +174,10 @@ func AcquireIn(ctx context.Context, l *Leases, name string, rec Record, store fu
 	if h.term, err = rec.Load(ctx); err == nil {
 		err = h.save(ctx, true, store)
 	}
-	if err == nil {
-		return h, nil
-	}
-	if !errors.Is(err, ErrTaken) {
+	if err != nil && !errors.Is(err, ErrTaken) {
 		l.unsure.Store(name, h.token)
 	}
-	return nil, err
+	return h, err
 }
 
 // Held is a lease that [Leases.Acquire] has taken. It is safe for concurrent use.
@@ -209,30 +204,19 @@ func (h *Held) ready(ctx context.Context) error {
 }
 
 // Fence returns the number of this acquisition: each has a higher one than all before it. It is 0 for a zero value.
-func (h *Held) Fence() int64 {
-	if h == nil {
-		return 0
-	}
-	return h.fence
-}
+func (h *Held) Fence() int64 { return cmp.Or(h, &Held{}).fence }
 
 // Op returns an operation for DB.Transact and DB.TransactWithToken of the DB of the leases. It checks, as part of the transaction, that nobody has
 // taken the lease since, and that it was not released: otherwise the transaction is refused, and the failure of the operation is [ErrLost]. It costs
 // two write units and no request. For a zero value it is nil, which transactions refuse.
-func (h *Held) Op() entity.Op {
-	if h == nil {
-		return nil
-	}
-	return h.op
-}
+func (h *Held) Op() entity.Op { return cmp.Or(h, &Held{}).op }
 
 // Renew prolongs the lease, also late if nobody has taken it. It costs a write; after a lost answer a read and a write more. Errors: [ErrLost], with a
 // *[SkewError] if it was taken too early; those of requests, after which the lease is held until its end.
 func (h *Held) Renew(ctx context.Context) error { return h.RenewBy(ctx, nil) }
 
 // Release gives up the lease, so that another can take it at once, also when ctx is done, for at most 5 seconds. Inside [Held.Keep] it is the last
-// thing to do. It costs a
-// write. Errors: [ErrLost] if another took the lease, or it was released before; those of requests, after which it ends by itself.
+// thing to do. It costs a write. Errors: [ErrLost] if another took the lease, or it was released before; those of requests, after which it ends by itself.
 func (h *Held) Release(ctx context.Context) error {
 	if err := h.ready(ctx); err != nil {
 		return err

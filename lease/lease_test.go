@@ -11,8 +11,11 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/lease"
+	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // account is what holders write.
@@ -289,4 +292,15 @@ func TestNew_RefusesDurationsThatDoNotFit(t *testing.T) {
 	}
 	_, err := l.a.Acquire(l.Ctx, "")
 	dbtest.RequireInput(t, err, "EDD-9101", "Name")
+}
+
+// The example needs a database, so go test does not compare its output. This test does.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	db, name := localdb.Test(t)
+	client, table = db, name
+	t.Cleanup(func() { client, table = nil, "app" })
+	empty := entity.Must(entity.Open(db, entity.Config{Table: name}))
+	entity.Must(lease.New(empty, lease.Options{}))
+	require.NoError(t, tables.Create(t.Context(), empty))
+	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleLeases": ExampleLeases}))
 }
