@@ -15,6 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/tables"
 )
 
@@ -303,4 +304,23 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	entity.Must(lease.New(empty, lease.Options{}))
 	require.NoError(t, tables.Create(t.Context(), empty))
 	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleLeases": ExampleLeases}))
+}
+
+// Leases are items of an ordinary entity, which the schema lock lists; those of another table have an entity of their own.
+func TestNew_DeclaresAnEntityForEachTable(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"jobs": "prod-jobs"}}))
+	for _, o := range []lease.Options{{}, {Table: "jobs"}, {Holder: "again"}} {
+		_, err := lease.New(db, o)
+		require.NoError(t, err)
+	}
+	text := schemalock.Of(db).String()
+	for _, want := range []string{"entity Leases\n", "entity Leases-jobs\n", "until", "token"} {
+		assert.Contains(t, text, want)
+	}
+	var names []string
+	for _, x := range tables.Of(db).Tables {
+		names = append(names, x.Name)
+	}
+	assert.Equal(t, []string{"app", "prod-jobs"}, names)
 }
