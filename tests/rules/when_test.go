@@ -117,9 +117,11 @@ func TestWhen_AnUpsertThatSaysNothingOfAnAbsence(t *testing.T) {
 		_      entity.Key `name:"Memo" pk:"$#{id}" sk:"$"`
 		_      entity.GSI `name:"open" index:"gsi1" pk:"$" sk:"$#{id}" when:"!closedAt"`
 		_      entity.GSI `name:"b" index:"gsi2" pk:"$#{id}" when:"id=b"`
+		_      entity.GSI `name:"owned" index:"gsi3" pk:"$#{owner}" when:"!closedAt"`
 		ID     string     `dynamodbav:"id"`
 		Closed *time.Time `dynamodbav:"closedAt,omitempty"`
 		Note   string     `dynamodbav:"note"`
+		Owner  string     `dynamodbav:"owner,omitempty" entity:"immutable"`
 	}
 	b, s := dbtest.OpenStore[memo](t)
 	f, at := entity.Fields[memo](), dbtest.Start
@@ -135,6 +137,12 @@ func TestWhen_AnUpsertThatSaysNothingOfAnAbsence(t *testing.T) {
 	require.NotContains(t, s.Op().Update(memo{ID: "a"}, entity.Set(&f.Note, "x")).String(), "gsi2", "a condition on the key never changes")
 	b.OK(s.Upsert(b.Ctx, memo{ID: "b"}))
 	require.Len(t, entity.Must(entity.Must(s.Index("b")).Scan().Collect(b.Ctx)), 1)
+
+	b.OK(s.Create(b.Ctx, memo{ID: "c", Owner: "ann", Closed: &at}))
+	b.Sent()
+	b.OK(s.Put(b.Ctx, memo{ID: "c"}))
+	require.Equal(t, []string{"GetItem", "PutItem"}, b.Operations(), "it leaves the owner as stored")
+	require.Len(t, entity.Must(entity.Must(s.Index("owned")).Query(memo{Owner: "ann"}).Collect(b.Ctx)), 1)
 }
 
 // A Touch knows the time that it sets, but not the parts of a key that the item gets at that time.
