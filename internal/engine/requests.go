@@ -266,3 +266,20 @@ func (r *Runner) indexError(ctx context.Context, table, index string, err error)
 	}
 	return no
 }
+
+// Stream sends a request to the stream of a table, and repeats it like a read. send returns how many records the answer has.
+func (r *Runner) Stream(ctx context.Context, operation, table string, send func(context.Context) (int, error)) error {
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context, x *attempt) error {
+		n, err := send(ctx)
+		if err == nil && x != nil {
+			x.Returned = n
+		}
+		return err
+	})
+}
+
+// Passes reports whether a request whose error is err may succeed later.
+func Passes(err error) bool {
+	k := classify(context.Background(), err)
+	return k != final && k != refused || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,245 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/stream"
+)
+
+// watch runs a reader alone on the stream, in time of its own. Each step is done a minute after the one before, then the reader is stopped.
+// It returns the ids of the handled items and what was lost.
+func (b *brook) watch(t *testing.T, o stream.ReaderOptions, steps ...func()) (seen []string, err error) {
+	t.Helper()
+	db, ctx, cancel := entity.Must(entity.Open(b, entity.Config{Table: "app"})), t.Context(), context.CancelFunc(nil)
+	ctx, cancel = context.WithCancel(ctx)
+	defer cancel()
+	if o.Alone, o.Source = true, "app"; o.OnLost == nil {
+		o.OnLost = func(_ context.Context, gap *stream.LostError) error {
+			b.do(func() { seen = append(seen, fmt.Sprintf("lost %s after %q", gap.Shard, gap.After)) })
+			return nil
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- stream.NewReader(b, db, o).Run(ctx, stream.On(entity.Must(entity.New[Team](db)), func(_ context.Context, c stream.Change[Team]) error {
+			b.do(func() { seen = append(seen, c.New.ID) })
+			return nil
+		}))
+	}()
+	for _, step := range steps {
+		time.Sleep(time.Minute)
+		b.do(step)
+	}
+	time.Sleep(time.Minute)
+	cancel()
+	return seen, <-done
+}
+
+// bubble runs a test in time of its own, on a stream with one shard with three records from an hour ago.
+func bubble(t *testing.T, name string, f func(t *testing.T, b *brook, x *brookShard)) {
+	t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := &brook{arn: "arn:aws:dynamodb:eu-central-1:1:table/app/stream/2026"}
+			f(t, b, b.shard("a", "", time.Now().Add(-time.Hour), "t-1", "t-2", "t-3"))
+		})
+	})
+}
+
+func nothing() {}
+
+// A record is handled once by a reader that goes on, whatever happens to iterators and shards in between.
+func TestReader_GoesOnAfterEverythingThatPasses(t *testing.T) {
+	t.Parallel()
+	now := func(x *brookShard, ids ...string) func() { return func() { x.add(time.Now(), ids...) } }
+	bubble(t, "an iterator expires after records were read", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{}, func() { b.epoch++; x.add(time.Now(), "t-4") }, func() { b.epoch++ }, now(x, "t-5"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5"}, seen)
+	})
+	bubble(t, "an iterator for the newest record expires before anything was read", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { b.epoch++; x.add(time.Now(), "t-4", "t-5") }, now(x, "t-6"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-4", "t-5", "t-6"}, seen, "the shard is read from its beginning, and old records are passed over")
+	})
+	bubble(t, "records are removed before they are read", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4", "t-5", "t-6"); x.trimmed = 4 })
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", `lost a after "3"`, "t-5", "t-6"}, seen)
+	})
+	bubble(t, "records are removed and the iterator has expired", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4", "t-5"); x.trimmed = 4; b.epoch++ })
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", `lost a after "3"`, "t-5"}, seen)
+	})
+	bubble(t, "a shard is gone", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.gone = true; b.shard("b", "a", time.Now(), "t-4") })
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", `lost a after "3"`, "t-4"}, seen)
+	})
+	bubble(t, "a shard ends, and its child is listed later", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { x.add(time.Now(), "t-4"); x.closed = true }, func() { b.shard("b", "a", time.Now(), "t-5") })
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-4", "t-5"}, seen)
+	})
+	bubble(t, "what is lost ends a reader that does not say what to do then", func(t *testing.T, b *brook, x *brookShard) {
+		enough := errors.New("enough")
+		_, err := b.watch(t, stream.ReaderOptions{OnLost: func(context.Context, *stream.LostError) error { return enough }}, func() { x.gone = true })
+		require.ErrorIs(t, err, enough)
+		db := entity.Must(entity.Open(b, entity.Config{Table: "app"}))
+		x.gone, x.trimmed = false, 2
+		b.shards[0].records = b.shards[0].records[:2]
+		x.closed, x.trimmed = false, 0
+		go func() { time.Sleep(time.Minute); b.do(func() { x.add(time.Now(), "t-7", "t-8"); x.trimmed = 4 }) }()
+		var lost *stream.LostError
+		err = stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app"}).Run(t.Context(), stream.On(entity.Must(entity.New[Team](db)), pass))
+		require.ErrorAs(t, err, &lost)
+		require.Equal(t, stream.LostError{Stream: b.arn, Shard: "a", After: "2"}, *lost)
+	})
+}
+
+func pass(context.Context, stream.Change[Team]) error { return nil }
+
+// The records of a shard come before those of its children, also of two; shards that had ended before the beginning are not read.
+func TestReader_ReadsParentsFirst(t *testing.T) {
+	t.Parallel()
+	bubble(t, "oldest", func(t *testing.T, b *brook, x *brookShard) {
+		x.closed = true
+		b.shards = append([]*brookShard{b.shard("0", "a", time.Now(), "t-4"), b.shard("1", "a", time.Now(), "t-5")}, x)
+		seen, err := b.watch(t, stream.ReaderOptions{MaxShards: 1})
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4"}, seen, "the second child waits for one of MaxShards")
+		seen, err = b.watch(t, stream.ReaderOptions{}, func() {
+			b.shards[0].closed = true
+			b.shard("2", "0", time.Now(), "t-6")
+		})
+		require.NoError(t, err)
+		require.ElementsMatch(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5", "t-6"}, seen)
+		require.Equal(t, []string{"t-1", "t-2", "t-3"}, seen[:3])
+		require.Equal(t, "t-6", seen[5])
+	})
+	bubble(t, "latest", func(t *testing.T, b *brook, x *brookShard) {
+		x.closed = true
+		child := b.shard("0", "a", time.Now().Add(-time.Hour), "t-4")
+		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { child.closed = true; b.shard("1", "0", time.Now()) }, func() { b.shards[2].add(time.Now(), "t-5") })
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-5"}, seen)
+	})
+}
+
+// Requests that are throttled, or fail for another reason that passes, only delay, however often.
+func TestReader_WaitsWhileRequestsFail(t *testing.T) {
+	t.Parallel()
+	for n, name := range []string{"describe", "position", "read"} {
+		for _, err := range []error{
+			&streamtypes.LimitExceededException{}, &streamtypes.InternalServerError{}, context.DeadlineExceeded,
+			fmt.Errorf("after retries: %w", &smithy.GenericAPIError{Code: "ProvisionedThroughputExceededException"}),
+		} {
+			bubble(t, name, func(t *testing.T, b *brook, x *brookShard) {
+				b.fails = make([]error, n)
+				for range map[bool]int{true: 3, false: 35}[err == context.DeadlineExceeded] { // more than all attempts of three calls
+					b.fails = append(b.fails, err)
+				}
+				seen, err := b.watch(t, stream.ReaderOptions{}, nothing)
+				require.NoError(t, err)
+				require.Equal(t, []string{"t-1", "t-2", "t-3"}, seen)
+			})
+		}
+	}
+}
+
+// Other errors end the reader.
+func TestReader_EndsWithAnErrorThatDoesNotPass(t *testing.T) {
+	t.Parallel()
+	for n := range 3 {
+		bubble(t, fmt.Sprint(n), func(t *testing.T, b *brook, _ *brookShard) {
+			bad := &smithy.GenericAPIError{Code: "AccessDeniedException"}
+			b.fails = append(make([]error, n), bad)
+			_, err := b.watch(t, stream.ReaderOptions{})
+			require.ErrorIs(t, err, bad)
+		})
+	}
+}
+
+// A stream that was turned off is read to its end, then the next one of the table. Without a next one, the reader ends.
+func TestReader_GoesOnWithTheNextStream(t *testing.T) {
+	t.Parallel()
+	bubble(t, "another", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{}, func() {
+			x.add(time.Now(), "t-4", "t-5", "t-6", "t-7", "t-8", "t-9")
+			x.closed = true
+			b.arn += "b"
+			b.shard("a", "", time.Now(), "t-10")
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5", "t-6", "t-7", "t-8", "t-9", "t-10"}, seen)
+	})
+	bubble(t, "none", func(t *testing.T, b *brook, x *brookShard) {
+		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4"); x.closed, b.off = true, true })
+		require.ErrorIs(t, err, stream.ErrNoStream)
+		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4"}, seen)
+		b.arn, b.shards = "", nil
+		_, err = b.watch(t, stream.ReaderOptions{})
+		require.ErrorIs(t, err, stream.ErrNoStream)
+	})
+}
+
+// flaky is a function that fails for some items.
+type flaky struct {
+	left map[string]int // failures to come
+	seen []string
+}
+
+func (f *flaky) change(_ context.Context, c stream.Change[Team]) error {
+	f.seen = append(f.seen, c.New.ID)
+	if f.left[c.New.ID]--; f.left[c.New.ID] >= 0 {
+		return errors.New("full")
+	}
+	return nil
+}
+
+// A record that fails is tried again, with those after it; after all attempts it ends the reader, or is parked.
+func TestReader_TriesAgainThenParksOrStops(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, b *brook, f *flaky, o stream.ReaderOptions) error {
+		db := entity.Must(entity.Open(b, entity.Config{Table: "app"}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		o.Alone, o.Source = true, "app"
+		return stream.NewReader(b, db, o).Run(ctx, stream.On(entity.Must(entity.New[Team](db)), f.change))
+	}
+	bubble(t, "again", func(t *testing.T, b *brook, x *brookShard) {
+		f := &flaky{left: map[string]int{"t-1": 2, "t-2": 1}}
+		b.page = 3
+		require.NoError(t, run(t, b, f, stream.ReaderOptions{Attempts: 3}))
+		require.Equal(t, []string{"t-1", "t-1", "t-1", "t-2", "t-2", "t-3"}, f.seen)
+	})
+	bubble(t, "stop", func(t *testing.T, b *brook, x *brookShard) {
+		f, begun := &flaky{left: map[string]int{"t-2": 9}}, time.Now()
+		err := run(t, b, f, stream.ReaderOptions{Attempts: 4, Retry: time.Second})
+		require.EqualError(t, err, "ReadStream (a 2): full")
+		require.Equal(t, []string{"t-1", "t-2", "t-2", "t-2", "t-2"}, f.seen)
+		require.Equal(t, 7*time.Second, time.Since(begun))
+	})
+	bubble(t, "park", func(t *testing.T, b *brook, x *brookShard) {
+		f, parked := &flaky{left: map[string]int{"t-2": 9, "t-3": 1}}, ""
+		require.NoError(t, run(t, b, f, stream.ReaderOptions{Attempts: 2, Park: func(_ context.Context, failed stream.Failure) error {
+			parked += failed.Record.SequenceNumber + failed.Err.Error()
+			return nil
+		}}))
+		require.Equal(t, []string{"t-1", "t-2", "t-2", "t-3", "t-3"}, f.seen)
+		require.Equal(t, "2full", parked)
+		full := errors.New("nowhere to park")
+		err := run(t, b, &flaky{left: map[string]int{"t-2": 9}}, stream.ReaderOptions{Attempts: 1, Park: func(context.Context, stream.Failure) error { return full }})
+		require.ErrorIs(t, err, full)
+	})
+}
