@@ -65,20 +65,13 @@ func (x *reading) done(sequence string, finished bool) {
 func (x *reading) read(ctx context.Context) (err error) {
 	if x.store == nil {
 		err = x.follow(ctx)
-	} else {
-		err = x.measured(ctx, x.shard, func(ctx context.Context) (err error) {
-			x.lease, err = x.rules.Acquire(ctx, x.shard, x, nil)
-			return err
-		})
-		if errors.Is(err, lease.ErrTaken) || errors.Is(err, entity.ErrConflict) || errors.Is(err, entity.ErrNotFound) {
-			return nil
-		} else if err != nil {
-			return err
-		}
+	} else if err = x.measured(ctx, x.shard, x.acquire); err == nil {
 		err = x.lease.Keep(ctx, x.follow)
 	}
-	if ctx.Err() != nil || x.err == nil && errors.Is(err, lease.ErrLost) {
-		err = nil
+	for _, away := range []error{lease.ErrLost, lease.ErrTaken, entity.ErrConflict, entity.ErrNotFound} { // not if the program returned it
+		if ctx.Err() != nil || x.err == nil && errors.Is(err, away) {
+			err = nil
+		}
 	}
 	if x.lease != nil {
 		if e := x.measured(ctx, x.shard, x.lease.Release); !errors.Is(e, lease.ErrLost) {
@@ -88,9 +81,16 @@ func (x *reading) read(ctx context.Context) (err error) {
 	return err
 }
 
+func (x *reading) acquire(ctx context.Context) (err error) {
+	x.lease, err = x.rules.Acquire(ctx, x.shard, x, nil)
+	return err
+}
+
 // follow handles the records of the shard.
 func (x *reading) follow(ctx context.Context) (err error) {
-	if x.last = x.saved.Sequence; x.last == "" && !x.saved.Finished && x.runner.Clock().Sub(x.whole) > kept {
+	if x.last = x.saved.Sequence; x.last != "" {
+		x.next = nil // the one for what is new
+	} else if !x.saved.Finished && x.runner.Clock().Sub(x.whole) > kept {
 		err = x.lost(ctx)
 	}
 	for err == nil && !x.saved.Finished {
@@ -139,12 +139,9 @@ func (x *reading) page(ctx context.Context) error {
 		return err
 	}
 	x.next = page.NextShardIterator
-	x.done(last, x.next == nil)
-	switch {
-	case x.next == nil:
-	case len(records) > 0 && x.lease != nil:
+	if x.done(last, x.next == nil); x.next != nil && len(records) > 0 && x.lease != nil {
 		return x.measured(ctx, x.shard, x.lease.Renew)
-	case len(page.Records) == 0:
+	} else if x.next != nil && len(page.Records) == 0 {
 		return engine.Sleep(ctx, x.o.Poll)
 	}
 	return nil
@@ -168,29 +165,24 @@ func (x *reading) handleAll(ctx context.Context, records []Record) error {
 		if ctx.Err() != nil || len(records) == 0 {
 			return ctx.Err()
 		}
-		if failures++; failures < x.o.Attempts {
+		failure := Failure{Record: records[0], Err: cmp.Or(err, resp.Err(), errors.New("the function did not handle the record"))}
+		switch failures++; {
+		case failures < x.o.Attempts:
 			if err := pause(ctx, x.o.Retry, failures-1); err != nil {
 				return err
 			}
 			continue
+		case err != nil || x.o.Park == nil:
+			return x.failed(failure.Record, failure.Err)
 		}
-		failure := Failure{Record: records[0], Err: cmp.Or(err, resp.Err(), errFailed)}
-		if err != nil || x.o.Park == nil {
-			err = failure.Err
-		} else {
-			err = x.o.Park(ctx, failure)
+		if err := x.o.Park(ctx, failure); err != nil {
+			return x.failed(failure.Record, err)
 		}
-		if err != nil {
-			return x.failed(records[0].SequenceNumber, err)
-		}
-		x.done(records[0].SequenceNumber, false)
+		x.done(failure.Record.SequenceNumber, false)
 		records, failures = records[1:], 0
 	}
 	return nil
 }
-
-// errFailed is the error of a record that a function did not handle without saying why.
-var errFailed = errors.New("the function did not handle the record")
 
 // lost reports that records were removed before they were read.
 func (x *reading) lost(ctx context.Context) (err error) {
@@ -199,14 +191,14 @@ func (x *reading) lost(ctx context.Context) (err error) {
 		err = x.o.OnLost(ctx, gap)
 	}
 	if err != nil {
-		err = x.failed(gap.After, err)
+		return x.failed(Record{SequenceNumber: gap.After}, err)
 	}
-	return err
+	return nil
 }
 
 // failed notes an error of the program, with the record that it is about.
-func (x *reading) failed(sequence string, err error) error {
-	x.err = &entity.Error{Verb: readVerb, Key: x.shard + " " + sequence, Err: err}
+func (x *reading) failed(r Record, err error) error {
+	x.err = &entity.Error{Verb: readVerb, Key: x.shard + " " + r.SequenceNumber, Err: err}
 	return x.err
 }
 

@@ -69,7 +69,10 @@ func (u *run) coordinate(outer context.Context) (err error) {
 		if err = u.measured(ctx, "", u.discover); err != nil {
 			break
 		}
-		for _, x := range u.free[:min(len(u.free), cmp.Or(u.o.MaxShards, len(u.free)+len(u.held))-len(u.held))] {
+		for _, x := range u.free {
+			if u.o.MaxShards > 0 && len(u.held) >= u.o.MaxShards {
+				break
+			}
 			u.held[x.shardID] = true
 			go func() {
 				x.err = x.read(ctx)
@@ -174,10 +177,7 @@ func (u *run) discover(ctx context.Context) error {
 		case !c.Finished:
 			oldest = cmp.Or(oldest, c.Stream)
 			if c.Stream == oldest && (p.Shard == "" || p.Finished) && !u.held[c.id()] && (c.Token == "" || now.After(c.Until)) {
-				x := &reading{run: u, shardID: c.id(), saved: c, whole: c.Since}
-				if c.Sequence == "" {
-					x.next = u.latest[c.id()]
-				}
+				x := &reading{run: u, shardID: c.id(), saved: c, whole: c.Since, next: u.latest[c.id()]}
 				if p.Saved.After(c.Since) {
 					x.whole = p.Saved // the last record of the parent was there, which is older than all of the shard
 				}
@@ -261,9 +261,6 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 		}
 	}
 	for _, c := range sorted(listed) {
-		if _, known := u.known[c.id()]; known {
-			continue
-		}
 		p, known := u.known[c.parent()]
 		_, there := listed[c.parent()]
 		switch c.Finished, c.Since = c.Finished && !again && began.Latest, u.runner.Clock(); {
@@ -272,8 +269,10 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 		case !there && c.Parent != "":
 			c.Since = began.Since // the parent was gone before, or has come and gone since
 		}
-		if err := u.create(ctx, c); err != nil && !errors.Is(err, entity.ErrExists) {
-			return began, err
+		if _, known := u.known[c.id()]; !known {
+			if err := u.create(ctx, c); err != nil && !errors.Is(err, entity.ErrExists) {
+				return began, err
+			}
 		}
 	}
 	return began, nil

@@ -25,6 +25,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/stream"
 )
 
 // App is a program that embeds the command.
@@ -39,7 +40,7 @@ type App struct {
 	Client *dynamodb.Client
 
 	name    string                                     // of the program, for the shell; "" for dynastrata
-	streams streamClient                               // of a test
+	streams stream.Client                              // of a test
 	salt    []byte                                     // of the pseudonyms of a test
 	wait    func(context.Context, time.Duration) error // of a test
 }
@@ -130,7 +131,7 @@ type session struct {
 	m       *model
 	program Program
 	client  *dynamodb.Client
-	streams streamClient
+	streams stream.Client
 	server  *localdb.Server
 }
 

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -245,6 +246,12 @@ func (s *session) parse(text []byte) (e *entityModel, it item.Item, problem stri
 	}
 	return nil, nil, "is of no declared entity"
 }
+
+// How long put waits before it writes again what DynamoDB left, at first and at most.
+const (
+	pause    = time.Second
+	maxPause = 30 * time.Second
+)
 
 // put writes a batch, and what DynamoDB leaves of it again, after a pause. It returns how many items were written, also with an error.
 func (s *session) put(ctx context.Context, batch map[string][]types.WriteRequest) (n int, err error) {
