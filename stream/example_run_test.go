@@ -20,5 +20,5 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := entity.Must(entity.Open(client, entity.Config{Table: table}))
 	entity.Must(entity.New[Article](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleOf": ExampleOf}))
+	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleOf": ExampleOf, "ExampleReader_Run": ExampleReader_Run}))
 }

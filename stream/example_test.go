@@ -30,11 +30,14 @@ var (
 	table  = "app"
 )
 
+var database *entity.DB
+
 func library() *entity.Store[Article] {
-	if client == nil {
-		return entity.Must(entity.New[Article](entity.Must(entity.Open(nil, entity.Config{Table: table}))))
+	database = entity.Must(entity.Open(nil, entity.Config{Table: table}))
+	if client != nil {
+		database = entity.Must(entity.Open(client, entity.Config{Table: table}))
 	}
-	return entity.Must(entity.New[Article](entity.Must(entity.Open(client, entity.Config{Table: table}))))
+	return entity.Must(entity.New[Article](database))
 }
 
 // invocation is what Lambda sends: an article that is new, a sentinel of another entity, an article that fails, and one after it.
@@ -184,4 +187,38 @@ func ExampleOf() {
 	// created Ants 0 1 <nil>
 	// updated Wood ants 1 2 <nil>
 	// deleted Wood ants 2 0 <nil>
+}
+
+// A program on a server or in a container follows the stream of its table, as stream:"both" on entity.Key turns it on. Any number of processes can run this: they share the shards, and one
+// takes over from another that stops.
+func ExampleReader_Run() {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	articles := library()
+	fresh := entity.Must(articles.Create(ctx, Article{Slug: "r", Title: "Rats"}))
+
+	o := client.Options()
+	streams := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials})
+	reader := stream.NewReader(streams, database, stream.ReaderOptions{
+		Name: "search",
+		Park: func(_ context.Context, failed stream.Failure) error {
+			fmt.Println("put aside:", failed.Record.EventID, failed.Err) // into a queue, say
+			return nil
+		},
+		OnLost: func(_ context.Context, lost *stream.LostError) error {
+			fmt.Println(lost) // and index all articles again, say
+			return nil
+		},
+	})
+	err := reader.Run(ctx, stream.On(articles, func(_ context.Context, c stream.Change[Article]) error {
+		if c.New != nil && c.New.Slug == fresh.Slug {
+			fmt.Println(c.Kind, c.New.Title)
+			stop() // a server does this when it is told to end
+		}
+		return nil
+	}))
+	fmt.Println(err)
+	// prints
+	// created Rats
+	// <nil>
 }

@@ -243,3 +243,48 @@ func TestReader_TriesAgainThenParksOrStops(t *testing.T) {
 		require.ErrorIs(t, err, full)
 	})
 }
+
+// Mistakes are found before any request.
+func TestReader_RefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	teams := stream.On(entity.Must(entity.New[Team](db)), pass)
+	client := &brook{}
+	var none *brook
+	var input *entity.InputError
+	for name, r := range map[string]*stream.Reader{
+		"EDD-9230 no client":      stream.NewReader(nil, db, stream.ReaderOptions{Name: "search"}),
+		"EDD-9230 nil client":     stream.NewReader(none, db, stream.ReaderOptions{Name: "search"}),
+		"EDD-9230 no name":        stream.NewReader(client, db, stream.ReaderOptions{}),
+		"EDD-9230 bad name":       stream.NewReader(client, db, stream.ReaderOptions{Name: "a#b"}),
+		"EDD-9230 alone, named":   stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Alone: true, Source: "app"}),
+		"EDD-9230 alone, nowhere": stream.NewReader(client, db, stream.ReaderOptions{Alone: true}),
+		"EDD-9230 alone, table":   stream.NewReader(client, db, stream.ReaderOptions{Alone: true, Source: "app", Table: "state"}),
+		"EDD-9230 shards":         stream.NewReader(client, db, stream.ReaderOptions{Name: "search", MaxShards: -1}),
+		"EDD-9230 poll":           stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Poll: -1}),
+		"EDD-9230 retry":          stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Retry: -1}),
+		"EDD-9230 attempts":       stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Attempts: -1}),
+		"EDD-9230 batch":          stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Batch: 1001}),
+		"EDD-9230 negative batch": stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Batch: -1}),
+		"EDD-9160 no db":          stream.NewReader(client, nil, stream.ReaderOptions{Name: "search"}),
+		"EDD-9160 zero db":        stream.NewReader(client, &entity.DB{}, stream.ReaderOptions{Name: "search"}),
+		"EDD-9160 nil":            nil,
+		"EDD-9160 zero":           {},
+	} {
+		require.ErrorAs(t, r.Run(t.Context(), teams), &input, name)
+		require.Equal(t, name[:8], input.Code, name)
+	}
+	require.Empty(t, client.calls)
+	r := stream.NewReader(client, db, stream.ReaderOptions{Name: "search"})
+	require.ErrorAs(t, r.Run(t.Context()), &input)
+	require.Equal(t, "EDD-9123", input.Code, "no route")
+	require.ErrorAs(t, r.Consume(t.Context(), nil), &input)
+	require.Equal(t, "EDD-9123", input.Code, "no function")
+	var nowhere context.Context
+	require.ErrorAs(t, r.Run(nowhere, teams), &input)
+	require.Equal(t, "EDD-9161", input.Code)
+	require.ErrorIs(t, r.Run(t.Context(), teams), entity.ErrNoClient)
+	var declared *entity.SchemaError
+	err := stream.NewReader(client, entity.Must(entity.Open(nil, entity.Config{})), stream.ReaderOptions{Name: "search"}).Run(t.Context(), teams)
+	require.ErrorAs(t, err, &declared, "no table for the checkpoints")
+}

@@ -9,11 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -346,6 +350,46 @@ func TestConsume_IsAWholeHandlerOfAStream(t *testing.T) {
 	assert.Zero(t, done, "a route that fails stops the batch")
 	require.Len(t, resp.BatchItemFailures, 1)
 	require.NotEqual(t, e.Records[first].SequenceNumber, resp.BatchItemFailures[0].ItemIdentifier)
+}
+
+// A reader gives a view the stream of its table. After faults, a view that did not exist when records came, and events that came late, its rows are
+// those of a rebuild.
+func TestConsume_OnAReaderGivesTheRowsOfARebuild(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	_, err := dbtest.OpenStream(l.Ctx, l.Raw, l.Table, types.StreamViewTypeNewAndOldImages)
+	require.NoError(t, err)
+	v := view(l, l.devices())
+	l.append("d-1", "s", 1, 5)
+	rebuild(l, v)
+	o := l.Raw.Options()
+	streams := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+	ctx, stop := context.WithCancel(l.Ctx)
+	done := make(chan error, 2)
+	for range 2 {
+		r := stream.NewReader(streams, l.DB, stream.ReaderOptions{Name: "rows", Batch: 5, Poll: time.Millisecond, OnLost: func(context.Context, *stream.LostError) error { return nil }})
+		go func() {
+			done <- r.Consume(ctx, func(ctx context.Context, e stream.Event) (stream.Response, error) {
+				resp, _, err := v.Consume(ctx, e)
+				return resp, err
+			})
+		}()
+	}
+	l.Wire.Inject(faults.Random(testsize.Seed(t), 0.05, faults.Throttle, faults.Lost, faults.Internal))
+	for n := range 20 {
+		l.append(fmt.Sprintf("d-%d", n%5), "s", float64(10+n), float64(40-n))
+	}
+	for deadline := time.Now().Add(2 * time.Minute); !assert.ObjectsAreEqual(rows(l, v, timeline.AsOf(at(1e6))), rows(l, v)); {
+		require.True(t, time.Now().Before(deadline), "the rows are not those of the events")
+	}
+	stop()
+	require.NoError(t, <-done)
+	require.NoError(t, <-done)
+	l.Wire.Inject(nil)
+	before := rows(l, v)
+	require.Len(t, before, 5)
+	rebuild(l, v)
+	require.Equal(t, before, rows(l, v))
 }
 
 func TestApply_RefusesWhatItCannotDo(t *testing.T) {
