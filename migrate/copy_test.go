@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -516,4 +518,44 @@ func TestCopy_RefusesWhatMakesNoSense(t *testing.T) {
 	require.NoError(t, err)
 	_, err = another.Run(s.Ctx)
 	require.ErrorIs(t, err, migrate.ErrOtherWork)
+}
+
+// A reader of the stream brings the changes of the old items, while Run copies those that are there.
+func TestCopy_FollowsTheStreamByAReader(t *testing.T) {
+	t.Parallel()
+	s := newStation(t)
+	_, err := dbtest.OpenStream(s.Ctx, s.Raw, s.Table, types.StreamViewTypeNewAndOldImages)
+	require.NoError(t, err)
+	for n := range 5 {
+		s.put(ticket{ID: fmt.Sprint("a", n), Owner: "ann", Code: fmt.Sprint("c", n)})
+	}
+	o := s.Raw.Options()
+	streams := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+	reader := stream.NewReader(streams, s.DB, stream.ReaderOptions{Name: "passes", Poll: time.Millisecond, OnLost: func(context.Context, *stream.LostError) error { return nil }})
+	ctx, stop := context.WithCancel(s.Ctx)
+	done := make(chan error, 1)
+	aside := stream.OnUndecodable(func(context.Context, stream.Record, error) error { return nil }) // DynamoDB Local leaves out which kind an empty map is
+	go func() { done <- reader.Run(ctx, aside, stream.On(s.tickets, s.copy.Handle)) }()
+	s.run()
+	for n := range 5 {
+		s.put(ticket{ID: fmt.Sprint("a", n), Owner: "bob", Code: fmt.Sprint("d", n)})
+		s.put(ticket{ID: fmt.Sprint("b", n), Owner: "ann", Code: fmt.Sprint("e", n)})
+	}
+	s.remove("a1")
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		r, err := s.quick().Verify(s.Ctx)
+		require.NoError(t, err)
+		if r.Rewritten == 0 {
+			break
+		}
+		select {
+		case err := <-done:
+			require.FailNow(t, "the reader has ended", "%v", err)
+		default:
+			require.True(t, time.Now().Before(deadline), "%+v", r)
+		}
+	}
+	stop()
+	require.NoError(t, <-done)
+	s.requireEqual("by the reader")
 }

@@ -213,7 +213,7 @@ func ExampleReader_Run() {
 	err := reader.Run(ctx, stream.On(articles, func(_ context.Context, c stream.Change[Article]) error {
 		if c.New != nil && c.New.Slug == fresh.Slug {
 			fmt.Println(c.Kind, c.New.Title)
-			stop() // a server does this when it is told to end
+			stop() // a server does this when it is to end
 		}
 		return nil
 	}))

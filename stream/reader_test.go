@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -253,26 +254,26 @@ func TestReader_RefusesWhatItCannotDo(t *testing.T) {
 	var none *brook
 	var input *entity.InputError
 	for name, r := range map[string]*stream.Reader{
-		"EDD-9230 no client":      stream.NewReader(nil, db, stream.ReaderOptions{Name: "search"}),
-		"EDD-9230 nil client":     stream.NewReader(none, db, stream.ReaderOptions{Name: "search"}),
-		"EDD-9230 no name":        stream.NewReader(client, db, stream.ReaderOptions{}),
-		"EDD-9230 bad name":       stream.NewReader(client, db, stream.ReaderOptions{Name: "a#b"}),
-		"EDD-9230 alone, named":   stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Alone: true, Source: "app"}),
-		"EDD-9230 alone, nowhere": stream.NewReader(client, db, stream.ReaderOptions{Alone: true}),
-		"EDD-9230 alone, table":   stream.NewReader(client, db, stream.ReaderOptions{Alone: true, Source: "app", Table: "state"}),
-		"EDD-9230 shards":         stream.NewReader(client, db, stream.ReaderOptions{Name: "search", MaxShards: -1}),
-		"EDD-9230 poll":           stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Poll: -1}),
-		"EDD-9230 retry":          stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Retry: -1}),
-		"EDD-9230 attempts":       stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Attempts: -1}),
-		"EDD-9230 batch":          stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Batch: 1001}),
-		"EDD-9230 negative batch": stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Batch: -1}),
-		"EDD-9160 no db":          stream.NewReader(client, nil, stream.ReaderOptions{Name: "search"}),
-		"EDD-9160 zero db":        stream.NewReader(client, &entity.DB{}, stream.ReaderOptions{Name: "search"}),
-		"EDD-9160 nil":            nil,
-		"EDD-9160 zero":           {},
+		"no client":         stream.NewReader(nil, db, stream.ReaderOptions{Name: "search"}),
+		"nil client":        stream.NewReader(none, db, stream.ReaderOptions{Name: "search"}),
+		"no name":           stream.NewReader(client, db, stream.ReaderOptions{}),
+		"bad name":          stream.NewReader(client, db, stream.ReaderOptions{Name: "a#b"}),
+		"alone, named":      stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Alone: true, Source: "app"}),
+		"alone, nowhere":    stream.NewReader(client, db, stream.ReaderOptions{Alone: true}),
+		"alone, table":      stream.NewReader(client, db, stream.ReaderOptions{Alone: true, Source: "app", Table: "state"}),
+		"shards":            stream.NewReader(client, db, stream.ReaderOptions{Name: "search", MaxShards: -1}),
+		"poll":              stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Poll: -1}),
+		"retry":             stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Retry: -1}),
+		"attempts":          stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Attempts: -1}),
+		"batch":             stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Batch: 1001}),
+		"negative batch":    stream.NewReader(client, db, stream.ReaderOptions{Name: "search", Batch: -1}),
+		"unopened: no db":   stream.NewReader(client, nil, stream.ReaderOptions{Name: "search"}),
+		"unopened: zero db": stream.NewReader(client, &entity.DB{}, stream.ReaderOptions{Name: "search"}),
+		"unopened: nil":     nil,
+		"unopened: zero":    {},
 	} {
 		require.ErrorAs(t, r.Run(t.Context(), teams), &input, name)
-		require.Equal(t, name[:8], input.Code, name)
+		require.Equal(t, map[bool]string{true: "EDD-9160", false: "EDD-9230"}[strings.HasPrefix(name, "unopened")], input.Code, name)
 	}
 	require.Empty(t, client.calls)
 	r := stream.NewReader(client, db, stream.ReaderOptions{Name: "search"})
