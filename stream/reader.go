@@ -64,7 +64,7 @@ type Reader struct {
 	o      ReaderOptions
 	runner *engine.Runner
 	store  *entity.Store[checkpoint] // nil for a reader alone
-	rules  *lease.Rules
+	leases *lease.Leases
 	err    error
 }
 
@@ -99,11 +99,11 @@ func (r *Reader) open(db *entity.DB) (err error) {
 		return nil
 	}
 	own := write.StoreSetting{Setting: func(w *write.Options) { w.Table, w.Own = o.Table, true }}
-	if r.store, err = entity.New[checkpoint](db, entity.Named("StreamReader"+strings.TrimSuffix("-"+o.Table, "-")), own); err != nil {
+	if r.store, err = entity.New[checkpoint](db, entity.Named(strings.TrimSuffix("StreamReader-"+o.Table, "-")), own); err != nil {
 		return err
 	}
 	c := engine.Of(r.store)
-	o.Source, r.rules = cmp.Or(o.Source, c.Table), lease.NewRules(c, lease.Options{})
+	o.Source, r.leases = cmp.Or(o.Source, c.Table), lease.Over(c, lease.Options{})
 	return nil
 }
 

@@ -49,7 +49,8 @@ func (x *reading) Store(ctx context.Context, t *lease.Term) error {
 	c := x.saved
 	x.mu.Unlock()
 	c.Term = *t
-	_, err := x.store.Put(ctx, c, lease.After(&entity.Fields[checkpoint]().Writes, c.Term)...)
+	f := entity.Fields[checkpoint]() // it is removed when the shard is gone
+	_, err := x.store.Put(ctx, c, append(lease.After(&f.Writes, t), entity.If(entity.Exists(&f.Shard)))...)
 	return err
 }
 
@@ -82,7 +83,7 @@ func (x *reading) read(ctx context.Context) (err error) {
 }
 
 func (x *reading) acquire(ctx context.Context) (err error) {
-	x.lease, err = x.rules.Acquire(ctx, x.shard, x, nil)
+	x.lease, err = lease.AcquireIn(ctx, x.leases, x.stream+" "+x.shard, x, x.Store)
 	return err
 }
 
