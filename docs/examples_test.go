@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"regexp"
@@ -12,11 +13,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
@@ -53,6 +57,7 @@ func examples(t *testing.T) map[string]string {
 	storedVerbatim(t, made)
 	storedShards(t, made)
 	storedLease(t, made)
+	storedReader(t, made)
 	storedInterop(t, made)
 	storedLives(t, made)
 	storedPasses(t, made)
@@ -278,6 +283,32 @@ func storedVerbatim(t *testing.T, made map[string]string) {
 		require.NoError(t, err)
 	}
 	made["item-verbatim"] = dump(t, client, table, "device_id", "sk")
+}
+
+// storedReader makes the example of a shard that was read by a reader which was stopped.
+func storedReader(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	cfg := config(table)
+	cfg.NewID = rand.Text
+	db := entity.Must(entity.Open(client, cfg))
+	employees := entity.Must(entity.New[employee](db))
+	o := client.Options()
+	streams := dynamodbstreams.New(dynamodbstreams.Options{Region: o.Region, BaseEndpoint: o.BaseEndpoint, Credentials: o.Credentials, HTTPClient: o.HTTPClient})
+	ctx, stop := context.WithCancel(t.Context())
+	r := stream.NewReader(streams, db, stream.ReaderOptions{Name: "search"})
+	require.NoError(t, tables.Create(ctx, db))
+	_, err := dbtest.OpenStream(ctx, client, table, types.StreamViewTypeNewAndOldImages)
+	require.NoError(t, err)
+	_, err = employees.Create(ctx, employee{EmployeeID: "e-1", TenantID: "t-1"})
+	require.NoError(t, err)
+	require.NoError(t, r.Run(ctx, stream.On(employees, func(context.Context, stream.Change[employee]) error { stop(); return nil })))
+	require.NoError(t, employees.Delete(t.Context(), employee{EmployeeID: "e-1"}))
+	text := dump(t, client, table, "pk", "sk")
+	for _, x := range [][2]string{{`arn:\S+?/stream/[^\s#]+`, "<stream>"}, {`shardId-\S+`, "<shard>"}, {`(_w +S +)\S+`, "${1}write-1"}, {`(sequence +S +)\S+`, "${1}<sequence>"}} {
+		text = regexp.MustCompile(x[0]).ReplaceAllString(text, x[1])
+	}
+	made["stream-reader"] = text
 }
 
 // storedLease makes the example of a lease that is held for the second time.

@@ -142,6 +142,16 @@ func ExamplePolicy() {
 	//       "Resource": [
 	//         "arn:aws:dynamodb:eu-central-1:123456789012:table/prod-tickets/stream/*"
 	//       ]
+	//     },
+	//     {
+	//       "Sid": "StreamTables",
+	//       "Effect": "Allow",
+	//       "Action": [
+	//         "dynamodb:DescribeTable"
+	//       ],
+	//       "Resource": [
+	//         "arn:aws:dynamodb:eu-central-1:123456789012:table/prod-tickets"
+	//       ]
 	//     }
 	//   ]
 	// }

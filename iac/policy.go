@@ -221,7 +221,7 @@ func (p *policy) statements(spec tables.Spec) (all []statement) {
 			all = append(all, allow(sid, actions, resources, patterns))
 		}
 	}
-	var tables, indexes, streams, every, recovering []string
+	var tables, indexes, streams, streamed, every, recovering []string
 	for i, t := range spec.Tables {
 		arn := p.arn(t)
 		every = append(every, arn)
@@ -229,7 +229,7 @@ func (p *policy) statements(spec tables.Spec) (all []statement) {
 			recovering = append(recovering, arn)
 		}
 		if t.Stream != "" {
-			streams = append(streams, arn+"/stream/*")
+			streams, streamed = append(streams, arn+"/stream/*"), append(streamed, arn)
 		}
 		restricted := p.patterns(t, "")
 		if restricted == nil {
@@ -252,6 +252,7 @@ func (p *policy) statements(spec tables.Spec) (all []statement) {
 	add("Indexes", []string{"Query", "Scan"}, indexes, nil)
 	if p.families[Stream] {
 		add("Streams", []string{"DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"}, streams, nil)
+		add("StreamTables", []string{"DescribeTable"}, streamed, nil)
 	}
 	creates := p.families[Create] || p.families[AddIndexes]
 	if p.families[Check] || creates {

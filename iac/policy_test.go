@@ -126,6 +126,7 @@ func TestPolicy_AllowsWhatTheFamiliesNeedAndNothingElse(t *testing.T) {
 	}
 	streams := read(t, spec, iac.Allow(iac.Stream))
 	require.Equal(t, set("DescribeStream GetRecords GetShardIterator ListStreams"), streams.allowed("table/ledger_entries/stream/*"))
+	require.Equal(t, set("DescribeTable"), streams.allowed("table/ledger_entries"), "a reader asks for the newest stream")
 	require.Empty(t, streams.allowed("table/prod-app/stream/*"), "it has no stream")
 	backups := read(t, spec, iac.Allow(iac.Create))
 	require.True(t, backups.allowed("table/ledger_entries")["UpdateContinuousBackups"])

@@ -39,5 +39,7 @@
 // key of removed items, OLD_IMAGE only the key of new ones, and KEYS_ONLY never has an item. If the kind is unknown, or a
 // missing item is asked for, the error is an *[ImageError].
 //
+// A program outside Lambda runs a [Reader], which reads the shards, together with other processes, and keeps its checkpoints in the table.
+//
 // DynamoDB keeps the order of the records of one item, can deliver a record twice, and keeps records for 24 hours.
 package stream

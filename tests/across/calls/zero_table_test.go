@@ -56,7 +56,7 @@ var functions = map[string][]any{
 	"timeline.Partial": {timeline.Partial}, "timeline.RequireComplete": {timeline.RequireComplete}, "timeline.AllowStale": {timeline.AllowStale}, "timeline.FullReplay": {timeline.FullReplay},
 
 	"stream.Stored": {stream.Stored}, "stream.Of": {stream.Of[Plain]}, "stream.On": {stream.On[Plain]}, "stream.OnUndecodable": {stream.OnUndecodable}, "stream.OnUnrouted": {stream.OnUnrouted},
-	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK},
+	"stream.Handle": {stream.Handle}, "stream.FromSDK": {stream.FromSDK}, "stream.NewReader": {stream.NewReader},
 
 	"entity.Upgrade": {entity.Upgrade[Plain, Plain]}, "migrate.Rewrite": {migrate.Rewrite}, "migrate.Check": {migrate.Check}, "migrate.DryRun": {migrate.DryRun}, "migrate.NewVersion": {migrate.NewVersion},
 	"migrate.Strict": {migrate.Strict}, "migrate.Checkpoint": {migrate.Checkpoint}, "migrate.Restart": {migrate.Restart}, "migrate.OnProgress": {migrate.OnProgress},
@@ -101,6 +101,7 @@ var values = map[string]any{
 
 	"stream.Change": stream.Change[Plain]{}, "stream.Event": stream.Event{}, "stream.Record": stream.Record{}, "stream.Response": stream.Response{}, "stream.Route": stream.Route{},
 	"stream.Failure": stream.Failure{}, "stream.BatchItemFailure": stream.BatchItemFailure{}, "stream.Kind": stream.Kind(""), "stream.RecordError": &stream.RecordError{}, "stream.ImageError": &stream.ImageError{},
+	"stream.Reader": &stream.Reader{}, "stream.ReaderOptions": stream.ReaderOptions{}, "stream.LostError": &stream.LostError{},
 
 	"entity.UpgradeError": &entity.UpgradeError{}, "migrate.Report": migrate.Report{}, "migrate.Cost": migrate.Cost{}, "migrate.Example": migrate.Example{}, "migrate.Progress": migrate.Progress{},
 	"migrate.Reason": migrate.Reason(""), "migrate.Kind": migrate.Kind(""), "migrate.Finding": migrate.Finding{}, "migrate.Checked": migrate.Checked{}, "migrate.Problem": migrate.Problem(""), "migrate.RunningError": &migrate.RunningError{}, "migrate.CheckpointError": &migrate.CheckpointError{},
@@ -111,7 +112,7 @@ var values = map[string]any{
 var exempt = map[string]string{
 	"lease.Over": "for packages of this module", "lease.AcquireIn": "for packages of this module", "lease.After": "for packages of this module", "lease.Record": "an interface",
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
-	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
+	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "stream.Client": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",

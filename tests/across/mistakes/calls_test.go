@@ -345,6 +345,9 @@ var examples = map[string]func(t *testing.T, c calls) error{
 		_, err := lease.New(c.db, lease.Options{Duration: time.Second})
 		return err
 	},
+	"EDD-9230": func(_ *testing.T, c calls) error {
+		return stream.NewReader(nil, c.db, stream.ReaderOptions{}).Run(c.ctx, stream.On(c.employees, func(context.Context, stream.Change[employee]) error { return nil }))
+	},
 	"EDD-9221": func(_ *testing.T, c calls) error { return new(lease.Held).Keep(c.ctx, nil) },
 	"EDD-9193": func(t *testing.T, c calls) error {
 		_, err := c.view(t).JoinJob(c.ctx, nil)
