@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,9 +132,13 @@ func TestReader_ReadsParentsFirst(t *testing.T) {
 	bubble(t, "latest", func(t *testing.T, b *brook, x *brookShard) {
 		x.closed = true
 		child := b.shard("0", "a", time.Now().Add(-time.Hour), "t-4")
-		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { child.closed = true; b.shard("1", "0", time.Now()) }, func() { b.shards[2].add(time.Now(), "t-5") })
+		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { child.closed = true; b.shard("1", "0", time.Now()) }, func() { b.shards[2].add(time.Now(), "t-5") }, func() {
+			b.shards[2].closed = true
+			b.shard("2", "1", time.Now(), "t-6").closed = true // before anybody knew it
+			b.shard("3", "2", time.Now())
+		})
 		require.NoError(t, err)
-		require.Equal(t, []string{"t-5"}, seen)
+		require.Equal(t, []string{"t-5", "t-6"}, seen)
 	})
 }
 
@@ -194,6 +199,70 @@ func TestReader_GoesOnWithTheNextStream(t *testing.T) {
 	})
 }
 
+// A function that takes longer than an iterator lives, with more records behind it, is only late. Its shard waits, others go on.
+func TestReader_IsLateAfterASlowFunction(t *testing.T) {
+	t.Parallel()
+	for _, late := range []time.Duration{20 * time.Minute, 25 * time.Hour} {
+		bubble(t, late.String(), func(t *testing.T, b *brook, x *brookShard) { isLate(t, b, x, late) })
+	}
+}
+
+func isLate(t *testing.T, b *brook, x *brookShard, late time.Duration) {
+	x.closed = true
+	b.shard("b", "", time.Now(), "u-1")
+	child := b.shard("c", "a", time.Now(), "t-4") // nothing of it is missing when its parent has been read
+	db, begun := entity.Must(entity.Open(b, entity.Config{Table: "app"})), time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*late)
+	defer cancel()
+	var mu sync.Mutex
+	at := map[string]time.Duration{}
+	err := stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app", Poll: time.Minute}).Run(ctx, stream.On(entity.Must(entity.New[Team](db)), func(_ context.Context, c stream.Change[Team]) error {
+		if c.New.ID == "t-2" {
+			time.Sleep(late)
+			b.do(func() { b.epoch++; child.add(time.Now(), "t-5", "t-6") })
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		require.NotContains(t, at, c.New.ID)
+		at[c.New.ID] = time.Since(begun).Truncate(20 * time.Minute)
+		return nil
+	}))
+	require.NoError(t, err)
+	require.Equal(t, map[string]time.Duration{"u-1": 0, "t-1": 0, "t-2": late, "t-3": late, "t-4": late, "t-5": late, "t-6": late}, at)
+}
+
+// tracer keeps the calls with their names.
+type tracer struct {
+	mu   sync.Mutex
+	ends []entity.Report
+}
+
+func (r *tracer) Start(ctx context.Context, _ entity.Call) context.Context { return ctx }
+func (r *tracer) Request(context.Context, entity.Attempt)                  {}
+func (r *tracer) End(_ context.Context, report entity.Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ends = append(r.ends, report)
+}
+
+// A tracer gets what the reader asks the stream, how many records came, and what was throttled.
+func TestReader_IsTraced(t *testing.T) {
+	t.Parallel()
+	bubble(t, "", func(t *testing.T, b *brook, x *brookShard) {
+		x.closed, b.off, b.page = true, true, 3
+		b.fails = []error{nil, nil, &streamtypes.LimitExceededException{}}
+		seen := &tracer{}
+		db := entity.Must(entity.Open(b, entity.Config{Table: "app", Tracer: seen}))
+		r := stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app"})
+		require.ErrorIs(t, r.Run(t.Context(), stream.On(entity.Must(entity.New[Team](db)), pass)), stream.ErrNoStream)
+		require.Len(t, seen.ends, 3)
+		discovered, read := seen.ends[0], seen.ends[1]
+		require.Equal(t, []any{"ReadStream", "app", 2}, []any{discovered.Verb, discovered.Table, discovered.Requests})
+		require.Equal(t, []any{"ReadStream", "app", 3, 1, 3}, []any{read.Verb, read.Table, read.Requests, read.Attempts.Throttled, read.Returned})
+		require.Error(t, seen.ends[2].Err)
+	})
+}
+
 // flaky is a function that fails for some items.
 type flaky struct {
 	left map[string]int // failures to come
@@ -239,6 +308,13 @@ func TestReader_TriesAgainThenParksOrStops(t *testing.T) {
 		}}))
 		require.Equal(t, []string{"t-1", "t-2", "t-2", "t-3", "t-3"}, f.seen)
 		require.Equal(t, "2full", parked)
+		batch := errors.New("of the batch")
+		db := entity.Must(entity.Open(b, entity.Config{Table: "app"}))
+		r := stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app", Attempts: 2, Park: func(context.Context, stream.Failure) error { return nil }})
+		require.ErrorIs(t, r.Consume(t.Context(), func(context.Context, stream.Event) (stream.Response, error) { return stream.Response{}, batch }), batch)
+		r = stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app", Attempts: 1})
+		missing := func(context.Context, stream.Change[Team]) error { return entity.ErrNotFound }
+		require.ErrorIs(t, r.Run(t.Context(), stream.On(entity.Must(entity.New[Team](db)), missing)), entity.ErrNotFound, "of the program, not of the reader")
 		full := errors.New("nowhere to park")
 		err := run(t, b, &flaky{left: map[string]int{"t-2": 9}}, stream.ReaderOptions{Attempts: 1, Park: func(context.Context, stream.Failure) error { return full }})
 		require.ErrorIs(t, err, full)

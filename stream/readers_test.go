@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tables"
@@ -33,6 +35,7 @@ type process struct {
 	stop   context.CancelFunc
 	done   chan error
 
+	dead atomic.Bool
 	mu   sync.Mutex
 	seen []string
 	each func(id string) // called for each change, before it is seen
@@ -208,6 +211,34 @@ func TestReader_AnotherTakesOverFromOneThatHangs(t *testing.T) {
 	require.Equal(t, []string{"t-3", "t-4", "t-5", "t-6", "t-7"}, fresh.end())
 }
 
+// A process that comes back after its shard is read, and gone, does not store a checkpoint again.
+func TestReader_DoesNotBringBackWhatIsGone(t *testing.T) {
+	t.Parallel()
+	l, b := brookLab(t)
+	b.shard("a", "", time.Now(), "t-1").closed = true
+	hangs, wake := make(chan bool), make(chan bool)
+	old := l.process(t, b, stream.ReaderOptions{})
+	old.each = func(id string) {
+		if id == "t-1" {
+			close(hangs)
+			<-wake
+		}
+	}
+	old.start()
+	<-hangs
+	l.Clock.Move(31 * time.Second)
+	fresh := l.process(t, b, stream.ReaderOptions{}).start()
+	eventually(t, "the other reads the shard", func() bool { return fresh.has("t-1")() && text(l.shardItem("a")["token"]) == "" })
+	b.do(func() { b.shards[0].gone = true; b.shard("b", "a", time.Now(), "t-2") })
+	eventually(t, "the checkpoint is removed", func() bool { return l.shardItem("a") == nil && fresh.has("t-2")() })
+	require.Equal(t, []string{"t-1", "t-2"}, fresh.end())
+	close(wake)
+	b.do(func() { b.shards[1].add(time.Now(), "t-3") })
+	eventually(t, "with what there is", old.has("t-3"))
+	require.Nil(t, l.shardItem("a"))
+	require.NotContains(t, old.end(), "lost a")
+}
+
 // Shards are split, and split again, while several processes read them, and stop and start. Each record is handled, after its parents.
 func TestReader_SharesShardsThatSplit(t *testing.T) {
 	t.Parallel()
@@ -291,6 +322,9 @@ func TestReader_GoesOnAfterAFaultOfEachRequest(t *testing.T) {
 			p.start()
 			eventually(t, fmt.Sprintf("%v of request %d", fault, n), p.has("a-4"))
 			requireInOrder(t, p.end())
+			done := slices.DeleteFunc(l.Items(), func(it dbtest.Item) bool { return text(it["reader"]) != fmt.Sprintf("r%d-%v", n, fault) || text(it["shard"]) != "1" })
+			require.Len(t, done, 1)
+			require.Equal(t, "2", text(done[0]["sequence"]), "%v of request %d", fault, n)
 			total = max(total, len(p.wire.Requests()))
 			if n == 0 {
 				require.Equal(t, []string{"a-0", "a-1", "a-2", "a-3", "a-4"}, p.seen)
@@ -360,6 +394,85 @@ func TestReader_LatestIsTheFirstStart(t *testing.T) {
 		p = l.process(t, b, stream.ReaderOptions{Latest: latest, Name: name}).start()
 		eventually(t, "the record of the meantime", p.has("t-3"))
 		assert.Equal(t, map[bool][]string{true: {"t-3"}, false: {"t-1", "t-2", "t-3"}}[latest], p.end())
+	}
+}
+
+// Processes are killed, hang and come back, while shards split and requests fail. Each record is handled, after the one before it.
+func TestReaders_Storm(t *testing.T) {
+	t.Parallel()
+	for range testsize.Pick(3, 40) {
+		seed := testsize.Seed(t)
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		l, b := brookLab(t)
+		b.page = 4
+		var mu sync.Mutex
+		var order []string
+		var all []*process
+		start := func() *process {
+			p := l.process(t, b, stream.ReaderOptions{MaxShards: 1 + rnd.IntN(3), Batch: 1 + rnd.IntN(4)})
+			p.wire.Inject(faults.Random(rnd.Uint64(), 0.03, faults.Throttle, faults.Lost, faults.Internal, faults.Conflict, faults.Twice))
+			p.each = func(id string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if p.dead.Load() {
+					return
+				}
+				order = append(order, id)
+			}
+			all = append(all, p)
+			return p.start()
+		}
+		live := []*process{start(), start(), start()}
+		last, written, shards := map[string]*brookShard{}, map[string]int{}, 0
+		for range 60 {
+			b.do(func() {
+				f := string(rune('a' + rnd.IntN(3)))
+				x := last[f]
+				if x == nil || rnd.IntN(4) == 0 {
+					parent := ""
+					if x != nil {
+						x.closed, parent = true, x.id
+					}
+					shards++
+					last[f] = b.shard(fmt.Sprintf("%03d", shards), parent, time.Now())
+					x = last[f]
+				}
+				for range 1 + rnd.IntN(3) {
+					x.add(time.Now(), fmt.Sprintf("%s-%d", f, written[f]))
+					written[f]++
+				}
+				if rnd.IntN(10) == 0 {
+					b.epoch++
+				}
+			})
+			switch i := rnd.IntN(3); rnd.IntN(8) {
+			case 0: // it is killed: no request of it is answered any more, and it does nothing
+				live[i].dead.Store(true)
+				live[i].wire.Inject(func(faults.Request) faults.Fault { return faults.Hang })
+				live[i].stop()
+				live[i] = start()
+			case 1: // it ends
+				live[i].stop()
+				live[i] = start()
+			case 2:
+				l.Clock.Move(31 * time.Second)
+			}
+		}
+		total := 0
+		for _, n := range written {
+			total += n
+		}
+		eventually(t, fmt.Sprintf("all records of seed %d", seed), func() bool {
+			l.Clock.Move(time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			return len(slices.Compact(slices.Sorted(slices.Values(order)))) == total
+		})
+		for _, p := range all {
+			p.stop()
+			<-p.done
+		}
+		requireInOrder(t, order)
 	}
 }
 
