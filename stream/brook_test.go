@@ -29,7 +29,8 @@ type brook struct {
 	epoch  int // iterators of earlier ones have expired
 	fails  []error
 	calls  []string
-	page   int // most records of an answer; default 2
+	page   int           // most records of an answer; default 2
+	slow   time.Duration // how long an answer takes
 }
 
 type brookShard struct {
@@ -169,6 +170,7 @@ func (b *brook) iterator(x *brookShard, at int) *string {
 }
 
 func (b *brook) GetRecords(_ context.Context, in *dynamodbstreams.GetRecordsInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error) {
+	time.Sleep(b.slow)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.enter("read"); err != nil {

@@ -180,12 +180,13 @@ func TestReader_EndsWithAnErrorThatDoesNotPass(t *testing.T) {
 func TestReader_GoesOnWithTheNextStream(t *testing.T) {
 	t.Parallel()
 	bubble(t, "another", func(t *testing.T, b *brook, x *brookShard) {
+		b.slow = 12 * time.Second // the next stream is found before this one is read
 		seen, err := b.watch(t, stream.ReaderOptions{}, func() {
 			x.add(time.Now(), "t-4", "t-5", "t-6", "t-7", "t-8", "t-9")
 			x.closed = true
 			b.arn += "b"
 			b.shard("a", "", time.Now(), "t-10")
-		})
+		}, nothing)
 		require.NoError(t, err)
 		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5", "t-6", "t-7", "t-8", "t-9", "t-10"}, seen)
 	})
@@ -311,10 +312,18 @@ func TestReader_TriesAgainThenParksOrStops(t *testing.T) {
 		batch := errors.New("of the batch")
 		db := entity.Must(entity.Open(b, entity.Config{Table: "app"}))
 		r := stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app", Attempts: 2, Park: func(context.Context, stream.Failure) error { return nil }})
-		require.ErrorIs(t, r.Consume(t.Context(), func(context.Context, stream.Event) (stream.Response, error) { return stream.Response{}, batch }), batch)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		require.ErrorIs(t, r.Consume(ctx, func(context.Context, stream.Event) (stream.Response, error) { return stream.Response{}, batch }), batch)
 		r = stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app", Attempts: 1})
-		missing := func(context.Context, stream.Change[Team]) error { return entity.ErrNotFound }
-		require.ErrorIs(t, r.Run(t.Context(), stream.On(entity.Must(entity.New[Team](db)), missing)), entity.ErrNotFound, "of the program, not of the reader")
+		calls := 0
+		missing := func(context.Context, stream.Change[Team]) error {
+			if calls++; calls > 100 {
+				cancel()
+			}
+			return entity.ErrNotFound
+		}
+		require.ErrorIs(t, r.Run(ctx, stream.On(entity.Must(entity.New[Team](db)), missing)), entity.ErrNotFound, "of the program, not of the reader")
 		full := errors.New("nowhere to park")
 		err := run(t, b, &flaky{left: map[string]int{"t-2": 9}}, stream.ReaderOptions{Attempts: 1, Park: func(context.Context, stream.Failure) error { return full }})
 		require.ErrorIs(t, err, full)
