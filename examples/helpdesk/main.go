@@ -66,12 +66,13 @@ func newDesk(client entity.Client, table string) (*desk, error) {
 	db, err := entity.Open(client, entity.Config{
 		Table: table,
 		Clock: func() time.Time { at = at.Add(time.Minute); return at }, // of the story
+
+		FromContext: fromContext,
 	})
 	if err != nil {
 		return nil, err
 	}
-	d, n := &desk{db: db}, 0
-	d.newID = func() string { n++; return fmt.Sprintf("t-%d", n) }
+	d := &desk{db: db}
 	var errs [7]error
 	d.tickets, errs[0] = entity.New[Ticket](db)
 	d.reminders, errs[1] = entity.New[Reminder](db)
@@ -129,7 +130,9 @@ func story(ctx context.Context, out io.Writer, d *desk) error {
 		for _, t := range page.Items {
 			subjects = append(subjects, t.Subject)
 		}
-		pages = append(pages, strings.Join(subjects, ", "))
+		if len(subjects) > 0 { // the last page can be empty
+			pages = append(pages, strings.Join(subjects, ", "))
+		}
 		if cursor = page.Next; cursor == "" {
 			break
 		}

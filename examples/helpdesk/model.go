@@ -12,20 +12,18 @@ import (
 // Ticket is a question of a customer. Each state is kept for a year, a deleted ticket for 30 days.
 type Ticket struct {
 	_ entity.Key           `name:"Ticket" pk:"$#{tenantId}#{ticketId}" sk:"$"`
-	_ entity.GSI           `name:"queue" index:"gsi1" pk:"$#{tenantId}#{queue}#{shard}" sk:"$#{dueAt}#{ticketId}"`
+	_ entity.GSI           `name:"queue" index:"gsi1" pk:"$#{tenantId}" sk:"$#{dueAt}#{ticketId}" when:"status=open|assigned" shards:"4"`
 	_ versioned.Retain     `ttl:"365d"`
 	_ lifecycle.SoftDelete `ttl:"30d"`
 
 	TenantID  string    `dynamodbav:"tenantId"`
-	TicketID  string    `dynamodbav:"ticketId"`
+	TicketID  string    `dynamodbav:"ticketId" entity:"id=ulid"`
 	Subject   string    `dynamodbav:"subject" entity:"required"`
 	Status    string    `dynamodbav:"status" entity:"default=open"`
-	Queue     string    `dynamodbav:"queue,omitempty"` // "open" while it waits for an answer: keep it with Status
-	Shard     int       `dynamodbav:"shard" entity:"immutable,zero"`
 	Assignee  string    `dynamodbav:"assignee,omitempty"`
 	DueAt     time.Time `dynamodbav:"dueAt" entity:"time=s"`
 	Note      string    `dynamodbav:"note,omitempty"` // why it was deleted or restored
-	By        string    `dynamodbav:"by" entity:"required"`
+	By        string    `dynamodbav:"by" entity:"context=actor,required"`
 	Version   int64     `dynamodbav:"version" entity:"version"`
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
@@ -41,10 +39,9 @@ type Reminder struct {
 // Agent answers tickets. No two agents of a tenant have the same address, whatever its case.
 type Agent struct {
 	_ entity.Key        `name:"Agent" pk:"$#{tenantId}" sk:"$#{agentId}"`
-	_ unique.Constraint `name:"email" fields:"tenantId,emailKey"`
+	_ unique.Constraint `name:"email" fields:"tenantId,{email|lower}"`
 
 	TenantID string `dynamodbav:"tenantId"`
 	AgentID  string `dynamodbav:"agentId"`
 	Email    string `dynamodbav:"email" entity:"required"`
-	EmailKey string `dynamodbav:"emailKey" entity:"required"` // the address in lower case: keep it with Email
 }
