@@ -45,4 +45,6 @@
 // Errors have a class for errors.Is ([ErrNotFound], [ErrExists], [ErrConditionFailed] …) and data for errors.As, and wrap
 // the SDK's error. A mistake in a declaration is a *[SchemaError]; a mistake in an argument is an *[InputError], found before
 // any request. The library does all retries; [IsAmbiguous] reports a write whose outcome is unknown.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package entity

@@ -2,6 +2,8 @@
 // templates, [Terraform] configurations, and the IAM [Policy] of the program. It needs no client and sends no request.
 //
 // Equal declarations give equal bytes, so a test can compare the output with a file under version control.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package iac
 
 import (

@@ -18,4 +18,6 @@
 // A *[SkewError] reports clocks that differ by more: a stored renewal is further in the reader's future than Skew. Acquire finds it while another
 // holds the lease, and a holder from whom another took the lease too early. It does not show which clock is wrong. Not found are a clock that is
 // behind (others find that the lease has ended, and take it) and one that is ahead where nobody holds the lease.
+//
+// The package is experimental: its API may change with every minor version.
 package lease

@@ -12,4 +12,6 @@
 // Delete turns the item into a deleted copy in the same partition. Get, queries and indexes no longer return it. [Of]
 // lists and restores deleted items until their time to live has passed. An index whose key contains the field with the
 // role deleted_at holds deleted copies; see [Deleted.Index]. [TTL] declares items that expire by themselves.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package lifecycle

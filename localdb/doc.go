@@ -68,4 +68,6 @@
 // compares the beginnings of sort keys without regard to case. Messages of errors differ from the service's: compare types and
 // codes. DynamoDB Local is the closest of the three; Dynoxide is much lighter, but has no multi-attribute index keys and differs
 // in the removal and padding of list elements.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package localdb

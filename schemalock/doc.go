@@ -19,4 +19,6 @@
 // of indexes, the role secret and the keys of the read models of package timeline are in the file for programs that show stored
 // items without the declarations, such as the command dynastrata. A change of these is compatible: a read model has its own version,
 // and is rebuilt.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package schemalock

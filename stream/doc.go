@@ -42,4 +42,6 @@
 // A program outside Lambda runs a [Reader], which reads the shards, together with other processes, and keeps its checkpoints in the table.
 //
 // DynamoDB keeps the order of the records of one item, can deliver a record twice, and keeps records for 24 hours.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package stream

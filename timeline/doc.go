@@ -116,4 +116,6 @@
 // The package does not promise that rows contain events accepted after [Meta].Through; that a catch-up finds events whose
 // writers' clocks were more than 15 minutes behind, which the next rebuild does; that rebuilt rows contain events that have
 // expired meanwhile, or items that were purged; that it notices changed functions.
+//
+// The package is experimental: its API may change with every minor version.
 package timeline

@@ -8,4 +8,6 @@
 // remains.
 //
 // [Series.History] reads ranges of events, [Series.At] the state at a time; [Series.AppendAll] appends in bulk.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package timeseries

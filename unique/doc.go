@@ -14,4 +14,6 @@
 //
 // [Of] opens a constraint, and [Lookup.Find] finds the item that has a value. VerifyUnique and RepairUnique of package migrate
 // find and fix what other programs have damaged.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package unique

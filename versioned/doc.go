@@ -16,4 +16,6 @@
 //
 // With [Retain], a write stores the state that it replaces in the same transaction, so no version is ever missing. [Of]
 // opens that history.
+//
+// The package is stable: before version 1.0.0 its API changes with a minor version only, and the change log says how.
 package versioned

@@ -19,4 +19,6 @@
 // those of Beam do.
 //
 // docs/beam.md says how to start pipelines, and what they cost.
+//
+// The package is experimental: its API may change with every minor version.
 package beamx

@@ -14,6 +14,8 @@
 //	dynastrata.capacity.units     counter       of consumed units, by operation, table and kind: read or write
 //	dynastrata.attempts           counter       of requests, by operation, table and class
 //	dynastrata.throttles          counter       of throttled requests, by reason, resource kind, operation and table
+//
+// The package is experimental: its API may change with every minor version.
 package otel
 
 import (

@@ -12,4 +12,6 @@
 //
 // docs/command.md lists the commands and exit codes. What an item is, is decided by the rules by which the library itself reads
 // it. Values of secret fields and of unique constraints are never printed.
+//
+// The package is experimental: its API may change with every minor version.
 package console
