@@ -230,6 +230,12 @@ func (k sort[T]) deeds() []deed {
 				_, err = entity.Must(lifecycle.Of(k.store(b.db))).RestoreCopy(b.Ctx, c)
 				return err
 			}},
+			deed{name: "Delete with a change", before: k.living, do: func(b *bench) error {
+				return k.store(b.db).Delete(b.Ctx, k.make(b.id, ""), entity.Set(&f.Text, "gone"), entity.Add(&f.N, 1))
+			}},
+			deed{name: "Restore with a change", before: k.buried, do: func(b *bench) error {
+				return failure(entity.Must(lifecycle.Of(k.store(b.db))).Restore(b.Ctx, k.make(b.id, ""), entity.Set(&f.Text, "back"), entity.Add(&f.N, 1)))
+			}},
 			deed{name: "Purge of a copy", before: k.buried, do: func(b *bench) error { return k.store(b.db).Purge(b.Ctx, k.make(b.id, "")) }, pieces: true},
 		)
 	}
