@@ -49,7 +49,7 @@ type Indexed struct {
 	Colour string `dynamodbav:"colour"`
 }
 
-// Plain has no feature; Reading is a series.
+// Plain has no feature.
 type Plain struct {
 	_ entity.Key `name:"Plain" pk:"$#{group}" sk:"$#{id:04}"`
 
@@ -58,6 +58,7 @@ type Plain struct {
 	Text  string `dynamodbav:"text"`
 }
 
+// Reading is a series.
 type Reading struct {
 	_ entity.Key        `name:"Reading" pk:"$#{device}" sk:"$"`
 	_ timeseries.Events `orderBy:"at" ttl:"1d" late:"record"`
