@@ -305,7 +305,7 @@ func storedReader(t *testing.T, made map[string]string) {
 	require.NoError(t, r.Run(ctx, stream.On(employees, func(context.Context, stream.Change[employee]) error { stop(); return nil })))
 	require.NoError(t, employees.Delete(t.Context(), employee{EmployeeID: "e-1"}))
 	text := dump(t, client, table, "pk", "sk")
-	for _, x := range [][2]string{{`arn:\S+?/stream/[^\s#]+`, "<stream>"}, {`shardId-\S+`, "<shard>"}, {`(_w +S +)\S+`, "${1}write-1"}, {`(sequence +S +)\S+`, "${1}<sequence>"}} {
+	for _, x := range [][2]string{{`arn:\S+?/stream/[^\s#]+`, "<stream>"}, {`shardId-\S+`, "<shard>"}, {`(_w +S +)\S+`, "${1}write-1"}, {`(sequence +S +)\S+`, "${1}<sequence>"}, {`(source +S +)\S+`, "${1}<table>"}} {
 		text = regexp.MustCompile(x[0]).ReplaceAllString(text, x[1])
 	}
 	made["stream-reader"] = text

@@ -351,6 +351,8 @@ func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor s
 			err = write.Invalid(c.Schema, write.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)
 		case e.purges:
 			err = write.InMemory(c.Schema, p.User, verb)
+		case c.Schema.Contexts != nil && (c.Schema.SoftDeletes || c.Schema.KeepsHistory):
+			_, err = write.InContext(ctx, c.Schema) // before the first page
 		default:
 			e.inBatches = write.Transactional(c.Schema) == "" && p.Index == nil && p.User.Op == expr.None && (c.Schema.Templated || p.Base().Op == expr.None) && !(c.Schema.Expires && p.Expired)
 		}

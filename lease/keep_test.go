@@ -279,3 +279,35 @@ func TestKeep_NoTwoWorkAtTheSameTime(t *testing.T) {
 		})
 	}
 }
+
+// Work does not begin under a lease that was released or has ended.
+func TestKeep_DoesNotBeginWithoutTheLease(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *lease.Held){
+		"released": func(t *testing.T, h *lease.Held) { require.NoError(t, h.Release(t.Context())) },
+		"ended":    func(*testing.T, *lease.Held) { time.Sleep(40 * time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &slot{}
+				h := take(t, program("a", time.Now), s)
+				end(t, h)
+				take(t, program("b", time.Now), s)
+				require.ErrorIs(t, h.Keep(t.Context(), func(context.Context) error { t.Error("another has the lease"); return nil }), lease.ErrLost)
+			})
+		})
+	}
+}
+
+// The loss of an outer lease, whose context is cancelled, is not that of an inner one.
+func TestKeep_ALossIsThatOfItsOwnLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slot{}
+		outer, inner := take(t, program("a", time.Now), s), take(t, program("a2", time.Now), &slot{})
+		s.way = func(context.Context, func() error) error { return errBusy }
+		require.ErrorIs(t, outer.Keep(t.Context(), func(ctx context.Context) error {
+			require.NoError(t, inner.Keep(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }))
+			return inner.Renew(t.Context())
+		}), lease.ErrLost)
+		require.NoError(t, inner.Renew(t.Context()))
+	})
+}

@@ -308,30 +308,36 @@ func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error
 	if err := h.ready(ctx); err != nil {
 		return err
 	}
+	if h.left() <= 0 { // or work could begin while another holds it
+		return ErrLost
+	}
 	ctx, stop := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	defer func() { // also if work panics
+	ended, lost := make(chan struct{}), error(nil) // lost is set before ended is closed
+	end := sync.OnceFunc(func() {
 		stop(nil)
 		<-ended
-	}()
+	})
+	defer end() // also if work panics
 	go func() {
 		defer close(ended)
-		h.renewals(ctx, stop)
+		if lost = h.renewals(ctx); lost != nil {
+			stop(lost)
+		}
 	}()
 	err := work(ctx)
-	if cause := context.Cause(ctx); errors.Is(cause, ErrLost) && (err != nil || !h.released.Load()) {
-		return cause
+	if end(); lost != nil && (err != nil || !h.released.Load()) { // the cause of ctx may be the loss of another lease
+		return lost
 	}
 	return err
 }
 
-// renewals renews the lease until ctx is done or the lease is lost.
-func (h *Held) renewals(ctx context.Context, lost context.CancelCauseFunc) {
+// renewals renews the lease until ctx is done, or until it is lost: then it returns why.
+func (h *Held) renewals(ctx context.Context) error {
 	period := (h.l.o.Duration - h.l.o.Skew) / 3
 	for wait := h.left() - 2*period; ; {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-time.After(min(wait, h.left())):
 		}
 		var err error
@@ -341,8 +347,7 @@ func (h *Held) renewals(ctx context.Context, lost context.CancelCauseFunc) {
 			cancel()
 		}
 		if h.left() <= 0 {
-			lost(errors.Join(ErrLost, err))
-			return
+			return errors.Join(ErrLost, err)
 		}
 		if wait = period; err != nil {
 			wait = period / 4

@@ -47,7 +47,14 @@ func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
 	if err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
-	err = c.Measure(ctx, "Rewrite", "", func(ctx context.Context) error { return w.run(write.WithPace(ctx, w.spec.Budget)) })
+	err = c.Measure(ctx, "Rewrite", "", func(ctx context.Context) error {
+		if w.newVersion && !w.spec.Dry && c.Schema.Contexts != nil {
+			if _, err := write.InContext(ctx, c.Schema); err != nil {
+				return err
+			}
+		}
+		return w.run(write.WithPace(ctx, w.spec.Budget))
+	})
 	return w.result(), err
 }
 

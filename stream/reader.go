@@ -27,7 +27,7 @@ type Client interface {
 
 // ReaderOptions say what a [Reader] reads, and what becomes of records that fail. The zero value of a field is its default.
 type ReaderOptions struct {
-	Name   string // names the checkpoints; processes with one name share the work. A letter, then letters, digits, _ and -
+	Name   string // names the checkpoints; processes with one name share the work on one table. A letter, then letters, digits, _ and -
 	Table  string // logical name of the table with the checkpoints, as in entity.Key; default: the table of entity.Config
 	Source string // physical name of the table whose stream is read; default: the table with the checkpoints
 	Latest bool   // the very first start begins with what is written from then on; default: with the oldest record, up to 24 hours ago

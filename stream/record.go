@@ -85,6 +85,9 @@ func FromSDK(streamARN string, r streamtypes.Record) Record {
 			if len(image.from) == 0 {
 				continue
 			}
+			if out.Region == localRegion {
+				image.from = filledMap(image.from)
+			}
 			it, err := attributevalue.FromDynamoDBStreamsMap(image.from)
 			if err != nil {
 				out.fail(image.name + " has a value of an unknown type")
@@ -95,6 +98,31 @@ func FromSDK(streamARN string, r streamtypes.Record) Record {
 	}
 	out.check()
 	return out
+}
+
+// filledMap returns a copy with empty maps where DynamoDB Local sends values without a type.
+func filledMap(it map[string]streamtypes.AttributeValue) map[string]streamtypes.AttributeValue {
+	out := make(map[string]streamtypes.AttributeValue, len(it))
+	for name, av := range it {
+		out[name] = filled(av)
+	}
+	return out
+}
+
+func filled(av streamtypes.AttributeValue) streamtypes.AttributeValue {
+	switch v := av.(type) {
+	case nil:
+		return &streamtypes.AttributeValueMemberM{Value: map[string]streamtypes.AttributeValue{}}
+	case *streamtypes.AttributeValueMemberM:
+		return &streamtypes.AttributeValueMemberM{Value: filledMap(v.Value)}
+	case *streamtypes.AttributeValueMemberL:
+		list := make([]streamtypes.AttributeValue, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = filled(e)
+		}
+		return &streamtypes.AttributeValueMemberL{Value: list}
+	}
+	return av
 }
 
 // fail sets the record's mistake, unless it has one.

@@ -19,6 +19,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -41,6 +42,7 @@ type checkpoint struct {
 	Finished bool      `dynamodbav:"finished"`           // all records were handled
 	Since    time.Time `dynamodbav:"since"`              // no record was missing then; of the beginning: when that was
 	Latest   bool      `dynamodbav:"latest,omitempty"`   // of the beginning: records from before are passed over
+	Source   string    `dynamodbav:"source,omitempty"`   // of the beginning: the table that is read
 	Saved    time.Time `dynamodbav:"saved" entity:"updated_at"`
 	lease.Term
 }
@@ -68,22 +70,25 @@ func (u *run) coordinate(outer context.Context) (err error) {
 	ctx, stop := context.WithCancel(outer)
 	defer stop()
 	ended := make(chan *reading)
+	var looked time.Time // when shards were looked for
+	var wait time.Duration
 	for err == nil && ctx.Err() == nil {
-		if err = u.measured(ctx, "", u.discover); err != nil {
-			break
-		}
-		for _, x := range u.free {
-			if u.o.MaxShards > 0 && len(u.held) >= u.o.MaxShards {
+		if time.Since(looked) >= wait {
+			if err = u.measured(ctx, "", u.discover); err != nil {
 				break
 			}
+			looked, wait = time.Now(), 10*u.o.Poll
+		}
+		for ; len(u.free) > 0 && (u.o.MaxShards == 0 || len(u.held) < u.o.MaxShards); u.free = u.free[1:] {
+			x := u.free[0]
 			u.held[x.shardID] = true
 			go func() { x.err = x.read(ctx); ended <- x }()
 		}
 		select {
 		case x := <-ended:
-			err = u.ended(x)
+			err, wait = u.ended(x), u.o.Poll // it may have children, or have lost its lease
 		case <-ctx.Done():
-		case <-time.After(10 * u.o.Poll):
+		case <-time.After(wait - time.Since(looked)):
 		}
 	}
 	if stop(); outer.Err() != nil {
@@ -155,6 +160,9 @@ func (u *run) discover(ctx context.Context) error {
 		for _, c := range stored {
 			u.known[c.id()] = c
 		}
+		if err := u.foreign(u.known[beginning]); err != nil {
+			return err
+		}
 	}
 	listed, over, err := u.list(ctx)
 	if err != nil {
@@ -170,7 +178,7 @@ func (u *run) discover(ctx context.Context) error {
 		p := u.known[c.parent()]
 		switch _, there := listed[c.id()]; {
 		case c.id() == beginning:
-		case c.Finished && !there:
+		case c.Finished && !there && now.Sub(c.Saved) > kept: // before, an answer left it out
 			if delete(u.known, c.id()); u.store != nil {
 				err = cmp.Or(err, u.store.Delete(ctx, c, entity.IfPresent(nil)))
 			}
@@ -178,8 +186,8 @@ func (u *run) discover(ctx context.Context) error {
 			oldest = cmp.Or(oldest, c.Stream)
 			if c.Stream == oldest && (p.Shard == "" || p.Finished) && !u.held[c.id()] && (c.Token == "" || now.After(c.Until)) {
 				x := &reading{run: u, shardID: c.id(), saved: c, whole: c.Since, next: u.latest[c.id()]}
-				if p.Saved.After(c.Since) {
-					x.whole = p.Saved // the last record of the parent was there, which is older than all of the shard
+				if p.Since.After(c.Since) {
+					x.whole = p.Since // the last record of the parent was there, which is older than all of the shard
 				}
 				if began.Latest {
 					x.from = began.Since.Truncate(time.Minute)
@@ -192,6 +200,14 @@ func (u *run) discover(ctx context.Context) error {
 		return ErrNoStream
 	}
 	return err
+}
+
+// foreign refuses a name under which another table is read.
+func (u *run) foreign(began checkpoint) error {
+	if began.Source == "" || began.Source == u.o.Source {
+		return nil
+	}
+	return &entity.InputError{Code: write.CodeReaderName, Type: "stream.ReaderOptions", Problem: "the Name belongs to a reader of the table " + began.Source + "; give each table a reader with a name of its own"}
 }
 
 // list returns the shards of the newest stream of the table, and of older ones that were not read to their end. Those that are closed are
@@ -235,7 +251,7 @@ func (u *run) list(ctx context.Context) (listed map[shardID]checkpoint, over boo
 func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began checkpoint, err error) {
 	began, again := u.known[beginning]
 	if !again {
-		began = checkpoint{Reader: u.o.Name, Stream: beginning.stream, Shard: beginning.shard, Latest: u.o.Latest, Since: u.runner.Clock()}
+		began = checkpoint{Reader: u.o.Name, Stream: beginning.stream, Shard: beginning.shard, Latest: u.o.Latest, Since: u.runner.Clock(), Source: u.o.Source}
 		for _, c := range sorted(listed) {
 			if !u.o.Latest || c.Finished {
 				continue
@@ -252,7 +268,10 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 		}
 		if err := u.create(ctx, began); errors.Is(err, entity.ErrExists) { // another process began
 			clear(u.latest)
-			if began, err = u.store.Get(ctx, began, entity.Consistent()); err != nil {
+			if began, err = u.store.Get(ctx, began, entity.Consistent()); err == nil {
+				err = u.foreign(began)
+			}
+			if err != nil {
 				return began, err
 			}
 			again = true
@@ -265,7 +284,7 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 		_, there := listed[c.parent()]
 		switch c.Finished, c.Since = c.Finished && !again && began.Latest, u.runner.Clock(); {
 		case known:
-			c.Since = p.Saved
+			c.Since = p.Since
 		case !there && c.Parent != "":
 			c.Since = began.Since // the parent was gone before, or has come and gone since
 		}
@@ -352,6 +371,9 @@ func (x *reading) read(ctx context.Context) (err error) {
 	if x.lease != nil {
 		err = cmp.Or(err, x.measured(ctx, x.shard, x.lease.Release))
 	}
+	if x.err == nil && errors.As(err, new(*lease.SkewError)) { // another process has it, by a clock that is ahead
+		err = nil
+	}
 	for _, away := range []error{lease.ErrLost, lease.ErrTaken, entity.ErrConflict, entity.ErrNotFound} {
 		if x.err == nil && errors.Is(err, away) { // and not returned by the program
 			err = nil
@@ -360,8 +382,11 @@ func (x *reading) read(ctx context.Context) (err error) {
 	return err
 }
 
-func (x *reading) acquire(ctx context.Context) (err error) {
-	x.lease, err = lease.AcquireIn(ctx, x.leases, x.stream+" "+x.shard, x, x.Store)
+func (x *reading) acquire(ctx context.Context) error {
+	held, err := lease.AcquireIn(ctx, x.leases, x.stream+" "+x.shard, x, x.Store)
+	if err == nil { // until then Load takes over what is stored
+		x.lease = held
+	}
 	return err
 }
 
@@ -380,7 +405,7 @@ func (x *reading) follow(ctx context.Context) (err error) {
 
 // page handles the next records.
 func (x *reading) page(ctx context.Context) error {
-	page := &dynamodbstreams.GetRecordsOutput{}
+	page, at := &dynamodbstreams.GetRecordsOutput{}, x.runner.Clock()
 	err := x.measured(ctx, x.shard, func(ctx context.Context) (err error) {
 		if x.next == nil {
 			out, err := x.iterator(ctx, x.shardID, streamtypes.ShardIteratorTypeTrimHorizon, x.last)
@@ -409,6 +434,9 @@ func (x *reading) page(ctx context.Context) error {
 		}
 		return err
 	}
+	x.mu.Lock()
+	x.saved.Since = at // what comes after the last record that was done was there
+	x.mu.Unlock()
 	var records []Record
 	last := x.last
 	for _, r := range page.Records {
@@ -458,6 +486,9 @@ func (x *reading) handleAll(ctx context.Context, records []Record) error {
 			return x.failed(failure.Record, failure.Err)
 		}
 		if err := x.o.Park(ctx, failure); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			return x.failed(failure.Record, err)
 		}
 		x.done(failure.Record.SequenceNumber, false)
@@ -473,6 +504,9 @@ func (x *reading) lost(ctx context.Context) (err error) {
 		err = x.o.OnLost(ctx, gap)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return x.failed(Record{SequenceNumber: gap.After}, err)
 	}
 	return nil

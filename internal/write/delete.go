@@ -154,7 +154,7 @@ func (op *Op) deletes(user expr.Cond) *Op {
 	if s.SoftDeletes {
 		kind = SoftDeleted
 	}
-	op.Context = op.Context && (s.SoftDeletes || s.KeepsHistory) // otherwise no state remains
+	op.Context = s.Contexts != nil && (s.SoftDeletes || s.KeepsHistory) // otherwise no state remains
 	op.Read = op.Read || s.SoftDeletes || s.KeepsHistory || s.HasUnique
 	op.SoftDeletes = kind == SoftDeleted
 	op.Plan = func(in Input) (Step, error) {

@@ -68,6 +68,7 @@ const (
 	CodeJobPart            = "EDD-9195" // a part, record or row that is not of the job
 	CodeLease              = "EDD-9220" // durations of a lease that do not fit
 	CodeLeaseWork          = "EDD-9221" // work under a lease without a function
+	CodeReaderName         = "EDD-9231" // a name under which another table is read
 	CodeReader             = "EDD-9230" // options of a reader of a stream that do not fit
 )
 

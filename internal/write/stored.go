@@ -212,7 +212,7 @@ func replaced(s *schema.Schema, step *schema.Upgrade, it, was, is item.Item) (it
 		switch {
 		case a.Name == s.Options.TTL:
 			continue
-		case a.IsOwned:
+		case a.IsOwned && a.Role.Context == "":
 			var err error
 			if av, err = kept(step, a, it, av); err != nil {
 				return nil, err
@@ -223,7 +223,7 @@ func replaced(s *schema.Schema, step *schema.Upgrade, it, was, is item.Item) (it
 			}
 			rename = rename || av != nil
 		}
-		if av != nil {
+		if av != nil && (a.Role.Context == "" || !item.Empty(av)) {
 			out[a.Name] = av
 		} else {
 			delete(out, a.Name)

@@ -94,6 +94,13 @@ func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("actor-%d reason-%d", i+1, i+1), state, "version %d", i+1)
 	}
 
+	gone1, err := store.DeleteAll(who(), store.Query(key), "")
+	require.NoError(t, err)
+	require.Equal(t, 1, gone1.Deleted)
+	gone, err = deleted.Get(b.Ctx, key)
+	is(gone.Item, err)
+	is(deleted.Restore(who(), key))
+
 	v, err = store.Update(as(b.Ctx, "last", ""), key, entity.Set(&f.State, "f"))
 	require.NoError(t, err)
 	require.Equal(t, "last ", v.By+" "+v.Why, "a write without a reason does not keep the one of the write before")
@@ -151,7 +158,11 @@ func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
 		"update": func() error { _, err := store.Update(b.Ctx, key, entity.Set(&f.State, "x")); return err }(),
 		"modify": func() error { _, err := store.Modify(b.Ctx, key, func(*deed) error { return nil }); return err }(),
 		"delete": store.Delete(b.Ctx, key, versioned.AnyVersion()),
-		"empty":  store.Delete(as(b.Ctx, "", "r"), key, versioned.AnyVersion()),
+		"delete all": func() error {
+			_, err := store.DeleteAll(b.Ctx, store.Query(key), "")
+			return err
+		}(),
+		"empty": store.Delete(as(b.Ctx, "", "r"), key, versioned.AnyVersion()),
 		"restore": func() error {
 			_, err := entity.Must(lifecycle.Of(store)).Restore(b.Ctx, key)
 			return err
@@ -191,6 +202,39 @@ func TestContext_BelongsToACallWithAToken(t *testing.T) {
 	v, err := store.Get(b.Ctx, slip{ID: "s1"}, entity.Consistent())
 	require.NoError(t, err)
 	require.Equal(t, "a", v.By)
+}
+
+// What an upgrade gives a field with the role is stored, in its type: it was another's before.
+func TestContext_AnUpgradeSaysWhoMadeAnEarlierState(t *testing.T) {
+	t.Parallel()
+	type before struct {
+		_  entity.Key `name:"Paper" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+		By int        `dynamodbav:"by"`
+	}
+	type paper struct {
+		_     entity.Key `name:"Paper" pk:"$#{id}" sk:"$" payload:"2"`
+		ID    string     `dynamodbav:"id"`
+		Title string     `dynamodbav:"title,omitempty"`
+		By    string     `dynamodbav:"by" entity:"context=actor"`
+	}
+	b, old := dbtest.OpenStore[before](t, withActors)
+	store := dbtest.Declare[paper](t, b.Open(b.Client), entity.Upgrade(1, func(o before) (paper, error) {
+		if o.By == 0 {
+			return paper{ID: o.ID}, nil
+		}
+		return paper{ID: o.ID, By: fmt.Sprint("user-", o.By)}, nil
+	}))
+	b.OK(old.Create(b.Ctx, before{ID: "1", By: 7}))
+	b.OK(old.Create(b.Ctx, before{ID: "2"}))
+	for id, by := range map[string]string{"1": "user-7", "2": ""} {
+		v, err := store.Get(b.Ctx, paper{ID: id}, entity.Consistent())
+		require.NoError(t, err)
+		require.Equal(t, by, v.By)
+	}
+	v, err := store.Update(as(b.Ctx, "ann", ""), paper{ID: "1"}, entity.Set(&entity.Fields[paper]().Title, "T"))
+	require.NoError(t, err)
+	require.Equal(t, "ann", v.By)
 }
 
 func TestContext_PlansShowWhereItComesFrom(t *testing.T) {

@@ -68,8 +68,9 @@ type tail struct {
 	chosen map[string]bool
 	latest bool
 
-	mu   sync.Mutex // shards and tables are read at the same time
-	left int        // changes to print; 0 without a limit
+	mu     sync.Mutex // shards and tables are read at the same time
+	left   int        // changes to print; 0 without a limit
+	enough bool       // all of them are printed
 }
 
 // run prints the records of all tables, until ctx ends.
@@ -129,6 +130,9 @@ func (t *tail) print(table string, records []stream.Record) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range records {
+		if t.enough {
+			return errEnough
+		}
 		if err := t.printOne(table, r); err != nil {
 			return err
 		}
@@ -177,6 +181,7 @@ func (t *tail) printOne(table string, r stream.Record) error {
 		return p.failed
 	}
 	if t.left--; t.left == 0 {
+		t.enough = true
 		return errEnough
 	}
 	return nil

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go"
@@ -78,4 +80,17 @@ func TestTail_PrintsTypedChanges(t *testing.T) {
 	golden(t, "tail.txt", sorted(stamp.ReplaceAllString(r.out, "TIME  ")+"\n")) // the records of a transaction have no order
 	r = l.run("--json", "tail", "--from-start", "--limit", "2", "Telemetry")
 	require.Equal(t, 2, strings.Count(r.out, `"entity":"Telemetry"`), r.out+r.err)
+}
+
+// The limit counts the changes of all shards together.
+func TestTail_LimitIsThatOfAllShards(t *testing.T) {
+	t.Parallel()
+	m, _ := fuzzModel(t)
+	var b strings.Builder
+	x := &tail{s: &session{m: m, app: App{Clock: time.Now}, out: newPrinter(&b, false, true)}, chosen: map[string]bool{}, left: 1}
+	r := stream.Record{Operation: "INSERT", New: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "x"}, "sk": &types.AttributeValueMemberS{Value: "y"}}}
+	for range 3 { // shards
+		require.ErrorIs(t, x.print("app", []stream.Record{r, r}), errEnough)
+	}
+	require.Equal(t, 1, strings.Count(b.String(), "\n"))
 }
