@@ -182,7 +182,9 @@ func TestFromSDK_ReadsEmptyMapsOfDynamoDBLocal(t *testing.T) {
 	l := newLab(t)
 	store[Team](l)
 	l.create()
-	empty := func() types.AttributeValue { return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}} }
+	empty := func() types.AttributeValue {
+		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+	}
 	for name, v := range map[string]types.AttributeValue{
 		"map": empty(), "in a map": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"x": empty()}}, "in a list": &types.AttributeValueMemberL{Value: []types.AttributeValue{empty()}},
 	} {
