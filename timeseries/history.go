@@ -31,9 +31,11 @@ func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 // history reads a series' events. Events of several partitions are merged in the order of their sort keys.
 func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) query.Decoding {
 	where := ""
-	if primary, _, err := write.Key(c.Schema, key, nil); err == nil {
-		pk := c.Schema.PK.Attr
-		where = write.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
+	if c.Schema.EventPartitions != nil { // several partitions are printed as the one that they spread
+		if primary, _, err := write.Key(c.Schema, key, nil); err == nil {
+			pk := c.Schema.PK.Attr
+			where = write.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
+		}
 	}
 	return query.ItemsOfEach(c, where, historyPlans(c, e, verb, key, spec))
 }
