@@ -69,9 +69,9 @@ func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprintf("actor-%d reason-%d", n, n), v.By+" "+v.Why)
 	}
-	is(store.Create(who(), deed{ID: "d1", Number: "n1", By: "somebody else"}))
+	is(store.Create(who(), deed{ID: "d1", Number: "n1", By: "not the caller"}))
 	is(store.Update(who(), key, entity.Set(&f.State, "a")))
-	is(store.Put(who(), deed{ID: "d1", Number: "n1", State: "b", By: "somebody else"}))
+	is(store.Put(who(), deed{ID: "d1", Number: "n1", State: "b", By: "not the caller"}))
 	v, _, err := store.Upsert(who(), deed{ID: "d1", Number: "n1", State: "c"})
 	is(v, err)
 	is(store.Modify(who(), key, func(d *deed) error { d.State = "d"; return nil }))
