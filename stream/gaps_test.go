@@ -72,11 +72,12 @@ func TestReader_GoesOnIfTheLeaseIsLostWhileParking(t *testing.T) {
 	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2")
-	parking := make(chan bool)
-	var once sync.Once
+	parking, lost := make(chan bool), make(chan bool)
+	var begin, end sync.Once
 	old := l.process(t, b, stream.ReaderOptions{Attempts: 1, Park: func(ctx context.Context, _ stream.Failure) error {
-		once.Do(func() { close(parking) })
+		begin.Do(func() { close(parking) })
 		<-ctx.Done()
+		end.Do(func() { close(lost) })
 		return ctx.Err()
 	}})
 	ctx, stop := context.WithCancel(t.Context())
@@ -85,9 +86,17 @@ func TestReader_GoesOnIfTheLeaseIsLostWhileParking(t *testing.T) {
 		done <- old.reader.Run(ctx, stream.On(entity.Must(entity.New[Team](old.db)), func(context.Context, stream.Change[Team]) error { return errors.New("bad") }))
 	}()
 	<-parking
+	old.wire.Inject(func(r faults.Request) faults.Fault { // or it could take the lease again
+		if r.Operation == "UpdateItem" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
 	l.Clock.Move(31 * time.Second)
 	fresh := l.process(t, b, stream.ReaderOptions{}).start()
 	eventually(t, "another takes over", fresh.has("t-2"))
+	<-lost // when the lease is renewed the next time
+	old.wire.Inject(nil)
 	queries := old.wire.Count("Query")
 	eventually(t, "the first one looks for shards again", func() bool { return old.wire.Count("Query") > queries+1 || len(done) > 0 })
 	require.Empty(t, done)
