@@ -1,7 +1,7 @@
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help test race long proof bench lint golden fuzz cover ci release aws
+.PHONY: help test race long proof bench lint golden fuzz cover ci release aws site
 
 help: ## list these targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -45,6 +45,10 @@ cover: ## run all tests and print the coverage of each function
 
 aws: ## try every verb on tables of your own account, with TABLE_PREFIX and REGION; asks first, and deletes the tables
 	@go -C tests/aws run . -prefix "$(TABLE_PREFIX)" -region "$(REGION)"
+
+site: ## make the pages of the documents in site/, with Node
+	npm --prefix .github/site ci
+	npm --prefix .github/site run build
 
 release: ## check the tree, and tag every module with VERSION (v0.1.0); publish nothing
 	.ci/release $(VERSION)

@@ -1,0 +1,101 @@
+// The site shows the Markdown files of the repository as pages. Links to other files lead to the repository.
+import { dirname, join, relative } from "node:path";
+import { withMermaid } from "vitepress-plugin-mermaid";
+
+const root = join(import.meta.dirname, "../../..");
+const repository = "https://github.com/dynastrata/dynastrata";
+
+// linksToRepository makes relative links to files that are not pages absolute.
+function linksToRepository(md) {
+  md.core.ruler.push("repository", (state) => {
+    for (const block of state.tokens) {
+      for (const token of block.children ?? []) {
+        const href = token.type === "link_open" ? token.attrGet("href") : null;
+        if (!href || /^([a-z]+:|#|\/)/.test(href) || /\.md(#|$)/.test(href)) {
+          continue;
+        }
+        const page = relative(root, join(root, dirname(state.env.relativePath), href));
+        token.attrSet("href", `${repository}/blob/main/${page}`);
+      }
+    }
+  });
+}
+
+// noTemplates keeps Vue from reading braces in the text as its templates.
+function noTemplates(md) {
+  for (const rule of ["text", "code_inline"]) {
+    const render = md.renderer.rules[rule];
+    md.renderer.rules[rule] = (...args) => render(...args).replaceAll("{{", "&#123;&#123;");
+  }
+}
+
+const pages = (...list) => list.map(([text, link]) => ({ text, link: `/${link}` }));
+const learn = [["Guide", "docs/guide"], ["Tags", "docs/tags"], ["Errors", "docs/errors"]];
+
+export default withMermaid({
+  title: "Dynastrata",
+  description: "Go structs on DynamoDB: keys, indexes, versions, unique values and time series, checked at start-up",
+  base: process.env.SITE_BASE ?? "/",
+  srcDir: "../..",
+  srcExclude: ["**/node_modules/**", "**/testdata/**", ".github/**"],
+  outDir: "../../site",
+  cacheDir: "node_modules/.cache",
+  rewrites: (page) => page.replace(/(^|\/)README\.md$/, "$1index.md"),
+  vite: { resolve: { alias: [{ find: /^vue(\/.*)?$/, replacement: join(import.meta.dirname, "../node_modules/vue$1") }] } },
+  markdown: {
+    config: (md) => {
+      linksToRepository(md);
+      noTemplates(md);
+    },
+  },
+  mermaid: { htmlLabels: false, flowchart: { htmlLabels: false } }, // the style of the page would change their size
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    socialLinks: [{ icon: "github", link: repository }],
+    nav: pages(...learn),
+    sidebar: [
+      { text: "Start", items: pages(["Overview", ""], ...learn) },
+      {
+        text: "Advanced",
+        collapsed: true,
+        items: pages(
+          ["What each verb promises", "docs/semantics"],
+          ["Validation codes", "docs/validation"],
+          ["Glossary", "docs/glossary"],
+          ["Examples", "examples/"],
+          ["Streams", "docs/streams"],
+          ["Tables and the schema lock", "docs/tables"],
+          ["Local databases", "docs/localdb"],
+        ),
+      },
+      {
+        text: "Operate",
+        collapsed: true,
+        items: pages(
+          ["Reliability", "docs/reliability"],
+          ["Performance", "docs/performance"],
+          ["Scaling", "docs/scaling"],
+          ["Traces and budgets", "docs/tracing"],
+          ["Global tables", "docs/global-tables"],
+          ["Changing declarations", "docs/evolution"],
+          ["Migration", "docs/migration"],
+          ["The command", "docs/command"],
+          ["Jobs on Apache Beam", "docs/beam"],
+        ),
+      },
+      {
+        text: "Inside",
+        collapsed: true,
+        items: pages(
+          ["Storage format", "docs/layout"],
+          ["Sharing tables with effect-dynamodb", "docs/interop"],
+          ["Architecture", "ARCHITECTURE"],
+          ["Design notes", "docs/design/"],
+          ["Change log", "CHANGELOG"],
+          ["Contributing", "CONTRIBUTING"],
+        ),
+      },
+    ],
+  },
+});
