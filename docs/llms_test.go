@@ -1,0 +1,69 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// page is a link of the README to a page of the documents.
+var page = regexp.MustCompile(`\]\(((?:docs|examples)/[^)#]+\.md|ARCHITECTURE\.md)\)`)
+
+// forModels makes llms.txt, a list of the pages with the first sentence of each, and llms-full.txt, which holds them whole. Both are for programs that
+// write code with the library; https://llmstxt.org describes the form.
+func forModels(t *testing.T) map[string]string {
+	t.Helper()
+	readme := read(t, "../README.md")
+	_, advanced, ok := strings.Cut(readme, "\n## Advanced\n")
+	require.True(t, ok)
+	advanced, _, _ = strings.Cut(advanced, "| to take part |")
+	start, _, _ := strings.Cut(readme, "\n## ")
+	title, rest, _ := strings.Cut(start, "\n\n")
+	about, _, _ := strings.Cut(rest, "\n\n")
+	var short, full strings.Builder
+	fmt.Fprintf(&short, "%s\n\n> %s\n\nAll pages in one text: https://raw.githubusercontent.com/dynastrata/dynastrata/main/llms-full.txt\n", title, strings.ReplaceAll(about, "\n", " "))
+	full.WriteString(readme)
+	seen := map[string]bool{}
+	for _, section := range []struct{ title, text string }{{"Three pages to begin with", start}, {"Advanced", advanced}} {
+		fmt.Fprintf(&short, "\n## %s\n\n", section.title)
+		for _, found := range page.FindAllStringSubmatch(section.text, -1) {
+			path := found[1]
+			require.False(t, seen[path], "the README links to %s twice", path)
+			seen[path] = true
+			text := read(t, "../"+path)
+			heading, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
+			fmt.Fprintf(&short, "- [%s](https://raw.githubusercontent.com/dynastrata/dynastrata/main/%s): %s\n", heading, path, opening(text))
+			fmt.Fprintf(&full, "\n<!-- %s -->\n\n%s", path, text)
+		}
+	}
+	require.Greater(t, len(seen), 15, "the README does not link to the pages")
+	return map[string]string{"../llms.txt": short.String(), "../llms-full.txt": full.String()}
+}
+
+// opening returns the first sentence below the title of a page, without links.
+func opening(text string) string {
+	for _, paragraph := range strings.Split(text, "\n\n")[1:] {
+		if strings.HasPrefix(paragraph, "#") || strings.HasPrefix(paragraph, fence) || strings.HasPrefix(paragraph, "|") {
+			continue
+		}
+		plain := regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`).ReplaceAllString(strings.Join(strings.Fields(paragraph), " "), "$1")
+		if end := regexp.MustCompile(`[.:] [A-Z-]`).FindStringIndex(plain); end != nil {
+			plain = plain[:end[0]]
+		}
+		return strings.TrimRight(plain, ".:") + "."
+	}
+	return ""
+}
+
+func TestForModels_HoldsTheDocuments(t *testing.T) {
+	t.Parallel()
+	for path, text := range forModels(t) {
+		now, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.True(t, *update || text == string(now), "%s is stale: the test of the examples writes it with -update", path)
+	}
+}
