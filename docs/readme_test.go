@@ -34,6 +34,7 @@ func imported(block string) string { return importing("main", block) }
 // importing is imported for a package of another name.
 func importing(name, block string) string {
 	const sdk = "github.com/aws/aws-sdk-go-v2"
+	statements := regexp.MustCompile("//.*").ReplaceAllString(block, "")
 	var file strings.Builder
 	file.WriteString("package " + name + "\n")
 	for _, path := range []string{
@@ -42,7 +43,7 @@ func importing(name, block string) string {
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
 		module + "/iac", module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/timeline",
 	} {
-		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(block) {
+		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(statements) {
 			fmt.Fprintf(&file, "import %q\n", path)
 		}
 	}

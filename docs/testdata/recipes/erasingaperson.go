@@ -9,30 +9,33 @@ func example(ctx context.Context) error {
 		}
 		err = errors.Join(err, write(ctx, "p-1", places.Op().Append(Place{PersonID: "p-1", At: time.Now(), Name: text})))
 	}
-	var writers sync.WaitGroup
-	begun := make(chan struct{})
+	var writer sync.WaitGroup
 	var writing error
-	writers.Go(func() {
-		for i := 0; writing == nil; i++ {
-			if i == 2 {
-				close(begun)
-			}
+	begun := make(chan struct{})
+	erasing, erased := context.WithCancel(ctx)
+	defer erased()
+	writer.Go(func() {
+		for i, last := 0, false; writing == nil && !last; i++ {
+			last = erasing.Err() != nil
 			note := Note{PersonID: "p-1", NoteID: fmt.Sprint("n-1", i)}
 			writing = write(ctx, "p-1", notes.Op().Create(note))
-			if writing != nil || i%2 == 0 {
-				continue
+			if writing == nil && i%2 == 1 {
+				_ = notes.Delete(ctx, note) // it may be gone
 			}
-			_ = notes.Delete(ctx, note) // it may be gone
-			if i%4 == 1 {
+			if writing == nil && i%4 == 1 {
 				writing = write(ctx, "p-1", deleted.Op().Restore(note))
+			}
+			if i == 2 {
+				close(begun)
 			}
 		}
 	})
 	<-begun
 	err = errors.Join(err, notes.Delete(ctx, Note{PersonID: "p-1", NoteID: "n-1"}), erase(ctx, "p-1"))
-	writers.Wait()
+	erased()
+	writer.Wait()
 	fmt.Println(errors.Is(writing, entity.ErrNotFound))
-	err = errors.Join(err, erase(ctx, "p-1")) // what the last delete of the writer kept
+	err = errors.Join(err, erase(ctx, "p-1")) // what a delete has kept
 	left, err1 := client.Scan(ctx, &dynamodb.ScanInput{TableName: &table})
 	fmt.Println(left.Count)
 	return errors.Join(err, err1)
