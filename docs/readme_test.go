@@ -38,7 +38,7 @@ func importing(name, block string) string {
 	var file strings.Builder
 	file.WriteString("package " + name + "\n")
 	for _, path := range []string{
-		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "net/http", "os", "slices", "strings", "sync", "time",
+		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "os", "slices", "strings", "sync", "time",
 		sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
 		module + "/iac", module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/timeline",

@@ -8,7 +8,7 @@ func example(ctx context.Context) error {
 	_, err1 := accounts.Create(because(ctx, "ann", "a new customer"), key)
 	_, err2 := accounts.Update(because(ctx, "bob", ""), key, entity.Set(&a.Limit, 500))
 	err = errors.Join(err1, err2, accounts.Delete(because(ctx, "cleo", "fraud"), key))
-	for v, err := range states("a-1").All(ctx) {
+	for v, err := range history.List(key, versioned.WithCurrent()).All(ctx) {
 		if err != nil {
 			return err
 		}

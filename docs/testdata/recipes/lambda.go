@@ -2,13 +2,12 @@ package lambda
 
 func example(ctx context.Context) error {
 	_, err := orders.Create(ctx, Order{OrderID: "o-1"})
-	fmt.Println(status(err))
 	late, end := context.WithTimeout(ctx, time.Second)
 	defer end()
 	short, stop := within(late, 2*time.Second)
 	defer stop()
 	_, err1 := orders.Create(short, Order{OrderID: "o-2"})
-	fmt.Println(status(err1), short.Err(), late.Err())
+	fmt.Println(errors.Is(err1, context.DeadlineExceeded), entity.IsAmbiguous(err1), late.Err())
 
 	reading, done := context.WithCancel(ctx)
 	defer done()
@@ -30,8 +29,7 @@ func example(ctx context.Context) error {
 	fmt.Println(made, "receipt")
 	return errors.Join(err, err2, err3)
 	// prints
-	// 200
-	// 503 context deadline exceeded <nil>
+	// true false <nil>
 	// 0 1 <nil>
 	// 1 0 <nil>
 	// 1 0 <nil>

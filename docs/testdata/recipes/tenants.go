@@ -3,7 +3,14 @@ package tenants
 func example(ctx context.Context) error {
 	acme, err1 := forTenant("acme", client)
 	globex, err2 := forTenant("globex", client)
-	err := errors.Join(err1, err2, acme.Add(ctx, "bridge"), globex.Add(ctx, "bridge"), globex.Add(ctx, "tunnel"))
+	err := errors.Join(err1, err2)
+	for _, p := range []struct {
+		of   Tenant
+		name string
+	}{{acme, "bridge"}, {globex, "bridge"}, {globex, "tunnel"}} {
+		_, made := p.of.projects.Create(ctx, Project{Tenant: p.of.id, ProjectID: p.name})
+		err = errors.Join(err, made)
+	}
 	mine, err1 := acme.All(ctx)
 	theirs, err2 := globex.All(ctx)
 	fmt.Println(mine, theirs)
