@@ -29,14 +29,21 @@ func TestReadme_ProgramCompiles(t *testing.T) {
 }
 
 // imported makes a file of a block without imports. It imports the packages that the block names.
-func imported(block string) string {
+func imported(block string) string { return importing("main", block) }
+
+// importing is imported for a package of another name.
+func importing(name, block string) string {
+	const sdk = "github.com/aws/aws-sdk-go-v2"
+	statements := regexp.MustCompile("//.*").ReplaceAllString(block, "")
 	var file strings.Builder
-	file.WriteString("package main\n")
+	file.WriteString("package " + name + "\n")
 	for _, path := range []string{
-		"context", "errors", "time", "fmt",
+		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "os", "slices", "strings", "sync", "time",
+		sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
+		module + "/iac", module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/timeline",
 	} {
-		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(block) {
+		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(statements) {
 			fmt.Fprintf(&file, "import %q\n", path)
 		}
 	}
@@ -45,19 +52,29 @@ func imported(block string) string {
 
 const module = "github.com/dynastrata/dynastrata"
 
-// build compiles a program of one or more files as a package of this folder, through an overlay that puts them into the
-// module for this build only, and returns the path of the executable.
+// build compiles a program of one or more files as a package of this folder, and returns the path of the executable.
 func build(t *testing.T, name string, files ...string) string {
 	t.Helper()
+	paths := map[string]string{}
+	for i, text := range files {
+		paths[fmt.Sprintf("%s/file%d.go", name, i)] = text
+	}
+	return compile(t, name, paths)
+}
+
+// compile is build for a program of several packages, whose files are given by their paths in this folder. An overlay puts them
+// into the module for this build only.
+func compile(t *testing.T, name string, files map[string]string) string {
+	t.Helper()
 	dir := t.TempDir()
-	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, name)
-	here, err := filepath.Abs(name)
+	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
+	here, err := filepath.Abs(".")
 	require.NoError(t, err)
 	replaced := map[string]string{}
-	for i, text := range files {
-		file := fmt.Sprintf("file%d.go", i)
-		replaced[filepath.Join(here, file)] = filepath.Join(dir, file)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	for path, text := range files {
+		file := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
+		replaced[filepath.Join(here, filepath.FromSlash(path))] = file
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	require.NoError(t, err)
@@ -70,7 +87,12 @@ func build(t *testing.T, name string, files ...string) string {
 // output builds a program, runs it on the database at endpoint, and returns what it prints.
 func output(t *testing.T, name, program, endpoint string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), build(t, name, program))
+	return printed(t, endpoint, exec.CommandContext(t.Context(), build(t, name, program)))
+}
+
+// printed runs a program on the database at endpoint, and returns what it prints.
+func printed(t *testing.T, endpoint string, cmd *exec.Cmd) string {
+	t.Helper()
 	cmd.Env = append(slices.Clip(os.Environ()), "DYNAMODB_ENDPOINT="+endpoint)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints

@@ -1,0 +1,33 @@
+package sequences
+
+// Six orders get an invoice, and each is asked for twice at the same time.
+func example(ctx context.Context) error {
+	_, err := ledgers.Create(ctx, Ledger{Tenant: "acme"})
+	byNumber, err1 := invoices.Index("byNumber")
+	var calls sync.WaitGroup
+	var numbers [12]int
+	errs := []error{11: nil}
+	for i := range errs {
+		calls.Go(func() {
+			var invoice Invoice
+			invoice, errs[i] = issue(ctx, "acme", fmt.Sprint("o-", i%6))
+			numbers[i] = invoice.Number
+		})
+	}
+	calls.Wait()
+	stored, err2 := byNumber.Query(Invoice{Tenant: "acme"}).Collect(ctx)
+	for i, invoice := range stored {
+		fmt.Println(invoice.Number, slices.Contains(numbers[:], i+1))
+	}
+	slices.Sort(numbers[:])
+	fmt.Println(len(slices.Compact(numbers[:])))
+	return errors.Join(append(errs, err, err1, err2)...)
+	// prints
+	// 1 true
+	// 2 true
+	// 3 true
+	// 4 true
+	// 5 true
+	// 6 true
+	// 6
+}
