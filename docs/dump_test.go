@@ -78,6 +78,10 @@ func scalar(av types.AttributeValue) string {
 		return "BOOL " + strconv.FormatBool(v.Value)
 	case *types.AttributeValueMemberB:
 		return "B    " + hex.EncodeToString(v.Value)
+	case *types.AttributeValueMemberSS:
+		return "SS   " + strings.Join(slices.Sorted(slices.Values(v.Value)), ", ")
+	case *types.AttributeValueMemberNS:
+		return "NS   " + strings.Join(slices.Sorted(slices.Values(v.Value)), ", ")
 	case *types.AttributeValueMemberL:
 		var elements []string
 		for _, e := range v.Value {

@@ -9,6 +9,7 @@ require (
 	github.com/dynastrata/dynastrata v0.1.0
 	github.com/dynastrata/dynastrata/migrate v0.1.0
 	github.com/dynastrata/dynastrata/timeline v0.1.0
+	github.com/guregu/dynamo/v2 v2.1.1
 	github.com/stretchr/testify v1.12.1
 )
 
@@ -21,6 +22,8 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
+	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sync v0.7.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +92,7 @@ func output(t *testing.T, name, program, endpoint string) string {
 // printed runs a program on the database at endpoint, and returns what it prints.
 func printed(t *testing.T, endpoint string, cmd *exec.Cmd) string {
 	t.Helper()
-	cmd.Env = append(slices.Clip(os.Environ()), "DYNAMODB_ENDPOINT="+endpoint)
+	cmd.Env = append(cmd.Environ(), "DYNAMODB_ENDPOINT="+endpoint)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
