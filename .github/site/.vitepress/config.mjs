@@ -30,7 +30,7 @@ function noTemplates(md) {
 }
 
 const pages = (...list) => list.map(([text, link]) => ({ text, link: `/${link}` }));
-const learn = [["Guide", "docs/guide"], ["Tags", "docs/tags"], ["Errors", "docs/errors"]];
+const learn = [["Guide", "docs/guide"], ["Tags", "docs/tags"], ["Errors", "docs/errors"], ["Recipes", "docs/recipes"]];
 
 export default withMermaid({
   title: "Dynastrata",
@@ -64,6 +64,8 @@ export default withMermaid({
           ["Validation codes", "docs/validation"],
           ["Glossary", "docs/glossary"],
           ["Examples", "examples/"],
+          ["From the AWS SDK", "docs/from-sdk"],
+          ["From guregu/dynamo", "docs/from-guregu"],
           ["Streams", "docs/streams"],
           ["Tables and the schema lock", "docs/tables"],
           ["Local databases", "docs/localdb"],
@@ -89,6 +91,7 @@ export default withMermaid({
         collapsed: true,
         items: pages(
           ["Storage format", "docs/layout"],
+          ["Leaving the library", "docs/leaving"],
           ["Sharing tables with effect-dynamodb", "docs/interop"],
           ["Architecture", "ARCHITECTURE"],
           ["Design notes", "docs/design/"],
