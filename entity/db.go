@@ -309,9 +309,9 @@ func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Co
 	return db.runner.Measure(ctx, call, f)
 }
 
-func (db *DB) options(name string) schema.Options {
+func (db *DB) options() schema.Options {
 	return schema.Options{
-		Name: name, Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
+		Namespace: db.config.Namespace.Name, NamespaceVersion: db.config.Namespace.Version,
 		PK: db.config.PK, SK: db.config.SK, TTL: db.config.TTL, Precision: db.format,
 		Profile: schema.NewProfile(db.config.Interop), Validator: db.config.Validator, FromContext: db.config.FromContext,
 		SDKCodec: db.config.Codec == SDKCodec,

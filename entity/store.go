@@ -12,7 +12,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -36,17 +35,6 @@ func sameOptions(c *engine.Core, spec *write.Options) error {
 		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
 	return nil
-}
-
-func wrongHandle(s *schema.Schema, used string) error {
-	problem := "the struct needs no declaration of " + used + "; use entity.New"
-	switch {
-	case s.Handle != "":
-		problem = "the struct's declarations need " + s.Handle
-	case used != "":
-		problem = "the struct lacks the declaration that " + used + " is for"
-	}
-	return &SchemaError{Code: schema.CodeHandle, Type: s.Type.String(), Problem: problem}
 }
 
 // declare returns the store of a struct's entity: the one that an earlier call returned, or empty, whose handle it sets.
@@ -78,32 +66,11 @@ func (db *DB) declareOwn(t reflect.Type, spec *write.Options) (*registered, erro
 	if known, ok := db.registry.stores[id]; ok {
 		return known, sameOptions(known.core, spec)
 	}
-	if err := spec.Err(); err != nil {
-		return nil, &InputError{Code: write.CodeOption, Type: t.String(), Problem: err.Error()}
-	}
-	options := db.options(spec.Name)
-	options.After, options.NoExpiry, options.Table = spec.After, spec.NoExpiry, spec.Table
-	options.Derived, options.Sources = spec.Derived, spec.Sources
-	if spec.Own {
-		options.Precision, options.Profile, options.Validator = key.Nano, schema.Profile{}, nil
-	}
-	s, err := schema.Build(t, options)
+	s, err := write.Declare(t, db.options(), spec)
 	if err != nil {
 		return nil, err
 	}
-	switch expiry := spec.After != nil || spec.NoExpiry; {
-	case expiry && !s.Expires:
-		return nil, &InputError{Code: write.CodeOption, Type: t.String(), Problem: "After and NoExpiry need a lifecycle.TTL declaration"}
-	case spec.After != nil && spec.NoExpiry:
-		return nil, &InputError{Code: write.CodeOption, Type: t.String(), Problem: "After and NoExpiry exclude each other"}
-	}
-	if s.Handle != spec.Handle {
-		return nil, wrongHandle(s, spec.Handle)
-	}
 	if err := db.regional(s, spec); err != nil {
-		return nil, err
-	}
-	if err := setUpgrades(s, spec.Upgrades); err != nil {
 		return nil, err
 	}
 	table, err := db.register(s)

@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 )
 
@@ -39,20 +38,4 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
 			From: from, Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New](), Apply: func(old any) (any, error) { return f(old.(Old)) },
 		})
 	}}
-}
-
-// setUpgrades compiles the upgrades of a new store.
-func setUpgrades(s *schema.Schema, upgrades []write.Upgrade) error {
-	if upgrades == nil {
-		return nil
-	}
-	var steps schema.Upgrades
-	for _, u := range upgrades {
-		steps = append(steps, schema.Upgrade{From: u.From, Old: u.Old, New: u.New, Apply: u.Apply})
-	}
-	var wrong []error
-	for _, problem := range s.SetUpgrades(steps) {
-		wrong = append(wrong, &InputError{Code: write.CodeUpgrade, Type: s.Type.String(), Problem: problem})
-	}
-	return errors.Join(wrong...)
 }

@@ -182,7 +182,7 @@ var layers = map[string][]string{
 		"doc.go pace.go budget.go options.go",
 		"generation.go presence.go events.go items.go storedkeys.go read.go related.go stored.go",
 		"errors.go text.go ids.go values.go keys.go target.go validate.go expiry.go conditions.go indexkeys.go whole.go changes.go",
-		"refusals.go hint.go feature.go op.go guard.go owned.go keycase.go payload.go changeguards.go compose.go expirychanges.go past.go " +
+		"refusals.go hint.go feature.go op.go declare.go guard.go owned.go keycase.go payload.go changeguards.go compose.go expirychanges.go past.go " +
 			"create.go update.go upsert.go modify.go graft.go touch.go delete.go rewrite.go print.go",
 	},
 	"internal/engine": {

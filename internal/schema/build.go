@@ -29,6 +29,7 @@ type Decl struct {
 
 	build *builder
 	name  string // the declaration's type, for messages
+	field int    // number of the declaration's field in the struct
 	pairs []Pair
 	known []string
 
@@ -123,7 +124,10 @@ func (d *Decl) Problem(code, format string, args ...any) {
 			format, args = "%s: "+format, append([]any{p.Value}, args...)
 		}
 	}
-	d.build.add(code, "_ "+d.name, format, args...)
+	mistake := d.build.add(code, "_ "+d.name, format, args...)
+	if blamed := d.Schema.Options.Blamed; blamed != nil {
+		blamed[mistake] = d.field
+	}
 }
 
 // Keep stores a feature's compiled declaration, which the feature finds with [Feature].
@@ -212,7 +216,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if o.Validator != nil {
 		b.rule = &Rule{Type: t}
 	}
-	if EncodesItself(t) {
+	if EncodesItself(t) || o.Methods.Encodes {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t, nil, "")
@@ -358,7 +362,7 @@ func (b *builder) declare() {
 }
 
 func (b *builder) read(p pending, value Declaration) {
-	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String()}
+	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String(), field: p.field.Index[0]}
 	pairs, err := Pairs(string(p.field.Tag)) // which d keeps
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)

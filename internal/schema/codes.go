@@ -111,8 +111,10 @@ type problems struct {
 	errs []error
 }
 
-func (p *problems) add(code, field, format string, args ...any) {
-	p.errs = append(p.errs, &Error{Code: code, Type: p.typ.String(), Field: field, Problem: fmt.Sprintf(format, args...)})
+func (p *problems) add(code, field, format string, args ...any) *Error {
+	e := &Error{Code: code, Type: p.typ.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
+	p.errs = append(p.errs, e)
+	return e
 }
 
 func (p *problems) err() error { return errors.Join(p.errs...) }

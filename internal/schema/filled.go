@@ -198,7 +198,7 @@ func (b *builder) prepares() {
 	b.s.Prepares = p.Implements(preparerType)
 	_, hidden := p.MethodByName("Prepare")
 	_, field := b.typ.FieldByName("Prepare")
-	if !hidden && !field && embedsPreparer(b.typ, map[reflect.Type]bool{}) {
+	if b.s.Options.Methods.TwoPrepares || !hidden && !field && embedsPreparer(b.typ, map[reflect.Type]bool{}) {
 		b.add(CodePrepare, "", "two embedded structs have a Prepare method, so Go promotes neither; write one for %s that calls them", b.typ)
 	}
 }

@@ -64,6 +64,14 @@ type Options struct {
 	SDKCodec         bool           // attributevalue decodes items
 	FromContext      FromContext    // the values of fields with the role context; nil for no such fields
 	NoExpiry         bool           // items do not expire unless the caller sets the time
+	Methods          Methods
+	Blamed           map[*Error]int // gets, for each mistake of a declaration, the number of its field; nil: not needed
+}
+
+// Methods are those of an entity type that was built at run time: reflection sees none there.
+type Methods struct {
+	Encodes     bool // the type encodes itself
+	TwoPrepares bool // two embedded structs have a Prepare method, and the type has none
 }
 
 // Schema is one compiled entity type. It does not change after Build.
