@@ -1,0 +1,397 @@
+package vet
+
+import (
+	"cmp"
+	"go/types"
+	"reflect"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"golang.org/x/tools/go/types/typeutil"
+
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// converter makes reflect types of the types of one entity, so that the schema can compile them.
+type converter struct {
+	done   typeutil.Map // of named types: the reflect.Type, true while it is being made
+	around typeutil.Map // the structs that embed the one that is being made
+	depth  int
+	unsure string            // why the entity cannot be examined; "" if it can
+	spoken map[string]string // how the schema names types and fields in a message → their names in the program
+	fields map[string]field  // the fields of the entity that the schema can name
+}
+
+// field is a field of an entity, or of a struct embedded in it.
+type field struct {
+	inner *types.Var // the field itself
+	outer *types.Var // the field of the entity that contains it, or is it
+}
+
+// deepest is how deep types are examined.
+const deepest = 100
+
+func newConverter() *converter {
+	return &converter{spoken: map[string]string{}, fields: map[string]field{}}
+}
+
+// entity returns the struct type of an entity. Anything else becomes its ordinary type.
+func (c *converter) entity(t types.Type) reflect.Type {
+	s, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return c.typeOf(t)
+	}
+	c.around.Set(t, true)
+	defer c.around.Delete(t)
+	return c.speak(c.structOf(s, &place{}), t)
+}
+
+// speak notes the name of a type for messages.
+func (c *converter) speak(made reflect.Type, t types.Type) reflect.Type {
+	name := types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	if old, ok := c.spoken[made.String()]; ok && old != name {
+		name = "type" // of several, which it is shows the field
+	}
+	c.spoken[made.String()] = name
+	return made
+}
+
+// place is where embedded structs of the entity itself are converted.
+type place struct {
+	prefix string     // of the names of fields
+	outer  *types.Var // the field of the entity; nil: the place is the entity
+}
+
+func pathOf(t types.Type) string {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return ""
+	}
+	return n.Obj().Pkg().Path() + "." + n.Obj().Name()
+}
+
+// typeOf returns a type with the same kind, content and relevant methods.
+func (c *converter) typeOf(t types.Type) reflect.Type {
+	t = types.Unalias(t)
+	if c.depth++; c.depth > deepest {
+		c.unsure = "its types are nested too deeply"
+	}
+	defer func() { c.depth-- }()
+	if c.unsure != "" {
+		return reflect.TypeFor[inside]()
+	}
+	switch t := t.(type) {
+	case *types.Named:
+		if made, ok := known[pathOf(t)]; ok {
+			return made
+		}
+		switch made := c.done.At(t).(type) {
+		case reflect.Type:
+			return made
+		case bool:
+			return reflect.TypeFor[inside]()
+		}
+		c.done.Set(t, true)
+		made := c.named(t)
+		c.done.Set(t, made)
+		return made
+	case *types.TypeParam:
+		c.unsure = "it has a type parameter"
+		return reflect.TypeFor[inside]()
+	case *types.Struct: // it can have the methods of embedded types
+		return c.named(t)
+	}
+	return c.plain(t)
+}
+
+// named returns the type that stands for t, which can have methods.
+func (c *converter) named(t types.Type) reflect.Type {
+	m, kind := methodsOf(t), kindOf(t)
+	var standIns map[reflect.Kind]reflect.Type
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		return c.plain(u)
+	case *types.Struct:
+		switch {
+		case m.encodes && !m.encodesValue:
+			return c.speak(reflect.TypeFor[selfByAddr](), t)
+		case m.encodes:
+		case isTime(u):
+			return known["time.Time"]
+		case m.reads && m.writes && hasExported(u):
+			return c.speak(reflect.TypeFor[textOpen](), t)
+		case m.reads && m.writes && !m.decodes:
+			return c.speak(reflect.TypeFor[textStruct](), t)
+		}
+	case *types.Array:
+		if m.reads && m.writes && !m.encodes && !m.decodes && isByte(u.Elem()) && u.Len() > 0 {
+			if u.Len() == 16 {
+				return c.speak(reflect.TypeFor[textID](), t)
+			}
+			return c.speak(reflect.TypeFor[textArray](), t)
+		}
+	case *types.Slice:
+		if m.reads && m.writes && !m.encodes && !m.decodes && isByte(u.Elem()) {
+			return c.speak(reflect.TypeFor[textBytes](), t)
+		}
+	case *types.Basic:
+		if m.number && kind == reflect.String && !m.encodes {
+			return reflect.TypeFor[attributevalue.Number]()
+		}
+	}
+	switch {
+	case m.encodes:
+		standIns = selves
+	case m.reads && m.writes && !m.decodes:
+		standIns = texts
+	case m.reads:
+		standIns = readers
+	default:
+		return c.plain(t.Underlying())
+	}
+	made, ok := standIns[kind]
+	if !ok && m.encodes {
+		made, ok = standIns[reflect.Int64], true // unsigned
+	}
+	if !ok {
+		c.unsure = "the methods of " + t.String() + " decide how it is stored"
+		return reflect.TypeFor[inside]()
+	}
+	return c.speak(made, t)
+}
+
+// basics are the types of the language.
+var basics = map[types.BasicKind]reflect.Type{
+	types.Bool: reflect.TypeFor[bool](), types.String: reflect.TypeFor[string](), types.Uintptr: reflect.TypeFor[uintptr](),
+	types.Int: reflect.TypeFor[int](), types.Int8: reflect.TypeFor[int8](), types.Int16: reflect.TypeFor[int16](), types.Int32: reflect.TypeFor[int32](), types.Int64: reflect.TypeFor[int64](),
+	types.Uint: reflect.TypeFor[uint](), types.Uint8: reflect.TypeFor[uint8](), types.Uint16: reflect.TypeFor[uint16](), types.Uint32: reflect.TypeFor[uint32](), types.Uint64: reflect.TypeFor[uint64](),
+	types.Float32: reflect.TypeFor[float32](), types.Float64: reflect.TypeFor[float64](), types.Complex64: reflect.TypeFor[complex64](), types.Complex128: reflect.TypeFor[complex128](),
+}
+
+// plain returns a type without methods.
+func (c *converter) plain(t types.Type) reflect.Type {
+	switch u := t.(type) {
+	case *types.Basic:
+		if made, ok := basics[u.Kind()]; ok {
+			return made
+		}
+	case *types.Pointer:
+		return reflect.PointerTo(c.typeOf(u.Elem()))
+	case *types.Slice:
+		return reflect.SliceOf(c.elem(u.Elem()))
+	case *types.Array:
+		return arrayOf(u.Len(), c.elem(u.Elem()))
+	case *types.Map:
+		return reflect.MapOf(c.key(u.Key()), c.typeOf(u.Elem()))
+	case *types.Signature:
+		return unstorable.function
+	case *types.Interface:
+		switch {
+		case methodsOf(u).encodesValue:
+			return reflect.TypeFor[attributevalue.Marshaler]()
+		case u.NumMethods() > 0:
+			return c.speak(unstorable.object, u)
+		}
+		return reflect.TypeFor[any]()
+	case *types.Struct:
+		return c.structOf(u, nil)
+	}
+	return unstorable.channel
+}
+
+// elem returns the type of the elements of a list: bytes of a type of their own are not bytes.
+func (c *converter) elem(t types.Type) reflect.Type {
+	if kindOf(t) == reflect.Uint8 && !isByte(t) {
+		return c.speak(reflect.TypeFor[octet](), t)
+	}
+	return c.typeOf(t)
+}
+
+// Arrays are made shorter than they are, because reflect panics if a type is too large.
+const (
+	longest = 17
+	largest = 1 << 20
+)
+
+func arrayOf(n int64, elem reflect.Type) reflect.Type {
+	if n = min(n, longest); elem.Size() > largest {
+		n = min(n, 1)
+	}
+	return reflect.ArrayOf(int(n), elem)
+}
+
+// key returns the type of the keys of a map.
+func (c *converter) key(t types.Type) reflect.Type {
+	m := methodsOf(t)
+	if _, param := types.Unalias(t).(*types.TypeParam); !param && known[pathOf(t)] == nil {
+		switch {
+		case m.writesValue && m.reads:
+			return c.speak(reflect.TypeFor[textString](), t)
+		case m.writesValue:
+			return c.speak(reflect.TypeFor[writtenOnly](), t)
+		case m.reads:
+			return c.speak(reflect.TypeFor[readOnly](), t)
+		case m.prints:
+			return c.speak(reflect.TypeFor[printed](), t)
+		}
+	}
+	if made := c.typeOf(t); made.Comparable() {
+		return made
+	}
+	return reflect.TypeFor[[2]int]() // a stand-in for a struct
+}
+
+// structOf returns a struct type with fields in the same order. at is nil for a nested struct.
+func (c *converter) structOf(s *types.Struct, at *place) reflect.Type {
+	var fields []reflect.StructField
+	var size uintptr
+	for i := range s.NumFields() {
+		v := s.Field(i)
+		f := c.field(s, i, at)
+		fields = append(fields, f)
+		if size += f.Type.Size(); size > largest*largest {
+			c.unsure = "it is too large"
+			return reflect.TypeFor[inside]()
+		}
+		if at == nil {
+			continue
+		}
+		c.fields[at.prefix+f.Name] = field{v, cmp.Or(at.outer, v)}
+		if f.Name != v.Name() {
+			c.spoken[f.Name] = v.Name()
+		}
+	}
+	return reflect.StructOf(fields)
+}
+
+// unexported makes f a field that the schema sees as unexported.
+func unexported(f reflect.StructField) reflect.StructField {
+	f.PkgPath, f.Type = "vet", reflect.TypeFor[byte]()
+	return f
+}
+
+func (c *converter) field(s *types.Struct, i int, at *place) reflect.StructField {
+	v := s.Field(i)
+	f := reflect.StructField{Name: v.Name(), Tag: reflect.StructTag(s.Tag(i))}
+	bare, pointer := types.Unalias(v.Type()), false
+	if p, ok := bare.(*types.Pointer); ok {
+		bare, pointer = types.Unalias(p.Elem()), true
+	}
+	if made, ok := markers[pathOf(bare)]; ok {
+		if f.Type = made; pointer {
+			f.Type = reflect.PointerTo(made)
+		}
+		if !v.Exported() {
+			f.PkgPath = "vet"
+		}
+		return f
+	}
+	switch {
+	case declares(v.Type()):
+		c.unsure = "the declaration " + v.Type().String() + " is unknown"
+		return unexported(f)
+	case v.Embedded():
+		return c.embedded(f, s, v, bare, pointer, at)
+	case !v.Exported():
+		return unexported(f)
+	}
+	f.Type = c.typeOf(v.Type())
+	return f
+}
+
+// embedded converts an embedded field. reflect.StructOf cannot embed an unexported type, so it gets an exported name.
+func (c *converter) embedded(f reflect.StructField, s *types.Struct, v *types.Var, bare types.Type, pointer bool, at *place) reflect.StructField {
+	if !v.Exported() {
+		f.Name = "Embedded_" + v.Name()
+		for named(s, f.Name) {
+			f.Name += "_"
+		}
+	}
+	inner, isStruct := bare.Underlying().(*types.Struct)
+	if _, param := bare.(*types.TypeParam); param {
+		c.unsure = "it embeds a type parameter"
+		isStruct = false
+	}
+	tag, err := schema.AttributeTag(f)
+	flat := f
+	flat.Anonymous, flat.Type = true, reflect.TypeFor[inside]()
+	switch {
+	case err != nil || tag.Skip: // the schema looks at the tag alone
+		f.Type = reflect.TypeFor[byte]()
+	case isStruct && !isTime(inner) && schema.Flattened(flat, tag) != nil:
+		return c.flattened(flat, v, bare, inner, pointer, at)
+	case v.Exported():
+		f.Type = c.typeOf(v.Type())
+	case isStruct && !pointer: // the codec passes it over
+		f.Name, f.Tag = "_", ""
+		return unexported(f)
+	default:
+		flat.Type, flat.Tag = reflect.TypeFor[hiddenValue](), ""
+		return flat
+	}
+	return f
+}
+
+// flattened converts an embedded struct whose fields are attributes of the outer struct.
+func (c *converter) flattened(f reflect.StructField, v *types.Var, t types.Type, inner *types.Struct, pointer bool, at *place) reflect.StructField {
+	again := c.around.At(t) != nil
+	switch {
+	case again && at != nil:
+		f.Type = reflect.TypeFor[*Cycle]()
+		return f
+	case again:
+		f.Type = reflect.TypeFor[*inside]()
+		return f
+	case pointer && !v.Exported():
+		f.Type = reflect.TypeFor[hiddenPointer]()
+		return f
+	}
+	var in *place
+	if at != nil {
+		in = &place{at.prefix + f.Name + ".", cmp.Or(at.outer, v)}
+	}
+	c.around.Set(t, true)
+	f.Type = c.speak(c.structOf(inner, in), t)
+	c.around.Delete(t)
+	if pointer {
+		f.Type = reflect.PointerTo(f.Type)
+	}
+	return f
+}
+
+func named(s *types.Struct, name string) bool {
+	for f := range s.Fields() {
+		if f.Name() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// say returns a message of the schema with the names of the program.
+func (c *converter) say(problem string) string {
+	for _, old := range longestFirst(c.spoken) {
+		problem = strings.ReplaceAll(problem, old, c.spoken[old])
+	}
+	return problem
+}
+
+func kindOf(t types.Type) reflect.Kind {
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		made, ok := basics[u.Kind()]
+		if !ok {
+			return reflect.UnsafePointer
+		}
+		return made.Kind()
+	case *types.Struct:
+		return reflect.Struct
+	case *types.Array:
+		return reflect.Array
+	case *types.Slice:
+		return reflect.Slice
+	case *types.Map:
+		return reflect.Map
+	}
+	return reflect.Invalid
+}
