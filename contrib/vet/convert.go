@@ -48,6 +48,9 @@ func (c *converter) entity(t types.Type) reflect.Type {
 
 // speak notes the name of a type for messages.
 func (c *converter) speak(made reflect.Type, t types.Type) reflect.Type {
+	if made.Kind() == reflect.Interface && made.NumMethod() == 0 {
+		return made
+	}
 	name := types.TypeString(t, func(p *types.Package) string { return p.Name() })
 	if old, ok := c.spoken[made.String()]; ok && old != name {
 		name = "type" // of several, which it is shows the field
@@ -98,7 +101,7 @@ func (c *converter) typeOf(t types.Type) reflect.Type {
 	case *types.TypeParam:
 		c.unsure = "it has a type parameter"
 		return reflect.TypeFor[inside]()
-	case *types.Struct: // it can have the methods of embedded types
+	case *types.Struct, *types.Interface: // a struct can have the methods of embedded types
 		return c.named(t)
 	}
 	return c.plain(t)
@@ -110,7 +113,7 @@ func (c *converter) named(t types.Type) reflect.Type {
 	var standIns map[reflect.Kind]reflect.Type
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return c.plain(u)
+		return c.speak(c.plain(u), t)
 	case *types.Struct:
 		switch {
 		case m.encodes && !m.encodesValue:
@@ -146,6 +149,8 @@ func (c *converter) named(t types.Type) reflect.Type {
 		standIns = texts
 	case m.reads:
 		standIns = readers
+	case kind == reflect.Struct:
+		return c.speak(c.plain(t.Underlying()), t)
 	default:
 		return c.plain(t.Underlying())
 	}
@@ -190,7 +195,7 @@ func (c *converter) plain(t types.Type) reflect.Type {
 		case methodsOf(u).encodesValue:
 			return reflect.TypeFor[attributevalue.Marshaler]()
 		case u.NumMethods() > 0:
-			return c.speak(unstorable.object, u)
+			return unstorable.object
 		}
 		return reflect.TypeFor[any]()
 	case *types.Struct:
@@ -326,7 +331,7 @@ func (c *converter) embedded(f reflect.StructField, s *types.Struct, v *types.Va
 		f.Name, f.Tag = "_", ""
 		return unexported(f)
 	default:
-		flat.Type, flat.Tag = reflect.TypeFor[hiddenValue](), ""
+		flat.Type, flat.Tag = hiddenValue, ""
 		return flat
 	}
 	return f
@@ -337,13 +342,13 @@ func (c *converter) flattened(f reflect.StructField, v *types.Var, t types.Type,
 	again := c.around.At(t) != nil
 	switch {
 	case again && at != nil:
-		f.Type = reflect.TypeFor[*Cycle]()
+		f.Type = cyclic
 		return f
 	case again:
-		f.Type = reflect.TypeFor[*inside]()
+		f.Type = reflect.TypeFor[struct{}]()
 		return f
 	case pointer && !v.Exported():
-		f.Type = reflect.TypeFor[hiddenPointer]()
+		f.Type = hiddenPointer
 		return f
 	}
 	var in *place

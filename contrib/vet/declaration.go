@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -33,12 +34,15 @@ type declaration struct {
 	conv *converter
 	made reflect.Type
 	o    schema.Methods
+
+	compiled func() *schema.Schema // for a store of which only the struct is known; nil if it has a mistake
 }
 
 func newDeclaration(t types.Type) *declaration {
 	d := &declaration{typ: t, conv: newConverter()}
 	d.made = d.conv.entity(t)
 	d.o = schema.Methods{Encodes: methodsOf(t).encodes, TwoPrepares: twoPrepares(t)}
+	d.compiled = sync.OnceValue(d.schema)
 	return d
 }
 

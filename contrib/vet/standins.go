@@ -163,16 +163,21 @@ type octet byte
 // inside is a struct that a struct contains again and again: it has been examined already.
 type inside struct{}
 
-// Embedded fields that reflect.StructOf refuses, with the mistake that the schema finds in each.
 type (
-	base          int
-	hidden        struct{}
-	hiddenPointer struct{ *hidden }
-	hiddenValue   struct{ base }
+	base   int
+	hidden struct{}
 )
 
 // Cycle stands for a struct that embeds itself.
 type Cycle struct{ *Cycle }
+
+// Embedded fields that reflect.StructOf refuses are replaced by structs in which the schema finds the same mistake. They have no name,
+// since reflect embeds few types that could have methods.
+var (
+	hiddenPointer = reflect.TypeFor[struct{ *hidden }]()
+	hiddenValue   = reflect.TypeFor[struct{ base }]()
+	cyclic        = reflect.TypeFor[struct{ *Cycle }]()
+)
 
 // unstorable are types of values that are never stored.
 var unstorable = struct{ channel, function, object reflect.Type }{reflect.TypeFor[chan int](), reflect.TypeFor[func()](), reflect.TypeFor[error]()}

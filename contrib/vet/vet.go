@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
@@ -24,40 +25,63 @@ var Analyzer = &analysis.Analyzer{
 	Run:  run,
 }
 
+// checkApplied is the flag applied of the analyzer.
+var checkApplied bool
+
+func init() {
+	Analyzer.Flags.BoolVar(&checkApplied, "applied", true, "report results of Append and AppendAll that are not read")
+}
+
 func noContext(context.Context, string) (string, bool) { return "", false }
 
 // examiner examines one package.
 type examiner struct {
 	*analysis.Pass
-	declarations typeutil.Map // by type: *declaration
-	reported     map[string]bool
-	calls        typeutil.Map // by type: true if New is called for it here
+	declarations typeutil.Map    // by type: *declaration
+	reported     map[string]bool // position and message
+	calls        typeutil.Map    // by type: true if New is called for it here
+	assigned     map[*types.Var][]ast.Expr
+	read         map[types.Object]bool // variables with results of appends that are looked at
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	x := &examiner{Pass: pass, reported: map[string]bool{}}
-	for _, f := range pass.Files {
-		ast.Inspect(f, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CallExpr:
-				x.newCall(n)
-			}
-			return true
-		})
-	}
-	for _, f := range pass.Files {
-		ast.Inspect(f, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.TypeSpec); ok {
-				x.typeSpec(spec)
-			}
-			return true
-		})
-	}
+	x := &examiner{Pass: pass, reported: map[string]bool{}, assigned: map[*types.Var][]ast.Expr{}, read: map[types.Object]bool{}}
+	x.each(func(n ast.Node, around []ast.Node) {
+		x.assignments(n)
+		if id, ok := n.(*ast.Ident); ok {
+			x.use(id, around)
+		}
+	})
+	x.each(func(n ast.Node, around []ast.Node) {
+		if call, ok := n.(*ast.CallExpr); ok {
+			x.newCall(call)
+			x.fieldCall(call)
+			x.appendCall(call, around)
+		}
+	})
+	x.each(func(n ast.Node, _ []ast.Node) {
+		if spec, ok := n.(*ast.TypeSpec); ok {
+			x.typeSpec(spec)
+		}
+	})
 	return nil, nil
 }
 
+// each calls f for every node of the package, with those around it.
+func (x *examiner) each(f func(n ast.Node, around []ast.Node)) {
+	for _, file := range x.Files {
+		ast.PreorderStack(file, nil, func(n ast.Node, around []ast.Node) bool {
+			f(n, around)
+			return true
+		})
+	}
+}
+
 func (x *examiner) complain(at token.Pos, code, problem string) {
-	d := analysis.Diagnostic{Pos: at, Category: code, Message: code + ": " + problem}
+	d := analysis.Diagnostic{Pos: at, Category: code, Message: problem}
+	if strings.HasPrefix(code, "EDD-") {
+		d.Message = code + ": " + problem
+	}
 	if once := fmt.Sprint(at, d.Message); !x.reported[once] {
 		x.reported[once] = true
 		x.Report(d)
@@ -143,17 +167,17 @@ func (x *examiner) newCall(call *ast.CallExpr) {
 	}
 	d := x.declaration(t)
 	specs := []*write.Options{spec}
-	if !x.options(call, spec) { // unknown ones
+	if !x.options(d, call, spec) { // unknown ones
 		specs = anyStore()
 	}
 	x.calls.Set(t, true)
-	name := call.Pos()
+	name, found := call.Pos(), d.mistakes(specs...)
 	if n, ok := t.(*types.Named); ok && x.here(n.Obj().Pos()) {
 		name = n.Obj().Pos()
-	} else if ok && keyed(t) { // it is examined in its own package
-		return
+	} else if ok && keyed(t) { // the struct is examined in its own package
+		found = without(found, d.mistakes(anyStore()...))
 	}
-	x.report(d, d.mistakes(specs...), name, call.Pos())
+	x.report(d, found, name, call.Pos())
 }
 
 // callee returns the function of this module that is called, or nil, and its type arguments.

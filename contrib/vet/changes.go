@@ -1,0 +1,241 @@
+package vet
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"reflect"
+	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/write"
+)
+
+// kinds are the functions and methods that make changes.
+var kinds = map[string]expr.Kind{
+	"Set": expr.Set, "SetIfNotExists": expr.SetIfNotExists, "Remove": expr.Remove, "Add": expr.Add, "ListAppend": expr.ListAppend,
+	"ListPrepend": expr.ListPrepend, "AddToSet": expr.AddToSet, "DeleteFromSet": expr.DeleteFromSet,
+}
+
+// fieldCall examines a call that takes the address of a field or changes what is at one.
+func (x *examiner) fieldCall(call *ast.CallExpr) {
+	f, _ := x.callee(call)
+	if f == nil || !strings.HasPrefix(f.Pkg().Path(), library+"/") {
+		return
+	}
+	if takesField(f) && len(call.Args) > 0 {
+		x.address(call.Args[0])
+	}
+	kind, ok := kinds[f.Name()]
+	if !ok || f.Pkg().Path() != library+"/entity" {
+		return
+	}
+	if f.Signature().Recv() == nil && len(call.Args) > 0 {
+		x.change(kind, call.Args[0], write.Target{})
+	} else if s, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
+		x.changeInside(kind, s.X)
+	}
+}
+
+// takesField reports whether the first parameter of a function is the address of a field.
+func takesField(f *types.Func) bool {
+	p := f.Signature().Params()
+	return f.Signature().Recv() == nil && p.Len() > 0 && p.At(0).Name() == "field"
+}
+
+// changeInside examines a change of a map entry or a list element.
+func (x *examiner) changeInside(kind expr.Kind, path ast.Expr) {
+	call, ok := ast.Unparen(path).(*ast.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	f, _ := x.callee(call)
+	any, first := "any", 0
+	switch {
+	case f == nil:
+	case is(f, "/entity", "Inside"):
+		x.changeInside(kind, call.Args[0])
+	case is(f, "/entity", "MapEntry"):
+		x.change(kind, call.Args[0], write.Target{Entry: &any})
+	case is(f, "/entity", "Elem"):
+		x.change(kind, call.Args[0], write.Target{Elem: &first})
+	}
+}
+
+// selected is a field of a variable or of the result of a call, such as e.Address.City.
+type selected struct {
+	root     ast.Expr
+	index    []int // of the field in the struct, through embedded and nested ones
+	indirect int   // how many of the selections go through a pointer
+}
+
+// selection returns what e selects. Without a root it is something else.
+func (x *examiner) selection(e ast.Expr) selected {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident, *ast.CallExpr:
+		return selected{root: e}
+	case *ast.StarExpr: // the selection around it does not count it
+		s := x.selection(e.X)
+		s.indirect++
+		return s
+	case *ast.SelectorExpr:
+		field, ok := x.TypesInfo.Selections[e]
+		if !ok { // a variable of another package
+			return selected{root: e.Sel}
+		}
+		s := x.selection(e.X)
+		if s.index = append(s.index, field.Index()...); field.Indirect() {
+			s.indirect++
+		}
+		return s
+	}
+	return selected{}
+}
+
+// address examines an address that names an attribute: it must be of a prototype.
+func (x *examiner) address(arg ast.Expr) {
+	u, ok := ast.Unparen(arg).(*ast.UnaryExpr)
+	if !ok || u.Op != token.AND {
+		return
+	}
+	s := x.selection(u.X)
+	id, ok := s.root.(*ast.Ident)
+	if !ok {
+		return
+	}
+	v, ok := x.TypesInfo.Uses[id].(*types.Var)
+	if ok && (s.indirect == 0 || s.indirect == 1 && len(s.index) > 0 && x.ownsTarget(v)) {
+		x.complain(arg.Pos(), write.CodePointer, types.ExprString(arg)+" is not the address of a field of entity.Fields: it is in a value of the program")
+	}
+}
+
+// ownsTarget reports whether all that is assigned to a variable are pointers to values that the program makes.
+func (x *examiner) ownsTarget(v *types.Var) bool {
+	if _, pointer := v.Type().Underlying().(*types.Pointer); !pointer {
+		return false
+	}
+	values, ok := x.assigned[v]
+	if !ok || v.Exported() && v.Parent() == x.Pkg.Scope() {
+		return false
+	}
+	for _, e := range values {
+		switch e := e.(type) {
+		case *ast.UnaryExpr:
+			if e.Op != token.AND {
+				return false
+			}
+			if _, made := ast.Unparen(e.X).(*ast.CompositeLit); !made && x.selection(e.X).indirect > 0 {
+				return false
+			}
+		case *ast.CallExpr:
+			if id, ok := e.Fun.(*ast.Ident); !ok || x.TypesInfo.Uses[id] != types.Universe.Lookup("new") {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(values) > 0
+}
+
+// assign notes what is assigned to a variable; nil is something that is not known.
+func (x *examiner) assign(to ast.Expr, value ast.Expr) {
+	id, ok := ast.Unparen(to).(*ast.Ident)
+	if !ok {
+		return
+	}
+	v, ok := x.TypesInfo.ObjectOf(id).(*types.Var)
+	if ok {
+		x.assigned[v] = append(x.assigned[v], value)
+	}
+}
+
+// assignments notes what a node assigns to variables.
+func (x *examiner) assignments(n ast.Node) {
+	pair := func(to, values []ast.Expr) {
+		for i, t := range to {
+			if len(values) == len(to) {
+				x.assign(t, ast.Unparen(values[i]))
+			} else if len(values) > 0 {
+				x.assign(t, nil)
+			}
+		}
+	}
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		pair(n.Lhs, n.Rhs)
+	case *ast.ValueSpec:
+		var names []ast.Expr
+		for _, name := range n.Names {
+			names = append(names, name)
+		}
+		pair(names, n.Values)
+	case *ast.RangeStmt:
+		x.assign(n.Key, nil)
+		x.assign(n.Value, nil)
+	case *ast.UnaryExpr:
+		if n.Op == token.AND { // others can assign
+			x.assign(n.X, nil)
+		}
+	case *ast.Field: // parameters, results and receivers
+		for _, name := range n.Names {
+			x.assign(name, nil)
+		}
+	}
+}
+
+// change examines a change at the address in arg, or inside it as target says.
+func (x *examiner) change(kind expr.Kind, arg ast.Expr, target write.Target) {
+	e := ast.Unparen(arg)
+	u, isAddress := e.(*ast.UnaryExpr)
+	if isAddress {
+		e = u.X
+	}
+	s := x.selection(e)
+	if s.root == nil || len(s.index) == 0 {
+		return
+	}
+	t := x.TypesInfo.TypeOf(s.root)
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok || !keyed(p.Elem()) || generic(p.Elem()) {
+		return
+	}
+	d := x.declaration(p.Elem())
+	compiled := d.compiled()
+	if compiled == nil {
+		return
+	}
+	v, ok := fieldOf(schema.Prototype(d.made).Elem(), s.index)
+	if !ok {
+		return
+	}
+	if isAddress {
+		v = v.Addr()
+	}
+	if v.Kind() != reflect.Pointer || !v.CanInterface() {
+		return
+	}
+	target.Pointer = v.Interface()
+	n, err := write.Node(compiled, target)
+	if err != nil { // the prototype lacks what the program has there
+		return
+	}
+	for _, m := range mistakesOf(write.MayChange(compiled, n, kind), nil) {
+		x.complain(arg.Pos(), m.code, d.conv.say(m.problem))
+	}
+}
+
+// fieldOf returns the field at an index, through pointers.
+func fieldOf(v reflect.Value, index []int) (reflect.Value, bool) {
+	for _, i := range index {
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		if v.Kind() != reflect.Struct || i >= v.NumField() {
+			return v, false
+		}
+		v = v.Field(i)
+	}
+	return v, v.CanAddr()
+}
