@@ -18,7 +18,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.6 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/mod v0.38.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
+	golang.org/x/tools v0.48.0 // indirect
 	pgregory.net/rapid v1.3.0 // indirect
 )
 
@@ -45,6 +47,7 @@ require (
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dynastrata/dynastrata v0.1.0
+	github.com/dynastrata/dynastrata/contrib/vet v0.1.0
 	github.com/dynastrata/dynastrata/migrate v0.1.0
 	github.com/dynastrata/dynastrata/timeline v0.1.0
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect

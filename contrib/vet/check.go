@@ -1,50 +1,52 @@
 package vet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"go/token"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
 	"golang.org/x/tools/go/packages"
 )
 
-// Check examines the packages that patterns name, as the go command does, in directory dir, "" for the current one, and their tests.
-// It writes a line to out for each mistake and returns how many there are. An error says that a package cannot be loaded or compiled.
-// It runs the go command and compiles what the packages import, as go build does.
-func Check(ctx context.Context, out io.Writer, dir string, patterns ...string) (int, error) {
+// Finding is a mistake in a package.
+type Finding struct {
+	Position token.Position
+	Code     string // as in docs/validation.md, or "applied"
+	Message  string // with the code
+}
+
+// Check examines the packages that patterns name, as they do for the go command in directory dir, and their tests. It returns what it
+// finds in the order of files. An error says that a package cannot be loaded or compiled. It runs the go command, which compiles what
+// the packages import.
+func Check(ctx context.Context, dir string, patterns ...string) ([]Finding, error) {
 	pkgs, err := packages.Load(&packages.Config{Context: ctx, Mode: packages.LoadSyntax | packages.NeedModule, Dir: dir, Tests: true}, patterns...)
 	if err != nil {
-		return 0, err
-	}
-	if len(pkgs) == 0 {
-		return 0, fmt.Errorf("no packages match %q", patterns)
+		return nil, err
 	}
 	for _, p := range pkgs {
 		if len(p.Errors) > 0 {
-			return 0, p.Errors[0]
+			return nil, fmt.Errorf("package %s: %w", p.PkgPath, p.Errors[0])
 		}
 	}
 	graph, err := checker.Analyze([]*analysis.Analyzer{Analyzer}, pkgs, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	lines := map[string]bool{} // a package and its test variant have the same mistakes
+	var found []Finding
 	for _, a := range graph.Roots {
 		if a.Err != nil {
-			return 0, a.Err
+			return nil, a.Err
 		}
 		for _, d := range a.Diagnostics {
-			line := fmt.Sprintf("%s: %s\n", a.Package.Fset.Position(d.Pos), d.Message)
-			if lines[line] {
-				continue
-			}
-			lines[line] = true
-			if _, err := io.WriteString(out, line); err != nil {
-				return len(lines), err
-			}
+			found = append(found, Finding{a.Package.Fset.Position(d.Pos), d.Category, d.Message})
 		}
 	}
-	return len(lines), nil
+	slices.SortFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Position.Filename, b.Position.Filename), cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(found), nil // a package and its tests have the same mistakes
 }

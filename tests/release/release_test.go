@@ -127,7 +127,7 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	}
 	names, err := os.ReadDir(bin)
 	require.NoError(t, err)
-	require.Len(t, names, 1)
+	require.Len(t, names, 2)
 	require.Contains(t, run(t, program, env, filepath.Join(bin, "dynastrata"), "--version"), version)
 
 	text := "package main\n\nimport (\n"

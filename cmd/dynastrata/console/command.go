@@ -159,6 +159,10 @@ func (s *session) target(c *cli.Command) (*entityModel, given, error) {
 }
 
 func (s *session) commands() []*cli.Command {
-	return []*cli.Command{s.schemaCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
+	all := []*cli.Command{s.schemaCommand(), s.showCommand(), s.getCommand(), s.queryCommand(), s.logCommand(), s.diffCommand(),
 		s.checkCommand(), s.planCommand(), s.tailCommand(), s.dumpCommand(), s.loadCommand(), s.runCommand()}
+	if s.app.Vet != nil {
+		all = append(all, s.vetCommand())
+	}
+	return all
 }

@@ -39,6 +39,9 @@ type App struct {
 	// Client is used instead of a connection that the flags name. Its options are also those of the streams.
 	Client *dynamodb.Client
 
+	// Vet is what the command vet runs on packages. The binary sets it; without it there is no such command.
+	Vet func(ctx context.Context, patterns ...string) ([]Mistake, error)
+
 	name    string                                     // of the program, for the shell; "" for dynastrata
 	streams stream.Client                              // of a test
 	salt    []byte                                     // of the pseudonyms of a test
