@@ -110,59 +110,50 @@ func (c *converter) typeOf(t types.Type) reflect.Type {
 // named returns the type that stands for t, which can have methods.
 func (c *converter) named(t types.Type) reflect.Type {
 	m, kind := methodsOf(t), kindOf(t)
-	var standIns map[reflect.Kind]reflect.Type
+	text := m.reads && m.writes && !m.encodes && !m.decodes
+	standIn := func(made reflect.Type) reflect.Type { return c.speak(made, t) }
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
-		return c.speak(c.plain(u), t)
+		return standIn(c.plain(u))
 	case *types.Struct:
 		switch {
 		case m.encodes && !m.encodesValue:
-			return c.speak(reflect.TypeFor[selfByAddr](), t)
-		case m.encodes:
-		case isTime(u):
+			return standIn(reflect.TypeFor[selfByAddr]())
+		case !m.encodes && isTime(u):
 			return known["time.Time"]
-		case m.reads && m.writes && hasExported(u):
-			return c.speak(reflect.TypeFor[textOpen](), t)
-		case m.reads && m.writes && !m.decodes:
-			return c.speak(reflect.TypeFor[textStruct](), t)
+		case text && hasExported(u):
+			return standIn(reflect.TypeFor[textOpen]())
 		}
 	case *types.Array:
-		if m.reads && m.writes && !m.encodes && !m.decodes && isByte(u.Elem()) && u.Len() > 0 {
-			if u.Len() == 16 {
-				return c.speak(reflect.TypeFor[textID](), t)
-			}
-			return c.speak(reflect.TypeFor[textArray](), t)
+		if text && isByte(u.Elem()) && u.Len() != 16 && u.Len() > 0 {
+			return standIn(reflect.TypeFor[textArray]())
 		}
+		text = text && isByte(u.Elem()) && u.Len() == 16
 	case *types.Slice:
-		if m.reads && m.writes && !m.encodes && !m.decodes && isByte(u.Elem()) {
-			return c.speak(reflect.TypeFor[textBytes](), t)
-		}
+		text = text && isByte(u.Elem())
 	case *types.Basic:
 		if m.number && kind == reflect.String && !m.encodes {
 			return reflect.TypeFor[attributevalue.Number]()
 		}
 	}
+	var made reflect.Type
 	switch {
 	case m.encodes:
-		standIns = selves
-	case m.reads && m.writes && !m.decodes:
-		standIns = texts
+		made = selves[kind]
+	case text:
+		made = texts[kind]
 	case m.reads:
-		standIns = readers
+		made = readers[kind]
 	case kind == reflect.Struct:
-		return c.speak(c.plain(t.Underlying()), t)
+		return standIn(c.plain(t.Underlying()))
 	default:
 		return c.plain(t.Underlying())
 	}
-	made, ok := standIns[kind]
-	if !ok && m.encodes {
-		made, ok = standIns[reflect.Int64], true // unsigned
-	}
-	if !ok {
+	if made == nil {
 		c.unsure = "the methods of " + t.String() + " decide how it is stored"
 		return reflect.TypeFor[inside]()
 	}
-	return c.speak(made, t)
+	return standIn(made)
 }
 
 // basics are the types of the language.
@@ -206,7 +197,7 @@ func (c *converter) plain(t types.Type) reflect.Type {
 
 // elem returns the type of the elements of a list: bytes of a type of their own are not bytes.
 func (c *converter) elem(t types.Type) reflect.Type {
-	if kindOf(t) == reflect.Uint8 && !isByte(t) {
+	if b, ok := t.Underlying().(*types.Basic); ok && b.Kind() == types.Uint8 && !isByte(t) {
 		return c.speak(reflect.TypeFor[octet](), t)
 	}
 	return c.typeOf(t)
@@ -381,14 +372,23 @@ func (c *converter) say(problem string) string {
 	return problem
 }
 
+// kindOf returns the kind of a type, and one for all integers, all unsigned ones and all floats.
 func kindOf(t types.Type) reflect.Kind {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		made, ok := basics[u.Kind()]
-		if !ok {
-			return reflect.UnsafePointer
+		switch info := u.Info(); {
+		case u.Kind() == types.Uintptr:
+		case info&types.IsUnsigned != 0:
+			return reflect.Uint64
+		case info&types.IsInteger != 0:
+			return reflect.Int64
+		case info&types.IsFloat != 0:
+			return reflect.Float64
+		case info&types.IsString != 0:
+			return reflect.String
+		case info&types.IsBoolean != 0:
+			return reflect.Bool
 		}
-		return made.Kind()
 	case *types.Struct:
 		return reflect.Struct
 	case *types.Array:

@@ -67,7 +67,7 @@ func (*selfByAddr) MarshalDynamoDBAttributeValue() (sdk.AttributeValue, error) {
 var null = &sdk.AttributeValueMemberNULL{Value: true}
 
 var selves = map[reflect.Kind]reflect.Type{
-	reflect.String: reflect.TypeFor[selfString](), reflect.Int64: reflect.TypeFor[selfInt](), reflect.Float64: reflect.TypeFor[selfFloat](), reflect.Bool: reflect.TypeFor[selfBool](),
+	reflect.String: reflect.TypeFor[selfString](), reflect.Int64: reflect.TypeFor[selfInt](), reflect.Uint64: reflect.TypeFor[selfInt](), reflect.Float64: reflect.TypeFor[selfFloat](), reflect.Bool: reflect.TypeFor[selfBool](),
 	reflect.Array: reflect.TypeFor[selfID](), reflect.Slice: reflect.TypeFor[selfSlice](), reflect.Map: reflect.TypeFor[selfMap](), reflect.Struct: reflect.TypeFor[selfStruct](),
 }
 
@@ -144,7 +144,8 @@ func (t *textStruct) UnmarshalText(text []byte) error { t.content = string(text)
 
 var texts = map[reflect.Kind]reflect.Type{
 	reflect.String: reflect.TypeFor[textString](), reflect.Int64: reflect.TypeFor[textInt](), reflect.Uint64: reflect.TypeFor[textUint](),
-	reflect.Float64: reflect.TypeFor[textFloat](), reflect.Bool: reflect.TypeFor[textBool](),
+	reflect.Float64: reflect.TypeFor[textFloat](), reflect.Bool: reflect.TypeFor[textBool](), reflect.Slice: reflect.TypeFor[textBytes](),
+	reflect.Array: reflect.TypeFor[textID](), reflect.Struct: reflect.TypeFor[textStruct](),
 }
 
 // Types of the keys of maps: one that prints itself, and two that are text one way only.

@@ -136,7 +136,7 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(program, "main.go"), []byte(text+")\n\nfunc main() {}\n"), 0o644))
 	for _, dir := range released(t)[1:] {
-		run(t, program, env, "go", "get", library+"/"+dir+"@latest")
+		run(t, program, env, "go", "get", library+"/"+dir+"/...@latest")
 	}
 	run(t, program, env, "go", "build", "-o", os.DevNull, ".")
 	mod, err := os.ReadFile(filepath.Join(program, "go.mod"))

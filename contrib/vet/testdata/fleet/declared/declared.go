@@ -138,7 +138,7 @@ type (
 	printed int
 
 	typed struct {
-		_     entity.Key         `name:"Right" pk:"$#{id}" sk:"$#{date}"`
+		_     entity.Key         `name:"Wrong" pk:"$#{id}" sk:"$#{date}"`
 		_     entity.GSI         `name:"open" index:"gsi1" pk:"$#{colour}" sk:"$#{id}" when:"state=open|closed"`
 		ID    id                 `dynamodbav:"id" entity:"id=ulid"`
 		Date  date               `dynamodbav:"date"`
@@ -150,6 +150,7 @@ type (
 		At    stamp              `dynamodbav:"at" entity:"created_at"`
 		One   octet              `dynamodbav:"one"`
 		None  map[string]printed `dynamodbav:"none"`
+		Again string             `dynamodbav:"none"` // want `EDD-9007: the attribute "none" already belongs to field None`
 	}
 	mistyped struct {
 		_     entity.Key      `name:"Wrong" pk:"$#{price}"` // want `EDD-9037: .*`
