@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"bytes"
 	"encoding/json"
 	"hash/fnv"
 	"math/big"
@@ -113,17 +114,23 @@ type (
 )
 
 func (t textString) MarshalText() ([]byte, error) { return []byte(t), nil }
-func (t textInt) MarshalText() ([]byte, error)    { return strconv.AppendInt(nil, int64(t), 10), nil }
-func (t textUint) MarshalText() ([]byte, error)   { return strconv.AppendUint(nil, uint64(t), 10), nil }
-func (t textFloat) MarshalText() ([]byte, error) {
-	return strconv.AppendFloat(nil, float64(t), 'g', -1, 64), nil
-}
-func (t textBool) MarshalText() ([]byte, error)   { return strconv.AppendBool(nil, bool(t)), nil }
+func (t textInt) MarshalText() ([]byte, error)    { return written(t != 0, int64(t)), nil }
+func (t textUint) MarshalText() ([]byte, error)   { return written(t != 0, int64(t)), nil }
+func (t textFloat) MarshalText() ([]byte, error)  { return written(t != 0, int64(t)), nil }
+func (t textBool) MarshalText() ([]byte, error)   { return written(bool(t), 1), nil }
 func (t textBytes) MarshalText() ([]byte, error)  { return t, nil }
-func (t textID) MarshalText() ([]byte, error)     { return t[:], nil }
-func (t textArray) MarshalText() ([]byte, error)  { return t[:], nil }
+func (t textID) MarshalText() ([]byte, error)     { return bytes.Trim(t[:], "\x00"), nil }
+func (t textArray) MarshalText() ([]byte, error)  { return bytes.Trim(t[:], "\x00"), nil }
 func (t textOpen) MarshalText() ([]byte, error)   { return []byte(t.Content), nil }
 func (t textStruct) MarshalText() ([]byte, error) { return []byte(t.content), nil }
+
+// written returns the text of a number, none for zero: the zero value of a type can be an empty text.
+func written(given bool, n int64) (text []byte) {
+	if given {
+		text = strconv.AppendInt(text, n, 36)
+	}
+	return text
+}
 
 func (t *textString) UnmarshalText(text []byte) error { *t = textString(text); return nil }
 func (t *textInt) UnmarshalText(text []byte) error    { *t = textInt(number(text)); return nil }
@@ -132,11 +139,11 @@ func (t *textFloat) UnmarshalText(text []byte) error  { *t = textFloat(number(te
 func (t *textBool) UnmarshalText([]byte) error        { *t = true; return nil }
 func (t *textBytes) UnmarshalText(text []byte) error  { *t = append(textBytes{}, text...); return nil }
 func (t *textID) UnmarshalText(text []byte) error {
-	copy(t[:], strconv.FormatUint(uint64(number(text)), 10))
+	copy(t[:], written(true, int64(number(text))))
 	return nil
 }
 func (t *textArray) UnmarshalText(text []byte) error {
-	copy(t[:], strconv.FormatUint(uint64(number(text)), 36))
+	copy(t[:], written(true, int64(number(text))))
 	return nil
 }
 func (t *textOpen) UnmarshalText(text []byte) error   { t.Content = string(text); return nil }
