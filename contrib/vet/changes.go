@@ -51,15 +51,15 @@ func (x *examiner) changeInside(kind expr.Kind, path ast.Expr) {
 		return
 	}
 	f, _ := x.callee(call)
-	any, first := "any", 0
+	entry, elem := "any", 0
 	switch {
 	case f == nil:
 	case is(f, "/entity", "Inside"):
 		x.changeInside(kind, call.Args[0])
 	case is(f, "/entity", "MapEntry"):
-		x.change(kind, call.Args[0], write.Target{Entry: &any})
+		x.change(kind, call.Args[0], write.Target{Entry: &entry})
 	case is(f, "/entity", "Elem"):
-		x.change(kind, call.Args[0], write.Target{Elem: &first})
+		x.change(kind, call.Args[0], write.Target{Elem: &elem})
 	}
 }
 

@@ -65,6 +65,7 @@ type place struct {
 	outer  *types.Var // the field of the entity; nil: the place is the entity
 }
 
+// pathOf returns the name of a declared type with its import path, "" for other types.
 func pathOf(t types.Type) string {
 	n, ok := types.Unalias(t).(*types.Named)
 	if !ok || n.Obj().Pkg() == nil {
@@ -81,7 +82,7 @@ func (c *converter) typeOf(t types.Type) reflect.Type {
 	}
 	defer func() { c.depth-- }()
 	if c.unsure != "" {
-		return reflect.TypeFor[inside]()
+		return inside
 	}
 	switch t := t.(type) {
 	case *types.Named:
@@ -92,7 +93,7 @@ func (c *converter) typeOf(t types.Type) reflect.Type {
 		case reflect.Type:
 			return made
 		case bool:
-			return reflect.TypeFor[inside]()
+			return inside
 		}
 		c.done.Set(t, true)
 		made := c.named(t)
@@ -100,7 +101,7 @@ func (c *converter) typeOf(t types.Type) reflect.Type {
 		return made
 	case *types.TypeParam:
 		c.unsure = "it has a type parameter"
-		return reflect.TypeFor[inside]()
+		return inside
 	case *types.Struct, *types.Interface: // a struct can have the methods of embedded types
 		return c.named(t)
 	}
@@ -151,7 +152,7 @@ func (c *converter) named(t types.Type) reflect.Type {
 	}
 	if made == nil {
 		c.unsure = "the methods of " + t.String() + " decide how it is stored"
-		return reflect.TypeFor[inside]()
+		return inside
 	}
 	return standIn(made)
 }
@@ -210,7 +211,7 @@ const (
 )
 
 func arrayOf(n int64, elem reflect.Type) reflect.Type {
-	if n = min(n, longest); elem.Size() > largest {
+	if n = min(max(n, 0), longest); elem.Size() > largest {
 		n = min(n, 1)
 	}
 	return reflect.ArrayOf(int(n), elem)
@@ -245,9 +246,9 @@ func (c *converter) structOf(s *types.Struct, at *place) reflect.Type {
 		v := s.Field(i)
 		f := c.field(s, i, at)
 		fields = append(fields, f)
-		if size += f.Type.Size(); size > largest*largest {
+		if size += f.Type.Size(); size > largest<<9 {
 			c.unsure = "it is too large"
-			return reflect.TypeFor[inside]()
+			return inside
 		}
 		if at == nil {
 			continue
@@ -266,6 +267,7 @@ func unexported(f reflect.StructField) reflect.StructField {
 	return f
 }
 
+// field converts field i of a struct.
 func (c *converter) field(s *types.Struct, i int, at *place) reflect.StructField {
 	v := s.Field(i)
 	f := reflect.StructField{Name: v.Name(), Tag: reflect.StructTag(s.Tag(i))}
@@ -299,7 +301,7 @@ func (c *converter) field(s *types.Struct, i int, at *place) reflect.StructField
 func (c *converter) embedded(f reflect.StructField, s *types.Struct, v *types.Var, bare types.Type, pointer bool, at *place) reflect.StructField {
 	if !v.Exported() {
 		f.Name = "Embedded_" + v.Name()
-		for named(s, f.Name) {
+		for hasField(s, f.Name) {
 			f.Name += "_"
 		}
 	}
@@ -310,7 +312,7 @@ func (c *converter) embedded(f reflect.StructField, s *types.Struct, v *types.Va
 	}
 	tag, err := schema.AttributeTag(f)
 	flat := f
-	flat.Anonymous, flat.Type = true, reflect.TypeFor[inside]()
+	flat.Anonymous, flat.Type = true, inside
 	switch {
 	case err != nil || tag.Skip: // the schema looks at the tag alone
 		f.Type = reflect.TypeFor[byte]()
@@ -336,7 +338,7 @@ func (c *converter) flattened(f reflect.StructField, v *types.Var, t types.Type,
 		f.Type = cyclic
 		return f
 	case again:
-		f.Type = reflect.TypeFor[struct{}]()
+		f.Type = inside
 		return f
 	case pointer && !v.Exported():
 		f.Type = hiddenPointer
@@ -355,7 +357,7 @@ func (c *converter) flattened(f reflect.StructField, v *types.Var, t types.Type,
 	return f
 }
 
-func named(s *types.Struct, name string) bool {
+func hasField(s *types.Struct, name string) bool {
 	for f := range s.Fields() {
 		if f.Name() == name {
 			return true

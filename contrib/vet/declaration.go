@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"context"
 	"errors"
 	"go/token"
 	"go/types"
@@ -30,10 +31,10 @@ func (m mistake) same(o mistake) bool {
 
 // declaration is an entity of the examined program.
 type declaration struct {
-	typ  types.Type
-	conv *converter
-	made reflect.Type
-	o    schema.Methods
+	typ     types.Type
+	conv    *converter
+	made    reflect.Type
+	methods schema.Methods
 
 	compiled func() *schema.Schema // for a store of which only the struct is known; nil if it has a mistake
 }
@@ -41,10 +42,12 @@ type declaration struct {
 func newDeclaration(t types.Type) *declaration {
 	d := &declaration{typ: t, conv: newConverter()}
 	d.made = d.conv.entity(t)
-	d.o = schema.Methods{Encodes: methodsOf(t).encodes, TwoPrepares: twoPrepares(t)}
+	d.methods = schema.Methods{Encodes: methodsOf(t).encodes, TwoPrepares: twoPrepares(t)}
 	d.compiled = sync.OnceValue(d.schema)
 	return d
 }
+
+func noContext(context.Context, string) (string, bool) { return "", false }
 
 // configurations are ways to open a database: by default, with other names of attributes, and with a shared table. A mistake that
 // one of them does not have depends on the configuration.
@@ -58,7 +61,7 @@ func configurations() []schema.Options {
 
 // compile compiles the entity for a database and a store. The mistakes of its table are found only if it has no other.
 func (d *declaration) compile(o schema.Options, spec *write.Options) (s *schema.Schema, own, table []mistake) {
-	o.Methods, o.Blamed = d.o, map[*schema.Error]int{}
+	o.Methods, o.Blamed = d.methods, map[*schema.Error]int{}
 	s, err := write.Declare(d.made, o, spec)
 	if err != nil {
 		return nil, mistakesOf(err, o.Blamed), nil

@@ -168,8 +168,8 @@ func (*readOnly) UnmarshalText([]byte) error       { return nil }
 // octet is a byte type with a name of its own.
 type octet byte
 
-// inside is a struct that a struct contains again and again: it has been examined already.
-type inside struct{}
+// inside stands for a struct that has been examined already: one that contains itself.
+var inside = reflect.TypeFor[struct{}]()
 
 type (
 	base   int

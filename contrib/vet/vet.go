@@ -2,7 +2,6 @@
 package vet
 
 import (
-	"context"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -31,8 +30,6 @@ var checkApplied bool
 func init() {
 	Analyzer.Flags.BoolVar(&checkApplied, "applied", true, "report results of Append and AppendAll that are not read")
 }
-
-func noContext(context.Context, string) (string, bool) { return "", false }
 
 // examiner examines one package.
 type examiner struct {
@@ -180,7 +177,7 @@ func (x *examiner) newCall(call *ast.CallExpr) {
 	x.report(d, found, name, call.Pos())
 }
 
-// callee returns the function of this module that is called, or nil, and its type arguments.
+// callee returns the declared function that is called, or nil, and its type arguments.
 func (x *examiner) callee(call *ast.CallExpr) (*types.Func, *types.TypeList) {
 	f, ok := typeutil.Callee(x.TypesInfo, call).(*types.Func)
 	if !ok || f.Pkg() == nil {
