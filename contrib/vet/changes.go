@@ -106,7 +106,7 @@ func (x *examiner) address(arg ast.Expr) {
 	}
 	v, ok := x.TypesInfo.Uses[id].(*types.Var)
 	if ok && (s.indirect == 0 || s.indirect == 1 && len(s.index) > 0 && x.ownsTarget(v)) {
-		x.complain(arg.Pos(), write.CodePointer, types.ExprString(arg)+" is not the address of a field of entity.Fields: it is in a value of the program")
+		x.complain(arg.Pos(), write.CodePointer, types.ExprString(arg)+" is in a value of the program; take the address of a field of entity.Fields")
 	}
 }
 

@@ -54,7 +54,7 @@ func addresses(ctx context.Context, employees *entity.Store[models.Employee], gi
 	e := entity.Fields[models.Employee]()
 	either := made
 	either = e
-	_ = entity.Eq(&alice.Name, "Alice")           // want `EDD-9105: &alice.Name is not the address of a field of entity.Fields`
+	_ = entity.Eq(&alice.Name, "Alice")           // want `EDD-9105: &alice.Name is in a value of the program; take the address of a field of entity.Fields`
 	_ = entity.Set(&alice.CreatedAt, time.Now())  // want `EDD-9105: .*`
 	_ = entity.Set(&made.Name, "Alice")           // want `EDD-9105: .*`
 	_ = entity.MapEntry(&own.Extra, "k").Set("v") // want `EDD-9105: .*`
