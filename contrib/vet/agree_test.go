@@ -90,6 +90,8 @@ func (t decodedText) MarshalText() ([]byte, error)                             {
 func (t *decodedText) UnmarshalText(b []byte) error                            { t.N = string(b); return nil }
 func (*decodedText) UnmarshalDynamoDBAttributeValue(sdk.AttributeValue) error  { return nil }
 
+var _ = aSecret{}.n
+
 // samples are types of fields.
 type samples struct {
 	A1  string

@@ -181,6 +181,7 @@ func (x *examiner) assignments(n ast.Node) {
 	case *ast.Field: // parameters, results and receivers
 		for _, name := range n.Names {
 			x.assign(name, nil)
+			x.read[x.TypesInfo.Defs[name]] = true // a result, by a bare return
 		}
 	}
 }

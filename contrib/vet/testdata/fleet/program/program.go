@@ -115,4 +115,9 @@ func appends(ctx context.Context, s *timeseries.Series[models.Telemetry], ev mod
 	return s.Append(ctx, ev)
 }
 
+func named(ctx context.Context, s *timeseries.Series[models.Telemetry], ev models.Telemetry) (r timeseries.Result[models.Telemetry], err error) {
+	r, err = s.Append(ctx, ev)
+	return
+}
+
 func print(any) {}
