@@ -90,6 +90,9 @@ func (d *Decl) Meant(name string) string {
 	if a, key := d.NamedOtherwise(name); a != nil {
 		return fmt.Sprintf("; %s tags are not read: give field %s the tag dynamodbav:%q", key, a.Field, name)
 	}
+	if base, _, ok := strings.Cut(name, "|"); ok && d.Schema.byName[base] != nil {
+		return fmt.Sprintf("; a transform is in braces: {%s}", name)
+	}
 	known := make([]string, len(d.Schema.Attrs))
 	for i, a := range d.Schema.Attrs {
 		known[i] = a.Name

@@ -182,6 +182,9 @@ func (f *Field) add(word string, at int) error {
 	}
 	if !slices.Contains(roles, role) {
 		hint := suggestion(word, fieldWords)
+		if key, _, ok := strings.Cut(word, "="); ok && hint == "" {
+			hint = suggestion(key, []string{"time", "id", "default", "context"})
+		}
 		if hint == "" && f.Default != "" {
 			hint = "; the constant of default cannot contain a comma"
 		}

@@ -108,6 +108,7 @@ func TestParseFieldErrors(t *testing.T) {
 		{"createdAt", 0, `unknown role "createdAt", did you mean "created_at"?`},
 		{"append, required", 7, `did you mean "required"?`},
 		{"time", 0, `unknown role "time"`},
+		{"defualt=open", 0, `did you mean "default"?`},
 		{"tiem=ms", 0, `did you mean "time=ms"?`},
 		{"time=", 5, "unknown time format"},
 		{"time=n", 5, `did you mean "ns"?`},

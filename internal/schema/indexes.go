@@ -266,6 +266,10 @@ func (d *Decl) clause(k *KeyDef, text string) {
 
 // value adds the constant in text to c, in the form in which it is stored.
 func (d *Decl) value(c *Clause, text string) {
+	if strings.HasPrefix(text, "=") || strings.TrimSpace(text) != text {
+		d.Problem(CodeMalformed, "when: write a constant right behind the one = of its clause, and without spaces around it")
+		return
+	}
 	v, problem := constant(Bare(c.Attr.Type), text)
 	if problem == "" {
 		av, err := d.build.store(c.Attr, v)
