@@ -94,7 +94,7 @@ func allowed(from, to string) bool {
 // known reports whether the rules above mention a package.
 func known(pkg string) bool {
 	_, internal := internals[pkg]
-	return internal || pkg == "entity" || pkg == "iac" || pkg == "tables" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
+	return internal || pkg == "." || pkg == "entity" || pkg == "iac" || pkg == "tables" || pkg == "schemalock" || pkg == "localdb" || slices.Contains(features, pkg) || slices.Contains(folds, pkg) ||
 		pkg == "tests/aws" || strings.HasPrefix(pkg, "contrib/") || strings.HasPrefix(pkg, "cmd/") || strings.HasPrefix(pkg, "localdb/") || strings.HasPrefix(pkg, "examples/")
 }
 

@@ -115,6 +115,7 @@ func packages(t *testing.T) (all []string) {
 	return all
 }
 
+// The guide's own steps end in a program, too; a test of the documents runs it.
 func TestInstall_EveryDocumentedLine(t *testing.T) {
 	lines := documented(t)
 	require.GreaterOrEqual(t, len(lines), 2)
@@ -142,6 +143,20 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	mod, err := os.ReadFile(filepath.Join(program, "go.mod"))
 	require.NoError(t, err)
 	require.NotContains(t, string(mod), "replace")
+
+	guide, err := os.ReadFile(filepath.Join(root(t), "docs/guide.md"))
+	require.NoError(t, err)
+	text = ""
+	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(guide), -1) {
+		text += block[1] + "\n"
+	}
+	shell := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(string(guide))[1]
+	require.Contains(t, shell, "\ngo mod tidy ")
+	require.Contains(t, shell, "\ngo run . ")
+	shell = strings.NewReplacer("\n# copy ", "\ncp ../main.go . # ", "\ngo run . ", "\ngo build -o "+os.DevNull+" . ").Replace(shell)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o644))
+	run(t, dir, env, "sh", "-ec", shell)
 }
 
 func TestModules_RequireOneVersionAndReplaceNothing(t *testing.T) {
