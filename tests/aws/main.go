@@ -69,7 +69,7 @@ func run(ctx context.Context, prefix, region string, yes bool) (err error) {
 	if !yes {
 		fmt.Fprint(os.Stderr, "Go on? [y/N] ")
 		answer, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-		if !strings.EqualFold(strings.TrimSpace(answer), "y") {
+		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 			return errors.New("nothing was done")
 		}
 	}
