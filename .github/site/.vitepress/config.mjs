@@ -66,6 +66,7 @@ export default withMermaid({
           ["Examples", "examples/"],
           ["From the AWS SDK", "docs/from-sdk"],
           ["From guregu/dynamo", "docs/from-guregu"],
+          ["Mistakes before the program runs", "docs/vet"],
           ["Streams", "docs/streams"],
           ["Tables and the schema lock", "docs/tables"],
           ["Local databases", "docs/localdb"],
