@@ -433,7 +433,7 @@ func (t *transaction) bytes() int {
 
 // clashed returns the error of two ops on one item that cannot be merged into one action.
 func clashed(a, b *write.Op) error {
-	return &entitytype.InputError{Code: write.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
+	return &entitytype.InputError{Code: write.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item, or the sentinel of one unique value; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
 }
 
 // sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
