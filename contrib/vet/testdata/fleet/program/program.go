@@ -112,6 +112,12 @@ func appends(ctx context.Context, s *timeseries.Series[models.Telemetry], ev mod
 	}
 	passed, err := s.Append(ctx, ev)
 	print(passed)
+	var list results
+	list, err = s.AppendAll(ctx, nil)
+	var anything any
+	anything, err = s.Append(ctx, ev)
+	print(anything)
+	print(list)
 	return s.Append(ctx, ev)
 }
 
@@ -119,5 +125,7 @@ func named(ctx context.Context, s *timeseries.Series[models.Telemetry], ev model
 	r, err = s.Append(ctx, ev)
 	return
 }
+
+type results []timeseries.Result[models.Telemetry]
 
 func print(any) {}
