@@ -52,6 +52,13 @@ type Session struct {
 	ID string `dynamodbav:"id"`
 }
 
+// Row is examined where it is opened with a type.
+type Row[T any] struct {
+	_ entity.Key `name:"Row" pk:"$#{id}" sk:"$"`
+
+	ID T `dynamodbav:"id"`
+}
+
 // Keyless has no primary key: whoever opens it finds out.
 type Keyless struct {
 	ID string `dynamodbav:"id"`

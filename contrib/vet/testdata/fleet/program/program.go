@@ -20,6 +20,22 @@ type current struct {
 	ID string     `dynamodbav:"id"`
 }
 
+// brief has a lifetime of its store's.
+type brief struct {
+	_  entity.Key    `name:"Brief" pk:"$#{id}"`
+	_  lifecycle.TTL `attr:"ends"`
+	ID string        `dynamodbav:"id"`
+}
+
+// misspelt is reported where it is declared.
+type misspelt = models.Misspelt
+
+// columns holds prototypes.
+type columns struct {
+	*models.Employee
+	named *models.Employee
+}
+
 func stores(db *entity.DB, ttl time.Duration, opts ...entity.StoreOption) {
 	_, _ = entity.New[models.Employee](db)
 	_, _ = timeseries.New[models.Telemetry](db)
@@ -39,6 +55,11 @@ func stores(db *entity.DB, ttl time.Duration, opts ...entity.StoreOption) {
 	_, _ = entity.New[models.Employee](db, lifecycle.NoExpiry())                            // want `EDD-9108: After and NoExpiry need a lifecycle.TTL declaration`
 	_, _ = entity.New[models.Employee](db, entity.Named("staff"))
 	_, _ = entity.New[models.Employee](db, entity.Named("staff#1")) // want `EDD-9003: .*a name has only letters`
+
+	_, _ = entity.New[models.Row[string]](db)
+	_, _ = entity.New[models.Row[float64]](db)          // want `EDD-9037: .*`
+	_, _ = entity.New[brief](db, lifecycle.After(0))    // want `EDD-9036: After must be a number of whole seconds`
+	_, _ = entity.New[current](db, entity.Named("s#1")) // want `EDD-9003: .*a name has only letters`
 
 	up := func(o old) (current, error) { return current{ID: o.ID}, nil }
 	_, _ = entity.New[current](db, entity.Upgrade(2, up))
