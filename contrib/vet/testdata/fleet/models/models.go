@@ -21,7 +21,15 @@ type Employee struct {
 	Extra      map[string]string `dynamodbav:"extra"`
 	Address    *Address          `dynamodbav:"address,omitempty"`
 	Boss       *Employee         `dynamodbav:"-"`
+	Parent     *Group            `dynamodbav:"parent"`
 	Stamps
+}
+
+// Group is an entity, and a part of another.
+type Group struct {
+	_ entity.Key `name:"Group" pk:"$#{team}"`
+
+	Team string `dynamodbav:"team"`
 }
 
 type Address struct {

@@ -86,6 +86,9 @@ func addresses(ctx context.Context, employees *entity.Store[models.Employee], gi
 	_ = entity.Set(&given.Name, "Alice")
 	_ = entity.Set(&either.Name, "Alice")
 	_ = entity.Set(&e.Address.City, "Bern")
+	c := &columns{e, e}
+	_ = entity.Eq(&c.Name, "Alice")
+	_ = entity.Eq(&c.named.Name, "Alice")
 	_ = entity.Set(&entity.Fields[models.Employee]().Name, "Alice")
 }
 
@@ -103,6 +106,11 @@ func changes() {
 	_ = entity.Remove(&e.Name)                                          // want `EDD-9103: the attribute is required`
 	_ = entity.Inside[string](entity.MapEntry(&e.Extra, "k"), "a").Set("v")
 	_ = entity.Eq(&e.CreatedAt, time.Now())
+	c := columns{e, e}
+	_ = entity.Set(&c.Team, "red") // want `EDD-9104: .*`
+	_ = entity.Set(&c.Parent.Team, "red")
+	_ = entity.Set(&c.named.Team, "red") // want `EDD-9104: the attribute is part of the primary key`
+	_ = entity.Set(&c.named.Name, "Alice")
 	_ = entity.Add(&e.Tasks, 1)
 
 	m := entity.Fields[models.Telemetry]()
