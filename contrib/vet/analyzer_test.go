@@ -58,6 +58,6 @@ func TestCommand_IsAToolOfGoVet(t *testing.T) {
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err)
-		require.Contains(t, string(out), "models.go:61:2: EDD-9002", line)
+		require.Contains(t, string(out), "models.go:76:2: EDD-9002", line)
 	}
 }

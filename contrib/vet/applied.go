@@ -52,12 +52,12 @@ func (x *examiner) unread(e ast.Expr) bool {
 // use notes that a variable is looked at. around are the nodes that contain its identifier.
 func (x *examiner) use(id *ast.Ident, around []ast.Node) {
 	v, ok := x.TypesInfo.Uses[id].(*types.Var)
-	if !ok || !isResult(v.Type()) {
+	if !ok {
 		return
 	}
 	switch n := around[len(around)-1].(type) {
 	case *ast.SelectorExpr:
-		if n.X == id && !outcome[n.Sel.Name] {
+		if n.X == id && isResult(v.Type()) && !outcome[n.Sel.Name] {
 			return
 		}
 	case *ast.AssignStmt:

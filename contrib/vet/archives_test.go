@@ -42,7 +42,8 @@ var leftToNew = map[string][]string{
 		"tags/all mistakes are reported together/wrong: EDD-9034 Expiry",
 		"ttl/attr is no key and belongs to nobody else/stored: EDD-9034",
 	},
-	"a method of a field's type decides": {"filled/the constant of a default fits the type/refusedText: EDD-9091 A"},
+	"a sentence is reported once at its field": {"indexes/a constant of a condition stands between = and | without spaces/between: EDD-9003 _ entity.GSI"},
+	"a method of a field's type decides":       {"filled/the constant of a default fits the type/refusedText: EDD-9091 A"},
 	"a declaration of a type that only the test has": {
 		"features/the tag of a feature is as strict as the others/unknown: EDD-9003 _ schema_test.quota",
 		"features/the tag of a feature is as strict as the others/missing: EDD-9003 _ schema_test.quota",

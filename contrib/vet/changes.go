@@ -66,8 +66,9 @@ func (x *examiner) changeInside(kind expr.Kind, path ast.Expr) {
 // selected is a field of a variable or of the result of a call, such as e.Address.City.
 type selected struct {
 	root     ast.Expr
-	index    []int // of the field in the struct, through embedded and nested ones
-	indirect int   // how many of the selections go through a pointer
+	entity   types.Type // the first that is selected from by a pointer, such as that of repository.fields.City; nil without one
+	index    []int      // of the field in the entity, else in root, through embedded and nested structs
+	indirect int        // how many pointers the selections go through
 }
 
 // selection returns what e selects. Without a root it is something else.
@@ -85,12 +86,27 @@ func (x *examiner) selection(e ast.Expr) selected {
 			return selected{root: e.Sel}
 		}
 		s := x.selection(e.X)
-		if s.index = append(s.index, field.Index()...); field.Indirect() {
-			s.indirect++
-		}
+		s.follow(field)
 		return s
 	}
 	return selected{}
+}
+
+// follow adds a selection to s, with the embedded fields that it goes through.
+func (s *selected) follow(field *types.Selection) {
+	t := field.Recv()
+	for _, i := range field.Index() {
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			s.indirect++
+			if t = p.Elem(); s.entity == nil && keyed(t) {
+				s.entity, s.index = t, nil
+			}
+		}
+		s.index = append(s.index, i)
+		if of, ok := t.Underlying().(*types.Struct); ok && i < of.NumFields() {
+			t = of.Field(i).Type()
+		}
+	}
 }
 
 // address examines an address that names an attribute: it must be of a prototype.
@@ -194,15 +210,10 @@ func (x *examiner) change(kind expr.Kind, arg ast.Expr, target write.Target) {
 		e = u.X
 	}
 	s := x.selection(e)
-	if s.root == nil || len(s.index) == 0 {
+	if s.entity == nil || generic(s.entity) {
 		return
 	}
-	t := x.TypesInfo.TypeOf(s.root)
-	p, ok := types.Unalias(t).(*types.Pointer)
-	if !ok || !keyed(p.Elem()) || generic(p.Elem()) {
-		return
-	}
-	d := x.declaration(p.Elem())
+	d := x.declaration(s.entity)
 	compiled := d.compiled()
 	if compiled == nil {
 		return

@@ -165,8 +165,11 @@ type (
 func (t writtenOnly) MarshalText() ([]byte, error) { return []byte(t), nil }
 func (*readOnly) UnmarshalText([]byte) error       { return nil }
 
-// octet is a byte type with a name of its own.
-type octet byte
+// octet is a byte type with a name of its own, object an interface whose name is no word of a message.
+type (
+	octet  byte
+	object error
+)
 
 // inside stands for a struct that has been examined already: one that contains itself.
 var inside = reflect.TypeFor[struct{}]()
@@ -188,4 +191,4 @@ var (
 )
 
 // unstorable are types of values that are never stored.
-var unstorable = struct{ channel, function, object reflect.Type }{reflect.TypeFor[chan int](), reflect.TypeFor[func()](), reflect.TypeFor[error]()}
+var unstorable = struct{ channel, function, object reflect.Type }{reflect.TypeFor[chan int](), reflect.TypeFor[func()](), reflect.TypeFor[object]()}

@@ -115,10 +115,10 @@ func (x *examiner) report(d *declaration, found []mistake, name, call token.Pos)
 	}
 }
 
-// typeSpec examines a declared type that has a primary key, unless a call of New has examined it.
+// typeSpec examines a declared type that has a primary key, unless a call of New has examined it, or it is another name of one.
 func (x *examiner) typeSpec(spec *ast.TypeSpec) {
 	obj, ok := x.TypesInfo.Defs[spec.Name].(*types.TypeName)
-	if !ok || x.calls.At(obj.Type()) != nil || !keyed(obj.Type()) || generic(obj.Type()) {
+	if !ok || obj.IsAlias() && pathOf(obj.Type()) != "" || x.calls.At(obj.Type()) != nil || !keyed(obj.Type()) || generic(obj.Type()) {
 		return
 	}
 	d := x.declaration(obj.Type())
@@ -168,13 +168,19 @@ func (x *examiner) newCall(call *ast.CallExpr) {
 		specs = anyStore()
 	}
 	x.calls.Set(t, true)
-	name, found := call.Pos(), d.mistakes(specs...)
+	name, found, own := call.Pos(), d.mistakes(specs...), d.mistakes(anyStore()...)
 	if n, ok := t.(*types.Named); ok && x.here(n.Obj().Pos()) {
 		name = n.Obj().Pos()
-	} else if ok && keyed(t) { // the struct is examined in its own package
-		found = without(found, d.mistakes(anyStore()...))
+	} else if ok && keyed(t) && n.TypeArgs().Len() == 0 { // the struct is examined in its own package
+		found = without(found, own)
 	}
-	x.report(d, found, name, call.Pos())
+	for _, m := range found {
+		if len(call.Args) > 1 && len(without([]mistake{m}, own)) > 0 { // the options have it
+			x.complain(call.Pos(), m.code, d.conv.say(m.problem))
+		} else {
+			x.report(d, []mistake{m}, name, call.Pos())
+		}
+	}
 }
 
 // callee returns the declared function that is called, or nil, and its type arguments.

@@ -116,6 +116,15 @@ var (
 
 func open[T any](db *entity.DB) (*entity.Store[Row[T]], error) { return entity.New[Row[T]](db) }
 
+type worded struct {
+	_  entity.Key `name:"Wrong" pk:"$#{id}"`
+	_  entity.GSI `name:"a" index:"gsi1" pk:"$#{id}" missing:"eror"` // want `EDD-9003: .* write missing:"error", or leave it out`
+	ID string     `dynamodbav:"id"`
+	By doer       `dynamodbav:"by"` // want `EDD-9052: what is stored cannot be read back into the interface declared.doer`
+}
+
+type doer interface{ Do() }
+
 func local(db *entity.DB) {
 	type inner struct { // want `EDD-9032: the partition key of index a and .* index b are both stored in the attribute "gsi1pk"`
 		_  entity.Key `name:"Inner" pk:"$#{id}" sk:"$"`

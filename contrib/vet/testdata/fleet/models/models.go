@@ -21,7 +21,15 @@ type Employee struct {
 	Extra      map[string]string `dynamodbav:"extra"`
 	Address    *Address          `dynamodbav:"address,omitempty"`
 	Boss       *Employee         `dynamodbav:"-"`
+	Parent     *Group            `dynamodbav:"parent"`
 	Stamps
+}
+
+// Group is an entity, and a part of another.
+type Group struct {
+	_ entity.Key `name:"Group" pk:"$#{team}"`
+
+	Team string `dynamodbav:"team"`
 }
 
 type Address struct {
@@ -50,6 +58,13 @@ type Session struct {
 	_ lifecycle.TTL `attr:"ends"`
 
 	ID string `dynamodbav:"id"`
+}
+
+// Row is examined where it is opened with a type.
+type Row[T any] struct {
+	_ entity.Key `name:"Row" pk:"$#{id}" sk:"$"`
+
+	ID T `dynamodbav:"id"`
 }
 
 // Keyless has no primary key: whoever opens it finds out.

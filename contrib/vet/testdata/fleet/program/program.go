@@ -20,6 +20,22 @@ type current struct {
 	ID string     `dynamodbav:"id"`
 }
 
+// brief has a lifetime of its store's.
+type brief struct {
+	_  entity.Key    `name:"Brief" pk:"$#{id}"`
+	_  lifecycle.TTL `attr:"ends"`
+	ID string        `dynamodbav:"id"`
+}
+
+// misspelt is reported where it is declared.
+type misspelt = models.Misspelt
+
+// columns holds prototypes.
+type columns struct {
+	*models.Employee
+	named *models.Employee
+}
+
 func stores(db *entity.DB, ttl time.Duration, opts ...entity.StoreOption) {
 	_, _ = entity.New[models.Employee](db)
 	_, _ = timeseries.New[models.Telemetry](db)
@@ -39,6 +55,11 @@ func stores(db *entity.DB, ttl time.Duration, opts ...entity.StoreOption) {
 	_, _ = entity.New[models.Employee](db, lifecycle.NoExpiry())                            // want `EDD-9108: After and NoExpiry need a lifecycle.TTL declaration`
 	_, _ = entity.New[models.Employee](db, entity.Named("staff"))
 	_, _ = entity.New[models.Employee](db, entity.Named("staff#1")) // want `EDD-9003: .*a name has only letters`
+
+	_, _ = entity.New[models.Row[string]](db)
+	_, _ = entity.New[models.Row[float64]](db)          // want `EDD-9037: .*`
+	_, _ = entity.New[brief](db, lifecycle.After(0))    // want `EDD-9036: After must be a number of whole seconds`
+	_, _ = entity.New[current](db, entity.Named("s#1")) // want `EDD-9003: .*a name has only letters`
 
 	up := func(o old) (current, error) { return current{ID: o.ID}, nil }
 	_, _ = entity.New[current](db, entity.Upgrade(2, up))
@@ -65,6 +86,9 @@ func addresses(ctx context.Context, employees *entity.Store[models.Employee], gi
 	_ = entity.Set(&given.Name, "Alice")
 	_ = entity.Set(&either.Name, "Alice")
 	_ = entity.Set(&e.Address.City, "Bern")
+	c := &columns{e, e}
+	_ = entity.Eq(&c.Name, "Alice")
+	_ = entity.Eq(&c.named.Name, "Alice")
 	_ = entity.Set(&entity.Fields[models.Employee]().Name, "Alice")
 }
 
@@ -82,6 +106,11 @@ func changes() {
 	_ = entity.Remove(&e.Name)                                          // want `EDD-9103: the attribute is required`
 	_ = entity.Inside[string](entity.MapEntry(&e.Extra, "k"), "a").Set("v")
 	_ = entity.Eq(&e.CreatedAt, time.Now())
+	c := columns{e, e}
+	_ = entity.Set(&c.Team, "red") // want `EDD-9104: .*`
+	_ = entity.Set(&c.Parent.Team, "red")
+	_ = entity.Set(&c.named.Team, "red") // want `EDD-9104: the attribute is part of the primary key`
+	_ = entity.Set(&c.named.Name, "Alice")
 	_ = entity.Add(&e.Tasks, 1)
 
 	m := entity.Fields[models.Telemetry]()
@@ -112,6 +141,12 @@ func appends(ctx context.Context, s *timeseries.Series[models.Telemetry], ev mod
 	}
 	passed, err := s.Append(ctx, ev)
 	print(passed)
+	var list results
+	list, err = s.AppendAll(ctx, nil)
+	var anything any
+	anything, err = s.Append(ctx, ev)
+	print(anything)
+	print(list)
 	return s.Append(ctx, ev)
 }
 
@@ -119,5 +154,7 @@ func named(ctx context.Context, s *timeseries.Series[models.Telemetry], ev model
 	r, err = s.Append(ctx, ev)
 	return
 }
+
+type results []timeseries.Result[models.Telemetry]
 
 func print(any) {}
