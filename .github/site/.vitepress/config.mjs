@@ -35,6 +35,7 @@ const learn = [["Guide", "docs/guide"], ["Tags", "docs/tags"], ["Errors", "docs/
 export default withMermaid({
   title: "Dynastrata",
   description: "Go structs on DynamoDB: keys, indexes, versions, unique values and time series, checked at start-up",
+  head: [["style", {}, ".vp-doc a > img { display: inline-block }"]], // badges
   base: process.env.SITE_BASE ?? "/",
   srcDir: "../..",
   srcExclude: ["**/node_modules/**", "**/testdata/**", ".github/**"],
