@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -26,6 +27,9 @@ func ChangeEmail(ctx context.Context, client *dynamodb.Client, table, id, email 
 	if err != nil {
 		return err
 	}
+	if read.Item == nil {
+		return errors.New("there is no such member")
+	}
 	var was struct {
 		Email, UpdatedAt string
 		Version          int64
@@ -46,12 +50,19 @@ func ChangeEmail(ctx context.Context, client *dynamodb.Client, table, id, email 
 	}
 	claimed := claim(email)
 	claimed["__edd_e__"], claimed["_entity_pk"], claimed["_entity_sk"], claimed["_w"] = s("Member._unique.email"), pk, sk, w
-	values := map[string]types.AttributeValue{":w": read.Item["_w"]}
+	names, values := map[string]string{"#w": "_w"}, map[string]types.AttributeValue{":w": read.Item["_w"]}
+	owner := map[string]types.AttributeValue{":pk": pk, ":sk": sk}
 	_, err = client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		{Put: &types.Put{TableName: &table, Item: item, ConditionExpression: aws.String("#w = :w"), ExpressionAttributeNames: map[string]string{"#w": "_w"}, ExpressionAttributeValues: values}},
-		{Put: &types.Put{TableName: &table, Item: snapshot}},
+		{Put: &types.Put{TableName: &table, Item: item, ConditionExpression: aws.String("#w = :w"), ExpressionAttributeNames: names, ExpressionAttributeValues: values}},
+		{Put: &types.Put{
+			TableName: &table, Item: snapshot, ConditionExpression: aws.String("attribute_not_exists(pk) OR #w = :w"), // Create stores one, too
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		}},
 		{Put: &types.Put{TableName: &table, Item: claimed, ConditionExpression: aws.String("attribute_not_exists(pk)")}},
-		{Delete: &types.Delete{TableName: &table, Key: claim(was.Email)}},
+		{Delete: &types.Delete{
+			TableName: &table, Key: claim(was.Email), ConditionExpression: aws.String("attribute_not_exists(pk) OR (#pk = :pk AND #sk = :sk)"),
+			ExpressionAttributeNames: map[string]string{"#pk": "_entity_pk", "#sk": "_entity_sk"}, ExpressionAttributeValues: owner,
+		}},
 	}})
 	return err
 }
