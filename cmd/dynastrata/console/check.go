@@ -131,7 +131,7 @@ func (k *checking) table(ctx context.Context, table string) error {
 
 // describe returns the description of a table.
 func (s *session) describe(ctx context.Context, table string) (*types.TableDescription, error) {
-	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table}, again)
 	if err != nil {
 		return nil, failed("describe "+table, err)
 	}

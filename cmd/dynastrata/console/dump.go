@@ -262,7 +262,7 @@ func (s *session) put(ctx context.Context, batch map[string][]types.WriteRequest
 		if len(batch) == 0 {
 			return n, nil
 		}
-		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: batch})
+		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: batch}, again)
 		if err == nil {
 			batch = out.UnprocessedItems
 		}

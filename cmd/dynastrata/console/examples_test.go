@@ -25,6 +25,7 @@ func keeper(t *testing.T, endpoint string) *http.Server {
 	target, err := url.Parse(endpoint)
 	require.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.Transport = &http.Transport{} // the default one is shared with servers that close its connections at the end of other tests
 	return &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DeleteTable") {
 			w.Header().Set("Content-Type", "application/x-amz-json-1.0")

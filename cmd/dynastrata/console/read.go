@@ -6,8 +6,10 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/write"
@@ -26,10 +28,26 @@ func (c *spent) add(capacity *types.ConsumedCapacity) {
 	}
 }
 
+// again is the option of requests that may be applied twice. They are repeated after an answer that cannot be read, too, which the
+// SDK does not do.
+func again(o *dynamodb.Options) {
+	if r, ok := o.Retryer.(aws.RetryerV2); ok {
+		o.Retryer = repeating{r}
+	}
+}
+
+type repeating struct{ aws.RetryerV2 }
+
+// IsErrorRetryable implements aws.Retryer.
+func (r repeating) IsErrorRetryable(err error) bool {
+	var unreadable *smithy.DeserializationError
+	return errors.As(err, &unreadable) || r.RetryerV2.IsErrorRetryable(err)
+}
+
 // get reads one item; nil if absent.
 func (s *session) get(ctx context.Context, table string, key item.Item, cost *spent) (item.Item, error) {
 	strong := true
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}, again)
 	if err != nil {
 		return nil, failed("read an item of "+table, err)
 	}
@@ -42,7 +60,7 @@ func (s *session) query(ctx context.Context, in *dynamodb.QueryInput, cost *spen
 	return func(yield func(item.Item, error) bool) {
 		in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 		for {
-			out, err := s.client.Query(ctx, in)
+			out, err := s.client.Query(ctx, in, again)
 			if err != nil {
 				yield(nil, failed("query "+*in.TableName, err))
 				return
@@ -66,7 +84,7 @@ func (s *session) scan(ctx context.Context, table string, cost *spent) iter.Seq2
 		strong, limit := true, int32(500)
 		in := &dynamodb.ScanInput{TableName: &table, ConsistentRead: &strong, Limit: &limit, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 		for {
-			out, err := s.client.Scan(ctx, in)
+			out, err := s.client.Scan(ctx, in, again)
 			if err != nil {
 				yield(nil, failed("scan "+table, err))
 				return
