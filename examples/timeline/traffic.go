@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 // epoch is when the story begins. It is far in the future, so that a local database, whose clock is right, removes nothing.
@@ -90,7 +91,11 @@ func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error
 		case d.event == messageCreated:
 			_, err = s.messages.Create(ctx, Message{UserID: d.user, MessageID: d.id, Message: d.text, Channel: d.channel})
 		default:
-			_, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""})
+			var result timeseries.Result[Verdict]
+			result, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""})
+			if err == nil && !result.Applied { // a message gets one verdict
+				err = &timeseries.NotAppliedError{Reason: result.Reason}
+			}
 		}
 		if err != nil {
 			return done, fmt.Errorf("%s %s: %w", d.event, d.id, err)
