@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // The SDK's error stays reachable with its request id, and the stored item with it.
@@ -58,6 +60,69 @@ func TestWrites_ReturnTheStoredItem(t *testing.T) {
 	check(got, err)
 	check(s.Modify(t.Context(), employeeKey("emp-alice"), func(v *Employee) error { v.Salary++; return nil }))
 	check(s.Modify(t.Context(), employeeKey("emp-alice"), func(*Employee) error { return nil }))
+}
+
+// A page replaces everything that its struct has: no attribute of it depends on what is stored.
+type page struct {
+	_ entity.Key `name:"Page" pk:"$#{site}" sk:"$#{path|lower}"`
+	_ entity.GSI `name:"open" index:"gsi1" pk:"$#{site}" sk:"$#{rank}" when:"state=open"`
+	_ entity.GSI `name:"byOwner" index:"gsi2" pk:"$#{owner}"`
+
+	Site  string              `dynamodbav:"site"`
+	Path  string              `dynamodbav:"path"`
+	State string              `dynamodbav:"state,omitempty" entity:"default=open"`
+	Rank  *int                `dynamodbav:"rank"`
+	Owner string              `dynamodbav:"owner,omitempty"`
+	Tags  []string            `dynamodbav:"tags,stringset,omitempty"`
+	Parts map[string]pagePart `dynamodbav:"parts"`
+	*PageMeta
+	Share   float64   `dynamodbav:"share"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+	By      string    `dynamodbav:"by,omitempty" entity:"context=actor"`
+	Local   string    `dynamodbav:"-"`
+}
+
+type (
+	pagePart struct {
+		Text string    `dynamodbav:"text,omitempty"`
+		At   time.Time `dynamodbav:"at"`
+	}
+	PageMeta struct {
+		Lang string `dynamodbav:"lang"`
+	}
+)
+
+// A Put that decides every attribute does not ask for the item, and returns what is stored. Otherwise it asks.
+func TestPut_ReturnsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	actor := ""
+	l, s := open[page](t, func(c *entity.Config) {
+		c.FromContext = func(context.Context, string) (string, bool) { return actor, actor != "" }
+	})
+	rank := 3
+	whole := page{
+		Site: "S", Path: "/A", State: "shut", Rank: &rank, Owner: "o", Tags: []string{"a", "b"}, Share: 0.1, Local: "x",
+		Parts: map[string]pagePart{"p": {At: dawn}, "q": {Text: "q"}}, PageMeta: &PageMeta{"de"},
+	}
+	for i, v := range []page{whole, {Site: "S", Path: "/A"}, {Site: "S", Path: "/A", Share: 1e20, Tags: []string{}}, whole} {
+		actor = []string{"", "ann"}[i%2]
+		l.Sent()
+		got, err := s.Put(t.Context(), v)
+		require.NoError(t, err)
+		require.Contains(t, string(l.Sent()[0].Body), `"ReturnValues":"NONE"`)
+		require.Equal(t, entity.Must(s.Get(t.Context(), v, entity.Consistent())), got)
+		require.Equal(t, actor, got.By)
+		l.Clock.Move(time.Second)
+	}
+	l.Wire.Inject(faults.Nth(1, faults.Lost, "UpdateItem"))
+	got, err := s.Put(t.Context(), page{Site: "S", Path: "/A", State: "lost"})
+	require.NoError(t, err, "its write id proves it")
+	require.Equal(t, entity.Must(s.Get(t.Context(), got, entity.Consistent())), got)
+
+	kept, employees := opened(t, alice())
+	_, err = employees.Put(t.Context(), alice())
+	require.NoError(t, err)
+	require.Contains(t, string(kept.Sent()[0].Body), `"ReturnValues":"ALL_NEW"`, "created_at is kept")
 }
 
 // Versions of every integer type.

@@ -15,7 +15,7 @@ import (
 
 // requests that this library sends for a row otherwise than the raw SDK, with what justifies it.
 var differs = map[string][]string{
-	"put":         {"UpdateItem"},                  // an attribute that the struct lacks survives, and the stored item is returned
+	"put":         {"UpdateItem"},                  // an attribute that the struct lacks survives
 	"soft delete": {"Query", "TransactWriteItems"}, // the query also finds the newest copy, after which the new one must sort
 }
 

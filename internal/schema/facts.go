@@ -36,6 +36,7 @@ type Facts struct {
 	Reserves     bool   // deleted copies keep their unique values
 	LooksBack    bool   // a new life of an item depends on earlier ones
 	Immutable    bool   // some attribute is immutable
+	Replaces     bool   // a Put decides every attribute of the struct, whatever is stored
 	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
 	Checks    bool // values may have to be validated
@@ -117,12 +118,15 @@ func (s *Schema) facts() {
 	if s.HasMetadata && s.Payload > 1 {
 		hide(PayloadAttr, item.N(strconv.Itoa(s.Payload)))
 	}
+	s.Replaces = !s.SetsExpiry
 	s.Exists, s.Absent = expr.Compare(expr.Exists, path), expr.Compare(expr.NotExists, path)
 	s.Checks = s.Options.Validator != nil || s.Type != nil && MayHaveValidate(s.Type)
 	s.Completes = s.Prepares || len(s.Filled) > 0
 	for _, a := range s.Attrs {
 		a.IsOwned, a.IsOnce, a.IsRequired, a.IsZero = a.Owned(), a.WriteOnce(), a.Required(), a.AllowsZero()
 		a.Free = !s.KeyPart(a) && !a.IsOwned && !a.Append && !a.Clock && !a.IsOnce && !a.IsRequired
+		kept := a.IsOnce || a.Append || a.Clock || a.IsOwned && a != s.UpdatedAt && a.Role.Context == ""
+		s.Replaces = s.Replaces && !kept
 		s.Immutable = s.Immutable || a.Role.Has(Immutable)
 		if t := a.Type; t != nil { // a recorded schema has no types
 			a.Basic = t.PkgPath() == "" && (t.Kind() < reflect.Array || t.Kind() == reflect.String)

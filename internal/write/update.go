@@ -1,6 +1,7 @@
 package write
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -170,7 +171,8 @@ func (u *update) afterRead(in Input) (Step, error) {
 
 // knownItem returns what a plan knows of the item without its image: key parts and attributes that are set.
 func knownItem(parts item.Item, changes []expr.Change) item.Item {
-	it := item.Clone(parts)
+	it := make(item.Item, len(parts)+len(changes))
+	maps.Copy(it, parts)
 	for _, c := range changes {
 		if c.Kind == expr.Set && len(c.Path) == 1 {
 			it[c.Path.Root()] = c.Value

@@ -276,10 +276,12 @@ func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
 // Done computes the new item from the image before the write.
 func (x *upserted) Done(r Returned) (result Result, err error) {
 	switch {
-	case x.joined:
+	case x.returns() == ReturnNothing && x.s.UpdatedAt == nil && x.s.Contexts == nil:
+		return StoredResult(x.given), nil
+	case x.joined, x.returns() == ReturnNothing:
 		r.Undecoded.Release()
 		return StoredResult(knownItem(x.parts, x.sent)), nil
-	case x.replace && x.op.Old == nil: // the new item was asked for
+	case x.returns() == ReturnNew:
 		return Result{Item: r.Image, Stored: r.Undecoded}, nil
 	case !r.Proven && !r.Again:
 		return x.op.fromOld(r, x.sent)
@@ -297,6 +299,17 @@ func (x *upserted) Done(r Returned) (result Result, err error) {
 		return Result{}, errOldLost
 	}
 	return result, nil
+}
+
+// returns is what the write must return for its result.
+func (u *upsert) returns() Returns {
+	switch {
+	case !u.replace || u.op.Old != nil:
+		return ReturnOld // which shows whether the write created the item
+	case u.s.Replaces:
+		return ReturnNothing // the changes are the new item
+	}
+	return ReturnNew
 }
 
 func (u *upsert) direct(in Input) (Step, error) {
@@ -337,10 +350,7 @@ func (u *upsert) direct(in Input) (Step, error) {
 	if u.s.Expires {
 		guards = append(guards, NotExpired(u.s, in.Now))
 	}
-	returns := ReturnOld // which shows whether the write created the item
-	if u.replace && u.op.Old == nil {
-		returns = ReturnNew
-	}
+	returns := u.returns()
 	return Step{
 		Actions: in.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), u.userCond)...),
