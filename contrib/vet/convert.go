@@ -173,6 +173,9 @@ func (c *converter) plain(t types.Type) reflect.Type {
 			return made
 		}
 	case *types.Pointer:
+		if endless(u) {
+			return unstorable.pointer
+		}
 		return reflect.PointerTo(c.typeOf(u.Elem()))
 	case *types.Slice:
 		return reflect.SliceOf(c.elem(u.Elem()))
@@ -194,6 +197,18 @@ func (c *converter) plain(t types.Type) reflect.Type {
 		return c.structOf(u, nil)
 	}
 	return unstorable.channel
+}
+
+// endless reports whether t points to itself: type P *P.
+func endless(t *types.Pointer) bool {
+	for range deepest {
+		next, ok := t.Elem().Underlying().(*types.Pointer)
+		if !ok {
+			return false
+		}
+		t = next
+	}
+	return true
 }
 
 // elem returns the type of the elements of a list: bytes of a type of their own are not bytes.

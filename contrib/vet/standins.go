@@ -165,10 +165,12 @@ type (
 func (t writtenOnly) MarshalText() ([]byte, error) { return []byte(t), nil }
 func (*readOnly) UnmarshalText([]byte) error       { return nil }
 
-// octet is a byte type with a name of its own, object an interface whose name is no word of a message.
+// octet is a byte type with a name of its own, object an interface whose name is no word of a message, and pointer one that points to
+// itself.
 type (
-	octet  byte
-	object error
+	octet   byte
+	object  error
+	pointer *pointer
 )
 
 // inside stands for a struct that has been examined already: one that contains itself.
@@ -191,4 +193,6 @@ var (
 )
 
 // unstorable are types of values that are never stored.
-var unstorable = struct{ channel, function, object reflect.Type }{reflect.TypeFor[chan int](), reflect.TypeFor[func()](), reflect.TypeFor[object]()}
+var unstorable = struct{ channel, function, object, pointer reflect.Type }{
+	reflect.TypeFor[chan int](), reflect.TypeFor[func()](), reflect.TypeFor[object](), reflect.TypeFor[pointer](),
+}

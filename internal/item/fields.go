@@ -207,9 +207,10 @@ func avTag(f reflect.StructField) (name string, options []string) {
 	return words[0], words[1:]
 }
 
-// Pointee returns the type that t points to, through any number of pointers.
+// Pointee returns the type that t points to, through any number of pointers. It returns a pointer for one that points to itself,
+// as type P *P does.
 func Pointee(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
+	for n := 0; t.Kind() == reflect.Pointer && n < Deepest; n++ {
 		t = t.Elem()
 	}
 	return t

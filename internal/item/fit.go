@@ -112,10 +112,7 @@ func fitElements(av types.AttributeValue, elem reflect.Type) (types.AttributeVal
 			}
 		}
 	case *types.AttributeValueMemberNS:
-		for elem.Kind() == reflect.Pointer {
-			elem = elem.Elem()
-		}
-		if elem.Kind() == reflect.Float32 {
+		if Pointee(elem).Kind() == reflect.Float32 {
 			out := &types.AttributeValueMemberNS{}
 			for _, e := range v.Value {
 				out.Value = append(out.Value, float32Text(e))

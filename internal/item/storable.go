@@ -96,9 +96,9 @@ func unstorableSet[E any](set []E, same func(E) (id, problem string)) string {
 	return ""
 }
 
-// deepest is the most levels of nested values, pointers included. DynamoDB allows 32 levels of lists and maps; a value with
+// Deepest is the most levels of nested values, pointers included. DynamoDB allows 32 levels of lists and maps; a value with
 // more than this contains itself.
-const deepest = 200
+const Deepest = 200
 
 // OtherBytes returns why lists of type t cannot be stored, or "": attributevalue takes the elements for bytes by their kind,
 // and then panics because their type is not byte.
@@ -114,7 +114,7 @@ func OtherBytes(t reflect.Type) string {
 func checkValue(v reflect.Value, depth int) error {
 	t := v.Type()
 	switch {
-	case depth > deepest:
+	case depth > Deepest:
 		return &FieldError{"", "the value is nested too deeply, or contains itself"}
 	case !factsOf(t).needs().check:
 		return nil

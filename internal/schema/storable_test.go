@@ -124,6 +124,12 @@ func TestDeclaration_CodecOptionsFitTheirTypes(t *testing.T) {
 
 type stamp time.Time
 
+// Pointers to themselves.
+type (
+	endless *endless
+	other   **other
+)
+
 // What would be stored as nothing, or could not be read back, is a mistake of the declaration.
 func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 	t.Parallel()
@@ -141,6 +147,7 @@ func TestDeclaration_TypesAreStoredAndReadBack(t *testing.T) {
 		map[string]coin{}, map[string]struct{ C coin }{}, map[string][1]coin{}, // they have no address there
 		hidden{}, hiddenPointer{},
 		[]level{}, [2]level{}, &[]level{}, [][]level{}, map[string][2]level{}, struct{ L []level }{}, []flag{}, // elements are no bytes
+		endless(nil), []endless{}, struct{ E *endless }{}, new(endless), map[string]struct{ E other }{}, // they never point to a value
 	} {
 		assert.Equal(t, []string{"EDD-9052 A"}, mistakesOf(reflect.TypeOf(v), ""), "%T", v)
 	}

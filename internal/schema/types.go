@@ -53,7 +53,7 @@ func EncodesItself(t reflect.Type) bool {
 
 // Encoded is item.Pointee up to a type that encodes itself.
 func Encoded(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer && !EncodesItself(t) {
+	for n := 0; t.Kind() == reflect.Pointer && !EncodesItself(t) && n < item.Deepest; n++ {
 		t = t.Elem()
 	}
 	return t
@@ -276,7 +276,12 @@ func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, pro
 		if t.NumMethod() > 0 {
 			return CodeUnsupportedType, "what is stored cannot be read back into the interface " + t.String() + "; use a type, or any"
 		}
-	case reflect.Pointer, reflect.Slice:
+	case reflect.Pointer:
+		if item.Pointee(t).Kind() == reflect.Pointer {
+			return CodeUnsupportedType, "the type is a pointer to itself, and never points to a value"
+		}
+		return unsupported(t.Elem(), true, seen)
+	case reflect.Slice:
 		return unsupported(t.Elem(), true, seen)
 	case reflect.Array:
 		return unsupported(t.Elem(), addressed, seen)

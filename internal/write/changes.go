@@ -70,10 +70,7 @@ func checkChangeRule(s *schema.Schema, n *schema.Node, c Change, value any) []er
 
 // setOption returns the codec option that encodes the slice type as a set.
 func setOption(slice reflect.Type) string {
-	e := slice.Elem()
-	for e.Kind() == reflect.Pointer {
-		e = e.Elem()
-	}
+	e := item.Pointee(slice.Elem())
 	switch {
 	case e.Kind() == reflect.String:
 		return ",stringset"

@@ -98,6 +98,9 @@ type (
 	}
 )
 
+// endless never points to a value.
+type endless *endless
+
 func (*preparing) Prepare(context.Context) error    { return nil }
 func (*preparingToo) Prepare(context.Context) error { return nil }
 func (*own) Prepare(context.Context) error          { return nil }
@@ -168,6 +171,7 @@ type (
 		By    map[printed]int `dynamodbav:"by"`                        // want `EDD-9052: a map with keys of type declared.printed cannot be stored`
 		At    stamp           `dynamodbav:"at" entity:"version"`       // want `EDD-9035: version needs an integer`
 		F     func()          `dynamodbav:"f"`                         // want `EDD-9052: .*`
+		P     []endless       `dynamodbav:"p"`                         // want `EDD-9052: the type is a pointer to itself`
 		E     error           `dynamodbav:"e"`                         // want `EDD-9052: what is stored cannot be read back into the interface error`
 		Size  int8            `dynamodbav:"size" entity:"default=300"` // want `EDD-9091: the default is not an integer that fits int8`
 	}
