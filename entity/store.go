@@ -126,7 +126,7 @@ type Write[R any] interface {
 // The functions below do the work of the methods of [Store], [Index] and [Ops], which only add the type: a program contains a function
 // once, and a method once for each entity. h is the handle, and the value or key is what the caller gave.
 
-func create(h engine.Holder, value any, opts []CreateOption) *engine.Operation {
+func create(h engine.Holder, value any, opts []CreateOption) engine.Operation {
 	c, v, spec := engine.Of(h), reflect.ValueOf(value), write.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *write.Op {
@@ -147,7 +147,7 @@ func complete(ctx context.Context, h engine.Holder, value, into any) error {
 	})
 }
 
-func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
+func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
 	spec := write.Collect(opts)
 	if spec.Old != nil {
@@ -161,7 +161,7 @@ func put(h engine.Holder, value any, opts []WriteOption) *engine.Operation {
 	return engine.NewOperation(c, write.NewPut(c.Schema, c.Table, v, spec, nil), nil)
 }
 
-func update(h engine.Holder, key any, opts []UpdateOption) *engine.Operation {
+func update(h engine.Holder, key any, opts []UpdateOption) engine.Operation {
 	c, spec := engine.Of(h), write.Collect(opts)
 	if spec.Old != nil {
 		engine.Returning(c, spec)
@@ -169,7 +169,7 @@ func update(h engine.Holder, key any, opts []UpdateOption) *engine.Operation {
 	return engine.NewOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
-func remove(h engine.Holder, key any, opts []DeleteOption) *engine.Operation {
+func remove(h engine.Holder, key any, opts []DeleteOption) engine.Operation {
 	c, spec := engine.Of(h), write.Collect(opts)
 	if spec.Old != nil {
 		engine.Returning(c, spec)
@@ -177,17 +177,17 @@ func remove(h engine.Holder, key any, opts []DeleteOption) *engine.Operation {
 	return engine.NewOperation(c, write.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
-func checkExists(h engine.Holder, key any, conds []Cond) *engine.Operation {
+func checkExists(h engine.Holder, key any, conds []Cond) engine.Operation {
 	c := engine.Of(h)
 	return engine.NewOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), erase(conds)), nil)
 }
 
-func checkNotExists(h engine.Holder, key any) *engine.Operation {
+func checkNotExists(h engine.Holder, key any) engine.Operation {
 	c := engine.Of(h)
 	return engine.NewOperation(c, write.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)), nil)
 }
 
-func upsert(h engine.Holder, value any, opts []UpdateOption) *engine.Operation {
+func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
 	spec := write.Collect(opts)
 	if spec.Old != nil {
@@ -392,7 +392,7 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...DeleteOption) erro
 }
 
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
-func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) *engine.Operation {
+func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) engine.Operation {
 	c := engine.Of(h)
 	spec := write.Collect(opts)
 	if spec.Old != nil {

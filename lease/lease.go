@@ -155,12 +155,12 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 		return nil, err
 	}
 	op := *engine.PlanOf(ctx, l.store.Op().CheckExists(item{Name: name}, entity.Eq(&entity.Fields[item]().Token, h.token)))
-	exists := op.Plan
-	op.Plan = func(in write.Input) (write.Step, error) {
-		step, err := exists(in)
+	exists := op.Planner
+	op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) {
+		step, err := exists.Plan(in)
 		step.Outcome = &write.Fixed{Refused: write.Resolution{Err: ErrLost}}
 		return step, err
-	}
+	})
 	h.op = engine.NewWrite[item](engine.NewOperation(l.c, &op, nil))
 	return h, nil
 }

@@ -230,13 +230,13 @@ func (p *checkpoint) Store(ctx context.Context, t *lease.Term) error {
 	writes := expr.Attr(writesAttr)
 	guard := expr.Any(expr.Compare(expr.NotExists, writes), expr.Compare(expr.Eq, writes, item.N(strconv.FormatInt(t.Writes-1, 10))))
 	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
-	op.Plan = func(in write.Input) (write.Step, error) {
+	op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 		return write.Step{
 			Actions: []write.Action{{Kind: write.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}},
 			Outcome: &write.Fixed{Refused: write.Resolution{Err: entity.ErrConditionFailed}},
 		}, nil
-	}
+	})
 	return p.j.metered(ctx, func(ctx context.Context) error {
 		_, err := p.j.runner.Run(ctx, op)
 		return err

@@ -165,19 +165,19 @@ func newCopies(s *schema.Schema, table string, now write.Input, copies []newCopy
 	for i := range parts {
 		parts[i].Resolve = refused
 	}
-	op.Plan = func(write.Input) (write.Step, error) { return write.StepOf(op.Schema, parts, 1, write.Result{}) }
+	op.Planner = write.PlanFunc(func(write.Input) (write.Step, error) { return write.StepOf(op.Schema, parts, 1, write.Result{}) })
 	return op, taken, nil
 }
 
 // newFences plans writes of fences in one transaction, which fails with ErrConditionFailed if one of them is refused.
 func newFences(s *schema.Schema, table string, actions []write.Action) *write.Op {
 	op := &write.Op{Verb: "Copy", Schema: s, Table: table, Key: actions[0].Key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
-	op.Plan = func(write.Input) (write.Step, error) {
+	op.Planner = write.PlanFunc(func(write.Input) (write.Step, error) {
 		parts := make([]write.Part, len(actions))
 		for i, a := range actions {
 			parts[i] = write.Part{Action: a, Resolve: func(write.Failure) write.Resolution { return write.Resolution{Err: entitytype.ErrConditionFailed} }}
 		}
 		return write.StepOf(op.Schema, parts, 1, write.Result{})
-	}
+	})
 	return op
 }

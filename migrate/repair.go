@@ -25,7 +25,7 @@ func (v *verification) fix(ctx context.Context, f UniqueFinding, done *UniqueRep
 			break
 		}
 		op := &write.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
-		op.Plan = func(in write.Input) (write.Step, error) { return v.step(in, e) }
+		op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) { return v.step(in, e) })
 		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err

@@ -215,11 +215,11 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *write.Options) 
 		return ev.logAppend("Append")
 	}
 	op.Key = ev.primary
-	op.Plan = (&appendOp{ev, user}).plan
+	op.Planner = &appendOp{ev, user}
 	return op
 }
 
-func (a *appendOp) plan(in write.Input) (write.Step, error) {
+func (a *appendOp) Plan(in write.Input) (write.Step, error) {
 	if err := a.checkAhead(in.Now); err != nil {
 		return write.Step{}, err
 	}

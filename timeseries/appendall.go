@@ -208,7 +208,7 @@ func (s *Series[T]) appendChunks(ctx context.Context, pending []*batchEvent, use
 		n := chunkLength(pending)
 		k := &chunk{c: c, e: s.e, user: user, rest: pending[:n]}
 		pending = pending[n:]
-		_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Plan: k.plan})
+		_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Planner: k})
 		late = append(late, k.late...)
 		if err != nil {
 			for _, x := range k.sent {
@@ -243,7 +243,7 @@ type chunk struct {
 	late []*batchEvent
 }
 
-func (k *chunk) plan(in write.Input) (write.Step, error) {
+func (k *chunk) Plan(in write.Input) (write.Step, error) {
 	k.in, k.sent = in, k.rest
 	evs := make([]*event, len(k.rest))
 	for i, x := range k.rest {
@@ -329,7 +329,7 @@ func (k *chunk) Resolve(failed []write.Failure) write.Resolution {
 	if k.rest = rest; len(rest) == 0 {
 		return write.Resolution{Result: &write.Result{}}
 	}
-	next, err := k.plan(k.in)
+	next, err := k.Plan(k.in)
 	return write.Resolution{Next: &next, Err: err}
 }
 
@@ -360,7 +360,7 @@ func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []
 			n := chunkLength(part)
 			r := &lateChunk{c: c, rest: part[:n]}
 			part = part[n:]
-			_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Plan: r.plan})
+			_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Planner: r})
 			if err != nil {
 				return gone, err
 			}
@@ -378,7 +378,7 @@ type lateChunk struct {
 	gone []*batchEvent
 }
 
-func (r *lateChunk) plan(in write.Input) (write.Step, error) {
+func (r *lateChunk) Plan(in write.Input) (write.Step, error) {
 	r.in = in
 	exists := write.Action{Kind: write.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
 	return together(in, exists, r.rest, r)
@@ -412,6 +412,6 @@ func (r *lateChunk) Resolve(failed []write.Failure) write.Resolution {
 	if r.rest = rest; len(rest) == 0 {
 		return write.Resolution{Result: &write.Result{}}
 	}
-	next, err := r.plan(r.in)
+	next, err := r.Plan(r.in)
 	return write.Resolution{Next: &next, Err: err}
 }

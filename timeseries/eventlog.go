@@ -30,13 +30,13 @@ func (e *events) refusedQuery(c *engine.Core, verb string) *query.Plan {
 }
 
 // refusedOp returns the operation of a verb that needs a current item, for a series without one.
-func (e *events) refusedOp(c *engine.Core, verb string) *engine.Operation {
+func (e *events) refusedOp(c *engine.Core, verb string) engine.Operation {
 	return engine.NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)}, nil)
 }
 
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.
 func (ev *event) logAppend(verb string) *write.Op {
-	return &write.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: ev.logStep}
+	return &write.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Planner: write.PlanFunc(ev.logStep)}
 }
 
 func (ev *event) logStep(in write.Input) (write.Step, error) {

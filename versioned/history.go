@@ -227,7 +227,7 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 }
 
 // revert returns the operation that gives an item the content of version n.
-func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) *engine.Operation {
+func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) engine.Operation {
 	spec := write.Collect(opts)
 	if spec.Old != nil {
 		engine.Returning(c, spec)

@@ -36,8 +36,8 @@ type Operation struct {
 
 // NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
 // the caller gets the zero value if the write has no item.
-func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into any) error) *Operation {
-	return &Operation{c: c, op: op, decode: decode}
+func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into any) error) Operation {
+	return Operation{c: c, op: op, decode: decode}
 }
 
 // Deferred is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe
@@ -83,7 +83,7 @@ func (u *Deferred[B]) Preview() (bound B, asGiven bool) {
 
 // WholeOperation returns a write of the whole value v, for an entity that completes values. It generates ids unless
 // withoutIDs is set. build binds the completed value.
-func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, build func(v reflect.Value, filled []string) *write.Op) *Operation {
+func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, build func(v reflect.Value, filled []string) *write.Op) Operation {
 	value := NewWhole(c, v, withoutIDs)
 	bound := func(done write.Completed, err error) *write.Op {
 		if err != nil {
@@ -110,7 +110,7 @@ func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *write.Whole {
 }
 
 // give decodes the result of o into the value that into points to. What a write stores has today's payload version.
-func (o *Operation) give(result write.Result, into any) (err error) {
+func (o Operation) give(result write.Result, into any) (err error) {
 	codec := &o.c.Schema.Codec
 	switch {
 	case o.decode != nil:
@@ -127,7 +127,7 @@ func (o *Operation) give(result write.Result, into any) (err error) {
 	return nil
 }
 
-func (o *Operation) plan(ctx context.Context) *write.Op {
+func (o Operation) plan(ctx context.Context) *write.Op {
 	if u := o.deferred; u != nil {
 		return u.Bind(ctx)
 	}
@@ -135,7 +135,7 @@ func (o *Operation) plan(ctx context.Context) *write.Op {
 }
 
 // String prints the compiled plan. It needs no client.
-func (o *Operation) String() string {
+func (o Operation) String() string {
 	in := write.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true, Context: write.ShownContext(o.c.Schema)}
 	op, asGiven := o.op, false
 	if o.deferred != nil {
@@ -149,7 +149,7 @@ func (o *Operation) String() string {
 
 // Run plans the write, sends it alone, and decodes its result into the value that into points to. A Prepare method is called
 // within the measured call. Run is called once, and o is used for nothing else.
-func (o *Operation) Run(ctx context.Context, into any) (result write.Result, err error) {
+func (o Operation) Run(ctx context.Context, into any) (result write.Result, err error) {
 	op := o.op
 	err = o.c.MeasureCall(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
 		if o.deferred != nil {
@@ -168,7 +168,7 @@ func (o *Operation) Run(ctx context.Context, into any) (result write.Result, err
 
 // settled is an operation and the result of the last successful transaction with it.
 type settled struct {
-	*Operation
+	Operation
 	mu     sync.Mutex
 	result any          // a pointer to the decoded result; nil before that
 	kept   write.Result // instead of result: one that is decoded when it is asked for
@@ -209,7 +209,7 @@ func (s *settled) last(into func() any) any {
 type Write[R any] struct{ s settled }
 
 // NewWrite adds the type of the result to an operation.
-func NewWrite[R any](o *Operation) *Write[R] { return &Write[R]{settled{Operation: o}} }
+func NewWrite[R any](o Operation) *Write[R] { return &Write[R]{settled{Operation: o}} }
 
 // Result returns the result of the last successful transaction, and the zero R before that.
 func (w *Write[R]) Result() (result R) {
@@ -220,7 +220,7 @@ func (w *Write[R]) Result() (result R) {
 }
 
 // Operation returns the operation without the type of its result.
-func (w *Write[R]) Operation() *Operation { return w.s.Operation }
+func (w *Write[R]) Operation() Operation { return w.s.Operation }
 
 // String prints the compiled plan. It needs no client.
 func (w *Write[R]) String() string { return w.s.String() }

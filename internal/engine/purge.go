@@ -302,7 +302,7 @@ func chunk(all []owned) int {
 // as it was read, because a new life may have the values of the copies.
 func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
 	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}, Traits: write.Traits{Unsure: p.deleted.maybe}}
-	op.Plan = func(in write.Input) (write.Step, error) { return p.step(in, items, current, last) }
+	op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) { return p.step(in, items, current, last) })
 	result, err := p.Runner.Run(ctx, op)
 	return result.Skipped, err
 }
@@ -424,7 +424,7 @@ func fitting(list []item.Item) int {
 // those that are gone are as they should be: the others are removed without them.
 func (p *Purge) removal(list []item.Item) *write.Op {
 	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: write.KeyOf(p.Schema, list[0]), Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}, Traits: write.Traits{Unsure: p.deleted.maybe}}
-	op.Plan = func(write.Input) (write.Step, error) { return p.removalStep(list), nil }
+	op.Planner = write.PlanFunc(func(write.Input) (write.Step, error) { return p.removalStep(list), nil })
 	return op
 }
 

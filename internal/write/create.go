@@ -138,11 +138,12 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 			return op
 		}
 	}
-	op.Past, op.Creates, op.Plan = s.LooksBack, true, c.plan
+	op.Past, op.Creates, op.Planner = s.LooksBack, true, c
 	return op
 }
 
-func (c *create) plan(in Input) (Step, error) {
+// Plan implements Planner.
+func (c *create) Plan(in Input) (Step, error) {
 	s, value := c.op.Schema, c.value.take(in.Once)
 	if value.Item == nil { // an earlier plan has it
 		var err error

@@ -20,7 +20,7 @@ func (op *Op) guarded(list []Cond, kind ActionKind) *Op {
 		op.Err = err
 		return op
 	}
-	op.Plan = func(in Input) (Step, error) { return op.direct(in, kind, user), nil }
+	op.Planner = PlanFunc(func(in Input) (Step, error) { return op.direct(in, kind, user), nil })
 	return op
 }
 
@@ -148,22 +148,27 @@ func NewDeleteFound(s *schema.Schema, table string, key, whole item.Item, match 
 
 // deletes completes the plan of a removal.
 func (op *Op) deletes(user expr.Cond) *Op {
-	s, kind := op.Schema, Deleted
-	op.AlsoDeleted = s.SoftDeletes
-	op.If = user
-	if s.SoftDeletes {
-		kind = SoftDeleted
-	}
+	s := op.Schema
+	op.AlsoDeleted, op.SoftDeletes, op.If = s.SoftDeletes, s.SoftDeletes, user
 	op.Context = s.Contexts != nil && (s.SoftDeletes || s.KeepsHistory) // otherwise no state remains
 	op.Read = op.Read || s.SoftDeletes || s.KeepsHistory || s.HasUnique
-	op.SoftDeletes = kind == SoftDeleted
-	op.Plan = func(in Input) (Step, error) {
-		if op.NeedsRead(in) {
-			return op.deleted(in, kind, user)
-		}
-		return op.direct(in, Delete, user), nil
-	}
+	op.Planner = (*removal)(op)
 	return op
+}
+
+// removal is the Planner of a Delete.
+type removal Op
+
+// Plan implements Planner.
+func (r *removal) Plan(in Input) (Step, error) {
+	op := (*Op)(r)
+	switch {
+	case !op.NeedsRead(in):
+		return op.direct(in, Delete, op.If), nil
+	case op.SoftDeletes:
+		return op.deleted(in, SoftDeleted, op.If)
+	}
+	return op.deleted(in, Deleted, op.If)
 }
 
 // NewCheckExists plans a check that an item exists and meets conditions.
@@ -180,11 +185,11 @@ func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	if op.Err != nil {
 		return op
 	}
-	op.Plan = func(in Input) (Step, error) {
+	op.Planner = PlanFunc(func(in Input) (Step, error) {
 		return Step{
 			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: AbsentOrExpired(s, in.Now)}},
 			Outcome: &Fixed{Refused: Resolution{Err: entitytype.ErrExists}},
 		}, nil
-	}
+	})
 	return op
 }

@@ -95,7 +95,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *Options, m
 	}
 	op.Read, op.If = true, user
 	op.AlsoDeleted = s.SoftDeletes
-	op.Plan = func(in Input) (Step, error) {
+	op.Planner = PlanFunc(func(in Input) (Step, error) {
 		if !Live(s, in.Image, in.Now) {
 			return Step{}, op.missing(in.Now)
 		}
@@ -124,7 +124,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *Options, m
 			return Step{}, err
 		}
 		return op.changed(in, it, user)
-	}
+	})
 	return op
 }
 

@@ -163,6 +163,18 @@ func (x *Fixed) Done(Returned) (Result, error) { return x.Result, nil }
 // Nothing returns a step that writes nothing, with its result.
 func Nothing(result Result) Step { return Step{Outcome: &Fixed{Result: result}} }
 
+// Planner plans a write. Plans of verbs implement it.
+type Planner interface {
+	// Plan returns the first step of the write. It is called for each attempt.
+	Plan(Input) (Step, error)
+}
+
+// PlanFunc is a Planner.
+type PlanFunc func(Input) (Step, error)
+
+// Plan implements Planner.
+func (f PlanFunc) Plan(in Input) (Step, error) { return f(in) }
+
 // Op is one intended write or check.
 type Op struct {
 	Verb   string
@@ -176,7 +188,7 @@ type Op struct {
 	Needs
 	Traits
 
-	Plan func(Input) (Step, error)
+	Planner
 }
 
 // Asked is what the caller of a write asked for.
@@ -225,7 +237,7 @@ func PlanFrom[F any](op *Op, find func(context.Context, Reader, *Input) (F, erro
 		in.found = found
 		return err
 	}
-	op.Plan = func(in Input) (Step, error) { return plan(in, in.found.(F)) }
+	op.Planner = PlanFunc(func(in Input) (Step, error) { return plan(in, in.found.(F)) })
 }
 
 // KeyText formats the key of the item for messages.

@@ -64,7 +64,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 			return op
 		}
 	}
-	op.Plan = func(in Input) (Step, error) {
+	op.Planner = PlanFunc(func(in Input) (Step, error) {
 		c, err := set(in.Now)
 		if err != nil {
 			return Step{}, err
@@ -102,7 +102,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field Target, eve
 			}},
 			Outcome: &touched{s, in.Now},
 		}, nil
-	}
+	})
 	return op
 }
 

@@ -195,8 +195,8 @@ func checkKnownSize(s *schema.Schema, key item.Item, changes []expr.Change) erro
 	return nil
 }
 
-// direct plans the write without a read.
-func (u *update) direct(in Input) (Step, error) {
+// Plan implements Planner.
+func (u *update) Plan(in Input) (Step, error) {
 	if u.op.NeedsRead(in) {
 		return u.afterRead(in)
 	}
@@ -296,10 +296,8 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 		return op
 	}
 	op.AlsoDeleted = s.SoftDeletes
-	if op.Read {
-		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
-	} else {
-		op.Plan = u.direct
+	if op.Planner = u; op.Read {
+		op.If, op.Changes = u.userCond, u.changes
 	}
 	return op
 }

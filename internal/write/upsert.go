@@ -145,7 +145,7 @@ func (u *upsert) derive(in Input) (follow []expr.Change, needRead bool, err erro
 
 // prepare resolves the changes of the value's attributes, in struct order.
 func (u *upsert) prepare() error {
-	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra)+mostAddedChanges) // see direct
+	u.changes = make([]expr.Change, 0, len(u.s.Attrs)+len(u.extra)+mostAddedChanges) // see Plan
 	for _, a := range u.s.Attrs {
 		if u.s.PK.Attr == a.Name || u.s.SK != nil && u.s.SK.Attr == a.Name || a.IsOwned || a.Append || a.Clock || len(u.extra) > 0 && ChangeOf(u.extra, a.Name) != nil {
 			continue
@@ -312,7 +312,8 @@ func (u *upsert) returns() Returns {
 	return ReturnNew
 }
 
-func (u *upsert) direct(in Input) (Step, error) {
+// Plan implements Planner.
+func (u *upsert) Plan(in Input) (Step, error) {
 	switch {
 	case len(in.Hints) > 0 && overExpired(in):
 		return u.create(in)
@@ -398,11 +399,11 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec *Opti
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
 	}
-	op.Plan, op.Past = u.direct, s.LooksBack
+	op.Planner, op.Past = u, s.LooksBack
 	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil                  // without an expected version, an absent item is not an error
 	op.Read = op.Read || op.Idempotent || s.KeepsHistory || s.HasUnique // a transaction does not show whether it created the item
 	if op.Read {
-		op.Plan, op.If, op.Changes = u.afterRead, u.userCond, u.changes
+		op.If, op.Changes = u.userCond, u.changes
 	}
 	return op
 }
