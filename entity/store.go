@@ -282,17 +282,17 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
 	c, spec := engine.Of(h), write.Collect(opts)
-	primary, parts, err := write.Key(c.Schema, reflect.ValueOf(key), nil)
+	primary, parts, err := write.NewKeys(c.Schema, 1).Key(reflect.ValueOf(key))
 	if len(spec.Errs) > 0 {
-		primary, err = nil, readable(c, spec)
+		err = readable(c, spec)
 	}
 	if err != nil {
-		return c.MeasureItem(ctx, "Get", primary, func(context.Context) error { return err })
+		return c.MeasureItem(ctx, "Get", nil, func(context.Context) error { return err })
 	}
 	if spec.Keep != nil {
 		ctx = c.Runner.Direct(ctx)
 	}
-	return c.MeasureItem(ctx, "Get", primary, func(ctx context.Context) error {
+	return c.MeasureCall(ctx, Call{Verb: "Get"}, func() string { return write.KeyText(c.Schema, primary.Map()) }, func(ctx context.Context) error {
 		if spec.Budget != nil {
 			ctx = write.WithPace(ctx, spec.Budget)
 		}

@@ -238,7 +238,8 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			if x != nil {
 				x.Batch = wanted.n
 			}
-			client, reading := r.reader(ctx, consistent)
+			client, own := r.reader(ctx, consistent)
+			reading := newRequest(own)
 			in, err := reading.batchGet(wanted, consistent, x.capacity())
 			if err != nil {
 				return err

@@ -141,10 +141,10 @@ func (b *body) page(g *write.Range) {
 }
 
 // get writes a key, and how its item is read.
-func (b *body) get(table string, key item.Item, consistent bool) {
+func (b *body) get(table string, key item.Primary, consistent bool) {
 	b.String(`{"TableName":`, table)
 	b.Add(`,"Key":`)
-	b.Item(key)
+	b.Key(key)
 	b.Add(consistency[consistent])
 }
 

@@ -22,12 +22,12 @@ func (r *Runner) Direct(ctx context.Context) context.Context {
 	return context.WithValue(ctx, directKey{}, true)
 }
 
-// reader returns the client of a read, and the reading of its answer.
-func (r *Runner) reader(ctx context.Context, consistent bool) (Client, *request) {
+// reader returns the client of a read, and whether its requests are written and read here.
+func (r *Runner) reader(ctx context.Context, consistent bool) (client Client, own bool) {
 	if consistent || r.ReadClient == nil || ctx.Value(directKey{}) != nil {
-		return r.Client, newRequest(r.Own)
+		return r.Client, r.Own
 	}
-	return r.ReadClient, newRequest(r.OwnReads)
+	return r.ReadClient, r.OwnReads
 }
 
 // Owns decides how requests go through a client. If it returns true, this module writes them and reads their answers, and the

@@ -18,16 +18,23 @@ import (
 // request is one request, whose items are read without attribute values where that is possible.
 type request struct {
 	wire.Call
-	table      string                     // to which the input of a read points
-	consistent bool                       // likewise
-	opts       [1]func(*dynamodb.Options) // the options of the call
+	opts [1]func(*dynamodb.Options) // the options of the call
 }
 
 // newRequest returns a request, which is written and whose answer is read here if own is set.
-func newRequest(own bool) *request {
-	q := &request{Call: wire.Call{Own: own}}
-	q.opts[0] = q.Options
+func newRequest(own bool) *request { return new(request).begin(own) }
+
+func (q *request) begin(own bool) *request {
+	q.Own, q.opts[0] = own, q.Options
 	return q
+}
+
+// finding is the read of one item: its request, the input, and what that points to.
+type finding struct {
+	request
+	in         dynamodb.GetItemInput
+	table      string
+	consistent bool
 }
 
 // item returns the item in an answer, which has it as attribute values if the SDK has read it.
@@ -52,16 +59,17 @@ func (q *request) items(typed []item.Item) []wire.Item {
 }
 
 // Find reads one item; a missing one is the zero Item. The caller releases it.
-func (r *Runner) Find(ctx context.Context, table string, key item.Item, consistent bool) (wire.Item, error) {
+func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consistent bool) (wire.Item, error) {
 	var found wire.Item
 	err := r.read(ctx, "GetItem", []string{table}, func(ctx context.Context, x *attempt) error {
 		if x != nil {
 			x.Consistent = consistent
 		}
-		client, reading := r.reader(ctx, consistent)
-		reading.table, reading.consistent = table, consistent
-		in := &dynamodb.GetItemInput{TableName: &reading.table, Key: unseen, ConsistentRead: &reading.consistent, ReturnConsumedCapacity: x.capacity()}
-		if reading.Own {
+		client, own := r.reader(ctx, consistent)
+		reading := &finding{table: table, consistent: consistent}
+		in := &reading.in
+		*in = dynamodb.GetItemInput{TableName: &reading.table, Key: unseen, ConsistentRead: &reading.consistent, ReturnConsumedCapacity: x.capacity()}
+		if reading.begin(own); own {
 			b := bodies.Get().(*body)
 			b.get(table, key, consistent)
 			reading.Table = in.TableName
@@ -69,7 +77,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 				return err
 			}
 		} else {
-			in.Key = maps.Clone(key) // a middleware may replace attributes, for this attempt
+			in.Key = key.Map() // of this attempt: a middleware may replace attributes
 		}
 		out, err := client.GetItem(ctx, in, reading.opts[:]...)
 		if err != nil {
@@ -91,7 +99,7 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Item, consiste
 
 // Get is Find for an item as attribute values, nil if it is missing.
 func (r *Runner) Get(ctx context.Context, table string, key item.Item, consistent bool) (item.Item, error) {
-	found, err := r.Find(ctx, table, key, consistent)
+	found, err := r.Find(ctx, table, wire.KeyOf(key), consistent)
 	return found.Detach(), err
 }
 
@@ -103,7 +111,8 @@ func (r *Runner) ReadPage(ctx context.Context, in *write.Range) (page write.Page
 		operation = "Scan"
 	}
 	err = r.read(ctx, operation, []string{in.Table}, func(ctx context.Context, x *attempt) (err error) {
-		client, reading := r.reader(ctx, in.Strong)
+		client, own := r.reader(ctx, in.Strong)
+		reading := newRequest(own)
 		capacity := x.capacity()
 		if in.Units {
 			capacity = types.ReturnConsumedCapacityTotal

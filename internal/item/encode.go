@@ -51,8 +51,8 @@ type Values struct {
 	likely  room
 }
 
-// NewValues returns a Values for n texts or n numbers.
-func NewValues(n int) *Values { return &Values{likely: room{n, n}} }
+// ValuesFor returns a Values for n texts or n numbers.
+func ValuesFor(n int) Values { return Values{likely: room{n, n}} }
 
 // room is how many texts and numbers an item is likely to have.
 type room struct{ texts, numbers int }

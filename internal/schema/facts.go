@@ -39,6 +39,8 @@ type Facts struct {
 	Replaces     bool   // a Put decides every attribute of the struct, whatever is stored
 	KeyLimits    [2]int // most bytes of the partition key and of the sort key
 
+	SortedKey *[2]string // the attributes of the primary key in the order of their names; the second is "" if there is no sort key
+
 	Checks    bool // values may have to be validated
 	Completes bool // writes of whole values complete the given value
 
@@ -95,6 +97,8 @@ func (s *Schema) facts() {
 	_, s.SetsExpiry = Feature[interface{ Stamps() string }](s)
 	_, s.HasUnique = Feature[interface{ Names(*Attr) bool }](s)
 	s.StoresID = s.HasMetadata || len(s.Features) > 0 || s.Handle != ""
+	s.SortedKey = new([2]string)
+	copy(s.SortedKey[:], slices.Sorted(slices.Values(s.KeyNames())))
 	s.NativeKey = s.PK.Native != nil && (s.SK == nil || s.SK.Native != nil)
 	s.Follows = len(s.Indexes) > 0 || s.SetsExpiry
 	s.selections()

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,7 +15,15 @@ type Key struct {
 
 // KeyOf returns the key of a map with one or two attributes.
 func KeyOf(m map[string]types.AttributeValue) Key {
-	return KeyNamed(slices.Collect(maps.Keys(m))).With(m)
+	k, n := Key{Names: new([2]string)}, 0
+	for name := range m {
+		k.Names[n] = name
+		n++
+	}
+	if n == 2 && k.Names[1] < k.Names[0] {
+		k.Names[0], k.Names[1] = k.Names[1], k.Names[0]
+	}
+	return k.With(m)
 }
 
 // KeyNamed returns a key without values that has one or two names.

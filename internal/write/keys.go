@@ -2,9 +2,7 @@ package write
 
 import (
 	"bytes"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -167,14 +165,13 @@ func composeKey(s *schema.Schema, v reflect.Value, encoded, parts, primary item.
 // Keys composes many primary keys of an entity.
 type Keys struct {
 	s              *schema.Schema
-	names          *[2]string
-	together       *item.Values
+	together       item.Values
 	parts, primary item.Item // of the last key; nil if it is its parts
 }
 
 // NewKeys returns a Keys for n values of s.
 func NewKeys(s *schema.Schema, n int) *Keys {
-	k := &Keys{s: s, names: new([2]string)}
+	k := &Keys{s: s}
 	if s.Unopened != nil {
 		return k
 	}
@@ -182,7 +179,7 @@ func NewKeys(s *schema.Schema, n int) *Keys {
 	if s.SK != nil {
 		each += len(s.SK.Parts)
 	}
-	k.together = item.NewValues(n * each)
+	k.together = item.ValuesFor(n * each)
 	if !s.NativeKey {
 		k.parts, k.primary = item.Item{}, item.Item{}
 	}
@@ -200,19 +197,10 @@ func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err 
 	}
 	clear(k.parts)
 	clear(k.primary)
-	if err := composeKey(k.s, v, nil, k.parts, k.primary, k.together); err != nil {
+	if err := composeKey(k.s, v, nil, k.parts, k.primary, &k.together); err != nil {
 		return item.Primary{}, nil, err
 	}
-	if k.names[0] == "" {
-		for i, name := range slices.Sorted(maps.Keys(k.primary)) {
-			k.names[i] = name
-		}
-	}
-	primary.Names = k.names
-	for i := range primary.Len() {
-		primary.Values[i] = k.primary[k.names[i]]
-	}
-	return primary, k.parts, nil
+	return item.Primary{Names: k.s.SortedKey}.With(k.primary), k.parts, nil
 }
 
 // native is Key for a key that is its parts.
@@ -223,7 +211,7 @@ func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
 		if def == nil {
 			continue
 		}
-		if values[i], err = EncodeAttr(k.s, def.Native[0], v, k.together); err != nil {
+		if values[i], err = EncodeAttr(k.s, def.Native[0], v, &k.together); err != nil {
 			return item.Primary{}, err
 		}
 		if err = CheckPart(k.s, def.Native[0], values[i]); err != nil {
@@ -238,17 +226,10 @@ func (k *Keys) native(v reflect.Value) (primary item.Primary, err error) {
 			return item.Primary{}, tooLong(k.s, i, n)
 		}
 	}
-	first, second := 0, 1 // in the order of their names
-	if k.s.SK != nil && k.s.SK.Native[0].Name < k.s.PK.Native[0].Name {
-		first, second = 1, 0
+	if k.s.SortedKey[0] != k.s.PK.Native[0].Name {
+		values[0], values[1] = values[1], values[0]
 	}
-	if k.names[0] == "" {
-		k.names[0] = defs[first].Native[0].Name
-		if defs[second] != nil {
-			k.names[1] = defs[second].Native[0].Name
-		}
-	}
-	return item.Primary{Names: k.names, Values: [2]types.AttributeValue{values[first], values[second]}}, nil
+	return item.Primary{Names: k.s.SortedKey, Values: values}, nil
 }
 
 // CheckPartitionKey rejects a partition key that is too long for DynamoDB.

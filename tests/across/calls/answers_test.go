@@ -62,6 +62,7 @@ type Invoice struct {
 type office struct {
 	db       *entity.DB
 	invoices *entity.Store[Invoice]
+	receipts *entity.Store[Receipt]
 }
 
 // An answer with status 200 that lacks what the request asked for is a lost answer, whatever the operation: no call takes it
@@ -70,7 +71,7 @@ func TestAnswers_ThatAreNone(t *testing.T) {
 	t.Parallel()
 	l := open(t)
 	l.Clock.Set(dbtest.Start, 0)
-	invoices := entity.Must(entity.New[Invoice](l.DB))
+	invoices, receipts := entity.Must(entity.New[Invoice](l.DB)), entity.Must(entity.New[Receipt](l.DB))
 	l.CreateTables()
 	f := entity.Fields[Invoice]()
 	some := func(v Invoice, err error) (string, error) { return fmt.Sprint(v.Note, v.Total), err }
@@ -111,9 +112,13 @@ func TestAnswers_ThatAreNone(t *testing.T) {
 			v.ID += "-new"
 			return some(o.invoices.Create(ctx, v))
 		}},
-		{"Put", "UpdateItem", false, func(ctx context.Context, o office, v Invoice) (string, error) {
+		{"Put", "UpdateItem", true, func(ctx context.Context, o office, v Invoice) (string, error) {
 			v.Note = "put"
 			return some(o.invoices.Put(ctx, v))
+		}},
+		{"Put with versions", "UpdateItem", false, func(ctx context.Context, o office, v Invoice) (string, error) {
+			got, err := o.receipts.Put(ctx, Receipt{ID: v.ID, Note: "put"})
+			return fmt.Sprint(got.Note, got.Version), err
 		}},
 		{"Update", "UpdateItem", false, func(ctx context.Context, o office, v Invoice) (string, error) {
 			return some(o.invoices.Update(ctx, v, entity.Set(&f.Note, "updated")))
@@ -160,6 +165,9 @@ func TestAnswers_ThatAreNone(t *testing.T) {
 				all[i] = "none"
 			}
 		}
+		if got, err := receipts.Get(t.Context(), Receipt{ID: v.ID}, entity.Consistent()); err == nil {
+			all = append(all, fmt.Sprint(got.Note, got.Version))
+		}
 		return strings.Join(all, " ")
 	}
 	wrong, cases, n := 0, 0, 0
@@ -175,7 +183,7 @@ func TestAnswers_ThatAreNone(t *testing.T) {
 		for _, verb := range verbs {
 			v := fresh()
 			before := stored(v)
-			want, err := verb.call(t.Context(), office{l.DB, invoices}, v)
+			want, err := verb.call(t.Context(), office{l.DB, invoices, receipts}, v)
 			require.NoError(t, err, verb.name)
 			after := stored(v)
 			for _, body := range []string{"", "null", "{}", `{"ConsumedCapacity":{"TableName":"t","CapacityUnits":1}}`} {
@@ -189,7 +197,7 @@ func TestAnswers_ThatAreNone(t *testing.T) {
 					v, p := fresh(), &proxy{next: l.Wire, operation: verb.operation, body: body, apply: apply}
 					client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = p })
 					db := l.Open(client, func(c *entity.Config) { c.Codec = codec })
-					o := office{db, dbtest.Declare[Invoice](t, db)}
+					o := office{db, dbtest.Declare[Invoice](t, db), dbtest.Declare[Receipt](t, db)}
 					p.spoils.Store(true)
 					got, err := verb.call(t.Context(), o, v)
 					cases++
