@@ -277,9 +277,11 @@ func TestDump_DisguisesSecretsOneToOne(t *testing.T) {
 			}
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			for _, secret := range []string{"aB3", "Ab3", "AB3", "192.0.2.7", "debt", "red", "Straße", "Bob", "bob"} {
-				require.NotContains(t, string(text), `"`+secret)
-				require.NotContains(t, string(text), "#"+secret)
+			// Pseudonyms are letters at random, and bytes in base 64, neither of which can be one of these.
+			for _, secret := range []string{
+				`{"S":"aB3`, `{"S":"Ab3`, `{"S":"AB3`, "#aB3", "#Ab3", "#AB3", `"192.0.2.7`, `"debt"`, `"red"`, `"Straße`, "#Straße", `"Bob-`, `"bob-`, "#Bob-", "#bob-",
+			} {
+				require.NotContains(t, string(text), secret)
 			}
 			oneToOne(t, before, after)
 		})
