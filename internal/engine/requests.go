@@ -106,6 +106,9 @@ func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest
 		if x != nil {
 			x.written(out.ResultMetadata, out.ConsumedCapacity)
 		}
+		if a.Returns == write.ReturnNothing {
+			return write.Returned{}, nil
+		}
 		image := sent.item(out.Attributes)
 		if a.Undecoded && image.Len() > 0 {
 			return write.Returned{Undecoded: image}, nil

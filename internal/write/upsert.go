@@ -33,6 +33,7 @@ type upsert struct {
 	extra   []expr.Change // the caller's changes in addition to the value
 	replace bool          // absent attributes are removed, as in a Put
 	filled  []string      // attributes in given that the caller left empty
+	returns Returns       // what the result is made of
 }
 
 // WriteKind returns the kind of write for the expiry.
@@ -276,12 +277,12 @@ func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
 // Done computes the new item from the image before the write.
 func (x *upserted) Done(r Returned) (result Result, err error) {
 	switch {
-	case x.returns() == ReturnNothing && x.s.UpdatedAt == nil && x.s.Contexts == nil:
+	case x.returns == ReturnNothing && x.s.UpdatedAt == nil && x.s.Contexts == nil:
 		return StoredResult(x.given), nil
-	case x.joined, x.returns() == ReturnNothing:
+	case x.joined, x.returns == ReturnNothing:
 		r.Undecoded.Release()
 		return StoredResult(knownItem(x.parts, x.sent)), nil
-	case x.returns() == ReturnNew:
+	case x.returns == ReturnNew:
 		return Result{Item: r.Image, Stored: r.Undecoded}, nil
 	case !r.Proven && !r.Again:
 		return x.op.fromOld(r, x.sent)
@@ -299,17 +300,6 @@ func (x *upserted) Done(r Returned) (result Result, err error) {
 		return Result{}, errOldLost
 	}
 	return result, nil
-}
-
-// returns is what the write must return for its result.
-func (u *upsert) returns() Returns {
-	switch {
-	case !u.replace || u.op.Old != nil:
-		return ReturnOld // which shows whether the write created the item
-	case u.s.Replaces:
-		return ReturnNothing // the changes are the new item
-	}
-	return ReturnNew
 }
 
 // Plan implements Planner.
@@ -351,11 +341,10 @@ func (u *upsert) Plan(in Input) (Step, error) {
 	if u.s.Expires {
 		guards = append(guards, NotExpired(u.s, in.Now))
 	}
-	returns := u.returns()
 	return Step{
 		Actions: in.alone(Action{
 			Kind: Update, Table: u.op.Table, Key: u.op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), u.userCond)...),
-			Returns: returns, Undecoded: returns == ReturnNew, WriteID: writeID,
+			Returns: u.returns, Undecoded: u.returns == ReturnNew, WriteID: writeID,
 		}),
 		Outcome: &upserted{u, in.Now, in.Joined, changes},
 	}, nil
@@ -398,6 +387,14 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec *Opti
 	u := &upsert{update: update{op: op, s: s, parts: op.Parts, userCond: user}, given: given, extra: extra, replace: replace, filled: filled}
 	if op.Err = u.prepare(); op.Err != nil {
 		return op
+	}
+	switch {
+	case !replace || op.Old != nil:
+		u.returns = ReturnOld // which shows whether the write created the item
+	case s.Replaces:
+		u.returns = ReturnNothing // the changes are the new item
+	default:
+		u.returns = ReturnNew
 	}
 	op.Planner, op.Past = u, s.LooksBack
 	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil                  // without an expected version, an absent item is not an error
