@@ -236,7 +236,7 @@ func (t *transaction) soleWriters() bool {
 
 // resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
 // has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
-// given up the claimed value, so it does not count as final then. Hints for the next plan are appended to the op's hints.
+// given up the claimed value, so it does not count as final then, and is not returned. Hints for the next plan are appended to the op's hints.
 // An op alone can also go on with another step, or have a result.
 func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *write.Step) {
 	var lost []OpFailure
@@ -280,7 +280,7 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 	}
 	switch {
 	case lost != nil && !final && certain:
-		return append(lost, failed...), true, nil
+		return lost, true, nil // without the claims, of which a new plan decides
 	case failed == nil && lost == nil: // each condition of the merged actions holds on the item that refused them
 		return []OpFailure{{0, fmt.Errorf("%w: %w", entitytype.ErrConflict, got.cause)}}, false, nil
 	}
