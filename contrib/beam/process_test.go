@@ -12,6 +12,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -262,6 +263,25 @@ func runOn(ctx context.Context, p *beam.Pipeline, server string, workers []strin
 	// Loopback: the workers have the program, so it is not sent to the server.
 	_, err = runnerlib.Execute(ctx, pipeline, server, &runnerlib.JobOptions{Name: "rebuild", Loopback: true}, false)
 	return err
+}
+
+// runBoth runs two pipelines at the same time, by workers in this process. Each has a job server of its own: Prism keeps what jobs
+// stage in a map without a lock, so two of them that start at once on one server can end its process.
+func runBoth(t *testing.T, pipelines [2]*beam.Pipeline) {
+	t.Helper()
+	var both sync.WaitGroup
+	var errs [2]error
+	for i, p := range pipelines {
+		server := startServer(t)
+		worker, err := extworker.StartLoopback(t.Context(), 0)
+		require.NoError(t, err)
+		both.Go(func() {
+			errs[i] = runOn(t.Context(), p, server.result, []string{worker.EnvironmentConfig(t.Context())})
+			_ = worker.Stop(t.Context()) // the error is always nil
+		})
+	}
+	both.Wait()
+	require.Equal(t, [2]error{}, errs)
 }
 
 // process is a process of another role.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -190,13 +189,7 @@ func TestRebuild_RepeatedBundlesChangeNoRow(t *testing.T) {
 		panics.Store(n)
 		require.Error(t, again(), "the fold panics")
 	}
-	var both sync.WaitGroup
-	errs := make([]error, 2)
-	for i := range errs {
-		both.Go(func() { errs[i] = again() })
-	}
-	both.Wait()
-	require.Equal(t, []error{nil, nil}, errs)
+	runBoth(t, [2]*beam.Pipeline{beamx.Pipeline(of, job, parts), beamx.Pipeline(of, job, parts)})
 	require.NoError(t, again())
 	meta, err := job.Finish(p.Ctx)
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package beamx_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -88,17 +87,9 @@ func TestRewrite_WorkersThatDieLeaveWhatOneRunDoes(t *testing.T) {
 
 func TestRewrite_TwoPipelinesAtOnceDoTheWorkOnce(t *testing.T) {
 	const items = 400
-	b, _, members := club(t, items)
+	_, _, members := club(t, items)
 	o := beamx.RewriteOptions{Checkpoint: "byTeam", Segments: 4, Budget: beamx.Budget{ReadUnits: 1e6, WriteUnits: 1e6}}
-	require.NoError(t, run(b.Ctx, rewriting(members, t.Name()+"0", beamx.RewriteOptions{Checkpoint: "other", Segments: 1, Strict: true})), "a job server is there")
-	b.Wire.Reset()
-	var both sync.WaitGroup
-	errs := make([]error, 2)
-	for i := range errs {
-		both.Go(func() { errs[i] = run(b.Ctx, rewriting(members, t.Name(), o)) })
-	}
-	both.Wait()
-	require.Equal(t, []error{nil, nil}, errs)
+	runBoth(t, [2]*beam.Pipeline{rewriting(members, t.Name(), o), rewriting(members, t.Name(), o)})
 	reports := taken[migrate.Report](t, t.Name())
 	require.Len(t, reports, 2)
 	require.Equal(t, reports[0].Items, reports[1].Items)
