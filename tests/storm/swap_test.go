@@ -108,3 +108,18 @@ func TestSwap_OfAValueThatItsOwnerGotMeanwhile(t *testing.T) {
 	y, _ := w.current("b")
 	require.Equal(t, []string{"b@x", "a@x"}, []string{x.Email, y.Email})
 }
+
+// With the last attempt, such a failure of the other half says nothing: the next plan would have given the value up.
+func TestSwap_IsAConflictWhenItsLastPlanIsStale(t *testing.T) {
+	t.Parallel()
+	w := open[Plain](t, func(c *entity.Config) { c.MaxAttempts = 1 })
+	w.add("a", "a@x", "1")
+	w.add("b", "", "1")
+	err := w.overtake(func() error {
+		return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("b@x")), w.Op().Update(w.key("b"), w.email("a@x")))
+	}, func() { w.update("b", w.email("b@x")) })
+	require.ErrorIs(t, err, entity.ErrConflict)
+	var taken *unique.ViolationError
+	require.NotErrorAs(t, err, &taken)
+	w.sound()
+}
