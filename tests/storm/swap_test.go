@@ -2,9 +2,12 @@ package storm_test
 
 import (
 	"bytes"
+	"net/http"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -74,6 +77,17 @@ func (w *world[T]) give(a, hasA, b, hasB string) func() error {
 	}
 }
 
+// answers counts the answers that have come.
+type answers struct {
+	dynamodb.HTTPClient
+	n atomic.Int64
+}
+
+func (a *answers) Do(r *http.Request) (*http.Response, error) {
+	defer a.n.Add(1)
+	return a.HTTPClient.Do(r)
+}
+
 // The reads of a swap are of different moments. An address that has moved from one item to the other in between is in both
 // plans, and given up in both; that is no mistake of the caller.
 func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
@@ -81,11 +95,13 @@ func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
 	w := open[Plain](t)
 	w.add("a", "a@x", "1")
 	w.add("b", "b@x", "1")
+	got := &answers{HTTPClient: w.Wire}
+	w.handles = w.open(dynamodb.New(w.Client.Options(), func(o *dynamodb.Options) { o.HTTPClient = got }))
 	read := func(r faults.Request) bool {
 		return r.Operation == "GetItem" && bytes.Contains(r.Body, []byte(w.pk("b")))
 	}
 	err := w.Overtake(dbtest.First(read), w.give("a", "c@x", "b", "d@x"), func() {
-		for w.Wire.Count("GetItem") < 2 { // until the other one is being read
+		for got.n.Load() == 0 { // until the other one has been read
 			runtime.Gosched()
 		}
 		w.update("a", w.email("e@x"))
