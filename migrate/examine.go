@@ -276,7 +276,9 @@ func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time
 	s := e.s
 	there := sentinel != nil && !write.Expired(s, sentinel, now)
 	if there && !write.OwnedBy(s, f.owner).Holds(sentinel) {
-		f.problem = ValueTaken
+		if !x.constraint.Limited() { // else the item's own claim has ended
+			f.problem = ValueTaken
+		}
 		return
 	}
 	op := &write.Op{Schema: s, Table: e.c.Table, Key: f.owner}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,6 +124,49 @@ func TestRewrite_LeavesWhatItCannotSettle(t *testing.T) {
 	var bad *migrate.ItemError
 	require.ErrorAs(t, err, &bad)
 	assert.NotEmpty(t, bad.Problem)
+}
+
+// call1 has a value that is unique for an hour.
+type call1 struct {
+	_ entity.Key        `name:"Call" pk:"$#{id}" sk:"$"`
+	_ unique.Constraint `name:"token" fields:"token" ttl:"1h"`
+
+	ID    string `dynamodbav:"id"`
+	Token string `dynamodbav:"token"`
+	User  string `dynamodbav:"user"`
+}
+
+type call2 struct {
+	_ entity.Key        `name:"Call" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byUser" index:"gsi1" pk:"$#{user}" sk:"$#{id}"`
+	_ unique.Constraint `name:"token" fields:"token" ttl:"1h"`
+
+	ID    string `dynamodbav:"id"`
+	Token string `dynamodbav:"token"`
+	User  string `dynamodbav:"user"`
+}
+
+// An item whose limited claim has ended keeps its value, also when another item has claimed it since.
+func TestRewrite_OfAnItemWhoseClaimHasEnded(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	now, old := dbtest.Declare[call2](t, b.DB), dbtest.Declare[call1](t, b.Open(b.Raw))
+	b.CreateTables()
+	b.OK(old.Create(b.Ctx, call1{ID: "a", Token: "k", User: "u"}))
+	b.Clock.Move(2 * time.Hour)
+	b.OK(old.Create(b.Ctx, call1{ID: "b", Token: "k", User: "u"}))
+	report, err := migrate.Rewrite(b.Ctx, now, migrate.Strict())
+	require.NoError(t, err)
+	assert.Equal(t, 2, report.Rewritten)
+	found, err := entity.Must(now.Index("byUser")).Query(call2{User: "u"}).Collect(b.Ctx)
+	require.NoError(t, err)
+	assert.Len(t, found, 2)
+	verified, err := migrate.VerifyUnique(b.Ctx, entity.Must(unique.Of(now, "token")))
+	require.NoError(t, err)
+	assert.Empty(t, verified.Findings)
+	again, err := migrate.Rewrite(b.Ctx, now, migrate.Strict())
+	require.NoError(t, err)
+	assert.Zero(t, again.Rewritten)
 }
 
 // A write that comes between the read and the write of an item is kept, and the item is rewritten from it.
