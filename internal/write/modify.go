@@ -166,6 +166,12 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec *Options, f
 		if err != nil {
 			return Step{}, err
 		}
+		if PayloadOf(past) < PayloadOf(it) { // a struct that reads later versions: its next upgrade has to see the earlier content
+			delete(it, schema.PayloadAttr)
+			if av := past[schema.PayloadAttr]; av != nil {
+				it[schema.PayloadAttr] = av
+			}
+		}
 		return op.changed(in, it, user)
 	})
 	return op

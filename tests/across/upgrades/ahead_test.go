@@ -216,6 +216,55 @@ func TestAhead_ReadsDeclaredVersions(t *testing.T) {
 	refusedAhead(t, err, "version 3")
 }
 
+type rolling1 struct {
+	_ entity.Key       `name:"Rolling" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain ``
+
+	ID      string `dynamodbav:"id"`
+	OldName string `dynamodbav:"name,omitempty"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+type rolling2 struct {
+	_ entity.Key       `name:"Rolling" pk:"$#{id}" sk:"$" reads:"2"`
+	_ versioned.Retain ``
+
+	ID      string `dynamodbav:"id"`
+	OldName string `dynamodbav:"name,omitempty"`
+	Name    string `dynamodbav:"fullName,omitempty"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+type rolling3 struct {
+	_ entity.Key       `name:"Rolling" pk:"$#{id}" sk:"$" payload:"2"`
+	_ versioned.Retain ``
+
+	ID      string `dynamodbav:"id"`
+	Name    string `dynamodbav:"fullName,omitempty"`
+	Version int64  `dynamodbav:"version" entity:"version"`
+}
+
+// A struct that reads a later version can give an item of it the content of an earlier state, which is then to be upgraded.
+func TestAhead_ARevertIsUpgraded(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	last := dbtest.Declare[rolling3](t, b.DB, entity.Upgrade(1, func(v rolling2) (rolling3, error) {
+		return rolling3{ID: v.ID, Name: v.Name + v.OldName}, nil // whichever is there
+	}))
+	middle, first := dbtest.Declare[rolling2](t, b.Open(b.Raw)), dbtest.Declare[rolling1](t, b.Open(b.Raw))
+	b.CreateTables()
+	b.OK(first.Create(b.Ctx, rolling1{ID: "a", OldName: "Ann"}))
+	b.OK(first.Update(b.Ctx, rolling1{ID: "a"}, entity.Set(&entity.Fields[rolling1]().OldName, "Cid")))
+	b.OK(last.Update(b.Ctx, rolling3{ID: "a"}, entity.Set(&entity.Fields[rolling3]().Name, "Bob")))
+	past := entity.Must(versioned.Of(middle))
+	for _, want := range []rolling3{{Version: 1, Name: "Ann"}, {Version: 3, Name: "Bob"}} {
+		b.OK(past.Revert(b.Ctx, rolling2{ID: "a"}, want.Version))
+		got, err := last.Get(b.Ctx, rolling3{ID: "a"})
+		require.NoError(t, err)
+		require.Equal(t, want.Name, got.Name)
+	}
+}
+
 type pass1 struct {
 	_    entity.Key    `name:"Pass" pk:"$#{id}" sk:"$"`
 	_    lifecycle.TTL `attr:"ends" after:"1h"`
