@@ -104,7 +104,7 @@ func compareEntity(old, now Entity, table tableIndexes) []Change {
 			return
 		}
 		breaking, why := judge(what, a, b)
-		if breaking && strings.HasPrefix(what, "attribute ") && !slices.Contains(strings.Split(a, " "), "append") { // events are not upgraded
+		if breaking && strings.HasPrefix(what, "attribute ") {
 			breaking, why = now.upgraded(old, why)
 		}
 		changes = append(changes, Change{breaking, now.Name, what, a, b, why})

@@ -2,12 +2,14 @@ package schemalock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 type note1 struct {
@@ -22,6 +24,22 @@ type note2 struct {
 	ID   string     `dynamodbav:"id"`
 	Body string     `dynamodbav:"body" entity:"required"`
 	Size string     `dynamodbav:"size"`
+}
+
+type metered1 struct {
+	_     entity.Key        `name:"Metered" pk:"$#{id}" sk:"$"`
+	_     timeseries.Events `orderBy:"at"`
+	ID    string            `dynamodbav:"id"`
+	At    time.Time         `dynamodbav:"at"`
+	Units int               `dynamodbav:"units" entity:"append"`
+}
+
+type metered2 struct {
+	_     entity.Key        `name:"Metered" pk:"$#{id}" sk:"$" payload:"2"`
+	_     timeseries.Events `orderBy:"at"`
+	ID    string            `dynamodbav:"id"`
+	At    time.Time         `dynamodbav:"at"`
+	Milli int               `dynamodbav:"milli" entity:"append"`
 }
 
 // A renamed attribute, or one of another type, breaks nothing if the store upgrades items of the locked payload version.
@@ -49,6 +67,17 @@ func TestCompare_AttributesOfUpgradedItems(t *testing.T) {
 		"compatible: Note: attribute size: N int64 always → S always: needs Upgrade from 1, which the store has",
 		"compatible: Note: attribute text: S always → (none): needs Upgrade from 1, which the store has",
 	}, compare(first, with))
+
+	events := lockOf(func(db *entity.DB) { entity.Must(timeseries.New[metered1](db)) })
+	assert.Equal(t, []string{
+		"compatible: Metered: payload: 1 → 2: existing items have the older version",
+		"compatible: Metered: attribute milli: (none) → N int64 always append: existing items do not have it",
+		"compatible: Metered: attribute units: N int64 always append → (none): needs Upgrade from 1, which the store has",
+	}, compare(events, lockOf(func(db *entity.DB) {
+		entity.Must(timeseries.New[metered2](db, entity.Upgrade(1, func(m metered1) (metered2, error) {
+			return metered2{ID: m.ID, At: m.At, Milli: m.Units * 1000}, nil
+		})))
+	})))
 
 	without := lockOf(func(db *entity.DB) { dbtest.Declare[note2](t, db) })
 	changes := compare(first, without)

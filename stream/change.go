@@ -32,7 +32,7 @@ const (
 // Kinds of changes to the related items of a current item.
 const (
 	Appended     Kind = "appended"      // an event of a series was stored, on time or late
-	EventChanged Kind = "event changed" // by another program; this library never changes an event
+	EventChanged Kind = "event changed" // by migrate.Rewrite, which upgrades it, or by another program
 	EventRemoved Kind = "event removed" // by Purge
 	EventExpired Kind = "event expired" // DynamoDB removed it because it had expired
 
@@ -41,7 +41,7 @@ const (
 	SnapshotRemoved Kind = "snapshot removed" // by Purge
 	SnapshotExpired Kind = "snapshot expired" // DynamoDB removed it because it had expired
 
-	CopyChanged Kind = "copy changed" // by another program; see the package documentation for marks of later deletes
+	CopyChanged Kind = "copy changed" // by migrate.Rewrite or another program; see the package documentation for marks of later deletes
 	CopyRemoved Kind = "copy removed" // by a restore, or by Purge
 	CopyExpired Kind = "copy expired" // DynamoDB removed it because it had expired; the item can no longer be restored
 )
