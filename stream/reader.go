@@ -45,7 +45,8 @@ type ReaderOptions struct {
 	OnLost func(context.Context, *LostError) error
 }
 
-// ErrNoStream reports that a table has no stream, or one that was turned off and has been read to its end.
+// ErrNoStream reports that a table has no stream, one that was turned off and has been read to its end, or one that the client of
+// DynamoDB Streams does not find, as a client of another Region or account. Then DynamoDB's error is in the chain.
 var ErrNoStream = errors.New("the table has no stream")
 
 // LostError reports that records may have been removed before they were read: DynamoDB keeps them for 24 hours.

@@ -193,10 +193,23 @@ func TestReader_GoesOnWithTheNextStream(t *testing.T) {
 	bubble(t, "none", func(t *testing.T, b *brook, x *brookShard) {
 		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4"); x.closed, b.off = true, true })
 		require.ErrorIs(t, err, stream.ErrNoStream)
+		require.NotErrorAs(t, err, new(*streamtypes.ResourceNotFoundException))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4"}, seen)
 		b.arn, b.shards = "", nil
 		_, err = b.watch(t, stream.ReaderOptions{})
 		require.ErrorIs(t, err, stream.ErrNoStream)
+	})
+}
+
+// A client of another Region does not find the stream that the table has.
+func TestReader_SaysWhichStreamItsClientDoesNotFind(t *testing.T) {
+	t.Parallel()
+	bubble(t, "", func(t *testing.T, b *brook, _ *brookShard) {
+		b.fails = []error{&streamtypes.ResourceNotFoundException{}}
+		_, err := b.watch(t, stream.ReaderOptions{})
+		require.ErrorIs(t, err, stream.ErrNoStream)
+		require.ErrorAs(t, err, new(*streamtypes.ResourceNotFoundException))
+		require.ErrorContains(t, err, b.arn)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -196,8 +197,8 @@ func (u *run) discover(ctx context.Context) error {
 			}
 		}
 	}
-	if over && oldest == "" {
-		return ErrNoStream
+	if over != nil && oldest == "" {
+		return over
 	}
 	return err
 }
@@ -211,11 +212,11 @@ func (u *run) foreign(began checkpoint) error {
 }
 
 // list returns the shards of the newest stream of the table, and of older ones that were not read to their end. Those that are closed are
-// finished. over is set if no shard will be added.
-func (u *run) list(ctx context.Context) (listed map[shardID]checkpoint, over bool, err error) {
+// finished. over is an [ErrNoStream] if no shard will be added.
+func (u *run) list(ctx context.Context) (listed map[shardID]checkpoint, over, err error) {
 	table, err := u.runner.DescribeTable(ctx, u.o.Source)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	newest := aws.ToString(table.LatestStreamArn)
 	arns := []string{newest}
@@ -223,22 +224,29 @@ func (u *run) list(ctx context.Context) (listed map[shardID]checkpoint, over boo
 		arns = append(arns, id.stream)
 	}
 	slices.Sort(arns)
-	listed, over = map[shardID]checkpoint{}, newest == ""
+	listed = map[shardID]checkpoint{}
+	if newest == "" {
+		over = ErrNoStream
+	}
 	for _, arn := range slices.Compact(arns) {
 		for in := (&dynamodbstreams.DescribeStreamInput{StreamArn: &arn}); arn != "" && arn != beginning.stream; {
 			out, err := ask(ctx, u, u.client.DescribeStream, "DescribeStream", in)
 			if isGone(err) {
-				over = over || arn == newest
+				if arn == newest {
+					over = fmt.Errorf("%w: %s is not found: %w", ErrNoStream, arn, err)
+				}
 				break
 			} else if err != nil {
-				return nil, false, err
+				return nil, nil, err
 			}
 			for _, s := range out.StreamDescription.Shards {
 				c := checkpoint{Reader: u.o.Name, Stream: arn, Shard: aws.ToString(s.ShardId), Parent: aws.ToString(s.ParentShardId)}
 				c.Finished = s.SequenceNumberRange != nil && s.SequenceNumberRange.EndingSequenceNumber != nil
 				listed[c.id()] = c
 			}
-			over = over || arn == newest && out.StreamDescription.StreamStatus == streamtypes.StreamStatusDisabled
+			if arn == newest && out.StreamDescription.StreamStatus == streamtypes.StreamStatusDisabled {
+				over = ErrNoStream
+			}
 			if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
 				break
 			}
