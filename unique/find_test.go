@@ -69,3 +69,22 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		})
 	}
 }
+
+type listed struct {
+	_ entity.Key        `name:"Listed" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byMail" index:"gsi1" pk:"$#{mail}" sk:"$#{id}"`
+	_ unique.Constraint `name:"mail" fields:"mail"`
+
+	ID   string `dynamodbav:"id"`
+	Mail string `dynamodbav:"mail"`
+}
+
+func TestErrors_HideUniqueValuesInKeysOfIndexes(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[listed](t)
+	q := entity.Must(s.Index("byMail")).Query(listed{Mail: "ada@x"})
+	_, err := q.One(b.Ctx)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorContains(t, err, "gsi1pk = <hidden>")
+	require.Contains(t, q.String(), "ada@x", "a plan shows what is sent")
+}

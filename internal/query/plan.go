@@ -269,10 +269,10 @@ func (p *Plan) fixed() item.Item {
 	return it
 }
 
-// Where returns the partition, for messages; secret parts are hidden.
+// Where returns the partition, for errors and reports; secret and unique parts are hidden.
 func (p *Plan) Where() string {
 	if p.where != "" {
 		return p.where
 	}
-	return write.Printer(p.Schema).Cond(p.Partition)
+	return write.ErrorText(p.Schema, p.Partition)
 }

@@ -37,6 +37,8 @@ type Attr struct {
 	IsRequired bool // see Required
 	IsZero     bool // see AllowsZero
 	Basic      bool // of a predeclared type without methods: a bool, a number or a string
+	// IsUnique is set for an attribute of a unique constraint.
+	IsUnique bool
 	// IndexPart is set for an attribute that is itself a key attribute of an index.
 	IndexPart bool
 	zero      string // of a Text: text of the zero value

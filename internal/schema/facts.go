@@ -82,6 +82,8 @@ func (k *KeyDef) findWhole() {
 	}
 }
 
+type constraint interface{ Names(*Attr) bool } // of package unique
+
 // facts finds the facts of a schema that is otherwise complete.
 func (s *Schema) facts() {
 	_, s.Locked = Feature[interface{ AdmitsExpect() }](s)
@@ -95,7 +97,7 @@ func (s *Schema) facts() {
 		s.KeyLimits[0] -= len(EventPartitionSuffix(0))
 	}
 	_, s.SetsExpiry = Feature[interface{ Stamps() string }](s)
-	_, s.HasUnique = Feature[interface{ Names(*Attr) bool }](s)
+	_, s.HasUnique = Feature[constraint](s)
 	s.StoresID = s.HasMetadata || len(s.Features) > 0 || s.Handle != ""
 	s.SortedKey = new([2]string)
 	copy(s.SortedKey[:], slices.Sorted(slices.Values(s.KeyNames())))
@@ -132,6 +134,7 @@ func (s *Schema) facts() {
 		kept := a.IsOnce || a.Append || a.Clock || a.IsOwned && a != s.UpdatedAt && a.Role.Context == ""
 		s.Replaces = s.Replaces && !kept
 		s.Immutable = s.Immutable || a.Role.Has(Immutable)
+		a.IsUnique = slices.ContainsFunc(s.Features, func(f any) bool { c, is := f.(constraint); return is && c.Names(a) })
 		if t := a.Type; t != nil { // a recorded schema has no types
 			a.Basic = t.PkgPath() == "" && (t.Kind() < reflect.Array || t.Kind() == reflect.String)
 		}

@@ -163,7 +163,7 @@ func (op *Op) MoveWith(list []Change) {
 		case a == nil: // the path names it, and Changes has refused it
 		case isExpiry(s, a) || countsFrom(s, a):
 			op.Err = Invalid(s, CodeNotYours, a, "the attribute decides when the item expires, and %s does not change that", op.Verb)
-		case s.Reserves && isUnique(s, a):
+		case s.Reserves && a.IsUnique:
 			op.Err = Invalid(s, CodeNotYours, a, "the attribute is unique, and a deleted item reserves its value")
 		}
 	}

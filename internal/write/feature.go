@@ -83,19 +83,6 @@ func UniqueConstraints(s *schema.Schema) []UniqueConstraint {
 	return all
 }
 
-// isUnique reports whether a is part of a unique constraint of s.
-func isUnique(s *schema.Schema, a *schema.Attr) bool {
-	if !s.HasUnique {
-		return false
-	}
-	for _, g := range UniqueConstraints(s) {
-		if g.Names(a) {
-			return true
-		}
-	}
-	return false
-}
-
 // sharesExpiry reports whether other items have the expiry of an item: sentinels and snapshots, which a write that moves
 // it writes too.
 func sharesExpiry(s *schema.Schema) bool {

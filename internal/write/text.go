@@ -13,7 +13,10 @@ import (
 )
 
 // printer formats values for messages.
-type printer struct{ s *schema.Schema }
+type printer struct {
+	s      *schema.Schema
+	unique bool // hides unique values too, except in the primary key
+}
 
 // secret reports whether values of the attribute are hidden.
 func secret(s *schema.Schema, name string) bool {
@@ -35,35 +38,44 @@ func PathText(s *schema.Schema, path expr.Path) string {
 
 func (p printer) path(path expr.Path) string { return PathText(p.s, path) }
 
-// hasSecretPart reports whether a stored key attribute is composed from a secret attribute.
-func hasSecretPart(s *schema.Schema, name string) bool {
-	for _, k := range slices.Concat(s.Keys(), s.RelatedKeys) {
-		if k.Attr != name {
-			continue
-		}
-		for _, a := range k.Parts {
-			if a.Role.Has(schema.Secret) {
-				return true
-			}
+// Hides reports whether messages hide the values of an attribute: it is secret, or a key that is composed from a secret.
+func Hides(s *schema.Schema, name string) bool { return printer{s: s}.hides(name) }
+
+func (p printer) hides(name string) bool {
+	if a := p.s.Attr(name); a != nil && p.hidden(a) {
+		return true
+	}
+	for _, k := range slices.Concat(p.s.Keys(), p.s.RelatedKeys) {
+		if k.Attr == name && slices.ContainsFunc(k.Parts, p.hidden) {
+			return true
 		}
 	}
 	return false
 }
 
-// Hides reports whether messages hide the values of an attribute: it is secret, or a key that is composed from a secret.
-func Hides(s *schema.Schema, name string) bool { return secret(s, name) || hasSecretPart(s, name) }
+func (p printer) hidden(a *schema.Attr) bool {
+	return a.Role.Has(schema.Secret) || p.unique && a.IsUnique && !p.s.KeyPart(a)
+}
 
 func (p printer) value(about []expr.Path, av types.AttributeValue) string {
 	for _, path := range about {
-		if Hides(p.s, path.Root()) {
+		if p.hides(path.Root()) {
 			return HiddenValue
 		}
 	}
 	return item.ValueText(av)
 }
 
-// Printer returns a renderer for messages. It hides values of secret attributes.
-func Printer(s *schema.Schema) *expr.Renderer { return expr.Printer(printer{s}.path, printer{s}.value) }
+// Printer returns a renderer for plans. It hides values of secret attributes.
+func Printer(s *schema.Schema) *expr.Renderer {
+	return expr.Printer(printer{s: s}.path, printer{s: s}.value)
+}
+
+// ErrorText prints a condition for errors and reports. It hides secret and unique values.
+func ErrorText(s *schema.Schema, c expr.Cond) string {
+	p := printer{s: s, unique: true}
+	return expr.Printer(p.path, p.value).Cond(c)
+}
 
 // KeyText formats a primary key for messages.
 func KeyText(s *schema.Schema, key item.Item) string {
@@ -74,7 +86,7 @@ func KeyText(s *schema.Schema, key item.Item) string {
 			if !ok {
 				continue
 			}
-			parts = append(parts, item.Text(name)+"="+printer{s}.value([]expr.Path{expr.Attr(name)}, av))
+			parts = append(parts, item.Text(name)+"="+printer{s: s}.value([]expr.Path{expr.Attr(name)}, av))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -82,7 +94,7 @@ func KeyText(s *schema.Schema, key item.Item) string {
 
 // ItemText formats an item without its key for messages. It hides values of secret attributes.
 func ItemText(s *schema.Schema, it, key item.Item) string {
-	p := printer{s}
+	p := printer{s: s}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		if _, ok := key[name]; !ok {
@@ -108,5 +120,5 @@ func FailedPart(s *schema.Schema, c expr.Cond, it item.Item) string {
 		}
 	}
 	split(c)
-	return expr.Printer(printer{s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
+	return expr.Printer(printer{s: s}.path, func([]expr.Path, types.AttributeValue) string { return "?" }).Cond(expr.All(failed...))
 }

@@ -23,7 +23,7 @@ func touchable(s *schema.Schema, field Target, every time.Duration) (*schema.Att
 		return nil, Invalid(s, CodeNotYours, n.Attr, "the item would expire at once; use Update")
 	case sharesExpiry(s) && countsFrom(s, n.Attr):
 		return nil, Invalid(s, CodeNotYours, n.Attr, "the expiry is counted from the attribute, and unique values or snapshots of the item have it too; use Update")
-	case isUnique(s, n.Attr):
+	case n.Attr.IsUnique:
 		return nil, Invalid(s, CodeNotYours, n.Attr, "the attribute is kept unique; use Update")
 	case s.KeepsHistory && StateClock(s) == nil:
 		return nil, Invalid(s, CodeNotYours, n.Attr, "an entity that retains versions needs created_at or updated_at to be touched")

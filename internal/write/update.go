@@ -75,7 +75,10 @@ func dependsOnClock(s *schema.Schema) bool {
 // needsState reports whether a feature plans the changes from the whole item: it keeps the item's history, or a changed
 // attribute unique.
 func needsState(s *schema.Schema, changes []expr.Change) bool {
-	return s.KeepsHistory || slices.ContainsFunc(changes, func(c expr.Change) bool { return isUnique(s, s.Attr(c.Path.Root())) })
+	return s.KeepsHistory || slices.ContainsFunc(changes, func(c expr.Change) bool {
+		a := s.Attr(c.Path.Root())
+		return a != nil && a.IsUnique
+	})
 }
 
 func (u *update) resolve(spec *Options) (err error) {
