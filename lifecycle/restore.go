@@ -190,7 +190,13 @@ func (r *restore) plan(in write.Input, found foundCopy) (write.Step, error) {
 		}
 		main = append(main, write.Part{Action: write.Action{Kind: write.Check, Table: r.op.Table, Key: write.KeyOf(s, found.newest.Raw), Cond: unmarked, Pin: pin}, Resolve: readAgain})
 	}
-	return write.Compose(m, main, write.StoredResult(m.New))
+	released, err := r.op.GivenUp(in, found.copied.Raw, m.New)
+	if err != nil {
+		return write.Step{}, err
+	}
+	step, err := write.Compose(m, append(main, released...), write.StoredResult(m.New))
+	step.EntityActions = len(main)
+	return step, err
 }
 
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.

@@ -151,14 +151,15 @@ func moved(s *schema.Schema, it, other item.Item) (claims []UniqueConstraint, er
 	return claims, nil
 }
 
-// givenUp returns the parts that release values which an upgrade takes from a stored item.
-func (op *Op) givenUp(in Input, after item.Item) (parts []Part, err error) {
-	if !Outdated(op.Schema, in.Image) {
+// GivenUp returns the parts that release what an item, stored as raw, has claimed if it is in an earlier form, and does not
+// claim in the form after.
+func (op *Op) GivenUp(in Input, raw, after item.Item) (parts []Part, err error) {
+	if !Outdated(op.Schema, raw) {
 		return nil, nil
 	}
-	left, err := moved(op.Schema, in.Image, after)
+	left, err := moved(op.Schema, raw, after)
 	for _, g := range left {
-		more, err := g.Guard(&Mutation{Kind: Deleted, Op: op, In: in, Old: in.Image})
+		more, err := g.Guard(&Mutation{Kind: Deleted, Op: op, In: in, Old: raw})
 		if err != nil {
 			return nil, err
 		}

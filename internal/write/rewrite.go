@@ -85,7 +85,7 @@ func (op *Op) renewed(in Input, rw Rewriting) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	released, err := op.givenUp(in, rw.Item)
+	released, err := op.GivenUp(in, in.Image, rw.Item)
 	if err != nil {
 		return Step{}, err
 	}
@@ -126,7 +126,7 @@ func (op *Op) rewritten(in Input, rw Rewriting) (Step, error) {
 	if rw.Item != nil {
 		after = rw.Item
 	}
-	released, err := op.givenUp(in, after)
+	released, err := op.GivenUp(in, in.Image, after)
 	if err != nil {
 		return Step{}, err
 	}

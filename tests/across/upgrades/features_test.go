@@ -2,6 +2,7 @@ package upgrades_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeseries"
@@ -191,6 +193,63 @@ func TestUpgrades_MoveClaimsOfChangedValues(t *testing.T) {
 		require.Nil(t, b.Sentinel("a@x"), what)
 		require.Equal(t, what != "purge", b.Sentinel("new-a@x") != nil, what)
 	}
+}
+
+// guest1 and guest are deleted softly, and the step changes the values of a constraint.
+
+type guest1 struct {
+	_ entity.Key           `name:"Guest" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"mail" fields:"mail"`
+
+	ID   string `dynamodbav:"id"`
+	Mail string `dynamodbav:"mail"`
+}
+
+type guest struct {
+	_ entity.Key           `name:"Guest" pk:"$#{id}" sk:"$" payload:"2"`
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"mail" fields:"mail"`
+
+	ID   string `dynamodbav:"id"`
+	Mail string `dynamodbav:"mail"` // without "mailto:"
+}
+
+// deletedGuest makes a deleted copy of the first payload version.
+func deletedGuest(t *testing.T) (*dbtest.Bench, *entity.Store[guest], *lifecycle.Deleted[guest]) {
+	t.Helper()
+	b := dbtest.Open(t)
+	now := dbtest.Declare[guest](t, b.DB, entity.Upgrade(1, func(g guest1) (guest, error) {
+		return guest{ID: g.ID, Mail: strings.TrimPrefix(g.Mail, "mailto:")}, nil
+	}))
+	old := dbtest.Declare[guest1](t, b.Open(b.Raw))
+	b.CreateTables()
+	b.OK(old.Create(b.Ctx, guest1{ID: "a", Mail: "mailto:x"}))
+	b.OK(old.Delete(b.Ctx, guest1{ID: "a"}))
+	return b, now, entity.Must(lifecycle.Of(now))
+}
+
+// The restore of a copy claims the value of its new form, and releases what the old form has reserved.
+func TestUpgrades_RestoreReleasesTheReservedValue(t *testing.T) {
+	t.Parallel()
+	b, now, deleted := deletedGuest(t)
+	require.NotNil(t, b.Sentinel("mailto:x"))
+	b.OK(deleted.Restore(b.Ctx, guest{ID: "a"}))
+	require.Nil(t, b.Sentinel("mailto:x"))
+	require.NotNil(t, b.Sentinel("x"))
+	b.OK(now.Create(b.Ctx, guest{ID: "b", Mail: "mailto:x"}))
+}
+
+// A restore leaves the value of the old form to the item that has claimed it since.
+func TestUpgrades_RestoreReleasesNoValueOfAnother(t *testing.T) {
+	t.Parallel()
+	b, now, deleted := deletedGuest(t)
+	b.RemoveItem(b.Sentinel("mailto:x")) // as if the copy did not reserve it
+	b.OK(now.Create(b.Ctx, guest{ID: "b", Mail: "mailto:x"}))
+	b.OK(deleted.Restore(b.Ctx, guest{ID: "a"}))
+	found, err := entity.Must(unique.Of(now, "mail")).Find(b.Ctx, guest{Mail: "mailto:x"})
+	require.NoError(t, err)
+	require.Equal(t, "b", found.ID)
 }
 
 // A token of an item in an earlier form is not refused for ever.
