@@ -173,12 +173,16 @@ func (r *restore) plan(in write.Input, found foundCopy) (write.Step, error) {
 	if m.New, err = r.restoredItem(m, max(found.version, in.Past.Version), in); err != nil {
 		return write.Step{}, err
 	}
+	user, err := r.condition(found.copied)
+	if err != nil {
+		return write.Step{}, err
+	}
 	guard, pin, err := write.Unchanged(s, found.copied.Raw)
 	if err != nil {
 		return write.Step{}, err
 	}
 	main := []write.Part{
-		{Action: write.Action{Kind: write.Delete, Table: r.op.Table, Key: write.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, r.user), Pin: pin}, Resolve: r.copyLost(found.copied.Raw)},
+		{Action: write.Action{Kind: write.Delete, Table: r.op.Table, Key: write.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, user), Pin: pin}, Resolve: r.copyLost(found.copied.Raw)},
 		{Action: write.Action{Kind: write.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: s.Absent, WriteID: write.WriteID(s, in)}, Resolve: func(write.Failure) write.Resolution {
 			return write.Resolution{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}
 		}},
@@ -197,6 +201,22 @@ func (r *restore) plan(in write.Input, found foundCopy) (write.Step, error) {
 	step, err := write.Compose(m, append(main, released...), write.StoredResult(m.New))
 	step.EntityActions = len(main)
 	return step, err
+}
+
+// condition returns the caller's conditions on the copy that was read. They are about today's form of it, so on a copy that is
+// stored in an earlier form they are evaluated here: the guard of the write holds only while the copy is as it was read.
+func (r *restore) condition(copied write.Stored) (expr.Cond, error) {
+	s := r.op.Schema
+	if !write.Outdated(s, copied.Raw) {
+		return r.user, nil
+	}
+	if err := write.InMemory(s, r.user, "a restore of a copy of an earlier payload version"); err != nil {
+		return expr.Cond{}, err
+	}
+	if !r.user.Holds(copied.Item) {
+		return expr.Cond{}, &write.Refused{Class: entitytype.ErrConditionFailed, Schema: s, Image: copied.Raw, Which: write.FailedPart(s, r.user, copied.Item)}
+	}
+	return expr.Cond{}, nil
 }
 
 // restoredItem makes the current item from the deleted state. It composes every key from the attributes.

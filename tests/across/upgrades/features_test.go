@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -250,6 +251,37 @@ func TestUpgrades_RestoreReleasesNoValueOfAnother(t *testing.T) {
 	found, err := entity.Must(unique.Of(now, "mail")).Find(b.Ctx, guest{Mail: "mailto:x"})
 	require.NoError(t, err)
 	require.Equal(t, "b", found.ID)
+}
+
+// Conditions of a restore are about the upgraded copy, and fail as on a copy that was stored like that.
+func TestUpgrades_ConditionsOfARestoreAreAboutTheUpgradedCopy(t *testing.T) {
+	t.Parallel()
+	for what, chosen := range map[string]bool{"the newest": false, "a chosen one": true} {
+		b, now, deleted := deletedGuest(t)
+		b.OK(now.Create(b.Ctx, guest{ID: "b", Mail: "y"}))
+		b.OK(now.Delete(b.Ctx, guest{ID: "b"}))
+		restore := func(id string, conds ...entity.Cond) (guest, error) {
+			if !chosen {
+				return deleted.Restore(b.Ctx, guest{ID: id}, entity.If(conds...))
+			}
+			copied, err := deleted.Get(b.Ctx, guest{ID: id})
+			require.NoError(t, err, what)
+			return deleted.RestoreCopy(b.Ctx, copied, entity.If(conds...))
+		}
+		f := entity.Fields[guest]()
+		_, today := restore("b", entity.Exists(&f.ID), entity.Eq(&f.Mail, "mailto:x"))
+		require.ErrorIs(t, today, entity.ErrConditionFailed, what)
+		_, err := restore("a", entity.Exists(&f.ID), entity.Eq(&f.Mail, "mailto:x"))
+		require.ErrorIs(t, err, entity.ErrConditionFailed, what)
+		require.Equal(t, strings.ReplaceAll(today.Error(), "#b", "#a"), err.Error(), what)
+		stored, ok := entity.StoredItem[guest](err)
+		require.Equal(t, []any{guest{ID: "a", Mail: "x"}, true}, []any{stored, ok}, what)
+		_, err = restore("a", entity.Where(expression.Name("mail").Size().Equal(expression.Value(1))))
+		require.Equal(t, "EDD-9140", dbtest.InputCode(err), what)
+		got, err := restore("a", entity.Eq(&f.Mail, "x"))
+		require.NoError(t, err, what)
+		require.Equal(t, guest{ID: "a", Mail: "x"}, got, what)
+	}
 }
 
 // A token of an item in an earlier form is not refused for ever.
