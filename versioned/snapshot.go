@@ -112,7 +112,37 @@ func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	if a := write.StateClock(s); a != nil {
 		proof(a.Name)
 	}
+	for i := range s.Upgrades { // the snapshot stays in its form when the item is upgraded
+		if u := &s.Upgrades[i]; u.Clock != nil {
+			either = append(either, sameBefore(s, u, it))
+		}
+	}
 	return expr.Any(either...)
+}
+
+// sameBefore holds for a snapshot in the form that u upgrades if it is of the state of it: if the upgrade turns its state
+// clock into that of it. It is empty if no snapshot in that form can be.
+func sameBefore(s *schema.Schema, u *schema.Upgrade, it item.Item) expr.Cond {
+	a, old := write.StateClock(s), u.Clock
+	low, has := it[a.Name]
+	high := low
+	if has && a.Format != old.Format { // the upgrade truncates times of a finer format
+		t, err := a.Format.FromValue(low)
+		if has = err == nil && old.Format.Exact(t); has {
+			var errLow, errHigh error
+			low, errLow = old.Format.Value(t)
+			high, errHigh = old.Format.Value(t.Add(a.Format.Unit() - 1))
+			has = errLow == nil && errHigh == nil
+		}
+	}
+	if !has {
+		return expr.Cond{}
+	}
+	form := expr.Compare(expr.NotExists, expr.Attr(schema.PayloadAttr))
+	if u.From > 1 {
+		form = expr.Compare(expr.Eq, expr.Attr(schema.PayloadAttr), item.N(strconv.Itoa(u.From)))
+	}
+	return expr.All(form, expr.Compare(expr.Between, expr.Attr(old.Name), low, high))
 }
 
 // absentOrSameDeleted is absentOrSame for a deleted state. In a shared table the version proves nothing, but the time

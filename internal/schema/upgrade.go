@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -13,6 +14,7 @@ type Upgrade struct {
 	Old, New reflect.Type
 	Apply    func(any) (any, error) // from a value of Old to one of New
 	Codec    item.Codec             // of Old
+	Clock    *Attr                  // of Old: the state clock of today's struct, if it has another name or format there; else nil
 	attrs    []*Attr                // of Old
 }
 
@@ -98,6 +100,11 @@ func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 			continue
 		}
 		steps[i].Codec, steps[i].attrs = shape.Codec, shape.Attrs
+		if clock := cmp.Or(s.UpdatedAt, s.CreatedAt); clock != nil {
+			if old := steps[i].Keeper(clock); old != nil && old.Owned() && (old.Name != clock.Name || old.Format != clock.Format) {
+				steps[i].Clock = old
+			}
+		}
 	}
 	if problems == nil {
 		s.Upgrades = steps

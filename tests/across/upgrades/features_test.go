@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -282,6 +283,97 @@ func TestUpgrades_ConditionsOfARestoreAreAboutTheUpgradedCopy(t *testing.T) {
 		require.NoError(t, err, what)
 		require.Equal(t, guest{ID: "a", Mail: "x"}, got, what)
 	}
+}
+
+// The forms of a note with a history, whose updated_at has other names and formats.
+
+type note1 struct {
+	_ entity.Key       `name:"Note" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain ``
+
+	ID      string    `dynamodbav:"id"`
+	Seen    time.Time `dynamodbav:"seen,omitempty"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
+}
+
+type noteInSeconds1 struct {
+	_ entity.Key       `name:"Note" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain ``
+
+	ID      string    `dynamodbav:"id"`
+	Seen    time.Time `dynamodbav:"seen,omitempty"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at,time=unix"`
+}
+
+type note struct {
+	_ entity.Key       `name:"Note" pk:"$#{id}" sk:"$" payload:"2"`
+	_ versioned.Retain ``
+
+	ID      string    `dynamodbav:"id"`
+	Seen    time.Time `dynamodbav:"seen,omitempty"`
+	Planned time.Time `dynamodbav:"updated,omitempty"` // a name in use again
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+type noteInSeconds struct {
+	_ entity.Key       `name:"Note" pk:"$#{id}" sk:"$" payload:"2"`
+	_ versioned.Retain ``
+
+	ID      string    `dynamodbav:"id"`
+	Seen    time.Time `dynamodbav:"seen,omitempty"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at,time=unix"`
+}
+
+// written has the old program create and touch an item, and today's write it. It returns the versions of the history.
+func written[Old, Now any](t *testing.T, first Old, seen *time.Time, second Now) (versions []int64) {
+	t.Helper()
+	b := dbtest.Open(t)
+	now := dbtest.Declare[Now](t, b.DB, entity.Upgrade(1, func(Old) (Now, error) { return second, nil }))
+	old := dbtest.Declare[Old](t, b.Open(b.Raw))
+	b.CreateTables()
+	b.OK(old.Create(b.Ctx, first))
+	b.Clock.Move(time.Hour)
+	b.OK(old.Touch(b.Ctx, first, seen, 0))
+	b.Clock.Move(time.Hour)
+	b.OK(now.Put(b.Ctx, second))
+	all, err := entity.Must(versioned.Of(now)).List(second, versioned.WithCurrent()).Collect(b.Ctx)
+	require.NoError(t, err)
+	for _, v := range all {
+		versions = append(versions, v.Number)
+	}
+	return versions
+}
+
+// A state that was touched before the upgrade has a snapshot in the old form. It is not stored under a second version.
+func TestUpgrades_OfUpdatedAtKeepOneSnapshotOfATouchedState(t *testing.T) {
+	t.Parallel()
+	seen, seenSeconds := &entity.Fields[note1]().Seen, &entity.Fields[noteInSeconds1]().Seen
+	require.Equal(t, []int64{1, 2}, written(t, note1{ID: "a"}, seen, note{ID: "a"}), "another name")
+	require.Equal(t, []int64{1, 2}, written(t, note1{ID: "a"}, seen, noteInSeconds{ID: "a"}), "seconds")
+	require.Equal(t, []int64{1, 2}, written(t, noteInSeconds1{ID: "a"}, seenSeconds, note{ID: "a"}), "another name, and no seconds any more")
+}
+
+// A snapshot of another state is not replaced because an attribute of it has the old name of updated_at and its time.
+func TestUpgrades_OfUpdatedAtLeaveSnapshotsOfOtherStates(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	now := dbtest.Declare[note](t, b.DB, entity.Upgrade(1, func(n note1) (note, error) { return note{ID: n.ID}, nil }))
+	b.CreateTables()
+	planned := b.Clock.Now().Add(time.Hour)
+	b.OK(now.Create(b.Ctx, note{ID: "a", Planned: planned}))
+	pk, sk := b.KeyOf(b.Current("a"))
+	b.ChangeItem(pk, sk, dbtest.Item{"_w": &types.AttributeValueMemberS{Value: "w"}, "updatedAt": b.Current("a")["updated"]}) // created again by another program
+	b.Clock.Move(2 * time.Hour)
+	v, err := now.Update(b.Ctx, note{ID: "a"}, entity.Remove(&entity.Fields[note]().Planned))
+	require.NoError(t, err)
+	require.Equal(t, int64(3), v.Version)
+	first, err := entity.Must(versioned.Of(now)).Get(b.Ctx, note{ID: "a"}, 1)
+	require.NoError(t, err)
+	require.True(t, first.Item.Updated.Before(planned))
 }
 
 // A token of an item in an earlier form is not refused for ever.
