@@ -25,9 +25,9 @@ type UpgradeError = entitytype.UpgradeError
 // stored.
 //
 // The primary key, versions, timestamps and the expiry stay as stored, whatever f returns. If an attribute with the role
-// version, created_at, updated_at or deleted_at gets another name or format, the field of Old must have the role too. A store
-// with upgrades needs a `$` key, and indexes that carry whole items. Timelines of a series need timeline.Upgrade.
-// migrate.Rewrite upgrades all stored items.
+// version, created_at, updated_at or deleted_at gets another name or format, the field of Old must have the role too; the
+// format of deleted_at, which is in the keys of deleted copies, must stay. A store with upgrades needs a `$` key, and indexes
+// that carry whole items. Timelines of a series need timeline.Upgrade. migrate.Rewrite upgrades all stored items.
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) StoreOption {
 	return write.StoreSetting{Setting: func(o *write.Options) {
 		if f == nil {

@@ -100,6 +100,14 @@ func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 			continue
 		}
 		steps[i].Codec, steps[i].attrs = shape.Codec, shape.Attrs
+		if old, is := shape.DeletedAt, s.DeletedAt; old != nil && s.SoftDeletes {
+			switch {
+			case is == nil:
+				bad("payload version %d has a field with the role deleted_at, which today's struct lacks", u.From)
+			case is.Format != old.Format:
+				bad("payload version %d has deleted_at in the format %s, not %s, so the keys of its deleted copies are others", u.From, old.Format, is.Format)
+			}
+		}
 		if clock := cmp.Or(s.UpdatedAt, s.CreatedAt); clock != nil {
 			if old := steps[i].Keeper(clock); old != nil && old.Owned() && (old.Name != clock.Name || old.Format != clock.Format) {
 				steps[i].Clock = old

@@ -285,6 +285,56 @@ func TestUpgrades_ConditionsOfARestoreAreAboutTheUpgradedCopy(t *testing.T) {
 	}
 }
 
+// draft1 and draft differ in the name of deleted_at.
+
+type draft1 struct {
+	_ entity.Key           `name:"Draft" pk:"$#{id}" sk:"$"`
+	_ lifecycle.SoftDelete ``
+
+	ID   string    `dynamodbav:"id"`
+	Text string    `dynamodbav:"text"`
+	Gone time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at,time=ms"`
+}
+
+type draft struct {
+	_ entity.Key           `name:"Draft" pk:"$#{id}" sk:"$" payload:"2"`
+	_ lifecycle.SoftDelete ``
+
+	ID      string    `dynamodbav:"id"`
+	Text    string    `dynamodbav:"text"`
+	Removed time.Time `dynamodbav:"removed,omitempty" entity:"deleted_at,time=ms"`
+}
+
+// Another name of deleted_at changes nothing for the copies of before.
+func TestUpgrades_OfTheNameOfDeletedAt(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	now := dbtest.Declare[draft](t, b.DB, entity.Upgrade(1, func(d draft1) (draft, error) { return draft{ID: d.ID, Text: d.Text}, nil }))
+	old := dbtest.Declare[draft1](t, b.Open(b.Raw))
+	b.CreateTables()
+	deleted := entity.Must(lifecycle.Of(now))
+	b.OK(old.Create(b.Ctx, draft1{ID: "a", Text: "first"}))
+	b.OK(old.Delete(b.Ctx, draft1{ID: "a"}))
+	first, err := deleted.Get(b.Ctx, draft{ID: "a"})
+	require.NoError(t, err)
+	require.Equal(t, first.DeletedAt, first.Item.Removed)
+	b.OK(now.Create(b.Ctx, draft{ID: "a", Text: "second"}))
+	b.Clock.Move(-time.Hour) // the new copy sorts after the old one all the same
+	b.OK(now.Delete(b.Ctx, draft{ID: "a"}))
+	list, err := deleted.List(draft{ID: "a"}).Collect(b.Ctx)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, []string{"second", "first"}, []string{list[0].Item.Text, list[1].Item.Text})
+	got, err := deleted.Restore(b.Ctx, draft{ID: "a"})
+	require.NoError(t, err)
+	require.Equal(t, draft{ID: "a", Text: "second"}, got)
+	b.OK(now.Delete(b.Ctx, got))
+	got, err = deleted.RestoreCopy(b.Ctx, first)
+	require.NoError(t, err)
+	require.Equal(t, draft{ID: "a", Text: "first"}, got)
+	require.NotContains(t, b.Current("a"), "gone")
+}
+
 // The forms of a note with a history, whose updated_at has other names and formats.
 
 type note1 struct {

@@ -389,6 +389,21 @@ func TestUpgrades_MistakesAreFoundByNew(t *testing.T) {
 		ID   string     `dynamodbav:"id"`
 		Team string     `dynamodbav:"team"`
 	}
+	type deleted struct {
+		_       entity.Key           `name:"Deleted" pk:"$#{id}" sk:"$" payload:"2"`
+		_       lifecycle.SoftDelete ``
+		ID      string               `dynamodbav:"id"`
+		Deleted time.Time            `dynamodbav:"deleted,omitempty" entity:"deleted_at"`
+	}
+	type deletedUnix struct {
+		ID      string    `dynamodbav:"id"`
+		Deleted time.Time `dynamodbav:"deleted,omitempty" entity:"deleted_at,time=unix"`
+	}
+	type untimed struct {
+		_  entity.Key           `name:"Deleted" pk:"$#{id}" sk:"$" payload:"2"`
+		_  lifecycle.SoftDelete ``
+		ID string               `dynamodbav:"id"`
+	}
 	db := func() *entity.DB { return entity.Must(entity.Open(nil, entity.Config{Table: "app"})) }
 	for what, declare := range map[string]func() error{
 		"version 0":   func() error { _, err := entity.New[author](db(), entity.Upgrade(0, split)); return err },
@@ -408,6 +423,14 @@ func TestUpgrades_MistakesAreFoundByNew(t *testing.T) {
 		},
 		"part of items": func() error {
 			_, err := entity.New[keysOnly](db(), entity.Upgrade(1, func(a keysOnly) (keysOnly, error) { return a, nil }))
+			return err
+		},
+		"another format of deleted_at": func() error {
+			_, err := entity.New[deleted](db(), entity.Upgrade(1, func(deletedUnix) (deleted, error) { return deleted{}, nil }))
+			return err
+		},
+		"deleted_at is gone": func() error {
+			_, err := entity.New[untimed](db(), entity.Upgrade(1, func(deletedUnix) (untimed, error) { return untimed{}, nil }))
 			return err
 		},
 	} {
