@@ -229,12 +229,13 @@ type box[V any] struct {
 type valueCodec struct {
 	box   reflect.Type
 	codec item.Codec
+	made  []reflect.Type // what values are made from, and may quote in an error
 }
 
 // newValueCodec compiles the codec of the value in a box type.
-func newValueCodec(box reflect.Type) (valueCodec, error) {
+func newValueCodec(box reflect.Type, made ...reflect.Type) (valueCodec, error) {
 	codec, err := schema.CodecOf(box, schema.Options{Precision: key.Nano})
-	return valueCodec{box, codec}, err
+	return valueCodec{box, codec, made}, err
 }
 
 // roundTrip returns v as it is after it was stored and read, so that replays return what rows hold. The result is
@@ -252,7 +253,8 @@ func (k valueCodec) roundTrip(v reflect.Value) (reflect.Value, error) {
 func (k valueCodec) encode(v reflect.Value) (item.Item, error) {
 	boxed := reflect.New(k.box).Elem()
 	boxed.Field(0).Set(v)
-	return k.codec.Encode(boxed)
+	it, err := k.codec.Encode(boxed)
+	return it, hiddenUnlessField(err, k.made...)
 }
 
 // bytes encodes v. Equal values have equal bytes.

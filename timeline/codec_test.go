@@ -2,7 +2,10 @@ package timeline_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"testing"
@@ -115,6 +118,17 @@ type notes struct {
 	Round rounded        `dynamodbav:"round"`
 	Large string         `dynamodbav:"large"`
 	Ratio float64        `dynamodbav:"ratio"`
+	Picky picky          `dynamodbav:"picky"`
+}
+
+// picky fails to encode itself unless it is empty, with an error that quotes it.
+type picky string
+
+func (p picky) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if p != "" {
+		return nil, errors.New(string(p))
+	}
+	return &types.AttributeValueMemberS{}, nil
 }
 
 type tag struct {
@@ -197,6 +211,16 @@ type stay struct {
 	Email string    `dynamodbav:"email" entity:"append,secret"`
 }
 
+// stayLater is a stay of the next payload version, without secrets.
+type stayLater struct {
+	_ entity.Key        `name:"Stay" pk:"$#{house}" sk:"$" payload:"2"`
+	_ timeseries.Events `orderBy:"at" late:"record"`
+
+	House string    `dynamodbav:"house"`
+	At    time.Time `dynamodbav:"at"`
+	Guest string    `dynamodbav:"guest" entity:"append"`
+}
+
 func TestRebuild_ErrorsHideSecretsInGroupKeys(t *testing.T) {
 	t.Parallel()
 	type guestKey struct{ House, Domain string }
@@ -218,4 +242,67 @@ func TestRebuild_ErrorsHideSecretsInGroupKeys(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(err.Error()), "hidden.example")
 	meta := metaOf(l, v)
 	assert.NotContains(t, strings.ToLower(meta.Failure.Message), "hidden.example")
+}
+
+func TestView_ErrorsHideWhatMayBeSecret(t *testing.T) {
+	t.Parallel()
+	const hush = "hush"
+	l := newLab(t)
+	series := entity.Must(timeseries.New[stay](l.DB))
+	entity.Must(series.Append(l.Ctx, stay{House: "inn", At: at(-1), Email: hush}))
+	failure := errors.New("refused")
+	email := func(x stay) string { return x.Email }
+	quote := fmt.Errorf("%s %w", hush, failure)
+	later := entity.Must(timeseries.New[stayLater](l.Open(l.Client)))
+	_, err := view(l, journals("later", timeline.Series(later, timeline.Upgrade(1, func(stay) (stayLater, error) { return stayLater{}, quote })), "stay",
+		func(x stayLater) string { return x.House }, func(timeline.Event[stayLater]) string { return "" }, "appended")).Rebuild(l.Ctx)
+	require.ErrorIs(t, err, failure)
+	require.NotContains(t, err.Error(), hush, "an upgrade fails")
+	var fail func(*notes) error
+	v := view(l, timeline.Projection[string, notes]{
+		Name: "guests", Version: 1, Source: timeline.Series(series),
+		Handlers: []timeline.Handler[string, notes]{timeline.On("stay.appended", email, func(s *notes, e timeline.Event[stay]) error { return fail(s) })},
+	})
+	for what, f := range map[string]func(*notes) error{
+		"a handler fails":       func(*notes) error { return quote },
+		"a row is too large":    func(s *notes) error { s.Large = strings.Repeat("x", 500<<10); return nil },
+		"a state is not stored": func(s *notes) error { s.Picky = hush; return nil },
+	} {
+		fail = f
+		_, err := v.Rebuild(l.Ctx)
+		require.Error(t, err, what)
+		require.NotContains(t, fmt.Sprintf("%v %+v", err, errors.Unwrap(err)), hush, what)
+		require.NotContains(t, fmt.Sprintf("%+v", metaOf(l, v).Failure), hush, what)
+		require.Equal(t, what == "a handler fails", errors.Is(err, failure), "it can be told from others")
+	}
+	fail = func(*notes) error { return nil }
+	rebuild(l, v)
+	require.Contains(t, rows(l, v), hush)
+	require.Len(t, entity.Must(v.Page(l.Ctx, 1, 1)).Rows, 1)
+	require.Len(t, entity.Must(v.After(l.Ctx, "", 1)).Rows, 1)
+	_, _, err = v.Get(l.Ctx, "other-"+hush)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.NotContains(t, err.Error(), hush)
+}
+
+func TestFeed_ErrorsHideWhatMayBeSecret(t *testing.T) {
+	t.Parallel()
+	l := offline(t)
+	failure := errors.New("refused")
+	for name, source := range map[string]timeline.Source{
+		"secret": timeline.Feed("f", []string{"came"}, func(context.Context) iter.Seq2[timeline.Event[stay], error] {
+			return func(yield func(timeline.Event[stay], error) bool) {
+				yield(timeline.Event[stay]{}, fmt.Errorf("hush %w", failure))
+			}
+		}),
+		"open": timeline.Feed("f", []string{"came"}, func(context.Context) iter.Seq2[timeline.Event[notes], error] {
+			return func(yield func(timeline.Event[notes], error) bool) {
+				yield(timeline.Event[notes]{}, fmt.Errorf("hush %w", failure))
+			}
+		}),
+	} {
+		_, err := entity.Must(timeline.NewLog(l.DB, timeline.Log{Name: name, Source: source})).Page(l.Ctx, 1, 1)
+		require.ErrorIs(t, err, failure)
+		require.Equal(t, name == "open", strings.Contains(err.Error(), "hush"), name)
+	}
 }

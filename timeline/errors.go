@@ -3,9 +3,14 @@ package timeline
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
@@ -113,7 +118,8 @@ const (
 )
 
 // EventError is an event that stopped a replay. If a row could not be stored, it is the row's last event. Unwrap
-// returns the cause.
+// returns the cause. If a payload, the state or the group key has a secret field, the text of an error of the program's own
+// functions is left out, here and in [Failure].Message.
 type EventError struct {
 	View    string
 	Stage   Stage
@@ -134,6 +140,56 @@ func (e *EventError) Error() string {
 
 // Unwrap returns the cause.
 func (e *EventError) Unwrap() error { return e.Err }
+
+// hiddenError is the error of a function of the program whose text may quote a secret. Unwrap returns it.
+type hiddenError struct{ err error }
+
+func (hiddenError) Error() string {
+	return "the text of the error is left out, because it may quote a secret field"
+}
+
+func (e hiddenError) Unwrap() error { return e.err }
+
+// hidden returns err without its text if a type has a field with the role secret.
+func hidden(err error, types ...reflect.Type) error {
+	if err != nil && holdSecret(types, map[reflect.Type]bool{}) {
+		return hiddenError{err}
+	}
+	return err
+}
+
+// hiddenUnlessField is hidden for an error of a codec, whose own errors contain no values.
+func hiddenUnlessField(err error, types ...reflect.Type) error {
+	if field := (*item.FieldError)(nil); errors.As(err, &field) {
+		return err
+	}
+	return hidden(err, types...)
+}
+
+// holdSecret reports whether one of the types has a field with the role secret.
+func holdSecret(types []reflect.Type, seen map[reflect.Type]bool) bool {
+	return slices.ContainsFunc(types, func(t reflect.Type) bool {
+		if seen[t] {
+			return false
+		}
+		seen[t] = true
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Array:
+			return holdSecret([]reflect.Type{t.Elem()}, seen)
+		case reflect.Map:
+			return holdSecret([]reflect.Type{t.Key(), t.Elem()}, seen)
+		case reflect.Struct:
+			for i := range t.NumField() {
+				f := t.Field(i)
+				words := strings.Split(f.Tag.Get("entity"), ",")
+				if slices.Contains(words, string(schema.Secret)) || holdSecret([]reflect.Type{f.Type}, seen) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
 
 // LimitError reports that a history exceeds a limit of a replay. Rows built so far are not served.
 type LimitError struct {

@@ -264,7 +264,7 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	}
 	payload, failed, err := steps.Apply(v.Elem().Interface())
 	if err != nil {
-		return nil, Upgrading, fmt.Errorf("from payload version %d: %w", failed, err)
+		return nil, Upgrading, fmt.Errorf("from payload version %d: %w", failed, hidden(err, o.types()...))
 	}
 	return payload, "", nil
 }

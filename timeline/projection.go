@@ -147,6 +147,15 @@ type definition struct {
 	fingerprint string // see computeFingerprint
 }
 
+// types returns the types of everything that functions of the definition are given.
+func (d *definition) types() []reflect.Type {
+	types := []reflect.Type{d.key, d.state}
+	for _, o := range d.all {
+		types = append(types, o.types()...)
+	}
+	return types
+}
+
 // define checks a projection. The error joins an *entity.SchemaError for every mistake.
 func define(p Projection[any, any], t rowTypes) (*definition, error) {
 	d := &definition{Projection: p, rowTypes: t, byEvent: map[string]Handler[any, any]{}}
@@ -183,7 +192,7 @@ func (d *definition) checkState(c *checker) {
 		return
 	}
 	var err error
-	if d.states, err = newValueCodec(d.stateBox); err == nil {
+	if d.states, err = newValueCodec(d.stateBox, d.types()...); err == nil {
 		err = d.states.checkRoundTrip(reflect.ValueOf(d.Start()).Elem())
 	}
 	if err != nil {

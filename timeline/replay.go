@@ -94,7 +94,7 @@ func (d *definition) apply(g *groupState, r *record, at string) error {
 	}
 	if h.apply != nil {
 		if err := h.apply(&g.state, x); err != nil {
-			return d.withView(o.eventError(r, Handling, err))
+			return d.withView(o.eventError(r, Handling, hidden(err, d.types()...)))
 		}
 	}
 	if g.events++; g.events == 1 || r.at.Before(g.first) {

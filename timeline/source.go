@@ -75,6 +75,15 @@ type origin struct {
 
 func (o *origin) origins() []*origin { return []*origin{o} }
 
+// types returns the types of the payloads of the source's events, in all versions.
+func (o *origin) types() []reflect.Type {
+	types := []reflect.Type{o.payload}
+	for _, s := range o.upgrades {
+		types = append(types, s.Old)
+	}
+	return types
+}
+
 // newOrigin returns the source of an entity's items, without options. Its core is nil if the handle was not opened.
 func newOrigin(kind string, h engine.Holder, t reflect.Type) *origin {
 	c := engine.Of(h)
@@ -330,6 +339,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 	o.feed = func(ctx context.Context) iter.Seq2[*record, error] {
 		return func(yield func(*record, error) bool) {
 			for e, err := range read(ctx) {
+				err = hidden(err, o.payload)
 				r := &record{name: e.Name, key: e.Key, at: e.At.UTC(), acceptedAt: e.AcceptedAt.UTC(), version: e.Version, payloadVersion: 1}
 				if err == nil {
 					err = o.checkFed(r)
@@ -337,7 +347,7 @@ func Feed[P any](name string, events []string, read func(context.Context) iter.S
 				if err == nil {
 					r.item, err = codec.Encode(reflect.ValueOf(e.Payload))
 					if err != nil {
-						err = o.eventError(r, Decoding, err)
+						err = o.eventError(r, Decoding, hiddenUnlessField(err, o.payload))
 					}
 				}
 				if !yield(r, err) || err != nil {

@@ -3,6 +3,7 @@ package timeline
 import (
 	"context"
 	"iter"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -163,6 +164,9 @@ var _ write.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
 	s := d.Schema
+	if group := s.Attr("group"); s.Options.Secret {
+		group.Role.Roles = append(group.Role.Roles, schema.Secret) // which a group key may be
+	}
 	if s.Options.After == nil {
 		return
 	}
@@ -229,10 +233,10 @@ func sourceNames(s Source) []string {
 }
 
 // rowOptions returns the store options for a view's rows.
-func rowOptions(p Projection[any, any]) []entity.StoreOption {
-	return append(itemOptions(p, ""), write.StoreSetting{Setting: func(o *write.Options) {
-		if p.Retention > 0 {
-			o.After = &p.Retention
+func rowOptions(d *definition) []entity.StoreOption {
+	return append(itemOptions(d.Projection, ""), write.StoreSetting{Setting: func(o *write.Options) {
+		if o.Secret = holdSecret(d.types(), map[reflect.Type]bool{}); d.Retention > 0 {
+			o.After = &d.Retention
 		}
 	}})
 }

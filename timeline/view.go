@@ -181,7 +181,7 @@ func New[K comparable, S any](db *entity.DB, p Projection[K, S]) (*View[K, S], e
 	if db == nil {
 		return nil, errNoDB
 	}
-	rows, err := entity.New[storedRow[K, S]](db, rowOptions(d.Projection)...)
+	rows, err := entity.New[storedRow[K, S]](db, rowOptions(d)...)
 	if err != nil {
 		return nil, err
 	}

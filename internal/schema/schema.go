@@ -60,6 +60,7 @@ type Options struct {
 	After            *time.Duration // replaces the declared time to live; nil keeps it
 	Derived          bool           // items are made from others; the schema lock leaves them out
 	Sources          []string       // of derived items: the entities that they are made from
+	Secret           bool           // derived items are made from what has secret fields; messages hide their keys
 	Validator        Validator      // checks values by their `validate` tags; nil for no checks
 	SDKCodec         bool           // attributevalue decodes items
 	FromContext      FromContext    // the values of fields with the role context; nil for no such fields

@@ -22,7 +22,7 @@ func Declare(t reflect.Type, o schema.Options, spec *Options) (*schema.Schema, e
 		return nil, refused(err.Error())
 	}
 	o.Name, o.Table, o.After, o.NoExpiry = spec.Name, spec.Table, spec.After, spec.NoExpiry
-	o.Derived, o.Sources = spec.Derived, spec.Sources
+	o.Derived, o.Sources, o.Secret = spec.Derived, spec.Sources, spec.Secret
 	if spec.Own {
 		o.Precision, o.Profile, o.Validator = key.Nano, schema.Profile{}, nil
 	}

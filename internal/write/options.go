@@ -69,6 +69,7 @@ type Options struct {
 	Own        bool                                        // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
 	Derived    bool                                        // the items are derived from others, and rebuilt when their form changes
 	Sources    []string                                    // of derived items: the entities that they are made from
+	Secret     bool                                        // derived items are made from what has secret fields
 }
 
 // Segment is one of several parts of a table.
