@@ -53,10 +53,10 @@ func (p *application) recognize(ctx context.Context) error {
 			id := fmt.Sprint(o, " ", write.KeyID(primary))
 			it := items[id]
 			if it == nil {
-				it = &changedItem{origin: o, primary: primary, from: write.StoredVersion(x.Core.Schema, x.Item), writtenAt: x.At}
+				it = &changedItem{origin: o, primary: primary, from: p.all[o].storedVersion(x.Item), writtenAt: x.At}
 				items[id], order = it, append(order, it)
 			}
-			it.from = min(it.from, write.StoredVersion(x.Core.Schema, x.Item))
+			it.from = min(it.from, p.all[o].storedVersion(x.Item))
 			it.writtenAt = later(it.writtenAt, x.At)
 			it.changes = append(it.changes, i)
 		default:

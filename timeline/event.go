@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -221,12 +222,12 @@ func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
 // Upgrade converts payloads that were stored with version from, as declared by payload:"…" of entity.Key at that
 // time. Old is the payload type of that version, and New that of version from+1: the Old of the next step, or the
 // source's payload type if from+1 is the current version. Steps must not skip a version. A source rejects payloads of
-// versions before its first step. Stored items are not changed. f must depend only on its argument; its error stops
-// the replay with an *[EventError].
+// versions before its first step. Stored items are not changed. If an attribute with the role version, created_at or updated_at,
+// or one that the source takes as a time, has another name or format in the earlier items, the field of Old must have the same
+// role. f must depend only on its argument; its error stops the replay with an *[EventError].
 func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 	return func(o *origin) {
 		s := schema.Upgrade{From: from, Old: reflect.TypeFor[Old](), New: reflect.TypeFor[New]()}
-		var err error
 		switch {
 		case f == nil:
 			o.problem("the upgrade from version %d has no function", from)
@@ -235,13 +236,63 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 			o.problem("a feed cannot be upgraded: it yields payloads of the current version")
 			return
 		}
-		if s.Codec, err = schema.CodecOf(s.Old, o.core.Schema.Options); err != nil {
+		if err := s.Compile(o.core.Schema.Options); err != nil {
 			o.problem("payload version %d: %v", from, err)
 			return
 		}
 		s.Apply = func(old any) (any, error) { return f(old.(Old)) }
 		o.upgrades = append(o.upgrades, s)
 	}
+}
+
+// formerAttr is an attribute in items of an earlier payload version.
+type formerAttr struct {
+	payload int
+	now     *schema.Attr
+}
+
+// findFormer finds the attributes that the source reads in items of earlier payload versions, whose structs may have other
+// names and formats for them.
+func (o *origin) findFormer() {
+	o.former = map[formerAttr]*schema.Attr{}
+	for _, step := range o.upgrades {
+		for _, a := range o.reads {
+			o.former[formerAttr{step.From, a}] = step.Keeper(a)
+		}
+	}
+}
+
+// stored returns what an item holds for an attribute that the source reads, in today's format.
+func (o *origin) stored(a *schema.Attr, it item.Item) (value, error) {
+	isTime := func(a *schema.Attr) bool { return a.Time || a.Epoch }
+	old := a
+	if len(o.upgrades) > 0 {
+		old = cmp.Or(o.former[formerAttr{write.PayloadOf(it), a}], a)
+	}
+	av := it[old.Name]
+	if av == nil || !isTime(a) || !isTime(old) || a.Format == old.Format {
+		return av, nil
+	}
+	t, err := old.Format.FromValue(av)
+	if err != nil {
+		return nil, err
+	}
+	return a.Format.Value(a.Format.Truncate(t))
+}
+
+// storedTime is stored for a time.
+func (o *origin) storedTime(a *schema.Attr, it item.Item) (time.Time, error) {
+	av, err := o.stored(a, it)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return a.Format.FromValue(av)
+}
+
+// storedVersion is stored for the version.
+func (o *origin) storedVersion(it item.Item) int64 {
+	av, _ := o.stored(o.core.Schema.Version, it) // no time, so there is no error
+	return write.VersionIn(av)
 }
 
 // decodeStored decodes the payload of an item in the version in which it was stored, and upgrades it to the current

@@ -57,10 +57,12 @@ type origin struct {
 	eventNames     []string        // names of its events
 	payloadVersion int             // current version of the payload
 	upgrades       schema.Upgrades // steps from earlier payload versions to the current one
-	timeAttrs      []string        // attributes with the times of events, for fingerprints
-	hasAcceptTimes bool            // whether its events have accept times
-	retention      time.Duration   // how long its events live; 0: not known, or forever
-	problems       []string        // mistakes in its declaration
+	reads          []*schema.Attr  // attributes that it reads in stored items, in today's struct
+	former         map[formerAttr]*schema.Attr
+	timeAttrs      []string      // attributes with the times of events, for fingerprints
+	hasAcceptTimes bool          // whether its events have accept times
+	retention      time.Duration // how long its events live; 0: not known, or forever
+	problems       []string      // mistakes in its declaration
 
 	classify         func(*decodedEvent) string                            // names an event; nil: events keep their names
 	partitionKeyType reflect.Type                                          // argument type of partitionOf
@@ -113,6 +115,7 @@ func (o *origin) finish(opts []SourceOption) *origin {
 		opt(o)
 	}
 	slices.SortStableFunc(o.upgrades, func(a, b schema.Upgrade) int { return a.From - b.From })
+	o.findFormer()
 	return o
 }
 
@@ -203,6 +206,7 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
 		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(write.EventKind)), own, write.NotExpired(o.core.Schema, now))
 	}
+	o.reads = append(o.reads, clock)
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
 	return o.finish(opts)
 }
@@ -217,7 +221,7 @@ type itemEvents struct {
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
 	r := &record{name: e.name, key: write.KeyID(write.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: write.PayloadOf(it)}
-	at, err := e.clock.Format.FromValue(it[e.clock.Name])
+	at, err := e.o.storedTime(e.clock, it)
 	if err == nil && e.acceptedAt != nil {
 		r.acceptedAt, err = e.acceptedAt(it)
 	}
@@ -259,7 +263,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	if clock == nil {
 		return o
 	}
-	o.timeAttrs = append(o.timeAttrs, "at "+clock.Name)
+	o.reads, o.timeAttrs = append(o.reads, clock), append(o.timeAttrs, "at "+clock.Name)
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("stored"), clock, o.acceptedAt} }
 	if x, ok := schema.Feature[write.ExpirySetter](o.core.Schema); ok {
 		o.retention = lifetime(x)
@@ -288,7 +292,8 @@ func AcceptedAt[V any](field *V) SourceOption {
 		}
 		if a := o.timeField(field, "the time of acceptance"); a != nil {
 			o.hasAcceptTimes, o.timeAttrs = true, append(o.timeAttrs, "seen "+a.Name)
-			o.acceptedAt = func(it item.Item) (time.Time, error) { return a.Format.FromValue(it[a.Name]) }
+			o.reads = append(o.reads, a)
+			o.acceptedAt = func(it item.Item) (time.Time, error) { return o.storedTime(a, it) }
 		}
 	}
 }

@@ -64,6 +64,11 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 		o.eventNames = append(o.eventNames, o.eventName(what))
 	}
 	o.hasAcceptTimes = true
+	for _, a := range []*schema.Attr{s.Version, s.UpdatedAt, s.CreatedAt} {
+		if a != nil {
+			o.reads = append(o.reads, a)
+		}
+	}
 	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, write.NotExpired(s, now)) }
 	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
@@ -77,7 +82,7 @@ func (o *origin) isBaseline(r *record) bool {
 	}
 	before := int64(0)
 	if r.before != nil {
-		before = write.StoredVersion(o.core.Schema, r.before)
+		before = o.storedVersion(r.before)
 	}
 	return r.version != before+1
 }
@@ -124,7 +129,7 @@ func (l *versionEvents) push(it map[string]value, give func(*record) error) erro
 // snapshot emits the held states up to a snapshot, and the snapshot. A state that is becoming a past one can be stored
 // twice: as the current item or a copy, and as a snapshot.
 func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
-	n := write.StoredVersion(l.o.core.Schema, it)
+	n := l.o.storedVersion(it)
 	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
@@ -140,12 +145,11 @@ func (l *versionEvents) flush(give func(*record) error) error {
 
 // emitUpTo emits the held states up to version n.
 func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
-	s := l.o.core.Schema
 	if !l.sorted {
-		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(write.StoredVersion(s, a), write.StoredVersion(s, b)) })
+		slices.SortStableFunc(l.held, func(a, b item.Item) int { return cmp.Compare(l.o.storedVersion(a), l.o.storedVersion(b)) })
 		l.sorted = true
 	}
-	for len(l.held) > 0 && write.StoredVersion(s, l.held[0]) <= n {
+	for len(l.held) > 0 && l.o.storedVersion(l.held[0]) <= n {
 		it := l.held[0]
 		l.held[0], l.held = nil, l.held[1:]
 		l.size -= item.Size(it) + heldOverhead
@@ -159,18 +163,22 @@ func (l *versionEvents) emitUpTo(n int64, give func(*record) error) error {
 // emit gives the event of a state, unless the last event was of the same version.
 func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error) {
 	s := l.o.core.Schema
-	n := write.StoredVersion(s, it)
-	if l.before != nil && write.StoredVersion(s, l.before) == n {
+	n := l.o.storedVersion(it)
+	repeated := l.before != nil && l.o.storedVersion(l.before) == n
+	if repeated && (n > 0 || item.Equal(it[schema.WriteAttr], l.before[schema.WriteAttr])) {
 		return nil
 	}
 	r := &record{
 		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: write.PayloadOf(it), item: it, before: l.before,
 		name: l.o.eventName(l.change(l.before, it)),
 	}
-	if l.before != nil && write.StoredVersion(s, l.before) > n {
+	switch {
+	case repeated:
+		return l.o.eventError(r, History, errNoVersion)
+	case l.before != nil && l.o.storedVersion(l.before) > n:
 		return l.o.eventError(r, History, errDisorder)
 	}
-	if r.at, err = s.UpdatedAt.Format.FromValue(it[s.UpdatedAt.Name]); err != nil {
+	if r.at, err = l.o.storedTime(s.UpdatedAt, it); err != nil {
 		return l.o.eventError(r, Decoding, err)
 	}
 	r.acceptedAt = r.at
@@ -181,14 +189,25 @@ func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error)
 	return give(r)
 }
 
-var errDisorder = errors.New("the version stored in the snapshot is not the one in its key")
+var (
+	errDisorder  = errors.New("the version stored in the snapshot is not the one in its key")
+	errNoVersion = errors.New("two states of the item have no version; if an upgrade renamed it, the struct of its step needs the role version")
+)
 
 // expiredBy reports whether an item had expired in the state before when the state after was written, which then began a
 // new life.
 func (l *versionEvents) expiredBy(before, after item.Item) bool {
 	s := l.o.core.Schema
-	at, err := s.UpdatedAt.Format.FromValue(after[s.UpdatedAt.Name])
+	at, err := l.o.storedTime(s.UpdatedAt, after)
 	return err == nil && !write.Live(s, before, at)
+}
+
+// sameCreation reports whether two states have the same created_at.
+func (l *versionEvents) sameCreation(before, after item.Item) bool {
+	at := l.o.core.Schema.CreatedAt
+	was, err := l.o.stored(at, before)
+	is, err2 := l.o.stored(at, after)
+	return err == nil && err2 == nil && item.Equal(was, is)
 }
 
 // change returns what happened between two states.
@@ -198,7 +217,7 @@ func (l *versionEvents) change(before, after item.Item) string {
 	switch {
 	case before == nil && gone: // earlier states have expired
 		return deleted
-	case before == nil && write.StoredVersion(s, after) > 1:
+	case before == nil && l.o.storedVersion(after) > 1:
 		return baseline
 	case before == nil:
 		return created
@@ -208,7 +227,7 @@ func (l *versionEvents) change(before, after item.Item) string {
 		return created
 	case !write.IsDeletedState(s, before):
 		return updated
-	case s.CreatedAt != nil && !item.Equal(before[s.CreatedAt.Name], after[s.CreatedAt.Name]):
+	case s.CreatedAt != nil && !l.sameCreation(before, after):
 		return created
 	}
 	if _, soft := schema.Feature[write.SoftDeleter](s); !soft {

@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -410,4 +411,123 @@ func TestVersions_RejectSnapshotsThatContradictTheirKeys(t *testing.T) {
 	var bad *timeline.EventError
 	require.ErrorAs(t, err, &bad)
 	assert.Equal(t, timeline.History, bad.Stage)
+}
+
+type (
+	paper1 struct {
+		_ entity.Key `name:"Paper" pk:"$#{id}" sk:"$"`
+		_ versioned.Retain
+		_ lifecycle.SoftDelete
+
+		ID      string    `dynamodbav:"id"`
+		Text    string    `dynamodbav:"text"`
+		Version int64     `dynamodbav:"version" entity:"version"`
+		Born    time.Time `dynamodbav:"born" entity:"created_at"`
+		Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+	}
+	// paper2 has other names and formats for what the library keeps.
+	paper2 struct {
+		_ entity.Key `name:"Paper" pk:"$#{id}" sk:"$" payload:"2"`
+		_ versioned.Retain
+		_ lifecycle.SoftDelete
+
+		ID      string    `dynamodbav:"id"`
+		Text    string    `dynamodbav:"text"`
+		Version int64     `dynamodbav:"rev" entity:"version"`
+		Born    time.Time `dynamodbav:"birth" entity:"created_at,time=unixms"`
+		Changed time.Time `dynamodbav:"changed" entity:"updated_at,time=s"`
+	}
+)
+
+func paperNow(p paper1) (paper2, error) { return paper2{ID: p.ID, Text: p.Text}, nil }
+
+func TestVersions_OfRenamedAttributes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	old := dbtest.Declare[paper1](t, l.Open(l.Client))
+	now := dbtest.Declare[paper2](t, l.DB, entity.Upgrade(1, paperNow))
+	source := timeline.Versions(entity.Must(versioned.Of(now)), timeline.Upgrade(1, paperNow))
+	line := func(e timeline.Event[paper2]) string {
+		require.Zero(t, e.AcceptedAt.Nanosecond(), "times have today's format")
+		return fmt.Sprint(e.Name[len("paper."):], " ", e.Version, " ", e.Payload.Text)
+	}
+	papers := func(name string) *timeline.View[string, journal] {
+		return view(l, journals(name, source, "paper", func(p paper2) string { return p.ID }, line, ofVersions...))
+	}
+	built, applied := papers("built"), papers("applied")
+	rebuild(l, applied)
+	text := func(s string) entity.UpdateOption { return entity.Set(&entity.Fields[paper1]().Text, s) }
+	l.OK(old.Create(l.Ctx, paper1{ID: "a", Text: "1"}))
+	l.OK(old.Update(l.Ctx, paper1{ID: "a"}, text("2")))
+	require.NoError(t, old.Delete(l.Ctx, paper1{ID: "a"}))
+	want := []string{"created 1 1", "updated 2 2", "deleted 3 2"}
+	rebuild(l, built)
+	require.Equal(t, want, rows(l, built)["a"].State.Lines, "a build")
+
+	l.OK(entity.Must(lifecycle.Of(now)).Restore(l.Ctx, paper2{ID: "a"}))
+	l.OK(now.Update(l.Ctx, paper2{ID: "a"}, entity.Set(&entity.Fields[paper2]().Text, "3")))
+	want = append(want, "restored 4 2", "updated 5 3")
+	l.Clock.Move(time.Hour)
+	catchUp(l, built)
+	require.Equal(t, want, rows(l, built)["a"].State.Lines, "a catch-up")
+	var changes []timeline.Change
+	for i, it := range l.Items() {
+		if c, ok, err := stream.Of(now, l.record(it, i)); ok {
+			require.NoError(t, err)
+			changes = append(changes, c)
+		}
+	}
+	apply(l, applied, changes...)
+	require.Equal(t, want, rows(l, applied)["a"].State.Lines, "changes")
+	rebuild(l, built)
+	require.Equal(t, want, rows(l, built)["a"].State.Lines, "with both forms")
+}
+
+// scan is written once, and its time got another name and format.
+type scan struct {
+	_ entity.Key `name:"Scan" pk:"$#{id}" sk:"$" payload:"2"`
+
+	ID   string    `dynamodbav:"id"`
+	Seen time.Time `dynamodbav:"seen" entity:"created_at,time=unixms"`
+}
+
+type scan1 struct {
+	_ entity.Key `name:"Scan" pk:"$#{id}" sk:"$"`
+
+	ID   string    `dynamodbav:"id"`
+	When time.Time `dynamodbav:"when" entity:"created_at"`
+}
+
+func TestItems_OfRenamedTime(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.OK(dbtest.Declare[scan1](t, l.Open(l.Client)).Create(l.Ctx, scan1{ID: "a"}))
+	now := dbtest.Declare[scan](t, l.DB)
+	seen := &entity.Fields[scan]().Seen
+	key, line := func(s scan) string { return s.ID }, func(e timeline.Event[scan]) string { return e.At.Sub(e.AcceptedAt).String() }
+	v := view(l, journals("scans", timeline.Items(now, seen, timeline.AcceptedAt(seen),
+		timeline.Upgrade(1, func(s scan1) (scan, error) { return scan{ID: s.ID}, nil })), "scan", key, line, "stored"))
+	rebuild(l, v)
+	row := rows(l, v)["a"]
+	require.Equal(t, []string{"0s"}, row.State.Lines)
+	require.Equal(t, noon.Truncate(time.Minute), row.First.Truncate(time.Minute))
+}
+
+// A step that does not say which attribute was the version loses no state in silence.
+func TestVersions_OfARenamedVersionWithoutItsRole(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	type bare struct {
+		ID   string `dynamodbav:"id"`
+		Text string `dynamodbav:"text"`
+	}
+	old := dbtest.Declare[paper1](t, l.Open(l.Client))
+	now := dbtest.Declare[paper2](t, l.DB, entity.Upgrade(1, paperNow))
+	source := timeline.Versions(entity.Must(versioned.Of(now)), timeline.Upgrade(1, func(b bare) (paper2, error) { return paper2{ID: b.ID, Text: b.Text}, nil }))
+	v := view(l, journals("papers", source, "paper", func(p paper2) string { return p.ID }, func(timeline.Event[paper2]) string { return "" }, ofVersions...))
+	l.OK(old.Create(l.Ctx, paper1{ID: "a", Text: "1"}))
+	l.OK(old.Update(l.Ctx, paper1{ID: "a"}, entity.Set(&entity.Fields[paper1]().Text, "2")))
+	_, err := v.Rebuild(l.Ctx)
+	var bad *timeline.EventError
+	require.ErrorAs(t, err, &bad)
 }

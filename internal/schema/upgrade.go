@@ -10,12 +10,23 @@ import (
 
 // Upgrade is a step that converts payloads of one version to the next.
 type Upgrade struct {
-	From     int
-	Old, New reflect.Type
-	Apply    func(any) (any, error) // from a value of Old to one of New
-	Codec    item.Codec             // of Old
-	Clock    *Attr                  // of Old: the state clock of today's struct, if it has another name or format there; else nil
-	attrs    []*Attr                // of Old
+	From      int
+	Old, New  reflect.Type
+	Apply     func(any) (any, error) // from a value of Old to one of New
+	Codec     item.Codec             // of Old
+	Clock     *Attr                  // of Old: the state clock of today's struct, if it has another name or format there; else nil
+	attrs     []*Attr                // of Old
+	deletedAt *Attr                  // of Old
+}
+
+// Compile compiles the struct of the earlier version.
+func (u *Upgrade) Compile(o Options) error {
+	shape, err := shapeOf(u.Old, o)
+	if err != nil {
+		return err
+	}
+	u.Codec, u.attrs, u.deletedAt = shape.Codec, shape.Attrs, shape.DeletedAt
+	return nil
 }
 
 // Keeper returns the attribute of Old that has the role of a, which the library keeps, or else its name; nil if Old has
@@ -94,13 +105,10 @@ func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 	}
 	problems = append(problems, steps.Mistakes(s.Payload, s.Type)...)
 	for i, u := range steps {
-		shape, err := shapeOf(u.Old, s.Options)
-		if err != nil {
+		if err := steps[i].Compile(s.Options); err != nil {
 			bad("payload version %d: %v", u.From, err)
-			continue
 		}
-		steps[i].Codec, steps[i].attrs = shape.Codec, shape.Attrs
-		if old, is := shape.DeletedAt, s.DeletedAt; old != nil && s.SoftDeletes {
+		if old, is := steps[i].deletedAt, s.DeletedAt; old != nil && s.SoftDeletes {
 			switch {
 			case is == nil:
 				bad("payload version %d has a field with the role deleted_at, which today's struct lacks", u.From)

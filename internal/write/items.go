@@ -85,7 +85,12 @@ func StoredVersion(s *schema.Schema, it item.Item) int64 {
 	if s.Version == nil {
 		return 0
 	}
-	n, ok := it[s.Version.Name].(*types.AttributeValueMemberN)
+	return VersionIn(it[s.Version.Name])
+}
+
+// VersionIn returns the version that an attribute holds; an absent one holds 0.
+func VersionIn(av types.AttributeValue) int64 {
+	n, ok := av.(*types.AttributeValueMemberN)
 	if !ok {
 		return 0
 	}
