@@ -43,7 +43,8 @@
 // their arguments. The fingerprint of a definition covers everything visible that changes rows: names, types and tags, the
 // start, payload versions, sources with their physical tables. It does not cover what functions do; raise Version when a
 // function changes. Rows of another fingerprint are not served: reads fail with a *[StaleError] until [View.Rebuild],
-// unless they use [AllowStale].
+// unless they use [AllowStale]. Before the first build has ended there are no rows: reads find none, and Meta.RebuildStatus is
+// [Pending] or [InProgress]. A program that must not take this for an empty history reads with [RequireComplete], or looks at it.
 //
 // The events of a group are applied in time order; at the same time, by source id, then by key, as bytes. Rows are ordered
 // by group key. The same history gives the same rows, however it is read.

@@ -17,7 +17,7 @@ import (
 
 // Classes of errors, for errors.Is.
 var (
-	// ErrRebuildRequired is a *[StaleError]: there are no rows of this definition.
+	// ErrRebuildRequired is a *[StaleError]: the rows are of another definition, or a catch-up has none to go on from.
 	ErrRebuildRequired = errors.New("the rows must be rebuilt")
 	// ErrBuilding is a *[BuildingError]: another builder is at work.
 	ErrBuilding = errors.New("another builder is at work")
@@ -41,8 +41,8 @@ var (
 	ErrUnknownEvent = errors.New("the event's name was not declared")
 )
 
-// StaleError reports that the stored rows were built by another definition, or that there are none. It matches
-// [ErrRebuildRequired].
+// StaleError reports that the stored rows were built by another definition, or, to a catch-up, that none were built yet. It
+// matches [ErrRebuildRequired].
 type StaleError struct {
 	View string // name of the view
 	Have string // fingerprint of the stored rows; "" if there are none

@@ -42,7 +42,7 @@ func rowOffset(page, size int) int64 {
 }
 
 // Page returns a page of rows in group order by its number, from 1; 0 is the first page. size is the number of rows, 0
-// for the default. A page beyond the last is empty. Expired rows are neither returned nor counted. While groups are
+// for the default. A page beyond the last is empty, and so is each before the first build has ended. Expired rows are neither returned nor counted. While groups are
 // added or removed between calls, pages can miss or repeat rows; [View.After] does neither.
 //
 // It costs three reads, and one more for each of Projection.Partitions above 1. With Projection.Retention the second is a query of the page directory, about 40 KB for 10,000

@@ -335,7 +335,8 @@ func (v *view) serve(m *manifest, g *generation, o readOptions) (Meta, string, e
 
 // Get returns the row of one group. It costs two reads, whatever Projection.Partitions is. With [AsOf] or [AsKnownAt] the events of the group are
 // replayed instead: by a query of its partition in a source with [PartitionKey], otherwise by a scan of the source,
-// which [FullReplay] must allow. Errors: entity.ErrNotFound if the group has no event; *[StaleError]; [ErrIncomplete];
+// which [FullReplay] must allow. Errors: entity.ErrNotFound if the group has no event, and for every group before the first build
+// has ended, while Meta.RebuildStatus is not [Complete]; *[StaleError]; [ErrIncomplete];
 // *[HistoryExpiredError]; *[EventError]; *entity.InputError.
 func (v *View[K, S]) Get(ctx context.Context, k K, opts ...RowsOption) (Row[K, S], Meta, error) {
 	row, meta, err := v.opened().get(ctx, k, opts)
