@@ -184,10 +184,16 @@ func (e *DecodeError) Error() string {
 type UpgradeError struct {
 	Entity string // entity name
 	From   int    // payload version
-	Err    error  // of the function, or why there is no step
+	Err    error  // of the function, which may quote the item, or why there is no step
+
+	// Redacted reports that the text of the error leaves Err out, because it may quote a secret field of a struct.
+	Redacted bool
 }
 
 func (e *UpgradeError) Error() string {
+	if e.Redacted {
+		return fmt.Sprintf("the stored %s of payload version %d cannot be used: its upgrade failed", e.Entity, e.From)
+	}
 	return fmt.Sprintf("the stored %s of payload version %d cannot be used: %v", e.Entity, e.From, e.Err)
 }
 

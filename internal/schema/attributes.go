@@ -96,6 +96,12 @@ func (a *Attr) Wide() bool {
 // false for an attribute that a schema lock describes.
 func (a *Attr) IsArray() bool { return a.Type != nil && Bare(a.Type).Kind() == reflect.Array }
 
+// IsSecret reports whether no message may hold a value of the attribute.
+func (a *Attr) IsSecret() bool { return a.Role.Has(Secret) }
+
+// HasSecret reports whether an attribute of the struct is secret.
+func (s *Schema) HasSecret() bool { return slices.ContainsFunc(s.Attrs, (*Attr).IsSecret) }
+
 // Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
 func (a *Attr) Mixed() bool { return a.Text && !a.Role.Ordered }
 

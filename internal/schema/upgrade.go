@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 )
@@ -90,6 +91,11 @@ func (us Upgrades) Apply(v any) (to any, failed int, err error) {
 		}
 	}
 	return v, 0, nil
+}
+
+// HaveSecret reports whether the struct of an earlier payload version has a secret field.
+func (us Upgrades) HaveSecret() bool {
+	return slices.ContainsFunc(us, func(u Upgrade) bool { return slices.ContainsFunc(u.attrs, (*Attr).IsSecret) })
 }
 
 // SetUpgrades compiles the steps by which items of earlier payload versions are read. It returns the mistakes.

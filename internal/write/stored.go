@@ -182,7 +182,7 @@ func today(s *schema.Schema, it item.Item) (item.Item, error) {
 	}
 	v, failed, err := steps.Apply(old.Elem().Interface())
 	if err != nil {
-		return nil, &entitytype.UpgradeError{Entity: s.Name, From: failed, Err: err}
+		return nil, &entitytype.UpgradeError{Entity: s.Name, From: failed, Err: err, Redacted: s.HasSecret() || s.Upgrades.HaveSecret()}
 	}
 	was, err := steps[0].Codec.Loose().Encode(old.Elem())
 	if err == nil {

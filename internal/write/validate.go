@@ -258,13 +258,15 @@ func (r *refusals) walk(v reflect.Value, av types.AttributeValue, place string) 
 	r.callValidate(v, place)
 }
 
+// errors returns the refusals of the value of a or, if a is nil, of the whole entity. A method of the entity sees every field,
+// so its text is left out if one of them is secret.
 func (r refusals) errors(s *schema.Schema, a *schema.Attr, code string) []error {
-	if len(r) > 0 && a != nil && a.Role.Has(schema.Secret) {
+	if len(r) > 0 && a != nil && a.IsSecret() {
 		return []error{&entitytype.ValidationError{Code: code, Type: s.Type.String(), Field: a.Field}}
 	}
 	var errs []error
 	for _, f := range r {
-		errs = append(errs, &entitytype.ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err})
+		errs = append(errs, &entitytype.ValidationError{Code: code, Type: s.Type.String(), Field: f.place, Err: f.err, Redacted: a == nil && s.HasSecret()})
 	}
 	return errs
 }
@@ -288,10 +290,6 @@ func checkRule(s *schema.Schema, a *schema.Attr, place string, rule *schema.Rule
 // and of all values inside it, and then the Validator with the field's tag. It returns the errors in field order.
 func ValidateField(s *schema.Schema, a *schema.Attr, fv reflect.Value, av types.AttributeValue) []error {
 	return append(validateField(s, a, fv, av), checkRule(s, a, a.Field, a.Rule, fv)...)
-}
-
-func hasSecret(s *schema.Schema) bool {
-	return slices.ContainsFunc(s.Attrs, func(a *schema.Attr) bool { return a.Role.Has(schema.Secret) })
 }
 
 // Validate validates a whole value: every field of v that is stored, v itself, and then v with the Validator. A series
@@ -320,7 +318,7 @@ func Validate(s *schema.Schema, v reflect.Value, it item.Item) []error {
 		return errs
 	}
 	if err := s.Options.Validator.Struct(v.Interface()); err != nil {
-		errs = append(errs, &entitytype.ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, Redacted: hasSecret(s)})
+		errs = append(errs, &entitytype.ValidationError{Code: CodeRefused, Type: s.Type.String(), Err: err, Redacted: s.HasSecret()})
 	}
 	return errs
 }

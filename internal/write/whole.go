@@ -138,7 +138,7 @@ func prepare(ctx context.Context, s *schema.Schema, v reflect.Value) error {
 		return nil
 	}
 	if err := v.Addr().Interface().(schema.Preparer).Prepare(ctx); err != nil {
-		return &entitytype.PrepareError{Code: CodePrepare, Type: s.Type.String(), Err: err, Redacted: hasSecret(s)}
+		return &entitytype.PrepareError{Code: CodePrepare, Type: s.Type.String(), Err: err, Redacted: s.HasSecret()}
 	}
 	return nil
 }

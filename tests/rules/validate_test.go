@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/dbtest"
 )
 
 var errShort, errPair = errors.New("too short"), errors.New("the two must differ")
@@ -55,6 +56,29 @@ func TestValidate_AllFailuresOfAValueAreJoinedBeforeAnyRequest(t *testing.T) {
 	}
 	require.Equal(t, map[string]error{"ID": errShort, "Left": errShort, "Right": errShort, "Key": nil, "": errPair}, fields,
 		"the cause of a secret field may quote it and is not kept")
+}
+
+// The method of a struct sees its secret fields, so its error may quote them.
+func TestValidate_OfAStructWithASecretHidesItsError(t *testing.T) {
+	t.Parallel()
+	b, store := dbtest.OpenStore[Strict](t)
+	pair, left := Code("pair"), Code("left")
+	key := Strict{ID: "key"}
+	b.OK(store.Create(b.Ctx, Strict{ID: "key", Left: left, Right: &pair}))
+	for what, write := range map[string]func() error{
+		"create": func() error { return errorOf(store.Create(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
+		"put":    func() error { return errorOf(store.Put(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
+		"modify": func() error {
+			return errorOf(store.Modify(b.Ctx, key, func(v *Strict) error { v.Left = pair; return nil }))
+		},
+	} {
+		err := write()
+		require.ErrorIs(t, err, errPair, what)
+		var refused *entity.ValidationError
+		require.ErrorAs(t, err, &refused, what)
+		require.True(t, refused.Redacted, what)
+		require.NotContains(t, err.Error(), errPair.Error(), what)
+	}
 }
 
 var errPlace, errBase, errOther = errors.New("no such place"), errors.New("base"), errors.New("other")

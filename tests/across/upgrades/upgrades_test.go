@@ -324,7 +324,8 @@ func TestUpgrades_ErrorsNameTheVersion(t *testing.T) {
 	var failed *entity.UpgradeError
 	require.ErrorAs(t, err, &failed)
 	require.ErrorIs(t, err, errNoName)
-	require.Equal(t, []any{"Author", 1}, []any{failed.Entity, failed.From})
+	require.Equal(t, []any{"Author", 1, false}, []any{failed.Entity, failed.From, failed.Redacted})
+	require.ErrorContains(t, err, errNoName.Error())
 	_, err = l.now.Update(l.Ctx, author{ID: "a"}, entity.Add(&entity.Fields[author]().Books, 1))
 	require.ErrorAs(t, err, &failed)
 	report, err := migrate.Rewrite(l.Ctx, l.now)
@@ -335,6 +336,63 @@ func TestUpgrades_ErrorsNameTheVersion(t *testing.T) {
 	l.ChangeItem("$app#v1#author#a", "$app#v1#author", dbtest.Item{"name": dbtest.S("Plato X")})
 	_, err = gap.Get(l.Ctx, author{ID: "a"})
 	require.ErrorAs(t, err, &failed)
+}
+
+type (
+	card1 struct {
+		_   entity.Key `name:"Card" pk:"$#{id}" sk:"$"`
+		ID  string     `dynamodbav:"id"`
+		Pin string     `dynamodbav:"pin" entity:"secret"`
+	}
+	card2 struct {
+		ID  string `dynamodbav:"id"`
+		Pin string `dynamodbav:"pin"`
+	}
+	card struct {
+		_   entity.Key `name:"Card" pk:"$#{id}" sk:"$" payload:"3"`
+		ID  string     `dynamodbav:"id"`
+		Pin string     `dynamodbav:"pin"`
+	}
+	hushedCard struct {
+		_   entity.Key `name:"Card" pk:"$#{id}" sk:"$" payload:"2"`
+		ID  string     `dynamodbav:"id"`
+		Pin string     `dynamodbav:"pin" entity:"secret"`
+	}
+)
+
+// pinError quotes the item that an upgrade refuses.
+type pinError struct{ pin string }
+
+func (e pinError) Error() string { return "no such pin: " + e.pin }
+
+// A step may quote the item that it refuses: the text of its error is left out if a field is secret today, or was once.
+func TestUpgrades_OfASecretHideTheirErrors(t *testing.T) {
+	t.Parallel()
+	b := dbtest.Open(t)
+	old := dbtest.Declare[card1](t, b.Open(b.Raw))
+	was := dbtest.Declare[card](t, b.Open(b.Raw),
+		entity.Upgrade(1, func(a card1) (card2, error) { return card2{a.ID, a.Pin}, nil }),
+		entity.Upgrade(2, func(a card2) (card, error) { return card{}, pinError{a.Pin} }))
+	is := dbtest.Declare[hushedCard](t, b.DB, entity.Upgrade(1, func(a card2) (hushedCard, error) { return hushedCard{}, pinError{a.Pin} }))
+	b.CreateTables()
+	b.OK(old.Create(b.Ctx, card1{ID: "a", Pin: "4711"}))
+	for what, read := range map[string]func() error{
+		"get, a secret once":  func() error { _, err := was.Get(b.Ctx, card{ID: "a"}); return err },
+		"scan, a secret once": func() error { _, err := was.Scan().Collect(b.Ctx); return err },
+		"get, a secret today": func() error { _, err := is.Get(b.Ctx, hushedCard{ID: "a"}); return err },
+		"delete, a secret today": func() error {
+			return is.Delete(b.Ctx, hushedCard{ID: "a"}, entity.If(entity.Exists(&entity.Fields[hushedCard]().Pin)))
+		},
+	} {
+		err := read()
+		var refused pinError
+		require.ErrorAs(t, err, &refused, what)
+		require.Equal(t, "4711", refused.pin, what)
+		var failed *entity.UpgradeError
+		require.ErrorAs(t, err, &failed, what)
+		require.True(t, failed.Redacted, what)
+		require.NotContains(t, err.Error(), "4711", what)
+	}
 }
 
 // Snapshots and deleted copies of earlier versions are read, reverted to and restored in today's.
