@@ -260,23 +260,22 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 }
 
 // sentinels returns the keys of the sentinels for the values of an item: those that it has in today's payload version, and
-// those that an earlier one may have claimed.
+// those that an earlier one may have claimed. Of an item that cannot be upgraded only the latter are known.
 func (p *Purge) sentinels(raw item.Item) (keys []item.Item, err error) {
+	outdated := write.Outdated(p.Schema, raw)
 	it, err := write.Open(p.Schema, raw)
-	if err != nil {
+	if err != nil && !outdated {
 		return nil, err
 	}
 	forms := []item.Item{it.Item}
-	if write.Outdated(p.Schema, raw) {
+	if outdated {
 		forms = append(forms, raw)
 	}
 	for _, g := range write.UniqueConstraints(p.Schema) {
 		for _, form := range forms {
-			more, err := g.Sentinels(form)
-			if err != nil {
-				return nil, err
+			if more, err := g.Sentinels(form); err == nil { // a value that no key can hold has no sentinel
+				keys = append(keys, more...)
 			}
-			keys = append(keys, more...)
 		}
 	}
 	return keys, nil

@@ -117,7 +117,7 @@ func (r *Runner) upgrade(ctx context.Context, op *write.Op) error {
 // plan is always made from what is stored, and guards it by that.
 func (r *Runner) upgraded(ctx context.Context, op *write.Op, image item.Item) (item.Item, error) {
 	for range max(r.MaxAttempts, 2) {
-		if op.AsStored || op.Schema == nil || image == nil {
+		if op.AsStored || op.Schema == nil || image == nil || op.Discards && write.Outdated(op.Schema, image) {
 			return image, nil
 		}
 		if !write.Outdated(op.Schema, image) || !write.Live(op.Schema, image, r.Clock()) {

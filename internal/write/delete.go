@@ -143,7 +143,7 @@ func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *Options) *
 // NewDeleteFound is NewDelete for an item that a query has found, while match holds for it. whole is the item as it was found; it may be
 // nil. With write ids, the Delete is guarded by what was read, so if it arrives late it removes nothing that was written since.
 func NewDeleteFound(s *schema.Schema, table string, key, whole item.Item, match expr.Cond) *Op {
-	return (&Op{Verb: "Delete", Schema: s, Table: table, Key: key, Asked: Asked{SoleWriter: s.HasMetadata}, Needs: Needs{Read: s.HasMetadata, Given: whole}}).deletes(match)
+	return (&Op{Verb: "Delete", Schema: s, Table: table, Key: key, Asked: Asked{SoleWriter: s.HasMetadata}, Needs: Needs{Read: s.HasMetadata, Given: whole, Discards: !s.SoftDeletes && !s.KeepsHistory && !s.HasUnique}}).deletes(match)
 }
 
 // deletes completes the plan of a removal.

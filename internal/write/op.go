@@ -211,6 +211,7 @@ type Needs struct {
 	Read        bool                                        // the current item
 	Given       item.Item                                   // the current item as the caller has it, which saves the first read
 	AsStored    bool                                        // the item as it is stored, also if its payload version is outdated
+	Discards    bool                                        // of an outdated item nothing is kept, so that it need not be upgraded
 	SoftDeletes bool                                        // the newest deleted copy: the operation makes one, which depends on it
 	Past        bool                                        // traces of earlier lives, if there is no live item
 	Context     bool                                        // what the context of the call has for the entity: it is stored
