@@ -224,11 +224,12 @@ func Elem[S ~[]E, E any](field *S, i int) Path[E] {
 }
 
 // Attr is the attribute at a textual path such as "features.colour" or "items[0].qty". Its first name must be an
-// attribute of the struct.
+// attribute of the struct. A value must have the type that the struct has there; a number may have another Go type if nothing
+// is lost. Below an interface, a type that encodes itself, or a name that no field has, any type is accepted.
 func Attr[V any](path string) Path[V] { return Path[V]{write.Target{Text: path}} }
 
 // Inside is the value at a textual path below p, such as "ports[0].hits" or "[2]". Use it with [MapEntry] for map keys
-// that contain dots or brackets.
+// that contain dots or brackets. Values are checked as those of [Attr].
 func Inside[V, P any](p Path[P], path string) Path[V] {
 	t := p.target
 	switch {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 )
@@ -130,7 +132,7 @@ func (n *Node) field(f nestedField) *Node {
 func (n *Node) Inside(step expr.Step) *Node {
 	in := &Node{Path: n.Path.Child(step), Attr: n.Attr, Type: reflect.TypeFor[any](), Loose: true}
 	t := item.Pointee(n.Type)
-	opaque := n.Attr.Time && n.Top || IsTime(t) || reflect.PointerTo(t).Implements(marshalerType)
+	opaque := (n.Attr.Time || n.Attr.Text) && n.Top || IsTime(t) || reflect.PointerTo(t).Implements(marshalerType)
 	switch k := t.Kind(); {
 	case step.Name == "":
 		in.Field = n.Field + "[" + strconv.Itoa(step.Index) + "]"
@@ -156,4 +158,10 @@ func (n *Node) Inside(step expr.Step) *Node {
 		in.Field = n.Field + "[" + strconv.Quote(step.Name) + "]"
 	}
 	return in
+}
+
+// Scalar returns the DynamoDB type of values at n, or "" if the struct does not say, or it is no type of a key.
+func (n *Node) Scalar() types.ScalarAttributeType {
+	_, kind := keyField(&Attr{Type: n.Type, Tag: n.Tag})
+	return kind
 }

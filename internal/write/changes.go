@@ -147,7 +147,7 @@ func resolveChange(s *schema.Schema, n *schema.Node, c Change) (r expr.Change, r
 		plain.Options = setOption(reflect.TypeOf(c.Value))
 	}
 	value := c.Value
-	if c.Target.Pointer == nil {
+	if c.Target.Pointer == nil || c.Target.Inside != "" {
 		if value, err = conform(s, n, value); err != nil {
 			return r, nil, err
 		}

@@ -114,10 +114,24 @@ func checkOperands(s *schema.Schema, op expr.Op, all []expr.Operand) error {
 // sameType rejects a value whose type differs from that of the attribute it is compared with. NULL is allowed, because
 // any attribute may be stored as NULL.
 func sameType(s *schema.Schema, c expr.Cond) error {
-	if len(c.Path) != 1 || c.Op == expr.Contains || c.Op == expr.HasType {
+	if len(c.Path) == 0 || c.Op == expr.Contains || c.Op == expr.HasType {
 		return nil
 	}
 	a, kind, _ := storedAs(s, c.Path.Root())
+	switch {
+	case len(c.Path) == 1:
+	case a == nil:
+		return nil
+	default:
+		n, err := Node(s, Target{Attr: a.Name})
+		if err != nil {
+			return err
+		}
+		for _, step := range c.Path[1:] {
+			n = n.Inside(step)
+		}
+		kind = string(n.Scalar())
+	}
 	for _, v := range c.Values {
 		if got := item.TypeName(v); kind != "" && got != kind && got != "NULL" {
 			return Invalid(s, CodeValue, a, "Where compares %s, whose DynamoDB type is %s, with a value of type %s; give the value in its stored form", c.Path, kind, got)
@@ -250,9 +264,12 @@ func comparison(s *schema.Schema, n *schema.Node, c Cond) (out expr.Cond, err er
 	plain.Tag.OmitEmpty = false
 	if c.Op == expr.Contains && n.Type.Kind() == reflect.Slice {
 		plain = schema.Node{Path: n.Path, Attr: n.Attr, Type: n.Type.Elem()}
+		if schema.BytesOf(n.Type) {
+			plain.Type = n.Type // bytes contain bytes
+		}
 	}
 	for _, v := range c.Values {
-		if c.Target.Pointer == nil {
+		if c.Target.Pointer == nil || c.Target.Inside != "" {
 			if v, err = conform(s, &plain, v); err != nil {
 				return expr.Cond{}, err
 			}

@@ -175,11 +175,11 @@ func inside(s *schema.Schema, n *schema.Node, text string) (*schema.Node, error)
 	return n, nil
 }
 
-// conform converts a value for a text path, which the compiler has not type-checked, to the type of the attribute. A
-// number may change its Go type if nothing is lost. Values inside an attribute are not converted.
+// conform converts a value for a text path, which the compiler has not type-checked, to the type that the struct has there. A
+// number may change its Go type if nothing is lost. Where the struct has no type, that is any.
 func conform(s *schema.Schema, n *schema.Node, v any) (any, error) {
 	rv := reflect.ValueOf(v)
-	if !n.Top || !rv.IsValid() {
+	if !rv.IsValid() {
 		return v, nil
 	}
 	want := n.Type
@@ -200,6 +200,9 @@ func conform(s *schema.Schema, n *schema.Node, v any) (any, error) {
 		if back := got.Convert(rv.Type()); back.Interface() == rv.Interface() && (isNegative(rv) == isNegative(got)) {
 			return got.Interface(), nil
 		}
+	}
+	if !n.Top {
+		return nil, Invalid(s, CodeValue, n.Attr, "a %s does not fit the type %s of %s", rv.Type(), n.Type, PathText(s, n.Path))
 	}
 	return nil, Invalid(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
 }

@@ -163,12 +163,13 @@ func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
 		"EDD-9102": {
 			"type is N": name("due").LessThan(value(now)), "value of type S": name("spent").Equal(value("1")), "type is S": name("gsi1pk").Equal(value(1)), "UTF-8": name("title").Equal(value("\xff")),
 			"not a number": name("spent").Equal(value(&types.AttributeValueMemberN{Value: "NaN"})), "with a value of type N": name("title").In(value("a"), value(1)),
+			"labels.a, whose DynamoDB type is S": name("labels.a").Equal(value(1)), "steps[0].cost, whose DynamoDB type is N": name("steps[0].cost").In(value(1), value("1")),
 		},
 		"EDD-9111": {
 			"unset parameter: ConditionBuilder": {}, "unset parameter: NameBuilder": name("").AttributeExists(), "invalid parameter": name("a..b").AttributeExists(),
 			"panicked": name("spent").Equal(nil), "is nil": name("raw").Equal(value(none)), "not part of a condition": name("spent").Equal(name("budget").Plus(value(1))),
 			"with itself": name("spent").Equal(name("spent")), "In takes": name("spent").In(value(0), many...), "name of a DynamoDB type": name("spent").AttributeType("int"),
-			"stored as strings, numbers or binaries": name("done").LessThan(value(true)), "different types": name("labels.a").Between(value(1), value("b")),
+			"stored as strings, numbers or binaries": name("done").LessThan(value(true)), "different types": name("labels.a.x").Between(value(1), value("b")),
 			"a size is a number": name("tags").Size().Equal(value("2")), "operators": long, "range of BETWEEN": value(5).Between(value(9), value(1)),
 			"is empty": name("spent").Between(value(100), value(1)), "lower bound is above": name("title").Size().Between(value(9), value(1)),
 		},

@@ -88,6 +88,82 @@ func TestPath_HasEveryChangeAtAnyDepth(t *testing.T) {
 	require.Empty(t, b.Operations())
 }
 
+// housed has values at every kind of place that the struct gives a type, and places where it gives none.
+type housed struct {
+	_     entity.Key         `name:"Housed" pk:"$#{id}" sk:"$"`
+	ID    string             `dynamodbav:"id"`
+	Place spot               `dynamodbav:"place"`
+	At    *spot              `dynamodbav:"at,omitempty"`
+	Spots []*spot            `dynamodbav:"spots,omitempty"`
+	By    map[string][]int64 `dynamodbav:"by,omitempty"`
+	Free  map[string]any     `dynamodbav:"free,omitempty"`
+	Own   sealed             `dynamodbav:"own"`
+	Pin   map[string]int     `dynamodbav:"pin,omitempty" entity:"secret"`
+}
+
+type spot struct {
+	Street string   `dynamodbav:"street"`
+	Zip    *string  `dynamodbav:"zip,omitempty"`
+	Floor  uint8    `dynamodbav:"floor"`
+	Raw    []byte   `dynamodbav:"raw,omitempty"`
+	Tags   []string `dynamodbav:"tags,omitempty,stringset"`
+}
+
+// sealed encodes itself.
+type sealed struct{ Street int }
+
+func (sealed) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return doc(map[string]av{"Street": dbtest.S("x")}), nil
+}
+func (*sealed) UnmarshalDynamoDBAttributeValue(av) error { return nil }
+
+// A value for a path in text has the type that the struct has there, or none if the struct does not say.
+func TestPath_AValueOfAnotherTypeIsRefusedBeforeAnyRequest(t *testing.T) {
+	b, p := open[housed](t), entity.Fields[housed]()
+	text := "z"
+	b.OK(b.Put(t.Context(), housed{
+		ID: "x", At: &spot{}, Spots: []*spot{{Raw: []byte("abc"), Tags: []string{"m"}}}, By: map[string][]int64{"k": {1}}, Free: map[string]any{"a": 1}, Pin: map[string]int{},
+	}))
+	b.Operations()
+	for name, change := range map[string]entity.UpdateOption{
+		"a field":         entity.Attr[[]string]("place.street").Set([]string{"x"}),
+		"by a pointer":    entity.Attr[int]("at.zip").Set(1),
+		"of an element":   entity.Attr[string]("spots[0].floor").Set("1"),
+		"too large":       entity.Attr[int]("spots[0].floor").Set(256),
+		"of an entry":     entity.Attr[string]("by.k[0]").Set("1"),
+		"an entry":        entity.Attr[int]("by.k").SetIfNotExists(1),
+		"an element":      entity.Attr[string]("spots[1]").Set("x"),
+		"below a pointer": entity.Inside[int](entity.Elem(&p.Spots, 0), "street").Set(1),
+		"appended":        entity.Attr[[]string]("by.k").ListAppend([]string{"1"}),
+		"into a set":      entity.Attr[[]int]("place.tags").AddToSet([]int{1}),
+		"a secret":        entity.Attr[string]("pin.4711").Set("x"),
+	} {
+		_, err := b.Update(t.Context(), housed{ID: "x"}, change)
+		requireWhere(t, err, "EDD-9102", "does not fit")
+		require.NotContains(t, err.Error(), "4711", name)
+	}
+	for name, cond := range map[string]entity.Cond{
+		"eq": entity.Attr[int]("place.street").Eq(1), "in": entity.Attr[string]("by.k[0]").In("a", "b"), "between": entity.Attr[string]("spots[0].floor").Between("1", "2"),
+		"contains": entity.Attr[[]string]("place.tags").Contains(1), "inside": entity.Inside[bool](entity.Elem(&p.Spots, 0), "street").Ne(true),
+	} {
+		_, err := b.Update(t.Context(), housed{ID: "x"}, entity.Set(&p.Place.Floor, 1), entity.If(cond))
+		requireWhere(t, err, "EDD-9102", "does not fit")
+		_, err = b.Scan(entity.Filter(cond)).Collect(t.Context())
+		requireWhere(t, err, "EDD-9102", "does not fit")
+		require.Empty(t, b.Operations(), name)
+	}
+	for name, change := range map[string]entity.UpdateOption{
+		"a field": entity.Attr[string]("place.street").Set("x"), "a pointer": entity.Attr[string]("at.zip").Set("x"), "of a pointer": entity.Attr[*string]("place.street").Set(&text),
+		"another number": entity.Attr[int]("spots[0].floor").Set(255), "of an entry": entity.Attr[int]("by.k[0]").Add(1), "a whole": entity.Attr[spot]("spots[1]").Set(spot{}),
+		"any": entity.Attr[string]("free.a").Set("x"), "below any": entity.Attr[int]("free.b").Set(1), "no field": entity.Attr[int]("place.more").Set(1),
+		"in its own encoding": entity.Attr[string]("own.Street").Set("y"), "of type any": entity.Attr[any]("place.street").Set("x"), "nothing": entity.Attr[any]("at.zip").Set(nil),
+	} {
+		_, err := b.Update(t.Context(), housed{ID: "x"}, change,
+			entity.If(entity.Attr[[]byte]("spots[0].raw").Contains([]byte("b")), entity.Attr[[]string]("spots[0].tags").Contains("m")))
+		require.NoError(t, err, name)
+	}
+}
+
 func TestPath_HasEveryConditionAtAnyDepth(t *testing.T) {
 	b, p := open[page](t), entity.Fields[page]()
 	b.OK(b.Create(t.Context(), sectioned()))
