@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -52,7 +53,8 @@ func WriteID(s *schema.Schema, in Input) string {
 }
 
 // InContext returns what an operation stores in the attributes with the role context. An attribute without a value is not in it.
-// Error: *entitytype.InputError for a required attribute without a value, or a text that cannot be stored.
+// Errors: *entitytype.InputError for a required attribute without a value, or a text that cannot be stored;
+// *entitytype.ValidationError for a value that is refused, as if the caller had set it.
 func InContext(ctx context.Context, s *schema.Schema) (item.Item, error) {
 	values := make(item.Item, len(s.Contexts))
 	for _, a := range s.Contexts {
@@ -66,6 +68,11 @@ func InContext(ctx context.Context, s *schema.Schema) (item.Item, error) {
 		av, err := EncodeValue(s, a, text)
 		if err != nil {
 			return nil, err
+		}
+		if a.Rule != nil || !a.Basic {
+			if refused := ValidateField(s, a, reflect.ValueOf(text).Convert(a.Type), av); len(refused) > 0 {
+				return nil, JoinErrors(refused)
+			}
 		}
 		values[a.Name] = av
 	}

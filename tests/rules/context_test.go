@@ -145,6 +145,41 @@ func TestContext_SingleRequestsCostTheSame(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// act has a type and a tag that refuse values of the context.
+type act struct {
+	_ entity.Key `name:"Act" pk:"$#{id}" sk:"$"`
+
+	ID  string `dynamodbav:"id"`
+	By  Code   `dynamodbav:"by,omitempty" entity:"context=actor"`
+	Why string `dynamodbav:"why,omitempty" entity:"context=reason,secret" validate:"reason"`
+}
+
+func TestContext_ValuesAreValidatedBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+	book := &rulebook{}
+	b, s := dbtest.OpenStore[act](t, withActors, func(c *entity.Config) { c.Validator = book })
+	b.Sent()
+	key := act{ID: "a"}
+	for what, write := range map[string]func(ctx context.Context) error{
+		"create":      func(ctx context.Context) error { return errorOf(s.Create(ctx, key)) },
+		"put":         func(ctx context.Context) error { return errorOf(s.Put(ctx, key)) },
+		"batch":       func(ctx context.Context) error { return errorOf(s.PutMany(ctx, []act{key})) },
+		"transaction": func(ctx context.Context) error { return b.DB.Transact(ctx, s.Op().Create(key)) },
+	} {
+		var refused *entity.ValidationError
+		require.ErrorAs(t, write(as(b.Ctx, "x", "")), &refused, what)
+		require.Equal(t, entity.ValidationError{Code: "EDD-9116", Type: "rules_test.act", Field: "By", Err: errShort}, *refused, what)
+		book.refuse = func(call string) bool { return call == "Var string hunter2 reason" }
+		err := write(as(b.Ctx, "long", "hunter2"))
+		require.ErrorAs(t, err, &refused, what)
+		require.Equal(t, entity.ValidationError{Code: "EDD-9130", Type: "rules_test.act", Field: "Why"}, *refused, what)
+		require.NotContains(t, err.Error(), "hunter2", what)
+		book.refuse = nil
+	}
+	require.Empty(t, b.Sent())
+	b.OK(s.Create(as(b.Ctx, "long", "hunter2"), key))
+}
+
 func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[deed](t, withActors)
