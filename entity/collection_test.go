@@ -324,6 +324,7 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit)
 	require.Equal(t, []string{"Notice", "score"}, []string{misfit.Entity, misfit.Attr})
+	require.ErrorContains(t, err, `item pk="$app#v1#notice#a-007" sk="$app#v1#notice"`)
 	untouched()
 }
 

@@ -275,7 +275,7 @@ func Project[S, T any](q Query[T]) Query[S] {
 	}
 	p.Project = projection.Names
 	return &query.Query[S]{From: query.Decoding{Reading: query.Planned(c, &p), Decode: func(it wire.Item, into any) error {
-		return c.ReadBy(&projection.Codec, it, into)
+		return c.ReadFound(&projection.Codec, it, into)
 	}}}
 }
 

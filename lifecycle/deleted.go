@@ -248,7 +248,7 @@ func copyQuery[T any](c *engine.Core, plans ...*query.Plan) entity.Query[Deleted
 	codec := plans[0].Codec()
 	return &query.Query[DeletedItem[T]]{From: query.Decoding{Reading: query.ItemsOfEach(c, "", plans).Reading, Decode: func(it wire.Item, into any) (err error) {
 		deleted := into.(*DeletedItem[T])
-		if err = c.ReadBy(codec, it, &deleted.Item); err == nil {
+		if err = c.ReadFound(codec, it, &deleted.Item); err == nil {
 			var stored write.Stored
 			if stored, err = write.Open(c.Schema, it.Map()); err == nil {
 				deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, stored.Item)

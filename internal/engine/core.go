@@ -96,6 +96,14 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 	return nil
 }
 
+// ReadFound is [Core.ReadBy] for an item that a query found, whose key the error names.
+func (c *Core) ReadFound(codec *item.Codec, it wire.Item, into any) error {
+	if err := c.ReadBy(codec, it, into); err != nil {
+		return fmt.Errorf("item %s: %w", write.KeyText(c.Schema, it.Map()), err)
+	}
+	return nil
+}
+
 // open returns the form of a stored item that is decoded into the value that into points to. Only whole items can be
 // upgraded.
 func (c *Core) open(it item.Item, into any) (item.Item, error) {

@@ -124,7 +124,7 @@ type Query[T any] struct {
 func Items(c *engine.Core, p *Plan) Decoding {
 	codec := p.Codec()
 	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return Decoding{planned{c, p, p}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
+	return Decoding{planned{c, p, p}, func(it wire.Item, into any) error { return c.ReadFound(codec, it, into) }}
 }
 
 // Reading returns what q reads from.
@@ -203,7 +203,7 @@ func ItemsOfEach(c *engine.Core, where string, plans []*Plan) Decoding {
 func MergedItems(c *engine.Core, m *Merge) Decoding {
 	m.Open(c.Runner, c.Cursor)
 	codec := m.Plan().Codec()
-	return Decoding{planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadBy(codec, it, into) }}
+	return Decoding{planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadFound(codec, it, into) }}
 }
 
 // Compiled returns what a Query reads from, with its core and its plan, of several partitions what they share; nil for any other.

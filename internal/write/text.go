@@ -21,7 +21,7 @@ type printer struct {
 // secret reports whether values of the attribute are hidden.
 func secret(s *schema.Schema, name string) bool {
 	a := s.Attr(name)
-	return a != nil && a.Role.Has(schema.Secret)
+	return a != nil && a.IsSecret()
 }
 
 // HiddenValue is printed instead of a secret.
@@ -54,7 +54,7 @@ func (p printer) hides(name string) bool {
 }
 
 func (p printer) hidden(a *schema.Attr) bool {
-	return a.Role.Has(schema.Secret) || p.unique && a.IsUnique && !p.s.KeyPart(a)
+	return a.IsSecret() || p.unique && a.IsUnique && !p.s.KeyPart(a)
 }
 
 func (p printer) value(about []expr.Path, av types.AttributeValue) string {

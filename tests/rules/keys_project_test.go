@@ -129,7 +129,7 @@ func TestKey_OfAnotherProgramFillsItsFields(t *testing.T) {
 	var misfit *entity.DecodeError
 	require.ErrorAs(t, err, &misfit, "no field is filled with what the key does not say")
 	require.Equal(t, "city", misfit.Attr)
-	require.NotContains(t, err.Error(), "Chur")
+	require.NotContains(t, misfit.Error(), "Chur")
 }
 
 // Where a key part could not come back, New says so.
