@@ -202,7 +202,7 @@ func conform(s *schema.Schema, n *schema.Node, v any) (any, error) {
 		}
 	}
 	if !n.Top {
-		return nil, Invalid(s, CodeValue, n.Attr, "a %s does not fit the type %s of %s", rv.Type(), n.Type, PathText(s, n.Path))
+		return nil, Invalid(s, CodeValue, n.Attr, "a value of type %s does not fit the type %s of %s", rv.Type(), n.Type, PathText(s, n.Path))
 	}
-	return nil, Invalid(s, CodeValue, n.Attr, "a %s does not fit the field's type %s", rv.Type(), n.Type)
+	return nil, Invalid(s, CodeValue, n.Attr, "a value of type %s does not fit the field's type %s", rv.Type(), n.Type)
 }
