@@ -417,3 +417,14 @@ func TestLagging_Outcomes(t *testing.T) {
 		})
 	}
 }
+
+// A repetition of an event that another one of the batch collided with has the current item after the batch, not the one before.
+func TestLagging_ARepetitionHasTheCurrentItem(t *testing.T) {
+	t.Parallel()
+	w := lag(t)
+	rs := w.appendAll([]Telemetry{tick(0, 1), tick(5, 6), tick(5, 5), tick(5, 5)})
+	require.Equal(t, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision, timeseries.Duplicate, timeseries.Duplicate}, reasons(rs))
+	for _, r := range rs[2:] {
+		require.Equal(t, at(5), currentOf(t, r).Timestamp)
+	}
+}

@@ -154,10 +154,12 @@ func (g *group) collidedDuplicates() []*batchEvent {
 		if f == nil || f.reason != Collision || !x.equals(f.stored) {
 			continue
 		}
-		if n := len(again); n == 0 || again[n-1].sortKey != x.sortKey {
-			x.original = nil
-			again = append(again, x)
+		if n := len(again); n > 0 && again[n-1].sortKey == x.sortKey {
+			x.original = again[n-1] // whose current item is not that of the collision
+			continue
 		}
+		x.original = nil
+		again = append(again, x)
 	}
 	return again
 }
