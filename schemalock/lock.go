@@ -132,7 +132,7 @@ func entityOf(s *schema.Schema) Entity {
 	}
 	for _, a := range recorded.Of(s) {
 		words := a.Words
-		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.Role.Has(schema.Secret) && recorded.PathName(b.Name) == a.Path }) {
+		if slices.ContainsFunc(s.Attrs, func(b *schema.Attr) bool { return b.IsSecret() && recorded.PathName(b.Name) == a.Path }) {
 			words = append(words, secret)
 		}
 		add("attribute "+a.Path, strings.Join(words, " "))

@@ -16,7 +16,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // groupKeyCodec writes group keys as text. Different keys have different texts, and the order of texts is the order of
@@ -178,10 +177,8 @@ func (o *origin) confidentialTexts(it item.Item) (texts []string) {
 	if o.core == nil {
 		return nil
 	}
-	s := o.core.Schema
-	constraints := write.UniqueConstraints(s)
-	for _, a := range s.Attrs {
-		if a.Role.Has(schema.Secret) || slices.ContainsFunc(constraints, func(g write.UniqueConstraint) bool { return g.Names(a) }) {
+	for _, a := range o.core.Schema.Attrs {
+		if a.IsSecret() || a.IsUnique {
 			texts = textsIn(texts, it[a.Name])
 		}
 	}

@@ -273,7 +273,7 @@ func TestView_ErrorsHideWhatMayBeSecret(t *testing.T) {
 		require.Error(t, err, what)
 		require.NotContains(t, fmt.Sprintf("%v %+v", err, errors.Unwrap(err)), hush, what)
 		require.NotContains(t, fmt.Sprintf("%+v", metaOf(l, v).Failure), hush, what)
-		require.Equal(t, what == "a handler fails", errors.Is(err, failure), "it can be told from others")
+		require.Equal(t, what == "a handler fails", errors.Is(err, failure), "errors.Is finds the cause")
 	}
 	fail = func(*notes) error { return nil }
 	rebuild(l, v)

@@ -258,7 +258,7 @@ func (c Codec) Allow(s *schema.Schema, keys ...*schema.KeyDef) error {
 			continue
 		}
 		for _, a := range h.Parts {
-			if a.Role.Has(schema.Secret) {
+			if a.IsSecret() {
 				return &entitytype.InputError{Code: write.CodeCursorKey, Type: s.Type.String(), Field: a.Field, Problem: "a cursor would show the field, which is secret and part of the key that is read; set Config.CursorKey, under which cursors are encrypted"}
 			}
 		}

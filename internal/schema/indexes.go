@@ -243,7 +243,7 @@ func (d *Decl) clause(k *KeyDef, text string) {
 	case slices.ContainsFunc(k.When, func(c Clause) bool { return c.Attr == a }):
 		d.Problem(CodeWhenTwice, "two clauses of when are about %q; write | between constants, one of which it must have", name)
 		return
-	case a.Role.Has(Secret):
+	case a.IsSecret():
 		d.Problem(CodeWhenAttr, "when: whether an item is in the index would show what the secret %q is", name)
 	case a.Owned():
 		d.Problem(CodeWhenAttr, "when: the library sets %q, so the state of an item is not known by it", name)

@@ -90,7 +90,7 @@ func newMasker(m *model, salt []byte) *masker {
 	for _, e := range m.entities {
 		k.kinds[e] = map[string]disguise{}
 		for _, a := range e.s.Attrs {
-			if !a.Role.Has(schema.Secret) {
+			if !a.IsSecret() {
 				continue
 			}
 			words := strings.Fields(e.setting("attribute " + recorded.PathName(a.Name)))

@@ -256,7 +256,7 @@ func infixOf(k Kind) string {
 func (m *model) secretAttrs(e *entityModel) []string {
 	var names []string
 	for _, a := range e.s.Attrs {
-		if a.Role.Has(schema.Secret) {
+		if a.IsSecret() {
 			names = append(names, a.Name)
 		}
 	}
