@@ -23,9 +23,9 @@ proof: long ## the long run, and histories, fault cases and changed guards in fu
 	go -C tests/proof run ./mutants
 
 bench: ## measure CPU time, allocations, requests and growth: docs/performance.md (BENCH='-rows get -rounds 40')
-	go -C internal/bench run . $(BENCH)
+	go -C tests/bench run . $(BENCH)
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet, golangci-lint
 	.ci/lint
 
 golden: ## rewrite golden files and the examples in the documents; review the difference
@@ -46,9 +46,10 @@ cover: ## run all tests and print the coverage of each function
 aws: ## try every verb on tables of your own account, with TABLE_PREFIX and REGION; asks first, and deletes the tables
 	@go -C tests/aws run . -prefix "$(TABLE_PREFIX)" -region "$(REGION)"
 
-site: ## make the pages of the documents in site/, with Node
+site: ## make the pages of the documents, and one text of them all, in site/, with Node
 	npm --prefix .github/site ci
 	npm --prefix .github/site run build
+	go -C docs test . -count=1 -run TestForModels -models ../site
 
 release: ## check the tree, and tag every module with VERSION (v0.1.0); publish nothing
 	.ci/release $(VERSION)

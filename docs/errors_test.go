@@ -11,7 +11,7 @@ import (
 )
 
 // publicPackages are the packages whose errors a caller can get.
-var publicPackages = []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "lease", "stream", "timeline", "migrate", "schemalock", "localdb", "localdb/faults"}
+var publicPackages = []string{"entity", "timeseries", "versioned", "lifecycle", "unique", "lease", "stream", "timeline", "migrate", "tables/schemalock", "localdb", "localdb/faults"}
 
 func TestErrors_EveryExportedErrorIsExplained(t *testing.T) {
 	t.Parallel()

@@ -45,11 +45,6 @@ func TestExamples_AreWhatTheLibraryDoes(t *testing.T) {
 	for _, example := range slices.Sorted(maps.Keys(made)) {
 		require.True(t, shown[example], "no document shows the example %q", example)
 	}
-	if *update {
-		for path, text := range forModels(t) {
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		}
-	}
 }
 
 func read(t *testing.T, name string) string {

@@ -5,10 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/dynastrata/dynastrata/internal/lint"
+	"github.com/dynastrata/dynastrata/tests/lint"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,7 +21,7 @@ func documents(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != ".." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+		case entry.IsDir() && path != ".." && path != "../.github" && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"testdata", "site", "node_modules"}, entry.Name())):
 			return filepath.SkipDir
 		case !entry.IsDir() && strings.HasSuffix(path, ".md"):
 			found = append(found, path)

@@ -1,14 +1,21 @@
 package docs_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// published is where the site is, with both texts.
+const published = "https://dynastrata.github.io/dynastrata/"
+
+var models = flag.String("models", "", "the folder that gets llms.txt and llms-full.txt")
 
 // page is a link of the README to a page of the documents.
 var page = regexp.MustCompile(`\]\(((?:docs|examples)/[^)#]+\.md|ARCHITECTURE\.md)\)`)
@@ -25,7 +32,7 @@ func forModels(t *testing.T) map[string]string {
 	title, rest, _ := strings.Cut(start, "\n\n")
 	about, _, _ := strings.Cut(rest, "\n\n")
 	var short, full strings.Builder
-	fmt.Fprintf(&short, "%s\n\n> %s\n\nAll pages in one text: https://raw.githubusercontent.com/dynastrata/dynastrata/main/llms-full.txt\n", title, strings.ReplaceAll(about, "\n", " "))
+	fmt.Fprintf(&short, "%s\n\n> %s\n\nAll pages in one text: %sllms-full.txt\n", title, strings.ReplaceAll(about, "\n", " "), published)
 	full.WriteString(readme)
 	seen := map[string]bool{}
 	for _, section := range []struct{ title, text string }{{"Three pages to begin with", start}, {"Advanced", advanced}} {
@@ -41,7 +48,7 @@ func forModels(t *testing.T) map[string]string {
 		}
 	}
 	require.Greater(t, len(seen), 15, "the README does not link to the pages")
-	return map[string]string{"../llms.txt": short.String(), "../llms-full.txt": full.String()}
+	return map[string]string{"llms.txt": short.String(), "llms-full.txt": full.String()}
 }
 
 // opening returns the first sentence below the title of a page, without links.
@@ -59,11 +66,19 @@ func opening(text string) string {
 	return ""
 }
 
+// The build of the site makes the texts with this test.
 func TestForModels_HoldsTheDocuments(t *testing.T) {
 	t.Parallel()
-	for path, text := range forModels(t) {
-		now, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.True(t, *update || text == string(now), "%s is stale: the test of the examples writes it with -update", path)
+	dir := *models
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	made := forModels(t)
+	for name, text := range made {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for _, found := range page.FindAllStringSubmatch(read(t, "../README.md"), -1) {
+		require.Regexp(t, `(?m)^- \[.+\]\(https://\S+/`+regexp.QuoteMeta(found[1])+`\): .+\.$`, made["llms.txt"])
+		require.Contains(t, made["llms-full.txt"], read(t, "../"+found[1]))
 	}
 }

@@ -40,7 +40,7 @@ func importing(name, block string) string {
 		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "os", "slices", "strings", "sync", "time",
 		sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
-		module + "/iac", module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/timeline",
+		module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/tables/iac", module + "/timeline",
 	} {
 		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(statements) {
 			fmt.Fprintf(&file, "import %q\n", path)

@@ -60,7 +60,7 @@ func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 		formats = append(formats, "time="+f)
 	}
 	require.ElementsMatch(t, formats, firstColumn(t, section(t, page, "Times")))
-	options := append(stringValues(t, "internal/schema/field.go", "attributeOptions"), "-")
+	options := append(stringValues(t, "internal/item/tag.go", "attributeOptions"), "-")
 	require.ElementsMatch(t, options, firstColumn(t, section(t, page, "Fields")))
 }
 

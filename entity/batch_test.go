@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
-	b := newBench(t, 0)
-	ctx := t.Context()
+	b, ctx := newBench(t, 0), t.Context()
 	var keys []Plain
 	for i := range 230 {
 		keys = append(keys, Plain{ID: fmt.Sprint(i)})
@@ -25,8 +24,7 @@ func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
 		b.OK(b.other.Create(ctx, Plain{ID: fmt.Sprint(i), Count: i + 1}))
 	}
 	keys = append(keys, keys[4], keys[5], keys[4])
-	got, err := b.plain.GetMany(ctx, keys, entity.Consistent())
-	require.NoError(t, err)
+	got := entity.Must(b.plain.GetMany(ctx, keys, entity.Consistent()))
 	require.Equal(t, 3, b.Wire.Count("BatchGetItem"), "230 different keys, 100 a request")
 	for i, v := range got {
 		if n := keys[i].ID; int(n[len(n)-1]-'0')%2 == 0 {
@@ -37,9 +35,7 @@ func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
 		}
 	}
 	require.Same(t, got[230], got[232])
-	none, err := b.plain.GetMany(ctx, nil)
-	require.NoError(t, err)
-	require.Empty(t, none)
+	require.Empty(t, entity.Must(b.plain.GetMany(ctx, nil)))
 }
 
 func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
@@ -53,8 +49,7 @@ func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i%80), Site: "as it was"}, Bare{ID: fmt.Sprint("b-", i%80)}
 		loads = append(loads, y.dial.Op().GetInto(&gs[i]), y.bare.Op().GetInto(&bs[i]))
 	}
-	found, err := y.DB.BatchGet(t.Context(), loads...)
-	require.NoError(t, err)
+	found := entity.Must(y.DB.BatchGet(t.Context(), loads...))
 	require.Equal(t, []string{"BatchGetItem", "BatchGetItem"}, y.Operations(), "160 different keys")
 	require.Len(t, found, 280)
 	for i := range 140 {
@@ -68,8 +63,7 @@ func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 			require.Equal(t, "as it was", gs[i].Site)
 		}
 	}
-	found, err = y.DB.BatchGet(t.Context())
-	require.NoError(t, err)
+	found = entity.Must(y.DB.BatchGet(t.Context()))
 	require.Empty(t, found)
 	require.Empty(t, y.Operations())
 }
@@ -98,8 +92,7 @@ func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
 	l.Sent()
 	_, err = s.Update(t.Context(), token(), entity.Set(&entity.Fields[Token]().Uses, 8), entity.FromImage(&handle))
 	require.ErrorIs(t, err, entity.ErrNotFound, "it is gone for writes")
-	_, err = s.Get(t.Context(), token())
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Get(t.Context(), token())), entity.ErrNotFound)
 	l.OK(s.Get(t.Context(), token(), entity.IncludeExpired()))
 }
 
@@ -131,19 +124,15 @@ func TestBatchGet_FailsWhole(t *testing.T) {
 	y.Wire.Inject(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := y.DB.BatchGet(ctx, loads...)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, dbtest.ErrorOf(y.DB.BatchGet(ctx, loads...)), context.Canceled)
 	y.patch(keys("pk", "$app#v1#dial#g-1", "sk", "$app#v1#dial"), "value", str("x"))
-	_, err = y.DB.BatchGet(t.Context(), loads...)
-	var misfit *entity.DecodeError
-	require.ErrorAs(t, err, &misfit)
+	dbtest.As[*entity.DecodeError](t, dbtest.ErrorOf(y.DB.BatchGet(t.Context(), loads...)))
 	require.Equal(t, []any{Dial{ID: "g-1"}, Bare{ID: "b-1"}}, []any{g, b})
 }
 
 func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
-	y := newYard(t)
-	g := Dial{ID: "a"}
+	y, g := newYard(t), Dial{ID: "a"}
 	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw))
 	for code, load := range map[string]entity.GetOp{
 		"EDD-9101": y.dial.Op().GetInto(&Dial{}),
@@ -154,8 +143,7 @@ func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 		_, err := y.DB.BatchGet(t.Context(), y.dial.Op().GetInto(&g), load)
 		dbtest.RequireInput(t, err, code, map[string]string{"EDD-9101": "ID"}[code])
 	}
-	_, err := y.DB.BatchGet(t.Context(), nil)
-	dbtest.RequireInput(t, err, "EDD-9114", "")
+	dbtest.RequireInput(t, dbtest.ErrorOf(y.DB.BatchGet(t.Context(), nil)), "EDD-9114", "")
 	require.Empty(t, y.Operations())
 }
 
@@ -180,8 +168,7 @@ func dials(n int) []Dial {
 func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
 	t.Parallel()
 	l, s := open[Dial](t)
-	left, err := s.PutMany(t.Context(), dials(60))
-	require.NoError(t, err)
+	left := entity.Must(s.PutMany(t.Context(), dials(60)))
 	require.Empty(t, left)
 	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, l.Operations())
 	require.Len(t, l.everything(), 60)
@@ -197,8 +184,7 @@ func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
 	require.NotContains(t, again, "gsi1pk", "and its index keys")
 	require.NotEqual(t, stored["_w"], again["_w"])
 
-	left, err = s.DeleteMany(t.Context(), append(dials(60), Dial{ID: "never there"}))
-	require.NoError(t, err)
+	left = entity.Must(s.DeleteMany(t.Context(), append(dials(60), Dial{ID: "never there"})))
 	require.Empty(t, left)
 	require.Empty(t, l.everything())
 }
@@ -210,9 +196,7 @@ func TestBatch_WhatStaysUnwrittenIsReturned(t *testing.T) {
 	vs := dials(30)
 	for _, write := range []func(context.Context, []Dial, ...entity.BatchOption) ([]Dial, error){s.PutMany, s.DeleteMany} {
 		left, err := write(t.Context(), vs)
-		var unprocessed *entity.UnprocessedError
-		require.ErrorAs(t, err, &unprocessed)
-		require.Equal(t, 30, unprocessed.Count)
+		require.Equal(t, 30, dbtest.As[*entity.UnprocessedError](t, err).Count)
 		require.Equal(t, vs, left)
 		left, err = write(t.Context(), []Dial{{ID: "a"}, {}})
 		dbtest.RequireInput(t, err, "EDD-9101", "ID")
@@ -228,8 +212,7 @@ func TestBatch_NeedsUnconditionalIfWritesDependOnTheItem(t *testing.T) {
 	left, err := s.PutMany(t.Context(), []Employee{alice()})
 	dbtest.RequireInput(t, err, "EDD-9117", "TenantID")
 	require.Len(t, left, 1)
-	_, err = s.DeleteMany(t.Context(), []Employee{alice()})
-	dbtest.RequireInput(t, err, "EDD-9117", "TenantID")
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.DeleteMany(t.Context(), []Employee{alice()})), "EDD-9117", "TenantID")
 	require.Empty(t, l.Operations())
 	l.OK(s.PutMany(t.Context(), []Employee{alice()}, entity.Unconditional()))
 	got := entity.Must(s.Get(t.Context(), alice(), entity.Consistent()))
@@ -271,8 +254,7 @@ func (y *yard) values(n int) (values []int, names []string) {
 		gs[i], bs[i] = Dial{ID: fmt.Sprint("g-", i), Value: -1}, Bare{ID: fmt.Sprint("b-", i)}
 		loads = append(loads, y.dial.Op().GetInto(&gs[i], entity.Consistent()), y.bare.Op().GetInto(&bs[i], entity.Consistent()))
 	}
-	found, err := y.DB.BatchGet(y.Ctx, loads...)
-	require.NoError(y.T, err)
+	found := entity.Must(y.DB.BatchGet(y.Ctx, loads...))
 	for i := range n {
 		require.Equal(y.T, []bool{gs[i].Value >= 0, bs[i].Name != ""}, found[2*i:2*i+2])
 		values, names = append(values, gs[i].Value), append(names, bs[i].Name)
@@ -283,9 +265,7 @@ func (y *yard) values(n int) (values []int, names []string) {
 func TestBatchWrite_GoesToSeveralTablesInOneRequest(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	left, err := y.DB.BatchWrite(t.Context(), y.puts(30)...)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	require.Empty(t, entity.Must(y.DB.BatchWrite(t.Context(), y.puts(30)...)))
 	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, y.Operations(), "60 writes, 25 a request")
 	values, names := y.values(30)
 	require.Equal(t, []string{"BatchGetItem"}, y.Operations(), "60 keys of two tables")
@@ -319,12 +299,9 @@ func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })
 	y.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
-	ops := y.puts(20)
-	last := y.dial.Op().BatchPut(Dial{ID: "g-0", Value: 7})
+	ops, last := y.puts(20), y.dial.Op().BatchPut(Dial{ID: "g-0", Value: 7})
 	left, err := y.DB.BatchWrite(t.Context(), append(ops, last)...)
-	var unprocessed *entity.UnprocessedError
-	require.ErrorAs(t, err, &unprocessed)
-	require.Equal(t, 40, unprocessed.Count)
+	require.Equal(t, 40, dbtest.As[*entity.UnprocessedError](t, err).Count)
 	require.Equal(t, append(ops[1:40:40], last), left, "in order, and of one item the last")
 	require.Len(t, y.Operations(), 6)
 
@@ -350,8 +327,7 @@ func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 		}
 	}
 	require.Equal(t, len(left), absent, "what is given back is what is not there")
-	left, err = y.DB.BatchWrite(t.Context(), left...)
-	require.NoError(t, err)
+	left = entity.Must(y.DB.BatchWrite(t.Context(), left...))
 	require.Empty(t, left)
 	values, _ = y.values(20)
 	require.NotContains(t, values, -1)
@@ -367,8 +343,7 @@ func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	staff := dbtest.Declare[Employee](t, y.DB)
-	good := y.dial.Op().BatchPut(Dial{ID: "a"})
+	staff, good := dbtest.Declare[Employee](t, y.DB), y.dial.Op().BatchPut(Dial{ID: "a"})
 	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw)).Op().BatchPut(Dial{ID: "a"})
 	for name, c := range map[string]struct {
 		op   entity.BatchOp
@@ -389,7 +364,5 @@ func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 	}
 	require.Empty(t, y.Operations())
 	y.OK(y.DB.BatchWrite(t.Context(), staff.Op().BatchPut(alice(), entity.Unconditional())))
-	left, err := y.DB.BatchWrite(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, left)
+	require.Empty(t, entity.Must(y.DB.BatchWrite(t.Context())))
 }

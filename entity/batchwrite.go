@@ -6,24 +6,26 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 type batchOption struct {
-	write.ForBatch
-	write.Setting
+	bind.ForBatch
+	bind.Setting
 }
 
 // BatchOption is accepted by PutMany, DeleteMany, BatchPut and BatchDelete: [Unconditional], [Budget].
-type BatchOption interface{ write.BatchOption }
+type BatchOption interface{ bind.BatchOption }
 
 // Unconditional allows batch writes of entities whose writes depend on what is stored: those with a version,
 // created_at, set_once or immutable fields, or keys in lower case. The stored item is replaced nevertheless: its
 // version becomes 1, both timestamps become now, and nothing is kept.
 func Unconditional() BatchOption {
-	return batchOption{Setting: func(o *write.Options) { o.Unconditional = true }}
+	return batchOption{Setting: func(o *bind.Options) { o.Unconditional = true }}
 }
 
 // BatchOp is one write of [DB.BatchWrite], made by [Ops.BatchPut] or [Ops.BatchDelete]. Printing it shows what it
@@ -41,7 +43,7 @@ type batchOp struct {
 	base item.Item // what the item is made of; nil: the item is deleted
 	err  error
 
-	budget *write.Pace // paces the requests of the batch; may be nil
+	budget *bind.Pace // paces the requests of the batch; may be nil
 
 	deferred *engine.Deferred[*batchOp] // takes the place of key, base and err; nil for an entity without a Prepare method
 }
@@ -57,8 +59,8 @@ func (o *batchOp) prepared(ctx context.Context) *batchOp {
 }
 
 // putAt returns what a put of c is planned from, but for the context of the call.
-func putAt(c *engine.Core, now time.Time) write.Input {
-	in := write.Input{Now: now}
+func putAt(c *engine.Core, now time.Time) *plan.Input {
+	in := &plan.Input{Now: now}
 	if c.Schema.StoresID {
 		in.WriteID = c.Runner.NewID()
 	}
@@ -66,15 +68,15 @@ func putAt(c *engine.Core, now time.Time) write.Input {
 }
 
 // putIn returns what a put of c is planned from in the context of a call.
-func putIn(ctx context.Context, c *engine.Core, now time.Time) (in write.Input, err error) {
+func putIn(ctx context.Context, c *engine.Core, now time.Time) (in *plan.Input, err error) {
 	if in = putAt(c, now); c.Schema.Contexts != nil {
-		in.Context, err = write.InContext(ctx, c.Schema)
+		in.Context, err = plan.InContext(ctx, c.Schema)
 	}
 	return in, err
 }
 
 // write returns the request that a prepared op makes. in is what a put is planned from, wrong why it could not be made.
-func (o *batchOp) write(in write.Input, wrong error) (w engine.BatchWrite, err error) {
+func (o *batchOp) write(in *plan.Input, wrong error) (w engine.BatchWrite, err error) {
 	w = engine.BatchWrite{Table: o.c.Table, Key: o.key}
 	switch {
 	case o.err != nil || o.base == nil:
@@ -82,7 +84,7 @@ func (o *batchOp) write(in write.Input, wrong error) (w engine.BatchWrite, err e
 	case wrong != nil:
 		return w, wrong
 	}
-	w.Put, err = write.BatchItem(o.c.Schema, o.key, item.Clone(o.base), in)
+	w.Put, err = plan.BatchItem(o.c.Schema, o.key, item.Clone(o.base), in)
 	return w, err
 }
 
@@ -93,39 +95,39 @@ func (o *batchOp) String() string {
 		o, asGiven = o.deferred.Preview()
 	}
 	in := putAt(o.c, o.c.Runner.Clock().UTC())
-	in.Context = write.ShownContext(o.c.Schema)
+	in.Context = plan.ShownContext(o.c.Schema)
 	w, err := o.write(in, nil)
-	var a *write.Action
+	var a *plan.Action
 	switch {
 	case err != nil && !asGiven:
 		return o.verb + " " + o.c.Schema.Name + ": " + err.Error()
 	case err != nil: // what is missing may come from Prepare
 	case w.Put != nil:
-		a = &write.Action{Kind: write.Put, Key: w.Key, Item: w.Put}
+		a = &plan.Action{Kind: plan.Put, Key: w.Key, Item: w.Put}
 	default:
-		a = &write.Action{Kind: write.Delete, Key: w.Key}
+		a = &plan.Action{Kind: plan.Delete, Key: w.Key}
 	}
-	return write.BatchText(o.c.Schema, o.verb, o.c.Table, asGiven, a)
+	return plan.BatchText(o.c.Schema, o.verb, o.c.Table, asGiven, a)
 }
 
 // newBatchOp returns a write that build binds, unless the entity needs conditions.
-func newBatchOp(h engine.Holder, verb string, v any, opts []BatchOption, build func(*engine.Core, string, reflect.Value, *write.Pace) *batchOp) *batchOp {
-	c, spec := engine.Of(h), write.Collect(opts)
-	if err := write.CheckBatch(c.Schema, spec); err != nil {
+func newBatchOp(h engine.Holder, verb string, v any, opts []BatchOption, build func(*engine.Core, string, reflect.Value, *bind.Pace) *batchOp) *batchOp {
+	c, spec := engine.Of(h), bind.Collect(opts)
+	if err := plan.CheckBatch(c.Schema, spec); err != nil {
 		return &batchOp{c: c, verb: verb, err: err}
 	}
 	return build(c, verb, reflect.ValueOf(v), spec.Budget)
 }
 
-func batchPut(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {
+func batchPut(c *engine.Core, verb string, v reflect.Value, budget *bind.Pace) *batchOp {
 	if !c.Schema.Completes {
-		key, base, err := write.NewBatchPut(c.Schema, v)
+		key, _, base, err := bind.KeyAndItem(c.Schema, v)
 		return &batchOp{c: c, verb: verb, key: key, base: base, err: err, budget: budget}
 	}
-	bound := func(done write.Completed, err error) *batchOp {
+	bound := func(done bind.Completed, err error) *batchOp {
 		o := &batchOp{c: c, verb: verb, err: err, budget: budget}
 		if err == nil {
-			o.key, o.base, o.err = write.NewBatchPut(c.Schema, done.Value)
+			o.key, _, o.base, o.err = bind.KeyAndItem(c.Schema, done.Value)
 		}
 		return o
 	}
@@ -136,8 +138,8 @@ func batchPut(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) 
 	return &batchOp{c: c, verb: verb, deferred: engine.NewDeferred(value, bound), budget: budget}
 }
 
-func batchDelete(c *engine.Core, verb string, v reflect.Value, budget *write.Pace) *batchOp {
-	key, _, err := write.Key(c.Schema, v, nil)
+func batchDelete(c *engine.Core, verb string, v reflect.Value, budget *bind.Pace) *batchOp {
+	key, _, err := bind.Key(c.Schema, v, nil)
 	return &batchOp{c: c, verb: verb, key: key, err: err, budget: budget}
 }
 
@@ -167,13 +169,13 @@ func writeAll(ctx context.Context, r *engine.Runner, n int, op batched, wrong fu
 
 // writeMany applies n ops of one store. left has the positions of those that were not, or perhaps not, written, in
 // order.
-func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec *write.Options, op batched) (left []int, err error) {
+func writeMany(ctx context.Context, c *engine.Core, verb string, n int, spec *bind.Options, op batched) (left []int, err error) {
 	left = firstPlaces(n)
 	err = c.MeasureBatch(ctx, verb, n, func(ctx context.Context) error {
-		if err := write.CheckBatch(c.Schema, spec); err != nil {
+		if err := plan.CheckBatch(c.Schema, spec); err != nil {
 			return err
 		}
-		left, err = writeAll(write.WithPace(ctx, spec.Budget), c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
+		left, err = writeAll(bind.WithPace(ctx, spec.Budget), c.Runner, n, op, func(i int, err error) error { return fmt.Errorf("value %d: %w", i, err) })
 		return err
 	})
 	return left, err
@@ -184,7 +186,7 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 	c, vs := engine.Of(h), reflect.ValueOf(values)
 	names, completes := c.Schema.KeyNames(), c.Schema.Completes
 	completed := reflect.MakeSlice(vs.Type(), 0, 0) // the values as the declaration completes them, so that a repetition writes the same ids
-	left, err := writeMany(ctx, c, "PutMany", vs.Len(), write.Collect(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "PutMany", vs.Len(), bind.Collect(opts), func(ctx context.Context, i int, now time.Time) (w engine.BatchWrite, err error) {
 		v := vs.Index(i)
 		if completes {
 			done, err := engine.NewWhole(c, v, false).Prepared(ctx)
@@ -196,8 +198,12 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 		}
 		w.Table, w.Names = c.Table, names
 		in, err := putIn(ctx, c, now)
+		if err != nil {
+			return w, err
+		}
+		key, it, err := bind.KeyedItem(c.Schema, v)
 		if err == nil {
-			w.Put, err = write.BatchPut(c.Schema, v, in)
+			w.Put, err = plan.BatchItem(c.Schema, key, it, in)
 		}
 		return w, err
 	})
@@ -211,9 +217,9 @@ func putMany(ctx context.Context, h engine.Holder, values any, opts []BatchOptio
 // deleteMany removes the items with the keys in a slice. unwritten points to the slice for those that it did not remove.
 func deleteMany(ctx context.Context, h engine.Holder, given any, opts []BatchOption, unwritten any) error {
 	c, keys := engine.Of(h), reflect.ValueOf(given)
-	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), write.Collect(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
+	left, err := writeMany(ctx, c, "DeleteMany", keys.Len(), bind.Collect(opts), func(_ context.Context, i int, _ time.Time) (w engine.BatchWrite, err error) {
 		w.Table = c.Table
-		w.Key, _, err = write.Key(c.Schema, keys.Index(i), nil)
+		w.Key, _, err = bind.Key(c.Schema, keys.Index(i), nil)
 		return w, err
 	})
 	pick(keys, left, unwritten)
@@ -281,17 +287,17 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 		default:
 			continue
 		}
-		return ops, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
+		return ops, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d %s", i, problem)}
 	}
 	err = db.measure(ctx, "BatchWrite", len(ops), func(ctx context.Context) error {
 		for _, op := range ops {
-			ctx = write.WithPace(ctx, op.batched().budget)
+			ctx = bind.WithPace(ctx, op.batched().budget)
 		}
 		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (engine.BatchWrite, error) {
 			b := ops[i].batched().prepared(ctx)
 			w, err := b.write(putIn(ctx, b.c, now))
 			if err != nil {
-				err = b.c.Wrap(b.verb, write.KeyText(b.c.Schema, b.key), err)
+				err = b.c.Wrap(b.verb, layout.KeyText(b.c.Schema, b.key), err)
 			}
 			return w, err
 		}, func(i int, err error) error { return fmt.Errorf("op %d: %w", i, err) })

@@ -2,10 +2,12 @@ package entity_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // What Set leaves out is what a whole value leaves out.
@@ -60,8 +62,7 @@ func TestElements_ANilFieldThatIsStoredAsNULLCountsAsAbsent(t *testing.T) {
 	l.OK(s.Create(t.Context(), satchel{ID: "a", Set: []string{}}))
 	require.Equal(t, []string{"NULL", "NULL"}, []string{l.stored(at)["list"], l.stored(at)["set"]}, "what this test is about")
 	l.Sent()
-	got, err := s.Update(t.Context(), satchel{ID: "a"}, entity.ListAppend(&f.List, "x"), entity.AddToSet(&f.Set, "y"), entity.Add(f.Count, 2))
-	require.NoError(t, err)
+	got := entity.Must(s.Update(t.Context(), satchel{ID: "a"}, entity.ListAppend(&f.List, "x"), entity.AddToSet(&f.Set, "y"), entity.Add(f.Count, 2)))
 	require.Equal(t, []string{"x"}, got.List)
 	require.Equal(t, []string{"y"}, got.Set)
 	require.Equal(t, 2, *got.Count)
@@ -71,8 +72,7 @@ func TestElements_ANilFieldThatIsStoredAsNULLCountsAsAbsent(t *testing.T) {
 
 	l.OK(s.Create(t.Context(), satchel{ID: "b"}))
 	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Update(satchel{ID: "b"}, entity.DeleteFromSet(&f.Set, "y"), entity.ListAppend(&f.List, "x")), s.Op().CheckNotExists(satchel{ID: "c"})))
-	stored := entity.Must(s.Get(t.Context(), satchel{ID: "b"}, entity.Consistent()))
-	require.Equal(t, satchel{ID: "b", List: []string{"x"}}, stored)
+	require.Equal(t, satchel{ID: "b", List: []string{"x"}}, entity.Must(s.Get(t.Context(), satchel{ID: "b"}, entity.Consistent())))
 }
 
 func TestElements_AStoredValueOfAnotherTypeIsNamed(t *testing.T) {
@@ -80,8 +80,7 @@ func TestElements_AStoredValueOfAnotherTypeIsNamed(t *testing.T) {
 	l, s := opened(t, satchel{ID: "a"})
 	f := entity.Fields[satchel]()
 	l.patch(keys("pk", "$app#v1#satchel#a", "sk", "$app#v1#satchel"), "list", num("7"))
-	_, err := s.Update(t.Context(), satchel{ID: "a"}, entity.ListAppend(&f.List, "x"))
-	requireNamed(t, err, "list")
+	requireNamed(t, dbtest.ErrorOf(s.Update(t.Context(), satchel{ID: "a"}, entity.ListAppend(&f.List, "x"))), "list")
 }
 
 func TestChange_NestedWithoutItsParentNamesTheParent(t *testing.T) {
@@ -113,13 +112,10 @@ func TestChange_NestedWithoutItsParentNamesTheParent(t *testing.T) {
 
 			l.OK(s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1, Note: "text"}))
 			before := l.everything()
-			_, err = s.Update(t.Context(), Profile{ID: "a"}, c.change, entity.Add(&p.Count, 1))
-			requireNamed(t, err, c.parent)
-			_, err = s.Update(t.Context(), Profile{ID: "a"}, c.change, entity.Set(&p.Rank, 2))
-			requireNamed(t, err, c.parent)
+			requireNamed(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, c.change, entity.Add(&p.Count, 1))), c.parent)
+			requireNamed(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, c.change, entity.Set(&p.Rank, 2))), c.parent)
 			op := s.Op().Update(Profile{ID: "a"}, c.change)
-			err = l.DB.Transact(t.Context(), op, s.Op().Create(Profile{ID: "b"}))
-			requireNamed(t, entity.FailureOf(err, op), c.parent)
+			requireNamed(t, entity.FailureOf(l.DB.Transact(t.Context(), op, s.Op().Create(Profile{ID: "b"})), op), c.parent)
 			require.Equal(t, before, l.everything())
 		})
 	}
@@ -133,4 +129,71 @@ func TestChange_ParentThatIsThereIsNotBlamedForAFailedCondition(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
 	var named *entity.ConditionError
 	require.NotErrorAs(t, err, &named)
+}
+
+// Loose holds anything, and values whose Go types are narrower than what DynamoDB can store.
+type Loose struct {
+	_ entity.Key `name:"Loose" pk:"$#{id}" sk:"$"`
+
+	ID    string         `dynamodbav:"id"`
+	Any   any            `dynamodbav:"any,omitempty"`
+	Map   map[string]any `dynamodbav:"map,omitempty"`
+	Tags  []string       `dynamodbav:"tags,stringset,omitempty"`
+	Text  string         `dynamodbav:"text,omitempty"`
+	Tiny  int8           `dynamodbav:"tiny"`
+	Marks map[slug]int   `dynamodbav:"marks,omitempty"`
+	At    time.Time      `dynamodbav:"at,omitempty"`
+	Pk    string         `dynamodbav:"PK,omitempty"` // differs in case from the table's key
+}
+
+// slug is stored with a prefix as the key of a map.
+type slug string
+
+func (s slug) MarshalText() ([]byte, error)  { return []byte("s-" + string(s)), nil }
+func (s *slug) UnmarshalText(b []byte) error { *s = slug(b[2:]); return nil }
+
+// What the codec would leave out or change in silence is a mistake in the call, on every path, before any request.
+func TestInput_ValuesThatWouldBeLost(t *testing.T) {
+	t.Parallel()
+	l, s := open[Loose](t)
+	f, key, late := entity.Fields[Loose](), Loose{ID: "a"}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	l.OK(s.Create(t.Context(), key))
+	l.Sent()
+	for field, c := range map[string]struct {
+		v      Loose
+		change entity.UpdateOption
+		cond   entity.Cond
+	}{
+		"Map":  {Loose{ID: "b", Map: map[string]any{"ok": 1, "f": func() {}}}, entity.Set(&f.Map, map[string]any{"f": make(chan int)}), entity.Eq(&f.Map, map[string]any{"f": func() {}})},
+		"Any":  {Loose{ID: "b", Any: func() {}}, entity.Set(&f.Any, any([]any{complex(1, 2)})), entity.Ne(&f.Any, any(func() {}))},
+		"Tags": {Loose{ID: "b", Tags: []string{"x", "x"}}, entity.AddToSet(&f.Tags, "y", "y"), entity.Eq(&f.Tags, []string{"z", "z"})},
+		"At":   {Loose{ID: "b", At: late}, entity.Set(&f.At, late), entity.Lt(&f.At, late)},
+		"Text": {Loose{ID: "b", Text: "\xff"}, entity.Set(&f.Text, "a\xff"), entity.BeginsWith(&f.Text, "\xff")},
+	} {
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), c.v)), "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Put(t.Context(), c.v)), "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Upsert(t.Context(), c.v)), "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, c.change)), "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Tiny, 1), entity.If(c.cond))), "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Scan(entity.Filter(c.cond)).Collect(t.Context())), "EDD-9102", field)
+		_, err := s.Modify(t.Context(), key, func(v *Loose) error {
+			id := v.ID
+			*v = c.v
+			v.ID = id
+			return nil
+		})
+		dbtest.RequireInput(t, err, "EDD-9102", field)
+		require.Equal(t, []string{"GetItem"}, l.Operations(), "nothing is written")
+	}
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.MapEntry(&f.Map, "f").Set(func() {}))), "EDD-9102", "Map")
+}
+
+func TestEntry_KeysThatMarshalThemselvesAreFound(t *testing.T) {
+	t.Parallel()
+	l, s := opened(t, Loose{ID: "a", Marks: map[slug]int{"x": 1}, Pk: "own"})
+	f := entity.Fields[Loose]()
+	got := entity.Must(s.Update(t.Context(), Loose{ID: "a"}, entity.MapEntry(&f.Marks, "x").Set(2), entity.If(entity.MapEntry(&f.Marks, "x").Eq(1))))
+	require.Equal(t, map[slug]int{"x": 2}, got.Marks)
+	require.Equal(t, "own", got.Pk, "not the table's key")
+	require.Equal(t, "M{s-x=N2}", l.stored(keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose"))["marks"])
 }

@@ -15,7 +15,7 @@ type registry struct {
 	stores map[storeKey]*registered // of the DB that Open returned
 }
 
-// registered is what a struct declares, and the store that New returned for it; nil if it was opened on other DBs only.
+// registered holds what a struct declares, and the store that New returned for it; nil if it was opened on other DBs only.
 type registered struct {
 	core  *engine.Core
 	store engine.Holder

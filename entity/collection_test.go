@@ -15,11 +15,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/query"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -93,8 +92,7 @@ func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 	var members []Member
 	var tickets []Voucher
 	var notices []Notice
-	fill := string(make([]byte, bulk))
-	now := o.Clock.Now().Unix()
+	fill, now := string(make([]byte, bulk)), o.Clock.Now().Unix()
 	titles := []string{"", "a", "$app", "$app#v1#member#", "$app#v1#voucher#", "$app#v1#notice#", "z", "\U0010ffff"}
 	for i := range n {
 		id := fmt.Sprintf("%s-%03d", tenant, i)
@@ -103,12 +101,9 @@ func (o *office) staff(t *testing.T, r *rand.Rand, tenant string, n, bulk int) {
 		tickets = append(tickets, Voucher{ID: id, Tenant: tenant, Priority: r.IntN(3), Open: open, Tags: pick(r, nil, []string{"x"}, []string{"x", "y"}), Score: r.IntN(4), Bulk: fill, Ends: now + int64(r.IntN(3)-1)*3600})
 		notices = append(notices, Notice{ID: id, Tenant: tenant, Title: pick(r, titles...) + fmt.Sprint(i), Score: r.IntN(4), Bulk: fill})
 	}
-	_, err := o.member.PutMany(t.Context(), members)
-	require.NoError(t, err)
-	_, err = o.ticket.PutMany(t.Context(), tickets)
-	require.NoError(t, err)
-	_, err = o.notice.PutMany(t.Context(), notices)
-	require.NoError(t, err)
+	o.OK(o.member.PutMany(t.Context(), members))
+	o.OK(o.ticket.PutMany(t.Context(), tickets))
+	o.OK(o.notice.PutMany(t.Context(), notices))
 	for i, sk := range []string{"$app#v1#member#red#1", "$app#v1#voucher", "m", "zz"} {
 		stray := keys("pk", fmt.Sprint(tenant, i), "sk", "s", "gsi1pk", "TENANT#"+tenant, "gsi1sk", sk)
 		if i > 0 {
@@ -124,7 +119,7 @@ func pick[V any](r *rand.Rand, vs ...V) V { return vs[r.IntN(len(vs))] }
 // group is a part with a slice to compare with what the query gives alone.
 type group struct {
 	text    string
-	part    query.CollectionPart
+	part    entity.CollectionPart
 	compare func(*testing.T, context.Context)
 	length  func() int
 }
@@ -133,8 +128,7 @@ func groupOf[T any](q entity.Query[T]) group {
 	dst := []T{*new(T)} // must be replaced
 	return group{q.String(), q.Into(&dst), func(t *testing.T, ctx context.Context) {
 		t.Helper()
-		want := entity.Must(q.Collect(ctx))
-		require.Equal(t, want, dst, "%s", q)
+		require.Equal(t, entity.Must(q.Collect(ctx)), dst, "%s", q)
 	}, func() int { return len(dst) }}
 }
 
@@ -153,8 +147,7 @@ func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
 	pages := 0
 	in := &dynamodb.QueryInput{TableName: &o.Table, IndexName: aws.String("gsi1"), KeyConditionExpression: aws.String("gsi1pk = :p"), ExpressionAttributeValues: keys(":p", "TENANT#a")}
 	for again := true; again; again = in.ExclusiveStartKey != nil {
-		out, err := o.Raw.Query(t.Context(), in)
-		require.NoError(t, err)
+		out := entity.Must(o.Raw.Query(t.Context(), in))
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 		pages++
 	}
@@ -184,9 +177,8 @@ func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
 
 func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 	t.Parallel()
-	o := stocked(t, 3, 1)
-	m, k := entity.Fields[Member](), entity.Fields[Voucher]()
-	body := func(parts ...query.CollectionPart) string {
+	o, m, k := stocked(t, 3, 1), entity.Fields[Member](), entity.Fields[Voucher]()
+	body := func(parts ...entity.CollectionPart) string {
 		require.NoError(t, o.DB.GetCollection(t.Context(), parts...))
 		requests := o.Wire.Requests()
 		require.Len(t, requests, 1)
@@ -213,7 +205,7 @@ func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
 }
 
 // red2 is another query of the range of red members.
-func red2(o *office) query.CollectionPart {
+func red2(o *office) entity.CollectionPart {
 	return groupOf(o.members.Query(Member{Tenant: "a", Team: "red"}, entity.Limit(1))).part
 }
 
@@ -233,10 +225,9 @@ func TestGetCollection_QueryWithoutAFilterGetsEverything(t *testing.T) {
 
 func TestGetCollection_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 	t.Parallel()
-	o := stocked(t, 30, 1)
-	f := entity.Fields[Member]()
+	o, f := stocked(t, 30, 1), entity.Fields[Member]()
 	var groups []group
-	var parts []query.CollectionPart
+	var parts []entity.CollectionPart
 	for i := range 5 {
 		ids := []string{fmt.Sprintf("a-%03d", i)}
 		for j := range 80 {
@@ -255,8 +246,7 @@ func TestGetCollection_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 func TestGetCollection_NativeKeys(t *testing.T) {
 	t.Parallel()
 	l, s := orders(t)
-	f := entity.Fields[Order]()
-	byAmount := entity.Must(s.Index("byAmount"))
+	f, byAmount := entity.Fields[Order](), entity.Must(s.Index("byAmount"))
 	for i, c := range [][]group{
 		{groupOf(s.Query(Order{Customer: "c"}, entity.Lt(&f.Number, -2))), groupOf(s.Query(Order{Customer: "c"}, entity.Eq(&f.Number, 20)))},
 		{groupOf(s.Query(Order{Customer: "c"}, entity.Between(&f.Number, -2, 3))), groupOf(s.Query(Order{Customer: "c", Number: 20}))},
@@ -274,8 +264,7 @@ func TestGetCollection_NativeKeys(t *testing.T) {
 
 func TestGetCollection_WhatCannotMatchCostsNothing(t *testing.T) {
 	t.Parallel()
-	o := stocked(t, 3, 1)
-	f := entity.Fields[Member]()
+	o, f := stocked(t, 3, 1), entity.Fields[Member]()
 	never := func() group { return groupOf(o.members.Query(Member{Tenant: "a"}, entity.Between(&f.Team, "z", "a"))) }
 	a, b, all := never(), never(), groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(9)))
 	require.NoError(t, o.DB.GetCollection(t.Context(), a.part, b.part))
@@ -321,8 +310,7 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 	o.Wire.Inject(nil)
 	o.patch(keys("pk", "$app#v1#notice#a-007", "sk", "$app#v1#notice"), "score", str("high"))
 	err := gather(t.Context())
-	var misfit *entity.DecodeError
-	require.ErrorAs(t, err, &misfit)
+	misfit := dbtest.As[*entity.DecodeError](t, err)
 	require.Equal(t, []string{"Notice", "score"}, []string{misfit.Entity, misfit.Attr})
 	require.ErrorContains(t, err, `item pk="$app#v1#notice#a-007" sk="$app#v1#notice"`)
 	untouched()
@@ -337,8 +325,7 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 	byTeam := entity.Must(o.member.Index("byTeam")).Query(Member{Tenant: "a"})
 	one, strong := o.member.Query(Member{ID: "a-000"}), o.member.Query(Member{ID: "a-000"}, entity.Consistent())
 	elsewhere := dbtest.Declare[Bare](t, o.DB)
-	bare := elsewhere.Query(Bare{ID: "a"})
-	ticket := o.ticket.Query(Voucher{ID: "a-000"})
+	bare, ticket := elsewhere.Query(Bare{ID: "a"}), o.ticket.Query(Voucher{ID: "a-000"})
 	elseDB := dbtest.Declare[Member](t, o.Open(o.Raw)).Query(Member{ID: "a-000"})
 
 	var m, n []Member
@@ -346,27 +333,27 @@ func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
 	var x []Notice
 	var b []Bare
 	for name, c := range map[string]struct {
-		parts []query.CollectionPart
+		parts []entity.CollectionPart
 		code  string
 		says  string
 	}{
-		"table":       {[]query.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.Table},
-		"index":       {[]query.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
-		"no index":    {[]query.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
-		"partition":   {[]query.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; the queries"},
-		"$ partition": {[]query.CollectionPart{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
-		"direction":   {[]query.CollectionPart{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
-		"consistency": {[]query.CollectionPart{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},
+		"table":       {[]entity.CollectionPart{one.Into(&m), bare.Into(&b)}, "EDD-9126", "Bare is read from the table bare, Member from " + o.Table},
+		"index":       {[]entity.CollectionPart{a.Into(&m), byTeam.Into(&n)}, "EDD-9126", "Member is read from the index gsi2, Member from the index gsi1"},
+		"no index":    {[]entity.CollectionPart{a.Into(&m), one.Into(&n)}, "EDD-9126", "Member is read from the table itself, Member from the index gsi1"},
+		"partition":   {[]entity.CollectionPart{a.Into(&m), other.Into(&x)}, "EDD-9126", "Notice and Member are read from different partitions; the queries"},
+		"$ partition": {[]entity.CollectionPart{one.Into(&m), ticket.Into(&k)}, "EDD-9126", "a partition key that begins with `$` holds the name of its entity"},
+		"direction":   {[]entity.CollectionPart{a.Into(&m), desc.Into(&x)}, "EDD-9126", "Notice is read in descending order, Member in ascending order"},
+		"consistency": {[]entity.CollectionPart{one.Into(&m), strong.Into(&n)}, "EDD-9126", "Member is read consistently, Member is not"},
 		"none":        {nil, "EDD-9127", "no query"},
-		"scan":        {[]query.CollectionPart{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
-		"one slice":   {[]query.CollectionPart{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
-		"projected":   {[]query.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be part of a collection"},
-		"nil slice":   {[]query.CollectionPart{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
-		"nil":         {[]query.CollectionPart{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
-		"another DB":  {[]query.CollectionPart{elseDB.Into(&m)}, "EDD-9114", "another DB"},
-		"requests":    {[]query.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxRequests(1)).Into(&m)}, "EDD-9108", "MaxRequests"},
-		"evaluated":   {[]query.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
-		"no tenant":   {[]query.CollectionPart{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
+		"scan":        {[]entity.CollectionPart{o.member.Scan().Into(&m)}, "EDD-9127", "a scan"},
+		"one slice":   {[]entity.CollectionPart{a.Into(&m), a.Into(&m)}, "EDD-9127", "the slice of another part"},
+		"projected":   {[]entity.CollectionPart{entity.Project[Member](entity.Project[Member](nilQuery())).Into(&m)}, "EDD-9127", "cannot be part of a collection"},
+		"nil slice":   {[]entity.CollectionPart{a.Into(nil)}, "EDD-9105", "a pointer to a slice"},
+		"nil":         {[]entity.CollectionPart{a.Into(&m), nil}, "EDD-9114", "part 1 is nil"},
+		"another DB":  {[]entity.CollectionPart{elseDB.Into(&m)}, "EDD-9114", "another DB"},
+		"requests":    {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxRequests(1)).Into(&m)}, "EDD-9108", "MaxRequests"},
+		"evaluated":   {[]entity.CollectionPart{o.members.Query(Member{Tenant: "a"}, entity.MaxEvaluated(1)).Into(&m)}, "EDD-9108", "MaxEvaluated"},
+		"no tenant":   {[]entity.CollectionPart{a.Into(&m), o.notices.Query(Notice{}).Into(&x)}, "EDD-9101", "missing"},
 	} {
 		err := o.DB.GetCollection(t.Context(), c.parts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
@@ -406,11 +393,9 @@ type Reporter struct {
 func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	contracts := dbtest.Declare[Contract](t, l.DB)
-	pulses := entity.Must(timeseries.New[Reporter](l.DB))
+	contracts, pulses := dbtest.Declare[Contract](t, l.DB), entity.Must(timeseries.New[Reporter](l.DB))
 	l.CreateTables()
-	bin := entity.Must(lifecycle.Of(contracts))
-	past := entity.Must(versioned.Of(contracts))
+	bin, past := entity.Must(lifecycle.Of(contracts)), entity.Must(versioned.Of(contracts))
 	for i := range 4 {
 		c := Contract{Customer: "c", ID: fmt.Sprint("k", i)}
 		l.OK(contracts.Create(t.Context(), c))
@@ -431,7 +416,7 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 		groupOf(pulses.History(Reporter{Customer: "c", Meter: "m1"}, entity.Desc(), entity.Ge(&f.Seq, 12))),
 		groupOf(pulses.Query(Reporter{Customer: "c", Meter: "m3"}, entity.Desc())),
 	}
-	var parts []query.CollectionPart
+	var parts []entity.CollectionPart
 	for _, g := range groups {
 		parts = append(parts, g.part)
 	}
@@ -454,21 +439,18 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
 	t.Parallel()
 	seed := testsize.Seed(t)
-	r := rand.New(rand.NewPCG(seed, 1))
-	o := newOffice(t)
-	tenants := []string{"a", "b", "ab"}
+	r, o, tenants := rand.New(rand.NewPCG(seed, 1)), newOffice(t), []string{"a", "b", "ab"}
 	for i, tenant := range tenants {
 		o.staff(t, r, tenant, []int{0, 4, 40}[i], 10)
 	}
 	filled := 0
-	testsize.Check(t, testsize.Pick(6, 1000)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
-		tenant := rapid.SampledFrom(tenants).Draw(rt, "tenant")
-		common := []entity.QueryOption{}
+	testsize.Check(t, testsize.Pick(6, 300)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
+		tenant, common := rapid.SampledFrom(tenants).Draw(rt, "tenant"), []entity.QueryOption{}
 		if rapid.Bool().Draw(rt, "descending") {
 			common = append(common, entity.Desc())
 		}
 		groups := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) group { return o.randomGroup(rt, tenant, common) }), 1, 5).Draw(rt, "groups")
-		var parts []query.CollectionPart
+		var parts []entity.CollectionPart
 		for _, g := range groups {
 			parts = append(parts, g.part)
 		}

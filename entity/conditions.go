@@ -7,9 +7,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Cond is a condition on attributes, made by [Eq], [And] and others. As an option of a query it bounds the next part of
@@ -17,23 +17,23 @@ import (
 // [Filter].
 type Cond struct {
 	orderOption
-	cond write.Cond
+	cond bind.Cond
 }
 
-func newCond(c write.Cond) Cond {
-	return Cond{orderOption{Setting: func(o *write.Options) { o.Range = append(o.Range, c) }}, c}
+func newCond(c bind.Cond) Cond {
+	return Cond{orderOption{Setting: func(o *bind.Options) { o.Range = append(o.Range, c) }}, c}
 }
 
-func erase(conds []Cond) []write.Cond {
-	out := make([]write.Cond, len(conds))
+func erase(conds []Cond) []bind.Cond {
+	out := make([]bind.Cond, len(conds))
 	for i, c := range conds {
 		out[i] = c.cond
 	}
 	return out
 }
 
-func target[V any](op expr.Op, t write.Target, vs ...V) Cond {
-	c := write.Cond{Op: op, Target: t}
+func target[V any](op expr.Op, t bind.Target, vs ...V) Cond {
+	c := bind.Cond{Op: op, Target: t}
 	for _, v := range vs {
 		c.Values = append(c.Values, v)
 	}
@@ -41,7 +41,7 @@ func target[V any](op expr.Op, t write.Target, vs ...V) Cond {
 }
 
 func compare[V any](op expr.Op, field *V, vs ...V) Cond {
-	return target(op, write.Target{Pointer: field}, vs...)
+	return target(op, bind.Target{Pointer: field}, vs...)
 }
 
 // Eq holds if the attribute equals v. An absent attribute equals nothing, with one exception: if the field is tagged
@@ -78,7 +78,7 @@ func BeginsWith[S ~string](field *S, prefix string) Cond {
 
 // Contains holds if the list or set has the element e.
 func Contains[S ~[]E, E any](field *S, e E) Cond {
-	return target(expr.Contains, write.Target{Pointer: field}, e)
+	return target(expr.Contains, bind.Target{Pointer: field}, e)
 }
 
 // Exists holds if the attribute is present, even as NULL.
@@ -88,13 +88,13 @@ func Exists[V any](field *V) Cond { return compare(expr.Exists, field) }
 func NotExists[V any](field *V) Cond { return compare(expr.NotExists, field) }
 
 // And holds if all conds hold. It needs at least one.
-func And(conds ...Cond) Cond { return newCond(write.Cond{Op: expr.And, Conds: erase(conds)}) }
+func And(conds ...Cond) Cond { return newCond(bind.Cond{Op: expr.And, Conds: erase(conds)}) }
 
 // Or holds if one of conds holds. It needs at least one.
-func Or(conds ...Cond) Cond { return newCond(write.Cond{Op: expr.Or, Conds: erase(conds)}) }
+func Or(conds ...Cond) Cond { return newCond(bind.Cond{Op: expr.Or, Conds: erase(conds)}) }
 
 // Not holds if c does not.
-func Not(c Cond) Cond { return newCond(write.Cond{Op: expr.Not, Conds: erase([]Cond{c})}) }
+func Not(c Cond) Cond { return newCond(bind.Cond{Op: expr.Not, Conds: erase([]Cond{c})}) }
 
 // Where is a condition of the SDK's package expression, for what the conditions of this package do not have: size,
 // attribute_type, a part of a text, one attribute compared with another. It goes into [If], [Filter] and CheckExists,
@@ -116,10 +116,11 @@ func Not(c Cond) Cond { return newCond(write.Cond{Op: expr.Not, Conds: erase([]C
 //
 // A condition that is empty, or that the package cannot build, is an *[InputError] of the call that it is passed to. So
 // is size or a comparison of attributes if the library evaluates the condition itself: in [DB.GetCollection], in a list
-// of versions, and in a transaction with several operations on one item.
+// of versions, in a transaction with several operations on one item, and in Create, Put and Upsert of a struct with
+// lifecycle.TTL, unless it does not decide what the conditions give without an item.
 func Where(c expression.ConditionBuilder) Cond {
 	built, err := build(c)
-	return newCond(write.Cond{Op: write.Where, Built: built, Err: err})
+	return newCond(bind.Cond{Op: bind.Where, Built: built, Err: err})
 }
 
 // build renders the condition with the SDK and parses the result. It recovers from panics: the SDK calls operands that
@@ -150,58 +151,58 @@ type number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-func change(kind expr.Kind, t write.Target, v any) ChangeOption {
-	return changeOption{Setting: func(o *write.Options) {
-		o.Changes = append(o.Changes, write.Change{Kind: kind, Target: t, Value: v})
+func change(kind expr.Kind, t bind.Target, v any) ChangeOption {
+	return changeOption{Setting: func(o *bind.Options) {
+		o.Changes = append(o.Changes, bind.Change{Kind: kind, Target: t, Value: v})
 	}}
 }
 
 // Set sets the attribute to v. If the field is tagged omitempty and v is empty, it removes the attribute, as a write of
 // a whole value does.
-func Set[V any](field *V, v V) ChangeOption { return change(expr.Set, write.Target{Pointer: field}, v) }
+func Set[V any](field *V, v V) ChangeOption { return change(expr.Set, bind.Target{Pointer: field}, v) }
 
 // SetIfNotExists sets the attribute to v if it is absent.
 func SetIfNotExists[V any](field *V, v V) ChangeOption {
-	return change(expr.SetIfNotExists, write.Target{Pointer: field}, v)
+	return change(expr.SetIfNotExists, bind.Target{Pointer: field}, v)
 }
 
 // Remove removes the attribute if it is present.
 func Remove[V any](field *V) ChangeOption {
-	return change(expr.Remove, write.Target{Pointer: field}, nil)
+	return change(expr.Remove, bind.Target{Pointer: field}, nil)
 }
 
 // Add adds d to the number; an absent attribute counts as 0. After a lost response it is not repeated: see
 // [IsAmbiguous].
 func Add[N number](field *N, d N) ChangeOption {
-	return change(expr.Add, write.Target{Pointer: field}, d)
+	return change(expr.Add, bind.Target{Pointer: field}, d)
 }
 
 // ListAppend adds es at the end of the list; an absent attribute counts as the empty list. After a lost response it is
 // not repeated: see [IsAmbiguous].
 func ListAppend[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.ListAppend, write.Target{Pointer: field}, S(es))
+	return change(expr.ListAppend, bind.Target{Pointer: field}, S(es))
 }
 
 // ListPrepend adds es at the beginning of the list, in their order; an absent attribute counts as the empty list. After
 // a lost response it is not repeated: see [IsAmbiguous].
 func ListPrepend[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.ListPrepend, write.Target{Pointer: field}, S(es))
+	return change(expr.ListPrepend, bind.Target{Pointer: field}, S(es))
 }
 
 // AddToSet adds es to the set of a field tagged stringset, numberset or binaryset.
 func AddToSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.AddToSet, write.Target{Pointer: field}, S(es))
+	return change(expr.AddToSet, bind.Target{Pointer: field}, S(es))
 }
 
 // DeleteFromSet removes es from the set. A set that becomes empty is removed.
 func DeleteFromSet[S ~[]E, E any](field *S, es ...E) ChangeOption {
-	return change(expr.DeleteFromSet, write.Target{Pointer: field}, S(es))
+	return change(expr.DeleteFromSet, bind.Target{Pointer: field}, S(es))
 }
 
 // Path names an attribute inside a map or a list, which has no address in Go. V is the type of its value. It has the
 // conditions and changes of a field as methods. The library checks only what it knows from the struct's types: if the
 // stored value has another type, a condition is false and a change is a *[ConditionError].
-type Path[V any] struct{ target write.Target }
+type Path[V any] struct{ target bind.Target }
 
 // MapEntry is the value under key in a map field. To change an entry, the map must be stored; if it is absent, the
 // error is a *[ConditionError] that names the map. A key that implements encoding.TextMarshaler is found under its
@@ -214,19 +215,19 @@ func MapEntry[M ~map[K]V, K ~string, V any](field *M, key K) Path[V] {
 			k = "" // refused, as the empty key is
 		}
 	}
-	return Path[V]{write.Target{Pointer: field, Entry: &k, Key: key}}
+	return Path[V]{bind.Target{Pointer: field, Entry: &k, Key: key}}
 }
 
 // Elem is the element at index i of a list field. The list must be stored. Set at an index beyond the end appends to
 // the list, several of them in the order of their indexes. Remove shifts the elements that follow.
 func Elem[S ~[]E, E any](field *S, i int) Path[E] {
-	return Path[E]{write.Target{Pointer: field, Elem: &i}}
+	return Path[E]{bind.Target{Pointer: field, Elem: &i}}
 }
 
 // Attr is the attribute at a textual path such as "features.colour" or "items[0].qty". Its first name must be an
 // attribute of the struct. A value must have the type that the struct has there; a number may have another Go type if nothing
 // is lost. Below an interface, a type that encodes itself, or a name that no field has, any type is accepted.
-func Attr[V any](path string) Path[V] { return Path[V]{write.Target{Text: path}} }
+func Attr[V any](path string) Path[V] { return Path[V]{bind.Target{Text: path}} }
 
 // Inside is the value at a textual path below p, such as "ports[0].hits" or "[2]". Use it with [MapEntry] for map keys
 // that contain dots or brackets. Values are checked as those of [Attr].

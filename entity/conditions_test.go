@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 var seen = time.Date(2024, 5, 6, 7, 8, 9, 123000000, time.UTC)
@@ -54,8 +54,7 @@ func trials() map[string]trial {
 func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	l, s := opened(t, furnished())
-	p := entity.Fields[Profile]()
-	key := Profile{ID: "a"}
+	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	for name, c := range trials() {
 		t.Run(name, func(t *testing.T) {
 			outcome := func(where string, err error) {
@@ -66,14 +65,11 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 					require.ErrorIs(t, err, entity.ErrConditionFailed, where)
 				}
 			}
-			_, err := s.Update(t.Context(), key, entity.Set(&p.Plain, ""), entity.If(c.cond))
-			outcome("in place", err)
-			_, err = s.Update(t.Context(), key, entity.Set(&p.Rank, 1), entity.If(c.cond))
-			outcome("after a read", err)
+			outcome("in place", dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&p.Plain, ""), entity.If(c.cond))))
+			outcome("after a read", dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&p.Rank, 1), entity.If(c.cond))))
 			outcome("check", l.DB.Transact(t.Context(), s.Op().CheckExists(key, c.cond)))
 			count := func(c entity.Cond) int {
-				n := entity.Must(s.Query(key, entity.Filter(c), entity.Consistent()).Count(t.Context()))
-				return n
+				return entity.Must(s.Query(key, entity.Filter(c), entity.Consistent()).Count(t.Context()))
 			}
 			want := map[bool]int{true: 1, false: 0}
 			require.Equal(t, want[c.holds], count(c.cond), "filter")
@@ -85,16 +81,14 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 func TestCondition_InTakesUpToAHundredValues(t *testing.T) {
 	t.Parallel()
 	l, s := opened(t, furnished())
-	p := entity.Fields[Profile]()
-	values := make([]int, 100)
+	p, values := entity.Fields[Profile](), make([]int, 100)
 	values[99] = 5
 	l.OK(s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Plain, ""), entity.If(entity.In(&p.Count, values...))))
 }
 
 // many is a condition that holds, with n operators as DynamoDB counts them: comparisons and the ORs between them.
 func many(n int) entity.Cond {
-	g := entity.Fields[Gadget]()
-	conds := []entity.Cond{}
+	g, conds := entity.Fields[Gadget](), []entity.Cond{}
 	for range (n + 1) / 2 {
 		conds = append(conds, entity.Eq(&g.HardwareID, gadgetID))
 	}
@@ -108,8 +102,7 @@ func TestCondition_MoreOperatorsThanAGuardLeavesRoomForAreRefused(t *testing.T) 
 	_, err := s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(269)))
 	require.NoError(t, err, "as many as fit in addition to a guard")
 	l.Sent()
-	_, err = s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(273)))
-	l.requireRefused(t, err, "EDD-9111", "")
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(273)))), "EDD-9111", "")
 	_, err = s.Modify(t.Context(), gadget(), func(g *Gadget) error { g.Name = "m"; return nil }, entity.If(many(269)))
 	require.NoError(t, err, "also with the guard of a whole image of this size")
 }
@@ -127,8 +120,7 @@ type Wide struct {
 func TestCondition_TooLongWithItsGuardIsRefused(t *testing.T) {
 	t.Parallel()
 	l, s := opened(t, Wide{ID: "w"})
-	w := entity.Fields[Wide]()
-	conds := []entity.Cond{}
+	w, conds := entity.Fields[Wide](), []entity.Cond{}
 	for range 135 {
 		conds = append(conds, entity.Eq(&w.A, 0))
 	}

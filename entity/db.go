@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -51,7 +53,7 @@ type Validator interface {
 	Var(v any, tag string) error
 }
 
-// Config configures a [DB]. The zero value of each field is its default.
+// Config configures a [DB]. The zero value of each field is its default. A key or an entry of a map that is there, but empty, is a mistake.
 type Config struct {
 	Table  string            // physical table of entities whose entity.Key has no table
 	Tables map[string]string // logical name in entity.Key's table → physical table; a missing name is used as it is
@@ -67,7 +69,7 @@ type Config struct {
 	NewID         func() string    // write ids, idempotency tokens and the random bits of generated ids, 1 to 36 characters, always unique; default 128 random bits
 	PK, SK, TTL   string           // attributes of `$` keys and of expiry; default pk, sk, _ttl
 	Validator     Validator        // checks values by their `validate` tags before they are written; default none
-	CursorKey     []byte           // encrypts cursors when set; at least 16 random bytes; needed for pages of keys with secret parts
+	CursorKey     []byte           // encrypts cursors; at least 16 random bytes, nil for none; needed for pages of keys with secret parts
 	OldCursorKeys [][]byte         // keys of cursors that are still accepted after CursorKey was replaced
 	Tracer        Tracer           // called around each verb and for each request; default none
 
@@ -78,7 +80,7 @@ type Config struct {
 	// context. Default none.
 	FromContext func(ctx context.Context, name string) (string, bool)
 
-	// RequestTimeout is how long one request may take; the default 0 is unlimited. A request without an answer in that time
+	// RequestTimeout limits the time of one request; the default 0 is unlimited. A request without an answer in that time
 	// counts as lost: it is repeated where that does no harm, and a write that may have been applied is examined as after any
 	// other lost answer.
 	RequestTimeout time.Duration
@@ -131,27 +133,11 @@ const (
 const leastCursorKey = 16
 
 func withDefaults(c Config) Config {
-	set := func(s *string, d string) {
-		if *s == "" {
-			*s = d
-		}
-	}
-	set(&c.Namespace.Name, "app")
-	set(&c.PK, "pk")
-	set(&c.SK, "sk")
-	set(&c.TTL, "_ttl")
-	if c.Namespace.Version == 0 {
-		c.Namespace.Version = 1
-	}
-	if c.TimePrecision == 0 {
-		c.TimePrecision = time.Nanosecond
-	}
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = engine.DefaultAttempts
-	}
-	if c.RetryBudget == 0 {
-		c.RetryBudget = int(awsretry.DefaultRetryRateTokens)
-	}
+	c.Namespace.Name, c.Namespace.Version = cmp.Or(c.Namespace.Name, "app"), cmp.Or(c.Namespace.Version, 1)
+	c.PK, c.SK, c.TTL = cmp.Or(c.PK, "pk"), cmp.Or(c.SK, "sk"), cmp.Or(c.TTL, "_ttl")
+	c.TimePrecision = cmp.Or(c.TimePrecision, time.Nanosecond)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, engine.DefaultAttempts)
+	c.RetryBudget = cmp.Or(c.RetryBudget, int(awsretry.DefaultRetryRateTokens))
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
@@ -176,15 +162,15 @@ func check(c Config) (key.TimeFormat, error) {
 	if c.MaxAttempts < 1 {
 		bad("MaxAttempts", "must be 1 or more")
 	}
-	if len(c.CursorKey) > 0 && len(c.CursorKey) < leastCursorKey {
-		bad("CursorKey", "must be at least %d bytes", leastCursorKey)
+	if c.CursorKey != nil && len(c.CursorKey) < leastCursorKey {
+		bad("CursorKey", "must be at least %d bytes, not %d; nil is no key", leastCursorKey, len(c.CursorKey))
 	}
-	if len(c.OldCursorKeys) > 0 && len(c.CursorKey) == 0 {
+	if len(c.OldCursorKeys) > 0 && c.CursorKey == nil {
 		bad("OldCursorKeys", "need a CursorKey, under which new cursors are encrypted")
 	}
 	for i, k := range c.OldCursorKeys {
 		if len(k) < leastCursorKey {
-			bad(fmt.Sprintf("OldCursorKeys[%d]", i), "must be at least %d bytes", leastCursorKey)
+			bad(fmt.Sprintf("OldCursorKeys[%d]", i), "must be at least %d bytes, not %d", leastCursorKey, len(k))
 		}
 	}
 	if c.PK == c.SK || c.PK == c.TTL || c.SK == c.TTL {
@@ -193,6 +179,14 @@ func check(c Config) (key.TimeFormat, error) {
 	for _, a := range []struct{ field, attr string }{{"PK", c.PK}, {"SK", c.SK}, {"TTL", c.TTL}} {
 		if schema.Reserved(a.attr) {
 			bad(a.field, "the attribute %q belongs to the library", a.attr)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tables)) {
+		switch {
+		case name == "":
+			bad(`Tables[""]`, "is no logical name; the table of entities without one is Config.Table")
+		case c.Tables[name] == "":
+			bad(fmt.Sprintf("Tables[%q]", name), "is empty: give the name of the table, or leave the entry out if it is the logical one")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.TableOptions)) {
@@ -229,18 +223,6 @@ func check(c Config) (key.TimeFormat, error) {
 	return format, errors.Join(errs...)
 }
 
-// cursorCodec returns the codec of cursors under the configured keys.
-func cursorCodec(c Config) (engine.Codec, error) {
-	if len(c.CursorKey) == 0 {
-		return engine.Codec{}, nil
-	}
-	codec, err := engine.New(append([][]byte{c.CursorKey}, c.OldCursorKeys...)...)
-	if err != nil {
-		return codec, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "CursorKey", Problem: err.Error()}
-	}
-	return codec, nil
-}
-
 type storeKey struct {
 	typ          reflect.Type
 	name, handle string
@@ -255,7 +237,7 @@ type DB struct {
 	config  Config
 	runner  *engine.Runner
 	format  key.TimeFormat
-	cursors engine.Codec
+	cursors cursor.Codec
 
 	registry *registry
 	base     *DB // whose declarations it shares; nil for its own
@@ -269,9 +251,11 @@ func Open(client Client, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursors, err := cursorCodec(cfg)
-	if err != nil {
-		return nil, err
+	var cursors cursor.Codec
+	if len(cfg.CursorKey) > 0 {
+		if cursors, err = cursor.New(append([][]byte{cfg.CursorKey}, cfg.OldCursorKeys...)...); err != nil {
+			return nil, &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "CursorKey", Problem: err.Error()}
+		}
 	}
 	runner := newRunner(client, cfg)
 	runner.Retries = newRetries(cfg)
@@ -318,20 +302,11 @@ func (db *DB) options() schema.Options {
 	}
 }
 
-// tableName returns the physical name of s's table.
-func (db *DB) tableName(s *schema.Schema) string {
-	if s.Table == "" {
-		return db.config.Table
-	}
-	if name, ok := db.config.Tables[s.Table]; ok {
-		return name
-	}
-	return s.Table
-}
-
 // register checks s against the other entities of its table and adds it.
 func (db *DB) register(s *schema.Schema) (table string, err error) {
-	table = db.tableName(s)
+	if table = db.config.Table; s.Table != "" {
+		table = cmp.Or(db.config.Tables[s.Table], s.Table)
+	}
 	if table == "" {
 		return "", &SchemaError{Code: schema.CodeConfig, Type: "entity.Config", Field: "Table", Problem: "no table for entity " + s.Name + ": set Table, or name a table in its entity.Key"}
 	}

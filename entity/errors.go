@@ -5,7 +5,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Classes of errors, for errors.Is. If DynamoDB returned an error, errors.As finds it behind them.
@@ -15,6 +15,8 @@ var (
 	ErrConflict        = entitytype.ErrConflict        // other writes came in between, more often than MaxAttempts allows
 	ErrConditionFailed = entitytype.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
 	ErrTooLarge        = entitytype.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
+	ErrUndecodable     = entitytype.ErrUndecodable     // the read went on past items that cannot be decoded, by SkipUndecodable
+	ErrOmitted         = entitytype.ErrOmitted         // a past state was too large to be kept with its content
 	ErrInvalidCursor   = entitytype.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
 	ErrDeleted         = entitytype.ErrDeleted         // the item was deleted and can be restored
 	ErrNotDeleted      = entitytype.ErrNotDeleted      // there is nothing to restore: the item exists
@@ -94,7 +96,7 @@ const (
 // the call if a second application is harmless. For a call that sends many writes, such as [Store.PutMany] and
 // [Store.Purge], it reports that a part of them was applied, or may have been.
 func IsAmbiguous(err error) bool {
-	var a *write.Ambiguous
+	var a *plan.Ambiguous
 	return errors.As(err, &a)
 }
 
@@ -102,7 +104,7 @@ func IsAmbiguous(err error) bool {
 // T.
 func StoredItem[T any](err error) (T, bool) {
 	var none T
-	var refused *write.Refused
+	var refused *plan.Refused
 	if !errors.As(err, &refused) || refused.Image == nil || refused.Schema.Type != typeOf((*T)(nil)) {
 		return none, false
 	}

@@ -2,15 +2,16 @@ package entity_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/exampletest"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 )
 
 // Chore is found by its state, through an index that carries keys only, and by its customer, together with payments.
@@ -87,17 +88,17 @@ func ExampleIndex_QueryAny() {
 }
 
 // What a customer has, of several types, in the order of time.
-func ExampleDB_Each() {
+func ExampleDB_GetCollection_visit() {
 	chores, payments := entity.Must(household.chores.Index("byCustomer")), entity.Must(household.payments.Index("byCustomer"))
-	err := household.db.Each(context.Background(),
-		entity.Visit(chores.Query(Chore{Customer: "ada"}), func(t Chore) error {
+	err := household.db.GetCollection(context.Background(),
+		chores.Query(Chore{Customer: "ada"}).Visit(func(t Chore) error {
 			fmt.Println(t.Due, t.Title)
 			return nil
 		}),
-		entity.Visit(payments.Query(Payment{Customer: "ada"}), func(p Payment) error {
+		payments.Query(Payment{Customer: "ada"}).Visit(func(p Payment) error {
 			fmt.Println(p.Day, p.Amount)
 			if p.Amount > 50 {
-				return entity.ErrStop // ends Each without an error
+				return entity.ErrStop // ends it without an error
 			}
 			return nil
 		}),
@@ -109,6 +110,19 @@ func ExampleDB_Each() {
 	// 2026-01-05 visit Ada
 	// 2026-01-06 70
 	// <nil>
+}
+
+// A report uses every item that fits the struct, and says which do not.
+func ExampleSkipUndecodable() {
+	byCustomer := entity.Must(household.chores.Index("byCustomer"))
+	chores, err := byCustomer.Query(Chore{Customer: "ada"}, entity.SkipUndecodable()).Collect(context.Background())
+	if errors.Is(err, entity.ErrUndecodable) {
+		fmt.Println("incomplete:", err) // names each item and attribute
+		err = nil
+	}
+	fmt.Println(len(chores), err)
+	// prints
+	// 3 <nil>
 }
 
 // What a query finds is deleted page by page. A job that ends in the middle goes on from the cursor.
@@ -168,12 +182,13 @@ func TestExamplesOfReading_PrintWhatTheySay(t *testing.T) {
 	}, entity.Unconditional())
 	require.NoError(t, err)
 	require.NoError(t, exampletest.Run("example_reading_test.go", map[string]func(){
-		"ExampleHydrate":            ExampleHydrate,
-		"ExampleQuery_previousPage": ExampleQuery_previousPage,
-		"ExampleIndex_QueryAny":     ExampleIndex_QueryAny,
-		"ExampleStore_DeleteAll":    ExampleStore_DeleteAll,
-		"ExampleDB_Each":            ExampleDB_Each,
-		"ExampleDB_WithClient":      ExampleDB_WithClient,
-		"ExampleConfig_readClient":  ExampleConfig_readClient,
+		"ExampleHydrate":                ExampleHydrate,
+		"ExampleQuery_previousPage":     ExampleQuery_previousPage,
+		"ExampleIndex_QueryAny":         ExampleIndex_QueryAny,
+		"ExampleStore_DeleteAll":        ExampleStore_DeleteAll,
+		"ExampleDB_GetCollection_visit": ExampleDB_GetCollection_visit,
+		"ExampleSkipUndecodable":        ExampleSkipUndecodable,
+		"ExampleDB_WithClient":          ExampleDB_WithClient,
+		"ExampleConfig_readClient":      ExampleConfig_readClient,
 	}))
 }

@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 var profileKey = keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
@@ -23,8 +24,7 @@ func profileHalf(team, rank string) string {
 func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
-	p := entity.Fields[Profile]()
-	read := []string{"GetItem", "PutItem"}
+	p, read := entity.Fields[Profile](), []string{"GetItem", "PutItem"}
 	for name, c := range map[string]struct {
 		changes []entity.UpdateOption
 		half    string // "" is absent
@@ -47,15 +47,13 @@ func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
 			l.OK(s.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
 			require.Equal(t, profileHalf("red", "1"), l.stored(profileKey)["gsi1pk"])
 			l.Sent()
-			got, err := s.Update(t.Context(), Profile{ID: "a"}, c.changes...)
-			require.NoError(t, err)
+			got := entity.Must(s.Update(t.Context(), Profile{ID: "a"}, c.changes...))
 			require.Equal(t, c.sent, l.Operations())
 			it := l.stored(profileKey)
 			require.Equal(t, c.half, it["gsi1pk"])
 			require.Equal(t, `S"$app#v1#profile#a"`, it["gsi1sk"], "a half of key parts alone is always there")
 			require.Equal(t, `S"Profile"`, it["__edd_e__"])
-			again := entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
-			require.Equal(t, again, got)
+			require.Equal(t, entity.Must(s.Get(t.Context(), Profile{ID: "a"}, entity.Consistent())), got)
 
 			want := 1
 			if c.half == "" {
@@ -132,23 +130,20 @@ func TestIndexKey_VerbatimItemThatIsTooWideToGuardIsRefused(t *testing.T) {
 	l, s := open[Pallet](t)
 	p := entity.Fields[Pallet]()
 	l.PutItem(wide(100))
-	_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Row, 2))
-	require.NoError(t, err, "DynamoDB takes 300 operators")
+	require.NoError(t, dbtest.ErrorOf(s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Row, 2))), "DynamoDB takes 300 operators")
 	require.Equal(t, `S"north/2"`, l.stored(keys("id", "a"))["gsi1pk"])
 	require.Equal(t, "N1", l.stored(keys("id", "a"))["extra99"])
 
 	l.PutItem(wide(200))
 	before := l.everything()
-	_, err = s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Row, 2))
-	require.Equal(t, "EDD-9111", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9111", dbtest.InputCode(dbtest.ErrorOf(s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&p.Row, 2)))))
 	require.Equal(t, before, l.everything())
 }
 
 func TestIndexKey_EmptiedNativeIndexAttributeIsAbsent(t *testing.T) {
 	t.Parallel()
 	l, s := open[Order](t)
-	o := entity.Fields[Order]()
-	key := Order{Customer: "c", Number: 1}
+	o, key := entity.Fields[Order](), Order{Customer: "c", Number: 1}
 	l.OK(s.Create(t.Context(), Order{Customer: "c", Number: 1, Placed: 3, Amount: 4})) // status is the empty string
 	at := "c 1"
 	require.Equal(t, raw{"customer": `S"c"`, "number": "N1", "placed": "N3", "amount": "N4"}, l.everything()[at])
@@ -208,8 +203,7 @@ func TestIndexKey_OfLibraryOwnedAndSetOncePartsFollowsEveryWrite(t *testing.T) {
 			write()
 			it := l.stored(keys("pk", "$app#v1#visit#a", "sk", "$app#v1#visit"))
 			now := entity.Must(s.Get(t.Context(), Visit{ID: "a"}))
-			place := now.Place
-			want := raw{}
+			place, want := now.Place, raw{}
 			if place != "" {
 				want["gsi1pk"] = `S"$app#v1#visit#` + place + `"`
 				want["gsi2pk"] = `S"$app#v1#visit#` + place + "#" + now.CreatedAt.Format("2006-01-02T15:04:05Z") + `"`
@@ -244,29 +238,6 @@ type Pulse struct {
 	Version   int       `dynamodbav:"version" entity:"version"`
 }
 
-func TestIndexKey_OfUpdatedAtAndVersionMovesWithEveryWrite(t *testing.T) {
-	t.Parallel()
-	l, s := open[Pulse](t)
-	v := Pulse{ID: "a", Place: "hall"}
-	check := func(second, version string) {
-		t.Helper()
-		it := l.stored(keys("pk", "$app#v1#pulse#a", "sk", "$app#v1#pulse"))
-		require.Equal(t, "N"+version, it["version"])
-		require.Equal(t, `S"$app#v1#pulse#2024-05-06T07:08:`+second+`Z"`, it["gsi1sk"])
-		require.Equal(t, `S"$app#v1#pulse#000000000000000000`+version+`"`, it["gsi2sk"])
-	}
-	_, created, err := s.Upsert(t.Context(), v)
-	require.NoError(t, err)
-	require.True(t, created)
-	check("09", "1")
-	l.Clock.Move(time.Second)
-	l.OK(s.Upsert(t.Context(), v))
-	check("10", "2")
-	l.Clock.Move(time.Second)
-	l.OK(s.Update(t.Context(), v, entity.Set(&entity.Fields[Pulse]().Note, "x")))
-	check("11", "3")
-}
-
 // A Put that removes one part of an index key leaves another as stored, which it need not know.
 func TestIndexKey_GoesWithAPartThatAPutRemoves(t *testing.T) {
 	t.Parallel()
@@ -281,9 +252,40 @@ func TestIndexKey_GoesWithAPartThatAPutRemoves(t *testing.T) {
 	l.OK(s.Create(t.Context(), owned{ID: "a", Team: "red", Owner: "ann"}))
 	require.Len(t, l.indexed("gsi1"), 1)
 	l.Sent()
-	got, err := s.Put(t.Context(), owned{ID: "a"})
-	require.NoError(t, err)
-	require.Equal(t, owned{ID: "a", Owner: "ann"}, got)
+	require.Equal(t, owned{ID: "a", Owner: "ann"}, entity.Must(s.Put(t.Context(), owned{ID: "a"})))
 	require.Equal(t, []string{"UpdateItem"}, l.Operations())
 	require.Empty(t, l.indexed("gsi1"))
+}
+
+// at runs f on n goroutines at once.
+func at(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+func TestConcurrent_NewReturnsOneStore(t *testing.T) {
+	t.Parallel()
+	db, stores := paper(t), make([]*entity.Store[Employee], 8)
+	at(len(stores), func(i int) {
+		stores[i] = entity.Must(entity.New[Employee](db))
+		_ = stores[i].Op().Update(employeeKey("a"), rename("x")).String()
+		_ = stores[i].Query(employeeKey("a")).String()
+	})
+	for _, s := range stores {
+		require.Same(t, stores[0], s)
+	}
+}
+
+// Pallet is verbatim, with an index key of two parts.
+type Pallet struct {
+	_ entity.Key `name:"Pallet" pk:"id"`
+	_ entity.GSI `name:"byPlace" index:"gsi1" pk:"gsi1pk={hall}/{row:01}"`
+
+	ID   string `dynamodbav:"id"`
+	Hall string `dynamodbav:"hall,omitempty"`
+	Row  int    `dynamodbav:"row,omitempty"`
+	Note string `dynamodbav:"note,omitempty"`
 }

@@ -8,38 +8,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // requireNamed checks that a condition of the library's own failed, about an attribute.
 func requireNamed(t *testing.T, err error, attr string) {
 	t.Helper()
 	require.ErrorIs(t, err, entity.ErrConditionFailed)
-	var named *entity.ConditionError
-	require.ErrorAs(t, err, &named)
-	require.Equal(t, attr, named.Attr)
+	require.Equal(t, attr, dbtest.As[*entity.ConditionError](t, err).Attr)
 }
 
 // requireMisfit checks that a stored attribute does not fit its field.
 func requireMisfit(t *testing.T, err error, attr string, what ...any) {
 	t.Helper()
-	var misfit *entity.DecodeError
-	require.ErrorAs(t, err, &misfit, what...)
-	require.Equal(t, attr, misfit.Attr, what...)
+	require.Equal(t, attr, dbtest.As[*entity.DecodeError](t, err, what...).Attr, what...)
 }
 
 // requireRefused checks that a call of each kind with a wrong argument is refused before any request.
 func (l *lab) requireRefused(t *testing.T, err error, code, field string) {
 	t.Helper()
 	dbtest.RequireInput(t, err, code, field)
-	var mistake *entity.InputError
-	require.ErrorAs(t, err, &mistake)
-	require.NotEmpty(t, mistake.Type)
+	require.NotEmpty(t, dbtest.As[*entity.InputError](t, err).Type)
 	for _, class := range classes {
 		require.NotErrorIs(t, err, class)
 	}
-	var e *entity.Error
-	require.ErrorAs(t, err, &e)
+	dbtest.As[*entity.Error](t, err)
 	require.Empty(t, l.Operations(), "refused before any request")
 }
 
@@ -73,14 +66,11 @@ func TestInput_Conditions(t *testing.T) {
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()
 	for _, c := range []entity.Cond{{}, entity.And(), entity.Or(), entity.Not(entity.Cond{}), entity.Or(entity.Eq(&p.Note, "x"), entity.Cond{})} {
-		_, err := s.Create(t.Context(), Profile{ID: "a"}, entity.If(c))
-		l.requireRefused(t, err, "EDD-9111", "")
-		_, err = s.Query(Profile{ID: "a"}, entity.Filter(c)).Collect(t.Context())
-		l.requireRefused(t, err, "EDD-9111", "")
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Profile{ID: "a"}, entity.If(c))), "EDD-9111", "")
+		l.requireRefused(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}, entity.Filter(c)).Collect(t.Context())), "EDD-9111", "")
 	}
-	_, err := s.Create(t.Context(), Profile{ID: "a"}, entity.If(entity.In(&p.Note)))
-	l.requireRefused(t, err, "EDD-9111", "Note")
-	_, err = s.Create(t.Context(), Profile{ID: "a"}, entity.If(entity.In(&p.Note, make([]string, 101)...)))
+	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Profile{ID: "a"}, entity.If(entity.In(&p.Note)))), "EDD-9111", "Note")
+	_, err := s.Create(t.Context(), Profile{ID: "a"}, entity.If(entity.In(&p.Note, make([]string, 101)...)))
 	l.requireRefused(t, err, "EDD-9111", "Note")
 }
 
@@ -95,22 +85,17 @@ func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
 		"Priority": {Project: "p", Status: "open", TaskID: "t"},
 		"TaskID":   {Project: "p", Status: "open", Priority: 1},
 	} {
-		_, err := s.Create(t.Context(), v)
-		l.requireRefused(t, err, "EDD-9101", field)
-		_, err = s.Get(t.Context(), v)
-		l.requireRefused(t, err, "EDD-9101", field)
-		_, err = s.Update(t.Context(), v, entity.Set(&f.Title, "x"))
-		l.requireRefused(t, err, "EDD-9101", field)
-		_, _, err = s.Upsert(t.Context(), v)
-		l.requireRefused(t, err, "EDD-9101", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), v)), "EDD-9101", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), v)), "EDD-9101", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), v, entity.Set(&f.Title, "x"))), "EDD-9101", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Upsert(t.Context(), v)), "EDD-9101", field)
 		l.requireRefused(t, s.Delete(t.Context(), v), "EDD-9101", field)
 		bad := s.Op().CheckExists(v)
-		err = l.DB.Transact(t.Context(), s.Op().Create(full), bad)
+		err := l.DB.Transact(t.Context(), s.Op().Create(full), bad)
 		l.requireRefused(t, err, "EDD-9101", field)
 		dbtest.RequireInput(t, entity.FailureOf(err, bad), "EDD-9101", field)
 	}
-	_, err := s.Query(Task{}).Collect(t.Context())
-	l.requireRefused(t, err, "EDD-9101", "Project")
+	l.requireRefused(t, dbtest.ErrorOf(s.Query(Task{}).Collect(t.Context())), "EDD-9101", "Project")
 }
 
 // Counter is keyed by values whose zero is real.
@@ -131,14 +116,11 @@ func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
 		"Shard": {Shard: -1},
 		"At":    {At: time.Date(2024, 1, 1, 0, 0, 0, 1, time.UTC)}, // finer than the format: never truncated
 	} {
-		_, err := s.Create(t.Context(), v)
-		l.requireRefused(t, err, "EDD-9102", field)
-		_, err = s.Get(t.Context(), v)
-		l.requireRefused(t, err, "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), v)), "EDD-9102", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), v)), "EDD-9102", field)
 	}
 	for _, year := range []int{10000, -1} {
-		_, err := s.Get(t.Context(), Counter{At: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})
-		l.requireRefused(t, err, "EDD-9102", "At")
+		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), Counter{At: time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)})), "EDD-9102", "At")
 	}
 	_, task := open[Task](t)
 	_, err := task.Get(t.Context(), Task{Project: "a\xffb", Status: "s", Priority: 1, TaskID: "t"})
@@ -151,33 +133,25 @@ func TestInput_PointersThatNameNoAttribute(t *testing.T) {
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	var own Profile
 	for _, field := range []*string{&entity.Fields[Team]().Name, &own.Note, nil} {
-		_, err := s.Update(t.Context(), key, entity.Set(field, "x"))
-		l.requireRefused(t, err, "EDD-9105", "")
-		_, err = s.Create(t.Context(), key, entity.If(entity.NotExists(field)))
-		l.requireRefused(t, err, "EDD-9105", "")
-		_, err = s.Query(key, entity.Ge(field, "x")).First(t.Context())
-		l.requireRefused(t, err, "EDD-9105", "")
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(field, "x"))), "EDD-9105", "")
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), key, entity.If(entity.NotExists(field)))), "EDD-9105", "")
+		l.requireRefused(t, dbtest.ErrorOf(s.Query(key, entity.Ge(field, "x")).First(t.Context())), "EDD-9105", "")
 	}
-	_, err := s.Update(t.Context(), key, entity.MapEntry(&own.Labels, "a").Set("x"))
-	l.requireRefused(t, err, "EDD-9105", "")
-	_, err = s.Update(t.Context(), key, entity.MapEntry(&p.Labels, "").Set("x"))
-	l.requireRefused(t, err, "EDD-9102", "Labels")
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.MapEntry(&own.Labels, "a").Set("x"))), "EDD-9105", "")
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.MapEntry(&p.Labels, "").Set("x"))), "EDD-9102", "Labels")
 }
 
 func TestInput_PathsThatNameNoAttribute(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
 	for _, path := range []string{"", "unknown", "unknown.city", "home.", ".home", "home..city", "lines[", "lines[]", "lines[x]", "lines[-1]", "lines[0", "lines]0[", "[0]", "lines[0]qty", "lines[0].", "lines[99999999999999999999]"} {
-		_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Set(1))
-		l.requireRefused(t, err, "EDD-9105", "")
-		_, err = s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Remove())
-		l.requireRefused(t, err, "EDD-9105", "")
-		_, err = s.Query(Profile{ID: "a"}, entity.Filter(entity.Attr[int](path).Exists())).Collect(t.Context())
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Set(1))), "EDD-9105", "")
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Remove())), "EDD-9105", "")
+		_, err := s.Query(Profile{ID: "a"}, entity.Filter(entity.Attr[int](path).Exists())).Collect(t.Context())
 		l.requireRefused(t, err, "EDD-9105", "")
 	}
 	var zero entity.Path[int]
-	_, err := s.Update(t.Context(), Profile{ID: "a"}, zero.Set(1))
-	l.requireRefused(t, err, "EDD-9105", "")
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, zero.Set(1))), "EDD-9105", "")
 }
 
 // A path in text has no type of its own; a value that does not fit the attribute must not reach the table.
@@ -193,14 +167,10 @@ func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
 		"Home":   entity.Attr[bool]("home").Set(true),
 	} {
 		t.Run(field, func(t *testing.T) {
-			require.NotPanics(t, func() {
-				_, err := s.Update(t.Context(), key, change)
-				l.requireRefused(t, err, "EDD-9102", field)
-			})
+			require.NotPanics(t, func() { l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, change)), "EDD-9102", field) })
 		})
 	}
-	_, err := s.Scan(entity.Filter(entity.Attr[string]("count").Eq("many"))).Collect(t.Context())
-	l.requireRefused(t, err, "EDD-9102", "Count")
+	l.requireRefused(t, dbtest.ErrorOf(s.Scan(entity.Filter(entity.Attr[string]("count").Eq("many"))).Collect(t.Context())), "EDD-9102", "Count")
 }
 
 func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
@@ -210,49 +180,37 @@ func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 	refused := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, entity.ErrTooLarge)
-		var e *entity.Error
-		require.ErrorAs(t, err, &e)
+		dbtest.As[*entity.Error](t, err)
 		require.Empty(t, l.Operations())
 	}
 	task := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
 	fat := task
 	fat.Title = strings.Repeat("x", 400*1024)
-	_, err := s.Create(t.Context(), fat)
-	refused(err)
-	_, _, err = s.Upsert(t.Context(), fat)
-	refused(err)
+	refused(dbtest.ErrorOf(s.Create(t.Context(), fat)))
+	refused(dbtest.ErrorOf(s.Upsert(t.Context(), fat)))
 
 	long := task
 	long.Project = strings.Repeat("p", 2048)
-	_, err = s.Create(t.Context(), long)
-	refused(err)
-	_, err = s.Get(t.Context(), long)
-	refused(err)
+	refused(dbtest.ErrorOf(s.Create(t.Context(), long)))
+	refused(dbtest.ErrorOf(s.Get(t.Context(), long)))
 	refused(s.Delete(t.Context(), long))
 
 	wide := task
 	wide.TaskID = strings.Repeat("#", 400) // 1200 bytes when it is escaped
-	_, err = s.Update(t.Context(), wide, entity.Set(&f.Title, "x"))
-	refused(err)
+	refused(dbtest.ErrorOf(s.Update(t.Context(), wide, entity.Set(&f.Title, "x"))))
 
 	owned := task
 	owned.Owner = strings.Repeat(" ", 700) // an index key of 2100 bytes
-	_, err = s.Create(t.Context(), owned)
-	refused(err)
-	_, err = s.Update(t.Context(), task, entity.Set(&f.Owner, owned.Owner))
-	refused(err)
-	_, err = s.Query(Task{Project: long.Project}).Collect(t.Context())
-	refused(err)
-	_, err = entity.Must(s.Index("byOwner")).Query(Task{Owner: owned.Owner}).Collect(t.Context())
-	refused(err)
+	refused(dbtest.ErrorOf(s.Create(t.Context(), owned)))
+	refused(dbtest.ErrorOf(s.Update(t.Context(), task, entity.Set(&f.Owner, owned.Owner))))
+	refused(dbtest.ErrorOf(s.Query(Task{Project: long.Project}).Collect(t.Context())))
+	refused(dbtest.ErrorOf(entity.Must(s.Index("byOwner")).Query(Task{Owner: owned.Owner}).Collect(t.Context())))
 
 	_, claims := open[Claim](t)
 	x := strings.Repeat("x", 3000)
 	for name, v := range map[string]Claim{"copied": {ID: "1", Owner: x}, "native partition": {ID: "1", Team: x}, "native sort": {ID: "1", Code: x[:1025]}} {
-		_, err := claims.Create(t.Context(), v)
-		require.ErrorIs(t, err, entity.ErrTooLarge, name)
-		_, _, err = claims.Upsert(t.Context(), v)
-		require.ErrorIs(t, err, entity.ErrTooLarge, name)
+		require.ErrorIs(t, dbtest.ErrorOf(claims.Create(t.Context(), v)), entity.ErrTooLarge, name)
+		require.ErrorIs(t, dbtest.ErrorOf(claims.Upsert(t.Context(), v)), entity.ErrTooLarge, name)
 	}
 }
 
@@ -265,6 +223,5 @@ func TestInput_LargestKeysAreStored(t *testing.T) {
 	l.OK(s.Create(t.Context(), task))
 	l.OK(s.Get(t.Context(), task))
 	task.TaskID += "t"
-	_, err := s.Create(t.Context(), task)
-	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Create(t.Context(), task)), entity.ErrTooLarge)
 }

@@ -1,21 +1,27 @@
 package entity_test
 
 import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // A verbatim template writes values as they are; one that could be read in two ways is refused.
 func TestKeys_VerbatimValueMayNotHoldWhatFollowsIt(t *testing.T) {
 	t.Parallel()
 	l, s := open[Pallet](t)
-	_, err := s.Create(t.Context(), Pallet{ID: "a#/b", Hall: "north/west", Row: 1})
-	l.requireRefused(t, err, "EDD-9102", "Hall")
-	_, err = s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&entity.Fields[Pallet]().Hall, "a/b"), entity.Set(&entity.Fields[Pallet]().Row, 2))
+	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Pallet{ID: "a#/b", Hall: "north/west", Row: 1})), "EDD-9102", "Hall")
+	_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&entity.Fields[Pallet]().Hall, "a/b"), entity.Set(&entity.Fields[Pallet]().Row, 2))
 	l.requireRefused(t, err, "EDD-9102", "Hall")
 	l.OK(s.Create(t.Context(), Pallet{ID: "a#/b", Hall: "north west", Row: 1}))
 }
@@ -36,8 +42,7 @@ type Wired struct {
 func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 	t.Parallel()
 	l, s := open[Wired](t)
-	f := entity.Fields[Wired]()
-	east := time.FixedZone("", 5*3600+1800)
+	f, east := entity.Fields[Wired](), time.FixedZone("", 5*3600+1800)
 	made := Wired{Day: dawn.Truncate(time.Second).In(east), Serial: 42, At: dawn.Truncate(time.Millisecond).In(east), Host: "Web#1"}
 	l.OK(s.Create(t.Context(), made))
 	at := `$app#v1#wired#0000000001714979289#0000000000000000042 $app#v1#wired#2024-05-06T07:08:09.123Z#web%231`
@@ -45,12 +50,9 @@ func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
 
 	read := entity.Must(s.Get(t.Context(), made))
 	for what, key := range map[string]Wired{"as written": made, "as read": read, "key parts only": {Day: read.Day.Local(), Serial: 42, At: read.At.Local(), Host: "WEB#1"}} {
-		_, err := s.Create(t.Context(), key)
-		require.ErrorIs(t, err, entity.ErrExists, what)
-		_, err = s.Update(t.Context(), key, entity.Set(&f.Note, what))
-		require.NoError(t, err, what)
-		_, err = s.Modify(t.Context(), key, func(v *Wired) error { v.Note += "!"; return nil })
-		require.NoError(t, err, what)
+		require.ErrorIs(t, dbtest.ErrorOf(s.Create(t.Context(), key)), entity.ErrExists, what)
+		require.NoError(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Note, what))), what)
+		require.NoError(t, dbtest.ErrorOf(s.Modify(t.Context(), key, func(v *Wired) error { v.Note += "!"; return nil })), what)
 		many, err := s.GetMany(t.Context(), []Wired{key}, entity.Consistent())
 		require.NoError(t, err, what)
 		require.NotNil(t, many[0], what)
@@ -87,8 +89,7 @@ type Epoch struct {
 func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 	t.Parallel()
 	l, s := open[Epoch](t)
-	f := entity.Fields[Epoch]()
-	milli := dawn.Truncate(time.Millisecond)
+	f, milli := entity.Fields[Epoch](), dawn.Truncate(time.Millisecond)
 	for i := range 3 {
 		at := milli.Add(time.Duration(i) * time.Millisecond).In(time.FixedZone("", -3600))
 		l.OK(s.Create(t.Context(), Epoch{ID: "a", At: at, Second: milli.Truncate(time.Second).Add(time.Duration(i) * time.Second)}))
@@ -97,10 +98,8 @@ func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 	require.Equal(t, []string{"N1714979289123", "N1714979289", `S"1714979289123"`}, []string{it["at"], it["second"], it["gsi2sk"]})
 	key := Epoch{ID: "a", At: milli}
 	l.OK(s.Update(t.Context(), key, entity.Set(&f.Note, "x")))
-	got := entity.Must(s.Get(t.Context(), key))
-	require.Equal(t, milli, got.At)
-	bySecond := entity.Must(s.Index("bySecond"))
-	byMilli := entity.Must(s.Index("byMilli"))
+	require.Equal(t, milli, entity.Must(s.Get(t.Context(), key)).At)
+	bySecond, byMilli := entity.Must(s.Index("bySecond")), entity.Must(s.Index("byMilli"))
 	for name, q := range map[string]entity.Query[Epoch]{
 		"template": s.Query(Epoch{ID: "a"}, entity.Gt(&f.At, milli.Add(1))),
 		"verbatim": byMilli.Query(Epoch{ID: "a"}, entity.Between(&f.At, milli.Add(1), milli.Add(time.Hour))),
@@ -111,10 +110,8 @@ func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 		require.Equal(t, 2, n, "%s: a finer bound is rounded inward", name)
 	}
 	l.Sent()
-	_, err := s.Get(t.Context(), Epoch{ID: "a", At: milli.Add(1)})
-	l.requireRefused(t, err, "EDD-9102", "At")
-	_, err = s.Create(t.Context(), Epoch{ID: "a", At: time.Unix(-1, 0)})
-	l.requireRefused(t, err, "EDD-9102", "At")
+	l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), Epoch{ID: "a", At: milli.Add(1)})), "EDD-9102", "At")
+	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Epoch{ID: "a", At: time.Unix(-1, 0)})), "EDD-9102", "At")
 }
 
 // Zero is a key part where the field says so. A condition fixes such a part; in the struct it would mean "not given".
@@ -129,4 +126,389 @@ func TestKeys_ZeroPartsAreQueriedByEq(t *testing.T) {
 	} {
 		require.Equal(t, n, entity.Must(s.Query(Counter{}, opts...).Count(t.Context())))
 	}
+}
+
+// Block has a binary partition key and a number as sort key, a local index on a binary, and an index with four
+// attributes a side, of all types that a key can have.
+type Block struct {
+	_ entity.Key `name:"Block" pk:"hash" sk:"height"`
+	_ entity.LSI `name:"byRoot" index:"root-index" sk:"root"`
+	_ entity.GSI `name:"wide" index:"wide-index" pk:"a+b+c+d" sk:"w+x+y+z"`
+	_ entity.GSI `name:"byPrice" index:"price-index" pk:"c" sk:"price"`
+
+	Hash   []byte  `dynamodbav:"hash"`
+	Height uint64  `dynamodbav:"height" entity:"zero"`
+	Root   []byte  `dynamodbav:"root,omitempty"`
+	A      string  `dynamodbav:"a,omitempty"`
+	B      int     `dynamodbav:"b,omitempty"`
+	C      []byte  `dynamodbav:"c,omitempty"`
+	D      string  `dynamodbav:"d,omitempty"`
+	W      int     `dynamodbav:"w,omitempty"`
+	X      string  `dynamodbav:"x,omitempty"`
+	Y      []byte  `dynamodbav:"y,omitempty"`
+	Z      int     `dynamodbav:"z,omitempty"`
+	Price  float64 `dynamodbav:"price,omitempty"`
+	Note   string  `dynamodbav:"note,omitempty"`
+}
+
+func heights(blocks []Block) (out []int) {
+	for _, b := range blocks {
+		out = append(out, int(b.Height))
+	}
+	return out
+}
+
+func blocks(t *testing.T) (*lab, *entity.Store[Block]) {
+	t.Helper()
+	l, s := open[Block](t)
+	hash := []byte{0, 255, '#'}
+	for i := range 6 {
+		v := Block{Hash: hash, Height: uint64(i), Root: []byte{byte(255 - i)}, A: "a", B: 1, C: []byte{0, 1}, D: "d", W: 1 + i/3, X: "x", Y: []byte{byte(i % 3)}, Z: i + 1, Price: float64(i) / 8}
+		if i == 5 {
+			v.Y = nil
+		}
+		l.OK(s.Create(t.Context(), v))
+	}
+	l.Sent()
+	return l, s
+}
+
+// Keys that are numbers and bytes themselves work in every verb.
+func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
+	t.Parallel()
+	l, s := blocks(t)
+	f, key := entity.Fields[Block](), Block{Hash: []byte{0, 255, '#'}, Height: 3}
+	require.ErrorIs(t, dbtest.ErrorOf(s.Create(t.Context(), key)), entity.ErrExists)
+	got := entity.Must(s.Update(t.Context(), key, entity.Set(&f.Note, "x")))
+	require.Equal(t, key.Hash, got.Hash)
+	l.OK(s.Modify(t.Context(), key, func(v *Block) error { v.Note += "y"; return nil }))
+	l.OK(s.Put(t.Context(), key))
+	big := Block{Hash: key.Hash, Height: 1<<64 - 1, Note: "big"}
+	_, created, err := s.Upsert(t.Context(), big)
+	require.NoError(t, err)
+	require.True(t, created)
+	many := entity.Must(s.GetMany(t.Context(), []Block{big, {Hash: key.Hash}, {Hash: []byte{1}, Height: 1}, big}, entity.Consistent()))
+	require.Equal(t, "big", many[0].Note)
+	require.NotNil(t, many[1], "height 0 is a height: the field says so")
+	require.Nil(t, many[2])
+	require.Same(t, many[0], many[3])
+	load := big
+	load.Note = ""
+	require.NoError(t, l.DB.TransactGet(t.Context(), s.Op().GetInto(&load)))
+	require.Equal(t, "big", load.Note)
+	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Delete(big), s.Op().CheckExists(key), s.Op().CheckNotExists(Block{Hash: []byte{9}, Height: 1})))
+	got = entity.Must(s.Query(Block{Hash: key.Hash}, entity.Desc()).First(t.Context()))
+	require.EqualValues(t, 5, got.Height)
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Get(t.Context(), Block{Hash: []byte{}, Height: 1})), "EDD-9101", "Hash")
+	attributes := map[string]types.ScalarAttributeType{}
+	for _, a := range l.Described(l.Table).AttributeDefinitions {
+		attributes[*a.AttributeName] = a.AttributeType
+	}
+	require.Equal(t, []types.ScalarAttributeType{"B", "N", "B", "N", "B"}, []types.ScalarAttributeType{attributes["hash"], attributes["height"], attributes["root"], attributes["price"], attributes["c"]})
+}
+
+// requireHeights checks what a query of an index gives in both directions and by pages.
+func requireHeights(t *testing.T, index *entity.Index[Block], key Block, opts []entity.QueryOption, want []int, name string) {
+	t.Helper()
+	got, err := index.Query(key, opts...).Collect(t.Context())
+	require.NoError(t, err, name)
+	require.Equal(t, want, heights(got), name)
+	down, err := index.Query(key, append(opts, entity.Desc())...).Collect(t.Context())
+	require.NoError(t, err, name)
+	slices.Reverse(down)
+	require.Equal(t, want, heights(down), name)
+	require.Equal(t, want, heights(slices.Concat(dbtest.Pages(t, index.Query(key, append(opts, entity.Limit(2))...))...)), name)
+}
+
+// An index with four attributes a side: equal from the left, a range on the next, in both directions, by pages.
+func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
+	t.Parallel()
+	l, s := blocks(t)
+	f, wide := entity.Fields[Block](), entity.Must(s.Index("wide"))
+	key := Block{A: "a", B: 1, C: []byte{0, 1}, D: "d"}
+	with := func(w int, x string, y []byte, z int) Block {
+		v := key
+		v.W, v.X, v.Y, v.Z = w, x, y, z
+		return v
+	}
+	for name, c := range map[string]struct {
+		key  Block
+		opts []entity.QueryOption
+		want []int
+	}{
+		"partition":           {key, nil, []int{0, 1, 2, 3, 4}},
+		"first filled in":     {with(2, "", nil, 0), nil, []int{3, 4}},
+		"range on the first":  {key, []entity.QueryOption{entity.Le(&f.W, 1)}, []int{0, 1, 2}},
+		"range on the third":  {with(1, "x", nil, 0), []entity.QueryOption{entity.Gt(&f.Y, []byte{0})}, []int{1, 2}},
+		"range on the fourth": {with(1, "x", []byte{1}, 0), []entity.QueryOption{entity.Between(&f.Z, 1, 9)}, []int{1}},
+		"prefix":              {with(1, "", nil, 0), []entity.QueryOption{entity.BeginsWith(&f.X, "x")}, []int{0, 1, 2}},
+		"all eight":           {with(2, "x", []byte{1}, 5), nil, []int{4}},
+		"with a filter":       {key, []entity.QueryOption{entity.Filter(entity.Gt(&f.Price, 0.25))}, []int{3, 4}},
+	} {
+		requireHeights(t, wide, c.key, c.opts, c.want, name)
+	}
+	l.Sent()
+	for field, c := range map[string]struct {
+		query entity.Query[Block]
+		code  string
+	}{
+		"D": {wide.Query(Block{A: "a", B: 1, C: []byte{0, 1}}), "EDD-9101"}, "Y": {wide.Query(with(1, "", []byte{1}, 0)), "EDD-9004"},
+		"Z": {wide.Query(with(1, "x", nil, 0), entity.Gt(&f.Z, 1)), "EDD-9004"},
+	} {
+		dbtest.RequireInput(t, dbtest.ErrorOf(c.query.Collect(t.Context())), c.code, field)
+	}
+	require.Empty(t, l.Operations())
+}
+
+func numbers(orders []Order) (out []int) {
+	for _, o := range orders {
+		out = append(out, o.Number)
+	}
+	return out
+}
+
+func orders(t *testing.T) (*lab, *entity.Store[Order]) {
+	t.Helper()
+	l, s := open[Order](t)
+	for i, n := range []int{-10, -2, 3, 20, 100} {
+		l.OK(s.Create(t.Context(), Order{Customer: "c", Number: n, Status: "open", Placed: int64(n * 5), Amount: 50 - i*10, Note: "n"}))
+	}
+	l.OK(s.Create(t.Context(), Order{Customer: "d", Number: 4, Status: "opened", Placed: 4}))
+	l.Sent()
+	return l, s
+}
+
+// DynamoDB does not filter by the key that it queries; the answer must say so before a request does.
+func TestQuery_FilterOnANativeKeyAttributeNamesTheField(t *testing.T) {
+	t.Parallel()
+	l, s := orders(t)
+	f, byStatus := entity.Fields[Order](), entity.Must(s.Index("byStatus"))
+	for field, q := range map[string]entity.Query[Order]{
+		"Number":   s.Query(Order{Customer: "c"}, entity.Filter(entity.Gt(&f.Number, 1))),
+		"Customer": s.Query(Order{Customer: "c"}, entity.Filter(entity.Or(entity.Eq(&f.Note, "n"), entity.Not(entity.Eq(&f.Customer, "c"))))),
+		"Placed":   byStatus.Query(Order{Status: "open"}, entity.Filter(entity.Gt(&f.Placed, 1))),
+		"Status":   byStatus.Query(Order{Status: "open"}, entity.Filter(entity.And(entity.Eq(&f.Status, "open"), entity.Eq(&f.Note, "n")))),
+	} {
+		l.requireRefused(t, dbtest.ErrorOf(q.Collect(t.Context())), "EDD-9112", field)
+	}
+	got, err := s.Query(Order{Customer: "c"}, entity.Filter(entity.Eq(&f.Amount, 50))).Collect(t.Context())
+	require.NoError(t, err, "the key of an index that is not queried is filtered like any attribute")
+	require.Equal(t, []int{-10}, numbers(got))
+	got, err = byStatus.Query(Order{Status: "open"}, entity.Filter(entity.Eq(&f.Number, 3))).Collect(t.Context())
+	require.NoError(t, err, "and so is the table's key in a query of an index")
+	require.Equal(t, []int{3}, numbers(got))
+}
+
+// Parcel has native keys of strings, Crate a verbatim sort key.
+type (
+	Parcel struct {
+		_     entity.Key `name:"Parcel" pk:"depot" sk:"code"`
+		Depot string     `dynamodbav:"depot"`
+		Code  string     `dynamodbav:"code"`
+	}
+	Crate struct {
+		_     entity.Key `name:"Crate" pk:"depot" sk:"sk={code}"`
+		Depot string     `dynamodbav:"depot"`
+		Code  string     `dynamodbav:"code"`
+	}
+)
+
+func TestQuery_TextsAreOrderedAsBytes(t *testing.T) {
+	t.Parallel()
+	t.Run("native", func(t *testing.T) {
+		textRanges(t, &entity.Fields[Parcel]().Code, func(code string) Parcel { return Parcel{Depot: "d", Code: code} }, func(p Parcel) string { return p.Code })
+	})
+	t.Run("verbatim", func(t *testing.T) {
+		textRanges(t, &entity.Fields[Crate]().Code, func(code string) Crate { return Crate{Depot: "d", Code: code} }, func(c Crate) string { return c.Code })
+	})
+}
+
+func textRanges[T any](t *testing.T, field *string, item func(string) T, code func(T) string) {
+	_, s := opened(t, item("a"), item("a#"), item("ab"), item("b"))
+	for name, c := range map[string]struct {
+		cond entity.Cond
+		want []string
+	}{
+		"BeginsWith empty": {entity.BeginsWith(field, ""), []string{"a", "a#", "ab", "b"}},
+		"Le":               {entity.Le(field, "a#"), []string{"a", "a#"}},
+		"Gt empty":         {entity.Gt(field, ""), []string{"a", "a#", "ab", "b"}},
+		"Lt empty":         {entity.Lt(field, ""), nil},
+	} {
+		got, err := s.Query(item(""), c.cond).Collect(t.Context())
+		require.NoError(t, err, name)
+		var codes []string
+		for _, v := range got {
+			codes = append(codes, code(v))
+		}
+		require.Equal(t, c.want, codes, name)
+	}
+}
+
+// Gadget is an item of a table whose form other programs rely on: nothing may be in it that is not here.
+type Gadget struct {
+	_ entity.Key `name:"Gadget" pk:"hardware_id"`
+	_ entity.GSI `name:"all" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={last_seen_at}"`
+
+	HardwareID   string          `dynamodbav:"hardware_id"`
+	Confirmation string          `dynamodbav:"confirmation_id" entity:"set_once"`
+	Sensors      []string        `dynamodbav:"sensors" entity:"notnull"`
+	Features     map[string]bool `dynamodbav:"features" entity:"notnull"`
+	FirstSeen    time.Time       `dynamodbav:"first_seen_at" entity:"set_once,time=s"`
+	LastSeen     time.Time       `dynamodbav:"last_seen_at" entity:"time=s"`
+	LastUsed     time.Time       `dynamodbav:"last_used_at,omitempty" entity:"time=s"`
+	Booted       time.Time       `dynamodbav:"booted_ms,omitempty" entity:"time=unixms"`
+	Ends         time.Time       `dynamodbav:"ends,omitempty" entity:"time=unix"`
+	Name         string          `dynamodbav:"friendly_name,omitempty"`
+}
+
+const gadgetID = "AA:BB:CC:00:11:22"
+
+func gadget() Gadget {
+	at := dawn.Truncate(time.Second).In(time.FixedZone("", 3600)) // what is in a key is not truncated in silence
+	return Gadget{HardwareID: gadgetID, Confirmation: "550e8400-e29b-41d4-a716-446655440000", FirstSeen: at, LastSeen: at}
+}
+
+func gadgetKey() map[string]types.AttributeValue { return keys("hardware_id", gadgetID) }
+
+func TestVerbatim_AnItemHasTheAttributesOfTheStructAndNoOther(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	v, at := gadget(), "2024-05-06T07:08:09Z"
+	l.OK(s.Create(t.Context(), v))
+	want := raw{
+		"hardware_id": `S"` + gadgetID + `"`, "confirmation_id": `S"550e8400-e29b-41d4-a716-446655440000"`, "sensors": "L[]", "features": "M{}",
+		"first_seen_at": `S"` + at + `"`, "last_seen_at": `S"` + at + `"`, "gsi1pk": `S"devices"`, "gsi1sk": `S"` + at + `"`,
+	}
+	require.Equal(t, want, l.stored(gadgetKey()), "what is optional is absent, and nil is neither NULL nor absent")
+	v.Sensors, v.Features, v.Name, v.LastUsed, v.Booted, v.Ends = []string{"b", "a"}, map[string]bool{"led": false}, "dock 4", dawn.In(time.FixedZone("", -3600)), dawn, dawn
+	l.OK(s.Put(t.Context(), v))
+	want["sensors"], want["features"], want["friendly_name"] = `L[S"b" S"a"]`, `M{led=false}`, `S"dock 4"`
+	want["last_used_at"], want["booted_ms"], want["ends"] = `S"`+at+`"`, "N1714979289123", "N1714979289"
+	require.Equal(t, want, l.stored(gadgetKey()), "lists keep their order and are no sets")
+	v.LastSeen = dawn
+	_, err := s.Put(t.Context(), v)
+	require.Equal(t, "LastSeen", dbtest.As[*entity.InputError](t, err).Field, "a key is not truncated")
+	got, whole := entity.Must(s.Get(t.Context(), v)), dawn.Truncate(time.Second)
+	require.Equal(t, []time.Time{whole, whole, whole, dawn.Truncate(time.Millisecond), whole}, []time.Time{got.FirstSeen, got.LastSeen, got.LastUsed, got.Booted, got.Ends}, "in UTC")
+}
+
+func TestVerbatim_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	g, full := entity.Fields[Gadget](), gadget()
+	full.Sensors, full.Features = []string{"a"}, map[string]bool{"led": true}
+	for name, write := range map[string]func() error{
+		"put":    func() error { return dbtest.ErrorOf(s.Put(t.Context(), gadget())) },
+		"upsert": func() error { return dbtest.ErrorOf(s.Upsert(t.Context(), gadget())) },
+		"batch": func() error {
+			return dbtest.ErrorOf(s.PutMany(t.Context(), []Gadget{gadget()}, entity.Unconditional()))
+		},
+		"update": func() error {
+			return dbtest.ErrorOf(s.Update(t.Context(), full, entity.Set(&g.Sensors, nil), entity.Set(&g.Features, nil)))
+		},
+		"modify": func() error {
+			return dbtest.ErrorOf(s.Modify(t.Context(), full, func(g *Gadget) error { g.Sensors, g.Features = nil, nil; return nil }))
+		},
+		"transact": func() error { return l.DB.Transact(t.Context(), s.Op().Put(gadget())) },
+	} {
+		l.OK(s.Put(t.Context(), full))
+		require.Equal(t, `L[S"a"]`, l.stored(gadgetKey())["sensors"])
+		require.NoError(t, write(), name)
+		it := l.stored(gadgetKey())
+		require.Equal(t, []string{"L[]", "M{}"}, []string{it["sensors"], it["features"]}, name)
+	}
+	updated, err := s.Update(t.Context(), full, entity.ListAppend(&g.Sensors, "x"), entity.MapEntry(&g.Features, "led").Set(true))
+	require.NoError(t, err, "there is a list to append to, and a map to set an entry in")
+	require.Equal(t, []string{"x"}, updated.Sensors)
+	require.Equal(t, map[string]bool{"led": true}, entity.Must(s.Get(t.Context(), full, entity.Consistent())).Features)
+}
+
+// Other programs have written times in other spellings, and without the copy.
+func TestVerbatim_TimesOfOtherProgramsAreReadAndWrittenInOneForm(t *testing.T) {
+	t.Parallel()
+	l, s := open[Gadget](t)
+	g := entity.Fields[Gadget]()
+	for stored, want := range map[string]time.Time{
+		"2024-05-06T07:08:09+00:00":           time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2024-05-06T07:08:09.123456789+00:00": dawn,
+		"2024-05-06T07:08:09.5Z":              time.Date(2024, 5, 6, 7, 8, 9, 5e8, time.UTC),
+		"2024-05-06T09:38:09+02:30":           time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+		"2024-05-06t07:08:09z":                time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
+	} {
+		it := keys("hardware_id", gadgetID, "gsi1pk", "devices", "first_seen_at", stored, "last_seen_at", stored, "gsi1sk", stored,
+			"confirmation_id", "550e8400-e29b-41d4-a716-446655440000")
+		l.OK(l.Raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.Table, Item: it}))
+		got := entity.Must(s.Get(t.Context(), gadget(), entity.Consistent()))
+		require.Equal(t, []time.Time{want, want}, []time.Time{got.FirstSeen, got.LastSeen}, stored)
+
+		l.OK(s.Modify(t.Context(), got, func(g *Gadget) error { g.Name = "n"; return nil }))
+		after, text := l.stored(gadgetKey()), `S"2024-05-06T07:08:09Z"`
+		copied := text
+		if !want.Truncate(time.Second).Equal(want) {
+			copied = `S"` + stored + `"`
+		}
+		require.Equal(t, []string{`S"` + stored + `"`, copied}, []string{after["last_seen_at"], after["gsi1sk"]}, "what did not change stays as it is; its copy gets the form that has an order, if nothing is lost")
+		_, err := s.Modify(t.Context(), got, func(g *Gadget) error { g.LastSeen = g.LastSeen.Add(time.Nanosecond); return nil })
+		dbtest.As[*entity.InputError](t, err, "a change must fit")
+		l.OK(s.Update(t.Context(), got, entity.Set(&g.LastSeen, got.LastSeen.Truncate(time.Second))))
+		after = l.stored(gadgetKey())
+		require.Equal(t, []string{text, text, `S"` + stored + `"`}, []string{after["last_seen_at"], after["gsi1sk"], after["first_seen_at"]})
+	}
+	l.OK(l.Raw.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &l.Table, Item: keys("hardware_id", gadgetID, "last_seen_at", "yesterday")}))
+	requireMisfit(t, dbtest.ErrorOf(s.Get(t.Context(), gadget(), entity.Consistent())), "last_seen_at")
+}
+
+// Reading13 has a composed key of another program, and numbers in several places.
+type Reading13 struct {
+	_ entity.Key `name:"Reading13" pk:"hardware_id" sk:"ts_batch={timestamp_ms:013}#{batch_id}"`
+
+	HardwareID string             `dynamodbav:"hardware_id"`
+	Timestamp  int64              `dynamodbav:"timestamp_ms"`
+	BatchID    string             `dynamodbav:"batch_id"`
+	Sensors    map[string]float64 `dynamodbav:"sensors" entity:"notnull"`
+	Set        []float64          `dynamodbav:"set,omitempty,numberset"`
+	Count      float64            `dynamodbav:"count"`
+}
+
+// internal/item refuses them wherever they are in a whole value.
+func TestVerbatim_ChangesToNoNumberAreRefused(t *testing.T) {
+	t.Parallel()
+	l, s := open[Reading13](t)
+	f, key := entity.Fields[Reading13](), Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
+	for _, x := range []float64{math.NaN(), math.Inf(-1), math.MaxFloat64} {
+		for field, change := range map[string]entity.UpdateOption{
+			"Count": entity.Add(&f.Count, x), "Set": entity.AddToSet(&f.Set, 1, x), "Sensors": entity.MapEntry(&f.Sensors, "t").Set(x),
+		} {
+			l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, change)), "EDD-9102", field)
+		}
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.DeleteFromSet(&f.Set, x))), "EDD-9102", "Set")
+	}
+}
+
+func TestVerbatim_APaddedKeyRefusesWhatWouldBreakItsOrder(t *testing.T) {
+	t.Parallel()
+	l, s := open[Reading13](t)
+	f := entity.Fields[Reading13]()
+	for at, text := range map[int64]string{1: "0000000000001#b", 1704067800000: "1704067800000#b", 9999999999999: "9999999999999#b"} {
+		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
+		l.OK(s.Create(t.Context(), v))
+		require.Equal(t, fmt.Sprintf("N%d", at), l.stored(keys("hardware_id", "h", "ts_batch", text))["timestamp_ms"])
+	}
+	l.Sent()
+	for _, at := range []int64{-1, math.MinInt64, 10000000000000, math.MaxInt64} {
+		v := Reading13{HardwareID: "h", Timestamp: at, BatchID: "b"}
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), v)), "EDD-9102", "Timestamp")
+		l.requireRefused(t, dbtest.ErrorOf(s.Get(t.Context(), v)), "EDD-9102", "Timestamp")
+	}
+	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Reading13{HardwareID: "h", BatchID: "b"})), "EDD-9101", "Timestamp")
+	key := Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
+	for field, change := range map[string]entity.UpdateOption{
+		"Timestamp": entity.Set(&f.Timestamp, 2), "BatchID": entity.Set(&f.BatchID, "c"), "HardwareID": entity.Set(&f.HardwareID, strings.ToUpper("h")),
+	} {
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, change)), "EDD-9104", field)
+	}
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Add(&f.Timestamp, 1))), "EDD-9104", "Timestamp")
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, entity.Attr[string]("ts_batch").Set("x"))), "EDD-9105", "")
+	_, err := s.Modify(t.Context(), key, func(s *Reading13) error { s.Timestamp = 2; return nil })
+	require.Equal(t, "EDD-9104", dbtest.InputCode(err))
 }

@@ -12,10 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // dawn is when the clock of every lab starts.
@@ -52,11 +51,7 @@ func opened[T any](t *testing.T, items ...T) (*lab, *entity.Store[T]) {
 }
 
 // paper returns a DB without a client: its plans can be printed, and come out the same each time.
-func paper(t *testing.T) *entity.DB {
-	t.Helper()
-	db := entity.Must(entity.Open(nil, paperConfig()))
-	return db
-}
+func paper(t *testing.T) *entity.DB { t.Helper(); return entity.Must(entity.Open(nil, paperConfig())) }
 
 func paperConfig() entity.Config {
 	return entity.Config{Table: "app", Clock: func() time.Time { return dawn }, NewID: func() string { return "w-1" }}
@@ -138,8 +133,7 @@ func (l *lab) stored(key map[string]types.AttributeValue) raw { return rawOf(l.v
 // values reads one item as DynamoDB gives it, to be put back with PutItem.
 func (l *lab) values(key map[string]types.AttributeValue) map[string]types.AttributeValue {
 	l.T.Helper()
-	out, err := l.Raw.GetItem(l.Ctx, &dynamodb.GetItemInput{TableName: &l.Table, Key: key, ConsistentRead: aws.Bool(true)})
-	require.NoError(l.T, err)
+	out := entity.Must(l.Raw.GetItem(l.Ctx, &dynamodb.GetItemInput{TableName: &l.Table, Key: key, ConsistentRead: aws.Bool(true)}))
 	return out.Item
 }
 
@@ -166,8 +160,7 @@ func (l *lab) everything() map[string]raw {
 // indexed reads the items that an index holds, in its order.
 func (l *lab) indexed(index string) []raw {
 	l.T.Helper()
-	out, err := l.Raw.Scan(l.Ctx, &dynamodb.ScanInput{TableName: &l.Table, IndexName: &index})
-	require.NoError(l.T, err)
+	out := entity.Must(l.Raw.Scan(l.Ctx, &dynamodb.ScanInput{TableName: &l.Table, IndexName: &index}))
 	var all []raw
 	for _, it := range out.Items {
 		all = append(all, rawOf(it))

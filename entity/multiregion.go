@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // MultiRegion says how the tables of a [DB] are replicated; see [Config] and docs/global-tables.md.
@@ -19,7 +20,7 @@ const (
 )
 
 // regional returns an error for each part of a declaration that cannot work under the replication of db.
-func (db *DB) regional(s *schema.Schema, spec *write.Options) error {
+func (db *DB) regional(s *schema.Schema, spec *bind.Options) error {
 	if db.config.MultiRegion != MRSC {
 		return nil
 	}
@@ -27,7 +28,7 @@ func (db *DB) regional(s *schema.Schema, spec *write.Options) error {
 	bad := func(code, format string, args ...any) {
 		errs = append(errs, &SchemaError{Code: code, Type: s.Type.String(), Problem: fmt.Sprintf(format, args...) + " (Config.MultiRegion is MRSC)"})
 	}
-	if why := write.Transactional(s); why != "" {
+	if why := plan.Transactional(s); why != "" {
 		bad(schema.CodeNoTransactions, "%s, and tables with strong consistency over Regions have no transactions", why)
 	}
 	if spec.Derived && spec.Own {

@@ -4,153 +4,164 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 // The types of options: where they are accepted, and what they do.
 type (
 	getOption struct {
-		write.ForGet
-		write.Setting
+		bind.ForGet
+		bind.Setting
 	}
 	readOption struct {
-		write.ForRead
-		write.Setting
+		bind.ForRead
+		bind.Setting
 	}
 	manyOption struct {
-		write.ForMany
-		write.Setting
+		bind.ForMany
+		bind.Setting
 	}
 	boundOption struct {
-		write.ForBounded
-		write.Setting
+		bind.ForBounded
+		bind.Setting
 	}
 	indexOption struct {
-		write.ForIndex
-		write.Setting
+		bind.ForIndex
+		bind.Setting
 	}
 	orderOption struct {
-		write.ForOrder
-		write.Setting
+		bind.ForOrder
+		bind.Setting
 	}
 	tableOption struct {
-		write.ForTable
-		write.Setting
+		bind.ForTable
+		bind.Setting
 	}
 	segmentOption struct {
-		write.ForSegment
-		write.Setting
+		bind.ForSegment
+		bind.Setting
 	}
 	scanOption struct {
-		write.ForScan
-		write.Setting
+		bind.ForScan
+		bind.Setting
 	}
 	guardOption struct {
-		write.ForAppend
-		write.Setting
+		bind.ForAppend
+		bind.Setting
 	}
 	deliveryOption struct {
-		write.ForCreate
-		write.Setting
+		bind.ForCreate
+		bind.Setting
 	}
 	writeOption struct {
-		write.ForWrite
-		write.Setting
+		bind.ForWrite
+		bind.Setting
 	}
 	deleteOption struct {
-		write.ForDelete
-		write.Setting
+		bind.ForDelete
+		bind.Setting
 	}
 	changeOption struct {
-		write.ForChange
-		write.Setting
+		bind.ForChange
+		bind.Setting
 	}
 )
 
 // GetOption is accepted by Get and [Ops.GetInto]: any [ReadOption], [KeepImage].
-type GetOption interface{ write.GetOption }
+type GetOption interface{ bind.GetOption }
 
 // QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Limit], [Desc], [MaxEvaluated],
 // [MaxRequests], [Hydrate] of an index, any [ReadOption].
-type QueryOption interface{ write.QueryOption }
+type QueryOption interface{ bind.QueryOption }
 
 // ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [Segment], [OnPage], [Hydrate]
 // of an index, any [ReadOption].
-type ScanOption interface{ write.ScanOption }
+type ScanOption interface{ bind.ScanOption }
 
-// ReadOption is accepted by every read: [Consistent], [IncludeExpired], [Budget].
+// ReadOption is accepted by every read: [Consistent], [IncludeExpired], [SkipUndecodable], [Budget].
 type ReadOption interface {
 	GetOption
 	QueryOption
 	ScanOption
-	write.ListOption
-	write.DeletedOption
+	bind.ListOption
+	bind.DeletedOption
 }
 
 // CreateOption is accepted by Create: [If], [Idempotent].
-type CreateOption interface{ write.CreateOption }
+type CreateOption interface{ bind.CreateOption }
 
 // WriteOption is accepted by writes over a stored item, such as Put, Delete and Modify: [If], [Idempotent], [Returning],
 // [FromImage], versioned.Expect, versioned.AnyVersion.
 type WriteOption interface {
-	write.WriteOption
-	write.UpdateOption
-	write.DeleteOption
+	bind.WriteOption
+	bind.UpdateOption
+	bind.DeleteOption
 }
 
 // DeleteOption is accepted by Delete: [IfPresent], any [ChangeOption] and any [WriteOption].
-type DeleteOption interface{ write.DeleteOption }
+type DeleteOption interface{ bind.DeleteOption }
 
 // UpdateOption is accepted by Update and Upsert: any [ChangeOption] and any [WriteOption].
-type UpdateOption interface{ write.UpdateOption }
+type UpdateOption interface{ bind.UpdateOption }
 
 // ChangeOption is a change of an item ([Set], [Remove], [Add] …). Update and Upsert make it of the item. Delete makes it of the state
 // that the deleted copy and the history keep, and Restore of the restored item, in the same request: [InputError] EDD-9108 if nothing
 // keeps the state, EDD-9104 for the expiry, and for unique values that a deleted item reserves.
 type ChangeOption interface {
-	write.UpdateOption
-	write.DeleteOption
-	write.RestoreOption
+	bind.UpdateOption
+	bind.DeleteOption
+	bind.RestoreOption
 }
 
 // StoreOption is accepted by [New].
-type StoreOption interface{ write.StoreOption }
+type StoreOption interface{ bind.StoreOption }
 
 // Named replaces the entity name declared in T's entity.Key, for several stores of one struct or of a generic one. The
-// name is part of `$` keys.
+// name is part of `$` keys. An empty one is an *[InputError].
 func Named(name string) StoreOption {
-	return write.StoreSetting{Setting: func(o *write.Options) { o.Name = name }}
+	return bind.StoreSetting{Setting: func(o *bind.Options) {
+		if o.Name = name; name == "" {
+			o.Add(errors.New("the name given to Named is empty"))
+		}
+	}}
 }
 
 // Consistent makes a read strongly consistent, at twice the read units. Global indexes do not support it.
 func Consistent() ReadOption {
-	return readOption{Setting: func(o *write.Options) { o.Strong = true }}
+	return readOption{Setting: func(o *bind.Options) { o.Strong = true }}
 }
 
 // IncludeExpired includes items whose time to live has passed but which DynamoDB has not removed yet.
 func IncludeExpired() ReadOption {
-	return readOption{Setting: func(o *write.Options) { o.Expired = true }}
+	return readOption{Setting: func(o *bind.Options) { o.Expired = true }}
+}
+
+// SkipUndecodable makes a read of many items go on past those that cannot be decoded or upgraded. It delivers all others, and then returns an
+// [ErrUndecodable] that wraps the errors of the first 20 and counts all: Collect, Page, [Store.GetMany] and [DB.BatchGet] return it with what they
+// have read, and All yields it last. [Limit] counts these items too. First, One, Get and [DB.TransactGet] fail as without the option.
+func SkipUndecodable() ReadOption {
+	return readOption{Setting: func(o *bind.Options) { o.Skip = true }}
 }
 
 // Desc reads in descending order of the sort key.
 func Desc() orderOption {
-	return orderOption{Setting: func(o *write.Options) { o.Desc = true }}
+	return orderOption{Setting: func(o *bind.Options) { o.Desc = true }}
 }
 
 // Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
 func Limit(n int) manyOption {
-	return manyOption{Setting: func(o *write.Options) { o.Limit = &n }}
+	return manyOption{Setting: func(o *bind.Options) { o.Limit = &n }}
 }
 
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
 func MaxEvaluated(n int) boundOption {
-	return boundOption{Setting: func(o *write.Options) { o.MaxEvaluated = &n }}
+	return boundOption{Setting: func(o *bind.Options) { o.MaxEvaluated = &n }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) boundOption {
-	return boundOption{Setting: func(o *write.Options) { o.MaxRequests = &n }}
+	return boundOption{Setting: func(o *bind.Options) { o.MaxRequests = &n }}
 }
 
 // Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes
@@ -167,7 +178,7 @@ func MaxRequests(n int) boundOption {
 // the query returns an *[InputError] with code EDD-9165 if it reads a table, or an index that carries whole items, or in
 // [DB.GetCollection], and with code EDD-9140 if a condition cannot be evaluated in memory.
 func Hydrate() indexOption {
-	return indexOption{Setting: func(o *write.Options) { o.Hydrate = true }}
+	return indexOption{Setting: func(o *bind.Options) { o.Hydrate = true }}
 }
 
 // Segments makes All and Collect of a scan read n segments of the table in parallel, 1 to 64. Each item comes once, in
@@ -175,14 +186,14 @@ func Hydrate() indexOption {
 // yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
 // Page and Count read one segment after the other.
 func Segments(n int) tableOption {
-	return tableOption{Setting: func(o *write.Options) { o.Segments = &n }}
+	return tableOption{Setting: func(o *bind.Options) { o.Segments = &n }}
 }
 
 // Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
 func Segment(i, n int) segmentOption {
-	return segmentOption{Setting: func(o *write.Options) { o.Segment = &write.Segment{Number: i, Of: n} }}
+	return segmentOption{Setting: func(o *bind.Options) { o.Segment = &bind.Segment{Number: i, Of: n} }}
 }
 
 // ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and
@@ -195,7 +206,7 @@ type ScanProgress = entitytype.ScanProgress
 // come from the goroutine that runs the scan, so f needs no lock and can end the scan by cancelling its context. Counts
 // are of one run and start at zero for each Page. The last call reports the whole cost of a run that completed.
 func OnPage(f func(ScanProgress)) ScanOption {
-	return scanOption{Setting: func(o *write.Options) {
+	return scanOption{Setting: func(o *bind.Options) {
 		if o.Scanned = f; f == nil {
 			o.Add(errors.New("OnPage needs a function"))
 		}
@@ -205,13 +216,13 @@ func OnPage(f func(ScanProgress)) ScanOption {
 // Filter drops items for which one of conds does not hold, after DynamoDB has read and charged them. Conditions on
 // attributes of the queried key cannot be in Filter; pass them to the query.
 func Filter(conds ...Cond) manyOption {
-	return manyOption{Setting: func(o *write.Options) { o.Filters = append(o.Filters, erase(conds)...) }}
+	return manyOption{Setting: func(o *bind.Options) { o.Filters = append(o.Filters, erase(conds)...) }}
 }
 
 // If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are added to the
-// write's own guard. Without a condition it is an *[InputError].
+// write's own guard. An item that has expired counts as absent. Without a condition it is an *[InputError].
 func If(conds ...Cond) guardOption {
-	return guardOption{Setting: func(o *write.Options) {
+	return guardOption{Setting: func(o *bind.Options) {
 		if o.If = append(o.If, erase(conds)...); len(conds) == 0 {
 			o.Add(errors.New("If needs at least one condition"))
 		}
@@ -225,7 +236,7 @@ func If(conds ...Cond) guardOption {
 // twice, the error is [ErrReadBack] and *old is unchanged, unless a version proves that there was no item. T must be the
 // store's.
 func Returning[T any](old *T) WriteOption {
-	return writeOption{Setting: func(o *write.Options) {
+	return writeOption{Setting: func(o *bind.Options) {
 		if o.Old = old; old == nil {
 			o.Old = nil
 			o.Add(errors.New("Returning takes a pointer to set, not nil"))
@@ -238,7 +249,7 @@ func Returning[T any](old *T) WriteOption {
 // [Idempotent], the item is read first, consistently, and the transaction is applied only if the item is still there, or still
 // missing. If the request arrived twice, *missing can be true of an item that it has deleted.
 func IfPresent(missing *bool) DeleteOption {
-	return deleteOption{Setting: func(o *write.Options) { o.IfPresent, o.Missing = true, missing }}
+	return deleteOption{Setting: func(o *bind.Options) { o.IfPresent, o.Missing = true, missing }}
 }
 
 // Idempotent sends a write as a transaction under an idempotency token, so it can be repeated after a lost response
@@ -246,5 +257,5 @@ func IfPresent(missing *bool) DeleteOption {
 // not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
 func Idempotent() deliveryOption {
-	return deliveryOption{Setting: func(o *write.Options) { o.Idempotent = true }}
+	return deliveryOption{Setting: func(o *bind.Options) { o.Idempotent = true }}
 }

@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 var update = flag.Bool("update", false, "write testdata/plans.txt again")
@@ -26,8 +27,7 @@ func golden(t *testing.T, path, text string) {
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
+	want := entity.Must(os.ReadFile(path))
 	old, made := strings.Split(string(want), "\n\n"), strings.Split(text, "\n\n")
 	for i := range min(len(old), len(made)) {
 		require.Equal(t, old[i], made[i], "go test ./entity -run TestPlan -update writes %s again; look at the difference", path)
@@ -48,10 +48,8 @@ func TestPlan_OfSpecialKeysIndexesAndAttributes(t *testing.T) {
 	batches := dbtest.Declare[Batch](t, own)
 	cfg.Table = "orders"
 	native := entity.Must(entity.Open(nil, cfg))
-	orders := dbtest.Declare[Order](t, native)
-	byOwner := entity.Must(tasks.Index("byOwner"))
-	devices := entity.Must(batches.Index("devices"))
-	byStatus := entity.Must(orders.Index("byStatus"))
+	orders, byOwner := dbtest.Declare[Order](t, native), entity.Must(tasks.Index("byOwner"))
+	devices, byStatus := entity.Must(batches.Index("devices")), entity.Must(orders.Index("byStatus"))
 	accounts := dbtest.Declare[Account](t, db)
 	byToken := entity.Must(accounts.Index("byToken"))
 
@@ -111,8 +109,7 @@ type Labelled struct {
 // Whatever names and values hold, no plan and no error can drive a terminal.
 func TestPlan_PrintsForeignTextQuoted(t *testing.T) {
 	t.Parallel()
-	labelled := dbtest.Declare[Labelled](t, paper(t))
-	odd := "\x1b]0;title\x07 \u009b31m \u202e\u2066\r\n"
+	labelled, odd := dbtest.Declare[Labelled](t, paper(t)), "\x1b]0;title\x07 \u009b31m \u202e\u2066\r\n"
 	v, f := Labelled{ID: odd, Labels: map[string]int{odd: 1}, Odd: odd}, entity.Fields[Labelled]()
 	for name, plan := range map[string]fmt.Stringer{
 		"put":    labelled.Op().Put(v),
@@ -125,5 +122,162 @@ func TestPlan_PrintsForeignTextQuoted(t *testing.T) {
 		for line := range strings.SplitSeq(text, "\n") {
 			require.Equal(t, -1, strings.IndexFunc(line, func(r rune) bool { return !strconv.IsPrint(r) }), "%s: %q", name, line)
 		}
+	}
+}
+
+// Account has a secret wherever a value can be: in the key, in index keys, nested, as a number and as a time.
+type Account struct {
+	_ entity.Key `name:"Account" pk:"$#{tenant}#{ssn}" sk:"$"`
+	_ entity.GSI `name:"byToken" index:"gsi1" pk:"$#{token}" sk:"gsi1sk={pin:08}"`
+	_ entity.GSI `name:"byMail" index:"gsi2" pk:"$#{mail}" sk:"$#{token}"`
+
+	Tenant string            `dynamodbav:"tenant"`
+	SSN    string            `dynamodbav:"ssn" entity:"secret"`
+	Mail   string            `dynamodbav:"mail,omitempty"`
+	Token  string            `dynamodbav:"token,omitempty" entity:"secret"`
+	Pin    int32             `dynamodbav:"pin,omitempty" entity:"secret"`
+	Keys   map[string]string `dynamodbav:"keys,omitempty" entity:"secret"`
+	Card   *Card             `dynamodbav:"card,omitempty" entity:"secret"`
+	Born   time.Time         `dynamodbav:"born,omitempty" entity:"secret,time=s"`
+	Owner  string            `dynamodbav:"owner,omitempty" entity:"immutable,secret"`
+	Logins int               `dynamodbav:"logins,omitempty"`
+}
+
+type Card struct {
+	Number string  `dynamodbav:"number"`
+	Limit  float64 `dynamodbav:"limit"`
+}
+
+const (
+	hush    = "hush-hush"
+	hushPin = 31415926
+)
+
+var hushBorn = time.Date(1987, 6, 5, 4, 3, 2, 0, time.UTC)
+
+func secretive() Account {
+	return Account{
+		Tenant: "t", SSN: hush, Mail: "m@x", Token: hush, Pin: hushPin, Keys: map[string]string{"k": hush},
+		Card: &Card{Number: hush, Limit: hushPin}, Born: hushBorn, Owner: hush,
+	}
+}
+
+// requireSilent checks that a text gives nothing away.
+func requireSilent(t *testing.T, what, text string) {
+	t.Helper()
+	require.NotEmpty(t, text, what)
+	for _, leak := range []string{hush, strings.ToUpper(hush), "31415926", "1987-06-05", "4242424242"} {
+		require.NotContains(t, text, leak, what)
+	}
+}
+
+func TestSecret_IsNotInPlans(t *testing.T) {
+	t.Parallel()
+	s := dbtest.Declare[Account](t, paper(t))
+	byToken, byMail := entity.Must(s.Index("byToken")), entity.Must(s.Index("byMail"))
+	f, key := entity.Fields[Account](), Account{Tenant: "t", SSN: hush}
+	card := entity.Set(&f.Card.Number, hush)
+	cond := entity.If(entity.Eq(&f.Token, hush), entity.Or(entity.Gt(&f.Pin, hushPin), entity.MapEntry(&f.Keys, "k").Eq(hush)), entity.Not(entity.In(&f.Born, hushBorn)))
+	for what, plan := range map[string]fmt.Stringer{
+		"create":      s.Op().Create(secretive(), cond),
+		"upsert":      s.Op().Upsert(secretive(), cond),
+		"upsert read": s.Op().Upsert(Account{Tenant: "t", SSN: hush, Mail: "n", Pin: hushPin}),
+		"update":      s.Op().Update(key, entity.Set(&f.Token, hush), entity.Add(&f.Pin, hushPin), card, entity.MapEntry(&f.Keys, "k").Set(hush), cond),
+		"update once": s.Op().Update(key, entity.SetIfNotExists(&f.Born, hushBorn), entity.Set(&f.Owner, hush), entity.Attr[string]("card.number").Set(hush)),
+		"update half": s.Op().Update(key, entity.Set(&f.Token, hush), entity.Set(&f.Mail, "x")),
+		"delete":      s.Op().Delete(key, cond),
+		"require":     s.Op().CheckExists(key, entity.Eq(&f.Token, hush)),
+		"query":       s.Query(key, entity.Filter(entity.Eq(&f.Token, hush), entity.Eq(&f.Card.Limit, hushPin))),
+		"index":       byToken.Query(Account{Token: hush}, entity.Between(&f.Pin, 1, hushPin)),
+		"index sort":  byMail.Query(Account{Mail: "m"}, entity.Gt(&f.Token, hush)),
+		"index lt":    byMail.Query(Account{Mail: "m"}, entity.Lt(&f.Token, hush)),
+		"index eq":    byMail.Query(Account{Mail: "m", Token: hush}),
+	} {
+		requireSilent(t, what, plan.String())
+		requireSilent(t, what, fmt.Sprintf("%v %+v", plan, plan))
+	}
+}
+
+// chain is every text that an error can show, down to its causes. What DynamoDB itself says is not ours.
+func chain(err error) string {
+	var texts []string
+	var walk func(error)
+	walk = func(err error) {
+		if err == nil {
+			return
+		}
+		texts = append(texts, err.Error(), fmt.Sprintf("%v %+v", err, err))
+		walk(errors.Unwrap(err))
+		if many, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range many.Unwrap() {
+				walk(e)
+			}
+		}
+	}
+	walk(err)
+	return strings.Join(texts, "\n")
+}
+
+func TestSecret_IsNotInErrors(t *testing.T) {
+	t.Parallel()
+	l, s := open[Account](t)
+	byToken := entity.Must(s.Index("byToken"))
+	f, key := entity.Fields[Account](), Account{Tenant: "t", SSN: hush}
+	l.OK(s.Create(t.Context(), secretive()))
+	silent := func(what string, err error) {
+		t.Helper()
+		require.Error(t, err, what)
+		requireSilent(t, what, chain(err))
+	}
+	silent("exists", dbtest.ErrorOf(s.Create(t.Context(), secretive())))
+	silent("condition", s.Delete(t.Context(), key, entity.If(entity.Ne(&f.Token, hush))))
+	silent("immutable", dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Owner, hush+"!"))))
+	silent("not found", dbtest.ErrorOf(s.Get(t.Context(), Account{Tenant: "t", SSN: hush + "!"})))
+	silent("transaction", l.DB.Transact(t.Context(), s.Op().Create(secretive()), s.Op().CheckExists(Account{Tenant: "u", SSN: hush}, entity.Eq(&f.Token, hush))))
+	silent("same item", l.DB.Transact(t.Context(), s.Op().Create(secretive()), s.Op().Delete(key)))
+	silent("nothing found", dbtest.ErrorOf(byToken.Query(Account{Token: hush + "!"}).First(t.Context())))
+	silent("cursor", dbtest.ErrorOf(byToken.Query(Account{Token: hush}, entity.Limit(1)).Page(t.Context(), "x")))
+
+	wide := secretive()
+	wide.Pin = -hushPin
+	_, err := s.Create(t.Context(), wide)
+	silent("negative", err)
+	dbtest.RequireInput(t, err, "EDD-9102", "Pin")
+	silent("negative change", dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Pin, -hushPin))))
+	silent("not UTF-8", dbtest.ErrorOf(s.Create(t.Context(), Account{Tenant: "t", SSN: hush + "\xff"})))
+	fine := secretive()
+	fine.SSN, fine.Born = hush+"2", time.Date(10000, 1, 1, 0, 0, 0, hushPin, time.UTC)
+	silent("year", dbtest.ErrorOf(s.Create(t.Context(), fine)))
+	silent("too long", dbtest.ErrorOf(s.Create(t.Context(), Account{Tenant: "t", SSN: strings.Repeat(hush, 500)})))
+	silent("index too long", dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Token, strings.Repeat(hush, 500)), entity.Set(&f.Mail, "x"))))
+	silent("wrong condition", dbtest.ErrorOf(s.Query(key, entity.Eq(&f.Token, hush)).Collect(t.Context())))
+}
+
+func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
+	t.Parallel()
+	for name, av := range map[string]struct {
+		attr string
+		text string
+	}{"number that is text": {"pin", hush}, "text that is no time": {"born", hush}, "number out of range": {"pin", "4242424242"}, "time of another kind": {"born", "4242424242"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, s := open[Account](t)
+			l.OK(s.Create(t.Context(), secretive()))
+			value := str(av.text)
+			if av.text != hush {
+				value = num(av.text)
+			}
+			l.patch(keys("pk", "$app#v1#account#t#"+hush, "sk", "$app#v1#account"), av.attr, value)
+			_, err := s.Get(t.Context(), Account{Tenant: "t", SSN: hush})
+			requireMisfit(t, err, av.attr)
+			requireSilent(t, name, chain(err))
+			_, err = s.Update(t.Context(), Account{Tenant: "t", SSN: hush}, entity.Set(&entity.Fields[Account]().Mail, "other"))
+			require.Error(t, err)
+			requireSilent(t, name, chain(err))
+			_, err = s.Create(t.Context(), secretive())
+			require.ErrorIs(t, err, entity.ErrExists)
+			_, ok := entity.StoredItem[Account](err)
+			require.False(t, ok, "an item that does not fit is not handed out")
+		})
 	}
 }

@@ -9,13 +9,15 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Query is one intended read of a partition, made by [Store.Query], [Index.Query] and the histories of other packages.
@@ -24,7 +26,7 @@ type Query[T any] interface {
 	fmt.Stringer
 	// All yields every item, at most [Limit] of them. It fetches pages as they are needed and stops at the first error.
 	All(ctx context.Context) iter.Seq2[T, error]
-	// Collect returns every item, at most [Limit] of them.
+	// Collect returns every item, at most [Limit] of them. Without any it returns an empty slice, not nil.
 	Collect(ctx context.Context) ([]T, error)
 	// First returns the first item, or [ErrNotFound].
 	First(ctx context.Context) (T, error)
@@ -36,7 +38,9 @@ type Query[T any] interface {
 	// Count returns the number of items, at most [Limit]. It costs as much as reading them.
 	Count(ctx context.Context) (int, error)
 	// Into makes the query a part of [DB.GetCollection], which sets *dst to what Collect would return.
-	Into(dst *[]T) query.CollectionPart
+	Into(dst *[]T) CollectionPart
+	// Visit makes the query a part of [DB.GetCollection], which calls f with each item, one at a time.
+	Visit(f func(T) error) CollectionPart
 
 	query.Sealed
 }
@@ -56,6 +60,12 @@ type Query[T any] interface {
 // Its fields are shown at [entitytype.Page].
 type Page[T any] = entitytype.Page[T]
 
+// StringSet is a stored set of strings that was read into an any. It is stored as a set again.
+type StringSet = entitytype.StringSet
+
+// NumberSet is a stored set of numbers that was read into an any. It is stored as a set again, with all digits.
+type NumberSet = entitytype.NumberSet
+
 // useFilter is the advice in errors about conditions on other fields.
 const useFilter = "put conditions on other fields into entity.Filter"
 
@@ -63,7 +73,7 @@ const useFilter = "put conditions on other fields into entity.Filter"
 // an entity marker, a verbatim item never has. It is empty if the declared entities write no such items. It is
 // evaluated for each run, because entities can be declared later. An entity with a marker does not need it.
 func unmarked(c *engine.Core, x *schema.Index) expr.Cond {
-	if !write.Marked(c.DB.On(c.Table), x) {
+	if !plan.Marked(c.DB.On(c.Table), x) {
 		return expr.Cond{}
 	}
 	return expr.Compare(expr.NotExists, expr.Attr(schema.EntityAttr))
@@ -79,8 +89,8 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 		if attr, problem := s.Profile.CheckDigits(s.SK, it); problem != "" {
 			return false, &DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
 		}
-		kind, known := write.KindOf(s, it)
-		return known && kind == write.CurrentKind, nil
+		kind, known := layout.KindOf(s, it)
+		return known && kind == layout.CurrentKind, nil
 	}, needs
 }
 
@@ -88,7 +98,7 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 func source(c *engine.Core, x *schema.Index, verb string, base expr.Cond) query.Source {
 	s := c.Schema
 	src := query.Source{
-		Schema: s, Table: c.Table, Index: x, PK: s.PK, SK: s.SK, Verb: verb, Expire: s.Expires,
+		Core: c, Index: x, PK: s.PK, SK: s.SK, Verb: verb, Expire: s.Expires,
 		Code: schema.CodeUnknownTarget, Other: useFilter,
 	}
 	if x != nil {
@@ -115,11 +125,11 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // queryOne reads one partition of the table or, if x is an index, of that.
 func queryOne(h engine.Holder, x *schema.Index, partition any, opts []QueryOption) query.Decoding {
 	c := engine.Of(h)
-	src, v, spec := querySource(c, x), reflect.ValueOf(partition), write.Collect(opts)
+	src, v, spec := querySource(c, x), reflect.ValueOf(partition), bind.Collect(opts)
 	if src.Spread != nil {
-		return query.ItemsOfEach(c, "", query.BuildEach(src, v, spec))
+		return query.Items(query.OfEach("", query.BuildEach(src, v, spec)))
 	}
-	return query.Items(c, query.Build(src, v, spec))
+	return query.Items(query.Build(src, v, spec))
 }
 
 // queryAny reads several partitions, in a slice, of the table or of an index.
@@ -127,9 +137,9 @@ func queryAny(h engine.Holder, x *schema.Index, partitions any, opts []QueryOpti
 	c, given := engine.Of(h), reflect.ValueOf(partitions)
 	var plans []*query.Plan
 	for i := range given.Len() {
-		plans = append(plans, query.BuildEach(querySource(c, x), given.Index(i), write.Collect(opts))...)
+		plans = append(plans, query.BuildEach(querySource(c, x), given.Index(i), bind.Collect(opts))...)
 	}
-	return query.MergedItems(c, query.BuildMerge(c.Schema, "QueryAny", "", plans))
+	return query.Items(query.BuildMerge(c, "QueryAny", "", plans))
 }
 
 // querySource returns what queries of the partitions of the table or of an index read.
@@ -172,7 +182,7 @@ func scan(h engine.Holder, x *schema.Index, opts []ScanOption) query.Decoding {
 	if x != nil && !x.Local {
 		base = expr.All(c.Schema.InNamespace, c.Schema.Own)
 	}
-	return query.Items(c, query.BuildScan(source(c, x, "Scan", base), write.Collect(opts)))
+	return query.Items(query.BuildScan(source(c, x, "Scan", base), bind.Collect(opts)))
 }
 
 func indexNamed(c *engine.Core, name string) (*schema.Index, error) {
@@ -182,7 +192,7 @@ func indexNamed(c *engine.Core, name string) (*schema.Index, error) {
 	x := c.Schema.IndexNamed(name)
 	switch {
 	case x == nil:
-		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "there is no index declared with the name " + name + c.Schema.KnownIndexes(false)}
+		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: fmt.Sprintf("there is no index declared with the name %q", name) + c.Schema.KnownIndexes(false)}
 	case c.Schema.HoldsCopies(x):
 		return nil, &SchemaError{Code: schema.CodeUnknownIndex, Type: c.Schema.Type.String(), Problem: "the index " + name + " holds deleted copies and no items; lifecycle.Deleted.Index opens it"}
 	}
@@ -235,46 +245,34 @@ func (x *Index[T]) Scan(opts ...ScanOption) Query[T] {
 	return &query.Query[T]{From: scan(x, x.opened(), opts)}
 }
 
-// failing is a reading that cannot be run.
-type failing struct{ err error }
-
-func (r failing) String() string { return r.err.Error() }
-
-func (r failing) Each(context.Context, func(wire.Item) (bool, error)) error { return r.err }
-
-func (r failing) Few(context.Context, int, func([]wire.Item) error) error { return r.err }
-
-func (r failing) Page(context.Context, string, func([]wire.Item, query.Cursors) error) error {
-	return r.err
+// failing returns what a query of T that cannot be run reads from.
+func failing[T any](code, problem string) query.Decoding {
+	m := query.BuildMerge(engine.Closed(typeOf((*T)(nil))), "Query", "", nil)
+	m.Err = &InputError{Code: code, Type: m.Schema.Type.String(), Problem: problem}
+	return query.Items(m)
 }
-
-func (r failing) Count(context.Context) (int, error) { return 0, r.err }
-
-func (r failing) ForCollection() (*engine.Core, *query.Plan) { return nil, nil }
 
 // Project makes q fetch only the attributes of S, a smaller struct whose fields have the names and types of T's. It
 // saves transfer and decoding, but no read units; with [Hydrate] it saves decoding only. If S has a field that T does not have, running the query returns an
 // *[InputError].
 func Project[S, T any](q Query[T]) Query[S] {
-	r, _, _ := query.Compiled(q)
-	c, from := r.ForCollection()
+	from := query.OfOne(q)
 	if from == nil {
-		err := &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: "Project takes queries of a store, an index or a history of events, not of several partitions or shards"}
-		return &query.Query[S]{From: query.Decoding{Reading: failing{err}}}
+		return &query.Query[S]{From: failing[S](bind.CodeOption, "Project takes queries of a store, an index or a history of events, not of several partitions or shards")}
 	}
-	p, index := *from, from.Index
+	p, c, index := *from, from.Core, from.Index
 	if p.Hydrate {
 		index = nil // the items are whole
 	}
 	projection, err := schema.Project(typeOf((*S)(nil)), c.Schema, index)
 	if err != nil && p.Err == nil {
-		p.Err = &InputError{Code: write.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
+		p.Err = &InputError{Code: bind.CodeOption, Type: typeOf((*S)(nil)).String(), Problem: fmt.Sprintf("it is no part of %s: %v", c.Schema.Type, err)}
 	}
 	if c.Schema.Upgrades != nil && p.Err == nil {
-		p.Err = &InputError{Code: write.CodeUpgrade, Type: typeOf((*S)(nil)).String(), Problem: "a part of an item cannot be upgraded; read whole items"}
+		p.Err = &InputError{Code: bind.CodeUpgrade, Type: typeOf((*S)(nil)).String(), Problem: "a part of an item cannot be upgraded; read whole items"}
 	}
 	p.Project = projection.Names
-	return &query.Query[S]{From: query.Decoding{Reading: query.Planned(c, &p), Decode: func(it wire.Item, into any) error {
+	return &query.Query[S]{From: query.Decoding{Reading: &p, Skip: p.Skip, Decode: func(it wire.Item, into any) error {
 		return c.ReadFound(&projection.Codec, it, into)
 	}}}
 }
@@ -306,7 +304,7 @@ func (e *erasing) one(ctx context.Context, it wire.Item) (err error) {
 	if e.purges {
 		err = (&engine.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: key, Only: match}).Run(ctx)
 	} else {
-		op := write.NewDeleteFound(c.Schema, c.Table, key, whole, match)
+		op := plan.NewDeleteFound(c.Schema, c.Table, key, whole, match)
 		op.Unsure = func() { lost = true }
 		_, err = c.Runner.Run(ctx, op)
 	}
@@ -320,7 +318,7 @@ func (e *erasing) one(ctx context.Context, it wire.Item) (err error) {
 	case errors.Is(err, ErrConditionFailed):
 		e.Changed++
 	default:
-		return fmt.Errorf("item %s: %w", write.KeyText(c.Schema, key), err)
+		return fmt.Errorf("item %s: %w", layout.KeyText(c.Schema, key), err)
 	}
 	return nil
 }
@@ -341,24 +339,24 @@ func (e *erasing) page(ctx context.Context, items []wire.Item) error {
 }
 
 func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor string, opts []PurgeOption) (Erased, error) {
-	c, spec := engine.Of(h), write.Collect(opts)
-	r, of, p := query.Compiled(q)
+	c, spec := engine.Of(h), bind.Collect(opts)
+	p := query.Compiled(q)
 	e := &erasing{Erased: Erased{Cursor: cursor}, c: c, p: p, purges: verb == "PurgeAll"}
 	err := c.Measure(ctx, verb, "", func(ctx context.Context) (err error) {
 		switch err = readable(c, spec); {
 		case err != nil:
-		case of == nil || of.Schema != c.Schema || of.DB != c.DB:
-			err = write.Invalid(c.Schema, write.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)
+		case p == nil || p.Schema != c.Schema || p.DB != c.DB:
+			err = bind.Invalid(c.Schema, bind.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)
 		case e.purges:
-			err = write.InMemory(c.Schema, p.User, verb)
+			err = bind.InMemory(c.Schema, p.User, verb)
 		case c.Schema.Contexts != nil && (c.Schema.SoftDeletes || c.Schema.KeepsHistory):
-			_, err = write.InContext(ctx, c.Schema) // before the first page
+			_, err = plan.InContext(ctx, c.Schema) // before the first page
 		default:
-			e.inBatches = write.Transactional(c.Schema) == "" && p.Index == nil && p.User.Op == expr.None && (c.Schema.Templated || p.Base().Op == expr.None) && !(c.Schema.Expires && p.Expired)
+			e.inBatches = plan.Transactional(c.Schema) == "" && p.Index == nil && p.User.Op == expr.None && (c.Schema.Templated || p.Base().Op == expr.None) && !(c.Schema.Expires && p.Expired)
 		}
-		ctx = write.WithPace(ctx, spec.Budget)
+		ctx = bind.WithPace(ctx, spec.Budget)
 		for more := err == nil; more; {
-			err = r.Page(ctx, e.Cursor, func(items []wire.Item, around query.Cursors) (err error) {
+			err = p.Page(ctx, e.Cursor, func(items []wire.Item, around query.Cursors) (err error) {
 				if err = e.page(ctx, items); err == nil {
 					e.Cursor = around.Next
 				}

@@ -7,13 +7,14 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
-
-func itemID(table string, key item.Item) string { return table + " " + write.KeyID(key) }
 
 // GetOp is one read of [DB.TransactGet] or [DB.BatchGet], made by [Ops.GetInto].
 type GetOp interface{ load() loading }
@@ -21,7 +22,7 @@ type GetOp interface{ load() loading }
 // loading is one read and its destination.
 type loading struct {
 	c      *engine.Core
-	spec   *write.Options
+	spec   *bind.Options
 	key    engine.Key
 	parts  item.Item // key parts as given
 	err    error
@@ -29,9 +30,6 @@ type loading struct {
 }
 
 func (l loading) load() loading { return l }
-
-// id is equal for loads of the same item.
-func (l loading) id() string { return itemID(l.key.Table, l.key.Key) }
 
 // fits returns the item, or none if it is missing or has expired. An item whose key differs in case from the given one is
 // an error.
@@ -53,9 +51,9 @@ func (l loading) kept(it wire.Item) {
 func newLoading(h engine.Holder, dst any, opts []GetOption) loading {
 	c, to := engine.Of(h), reflect.ValueOf(dst)
 	if to.IsNil() {
-		return loading{c: c, err: &InputError{Code: write.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
+		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
-	spec := write.Collect(opts)
+	spec := bind.Collect(opts)
 	primary, parts, err := primaryKey(c, to.Elem(), spec)
 	return loading{
 		c: c, spec: spec, key: engine.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
@@ -74,19 +72,29 @@ func (o Ops[T]) GetInto(dst *T, opts ...GetOption) GetOp {
 
 // getMany reads the items with the keys in a slice. It makes the slice that found points to: a pointer for each key.
 func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption, found any) error {
-	c, spec, to := engine.Of(h), write.Collect(opts), reflect.ValueOf(found).Elem()
+	c, spec, to := engine.Of(h), bind.Collect(opts), reflect.ValueOf(found).Elem()
 	n := reflect.ValueOf(given).Len()
-	keys, parts, err := manyKeys(c, reflect.ValueOf(given), spec)
+	var err error
+	if n > 0 {
+		err = readable(c, spec)
+	}
+	keys, parts := make([]item.Primary, n), []item.Item(nil) // parts are what the case of stored keys is compared with, if it has to be
+	for i, binder := 0, bind.NewKeys(c.Schema, n); i < n && err == nil; i++ {
+		var of item.Item
+		if keys[i], of, err = binder.Key(reflect.ValueOf(given).Index(i)); err == nil && c.Schema.Folded != nil {
+			parts = append(parts, maps.Clone(of))
+		}
+	}
 	if err != nil {
 		return c.MeasureItem(ctx, "GetMany", nil, func(context.Context) error { return err })
 	}
 	return c.MeasureBatch(ctx, "GetMany", n, func(ctx context.Context) error {
-		got, err := c.Runner.FindManyIn(write.WithPace(ctx, spec.Budget), c.Table, keys, spec.Strong)
+		got, err := c.Runner.FindManyIn(bind.WithPace(ctx, spec.Budget), c.Table, keys, spec.Strong)
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(got.Items)
-		l, decoded := loading{c: c, spec: spec}, []reflect.Value(nil)
+		l, decoded, skipped := loading{c: c, spec: spec}, []reflect.Value(nil), new(query.Skipped)
 		if len(got.Items) < n { // some keys are equal
 			decoded = make([]reflect.Value, len(got.Items))
 		}
@@ -97,7 +105,7 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 			}
 			it, err := l.fits(got.Of(i))
 			if err != nil {
-				return err
+				return layout.OfItem(c.Schema, it.Map(), err)
 			}
 			if it.Missing() {
 				continue
@@ -107,8 +115,11 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 				continue
 			}
 			v := reflect.New(c.Schema.Type)
-			if err := c.ReadBy(&c.Schema.Codec, it, v.Interface()); err != nil {
-				return err
+			if err := c.ReadFound(&c.Schema.Codec, it, v.Interface()); err != nil {
+				if err = skipped.Take(spec.Skip, err); err != nil {
+					return err
+				}
+				continue
 			}
 			all.Index(i).Set(v)
 			if decoded != nil {
@@ -116,27 +127,8 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 			}
 		}
 		to.Set(all)
-		return nil
+		return skipped.End()
 	})
-}
-
-// manyKeys composes the keys in a slice. parts are those of each, if the case of stored keys has to be compared with them.
-func manyKeys(c *engine.Core, given reflect.Value, spec *write.Options) (keys []item.Primary, parts []item.Item, err error) {
-	n := given.Len()
-	if err := readable(c, spec); n > 0 && err != nil {
-		return nil, nil, err
-	}
-	keys = make([]item.Primary, n)
-	for i, binder := 0, write.NewKeys(c.Schema, n); i < n; i++ {
-		var of item.Item
-		if keys[i], of, err = binder.Key(given.Index(i)); err != nil {
-			return nil, nil, err
-		}
-		if c.Schema.Folded != nil {
-			parts = append(parts, maps.Clone(of))
-		}
-	}
-	return keys, parts, nil
 }
 
 // GetMany reads the items with the given keys. The result has a pointer per key, in order, nil if there is no item;
@@ -161,8 +153,45 @@ func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err e
 		return nil, err
 	}
 	err = db.measure(ctx, "BatchGet", len(loads), func(ctx context.Context) error {
-		found, err = db.batchGet(ctx, parts)
-		return err
+		keys := make([]engine.Key, len(parts))
+		for i, l := range parts {
+			if keys[i] = l.key; l.err != nil {
+				return loadFailed(i, l, l.err)
+			}
+		}
+		if slices.ContainsFunc(parts, func(l loading) bool { return l.spec.Keep != nil }) {
+			ctx = db.runner.Direct(ctx)
+		}
+		got, err := db.runner.FindMany(paced(ctx, parts), keys, func(i int) bool { return parts[i].spec.Strong })
+		if err != nil {
+			return &Error{Verb: "BatchGet", Err: err}
+		}
+		defer wire.ReleaseAll(got.Items)
+		exists, fills, skipped := make([]bool, len(parts)), []func(){}, new(query.Skipped)
+		for i, l := range parts {
+			it, err := l.fits(got.Of(i))
+			if err != nil {
+				return loadFailed(i, l, err)
+			}
+			fills = append(fills, func() { l.kept(it) })
+			if exists[i] = !it.Missing(); !exists[i] {
+				continue
+			}
+			fill, err := l.decode(it)
+			if exists[i] = err == nil; exists[i] {
+				fills = append(fills, fill)
+			} else if err = skipped.Take(l.spec.Skip, loadFailed(i, l, err)); err != nil {
+				return err
+			}
+		}
+		for _, fill := range fills {
+			fill()
+		}
+		found = exists
+		if err := skipped.End(); err != nil {
+			return &Error{Verb: "BatchGet", Err: err}
+		}
+		return nil
 	})
 	return found, err
 }
@@ -170,50 +199,13 @@ func (db *DB) BatchGet(ctx context.Context, loads ...GetOp) (found []bool, err e
 // paced returns a context with the budgets of loads.
 func paced(ctx context.Context, loads []loading) context.Context {
 	for i := range loads {
-		ctx = write.WithPace(ctx, loads[i].spec.Budget)
+		ctx = bind.WithPace(ctx, loads[i].spec.Budget)
 	}
 	return ctx
 }
 
-func (db *DB) batchGet(ctx context.Context, loads []loading) ([]bool, error) {
-	keys := make([]engine.Key, len(loads))
-	for i, l := range loads {
-		if keys[i] = l.key; l.err != nil {
-			return nil, loadFailed(i, l, l.err)
-		}
-	}
-	if slices.ContainsFunc(loads, func(l loading) bool { return l.spec.Keep != nil }) {
-		ctx = db.runner.Direct(ctx)
-	}
-	got, err := db.runner.FindMany(paced(ctx, loads), keys, func(i int) bool { return loads[i].spec.Strong })
-	if err != nil {
-		return nil, &Error{Verb: "BatchGet", Err: err}
-	}
-	defer wire.ReleaseAll(got.Items)
-	found, fills := make([]bool, len(loads)), []func(){}
-	for i, l := range loads {
-		it, err := l.fits(got.Of(i))
-		if err != nil {
-			return nil, loadFailed(i, l, err)
-		}
-		fills = append(fills, func() { l.kept(it) })
-		if found[i] = !it.Missing(); !found[i] {
-			continue
-		}
-		fill, err := l.decode(it)
-		if err != nil {
-			return nil, loadFailed(i, l, err)
-		}
-		fills = append(fills, fill)
-	}
-	for _, fill := range fills {
-		fill()
-	}
-	return found, nil
-}
-
 func loadFailed(i int, l loading, err error) error {
-	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", write.KeyText(l.c.Schema, l.key.Key), err))}
+	return &Error{Verb: "BatchGet", Err: fmt.Errorf("load %d: %w", i, l.c.Wrap("GetInto", layout.KeyText(l.c.Schema, l.key.Key), err))}
 }
 
 // loadings returns the reads of loads, which must belong to db.
@@ -221,10 +213,10 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 	parts := make([]loading, len(loads))
 	for i, l := range loads {
 		if l == nil {
-			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d is nil", i)}
 		}
 		if parts[i] = l.load(); parts[i].c.DB != engine.DatabaseOf(db) {
-			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
+			return nil, &InputError{Code: bind.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("load %d belongs to another DB", i)}
 		}
 	}
 	return parts, nil
@@ -234,66 +226,61 @@ func (db *DB) loadings(loads []GetOp) ([]loading, error) {
 // exist, the error is a *[TransactError] that names it ([ErrNotFound]), and every struct is unchanged. It costs one
 // request and twice the read units of consistent reads. Errors: *[InputError] before any request; [ErrConflict].
 func (db *DB) TransactGet(ctx context.Context, loads ...GetOp) error {
-	return db.measure(ctx, "TransactGet", len(loads), func(ctx context.Context) error { return db.transactGet(ctx, loads) })
-}
-
-func (db *DB) transactGet(ctx context.Context, loads []GetOp) error {
-	if len(loads) == 0 {
+	return db.measure(ctx, "TransactGet", len(loads), func(ctx context.Context) error {
+		if len(loads) == 0 {
+			return nil
+		}
+		if len(loads) > plan.MaxActions {
+			problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), plan.MaxActions)
+			return &Error{Verb: "TransactGet", Err: &InputError{Code: bind.CodeTooMany, Type: "entity.DB", Problem: problem}}
+		}
+		parts, err := db.loadings(loads)
+		if err != nil {
+			return &Error{Verb: "TransactGet", Err: err}
+		}
+		keys, te, seen := make([]engine.Key, len(parts)), &TransactError{}, map[string]bool{}
+		fail := func(i int, err error) {
+			te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", layout.KeyText(parts[i].c.Schema, parts[i].key.Key), err)})
+		}
+		for i, l := range parts {
+			if keys[i] = l.key; l.err != nil {
+				fail(i, l.err)
+				continue
+			}
+			id := l.key.Table + " " + layout.KeyID(l.key.Key)
+			if seen[id] {
+				fail(i, &InputError{Code: bind.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
+			}
+			seen[id] = true
+		}
+		if len(te.Failed) > 0 {
+			return te
+		}
+		items, err := db.runner.FindTogether(paced(ctx, parts), keys)
+		if err != nil {
+			return &Error{Verb: "TransactGet", Err: err}
+		}
+		defer wire.ReleaseAll(items)
+		fills := make([]func(), len(items))
+		for i, it := range items {
+			it, err := parts[i].fits(it)
+			if err == nil && it.Missing() {
+				err = ErrNotFound
+			}
+			if err == nil {
+				fills[i], err = parts[i].decode(it)
+			}
+			if err != nil {
+				fail(i, err)
+			}
+		}
+		if len(te.Failed) > 0 {
+			return te
+		}
+		for i, fill := range fills {
+			parts[i].kept(items[i])
+			fill()
+		}
 		return nil
-	}
-	if len(loads) > write.MaxActions {
-		problem := fmt.Sprintf("%d loads, a transaction can have %d", len(loads), write.MaxActions)
-		return &Error{Verb: "TransactGet", Err: &InputError{Code: write.CodeTooMany, Type: "entity.DB", Problem: problem}}
-	}
-	parts, err := db.loadings(loads)
-	if err != nil {
-		return &Error{Verb: "TransactGet", Err: err}
-	}
-	keys, te, seen := make([]engine.Key, len(parts)), &TransactError{}, map[string]bool{}
-	fail := func(i int, err error) {
-		te.Failed = append(te.Failed, OpError{Index: i, Err: parts[i].c.Wrap("GetInto", write.KeyText(parts[i].c.Schema, parts[i].key.Key), err)})
-	}
-	for i, l := range parts {
-		if keys[i] = l.key; l.err != nil {
-			fail(i, l.err)
-			continue
-		}
-		if seen[l.id()] {
-			fail(i, &InputError{Code: write.CodeSameItem, Type: l.c.Schema.Type.String(), Problem: "the item is loaded twice; a transaction can read an item once"})
-		}
-		seen[l.id()] = true
-	}
-	if len(te.Failed) > 0 {
-		return te
-	}
-	items, err := db.runner.FindTogether(paced(ctx, parts), keys)
-	if err != nil {
-		return &Error{Verb: "TransactGet", Err: err}
-	}
-	defer wire.ReleaseAll(items)
-	for i, it := range items {
-		switch it, err := parts[i].fits(it); {
-		case err != nil:
-			fail(i, err)
-		case it.Missing():
-			fail(i, ErrNotFound)
-		}
-	}
-	if len(te.Failed) > 0 {
-		return te
-	}
-	fills := make([]func(), len(items))
-	for i, it := range items {
-		if fills[i], err = parts[i].decode(it); err != nil {
-			fail(i, err)
-		}
-	}
-	if len(te.Failed) > 0 {
-		return te
-	}
-	for i, fill := range fills {
-		parts[i].kept(items[i])
-		fill()
-	}
-	return nil
+	})
 }

@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // consistent reports, for each request since the last call, whether it asked for a strongly consistent read.
@@ -25,23 +28,6 @@ func (l *lab) consistent() map[string]bool {
 		out[r.Operation] = body.ConsistentRead
 	}
 	return out
-}
-
-func TestReads_AreEventualUnlessAskedAndConsistentInsidePlans(t *testing.T) {
-	t.Parallel()
-	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
-	p, key := entity.Fields[Profile](), Profile{ID: "a"}
-	l.OK(s.Get(t.Context(), key))
-	l.OK(s.Query(key).Collect(t.Context()))
-	require.Equal(t, map[string]bool{"GetItem": false, "Query": false}, l.consistent())
-	l.OK(s.Get(t.Context(), key, entity.Consistent()))
-	require.Equal(t, map[string]bool{"GetItem": true}, l.consistent())
-	for _, op := range [][]entity.Op{
-		{s.Op().Update(key, entity.Set(&p.Rank, 2))}, {s.Op().Upsert(Profile{ID: "a", Rank: 3})}, {s.Op().Update(key, entity.Set(&p.Rank, 4)), s.Op().Create(Profile{ID: "b"})},
-	} {
-		require.NoError(t, l.DB.Transact(t.Context(), op...))
-		require.True(t, l.consistent()["GetItem"])
-	}
 }
 
 // ofQuery are options for a query, ofScan for a scan.
@@ -84,10 +70,8 @@ func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
 		"descending": func(o ...bound) entity.Query[Task] {
 			return s.Query(Task{Project: "p"}, append(ofQuery(o), entity.Desc())...)
 		},
-		"index": func(o ...bound) entity.Query[Task] {
-			return byOwner.Query(Task{Owner: "o"}, ofQuery(o)...)
-		},
-		"scan": func(o ...bound) entity.Query[Task] { return s.Scan(ofScan(o)...) },
+		"index": func(o ...bound) entity.Query[Task] { return byOwner.Query(Task{Owner: "o"}, ofQuery(o)...) },
+		"scan":  func(o ...bound) entity.Query[Task] { return s.Scan(ofScan(o)...) },
 	}
 	filters := map[string][]bound{
 		"all": nil, "some": {entity.Filter(entity.Eq(&f.Points, 3))}, "none": {entity.Filter(entity.Gt(&f.Points, 9))}, "most": {entity.Filter(entity.Lt(&f.Points, 4))},
@@ -111,8 +95,7 @@ func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
 				var got []Task
 				for cursor, turn := "", 0; ; turn++ {
 					require.Less(t, turn, 100, "the pages have no end")
-					page, err := source(append(filter[:len(filter):len(filter)], bounds[turn%len(bounds)]...)...).Page(t.Context(), cursor)
-					require.NoError(t, err)
+					page := entity.Must(source(append(filter[:len(filter):len(filter)], bounds[turn%len(bounds)]...)...).Page(t.Context(), cursor))
 					got = append(got, page.Items...)
 					if cursor = page.Next; cursor == "" {
 						break
@@ -138,28 +121,23 @@ func TestBounds_AreTheMostThatAPageCosts(t *testing.T) {
 	rare := entity.Filter(entity.Eq(&f.Points, 17))
 	for n := range 5 {
 		l.Sent()
-		page, err := s.Query(Task{Project: "p"}, rare, entity.Limit(1), entity.MaxRequests(n+1)).Page(t.Context(), "")
-		require.NoError(t, err)
+		page := entity.Must(s.Query(Task{Project: "p"}, rare, entity.Limit(1), entity.MaxRequests(n+1)).Page(t.Context(), ""))
 		require.LessOrEqual(t, len(l.Operations()), n+1)
 		require.LessOrEqual(t, len(page.Items), 1)
-		page, err = s.Query(Task{Project: "p"}, rare, entity.MaxEvaluated(10*(n+1))).Page(t.Context(), "")
-		require.NoError(t, err)
+		page = entity.Must(s.Query(Task{Project: "p"}, rare, entity.MaxEvaluated(10*(n+1))).Page(t.Context(), ""))
 		require.Equal(t, n >= 1, len(page.Items) == 1, "the 18th item is among the first %d or not", 10*(n+1))
 	}
-	count := entity.Must(s.Query(Task{Project: "p"}, entity.MaxEvaluated(7)).Count(t.Context()))
-	require.Equal(t, 7, count)
+	require.Equal(t, 7, entity.Must(s.Query(Task{Project: "p"}, entity.MaxEvaluated(7)).Count(t.Context())))
 	all := entity.Must(s.Query(Task{Project: "p"}, entity.MaxEvaluated(7), entity.Filter(entity.Ge(&f.Points, 5))).Collect(t.Context()))
 	require.Len(t, all, 2)
-	_, err := s.Query(Task{Project: "p"}, rare, entity.MaxEvaluated(10)).First(t.Context())
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Task{Project: "p"}, rare, entity.MaxEvaluated(10)).First(t.Context())), entity.ErrNotFound)
 }
 
 // Count adds up what passes the filter on every one of many pages, and transfers no items.
 func TestCount_OverManyPagesWithFilters(t *testing.T) {
 	t.Parallel()
 	l, s := open[Task](t)
-	f := entity.Fields[Task]()
-	title := strings.Repeat("x", 120*1024)
+	f, title := entity.Fields[Task](), strings.Repeat("x", 120*1024)
 	for i := range 30 { // 3.6 MB
 		l.OK(s.Create(t.Context(), Task{Project: "p", Status: "s", Priority: 1, TaskID: fmt.Sprintf("%02d", i), Points: i % 3, Title: title}))
 	}
@@ -217,4 +195,117 @@ func lapsed(t *testing.T, after time.Duration) (*lab, *entity.Store[Token]) {
 	l.patch(tokenKey, "_ttl", num(strconv.FormatInt(now.Add(after).Unix(), 10)))
 	l.Sent()
 	return l, s
+}
+
+func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
+	t.Parallel()
+	l, s := open[Task](t)
+	f := entity.Fields[Task]()
+	for i := range 30 {
+		l.OK(s.Create(t.Context(), Task{Project: "p", Status: "s", Priority: 1, TaskID: fmt.Sprintf("%02d", i), Points: i, Owner: "o", Due: dawn.Truncate(time.Second)}))
+	}
+	byOwner, last := entity.Must(s.Index("byOwner")), entity.Filter(entity.Eq(&f.Points, 29))
+	for name, q := range map[string]entity.Query[Task]{
+		"table": s.Query(Task{Project: "p"}, last), "index": byOwner.Query(Task{Owner: "o"}, last), "scan": s.Scan(last),
+		"with a limit": s.Query(Task{Project: "p"}, last, entity.Limit(1)),
+	} {
+		l.Sent()
+		first, err := q.First(t.Context())
+		require.NoError(t, err, name)
+		require.Equal(t, 29, first.Points, name)
+		one, err := q.One(t.Context())
+		require.NoError(t, err, "%s: the only item that passes is the last that is read", name)
+		require.Equal(t, 29, one.Points)
+		require.LessOrEqual(t, len(l.Operations()), 8, name)
+		require.Len(t, entity.Must(q.Page(t.Context(), "")).Items, 1)
+		require.LessOrEqual(t, len(l.Operations()), 5, name)
+	}
+}
+
+func TestReads_ConsistentIsSentOrRefused(t *testing.T) {
+	t.Parallel()
+	l, s := opened(t, Order{Customer: "c", Number: 1, Status: "s", Placed: 1, Amount: 1})
+	byStatus := entity.Must(s.Index("byStatus"))
+	for name, q := range map[string]entity.Query[Order]{
+		"table": s.Query(Order{Customer: "c"}, entity.Consistent()), "scan": s.Scan(entity.Consistent()),
+		"local index": entity.Must(s.Index("byAmount")).Query(Order{Customer: "c"}, entity.Consistent()),
+	} {
+		require.NoError(t, dbtest.ErrorOf(q.One(t.Context())), name)
+		for operation, consistent := range l.consistent() {
+			require.True(t, consistent, "%s: %s", name, operation)
+		}
+	}
+	for _, q := range []entity.Query[Order]{byStatus.Query(Order{Status: "s"}, entity.Consistent()), byStatus.Scan(entity.Consistent())} {
+		l.requireRefused(t, dbtest.ErrorOf(q.Collect(t.Context())), "EDD-9108", "")
+		l.requireRefused(t, dbtest.ErrorOf(q.Count(t.Context())), "EDD-9108", "")
+	}
+}
+
+// Waits between attempts end with the context, and what was refused all the time was certainly not applied.
+func TestContext_NoWaitOutlastsIt(t *testing.T) {
+	t.Parallel()
+	l, s := open[Team](t, dbtest.Attempts(1000))
+	for name, call := range map[string]func(context.Context) error{
+		"write": func(ctx context.Context) error { return dbtest.ErrorOf(s.Put(ctx, Team{ID: "a"})) },
+		"transaction": func(ctx context.Context) error {
+			return l.DB.Transact(ctx, s.Op().Put(Team{ID: "a"}), s.Op().Put(Team{ID: "b"}))
+		},
+		"get":                func(ctx context.Context) error { return dbtest.ErrorOf(s.Get(ctx, Team{ID: "a"})) },
+		"batch":              func(ctx context.Context) error { return dbtest.ErrorOf(s.GetMany(ctx, []Team{{ID: "a"}})) },
+		"batch, unprocessed": func(ctx context.Context) error { return dbtest.ErrorOf(s.GetMany(ctx, []Team{{ID: "a"}})) },
+		"query":              func(ctx context.Context) error { return dbtest.ErrorOf(s.Query(Team{ID: "a"}).Collect(ctx)) },
+	} {
+		fault := faults.Throttle
+		if name == "batch, unprocessed" {
+			fault = faults.Unprocessed
+		}
+		l.Wire.Inject(func(faults.Request) faults.Fault { return fault })
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		err := call(ctx)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded, name)
+		require.False(t, entity.IsAmbiguous(err), name)
+	}
+}
+
+// A call that is refused before it does anything is reported like any other, and its error is a verb's.
+func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
+	t.Parallel()
+	var reports []entity.Report
+	l, s := open[Profile](t, func(c *entity.Config) {
+		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
+	})
+	foreign, v, p := dbtest.Declare[Profile](t, paper(t)), Profile{ID: "a"}, entity.Fields[Profile]()
+	for name, call := range map[string]func() error{
+		"Transact":                 func() error { return l.DB.Transact(t.Context(), nil) },
+		"Transact of nothing":      func() error { return l.DB.Transact(t.Context()) },
+		"Transact, foreign":        func() error { return l.DB.Transact(t.Context(), s.Op().Create(v), foreign.Op().Create(v)) },
+		"TransactWithToken":        func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{ID: "x", At: dawn}, nil) },
+		"TransactWithToken, token": func() error { return l.DB.TransactWithToken(t.Context(), entity.Token{}, s.Op().Create(v)) },
+		"TransactGet":              func() error { return l.DB.TransactGet(t.Context(), nil) },
+		"TransactGet, foreign":     func() error { return l.DB.TransactGet(t.Context(), foreign.Op().GetInto(&v)) },
+		"TransactGet, too many":    func() error { return l.DB.TransactGet(t.Context(), make([]entity.GetOp, 101)...) },
+		"Create":                   func() error { return dbtest.ErrorOf(s.Create(t.Context(), Profile{})) },
+		"Get":                      func() error { return dbtest.ErrorOf(s.Get(t.Context(), Profile{})) },
+		"GetMany":                  func() error { return dbtest.ErrorOf(s.GetMany(t.Context(), []Profile{v, {}})) },
+		"Update":                   func() error { return dbtest.ErrorOf(s.Update(t.Context(), Profile{}, entity.Set(&p.Note, "x"))) },
+		"Modify": func() error {
+			return dbtest.ErrorOf(s.Modify(t.Context(), Profile{}, func(*Profile) error { return nil }))
+		},
+		"Modify, nil": func() error { return dbtest.ErrorOf(s.Modify(t.Context(), v, nil)) },
+		"Touch":       func() error { return dbtest.ErrorOf(s.Touch(t.Context(), Profile{}, &p.SeenAt, 0)) },
+		"Delete":      func() error { return s.Delete(t.Context(), Profile{}) },
+	} {
+		reports = nil
+		err := call()
+		verb := dbtest.As[*entity.Error](t, err, name)
+		dbtest.As[*entity.InputError](t, err, name)
+		require.Len(t, reports, 1, name)
+		require.Equal(t, []any{verb.Verb, 0}, []any{reports[0].Verb, reports[0].Requests}, name)
+		require.Error(t, reports[0].Err, name)
+		require.Empty(t, l.Operations())
+	}
+	reports = nil
+	require.NoError(t, l.DB.TransactGet(t.Context()))
+	require.Len(t, reports, 1, "a call that does nothing costs nothing, and is a call")
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // Plain has no version.
@@ -68,17 +68,6 @@ func (b *bench) writes() int {
 	return n
 }
 
-func TestRetry_ConflictsWithoutEndAreErrConflictAfterMaxAttempts(t *testing.T) {
-	b := newBench(t, 3)
-	b.Wire.Inject(func(r faults.Request) faults.Fault { return faults.Conflict })
-	_, err := b.plain.Create(t.Context(), Plain{ID: "a"})
-	require.ErrorIs(t, err, entity.ErrConflict)
-	var sdk *types.TransactionConflictException
-	require.ErrorAs(t, err, &sdk, "the SDK's error stays reachable")
-	require.False(t, entity.IsAmbiguous(err), "a conflict says that nothing was written")
-	require.Equal(t, 3, b.writes())
-}
-
 func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) {
 	f, v := entity.Fields[Plain](), entity.Fields[Counted]()
 	type verb struct {
@@ -105,8 +94,7 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, 0)
-			ctx := t.Context()
+			b, ctx := newBench(t, 0), t.Context()
 			for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
 				b.Wire.Inject(nil)
 				_ = b.other.Delete(ctx, Plain{ID: "a"})
@@ -135,16 +123,13 @@ func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) 
 
 // What an op planned from a read is guarded by is lost to another write: the whole transaction is planned again.
 func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
-	b := newBench(t, 0)
-	ctx, f := t.Context(), entity.Fields[Plain]()
+	b, ctx, f := newBench(t, 0), t.Context(), entity.Fields[Plain]()
 	b.OK(b.plain.Create(ctx, Plain{ID: "a", Team: "red", Rank: 1}))
 	b.Sent()
 	move := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
 	require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() error {
 		return b.DB.Transact(ctx, move, b.ver.Op().Create(Counted{ID: "v"}))
-	}, func() {
-		b.OK(b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "between")))
-	}))
+	}, func() { b.OK(b.other.Update(ctx, Plain{ID: "a"}, entity.Set(&f.Name, "between"))) }))
 	want := Plain{ID: "a", Team: "red", Rank: 2, Name: "between"}
 	require.Equal(t, want, entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())), "neither write is lost")
 	require.Equal(t, want, move.Result(), "the result is the item as written")
@@ -155,4 +140,70 @@ func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
 		require.NoError(t, json.Unmarshal(requests[2*i+1].Body, &tokens[i]))
 	}
 	require.NotEqual(t, tokens[0], tokens[1], "a new body under an old token would be refused")
+}
+
+func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
+	f := entity.Fields[Plain]()
+	for name, c := range map[string]struct {
+		write  func(context.Context, *bench) error
+		writes int
+		reads  int
+	}{
+		"add": {func(ctx context.Context, b *bench) error {
+			got, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
+			require.Equal(t, 2, got.Count)
+			return err
+		}, 2, 1},
+		"upsert of an item": {func(ctx context.Context, b *bench) error {
+			got, created, err := b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"}, entity.Idempotent())
+			require.False(t, created)
+			require.EqualValues(t, 2, got.Version)
+			return err
+		}, 2, 1},
+		"delete": {func(ctx context.Context, b *bench) error {
+			return b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent())
+		}, 2, 0},
+		"verbatim create": {func(ctx context.Context, b *bench) error {
+			return dbtest.ErrorOf(b.bare.Create(ctx, Bare{ID: "b"}, entity.Idempotent()))
+		}, 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, ctx := newBench(t, 0), t.Context()
+			b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1}))
+			b.OK(b.ver.Create(ctx, Counted{ID: "a"}))
+			b.Sent()
+			b.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
+			require.NoError(t, c.write(ctx, b))
+			require.Equal(t, c.writes, b.Wire.Count("TransactWriteItems"))
+			require.Equal(t, c.reads, b.Wire.Count("GetItem"))
+			require.Equal(t, c.writes+c.reads, len(b.Wire.Requests()))
+		})
+	}
+}
+
+func TestIdempotent_UpdateWhoseItemCannotBeReadIsApplied(t *testing.T) {
+	b, ctx, f := newBench(t, 2), t.Context(), entity.Fields[Plain]()
+	b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1}))
+	b.Wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "GetItem" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	require.ErrorIs(t, dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())), entity.ErrReadBack)
+	require.Equal(t, 2, entity.Must(b.other.Get(ctx, Plain{ID: "a"}, entity.Consistent())).Count)
+}
+
+func TestTransactWithToken_RefusesWhatCouldNotBeTheSameTwice(t *testing.T) {
+	b, ctx, f := newBench(t, 0), t.Context(), entity.Fields[Plain]()
+	token := entity.Token{ID: "t", At: time.Now()}
+	needsRead := b.plain.Op().Update(Plain{ID: "a"}, entity.Set(&f.Rank, 2))
+	err := b.DB.TransactWithToken(ctx, token, needsRead)
+	var input *entity.InputError
+	require.ErrorAs(t, entity.FailureOf(err, needsRead), &input)
+	require.Contains(t, input.Problem, "use Transact, with a Create of an item whose key is the token")
+	for _, token := range []entity.Token{{}, {At: time.Now()}} {
+		require.ErrorAs(t, b.DB.TransactWithToken(ctx, token, b.plain.Op().Create(Plain{ID: "a"})), &input)
+	}
+	require.Empty(t, b.Wire.Requests())
 }

@@ -14,19 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // stock stores n Plain items of about size bytes, and as many of another entity.
 func stock(t *testing.T, b *bench, n, size int) {
 	t.Helper()
 	for i := range n {
-		_, err := b.other.Create(t.Context(), Plain{ID: fmt.Sprintf("%04d", i), Team: "red", Rank: 1 + i%3, Name: strings.Repeat("x", size)})
-		require.NoError(t, err)
-		_, err = b.ver.Create(t.Context(), Counted{ID: fmt.Sprint(i), Name: strings.Repeat("x", size)})
-		require.NoError(t, err)
+		b.OK(b.other.Create(t.Context(), Plain{ID: fmt.Sprintf("%04d", i), Team: "red", Rank: 1 + i%3, Name: strings.Repeat("x", size)}))
+		b.OK(b.ver.Create(t.Context(), Counted{ID: fmt.Sprint(i), Name: strings.Repeat("x", size)}))
 	}
 	b.Sent()
 }
@@ -43,8 +41,7 @@ func idsOf(items []Plain) []string {
 func TestSegment_TheSegmentsOfATableTogetherHaveEachItemOnce(t *testing.T) {
 	b := newBench(t, 0)
 	stock(t, b, 30, 10)
-	ctx := t.Context()
-	byTeam := entity.Must(b.plain.Index("byTeam"))
+	ctx, byTeam := t.Context(), entity.Must(b.plain.Index("byTeam"))
 	var all, inPages, inIndex []Plain
 	count := 0
 	const of = 4
@@ -65,8 +62,7 @@ func TestSegment_TheSegmentsOfATableTogetherHaveEachItemOnce(t *testing.T) {
 	half := entity.Must(b.plain.Scan(entity.Segment(0, 1), entity.Limit(15)).Page(ctx, ""))
 	require.NotEmpty(t, half.Next)
 	for _, other := range []entity.Query[Plain]{b.plain.Scan(), b.plain.Scan(entity.Segment(0, 2)), b.plain.Scan(entity.Segment(1, 2))} {
-		_, err := other.Page(ctx, half.Next)
-		require.ErrorIs(t, err, entity.ErrInvalidCursor)
+		require.ErrorIs(t, dbtest.ErrorOf(other.Page(ctx, half.Next)), entity.ErrInvalidCursor)
 	}
 }
 
@@ -87,9 +83,7 @@ func TestScan_RefusesWhatAScanCannotHave(t *testing.T) {
 		"consistent index":    byTeam.Scan(entity.Consistent()),
 		"no function":         b.plain.Scan(entity.OnPage(nil)),
 	} {
-		_, err := q.Collect(t.Context())
-		var input *entity.InputError
-		require.ErrorAs(t, err, &input, name)
+		dbtest.As[*entity.InputError](t, dbtest.ErrorOf(q.Collect(t.Context())), name)
 	}
 	require.Empty(t, b.Wire.Requests())
 }
@@ -109,8 +103,7 @@ func TestProject_FetchesOnlyTheSmallerStruct(t *testing.T) {
 	require.NotContains(t, string(b.Wire.Requests()[0].Body), `"name"`, "the large attribute is not fetched")
 
 	q := entity.Project[small](entity.Must(b.plain.Index("byTeam")).Query(Plain{Team: "red", Rank: 1}, entity.Limit(1)))
-	first, err := q.Page(ctx, "")
-	require.NoError(t, err)
+	first := entity.Must(q.Page(ctx, ""))
 	require.Len(t, first.Items, 1)
 	last, err := q.Page(ctx, first.Next)
 	require.NoError(t, err, "a projected page has what a cursor needs")
@@ -123,8 +116,7 @@ func TestProject_FetchesOnlyTheSmallerStruct(t *testing.T) {
 	_, err = entity.Project[wrong](b.plain.Scan()).Collect(ctx)
 	var input *entity.InputError
 	require.ErrorAs(t, err, &input)
-	_, err = entity.Project[string](b.plain.Scan()).Collect(ctx)
-	require.ErrorAs(t, err, &input)
+	require.ErrorAs(t, dbtest.ErrorOf(entity.Project[string](b.plain.Scan()).Collect(ctx)), &input)
 }
 
 // endless is a table whose scans never end.
@@ -172,11 +164,8 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	})
 	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 30_000) // 1.8 MB, with four other items
 	f := entity.Fields[Member]()
-	half := entity.Filter(entity.Lt(&f.ID, "a-010"))
-	inIndex := entity.Must(o.member.Index("byTenant"))
-	count := func(q entity.Query[Member]) (n int, err error) {
-		return q.Count(t.Context())
-	}
+	half, inIndex := entity.Filter(entity.Lt(&f.ID, "a-010")), entity.Must(o.member.Index("byTenant"))
+	count := func(q entity.Query[Member]) (n int, err error) { return q.Count(t.Context()) }
 	collect := func(q entity.Query[Member]) (n int, err error) {
 		all, err := q.Collect(t.Context())
 		return len(slices.Compact(slices.Sorted(func(yield func(string) bool) {
@@ -206,10 +195,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 		var last entity.ScanProgress
 		reports = nil
 		o.Sent()
-		n, err := c.run(c.scan(append(c.opts, entity.OnPage(func(p entity.ScanProgress) {
-			grows(t, last, p)
-			last = p
-		}))...))
+		n, err := c.run(c.scan(append(c.opts, entity.OnPage(func(p entity.ScanProgress) { grows(t, last, p); last = p }))...))
 		require.NoError(t, err, name)
 		require.Equal(t, c.found, n, name)
 		require.Equal(t, c.found, last.Found, name)

@@ -10,11 +10,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type handle = engine.Handle
@@ -26,13 +28,15 @@ func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 type Store[T any] struct{ handle }
 
 // sameOptions returns an error if New is called again with options that the store of the first call does not have.
-func sameOptions(c *engine.Core, spec *write.Options) error {
+func sameOptions(c *engine.Core, spec *bind.Options) error {
 	had := c.Schema.Options
 	switch {
+	case spec.Err() != nil:
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: spec.Err().Error()}
 	case spec.Upgrades != nil && c.Schema.Upgrades == nil:
-		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists without upgrades"}
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists without upgrades"}
 	case spec.NoExpiry && !had.NoExpiry, spec.After != nil && (had.After == nil || *had.After != *spec.After):
-		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: "the store exists with another time to live"}
 	}
 	return nil
 }
@@ -44,7 +48,7 @@ func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, h
 	}
 	db.registry.mu.Lock()
 	defer db.registry.mu.Unlock()
-	known, err := db.original().declareOwn(t, write.Collect(opts))
+	known, err := db.original().declareOwn(t, bind.Collect(opts))
 	switch {
 	case err != nil:
 		return nil, err
@@ -61,12 +65,12 @@ func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, h
 }
 
 // declareOwn returns what a struct declares on a DB with declarations of its own. The registry is locked.
-func (db *DB) declareOwn(t reflect.Type, spec *write.Options) (*registered, error) {
+func (db *DB) declareOwn(t reflect.Type, spec *bind.Options) (*registered, error) {
 	id := storeKey{t, spec.Name, spec.Handle}
 	if known, ok := db.registry.stores[id]; ok {
 		return known, sameOptions(known.core, spec)
 	}
-	s, err := write.Declare(t, db.options(), spec)
+	s, err := plan.Declare(t, db.options(), spec)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +131,13 @@ type Write[R any] interface {
 // once, and a method once for each entity. h is the handle, and the value or key is what the caller gave.
 
 func create(h engine.Holder, value any, opts []CreateOption) engine.Operation {
-	c, v, spec := engine.Of(h), reflect.ValueOf(value), write.Collect(opts)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value), bind.Collect(opts)
 	if c.Schema.Completes {
-		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *write.Op {
-			return write.NewCreate(c.Schema, c.Table, v, spec)
+		return engine.WholeOperation(c, "Create", v, false, func(v reflect.Value, _ []string) *plan.Op {
+			return plan.NewCreate(c.Schema, c.Table, v, spec)
 		})
 	}
-	return engine.NewOperation(c, write.NewCreate(c.Schema, c.Table, v, spec), nil)
+	return engine.NewOperation(c, plan.NewCreate(c.Schema, c.Table, v, spec), nil)
 }
 
 func complete(ctx context.Context, h engine.Holder, value, into any) error {
@@ -149,56 +153,48 @@ func complete(ctx context.Context, h engine.Holder, value, into any) error {
 
 func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := write.Collect(opts)
-	if spec.Old != nil {
-		engine.Returning(c, spec)
-	}
+	spec := bind.Collect(opts)
+	engine.Returning(c, spec)
 	if c.Schema.Completes {
-		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *write.Op {
-			return write.NewPut(c.Schema, c.Table, v, spec, filled)
+		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
+			return plan.NewPut(c.Schema, c.Table, v, spec, filled)
 		})
 	}
-	return engine.NewOperation(c, write.NewPut(c.Schema, c.Table, v, spec, nil), nil)
+	return engine.NewOperation(c, plan.NewPut(c.Schema, c.Table, v, spec, nil), nil)
 }
 
 func update(h engine.Holder, key any, opts []UpdateOption) engine.Operation {
-	c, spec := engine.Of(h), write.Collect(opts)
-	if spec.Old != nil {
-		engine.Returning(c, spec)
-	}
-	return engine.NewOperation(c, write.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
+	c, spec := engine.Of(h), bind.Collect(opts)
+	engine.Returning(c, spec)
+	return engine.NewOperation(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func remove(h engine.Holder, key any, opts []DeleteOption) engine.Operation {
-	c, spec := engine.Of(h), write.Collect(opts)
-	if spec.Old != nil {
-		engine.Returning(c, spec)
-	}
-	return engine.NewOperation(c, write.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
+	c, spec := engine.Of(h), bind.Collect(opts)
+	engine.Returning(c, spec)
+	return engine.NewOperation(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
 }
 
 func checkExists(h engine.Holder, key any, conds []Cond) engine.Operation {
 	c := engine.Of(h)
-	return engine.NewOperation(c, write.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), erase(conds)), nil)
+	return engine.NewOperation(c, plan.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), erase(conds)), nil)
 }
 
 func checkNotExists(h engine.Holder, key any) engine.Operation {
 	c := engine.Of(h)
-	return engine.NewOperation(c, write.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)), nil)
+	return engine.NewOperation(c, plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)), nil)
 }
 
 func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
 	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := write.Collect(opts)
-	if spec.Old != nil {
-		engine.Returning(c, spec)
-	}
+	spec := bind.Collect(opts)
+	engine.Returning(c, spec)
 	if c.Schema.Completes {
-		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *write.Op {
-			return write.NewUpsert(c.Schema, c.Table, v, spec, filled)
+		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
+			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled)
 		})
 	}
-	return engine.NewOperation(c, write.NewUpsert(c.Schema, c.Table, v, spec, nil), nil)
+	return engine.NewOperation(c, plan.NewUpsert(c.Schema, c.Table, v, spec, nil), nil)
 }
 
 // Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
@@ -244,24 +240,24 @@ func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
-func primaryKey(c *engine.Core, v reflect.Value, spec *write.Options) (primary, parts item.Item, err error) {
+func primaryKey(c *engine.Core, v reflect.Value, spec *bind.Options) (primary, parts item.Item, err error) {
 	if err := readable(c, spec); err != nil {
 		return nil, nil, err
 	}
-	return write.Key(c.Schema, v, nil)
+	return bind.Key(c.Schema, v, nil)
 }
 
 // readable returns the mistake in the options of a read.
-func readable(c *engine.Core, spec *write.Options) error {
+func readable(c *engine.Core, spec *bind.Options) error {
 	if err := spec.Err(); err != nil {
-		return &InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	return nil
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
-func unexpired(c *engine.Core, it wire.Item, spec *write.Options) wire.Item {
-	if c.Schema.Expires && !spec.Expired && write.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
+func unexpired(c *engine.Core, it wire.Item, spec *bind.Options) wire.Item {
+	if c.Schema.Expires && !spec.Expired && layout.Expired(c.Schema, it.Pick(c.Schema.Options.TTL), c.Runner.Clock()) {
 		return wire.Item{}
 	}
 	return it
@@ -276,13 +272,13 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 	if names == nil {
 		return nil
 	}
-	return write.SameCase(s, parts, it.Pick(names...))
+	return layout.SameCase(s, parts, it.Pick(names...))
 }
 
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
-	c, spec := engine.Of(h), write.Collect(opts)
-	primary, parts, err := write.NewKeys(c.Schema, 1).Key(reflect.ValueOf(key))
+	c, spec := engine.Of(h), bind.Collect(opts)
+	primary, parts, err := bind.NewKeys(c.Schema, 1).Key(reflect.ValueOf(key))
 	if len(spec.Errs) > 0 {
 		err = readable(c, spec)
 	}
@@ -292,9 +288,9 @@ func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into a
 	if spec.Keep != nil {
 		ctx = c.Runner.Direct(ctx)
 	}
-	return c.MeasureCall(ctx, Call{Verb: "Get"}, func() string { return write.KeyText(c.Schema, primary.Map()) }, func(ctx context.Context) error {
+	return c.MeasureCall(ctx, Call{Verb: "Get"}, func() string { return layout.KeyText(c.Schema, primary.Map()) }, func(ctx context.Context) error {
 		if spec.Budget != nil {
-			ctx = write.WithPace(ctx, spec.Budget)
+			ctx = bind.WithPace(ctx, spec.Budget)
 		}
 		stored, err := c.Runner.Find(ctx, c.Table, primary, spec.Strong)
 		if err != nil {
@@ -349,9 +345,9 @@ func (s *Store[T]) Create(ctx context.Context, v T, opts ...CreateOption) (store
 // Put creates the item, or replaces the attributes that the struct has, and returns the item. Every attribute of T is
 // set, and absent ones are removed; created_at, set_once and immutable attributes are kept, the version is incremented,
 // and attributes that T does not have stay. v is completed as by [Store.Create]. It has no guard of its own: it undoes
-// what another program wrote since v was read, unless versioned.Lock or [If] prevents that. It costs one request, and a
-// read if an index key is composed of given and kept attributes. Errors: [ErrConditionFailed], a *[ConditionError] for
-// an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge] before any request.
+// what another program wrote since v was read, unless [If] or versioned.Lock prevents that, with which a v of version 0
+// expects that nothing is stored. It costs one request, and a read if an index key is composed of given and kept attributes.
+// Errors: [ErrConditionFailed], a *[ConditionError] for an immutable attribute; [ErrConflict]; *[InputError] and [ErrTooLarge].
 func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T, err error) {
 	_, err = put(s, v, opts).Run(ctx, &stored)
 	return stored, err
@@ -368,8 +364,9 @@ func (s *Store[T]) Put(ctx context.Context, v T, opts ...WriteOption) (stored T,
 // [ErrConditionFailed], a *[ConditionError] for an immutable attribute or a nested change without its parent;
 // [ErrConflict]; *[InputError] and [ErrTooLarge] before any request; one for which [IsAmbiguous] is true if the
 // response was lost and the stored item does not prove that it was written, or whether this write created it: a version
-// proves that, and so does an attribute that the write did not set; [ErrReadBack] if the request arrived twice, and
-// nothing proves whether it created the item.
+// proves that (an item from before the entity had one counts as created if the write set all that it has), and so does an
+// attribute that the write did not set; [ErrReadBack] if the request arrived twice, and nothing proves whether it created
+// the item.
 func (s *Store[T]) Upsert(ctx context.Context, v T, opts ...UpdateOption) (item T, created bool, err error) {
 	result, err := upsert(s, v, opts).Run(ctx, &item)
 	return item, result.Created, err
@@ -394,14 +391,12 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...DeleteOption) erro
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
 func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) engine.Operation {
 	c := engine.Of(h)
-	spec := write.Collect(opts)
-	if spec.Old != nil {
-		engine.Returning(c, spec)
-	}
+	spec := bind.Collect(opts)
+	engine.Returning(c, spec)
 	if f == nil {
-		spec = spec.With(errors.New("the function that is to change the value is nil"))
+		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
-	return engine.NewOperation(c, write.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
+	return engine.NewOperation(c, plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 		if err := c.Decode(image, before.Interface()); err != nil {
@@ -438,8 +433,8 @@ func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every tim
 
 func touch(ctx context.Context, h engine.Holder, key any, field *time.Time, every time.Duration) (bool, error) {
 	c := engine.Of(h)
-	op := write.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), write.Target{Pointer: field}, every)
-	result, err := engine.NewOperation(c, op, func(write.Result, any) error { return nil }).Run(ctx, nil)
+	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), bind.Target{Pointer: field}, every)
+	result, err := engine.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
 	return err == nil && !result.Skipped, err
 }
 
@@ -457,7 +452,7 @@ func KeepImage(h *Image) GetOption {
 	if h == nil {
 		return getOption{}
 	}
-	return getOption{Setting: func(o *write.Options) {
+	return getOption{Setting: func(o *bind.Options) {
 		o.Keep = func(it map[string]types.AttributeValue, table string) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
@@ -476,7 +471,7 @@ func FromImage(h *Image) WriteOption {
 	if h == nil {
 		return writeOption{}
 	}
-	return writeOption{Setting: func(o *write.Options) { o.From = held{h} }}
+	return writeOption{Setting: func(o *bind.Options) { o.From = held{h} }}
 }
 
 // held gives the planner access to an Image.
@@ -489,17 +484,17 @@ func (x held) Image() (it map[string]types.AttributeValue, table string) {
 }
 
 type purgeOption struct {
-	write.ForPurge
-	write.Setting
+	bind.ForPurge
+	bind.Setting
 }
 
 // PurgeOption is accepted by Purge, DeleteAll and PurgeAll: [OnProgress], [Budget].
-type PurgeOption interface{ write.PurgeOption }
+type PurgeOption interface{ bind.PurgeOption }
 
 // OnProgress makes Purge call f after each request that removed items, with the number of items removed so far, not
 // counting sentinels; DeleteAll and PurgeAll after each page of items. The calls come one after the other, from several goroutines.
 func OnProgress(f func(deleted int)) PurgeOption {
-	return purgeOption{Setting: func(o *write.Options) {
+	return purgeOption{Setting: func(o *bind.Options) {
 		if o.Progress = f; f == nil {
 			o.Add(errors.New("OnProgress needs a function"))
 		}
@@ -520,11 +515,11 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 }
 
 func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption) error {
-	c, spec := engine.Of(h), write.Collect(opts)
+	c, spec := engine.Of(h), bind.Collect(opts)
 	primary, parts, err := primaryKey(c, reflect.ValueOf(key), spec)
 	if err != nil {
-		return c.Wrap("Purge", write.KeyText(c.Schema, primary), err)
+		return c.Wrap("Purge", layout.KeyText(c.Schema, primary), err)
 	}
 	p := &engine.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(write.WithPace(ctx, spec.Budget)) })
+	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(bind.WithPace(ctx, spec.Budget)) })
 }

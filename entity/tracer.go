@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Report is what one call cost; see [Tracer]. It has the Verb, the Entity, the Table and the Index, the
+// A Report says what one call cost; see [Tracer]. It has the Verb, the Entity, the Table and the Index, the
 // number of Requests, the Attempts by class, the Throttles by reason, RequestIDs of AWS, ReadUnits and WriteUnits, the items
 // Returned and Evaluated, the Outcome of a write, the Duration, and Err. Its fields are shown at [entitytype.Report].
 type Report = entitytype.Report
@@ -173,7 +173,7 @@ func attributes(r Report) []slog.Attr {
 // UnitBudget is the capacity units per second that calls may consume together, made by [Budget]. It is an option of every
 // read, of PutMany, DeleteMany, BatchPut, BatchDelete and Purge, of Verify and Repair of package unique, and of the runs of
 // package migrate; timeline.Budget and timeline.ReadBudget take it too. Calls that get the same UnitBudget share it, also while they run.
-type UnitBudget = write.UnitBudget
+type UnitBudget = bind.UnitBudget
 
 // Budget bounds what calls consume, in read and write units per second; 0 is unlimited. The answer to each request says what
 // it consumed, and the next request of any of the calls waits until that is paid for. So a single request may consume more,
@@ -181,5 +181,5 @@ type UnitBudget = write.UnitBudget
 // ends at once when the context ends. Units that are negative, infinite or no numbers, and no units at all, are an
 // *[InputError] of the verbs.
 func Budget(readUnits, writeUnits float64) *UnitBudget {
-	return write.NewUnitBudget(readUnits, writeUnits)
+	return bind.NewUnitBudget(readUnits, writeUnits)
 }

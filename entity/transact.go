@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // OpError is the failure of one operation of a transaction, with the error that the operation alone would have
@@ -59,8 +60,6 @@ func FailureOf(err error, op Op) error {
 	return nil
 }
 
-type transaction func(context.Context, []*write.Op) ([]write.Result, []engine.OpFailure, error)
-
 // Token identifies a transaction that is to be applied once, however often it is called. ID, of any length, identifies
 // repeated calls, such as the request id of a client that retries. At is the time at which the ops are planned; the
 // zero time means the time of the call.
@@ -69,58 +68,57 @@ type Token struct {
 	At time.Time
 }
 
-// own returns the plans of ops, which must be made with stores of db. It calls the Prepare methods of their values.
-func (db *DB) own(ctx context.Context, ops []Op) ([]*write.Op, error) {
-	plans := make([]*write.Op, len(ops))
-	for i, op := range ops {
-		if op == nil {
-			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d is nil", i)}
-		}
-		if engine.OwnerOf(op).DB != engine.DatabaseOf(db) {
-			return nil, &InputError{Code: write.CodeForeign, Type: "entity.DB", Problem: fmt.Sprintf("op %d belongs to another DB", i)}
-		}
-	}
-	for i, op := range ops {
-		plans[i] = engine.PlanOf(ctx, op)
-	}
-	return plans, nil
-}
-
-// settle sets the result of each op, or collects the failures.
-func settle(verb string, ops []Op, plans []*write.Op, results []write.Result, failed []engine.OpFailure, err error) error {
-	switch {
-	case err != nil && len(failed) == 0:
-		return &Error{Verb: verb, Err: err}
-	case len(failed) > 0:
-		te := &TransactError{}
-		for _, f := range failed {
-			p := plans[f.Index]
-			te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], engine.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
-		}
-		return te
-	}
-	for i, op := range ops {
-		if err := engine.Settle(op, results[i]); err != nil {
-			return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
-		}
-	}
-	return nil
-}
-
-func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transaction) error {
+// transact sends ops, which must be made with stores of db, in one transaction, and sets the result of each, or collects
+// the failures. token is nil for Transact.
+func (db *DB) transact(ctx context.Context, verb string, token *Token, ops []Op) error {
 	return db.measure(ctx, verb, len(ops), func(ctx context.Context) error {
-		plans, err := db.own(ctx, ops)
-		if err != nil {
-			return &Error{Verb: verb, Err: err}
+		wrong := func(code, of, field, format string, args ...any) error {
+			return &Error{Verb: verb, Err: &InputError{Code: code, Type: of, Field: field, Problem: fmt.Sprintf(format, args...)}}
+		}
+		for i, op := range ops {
+			if op == nil {
+				return wrong(bind.CodeForeign, "entity.DB", "", "op %d is nil", i)
+			}
+			if engine.OwnerOf(op).DB != engine.DatabaseOf(db) {
+				return wrong(bind.CodeForeign, "entity.DB", "", "op %d belongs to another DB", i)
+			}
+		}
+		plans := make([]*plan.Op, len(ops))
+		for i, op := range ops {
+			plans[i] = engine.PlanOf(ctx, op) // calls the Prepare method of its value
 		}
 		if len(plans) == 0 {
-			return &Error{Verb: verb, Err: &InputError{Code: write.CodeOption, Type: "transaction", Problem: "it has no operations; leave out the call if a list of them is empty"}}
+			return wrong(bind.CodeOption, "transaction", "", "it has no operations; leave out the call if a list of them is empty")
 		}
-		results, failed, err := send(ctx, plans)
-		if err == nil && len(failed) == 0 {
-			engine.Note(ctx, verb, write.Result{})
+		if token != nil && token.ID == "" {
+			return wrong(bind.CodeOption, "entity.Token", "ID", "a token needs an ID")
 		}
-		return settle(verb, ops, plans, results, failed, err)
+		var results []plan.Result
+		var failed []engine.OpFailure
+		var err error
+		if token == nil {
+			results, failed, err = db.runner.Transact(ctx, plans)
+		} else {
+			results, failed, err = db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
+		}
+		switch {
+		case len(failed) > 0:
+			te := &TransactError{}
+			for _, f := range failed {
+				p := plans[f.Index]
+				te.Failed = append(te.Failed, OpError{f.Index, ops[f.Index], engine.OwnerOf(ops[f.Index]).Wrap(p.Verb, p.KeyText(), f.Err)})
+			}
+			return te
+		case err != nil:
+			return &Error{Verb: verb, Err: err}
+		}
+		engine.Note(ctx, verb, plan.Result{})
+		for i, op := range ops {
+			if err := engine.Settle(op, results[i]); err != nil {
+				return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}
+			}
+		}
+		return nil
 	}, ops...)
 }
 
@@ -133,9 +131,7 @@ func (db *DB) transact(ctx context.Context, verb string, ops []Op, send transact
 //
 // Without ops it is an *[InputError], as for [DB.TransactWithToken]: nothing would have been applied.
 func (db *DB) Transact(ctx context.Context, ops ...Op) error {
-	return db.transact(ctx, "Transact", ops, func(ctx context.Context, plans []*write.Op) ([]write.Result, []engine.OpFailure, error) {
-		return db.runner.Transact(ctx, plans)
-	})
+	return db.transact(ctx, "Transact", nil, ops)
 }
 
 // TransactWithToken is [DB.Transact] under the caller's token: repeated with the same ID and ops within ten minutes
@@ -149,10 +145,5 @@ func (db *DB) Transact(ctx context.Context, ops ...Op) error {
 // writes have replaced all of them, or the ops write none with the library's attributes, the error is [ErrTokenReused],
 // and [IsAmbiguous] is true. Other ops under the same ID are ErrTokenReused too, not ambiguous if the items show it.
 func (db *DB) TransactWithToken(ctx context.Context, token Token, ops ...Op) error {
-	return db.transact(ctx, "TransactWithToken", ops, func(ctx context.Context, plans []*write.Op) ([]write.Result, []engine.OpFailure, error) {
-		if token.ID == "" {
-			return nil, nil, &InputError{Code: write.CodeOption, Type: "entity.Token", Field: "ID", Problem: "a token needs an ID"}
-		}
-		return db.runner.TransactWithToken(ctx, token.ID, token.At, plans)
-	})
+	return db.transact(ctx, "TransactWithToken", &token, ops)
 }

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // crew is a lab with employees, teams and profiles in one table.
@@ -31,47 +30,9 @@ func newCrew(t *testing.T, configure ...func(*entity.Config)) *crew {
 	return c
 }
 
-func TestTransact_AppliesAllInOneRequestAtOneTime(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	e := entity.Fields[Employee]()
-	c.OK(c.employees.Create(t.Context(), alice()))
-	c.OK(c.teams.Create(t.Context(), Team{ID: "old"}))
-	c.OK(c.teams.Create(t.Context(), Team{ID: "there"}))
-	c.Sent()
-	at := c.Clock.Move(time.Minute)
-
-	bob := alice()
-	bob.EmployeeID = "emp-bob"
-	create, update := c.employees.Op().Create(bob), c.employees.Op().Update(employeeKey("emp-alice"), entity.Add(&e.Salary, 5))
-	upsert, remove := c.profiles.Op().Upsert(Profile{ID: "p", Team: "red", Rank: 1}), c.teams.Op().Delete(Team{ID: "old"})
-	require.NoError(t, c.DB.Transact(t.Context(), create, update, upsert, remove, c.teams.Op().CheckExists(Team{ID: "there"})))
-	require.Equal(t, []string{"TransactWriteItems"}, c.Operations())
-
-	require.Equal(t, at, create.Result().CreatedAt)
-	require.EqualValues(t, 1, create.Result().Version)
-	made := entity.Must(c.employees.Get(t.Context(), employeeKey("emp-bob")))
-	require.Equal(t, made, create.Result(), "a create determines the whole item")
-
-	changed := entity.Must(c.employees.Get(t.Context(), employeeKey("emp-alice")))
-	require.Equal(t, 105, changed.Salary)
-	require.EqualValues(t, 2, changed.Version)
-	require.Equal(t, at, changed.UpdatedAt)
-	require.Equal(t, Employee{EmployeeID: "emp-alice", UpdatedAt: at}, update.Result(), "of an update only what the plan determines")
-
-	require.Equal(t, "red", upsert.Result().Team)
-	require.Zero(t, remove.Result())
-	_, err := c.teams.Get(t.Context(), Team{ID: "old"})
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	all := c.everything()
-	require.Equal(t, `S"$app#v1#profile#red#0000000000000000001"`, all["$app#v1#profile#p $app#v1#profile"]["gsi1pk"])
-	require.NotEqual(t, all["$app#v1#employee#emp-bob $app#v1#employee"]["_w"], all["$app#v1#employee#emp-alice $app#v1#employee"]["_w"], "each write has an id of its own")
-}
-
 func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
-	f := entity.Fields[Team]()
+	c, f := newCrew(t), entity.Fields[Team]()
 	c.OK(c.employees.Create(t.Context(), alice()))
 	c.OK(c.teams.Create(t.Context(), Team{ID: "small", Size: 1}))
 	before := c.everything()
@@ -80,8 +41,7 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 	err := c.DB.Transact(t.Context(), exists, fine, missing, condition)
 	require.Equal(t, before, c.everything())
 
-	var failed *entity.TransactError
-	require.ErrorAs(t, err, &failed)
+	failed := dbtest.As[*entity.TransactError](t, err)
 	var index []int
 	for _, f := range failed.Failed {
 		index = append(index, f.Index)
@@ -95,42 +55,23 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 				require.NotErrorIs(t, entity.FailureOf(err, op), other)
 			}
 		}
-		var sdk *types.TransactionCanceledException
-		require.ErrorAs(t, entity.FailureOf(err, op), &sdk)
+		dbtest.As[*types.TransactionCanceledException](t, entity.FailureOf(err, op))
 	}
 	require.NoError(t, entity.FailureOf(err, fine))
 	require.Zero(t, fine.Result(), "what was not applied has no result")
 	held, ok := entity.StoredItem[Team](entity.FailureOf(err, condition))
 	require.True(t, ok)
 	require.Equal(t, 1, held.Size)
-	var e *entity.Error
-	require.ErrorAs(t, entity.FailureOf(err, missing), &e)
+	e := dbtest.As[*entity.Error](t, entity.FailureOf(err, missing))
 	require.Equal(t, "Team", e.Entity)
 	require.Equal(t, "Update", e.Verb)
 	require.Equal(t, `pk="$app#v1#team#none" sk="$app#v1#team"`, e.Key)
 }
 
-func TestTransact_TwoWritesOfOneItemAreRefusedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t)
-	f := entity.Fields[Team]()
-	again := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1))
-	for _, first := range []entity.Op{c.teams.Op().Create(Team{ID: "a"}), again, c.teams.Op().Put(Team{ID: "a"}), c.teams.Op().Delete(Team{ID: "a"})} {
-		err := c.DB.Transact(t.Context(), c.teams.Op().Create(Team{ID: "b"}), first, again)
-		dbtest.RequireInput(t, err, "EDD-9109", "", "make one operation of both")
-		var failed *entity.TransactError
-		require.ErrorAs(t, err, &failed)
-		require.Equal(t, 2, failed.Failed[0].Index)
-		require.Empty(t, c.Operations())
-	}
-	require.Empty(t, c.everything())
-}
-
 func TestTransact_NilOpAndOpOfAnotherDBAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newCrew(t)
-	other := dbtest.Declare[Team](t, c.Open(c.Raw))
-	fine := c.teams.Op().Create(Team{ID: "a"})
+	other, fine := dbtest.Declare[Team](t, c.Open(c.Raw)), c.teams.Op().Create(Team{ID: "a"})
 	var none entity.Op
 	var write entity.Write[Team]
 	for _, bad := range []entity.Op{none, write, other.Op().Create(Team{ID: "b"})} {
@@ -159,8 +100,7 @@ func TestTransact_HundredActionsAreTheMost(t *testing.T) {
 
 func TestTransact_FourMegabytesAreTheMost(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
-	big := strings.Repeat("x", 380*1024)
+	c, big := newCrew(t), strings.Repeat("x", 380*1024)
 	var creates, updates []entity.Op
 	for i := range 12 {
 		id := fmt.Sprint(i)
@@ -180,13 +120,15 @@ func TestTransact_MissingTableIsErrNoTable(t *testing.T) {
 	s := dbtest.Declare[Team](t, l.DB)
 	err := l.DB.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Create(Team{ID: "b"}))
 	require.ErrorIs(t, err, entity.ErrNoTable)
-	var sdk *types.ResourceNotFoundException
-	require.ErrorAs(t, err, &sdk)
+	dbtest.As[*types.ResourceNotFoundException](t, err)
+	o := l.Raw.Options()
+	where := " in Region " + o.Region + " at " + *o.BaseEndpoint
+	require.ErrorContains(t, err, where)
 	_, err = s.Get(t.Context(), Team{ID: "a"})
 	require.ErrorIs(t, err, entity.ErrNoTable)
+	require.ErrorContains(t, err, where)
 	require.NotErrorIs(t, err, entity.ErrNotFound)
-	_, err = s.Create(t.Context(), Team{ID: "a"})
-	require.ErrorIs(t, err, entity.ErrNoTable)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Create(t.Context(), Team{ID: "a"})), entity.ErrNoTable)
 	_, err = s.Query(Team{ID: "a"}).First(t.Context())
 	require.ErrorIs(t, err, entity.ErrNoTable)
 	require.NotErrorIs(t, err, entity.ErrNotFound)
@@ -194,8 +136,7 @@ func TestTransact_MissingTableIsErrNoTable(t *testing.T) {
 
 func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
-	f := entity.Fields[Team]()
+	c, f := newCrew(t), entity.Fields[Team]()
 	c.OK(c.teams.Create(t.Context(), Team{ID: "a", Size: 7}))
 	holds := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Eq(&f.Size, 7))
 	fails := c.teams.Op().Update(Team{ID: "a"}, entity.Set(&f.Size, 1), entity.If(entity.Gt(&f.Size, 100)))
@@ -207,49 +148,17 @@ func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
 		require.NoError(t, entity.FailureOf(err, other))
 	}
 
-	gone := c.teams.Op().CheckExists(Team{ID: "none"})
-	missing := c.teams.Op().Delete(Team{ID: "none"})
+	gone, missing := c.teams.Op().CheckExists(Team{ID: "none"}), c.teams.Op().Delete(Team{ID: "none"})
 	err := c.DB.Transact(t.Context(), gone, missing, other)
 	require.ErrorIs(t, entity.FailureOf(err, gone), entity.ErrNotFound)
 	require.ErrorIs(t, entity.FailureOf(err, missing), entity.ErrNotFound)
-	_, err = c.teams.Get(t.Context(), Team{ID: "b"})
-	require.ErrorIs(t, err, entity.ErrNotFound, "nothing was written")
-}
-
-func TestTransact_GuardLostMoreOftenThanMaxAttemptsIsErrConflict(t *testing.T) {
-	t.Parallel()
-	c := newCrew(t, func(c *entity.Config) { c.MaxAttempts = 3 })
-	p := entity.Fields[Profile]()
-	other := dbtest.Declare[Profile](t, c.Open(c.Raw))
-	c.OK(other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
-	c.Wire.Inject(func(r faults.Request) faults.Fault {
-		if r.Operation == "TransactWriteItems" || r.Operation == "PutItem" {
-			c.OK(other.Update(t.Context(), Profile{ID: "a"}, entity.Add(&p.Count, 1)))
-		}
-		return faults.None
-	})
-	move := c.profiles.Op().Update(Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
-	err := c.DB.Transact(t.Context(), c.teams.Op().Create(Team{ID: "t"}), move)
-	require.ErrorIs(t, err, entity.ErrConflict)
-	require.ErrorIs(t, entity.FailureOf(err, move), entity.ErrConflict)
-	require.NotErrorIs(t, err, entity.ErrConditionFailed)
-	require.Equal(t, 3, c.Wire.Count("TransactWriteItems"))
-
-	_, err = c.profiles.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Team, "blue"))
-	require.ErrorIs(t, err, entity.ErrConflict)
-	var sdk *types.ConditionalCheckFailedException
-	require.ErrorAs(t, err, &sdk)
-	require.Equal(t, 3, c.Wire.Count("PutItem"))
-	require.Equal(t, 6, c.Wire.Count("GetItem"), "each attempt reads again")
-	got := entity.Must(other.Get(t.Context(), Profile{ID: "a"}, entity.Consistent()))
-	require.Equal(t, "red", got.Team)
+	require.ErrorIs(t, dbtest.ErrorOf(c.teams.Get(t.Context(), Team{ID: "b"})), entity.ErrNotFound, "nothing was written")
 }
 
 // An op that fails for good decides; a guard that another op lost is then no reason to plan again.
 func TestTransact_AFailureForGoodEndsItAtOnce(t *testing.T) {
 	t.Parallel()
-	c := newCrew(t)
-	p := entity.Fields[Profile]()
+	c, p := newCrew(t), entity.Fields[Profile]()
 	other := dbtest.Declare[Profile](t, c.Open(c.Raw))
 	c.OK(other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
 	c.OK(c.teams.Create(t.Context(), Team{ID: "t"}))
@@ -266,8 +175,7 @@ func TestTransact_AFailureForGoodEndsItAtOnce(t *testing.T) {
 }
 
 func TestTransactGet_ReadsAllOrNone(t *testing.T) {
-	b := newBench(t, 0)
-	ctx := t.Context()
+	b, ctx := newBench(t, 0), t.Context()
 	b.OK(b.other.Create(ctx, Plain{ID: "a", Count: 3}))
 	b.OK(b.ver.Create(ctx, Counted{ID: "v", Name: "n"}))
 	b.Sent()
@@ -281,8 +189,7 @@ func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 	p = Plain{ID: "a"}
 	err := b.DB.TransactGet(ctx, b.plain.Op().GetInto(&p), b.plain.Op().GetInto(&gone))
 	require.ErrorIs(t, err, entity.ErrNotFound)
-	var te *entity.TransactError
-	require.ErrorAs(t, err, &te)
+	te := dbtest.As[*entity.TransactError](t, err)
 	require.Len(t, te.Failed, 1)
 	require.Equal(t, 1, te.Failed[0].Index)
 	require.Equal(t, Plain{ID: "a"}, p, "nothing was filled in")
@@ -290,8 +197,7 @@ func TestTransactGet_ReadsAllOrNone(t *testing.T) {
 }
 
 func TestTransactGet_BadInputSendsNothing(t *testing.T) {
-	b := newBench(t, 0)
-	p, again := Plain{ID: "a"}, Plain{ID: "a"}
+	b, p, again := newBench(t, 0), Plain{ID: "a"}, Plain{ID: "a"}
 	other := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
 	elsewhere := entity.Must(entity.New[Plain](other))
 	for name, loads := range map[string][]entity.GetOp{
@@ -302,8 +208,7 @@ func TestTransactGet_BadInputSendsNothing(t *testing.T) {
 		"another handle": {elsewhere.Op().GetInto(&p)},
 		"too many":       slices.Repeat([]entity.GetOp{b.plain.Op().GetInto(&p)}, 101),
 	} {
-		var input *entity.InputError
-		require.ErrorAs(t, b.DB.TransactGet(t.Context(), loads...), &input, name)
+		input := dbtest.As[*entity.InputError](t, b.DB.TransactGet(t.Context(), loads...), name)
 		if name == "too many" {
 			require.Equal(t, "EDD-9110", input.Code, name)
 		}

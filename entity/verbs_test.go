@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 var aliceKey = keys("pk", "$app#v1#employee#emp-alice", "sk", "$app#v1#employee")
@@ -86,8 +86,7 @@ func TestVerbTable_AClosedContextSendsNothing(t *testing.T) {
 	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, _ bool, _ error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		before := st.everything()
-		err := c.alone(ctx)
+		before, err := st.everything(), c.alone(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, entity.IsAmbiguous(err))
 		if c.op != nil {
@@ -206,9 +205,7 @@ func requireOnDisk(t *testing.T, st *stage, c cell, before raw) {
 func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 	t.Parallel()
 	l, s := opened(t, alice())
-	e := entity.Fields[Employee]()
-	before := l.everything()
-	moved := alice()
+	e, before, moved := entity.Fields[Employee](), l.everything(), alice()
 	moved.TenantID = "t-other"
 	unknown := moved
 	unknown.Department = "" // an upsert knows only a part of the index key: it reads first
@@ -227,9 +224,7 @@ func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 				err := l.DB.Transact(t.Context(), append(neighbour, op)...)
 				mine := entity.FailureOf(err, op)
 				require.ErrorIs(t, mine, entity.ErrConditionFailed)
-				var named *entity.ConditionError
-				require.ErrorAs(t, mine, &named)
-				require.Equal(t, "tenantId", named.Attr)
+				require.Equal(t, "tenantId", dbtest.As[*entity.ConditionError](t, mine).Attr)
 			}
 			require.Equal(t, before, l.everything())
 		})
@@ -241,30 +236,25 @@ func TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes(t *testing.T) {
 func TestVerbTable_NoVerbWritesToTheCallersValue(t *testing.T) {
 	t.Parallel()
 	l, s := open[Profile](t)
-	lat := Geo{Lat: 1}
-	alias, active := "al", true
+	lat, alias, active := Geo{Lat: 1}, "al", true
 	v := Profile{
 		ID: "a", Team: "t", Rank: 1, Home: Address{City: "c", Geo: &lat}, Work: &Address{City: "w"},
 		Labels: map[string]string{"k": "v"}, Scores: map[string]int{"k": 1}, Lines: []Line{{SKU: "s", Qty: 1}},
 		Log: []string{"x"}, Tags: []string{"b", "a"}, Numbers: []int{2, 1}, Alias: &alias, Active: &active,
 	}
-	before, err := json.Marshal(v)
-	require.NoError(t, err)
+	before := entity.Must(json.Marshal(v))
 	spoil := func(got Profile) {
 		t.Helper()
 		got.Home.Geo.Lat, got.Work.City, *got.Alias, *got.Active = 99, "spoilt", "spoilt", false
 		got.Labels["k"], got.Scores["k"], got.Lines[0].Qty, got.Log[0], got.Tags[0], got.Numbers[0] = "spoilt", 99, 99, "spoilt", "spoilt", 99
-		after, err := json.Marshal(v)
-		require.NoError(t, err)
+		after := entity.Must(json.Marshal(v))
 		require.JSONEq(t, string(before), string(after))
 	}
-	got, err := s.Create(t.Context(), v)
-	require.NoError(t, err)
+	got := entity.Must(s.Create(t.Context(), v))
 	spoil(got)
-	got, err = s.Put(t.Context(), v)
-	require.NoError(t, err)
+	got = entity.Must(s.Put(t.Context(), v))
 	spoil(got)
-	got, _, err = s.Upsert(t.Context(), v)
+	got, _, err := s.Upsert(t.Context(), v)
 	require.NoError(t, err)
 	spoil(got)
 	got = entity.Must(s.Get(t.Context(), v))

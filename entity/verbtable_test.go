@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // Facts are what an item of every shape stores in addition to its key and its roles.
@@ -221,14 +221,8 @@ func (sh shape[T]) on(db *entity.DB) *stage {
 		return v
 	}
 	st := &stage{layout: sh.layout, facts: sh.facts(p), neighbour: func() entity.Op { return s.Op().Put(sh.other) }}
-	st.seed = func() {
-		st.T.Helper()
-		st.OK(s.Create(st.Ctx, value(firstFacts, "f1")))
-	}
-	st.held = func(err error) (Facts, bool) {
-		v, ok := entity.StoredItem[T](err)
-		return *sh.facts(&v), ok
-	}
+	st.seed = func() { st.T.Helper(); st.OK(s.Create(st.Ctx, value(firstFacts, "f1"))) }
+	st.held = func(err error) (Facts, bool) { v, ok := entity.StoredItem[T](err); return *sh.facts(&v), ok }
 	setTitle := func(conds []entity.Cond) []entity.UpdateOption {
 		return onlyIf[entity.UpdateOption](conds, entity.Set(&st.facts.Title, secondFacts.Title))
 	}
@@ -364,8 +358,7 @@ func (st *stage) requireOnly(t *testing.T, err, want error, verb string) {
 		}
 	}
 	require.False(t, entity.IsAmbiguous(err), "what was refused was certainly not applied")
-	var e *entity.Error
-	require.ErrorAs(t, err, &e)
+	e := dbtest.As[*entity.Error](t, err)
 	require.Equal(t, []string{verb, st.entity}, []string{e.Verb, e.Entity})
 	if st.roles {
 		require.Equal(t, `pk="$app#v1#shaperoles#a" sk="$app#v1#shaperoles#0000000000000000007"`, e.Key)
@@ -397,10 +390,7 @@ func atEach(t *testing.T, pick func(cell) bool, f func(t *testing.T, st *stage, 
 					continue
 				}
 				for state, want := range map[string]error{"absent": c.absent, "live": c.live} {
-					t.Run(c.verb+"/"+state, func(t *testing.T) {
-						st.set(state == "live")
-						f(t, st, c, state == "live", want)
-					})
+					t.Run(c.verb+"/"+state, func(t *testing.T) { st.set(state == "live"); f(t, st, c, state == "live", want) })
 				}
 			}
 		})
@@ -420,8 +410,7 @@ func asValue(c cell) bool { return c.op != nil }
 func TestVerbTable_EveryCellAlone(t *testing.T) {
 	t.Parallel()
 	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, live bool, want error) {
-		before, item := st.everything(), st.stored(st.at)
-		err := c.alone(t.Context())
+		before, item, err := st.everything(), st.stored(st.at), c.alone(t.Context())
 		st.requireOnly(t, err, want, c.verb)
 		require.Equal(t, c.costs(want), st.Operations())
 		if want == nil {
@@ -431,8 +420,7 @@ func TestVerbTable_EveryCellAlone(t *testing.T) {
 		}
 		require.Equal(t, before, st.everything(), "a refused write leaves no trace")
 		if c.writes && !c.reads {
-			var sdk *types.ConditionalCheckFailedException
-			require.ErrorAs(t, err, &sdk, "the SDK's error stays reachable")
+			dbtest.As[*types.ConditionalCheckFailedException](t, err, "the SDK's error stays reachable")
 		}
 	})
 }
@@ -443,8 +431,7 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 	atEach(t, asValue, func(t *testing.T, st *stage, c cell, _ bool, want error) {
 		before, item := st.everything(), st.stored(st.at)
 		op, neighbour := c.op(), st.neighbour()
-		err := st.DB.Transact(t.Context(), neighbour, op)
-		cost := []string{"TransactWriteItems"}
+		err, cost := st.DB.Transact(t.Context(), neighbour, op), []string{"TransactWriteItems"}
 		if c.reads {
 			cost = []string{"GetItem", "TransactWriteItems"}
 		}
@@ -459,16 +446,14 @@ func TestVerbTable_EveryCellInATransaction(t *testing.T) {
 			return
 		}
 		require.Equal(t, before, st.everything(), "all or nothing")
-		var failed *entity.TransactError
-		require.ErrorAs(t, err, &failed)
+		failed := dbtest.As[*entity.TransactError](t, err)
 		require.Len(t, failed.Failed, 1)
 		require.Equal(t, 1, failed.Failed[0].Index)
 		require.Same(t, op, failed.Failed[0].Op)
 		st.requireOnly(t, entity.FailureOf(err, op), want, c.verb)
 		require.NoError(t, entity.FailureOf(err, neighbour))
 		if !c.reads {
-			var sdk *types.TransactionCanceledException
-			require.ErrorAs(t, err, &sdk)
+			dbtest.As[*types.TransactionCanceledException](t, err)
 		}
 	})
 }

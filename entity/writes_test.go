@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // The SDK's error stays reachable with its request id, and the stored item with it.
@@ -20,8 +21,7 @@ func TestErrors_WrapTheSDKErrorAndTheStoredItem(t *testing.T) {
 	lone := dbtest.ErrorOf(s.Create(t.Context(), alice()))
 	joined := l.DB.Transact(t.Context(), s.Op().Create(alice()), s.Op().Put(Employee{EmployeeID: "x", TenantID: "t", DisplayName: "X"}))
 	for name, err := range map[string]error{"alone": lone, "in a transaction": joined} {
-		var response *awshttp.ResponseError
-		require.ErrorAs(t, err, &response, name)
+		response := dbtest.As[*awshttp.ResponseError](t, err, name)
 		require.NotEmpty(t, response.ServiceRequestID(), name)
 		held, ok := entity.StoredItem[Employee](err)
 		require.True(t, ok, name)
@@ -35,31 +35,8 @@ func TestErrors_WrapTheSDKErrorAndTheStoredItem(t *testing.T) {
 	require.NoError(t, entity.FailureOf(nil, nil))
 	require.False(t, entity.IsAmbiguous(nil))
 	for _, err := range []error{dbtest.ErrorOf(entity.New[*Profile](l.DB)), dbtest.ErrorOf(entity.New[any](l.DB)), dbtest.ErrorOf(entity.New[func()](l.DB))} {
-		var bad *entity.SchemaError
-		require.ErrorAs(t, err, &bad, "what is no struct")
+		dbtest.As[*entity.SchemaError](t, err, "what is no struct")
 	}
-}
-
-func TestWrites_ReturnTheStoredItem(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t)
-	check := func(got Employee, err error) {
-		t.Helper()
-		require.NoError(t, err)
-		require.Equal(t, entity.Must(s.Get(t.Context(), employeeKey("emp-alice"), entity.Consistent())), got)
-		require.False(t, got.CreatedAt.IsZero())
-		require.False(t, got.UpdatedAt.IsZero())
-		l.Clock.Move(time.Minute)
-	}
-	check(s.Create(t.Context(), alice()))
-	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("B")))
-	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("C"), entity.Remove(&entity.Fields[Employee]().Department)))
-	check(s.Update(t.Context(), employeeKey("emp-alice"), rename("D"), entity.Idempotent()))
-	check(s.Put(t.Context(), alice()))
-	got, _, err := s.Upsert(t.Context(), alice())
-	check(got, err)
-	check(s.Modify(t.Context(), employeeKey("emp-alice"), func(v *Employee) error { v.Salary++; return nil }))
-	check(s.Modify(t.Context(), employeeKey("emp-alice"), func(*Employee) error { return nil }))
 }
 
 // A page replaces everything that its struct has: no attribute of it depends on what is stored.
@@ -107,8 +84,7 @@ func TestPut_ReturnsWhatIsStored(t *testing.T) {
 	for i, v := range []page{whole, {Site: "S", Path: "/A"}, {Site: "S", Path: "/A", Share: 1e20, Tags: []string{}}, whole} {
 		actor = []string{"", "ann"}[i%2]
 		l.Sent()
-		got, err := s.Put(t.Context(), v)
-		require.NoError(t, err)
+		got := entity.Must(s.Put(t.Context(), v))
 		require.Contains(t, string(l.Sent()[0].Body), `"ReturnValues":"NONE"`)
 		require.Equal(t, entity.Must(s.Get(t.Context(), v, entity.Consistent())), got)
 		require.Equal(t, actor, got.By)
@@ -120,8 +96,7 @@ func TestPut_ReturnsWhatIsStored(t *testing.T) {
 	require.Equal(t, entity.Must(s.Get(t.Context(), got, entity.Consistent())), got)
 
 	kept, employees := opened(t, alice())
-	_, err = employees.Put(t.Context(), alice())
-	require.NoError(t, err)
+	l.OK(employees.Put(t.Context(), alice()))
 	require.Contains(t, string(kept.Sent()[0].Body), `"ReturnValues":"ALL_NEW"`, "created_at is kept")
 }
 
@@ -150,30 +125,17 @@ func TestVersion_CanBeAnyIntegerThatIsWideEnough(t *testing.T) {
 func versionsOf[V int | int32 | int64 | uint | uint32 | uint64 | versionNumber](t *testing.T) {
 	l, s := open[versionOf[V]](t)
 	f, key := entity.Fields[versionOf[V]](), versionOf[V]{ID: "a", Version: 99}
-	got, err := s.Create(t.Context(), key)
-	require.NoError(t, err)
+	got := entity.Must(s.Create(t.Context(), key))
 	require.EqualValues(t, 1, got.Version)
-	got, err = s.Update(t.Context(), key, entity.Set(&f.Name, "x"), entity.If(entity.Eq(&f.Version, 1)))
-	require.NoError(t, err)
+	got = entity.Must(s.Update(t.Context(), key, entity.Set(&f.Name, "x"), entity.If(entity.Eq(&f.Version, 1))))
 	require.EqualValues(t, 2, got.Version)
-	got, err = s.Put(t.Context(), key)
-	require.NoError(t, err)
+	got = entity.Must(s.Put(t.Context(), key))
 	require.EqualValues(t, 3, got.Version)
-	got, err = s.Modify(t.Context(), key, func(v *versionOf[V]) error { v.Name = "y"; return nil })
-	require.NoError(t, err)
+	got = entity.Must(s.Modify(t.Context(), key, func(v *versionOf[V]) error { v.Name = "y"; return nil }))
 	require.EqualValues(t, 4, got.Version)
 	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Upsert(key), s.Op().Create(versionOf[V]{ID: "b"})))
 	require.EqualValues(t, 5, entity.Must(s.Get(t.Context(), key, entity.Consistent())).Version)
 	require.NoError(t, s.Delete(t.Context(), key, entity.If(entity.Eq(&f.Version, 5))))
-}
-
-func TestConfig_TimePrecisionIsTheDefaultFormat(t *testing.T) {
-	t.Parallel()
-	l, s := open[Employee](t, func(c *entity.Config) { c.TimePrecision = time.Millisecond })
-	got, err := s.Create(t.Context(), alice())
-	require.NoError(t, err)
-	require.Equal(t, `S"2024-05-06T07:08:09.123Z"`, l.stored(aliceKey)["createdAt"])
-	require.Equal(t, dawn.Truncate(time.Millisecond), got.CreatedAt)
 }
 
 // A plan that has read the item never lets its time go back.
@@ -181,12 +143,9 @@ func TestUpdate_AfterAReadUpdatedAtIsLaterThanTheStoredOne(t *testing.T) {
 	t.Parallel()
 	for precision, unit := range map[time.Duration]time.Duration{0: 1, time.Millisecond: time.Millisecond} {
 		l, s := open[Employee](t, func(c *entity.Config) { c.TimePrecision = precision })
-		e := entity.Fields[Employee]()
-		made, err := s.Create(t.Context(), alice())
-		require.NoError(t, err)
+		e, made := entity.Fields[Employee](), entity.Must(s.Create(t.Context(), alice()))
 		l.Clock.Move(-time.Hour)
-		got, err := s.Update(t.Context(), employeeKey("emp-alice"), entity.Remove(&e.Department))
-		require.NoError(t, err)
+		got := entity.Must(s.Update(t.Context(), employeeKey("emp-alice"), entity.Remove(&e.Department)))
 		require.Equal(t, made.UpdatedAt.Add(unit), got.UpdatedAt)
 		require.Equal(t, made.CreatedAt, got.CreatedAt)
 	}
@@ -210,13 +169,154 @@ func TestUpsert_AfterAReadKeepsWhatCameInBetween(t *testing.T) {
 			require.NoError(t, l.Overtake(dbtest.First(dbtest.Is("PutItem")), func() (err error) {
 				_, created, err = s.Upsert(t.Context(), Profile{ID: "a", Rank: 9})
 				return err
-			}, func() {
-				l.OK(other.Upsert(t.Context(), Profile{ID: "a", Team: "blue", Rank: 2, Note: "between"}))
-			}))
+			}, func() { l.OK(other.Upsert(t.Context(), Profile{ID: "a", Team: "blue", Rank: 2, Note: "between"})) }))
 			require.False(t, created)
 			it := l.stored(profileKey)
 			require.Equal(t, `S"between"`, it["note"])
 			require.Equal(t, profileHalf("blue", "9"), it["gsi1pk"])
 		})
 	}
+}
+
+func TestRequired_RejectsAbsentNullAndEmpty(t *testing.T) {
+	t.Parallel()
+	l, s := open[Mandatory](t)
+	f := entity.Fields[Mandatory]()
+	good := Mandatory{ID: "a", Name: "n", List: []string{"x"}, Map: map[string]int{"a": 0}, Maybe: new(string)}
+	*good.Maybe = "m"
+	for field, spoil := range map[string]func(*Mandatory){
+		"Name": func(m *Mandatory) { m.Name = "" }, "List": func(m *Mandatory) { m.List = []string{} },
+		"Map": func(m *Mandatory) { m.Map = nil }, "Maybe": func(m *Mandatory) { m.Maybe = nil },
+	} {
+		bad := good
+		spoil(&bad)
+		l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), bad)), "EDD-9103", field)
+		l.requireRefused(t, dbtest.ErrorOf(s.Upsert(t.Context(), bad)), "EDD-9103", field)
+	}
+	require.NoError(t, dbtest.ErrorOf(s.Create(t.Context(), good)), "zero numbers and false pass")
+	l.Sent()
+	for field, change := range map[string]entity.UpdateOption{
+		"Name": entity.Set(&f.Name, ""), "List": entity.Set(&f.List, nil), "Map": entity.Remove(&f.Map), "Maybe": entity.Set(&f.Maybe, nil),
+		"Number": entity.Remove(&f.Number), "Flag": entity.Attr[bool]("flag").Remove(),
+	} {
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), Mandatory{ID: "a"}, change)), "EDD-9103", field)
+	}
+	l.OK(s.Update(t.Context(), Mandatory{ID: "a"}, entity.Set(&f.Number, 0), entity.Set(&f.Flag, false), entity.Set(&f.Name, "x")))
+}
+
+// Mandatory has required attributes of every shape.
+type Mandatory struct {
+	_ entity.Key `name:"Mandatory" pk:"$#{id}"`
+
+	ID     string         `dynamodbav:"id"`
+	Name   string         `dynamodbav:"name" entity:"required"`
+	List   []string       `dynamodbav:"list" entity:"required"`
+	Map    map[string]int `dynamodbav:"map,omitempty" entity:"required"`
+	Maybe  *string        `dynamodbav:"maybe,omitempty" entity:"required"`
+	Number int            `dynamodbav:"number" entity:"required"`
+	Flag   bool           `dynamodbav:"flag" entity:"required"`
+}
+
+// That another value fails is proved for every verb by TestVerbTable_ImmutableIsNamedByEveryVerbOnBothRoutes.
+func TestImmutable_EqualValuePassesAndNothingElseIsAChange(t *testing.T) {
+	t.Parallel()
+	l, s := opened(t, alice())
+	e := entity.Fields[Employee]()
+	l.OK(s.Update(t.Context(), employeeKey("emp-alice"), entity.Set(&e.TenantID, "t-acme")))
+	l.Sent()
+	for _, c := range []entity.UpdateOption{entity.Remove(&e.TenantID), entity.SetIfNotExists(&e.TenantID, "t-acme"), entity.Attr[string]("tenantId").Remove()} {
+		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), employeeKey("emp-alice"), c)), "EDD-9104", "TenantID")
+	}
+}
+
+func TestSetOnce_TheFirstValueStays(t *testing.T) {
+	t.Parallel()
+	l, s := opened(t, alice())
+	e := entity.Fields[Employee]()
+	got := entity.Must(s.Update(t.Context(), employeeKey("emp-alice"), entity.Set(&e.HiredBy, "bob")))
+	require.Equal(t, "bob", got.HiredBy)
+	got = entity.Must(s.Update(t.Context(), employeeKey("emp-alice"), entity.Set(&e.HiredBy, "carol")))
+	require.Equal(t, "bob", got.HiredBy)
+	got = entity.Must(s.Update(t.Context(), employeeKey("emp-alice"), entity.Set(&e.HiredBy, "carol"), entity.Remove(&e.Department)))
+	require.Equal(t, "bob", got.HiredBy, "on the route that reads first, too")
+	v := alice()
+	v.HiredBy = "dave"
+	got, _, err := s.Upsert(t.Context(), v)
+	require.NoError(t, err)
+	require.Equal(t, "bob", got.HiredBy)
+	require.Equal(t, `S"bob"`, l.stored(aliceKey)["hiredBy"])
+	l.Sent()
+	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), employeeKey("emp-alice"), entity.Remove(&e.HiredBy))), "EDD-9104", "HiredBy")
+}
+
+// Claim has an index key that copies a field which is written once, and one that is such a field.
+type Claim struct {
+	_     entity.Key `name:"Claim" pk:"$#{id}" sk:"$"`
+	_     entity.GSI `name:"byOwner" index:"gsi1" pk:"gsi1pk={owner}" sk:"$#{id}"`
+	_     entity.GSI `name:"byCode" index:"gsi2" pk:"team" sk:"code"`
+	ID    string     `dynamodbav:"id"`
+	Owner string     `dynamodbav:"owner" entity:"set_once"`
+	Code  string     `dynamodbav:"code" entity:"set_once"`
+	Team  string     `dynamodbav:"team"`
+	Note  *string    `dynamodbav:"note" entity:"set_once"`
+	Seal  *string    `dynamodbav:"seal" entity:"immutable"`
+}
+
+func TestSetOnce_EmptyValueIsAbsentForEveryVerb(t *testing.T) {
+	for name, write := range map[string]func(*entity.Store[Claim]) error{
+		"create": func(s *entity.Store[Claim]) error { return dbtest.ErrorOf(s.Create(t.Context(), Claim{ID: "1"})) },
+		"put":    func(s *entity.Store[Claim]) error { return dbtest.ErrorOf(s.Put(t.Context(), Claim{ID: "1"})) },
+		"upsert": func(s *entity.Store[Claim]) error { return dbtest.ErrorOf(s.Upsert(t.Context(), Claim{ID: "1"})) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, s := open[Claim](t)
+			require.NoError(t, write(s), "an empty index key would fail the whole write")
+			x := "x"
+			got, _, err := s.Upsert(t.Context(), Claim{ID: "1", Owner: "o", Code: "c", Team: "t", Note: &x, Seal: &x})
+			require.NoError(t, err)
+			require.Equal(t, Claim{ID: "1", Owner: "o", Code: "c", Team: "t", Note: &x, Seal: &x}, got, "what was empty can still be set once")
+			for _, index := range []string{"byOwner", "byCode"} {
+				found, err := entity.Must(s.Index(index)).Query(Claim{Owner: map[string]string{"byOwner": "o"}[index], Team: map[string]string{"byCode": "t"}[index]}).One(t.Context())
+				require.NoError(t, err, index)
+				require.Equal(t, got, found)
+			}
+			y := "y"
+			again := entity.Must(s.Put(t.Context(), Claim{ID: "1", Owner: "p", Code: "d", Team: "u", Note: &y}))
+			require.Equal(t, Claim{ID: "1", Owner: "o", Code: "c", Team: "u", Note: &x, Seal: &x}, again)
+		})
+	}
+}
+
+// Lead can hold an empty owner, which its index key copies.
+type Lead struct {
+	_     entity.Key `name:"Lead" pk:"$#{id}" sk:"$"`
+	_     entity.GSI `name:"byOwner" index:"gsi1" pk:"gsi1pk={owner}" sk:"$#{id}"`
+	ID    string     `dynamodbav:"id"`
+	Owner string     `dynamodbav:"owner"`
+}
+
+func TestQuery_AnEmptyNativeKeyMatchesNothingWithoutARequest(t *testing.T) {
+	l, s := open[Claim](t)
+	sent := len(l.Wire.Requests())
+	q := entity.Must(s.Index("byCode")).Query(Claim{Team: "t"}, entity.Eq(&entity.Fields[Claim]().Code, ""))
+	require.Empty(t, entity.Must(q.Collect(t.Context())))
+	require.ErrorIs(t, dbtest.ErrorOf(q.Page(t.Context(), "e30")), entity.ErrInvalidCursor, "a query that reads nothing gave no cursor")
+	reversed := entity.Must(s.Index("byCode")).Query(Claim{Team: "t"}, entity.Between(&entity.Fields[Claim]().Code, "b", "a"))
+	require.Empty(t, entity.Must(reversed.Collect(t.Context())))
+	require.Len(t, l.Wire.Requests(), sent)
+}
+
+func TestOp_OneValueRunByManyAtOnce(t *testing.T) {
+	l, s := opened(t, Lead{ID: "1"})
+	f := entity.Fields[Lead]()
+	op := s.Op().Update(Lead{ID: "1"}, entity.Set(&f.Owner, "x"))
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			_ = op.String()
+			require.NoError(t, l.DB.Transact(t.Context(), op))
+			require.Equal(t, "x", op.Result().Owner)
+		})
+	}
+	wg.Wait()
 }

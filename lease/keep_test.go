@@ -16,8 +16,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lease"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // slot is a record in memory, since requests to a database cannot be timed. way, if there is one, is called for each write with what applies it.
@@ -72,9 +73,7 @@ func program(name string, clock func() time.Time) *lease.Leases {
 
 func take(t *testing.T, l *lease.Leases, s *slot) *lease.Held {
 	t.Helper()
-	h, err := lease.AcquireIn(t.Context(), l, "job", s, s.Store)
-	require.NoError(t, err)
-	return h
+	return entity.Must(lease.AcquireIn(t.Context(), l, "job", s, s.Store))
 }
 
 var errBusy = errors.New("throttled")
@@ -84,10 +83,7 @@ func TestKeep_RenewsWhileWorkRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, start := &slot{}, time.Now()
 		h := take(t, program("a", time.Now), s)
-		require.NoError(t, h.Keep(t.Context(), func(ctx context.Context) error {
-			time.Sleep(29 * time.Second)
-			return ctx.Err()
-		}))
+		require.NoError(t, h.Keep(t.Context(), func(ctx context.Context) error { time.Sleep(29 * time.Second); return ctx.Err() }))
 		var after []time.Duration
 		for _, at := range s.writes {
 			after = append(after, at.Sub(start).Truncate(time.Millisecond))
@@ -141,8 +137,7 @@ func TestKeep_EndsWorkWhenAnotherHasTheLease(t *testing.T) {
 		take(t, program("b", time.Now), s)
 		err := <-done
 		require.ErrorIs(t, err, lease.ErrLost)
-		var skew *lease.SkewError
-		require.ErrorAs(t, err, &skew)
+		skew := dbtest.As[*lease.SkewError](t, err)
 		assert.Equal(t, lease.SkewError{Name: "job", Holder: "b", By: 31 * time.Second}, *skew)
 		assert.Less(t, time.Since(start), 31*time.Second+28*time.Second/3)
 	})
@@ -200,84 +195,96 @@ func TestKeep_WorkMayReleaseTheLeaseAtItsEnd(t *testing.T) {
 	})
 }
 
-// Programs with clocks that differ by no more than is declared compete for a lease. Their requests take long, are lost, are applied and not answered, or
-// are applied long after. No two work at the same time.
+// Programs compete for a lease. Their requests take long, are lost, are applied and not answered, or are applied long after. Their clocks differ by no
+// more than is declared; stand still; or run backwards, so that no stored end is seen to pass. No two work at the same time, and the lease of one that
+// does not come back is taken.
 func TestKeep_NoTwoWorkAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	seed := testsize.Seed(t)
-	for round := range uint64(testsize.Pick(30, 1000)) {
-		synctest.Test(t, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(seed, round))
-			var mu sync.Mutex
-			chance := func(n int) int {
-				mu.Lock()
-				defer mu.Unlock()
-				return random.IntN(n)
+	seed, start := testsize.Seed(t), time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, clock := range map[string]func(skew, passed time.Duration) time.Time{
+		"little skew": func(skew, passed time.Duration) time.Time { return start.Add(skew + passed) },
+		"stopped":     func(skew, _ time.Duration) time.Time { return start.Add(skew) },
+		"backwards":   func(skew, passed time.Duration) time.Time { return start.Add(skew - passed) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for round := range uint64(testsize.Pick(30, 300)) {
+				synctest.Test(t, func(t *testing.T) { compete(t, seed, round, clock) })
 			}
-			s, worked, last := &slot{}, 0, int64(0)
-			s.way = func(ctx context.Context, apply func() error) error {
-				slow := time.Duration(chance(4000)) * time.Millisecond
-				switch chance(8) {
-				case 0:
-					return errBusy
-				case 1: // the answer is lost
-					_ = apply()
-					return errBusy
-				case 2: // it is applied later
-					time.AfterFunc(time.Duration(chance(60))*time.Second, func() { _ = apply() })
-					return errBusy
-				case 3:
-					<-ctx.Done()
-					return ctx.Err()
-				}
-				select {
-				case <-time.After(slow):
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-				return apply()
-			}
-			ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
-			defer stop()
-			var working context.Context // of the last that began
-			var all sync.WaitGroup
-			for i := range 4 {
-				skew := time.Duration(chance(3)-1) * time.Second
-				l, s := program(fmt.Sprint(i), func() time.Time { return time.Now().Add(skew) }), &reach{slot: s}
-				all.Go(func() {
-					for ctx.Err() == nil {
-						attempt, cancel := context.WithTimeout(ctx, 10*time.Second)
-						h, err := lease.AcquireIn(attempt, l, "job", s, s.Store)
-						if cancel(); err != nil {
-							time.Sleep(time.Duration(1+chance(3000)) * time.Millisecond)
-							continue
-						}
-						_ = h.Keep(ctx, func(ctx context.Context) error {
-							mu.Lock()
-							if working != nil && working.Err() == nil {
-								assert.Fail(t, "two work at the same time", "seed %d, round %d", seed, round)
-							}
-							assert.Greater(t, h.Fence(), last)
-							working, last = ctx, h.Fence()
-							worked++
-							mu.Unlock()
-							s.broken.Store(chance(3) == 0)
-							select {
-							case <-ctx.Done():
-							case <-time.After(time.Duration(chance(90)) * time.Second):
-							}
-							return nil
-						})
-						if s.broken.Store(false); chance(3) > 0 {
-							_ = h.Release(ctx)
-						}
-					}
-				})
-			}
-			all.Wait()
-			assert.Greater(t, worked, 5)
 		})
 	}
+}
+
+func compete(t *testing.T, seed, round uint64, clock func(skew, passed time.Duration) time.Time) {
+	random := rand.New(rand.NewPCG(seed, round))
+	var mu sync.Mutex
+	chance := func(n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return random.IntN(n)
+	}
+	s, worked, last, begun := &slot{}, 0, int64(0), time.Now()
+	s.way = func(ctx context.Context, apply func() error) error {
+		slow := time.Duration(chance(4000)) * time.Millisecond
+		switch chance(8) {
+		case 0:
+			return errBusy
+		case 1: // the answer is lost
+			_ = apply()
+			return errBusy
+		case 2: // it is applied later
+			time.AfterFunc(time.Duration(chance(60))*time.Second, func() { _ = apply() })
+			return errBusy
+		case 3:
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		select {
+		case <-time.After(slow):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return apply()
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer stop()
+	var working context.Context // of the last that began
+	var all sync.WaitGroup
+	for i := range 4 {
+		skew := time.Duration(chance(3)-1) * time.Second
+		l, s := program(fmt.Sprint(i), func() time.Time { return clock(skew, time.Since(begun)) }), &reach{slot: s}
+		all.Go(func() {
+			for ctx.Err() == nil {
+				attempt, cancel := context.WithTimeout(ctx, 10*time.Second)
+				h, err := lease.AcquireIn(attempt, l, "job", s, s.Store)
+				if cancel(); err != nil {
+					time.Sleep(time.Duration(1+chance(3000)) * time.Millisecond)
+					continue
+				}
+				_ = h.Keep(ctx, func(ctx context.Context) error {
+					mu.Lock()
+					if working != nil && working.Err() == nil {
+						assert.Fail(t, "two work at the same time", "seed %d, round %d", seed, round)
+					}
+					assert.Greater(t, h.Fence(), last)
+					working, last = ctx, h.Fence()
+					worked++
+					mu.Unlock()
+					s.broken.Store(chance(3) == 0)
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Duration(chance(90)) * time.Second):
+					}
+					return nil
+				})
+				if s.broken.Store(false); chance(3) > 0 {
+					_ = h.Release(ctx)
+				}
+			}
+		})
+	}
+	all.Wait()
+	assert.Greater(t, worked, 5)
 }
 
 // Work does not begin under a lease that was released or has ended.

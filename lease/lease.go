@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 var (
@@ -27,7 +29,7 @@ var (
 // TakenError says who holds a lease. It matches [ErrTaken].
 type TakenError struct {
 	Name, Holder string
-	Until        time.Time // then it can be taken, unless it is renewed
+	Until        time.Time // then it can be taken, unless it is renewed, by the clock of this process
 }
 
 func (e *TakenError) Error() string {
@@ -37,7 +39,8 @@ func (e *TakenError) Error() string {
 // Unwrap returns [ErrTaken].
 func (e *TakenError) Unwrap() error { return ErrTaken }
 
-// SkewError reports that the clock of this process and that of a holder differ by more than [Options].Skew.
+// SkewError reports that the clock of a holder is ahead of that of this process by more than [Options].Skew, or was when it renewed the lease. It
+// is joined with [ErrLost], or with a *[TakenError].
 type SkewError struct {
 	Name, Holder string
 	By           time.Duration // how far in the future the holder renewed the lease
@@ -51,7 +54,7 @@ func (e *SkewError) Error() string {
 type Options struct {
 	Table    string        // logical name, as in entity.Key; default: that of Config.Table
 	Duration time.Duration // after its last renewal others can take a lease; default 30 seconds
-	Skew     time.Duration // by how much clocks of holders may differ, at most half of Duration; default 2 seconds
+	Skew     time.Duration // by how much a clock may be ahead of that of a holder, at most half of Duration; default 2 seconds
 	Holder   string        // what errors of others call this process; default its host and process id
 }
 
@@ -62,13 +65,13 @@ type Term struct {
 	Fence   int64     `dynamodbav:"fence"`           // every acquisition adds one
 	Writes  int64     `dynamodbav:"writes"`          // every write of the record adds one
 	Renewed time.Time `dynamodbav:"renewed,omitempty"`
-	Until   time.Time `dynamodbav:"until,omitempty"` // then others may take the lease
+	Until   time.Time `dynamodbav:"until,omitempty"` // then others may take the lease: the holder's Duration after Renewed
 }
 
 // Released returns the term of a lease that nobody holds. The fence stays.
 func (t Term) Released() Term { return Term{Fence: t.Fence, Writes: t.Writes} }
 
-// Record is where a lease is stored: its own item, or a record of another package of this module that has a [Term] in it. Load reads it, strongly
+// A Record stores a lease: in its own item, or a record of another package of this module that has a [Term] in it. Load reads it, strongly
 // consistently; the term of a missing record is zero. Store writes it with a term, which it may change, over the record with a write less, or else
 // returns entity.ErrConditionFailed.
 type Record interface {
@@ -81,7 +84,7 @@ type Record interface {
 func After(writes *int64, t *Term) []entity.WriteOption {
 	return []entity.WriteOption{
 		entity.If(entity.Or(entity.NotExists(writes), entity.Eq(writes, t.Writes-1))),
-		write.WriteSetting{Setting: func(o *write.Options) { o.SoleWriter = true }},
+		bind.WriteSetting{Setting: func(o *bind.Options) { o.SoleWriter = true }},
 	}
 }
 
@@ -103,14 +106,14 @@ type Leases struct {
 // New declares the items of leases on db, as the entity Leases, or Leases-Table if that is given. It does no I/O. Errors: *entity.InputError for
 // durations that do not fit; those of entity.New.
 func New(db *entity.DB, o Options) (*Leases, error) {
-	store, err := entity.New[item](db, entity.Named(strings.TrimSuffix("Leases-"+o.Table, "-")), write.StoreSetting{Setting: func(w *write.Options) { w.Table, w.Own = o.Table, true }})
+	store, err := entity.New[item](db, entity.Named(strings.TrimSuffix("Leases-"+o.Table, "-")), bind.StoreSetting{Setting: func(w *bind.Options) { w.Table, w.Own = o.Table, true }})
 	if err != nil {
 		return nil, err
 	}
 	l := Over(engine.Of(store), o)
 	if l.store = store; l.o.Skew < 0 || l.o.Skew > l.o.Duration/2 {
 		problem := fmt.Sprintf("it must be positive and at most half of Duration; they are %v and %v", l.o.Skew, l.o.Duration)
-		return nil, &entity.InputError{Code: write.CodeLease, Type: "lease.Options", Field: "Skew", Problem: problem}
+		return nil, &entity.InputError{Code: bind.CodeLease, Type: "lease.Options", Field: "Skew", Problem: problem}
 	}
 	return l, nil
 }
@@ -142,9 +145,12 @@ func (r record) Store(ctx context.Context, t *Term) error {
 	return err
 }
 
-// Acquire takes the lease of a name, any text, with a new fence. If it fails and its write may have been applied, the next Acquire of these Leases
-// does not wait for its end. It costs a read and a write. Errors: *[TakenError] while another holds it, also in this process; *[SkewError];
-// *entity.InputError for an empty name; those of requests.
+// Acquire takes the lease of a name, any text, with a new fence: one that nobody holds, that has ended, or that calls of this process with the
+// same DB have seen unchanged for its holder's Duration, whatever end is stored in it. If Acquire fails and its write may have been applied, the next
+// Acquire of these Leases does not wait for its end; and if ctx has ended, Acquire gives up the lease, for at most 5 seconds.
+//
+// It costs a read and a write, and as much for giving up. Errors: *[TakenError] while another holds it, also in this process, with a *[SkewError]
+// if the holder's clock is ahead; *entity.InputError for an empty name; those of requests.
 func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 	if l == nil || l.c == nil {
 		return nil, engine.Unopened(reflect.TypeFor[*Leases]())
@@ -155,29 +161,105 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 		return nil, err
 	}
 	op := *engine.PlanOf(ctx, l.store.Op().CheckExists(item{Name: name}, entity.Eq(&entity.Fields[item]().Token, h.token)))
-	exists := op.Planner
-	op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) {
-		step, err := exists.Plan(in)
-		step.Outcome = &write.Fixed{Refused: write.Resolution{Err: ErrLost}}
-		return step, err
-	})
+	exists := op.Plan
+	op.Plan = func(ctx context.Context, r layout.Reader, in *plan.Input) (plan.Plan, error) {
+		p, err := exists(ctx, r, in)
+		if err != nil {
+			return nil, err
+		}
+		return &plan.Fixed{Step: *p.Sends(), IfRefused: plan.Resolution{Err: ErrLost}}, nil
+	}
 	h.op = engine.NewWrite[item](engine.NewOperation(l.c, &op, nil))
 	return h, nil
 }
 
 // AcquireIn takes the lease of a record, which store writes; it is for packages of this module. The result has no use with an error.
 func AcquireIn(ctx context.Context, l *Leases, name string, rec Record, store func(context.Context, *Term) error) (h *Held, err error) {
+	if err := engine.CheckContext(ctx); err != nil {
+		return nil, err
+	}
 	h = &Held{l: l, name: name, rec: rec, token: l.c.Runner.NewID(), turn: make(chan struct{}, 1)}
-	if token, ok := l.unsure.LoadAndDelete(name); ok {
+	token, again := l.unsure.LoadAndDelete(name)
+	if again {
 		h.token = token.(string)
 	}
 	if h.term, err = rec.Load(ctx); err == nil {
 		err = h.save(ctx, true, store)
 	}
-	if err != nil && !errors.Is(err, ErrTaken) {
-		l.unsure.Store(name, h.token)
+	if err == nil || errors.Is(err, ErrTaken) {
+		return h, err
+	}
+	l.unsure.Store(name, h.token)
+	if ctx.Err() != nil && (again || entity.IsAmbiguous(err)) {
+		h.abandon(ctx)
 	}
 	return h, err
+}
+
+// giveUp returns a context for giving up a lease, also after ctx has ended.
+func giveUp(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+}
+
+// abandon gives up the lease if the write of an acquisition has taken it, or else writes the record so that the write is refused when it arrives.
+// If that fails, the lease ends by itself.
+func (h *Held) abandon(ctx context.Context) {
+	ctx, cancel := giveUp(ctx)
+	defer cancel()
+	if t, err := h.rec.Load(ctx); err == nil && (t.Token == h.token || t.Writes == h.term.Writes) {
+		t.Writes++
+		t = t.Released()
+		_ = h.rec.Store(ctx, &t)
+	}
+}
+
+// sight is a term that another holds, as this process saw it first.
+type sight struct {
+	token  string
+	writes int64
+	at     time.Duration // by elapsed, after it was read
+}
+
+var begun = time.Now()
+
+// elapsed returns the time by a clock that is never set.
+func (l *Leases) elapsed() time.Duration {
+	if f := l.c.Runner.Elapsed; f != nil {
+		return f()
+	}
+	return time.Since(begun)
+}
+
+// Free returns nil if the lease of a name can be taken, by its term that was just read: nobody holds it; its end has passed; or it was seen for so
+// long as its holder keeps it. By then the holder has stopped, whatever the clocks show, since it counts from before it sent what was seen. The
+// caller's write has the condition that the number of writes is still that of the term. It is for packages of this module.
+func (l *Leases) Free(name string, t Term) error {
+	if l == nil || l.c == nil {
+		return engine.Unopened(reflect.TypeFor[*Leases]())
+	}
+	sights, key, now, at := &l.c.Runner.Sights, [2]string{l.c.Table, name}, l.c.Runner.Clock(), l.elapsed()
+	if t.Token == "" || now.After(t.Until) {
+		sights.Delete(key)
+		return nil
+	}
+	lasts := t.Until.Sub(t.Renewed)
+	if t.Renewed.IsZero() || lasts <= 0 { // another program wrote it
+		lasts = l.o.Duration
+	}
+	seen, _ := sights.LoadOrStore(key, sight{t.Token, t.Writes, at})
+	first := seen.(sight)
+	if first.token != t.Token || first.writes != t.Writes {
+		first.at = at
+		sights.Store(key, sight{t.Token, t.Writes, at})
+	}
+	left := first.at + lasts - at
+	switch by := t.Renewed.Sub(now); {
+	case left <= 0:
+		return nil
+	case by > l.o.Skew:
+		return errors.Join(&TakenError{name, t.Holder, now.Add(left).UTC()}, &SkewError{name, t.Holder, by})
+	}
+	return &TakenError{name, t.Holder, t.Until}
 }
 
 // Held is a lease that [Leases.Acquire] has taken. It is safe for concurrent use.
@@ -189,10 +271,16 @@ type Held struct {
 	fence int64
 	op    entity.Op
 
-	turn     chan struct{}             // has an element while the record is written
-	term     Term                      // as last stored or read; for the one whose turn it is
-	end      atomic.Pointer[time.Time] // when the lease counts as lost, by the clock of this process
-	released atomic.Bool               // by this process, or it tried to
+	turn     chan struct{}       // has an element while the record is written
+	term     Term                // as last stored or read; for the one whose turn it is
+	end      atomic.Pointer[end] // when the lease counts as lost
+	released atomic.Bool         // by this process, or it tried to
+}
+
+// end is a time by both clocks of this process.
+type end struct {
+	at    time.Time
+	after time.Duration // by elapsed
 }
 
 // ready returns an error for a handle that was not acquired, or a nil context.
@@ -221,7 +309,7 @@ func (h *Held) Release(ctx context.Context) error {
 	if err := h.ready(ctx); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := giveUp(ctx)
 	defer cancel()
 	return h.RenewBy(ctx, func(ctx context.Context, t *Term) error {
 		*t = t.Released()
@@ -248,38 +336,38 @@ func (h *Held) RenewBy(ctx context.Context, store func(context.Context, *Term) e
 
 // save writes the record with this holder, unless it is another's.
 func (h *Held) save(ctx context.Context, acquire bool, store func(context.Context, *Term) error) error {
-	ctx = write.WithoutPace(ctx) // or the lease could end while it waits
+	ctx = bind.WithoutPace(ctx) // or the lease could end while it waits
 	for range 10 {
-		t, now := h.term, h.l.c.Runner.Clock()
-		by, other := t.Renewed.Sub(now), t.Token != h.token && t.Token != ""
-		switch {
-		case !acquire && t.Token != h.token:
-			h.end.Store(&time.Time{})
-			if by > h.l.o.Skew {
-				return errors.Join(ErrLost, &SkewError{h.name, t.Holder, by})
+		t, now, after := h.term, h.l.c.Runner.Clock(), h.l.elapsed()
+		if t.Token != h.token {
+			if !acquire {
+				h.end.Store(&end{})
+				if by := t.Renewed.Sub(now); by > h.l.o.Skew {
+					return errors.Join(ErrLost, &SkewError{h.name, t.Holder, by})
+				}
+				return ErrLost
 			}
-			return ErrLost
-		case other && by > h.l.o.Skew:
-			return &SkewError{h.name, t.Holder, by}
-		case other && !now.After(t.Until):
-			return &TakenError{h.name, t.Holder, t.Until}
+			if err := h.l.Free(h.name, t); err != nil {
+				return err
+			}
 		}
 		if t.Writes++; acquire {
 			t.Fence++
 			h.fence = t.Fence
 		}
 		t.Holder, t.Token, t.Renewed, t.Until = h.l.o.Holder, h.token, now.UTC(), now.Add(h.l.o.Duration).UTC()
-		end := now.Add(h.l.o.Duration - h.l.o.Skew) // from before the request
+		lasts := h.l.o.Duration - h.l.o.Skew // from before the request
+		ends := &end{now.Add(lasts), after + lasts}
 		err := store(ctx, &t)
 		if t.Token == "" {
-			end = time.Time{}
-			h.end.Store(&end)
+			ends = &end{}
+			h.end.Store(ends)
 			h.released.Store(true)
 		}
 		switch {
 		case err == nil:
 			h.term = t
-			h.end.Store(&end)
+			h.end.Store(ends)
 			return nil
 		case !errors.Is(err, entity.ErrConditionFailed):
 			return err
@@ -294,8 +382,8 @@ func (h *Held) save(ctx context.Context, acquire bool, store func(context.Contex
 
 // left returns how long the lease is held without another renewal: by a wall clock that was set back no longer, nor by one that stood still.
 func (h *Held) left() time.Duration {
-	end, now := h.end.Load(), h.l.c.Runner.Clock()
-	return min(end.Sub(now), end.Round(0).Sub(now.Round(0)))
+	end := h.end.Load()
+	return min(end.after-h.l.elapsed(), end.at.Round(0).Sub(h.l.c.Runner.Clock().Round(0)))
 }
 
 // Keep runs work and renews the lease while it runs, three times in its duration, and more often after an error. If it is lost, or could not be renewed
@@ -303,7 +391,7 @@ func (h *Held) left() time.Duration {
 // returned. Otherwise it returns the error of work, and the lease is still held. It costs a write for each renewal.
 func (h *Held) Keep(ctx context.Context, work func(context.Context) error) error {
 	if work == nil {
-		return &entity.InputError{Code: write.CodeLeaseWork, Type: "lease.Held", Problem: "Keep needs a function to run"}
+		return &entity.InputError{Code: bind.CodeLeaseWork, Type: "lease.Held", Problem: "Keep needs a function to run"}
 	}
 	if err := h.ready(ctx); err != nil {
 		return err

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/declaretest"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -67,12 +68,10 @@ func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
 		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.After(time.Minute)); return err },
 		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.NoExpiry()); return err },
 		func(db *entity.DB) error {
-			_, err := entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute))
-			return err
+			return dbtest.ErrorOf(entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute)))
 		},
 	} {
-		db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-		require.Equal(t, "EDD-9108", codeOf(declare(db)))
+		require.Equal(t, "EDD-9108", codeOf(declare(entity.Must(entity.Open(nil, entity.Config{Table: "app"})))))
 	}
 }
 

@@ -9,14 +9,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type handle = engine.Handle
@@ -44,13 +46,14 @@ type DeletedItem[T any] struct {
 	Item      T
 	DeletedAt time.Time
 	ExpiresAt time.Time // when it can no longer be restored; zero if never
+	Omitted   error     `json:",omitempty"` // an entity.ErrOmitted for a copy without its content: Item has only what the library needs
 }
 
 // Get returns the newest deleted copy of the item with key's primary key. It costs one strongly consistent request,
 // more only if copies have expired. Errors: entity.ErrNotFound; *entity.InputError.
 func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 	c := engine.Of(d)
-	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), &write.Options{})).First(ctx)
+	found, err := copyQuery[T](c, listCopies(c, "Deleted.Get", reflect.ValueOf(key), &bind.Options{})).First(ctx)
 	if errors.Is(err, entity.ErrNotFound) && sharesKeys(c.Schema) {
 		err = wrongCase(ctx, c, reflect.ValueOf(key))
 	}
@@ -60,11 +63,11 @@ func (d *Deleted[T]) Get(ctx context.Context, key T) (DeletedItem[T], error) {
 // wrongCase returns the error for a key without a copy: that of the newest copy if the stored key differs in case,
 // otherwise entity.ErrNotFound.
 func wrongCase(ctx context.Context, c *engine.Core, key reflect.Value) error {
-	op, _ := write.Begin(c.Schema, c.Table, "Deleted.Get", key, &write.Options{})
+	op := plan.Begin(c.Schema, c.Table, "Deleted.Get", key, nil, &bind.Options{})
 	return c.MeasureItem(ctx, op.Verb, op.Key, func(ctx context.Context) error {
-		it, err := write.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock())
+		_, it, err := plan.ReadNewest(ctx, c.Runner, op, schema.CopyInfix, c.Runner.Clock(), true)
 		if err == nil {
-			err = write.SameCase(c.Schema, op.Parts, it)
+			err = layout.SameCase(c.Schema, op.Parts, it.Item)
 		}
 		if err == nil {
 			err = entity.ErrNotFound
@@ -75,25 +78,25 @@ func wrongCase(ctx context.Context, c *engine.Core, key reflect.Value) error {
 
 // ListOption is accepted by [Deleted.List]: entity.Filter, entity.Limit, entity.MaxEvaluated, entity.MaxRequests,
 // entity.Consistent, entity.IncludeExpired.
-type ListOption interface{ write.DeletedOption }
+type ListOption interface{ bind.DeletedOption }
 
 // List reads the deleted copies of one item, newest first, at one strongly consistent request per MB. Expired copies are left out unless
 // entity.IncludeExpired is given.
 func (d *Deleted[T]) List(key T, opts ...ListOption) entity.Query[DeletedItem[T]] {
 	c := engine.Of(d)
-	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), write.Collect(opts)))
+	return copyQuery[T](c, listCopies(c, "Deleted.List", reflect.ValueOf(key), bind.Collect(opts)))
 }
 
 // listCopies compiles the query of one item's deleted copies.
-func listCopies(c *engine.Core, verb string, v reflect.Value, spec *write.Options) *query.Plan {
+func listCopies(c *engine.Core, verb string, v reflect.Value, spec *bind.Options) *query.Plan {
 	if c.Err() != nil {
 		return query.ClosedQuery(c, verb)
 	}
 	src := copiesSource(c, verb)
 	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func() expr.Cond { return expr.Cond{} }
-	if _, parts, err := write.Key(c.Schema, v, nil); err == nil && len(c.Schema.Folded) > 0 {
+	if _, parts, err := bind.Key(c.Schema, v, nil); err == nil && len(c.Schema.Folded) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
-			err := write.SameCase(c.Schema, parts, it)
+			err := layout.SameCase(c.Schema, parts, it)
 			if sharesKeys(c.Schema) {
 				return err == nil, nil
 			}
@@ -112,7 +115,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec *write.Option
 // item does not read earlier copies.
 func sharesKeys(s *schema.Schema) bool {
 	f, _ := schema.Feature[*softDelete](s)
-	_, retains := schema.Feature[write.Snapshotter](s)
+	_, retains := schema.Feature[plan.Snapshotter](s)
 	return len(s.Folded) > 0 && !retains && !f.reserve
 }
 
@@ -131,7 +134,7 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 	}
 	src := tableSource(c, "Deleted.Query", expr.Cond{})
 	src.Optional = append([]*schema.Attr{}, c.Schema.SK.Parts...)
-	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), write.Collect(opts)))
+	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), bind.Collect(opts)))
 }
 
 // Scan reads the deleted copies of all items in the table, in no order, and costs a strongly consistent read of the whole
@@ -143,7 +146,7 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Scan"))
 	}
 	src := tableSource(c, "Deleted.Scan", c.Schema.InNamespace)
-	return copyQuery[T](c, query.BuildScan(src, write.Collect(opts)))
+	return copyQuery[T](c, query.BuildScan(src, bind.Collect(opts)))
 }
 
 // Index is an index of deleted copies. The field with the role deleted_at is a part of its key. Current items have no
@@ -190,7 +193,7 @@ func (x *Index[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[D
 	if c.Err() != nil {
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Query"))
 	}
-	return copyQuery[T](c, query.BuildEach(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), write.Collect(opts))...)
+	return copyQuery[T](c, query.BuildEach(indexSource(c, x.x, "Deleted.Index.Query"), reflect.ValueOf(partition), bind.Collect(opts))...)
 }
 
 // Scan reads every deleted copy in the index; see [Deleted.Scan].
@@ -200,7 +203,7 @@ func (x *Index[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]] 
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Index.Scan"))
 	}
 	src := indexSource(c, x.x, "Deleted.Index.Scan")
-	return copyQuery[T](c, query.BuildScan(src, write.Collect(opts)))
+	return copyQuery[T](c, query.BuildScan(src, bind.Collect(opts)))
 }
 
 // indexSource reads an index. Of this entity it holds deleted copies only, but other entities may have items in it.
@@ -220,58 +223,52 @@ const useFilter = "put conditions on other fields into entity.Filter"
 func tableSource(c *engine.Core, verb string, more expr.Cond) query.Source {
 	s, src := c.Schema, copiesSource(c, verb)
 	src.Code, src.Other = schema.CodeUnknownTarget, useFilter
-	name, _ := write.DeletedAttr(s)
+	name, _ := layout.DeletedAttr(s)
 	copied := expr.Compare(expr.Exists, expr.Attr(name))
 	if s.HasMetadata {
-		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(write.CopyKind))
+		copied = expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.CopyKind))
 	} else {
-		src.Own, src.Needs = ownCopy(s)
+		for _, a := range s.SK.Parts { // in a shared table, only the key shows what an item is
+			src.Needs = append(src.Needs, a.Name)
+		}
+		src.Own = func(it item.Item) (bool, error) {
+			kind, known := layout.KindOf(s, it)
+			return known && kind == layout.CopyKind, nil
+		}
 	}
 	base := expr.All(more, copied, s.Own)
 	src.Base = func() expr.Cond { return base }
 	return src
 }
 
-// ownCopy recognizes the deleted copies in a shared table, where only the key shows what an item is.
-func ownCopy(s *schema.Schema) (own func(item.Item) (bool, error), needs []string) {
-	for _, a := range s.SK.Parts {
-		needs = append(needs, a.Name)
-	}
-	return func(it item.Item) (bool, error) {
-		kind, known := write.KindOf(s, it)
-		return known && kind == write.CopyKind, nil
-	}, needs
-}
-
 // copyQuery makes a query of deleted copies from its plans.
 func copyQuery[T any](c *engine.Core, plans ...*query.Plan) entity.Query[DeletedItem[T]] {
-	codec := plans[0].Codec()
-	return &query.Query[DeletedItem[T]]{From: query.Decoding{Reading: query.ItemsOfEach(c, "", plans).Reading, Decode: func(it wire.Item, into any) (err error) {
+	codec, d := plans[0].Codec(), query.Items(query.OfEach("", plans))
+	d.Decode = func(it wire.Item, into any) error {
 		deleted := into.(*DeletedItem[T])
-		if err = c.ReadFound(codec, it, &deleted.Item); err == nil {
-			var stored write.Stored
-			if stored, err = write.Open(c.Schema, it.Map()); err == nil {
-				deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, stored.Item)
-			}
+		if err := c.ReadFound(codec, it, &deleted.Item); err != nil {
+			return err
 		}
-		return err
-	}}}
+		stored, err := layout.Open(c.Schema, it.Map())
+		if err == nil {
+			deleted.Omitted = bind.Omitted(c.Schema, stored.Item)
+			deleted.DeletedAt, deleted.ExpiresAt, err = copyTimes(c.Schema, stored.Item)
+		}
+		return layout.OfItem(c.Schema, stored.Raw, err)
+	}
+	return &query.Query[DeletedItem[T]]{From: d}
 }
 
 // copiesSource reads items whose sort key is that of a deleted copy.
 func copiesSource(c *engine.Core, verb string) query.Source {
-	return query.Source{Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: copySortKey(c.Schema), Verb: verb, Expire: true, Truth: true}
-}
-
-// copySortKey returns the definition of the sort key of deleted copies.
-func copySortKey(s *schema.Schema) *schema.KeyDef {
-	name, format := write.DeletedAttr(s)
-	return write.RelatedSortKey(s, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
+	name, format := layout.DeletedAttr(c.Schema)
+	sk := layout.RelatedSortKey(c.Schema, schema.CopyInfix, &schema.Attr{Name: name}, &key.Field{Attr: name, Kind: key.Time, Time: format})
+	return query.Source{Core: c, PK: c.Schema.PK, SK: sk, Verb: verb, Expire: true, Truth: true}
 }
 
 // copyTimes returns when a stored copy was deleted and when it expires; zero if never.
 func copyTimes(s *schema.Schema, it item.Item) (deleted, expires time.Time, err error) {
-	name, format := write.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	if deleted, err = format.FromValue(it[name]); err != nil {
 		return deleted, expires, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -53,8 +53,7 @@ func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
 		"deleted.Get": func() error { return second(deleted.Get(ctx, other)) },
 		"Purge":       func() error { return store.Purge(ctx, other) },
 	})
-	got := entity.Must(deleted.Restore(ctx, own))
-	require.Equal(t, Cased{ID: "C-1", Name: "x", Version: 3}, got)
+	require.Equal(t, Cased{ID: "C-1", Name: "x", Version: 3}, entity.Must(deleted.Restore(ctx, own)))
 	refused(past)
 	require.NoError(t, store.Delete(ctx, own))
 	copied := entity.Must(deleted.Get(ctx, own))
@@ -205,17 +204,13 @@ func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
 		require.NoError(t, s.Delete(ctx, v))
 	}
 	for v, n := range map[CasedPage]int{upper: 1, low: 2} {
-		list := entity.Must(deleted.List(v).Collect(ctx))
-		require.Len(t, list, n)
+		require.Len(t, entity.Must(deleted.List(v).Collect(ctx)), n)
 		got := entity.Must(deleted.Get(ctx, v))
 		require.Equal(t, v.ID, got.Item.ID)
 	}
-	got := entity.Must(deleted.Restore(ctx, upper))
-	require.Equal(t, "C-1", got.ID)
-	_, err := deleted.Get(ctx, upper)
-	require.ErrorIs(t, err, entity.ErrKeyCase, "there are copies of another spelling alone")
-	_, err = deleted.Restore(ctx, low)
-	require.ErrorIs(t, err, entity.ErrNotDeleted, "the item exists, in another case")
+	require.Equal(t, "C-1", entity.Must(deleted.Restore(ctx, upper)).ID)
+	require.ErrorIs(t, dbtest.ErrorOf(deleted.Get(ctx, upper)), entity.ErrKeyCase, "there are copies of another spelling alone")
+	require.ErrorIs(t, dbtest.ErrorOf(deleted.Restore(ctx, low)), entity.ErrNotDeleted, "the item exists, in another case")
 	require.ErrorIs(t, s.Purge(ctx, low), entity.ErrKeyCase, "the item has the other spelling")
 	require.Len(t, h.Items(), 3)
 	require.NoError(t, s.Delete(ctx, upper))

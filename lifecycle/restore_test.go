@@ -1,7 +1,9 @@
 package lifecycle_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +11,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // Page is kept forever after it was deleted, and can be created again while it has copies.
@@ -55,12 +59,11 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
-	_, err := deleted.Restore(t.Context(), Page{ID: "p"})
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(deleted.Restore(t.Context(), Page{ID: "p"})), entity.ErrNotFound)
 	require.Equal(t, []string{"Query", "Query", "Query"}, h.Operations())
 	others, _ := unwatched[Page](t, h)
 	create := func() { entity.Must(others.Create(t.Context(), Page{ID: "p"})) }
-	_, err = between(t, h.Wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
+	_, err := between(t, h.Wire, reads, func() error { _, err := deleted.Restore(t.Context(), Page{ID: "p"}); return err }, func() {}, func() {}, create)
 	require.ErrorIs(t, err, entity.ErrNotDeleted)
 }
 
@@ -68,8 +71,7 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
-	deleted := entity.Must(lifecycle.Of(s))
-	ctx, key := t.Context(), Page{ID: "p"}
+	deleted, ctx, key := entity.Must(lifecycle.Of(s)), t.Context(), Page{ID: "p"}
 	var want []string
 	for n, back := range []time.Duration{0, time.Hour, -time.Minute, 24 * time.Hour} {
 		text := string(rune('a' + n))
@@ -93,30 +95,14 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 		require.True(t, i == 0 || c.DeletedAt.Before(copies[i-1].DeletedAt))
 	}
 	require.Equal(t, want, got)
-	restored := entity.Must(deleted.Restore(ctx, key))
-	require.Equal(t, "d", restored.Text)
-}
-
-// A clock that stands still, or a format of whole seconds, is no reason for a conflict.
-func TestDelete_ManyTimesWithinOneUnitOfTheClock(t *testing.T) {
-	t.Parallel()
-	h, s := open[Account](t)
-	deleted := entity.Must(lifecycle.Of(s))
-	for range 13 {
-		entity.Must(s.Create(t.Context(), Account{ID: "a"}))
-		require.NoError(t, s.Delete(t.Context(), Account{ID: "a"}))
-	}
-	n := entity.Must(deleted.List(Account{ID: "a"}).Count(t.Context()))
-	require.Equal(t, 13, n)
-	require.Equal(t, hour0, h.Clock.Now())
+	require.Equal(t, "d", entity.Must(deleted.Restore(ctx, key)).Text)
 }
 
 // A delete that is planned from what a handle holds reads the newest copy instead of the item.
 func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
 	t.Parallel()
 	h, s := open[Page](t)
-	deleted := entity.Must(lifecycle.Of(s))
-	ctx, key := t.Context(), Page{ID: "p"}
+	deleted, ctx, key := entity.Must(lifecycle.Of(s)), t.Context(), Page{ID: "p"}
 	entity.Must(s.Create(ctx, Page{ID: "p", Text: "first"}))
 	require.NoError(t, s.Delete(ctx, key))
 	entity.Must(s.Create(ctx, Page{ID: "p", Text: "second"}))
@@ -144,8 +130,7 @@ func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 		entity.Must(copies.Restore(ctx, Reserved{ID: "r"}))
 		entity.Must(others.Update(ctx, Reserved{ID: "r"}, entity.Set(&entity.Fields[Reserved]().Email, "y")))
 		require.NoError(t, others.Delete(ctx, Reserved{ID: "r"}))
-		second := entity.Must(copies.Get(ctx, Reserved{ID: "r"}))
-		require.Equal(t, first.DeletedAt, second.DeletedAt)
+		require.Equal(t, first.DeletedAt, entity.Must(copies.Get(ctx, Reserved{ID: "r"})).DeletedAt)
 	}
 }
 
@@ -178,9 +163,216 @@ func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
 			h, s, move := lived(t)
 			deleted := entity.Must(lifecycle.Of(s))
 			beforeWrite(h.Wire, move)
-			got := entity.Must(restore(t.Context(), deleted))
-			require.Equal(t, "y", got.Email)
+			require.Equal(t, "y", entity.Must(restore(t.Context(), deleted)).Email)
 			require.Len(t, h.Items(), 2, "the item and its sentinel")
 		})
 	}
+}
+
+// A copy that was the newest when the restore read it may have become an older one when the restore is written.
+func TestRestore_ANewerCopyThatWasMadeMeanwhileCounts(t *testing.T) {
+	t.Parallel()
+	life := func(h *lab, s *entity.Store[Account], owner string) {
+		entity.Must(s.Create(t.Context(), Account{ID: "a", Owner: owner}))
+		h.Clock.Move(time.Second)
+		require.NoError(t, s.Delete(t.Context(), Account{ID: "a"}))
+	}
+	for _, c := range []struct {
+		name   string
+		before func(h *lab, s *entity.Store[Account])
+		move   func(h *lab, s *entity.Store[Account])
+		left   int // copies that have not expired
+	}{
+		{"a deleted current item", func(h *lab, s *entity.Store[Account]) {
+			life(h, s, "old")
+			entity.Must(s.Create(t.Context(), Account{ID: "a", Owner: "new"}))
+		}, func(h *lab, s *entity.Store[Account]) { require.NoError(t, s.Delete(t.Context(), Account{ID: "a"})) }, 1},
+		{"a life", func(h *lab, s *entity.Store[Account]) { life(h, s, "old") }, func(h *lab, s *entity.Store[Account]) { life(h, s, "new") }, 1},
+		{"two lives", func(h *lab, s *entity.Store[Account]) { life(h, s, "old") }, func(h *lab, s *entity.Store[Account]) {
+			life(h, s, "middle")
+			life(h, s, "new")
+		}, 2},
+		{"a life after an expired copy", func(h *lab, s *entity.Store[Account]) {
+			life(h, s, "old")
+			h.Clock.Move(-20 * day)
+			life(h, s, "expired")
+			h.Clock.Move(35 * day)
+		}, func(h *lab, s *entity.Store[Account]) { life(h, s, "new") }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h, s := open[Account](t)
+			deleted := entity.Must(lifecycle.Of(s))
+			others, _ := unwatched[Account](t, h)
+			c.before(h, others)
+			var got Account
+			require.NoError(t, h.Overtake(dbtest.First(dbtest.Is("TransactWriteItems")), func() (err error) {
+				got, err = deleted.Restore(t.Context(), Account{ID: "a"})
+				return err
+			}, func() { c.move(h, others) }))
+			require.Equal(t, "new", got.Owner)
+			require.Equal(t, 2, h.Wire.Count("TransactWriteItems"))
+			require.Equal(t, c.left, entity.Must(deleted.List(Account{ID: "a"}).Count(t.Context())))
+		})
+	}
+}
+
+// A copy that the caller chose is restored, whatever became the newest one. The mark that a later delete leaves on it, the
+// write id, is no part of its content.
+func TestRestoreCopy_OfACopyThatIsNoLongerTheNewest(t *testing.T) {
+	t.Parallel()
+	h, s := open[Page](t)
+	deleted := entity.Must(lifecycle.Of(s))
+	others, copies := unwatched[Page](t, h)
+	entity.Must(others.Create(t.Context(), Page{ID: "p", Text: "old"}))
+	require.NoError(t, others.Delete(t.Context(), Page{ID: "p"}))
+	chosen := entity.Must(copies.Get(t.Context(), Page{ID: "p"}))
+	beforeWrite(h.Wire, func() {
+		entity.Must(others.Create(t.Context(), Page{ID: "p", Text: "new"}))
+		require.NoError(t, others.Delete(t.Context(), Page{ID: "p"}))
+		again := entity.Must(copies.List(Page{ID: "p"}).Collect(t.Context()))
+		require.Len(t, again, 2)
+		require.Equal(t, chosen, again[1])
+	})
+	require.Equal(t, "old", entity.Must(deleted.RestoreCopy(t.Context(), chosen)).Text)
+	newest := entity.Must(deleted.Get(t.Context(), Page{ID: "p"}))
+	require.Equal(t, "new", newest.Item.Text)
+}
+
+// DynamoDB may remove the newest copy, which has expired, before the delete that marks it is written.
+func TestDelete_TheNewestCopyMayBeRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	h, s := open[Account](t)
+	ctx, key := t.Context(), Account{ID: "a"}
+	others, copies := unwatched[Account](t, h)
+	entity.Must(others.Create(ctx, Account{ID: "a", Owner: "old"}))
+	require.NoError(t, others.Delete(ctx, key))
+	expired := h.Items()[0]
+	h.Clock.Move(31 * day)
+	entity.Must(others.Create(ctx, Account{ID: "a", Owner: "new"}))
+	beforeWrite(h.Wire, func() { h.RemoveItem(expired) })
+	require.NoError(t, s.Delete(ctx, key))
+	require.Len(t, h.Items(), 1)
+	require.Equal(t, "new", entity.Must(copies.Get(ctx, key)).Item.Owner)
+}
+
+// writesOfPage are writes of an existing page with the text x, and its text after them.
+func writesOfPage(ctx context.Context, db *entity.DB, s *entity.Store[Page]) map[string]pageWrite {
+	p, set := Page{ID: "p"}, entity.Set(&entity.Fields[Page]().Text, "y")
+	return map[string]pageWrite{
+		"Update":                {func() error { return second(s.Update(ctx, p, set)) }, "y"},
+		"Modify":                {func() error { return second(s.Modify(ctx, p, func(p *Page) error { p.Text += "y"; return nil })) }, "xy"},
+		"Delete":                {func() error { return s.Delete(ctx, p) }, ""},
+		"Transact":              {func() error { return db.Transact(ctx, s.Op().Update(p, set), s.Op().Create(Page{ID: "q"})) }, "y"},
+		"Transact after a read": {func() error { return db.Transact(ctx, s.Op().Delete(p), s.Op().Create(Page{ID: "q"})) }, ""},
+	}
+}
+
+type pageWrite struct {
+	run  func() error
+	text string
+}
+
+// explains matches the query that finds out what a missing item has become: it reads the last item alone.
+func explains(r faults.Request) bool {
+	return r.Operation == "Query" && bytes.Contains(r.Body, []byte(`"Limit":1`)) && bytes.Contains(r.Body, []byte(`"ScanIndexForward":false`))
+}
+
+// An item that is deleted when a write is refused, and restored before the write finds out why, was there all the time: "not
+// found" would be false.
+func TestWrites_OfAnItemThatIsRestoredMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name := range writesOfPage(t.Context(), nil, nil) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, s := open[Page](t)
+			c := writesOfPage(h.Ctx, h.DB, s)[name]
+			others, copies := unwatched[Page](t, h)
+			entity.Must(others.Create(t.Context(), Page{ID: "p", Text: "x"}))
+			require.NoError(t, others.Delete(t.Context(), Page{ID: "p"}))
+			require.NoError(t, h.Overtake(dbtest.First(explains), c.run, func() {
+				entity.Must(copies.Restore(t.Context(), Page{ID: "p"}))
+			}))
+			got, err := others.Get(t.Context(), Page{ID: "p"}, entity.Consistent())
+			if c.text == "" {
+				require.ErrorIs(t, err, entity.ErrNotFound)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.text, got.Text)
+		})
+	}
+}
+
+// An item that is restored and deleted again and again was never missing either.
+func TestWrites_OfAnItemThatComesAndGoes(t *testing.T) {
+	t.Parallel()
+	h := newLab(t, dbtest.Attempts(3))
+	s := dbtest.Declare[Page](t, h.DB)
+	h.CreateTables()
+	others, copies := unwatched[Page](t, h)
+	entity.Must(others.Create(t.Context(), Page{ID: "p", Text: "x"}))
+	require.NoError(t, others.Delete(t.Context(), Page{ID: "p"}))
+	there := false
+	h.Wire.Inject(func(r faults.Request) faults.Fault {
+		switch {
+		case explains(r) && !there:
+			entity.Must(copies.Restore(t.Context(), Page{ID: "p"}))
+			there = true
+		case !explains(r) && there:
+			require.NoError(t, others.Delete(t.Context(), Page{ID: "p"}))
+			there = false
+		}
+		return faults.None
+	})
+	_, err := s.Update(t.Context(), Page{ID: "p"}, entity.Set(&entity.Fields[Page]().Text, "y"))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.NotErrorIs(t, err, entity.ErrNotFound)
+}
+
+// If an earlier attempt may still be applied, a write is not made again, since it could then count twice.
+func TestWrites_ThatMayBeAppliedAreNotPlannedAgain(t *testing.T) {
+	t.Parallel()
+	h, s := open[Page](t)
+	others, copies := unwatched[Page](t, h)
+	entity.Must(others.Create(t.Context(), Page{ID: "p", Text: "x"}))
+	require.NoError(t, others.Delete(t.Context(), Page{ID: "p"}))
+	n := 0
+	h.Wire.Inject(func(r faults.Request) faults.Fault {
+		switch {
+		case r.Operation == "TransactWriteItems":
+			if n++; n == 1 {
+				return faults.Late
+			}
+		case explains(r):
+			entity.Must(copies.Restore(t.Context(), Page{ID: "p"}))
+		}
+		return faults.None
+	})
+	_, err := s.Update(t.Context(), Page{ID: "p"}, entity.Set(&entity.Fields[Page]().Text, "y"), entity.Idempotent())
+	require.True(t, entity.IsAmbiguous(err))
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Equal(t, "x", entity.Must(others.Get(t.Context(), Page{ID: "p"}, entity.Consistent())).Text)
+}
+
+// A function of Modify that finds nothing elsewhere is not called again because its own item exists.
+func TestModify_ItsFunctionMayFindNothing(t *testing.T) {
+	t.Parallel()
+	h, s := open[Page](t)
+	entity.Must(s.Create(t.Context(), Page{ID: "p", Text: "x"}))
+	calls := 0
+	_, err := s.Modify(h.Ctx, Page{ID: "p"}, func(*Page) error {
+		calls++
+		_, err := s.Get(h.Ctx, Page{ID: "q"})
+		return errors.Join(errors.New("looked elsewhere"), err)
+	})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Equal(t, 1, calls)
+	_, err = s.Modify(h.Ctx, Page{ID: "p"}, func(*Page) error {
+		calls++
+		_, err := s.Update(h.Ctx, Page{ID: "q"}, entity.Set(&entity.Fields[Page]().Text, "y"))
+		return err
+	})
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.Equal(t, 2, calls)
 }

@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // SoftDelete declares that Delete keeps a copy of the item, in the tag of a blank field:
@@ -51,10 +53,10 @@ func (SoftDelete) Declare(d *schema.Decl) {
 	d.Keep(f)
 	d.RelatedItems(len(schema.CopyInfix) + longestTime)
 	d.Check(func() {
-		if given && len(write.UniqueConstraints(d.Schema)) == 0 {
+		if given && len(plan.UniqueConstraints(d.Schema)) == 0 {
 			d.Problem(schema.CodeUniquePolicy, "unique:%q needs a unique.Constraint", policy)
 		}
-		if name, _ := write.DeletedAttr(d.Schema); d.Schema.DeletedAt == nil && d.Schema.Attr(name) != nil {
+		if name, _ := layout.DeletedAttr(d.Schema); d.Schema.DeletedAt == nil && d.Schema.Attr(name) != nil {
 			d.Problem(schema.CodeReservedAttr, `deleted copies carry the attribute %q; give the field entity:"deleted_at", or another name`, name)
 		}
 	})
@@ -62,7 +64,7 @@ func (SoftDelete) Declare(d *schema.Decl) {
 
 // Record returns the declaration for the schema lock.
 func (f *softDelete) Record(s *schema.Schema) schema.Record {
-	name, format := write.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	policy := "free"
 	if f.reserve {
 		policy = "reserve"
@@ -81,10 +83,10 @@ func (f *softDelete) Reserves() bool { return f.reserve }
 // one with the highest sort key, so the time of a copy is always after that of the copies that exist, even if the clock
 // is behind that of an earlier delete. The copy that was the newest until now gets the write id of the delete, so that a
 // restore that has read it as the newest one fails.
-func (f *softDelete) SoftDelete(m *write.Mutation) ([]write.Part, error) {
+func (f *softDelete) SoftDelete(m *plan.Mutation) ([]plan.Action, error) {
 	s := m.Op.Schema
-	name, format := write.DeletedAttr(s)
-	at := write.Later(s, m.Old, m.In.Now)
+	name, format := layout.DeletedAttr(s)
+	at := plan.Later(s, m.Old, m.In.Now)
 	if m.In.NewestCopy != nil {
 		last, err := format.FromValue(m.In.NewestCopy[name])
 		if err != nil {
@@ -99,30 +101,28 @@ func (f *softDelete) SoftDelete(m *write.Mutation) ([]write.Part, error) {
 	}
 	text, err := timeText(format, at)
 	if err != nil {
-		return nil, &entitytype.InputError{Code: write.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
+		return nil, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: name, Problem: err.Error()}
 	}
-	m.Copy = write.RelatedItem(s, m.DeletedState, schema.CopyInfix+text, write.CopyKind)
+	m.Copy = layout.RelatedItem(s, m.DeletedState, schema.CopyInfix+text, layout.CopyKind)
 	if f.ttl > 0 {
 		m.Copy[s.Options.TTL] = item.N(strconv.FormatInt(m.In.Now.Unix()+int64(f.ttl/time.Second), 10))
 	}
-	if err := write.IndexCopy(s, m.Copy); err != nil {
+	if err := bind.IndexCopy(s, m.Copy); err != nil {
 		return nil, err
 	}
-	parts := []write.Part{{Action: write.Action{
-		Kind: write.Put, Table: m.Op.Table, Key: write.KeyOf(s, m.Copy), Item: m.Copy, Cond: s.Absent, WriteID: write.WriteID(s, m.In),
-	}, Resolve: readAgain}}
+	m.Copy, err = bind.Kept(s, m.Copy)
+	parts := []plan.Action{{
+		Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, m.Copy), Item: m.Copy, Cond: s.Absent, WriteID: plan.WriteID(s, m.In),
+		Refusal: plan.Again,
+	}}
 	if m.In.NewestCopy != nil && s.HasMetadata {
-		parts = append(parts, write.Part{Action: write.Action{
-			Kind: write.Update, Table: m.Op.Table, Key: write.KeyOf(s, m.In.NewestCopy), Cond: s.Exists, WriteID: write.WriteID(s, m.In),
+		parts = append(parts, plan.Action{
+			Kind: plan.Update, Table: m.Op.Table, Key: layout.KeyOf(s, m.In.NewestCopy), Cond: s.Exists, WriteID: plan.WriteID(s, m.In),
 			Changes: []expr.Change{{Kind: expr.Set, Path: expr.Attr(schema.WriteAttr), Value: item.S(m.In.WriteID)}},
-		}, Resolve: readAgain})
+			Refusal: plan.Again,
+		})
 	}
-	return parts, write.CheckSize(s, m.Copy)
-}
-
-// readAgain resolves the failure of an action on a copy that has changed since the copies were read.
-func readAgain(write.Failure) write.Resolution {
-	return write.Resolution{Replan: entitytype.ErrConflict}
+	return parts, err
 }
 
 // timeText returns a time as it stands in the sort key of a deleted copy.

@@ -8,10 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // TTL declares that the items of a struct expire, in the tag of a blank field:
@@ -40,14 +41,14 @@ type TTL struct{}
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
 // greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
 func After(d time.Duration) entity.StoreOption {
-	return write.StoreSetting{Setting: func(o *write.Options) { o.After = &d }}
+	return bind.StoreSetting{Setting: func(o *bind.Options) { o.After = &d }}
 }
 
 // NoExpiry is [After] for a configuration that sets no time to live: items expire only if the caller sets the
 // attribute. The table's time to live is enabled all the same. entity.New refuses it for a struct without TTL, together
 // with After, and for a store that exists without it.
 func NoExpiry() entity.StoreOption {
-	return write.StoreSetting{Setting: func(o *write.Options) { o.NoExpiry = true }}
+	return bind.StoreSetting{Setting: func(o *bind.Options) { o.NoExpiry = true }}
 }
 
 // expiry is the compiled declaration.
@@ -79,7 +80,14 @@ func (TTL) Declare(d *schema.Decl) {
 		d.Problem(schema.CodeMalformed, `tag key "after" is missing, and so are the options lifecycle.After and lifecycle.NoExpiry`)
 	}
 	if hasFrom {
-		e.readFrom(d, from)
+		e.from = d.Attribute("from", from)
+		switch a := e.from; {
+		case a == nil || a.Time:
+		case !a.Epoch:
+			d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag gives its unit: entity:\"time=unix\" or entity:\"time=unixms\"", from)
+		case a.Role.Has(schema.Version):
+			d.Problem(schema.CodeRoleType, "from %q counts versions", from)
+		}
 	}
 	d.Keep(e)
 	s.Expires, s.UsesTTL = true, true
@@ -120,23 +128,11 @@ func (e *expiry) readAttr(d *schema.Decl) {
 	}
 }
 
-// readFrom resolves and checks the attribute that an item's expiry is counted from.
-func (e *expiry) readFrom(d *schema.Decl, name string) {
-	e.from = d.Attribute("from", name)
-	switch a := e.from; {
-	case a == nil || a.Time:
-	case !a.Epoch:
-		d.Problem(schema.CodeRoleType, "from %q must be a time, or an integer of 64 bits whose tag gives its unit: entity:\"time=unix\" or entity:\"time=unixms\"", name)
-	case a.Role.Has(schema.Version):
-		d.Problem(schema.CodeRoleType, "from %q counts versions", name)
-	}
-}
-
 // finish checks the declaration against the keys and the other declarations.
 func (e *expiry) finish(d *schema.Decl) {
 	s := d.Schema
 	bad := func(problem string) { d.Problem(schema.CodeExpiringEntity, "%s", problem) }
-	if _, moves := schema.Feature[write.SoftDeleter](s); moves {
+	if _, moves := schema.Feature[plan.SoftDeleter](s); moves {
 		bad("an item that is deleted softly cannot expire: DynamoDB would remove it without a copy")
 	}
 	if s.Handle != "" {
@@ -182,7 +178,7 @@ func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.Attribut
 		return nil, nil
 	}
 	if e.from != nil {
-		if item.Absent(from) || !e.isSet(from) {
+		if item.Absent(from) || e.from.Epoch && isZero(from) { // in an integer, 0 means no time
 			return nil, nil
 		}
 		var err error
@@ -194,11 +190,6 @@ func (e *expiry) Stamp(from types.AttributeValue, now time.Time) (types.Attribut
 		}
 	}
 	return item.N(strconv.FormatInt(now.Unix()+int64(e.after/time.Second), 10)), nil
-}
-
-// isSet reports whether av is a time: in an integer, 0 means none.
-func (e *expiry) isSet(av types.AttributeValue) bool {
-	return !e.from.Epoch || !isZero(av)
 }
 
 // Chosen reports whether av is an expiry that a caller has set.

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // registry replaces npm: it returns one archive for every name.
@@ -124,10 +124,7 @@ func TestInstall_ConcurrentProcessesFetchOnce(t *testing.T) {
 
 	var all sync.WaitGroup
 	for range 4 {
-		all.Go(func() {
-			_, err := install(t.Context(), cfg, pinOf(data))
-			assert.NoError(t, err)
-		})
+		all.Go(func() { _, err := install(t.Context(), cfg, pinOf(data)); assert.NoError(t, err) })
 	}
 	all.Wait()
 	assert.EqualValues(t, 1, source.asked.Load())
@@ -135,8 +132,7 @@ func TestInstall_ConcurrentProcessesFetchOnce(t *testing.T) {
 
 func TestInstall_Failures(t *testing.T) {
 	t.Parallel()
-	expected := pinOf(nil)
-	offline := errors.New("offline")
+	expected, offline := pinOf(nil), errors.New("offline")
 	failing := func(context.Context, string, string) error { return offline }
 	nothing := func(context.Context, string, string) error { return nil }
 

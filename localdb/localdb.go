@@ -165,7 +165,7 @@ func cacheDir(chosen string) (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", nil
+		return "", nil //nolint:nilerr // install reports it, if it needs the directory
 	}
 	return filepath.Join(dir, "dynastrata", "localdb"), nil
 }

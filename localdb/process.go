@@ -91,7 +91,7 @@ func (c *child) endsWithin(d time.Duration) bool {
 	}
 }
 
-// tailSize is how much of a process's output is kept for the error message.
+// tailSize is the number of bytes of a process's output that are kept for the error message.
 const tailSize = 8 << 10
 
 // tail is a writer that remembers the last tailSize bytes.

@@ -96,7 +96,7 @@ func testOn(t TB, database func() (*Server, error), required bool, optFns []func
 	return server.Client(optFns...), table
 }
 
-// lanes is how many sets of tables a test process has: what one thread of DynamoDB Local serves should not slow all its tests down.
+// lanes is the number of sets of tables of a test process: one thread of DynamoDB Local serves each, so that none slows all tests down.
 const lanes = 4
 
 // forTest returns the server with the access key of a test, which its subtests share.

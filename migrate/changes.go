@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -25,14 +26,14 @@ func changedBy[A any](c *copier, x stream.Change[A]) (one changed, ok bool, err 
 			return one, false, &stream.ImageError{Entity: c.from.s.Name, Operation: x.Record.Operation, View: x.Record.View, Needs: "OldImage"}
 		}
 	case "":
-		return one, false, write.Invalid(c.from.s, write.CodeCopyChange, nil, "the change has no kind; stream.Of and stream.On make changes")
+		return one, false, bind.Invalid(c.from.s, bind.CodeCopyChange, nil, "the change has no kind; stream.Of and stream.On make changes")
 	default:
 		return one, false, nil
 	}
 	one.source = item.Item{}
 	for _, name := range keyAttributes(c.from.s) {
 		if one.source[name] = x.Record.Keys[name]; one.source[name] == nil {
-			return one, false, write.Invalid(c.from.s, write.CodeCopyChange, nil, "the change has no record with the key of the item")
+			return one, false, bind.Invalid(c.from.s, bind.CodeCopyChange, nil, "the change has no record with the key of the item")
 		}
 	}
 	for _, image := range []item.Item{x.Record.Old, x.Record.New} {
@@ -40,7 +41,7 @@ func changedBy[A any](c *copier, x stream.Change[A]) (one changed, ok bool, err 
 			one.earlier = append(one.earlier, t.key)
 		}
 	}
-	if len(one.earlier) == 2 && write.KeyID(one.earlier[0]) == write.KeyID(one.earlier[1]) {
+	if len(one.earlier) == 2 && layout.KeyID(one.earlier[0]) == layout.KeyID(one.earlier[1]) {
 		one.earlier = one.earlier[:1]
 	}
 	return one, true, nil

@@ -10,14 +10,16 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Kind is what [Check] has found.
+// A Kind classifies what [Check] has found.
 type Kind string
 
 // The kinds of findings.
@@ -54,12 +56,12 @@ func (c Checked) String() string { return fmt.Sprintf("%d items", c.Evaluated) +
 // nothing, and holds one page of items of each segment at a time. f is called by one goroutine at a time; its error ends
 // the check.
 //
-// Items that are written meanwhile are not reported for what a write does in two steps: what seems orphaned, or to have
-// the value of another item, is read again. A hard delete leaves the snapshots of its item, which are then orphaned
-// without being wrong.
+// Programs can write meanwhile: what seems orphaned, not claimed, or to have the value of another item, is read again at
+// one instant. A hard delete leaves the snapshots of its item, which are then orphaned without being wrong. Items that are
+// marked by this library and are in another namespace, or another version of it, are left out.
 //
 // It costs a strongly consistent scan of the table, a read for every 100 owners of sentinels and related items and for
-// every 100 unique values, and one to three reads for each item that is read again. Errors: *entity.InputError before any
+// every 100 unique values, and one to four reads for each item that is read again. Errors: *entity.InputError before any
 // request; those of f; those of requests that failed after all attempts.
 func Check(ctx context.Context, store Store, f func(Finding) error, opts ...PassOption) (Checked, error) {
 	c := engine.Of(store)
@@ -67,12 +69,12 @@ func Check(ctx context.Context, store Store, f func(Finding) error, opts ...Pass
 	if err := c.Err(); err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	spec := write.Collect(opts)
+	spec := bind.Collect(opts)
 	k, err := newCheck(c, f, spec)
 	if err != nil {
 		return none, c.Wrap("Check", "", err)
 	}
-	err = c.Measure(ctx, "Check", "", func(ctx context.Context) error { return k.run(write.WithPace(ctx, spec.Budget)) })
+	err = c.Measure(ctx, "Check", "", func(ctx context.Context) error { return k.run(bind.WithPace(ctx, spec.Budget)) })
 	return k.done, err
 }
 
@@ -89,15 +91,15 @@ type check struct {
 	done Checked
 }
 
-func newCheck(c *engine.Core, f func(Finding) error, spec *write.Options) (*check, error) {
+func newCheck(c *engine.Core, f func(Finding) error, spec *bind.Options) (*check, error) {
 	n, err := segmentsOf(c.Schema, spec.Segments)
 	switch {
 	case spec.Err() != nil:
-		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "%v", spec.Err())
+		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", spec.Err())
 	case err != nil:
 		return nil, err
 	case f == nil:
-		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "Check needs a function")
+		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "Check needs a function")
 	}
 	k := &check{c: c, segments: n, report: f, progress: spec.Passed, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
@@ -165,7 +167,9 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 		i, role := k.entityOf(it)
 		switch role {
 		case identify.Foreign:
-			unknown = append(unknown, it)
+			if !identify.Elsewhere(k.c.Schema, it) {
+				unknown = append(unknown, it)
+			}
 		case identify.Own:
 			of[i] = append(of[i], it)
 		case identify.Sentinel:
@@ -173,7 +177,7 @@ func (k *check) examine(ctx context.Context, items []item.Item) error {
 		}
 	}
 	for i, e := range k.entities {
-		findings, err := e.findings(ctx, k.runner, of[i])
+		findings, err := e.findings(ctx, k.runner, of[i], true)
 		if err != nil {
 			return err
 		}
@@ -206,8 +210,8 @@ func (k *check) entityOf(it item.Item) (i int, role identify.Role) {
 func (k *check) keyText(it item.Item) string {
 	shown := ""
 	for _, e := range k.entities {
-		shown = write.KeyText(e.s, write.KeyOf(e.s, it))
-		if strings.Contains(shown, write.HiddenValue) {
+		shown = layout.KeyText(e.s, layout.KeyOf(e.s, it))
+		if strings.Contains(shown, layout.HiddenValue) {
 			return shown
 		}
 	}
@@ -218,7 +222,7 @@ func (k *check) keyText(it item.Item) string {
 func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sentinels []item.Item, now time.Time) error {
 	var suspects []suspect
 	for _, f := range findings {
-		x := Finding{Entity: e.s.Name, Key: write.KeyText(e.s, write.KeyOf(e.s, f.image))}
+		x := Finding{Entity: e.s.Name, Key: layout.KeyText(e.s, layout.KeyOf(e.s, f.image))}
 		switch {
 		case f.expired:
 			x.Kind = Leftover
@@ -232,17 +236,17 @@ func (k *check) settle(ctx context.Context, e examiner, findings []*finding, sen
 				return err
 			}
 		}
-		alone := f.kind == write.EventKind && e.s.NoCurrent // it belongs to no item
-		if !f.expired && f.owner != nil && !alone && (f.kind == write.EventKind || f.kind == write.SnapshotKind) {
-			name := map[string]string{write.EventKind: "event", write.SnapshotKind: "snapshot"}[f.kind]
+		alone := f.kind == layout.EventKind && e.s.NoCurrent // it belongs to no item
+		if !f.expired && f.owner != nil && !alone && (f.kind == layout.EventKind || f.kind == layout.SnapshotKind) {
+			name := map[string]string{layout.EventKind: "event", layout.SnapshotKind: "snapshot"}[f.kind]
 			suspects = append(suspects, suspect{it: f.image, owner: f.owner, what: name})
 		}
 	}
 	for _, it := range sentinels {
 		owner := identify.Of(e.s, it).Owner
-		x := Finding{Entity: e.s.Name, Key: write.KeyText(e.s, owner), Related: sentinelRole}
+		x := Finding{Entity: e.s.Name, Key: layout.KeyText(e.s, owner), Related: sentinelRole}
 		switch named := isText(owner); {
-		case write.Expired(e.s, it, now):
+		case layout.Expired(e.s, it, now):
 			x.Kind = Leftover
 		case !named:
 			x.Kind, x.Key = Orphaned, ""
@@ -288,27 +292,24 @@ func (k *check) orphans(ctx context.Context, e examiner, suspects []suspect, now
 		if e.owns(owners[i], x) {
 			continue
 		}
-		orphan, err := k.confirm(ctx, e, x, now)
-		if err != nil {
-			return err
-		}
-		if orphan && owners[i] == nil {
-			id := x.what + write.KeyID(x.owner)
+		orphan, gone, err := k.confirm(ctx, e, x, now)
+		if orphan && gone {
+			id := x.what + layout.KeyID(x.owner)
 			has, known := kept[id]
-			if !known {
-				if has, err = k.keeps(ctx, e, x, now); err != nil {
-					return err
-				}
-				kept[id] = has
+			for n := 0; n < 2 && !known && !has && err == nil; n++ { // a read that meets a restore finds neither item nor copy
+				has, err = k.keeps(ctx, e, x, now)
 			}
-			orphan = !has
+			kept[id], orphan = has, !has
 		}
-		if !orphan {
+		switch {
+		case err != nil:
+			return err
+		case !orphan:
 			continue
 		}
-		f := Finding{Kind: Orphaned, Entity: e.s.Name, Key: write.KeyText(e.s, write.KeyOf(e.s, x.it)), Related: x.what}
+		f := Finding{Kind: Orphaned, Entity: e.s.Name, Key: layout.KeyText(e.s, layout.KeyOf(e.s, x.it)), Related: x.what}
 		if x.what == sentinelRole { // its own key holds the value
-			f.Key = write.KeyText(e.s, x.owner)
+			f.Key = layout.KeyText(e.s, x.owner)
 		}
 		if err := k.found(f); err != nil {
 			return err
@@ -322,52 +323,52 @@ func (e examiner) owns(owner item.Item, x suspect) bool {
 	if owner == nil || x.what != sentinelRole {
 		return owner != nil
 	}
-	stored, err := write.Open(e.s, owner)
+	stored, err := layout.Open(e.s, owner)
 	if err != nil {
 		return true // what it claims is not known
 	}
-	owner = stored.Item
-	id := write.KeyID(write.KeyOf(e.s, x.it))
-	for _, g := range write.UniqueConstraints(e.s) {
-		keys, err := g.Sentinels(owner)
-		if err == nil && slices.ContainsFunc(keys, func(key item.Item) bool { return write.KeyID(key) == id }) {
-			return true
-		}
-	}
-	return false
+	key := layout.KeyOf(e.s, x.it)
+	return slices.ContainsFunc(plan.UniqueConstraints(e.s), func(g plan.UniqueConstraint) bool {
+		keys, err := g.Sentinels(stored.Item)
+		return err == nil && slices.ContainsFunc(keys, func(own item.Item) bool { return sameKey(own, key) }) || earlier(e.s, g, owner, key)
+	})
 }
 
-// confirm reads a suspect and its owner again, at one instant.
-func (k *check) confirm(ctx context.Context, e examiner, x suspect, now time.Time) (orphan bool, err error) {
-	got, err := k.runner.TransactGet(ctx, []engine.Key{{Table: k.c.Table, Key: write.KeyOf(e.s, x.it)}, {Table: k.c.Table, Key: x.owner}})
-	if err != nil || len(got[0]) == 0 || write.Expired(e.s, got[0], now) {
-		return false, err
+// confirm reads a suspect and its owner again, at one instant. gone says that there is no owner.
+func (k *check) confirm(ctx context.Context, e examiner, x suspect, now time.Time) (orphan, gone bool, err error) {
+	got, err := k.runner.TransactGet(ctx, []engine.Key{{Table: k.c.Table, Key: layout.KeyOf(e.s, x.it)}, {Table: k.c.Table, Key: x.owner}})
+	if err != nil || len(got[0]) == 0 || layout.Expired(e.s, got[0], now) {
+		return false, false, err
 	}
 	owner := got[1]
 	if len(owner) == 0 {
 		owner = nil
 	}
-	if x.what == sentinelRole && !write.OwnedBy(e.s, x.owner).Holds(got[0]) {
-		return false, nil // another item has the value now
+	if x.what == sentinelRole && !layout.OwnedBy(e.s, x.owner).Holds(got[0]) {
+		return false, false, nil // another item has the value now
 	}
-	return !e.owns(owner, x), nil
+	return !e.owns(owner, x), owner == nil, nil
 }
 
 // keeps reports whether an owner that has gone has left what keeps a suspect: a deleted copy, or a history that ends with
-// the expiry of the item.
+// the expiry of the item. So does an owner that exists again.
 func (k *check) keeps(ctx context.Context, e examiner, x suspect, now time.Time) (bool, error) {
-	op := &write.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
-	if e.s.Expires { // such items have no deleted copies
-		if x.what == sentinelRole {
-			return false, nil
+	op := &plan.Op{Schema: e.s, Table: k.c.Table, Key: x.owner}
+	m, deletes := schema.Feature[plan.SoftDeleter](e.s)
+	switch {
+	case e.s.Expires && x.what != sentinelRole: // such items have no deleted copies
+		_, last, err := plan.ReadNewest(ctx, k.runner, op, schema.SnapshotInfix, now, true)
+		if err != nil || layout.IsDeletedState(e.s, last.Item) || layout.Expired(e.s, layout.State(e.s, last.Item), now) {
+			return err == nil && !layout.IsDeletedState(e.s, last.Item), err
 		}
-		last, err := write.ReadNewest(ctx, k.runner, op, schema.SnapshotInfix, now)
-		return write.Expired(e.s, write.State(e.s, last), now) && !write.IsDeletedState(e.s, last), err
-	}
-	m, deletes := schema.Feature[write.SoftDeleter](e.s)
-	if !deletes || x.what == sentinelRole && !m.Reserves() {
+		owner, err := k.runner.Get(ctx, k.c.Table, x.owner, true)
+		return owner != nil, err
+	case !deletes || x.what == sentinelRole && !m.Reserves():
 		return false, nil
 	}
-	it, err := write.ReadNewest(ctx, k.runner, op, schema.CopyInfix, now)
-	return it != nil, err
+	current, _, copied, err := plan.ReadItemAndCopy(ctx, k.runner, op, nil, now)
+	if unreadable(err) {
+		return true, nil // what it claims is not known
+	}
+	return current.Raw != nil || copied.Raw != nil, err
 }

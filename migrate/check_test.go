@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // check runs Check and returns its findings as texts, in order.
@@ -89,7 +89,7 @@ func TestCheck_EndsWithTheErrorOfItsFunction(t *testing.T) {
 	assert.Equal(t, "1 items (1 unknown)", done.String())
 	assert.Positive(t, done.Cost.ReadUnits)
 	_, err = migrate.Check(c.Ctx, c.now, nil)
-	assert.Equal(t, write.CodeOption, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
 	_, err = migrate.Check(c.Ctx, c.now, func(migrate.Finding) error { return nil }, entity.Segments(65))
-	assert.Equal(t, write.CodeOption, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
 }

@@ -17,12 +17,13 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/recorded"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/layout/recorded"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -129,7 +130,7 @@ var errDone = errors.New("the work is done")
 
 // acquire takes the lease and continues from what the checkpoint says. done is set if the work is done.
 func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
-	p.held, err = lease.AcquireIn(ctx, lease.Over(p.j.c, lease.Options{}), p.name, p, func(ctx context.Context, t *lease.Term) error {
+	p.held, err = lease.AcquireIn(ctx, lease.Over(p.j.c, lease.Options{}), p.mark+" "+p.name, p, func(ctx context.Context, t *lease.Term) error {
 		if p.stored != nil {
 			if done, err := p.resume(); err != nil || done {
 				return cmp.Or(err, errDone)
@@ -229,14 +230,14 @@ func (p *checkpoint) Store(ctx context.Context, t *lease.Term) error {
 	}
 	writes := expr.Attr(writesAttr)
 	guard := expr.Any(expr.Compare(expr.NotExists, writes), expr.Compare(expr.Eq, writes, item.N(strconv.FormatInt(t.Writes-1, 10))))
-	op := &write.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
-	op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) {
+	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true}}
+	op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
-		return write.Step{
-			Actions: []write.Action{{Kind: write.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}},
-			Outcome: &write.Fixed{Refused: write.Resolution{Err: entity.ErrConditionFailed}},
+		return &plan.Fixed{
+			Step:      plan.Step{Actions: []plan.Action{{Kind: plan.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}}},
+			IfRefused: plan.Resolution{Err: entity.ErrConditionFailed},
 		}, nil
-	})
+	}
 	return p.j.metered(ctx, func(ctx context.Context) error {
 		_, err := p.j.runner.Run(ctx, op)
 		return err

@@ -9,19 +9,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
 // verification is one run of VerifyUnique or RepairUnique.
 type verification struct {
 	c        *engine.Core
-	k        write.UniqueConstraint
+	k        plan.UniqueConstraint
 	s        *schema.Schema
 	report   UniqueReport
 	suspects map[string]*doubt // by the id of the sentinel's key
@@ -32,7 +34,7 @@ type verification struct {
 func newVerification(l Lookup) *verification {
 	c := engine.Of(l)
 	v := &verification{c: c, s: c.Schema, suspects: map[string]*doubt{}}
-	for _, k := range write.UniqueConstraints(v.s) {
+	for _, k := range plan.UniqueConstraints(v.s) {
 		if k.Name() == l.Constraint() {
 			v.k = k
 		}
@@ -41,10 +43,10 @@ func newVerification(l Lookup) *verification {
 	return v
 }
 
-// batch is how many items are compared at a time.
+// batch is the number of items that are compared at a time.
 const batch = 100
 
-func (v *verification) run(ctx context.Context, spec *write.Options) error {
+func (v *verification) run(ctx context.Context, spec *bind.Options) error {
 	if err := v.read(ctx, spec); err != nil {
 		return err
 	}
@@ -61,15 +63,14 @@ func (v *verification) run(ctx context.Context, spec *write.Options) error {
 }
 
 // read compares all items of the table, or of one segment.
-func (v *verification) read(ctx context.Context, spec *write.Options) error {
+func (v *verification) read(ctx context.Context, spec *bind.Options) error {
 	p := query.BuildScan(query.Source{
-		Schema: v.s, Table: v.c.Table, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
-		Code: write.CodeOption, Base: func() expr.Cond { return v.relevant() },
-	}, &write.Options{Errs: spec.Errs, Strong: true, Segments: spec.Segments, Segment: spec.Segment})
+		Core: v.c, PK: v.s.PK, SK: v.s.SK, Verb: "Verify",
+		Code: bind.CodeOption, Base: func() expr.Cond { return v.relevant() },
+	}, &bind.Options{Errs: spec.Errs, Strong: true, Segments: spec.Segments, Segment: spec.Segment})
 	if p.Err != nil {
 		return p.Err
 	}
-	p.Runner, p.Cursor = v.c.Runner, v.c.Cursor
 	var items []item.Item
 	compared := 0
 	compare := func() error {
@@ -107,7 +108,7 @@ func (v *verification) relevant() expr.Cond {
 		kind := expr.Attr(schema.KindAttr)
 		holder := expr.Compare(expr.NotExists, kind)
 		if v.reserves() {
-			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(write.CopyKind)))
+			holder = expr.Any(holder, expr.Compare(expr.Eq, kind, item.S(layout.CopyKind)))
 		}
 		own = expr.All(s.Own, s.InNamespace, holder)
 	} else {
@@ -130,11 +131,11 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 	for _, it := range items {
 		switch {
 		case item.Equal(it[schema.EntityAttr], item.S(v.k.EntityName())):
-			if write.Expired(v.s, it, now) {
+			if layout.Expired(v.s, it, now) {
 				continue
 			}
 			v.report.Sentinels++
-			x := claim{sentinel: write.KeyOf(v.s, it), owner: v.ownerNamed(it), end: write.End(v.s, it)}
+			x := claim{sentinel: layout.KeyOf(v.s, it), owner: v.ownerNamed(it), end: layout.End(v.s, it)}
 			if x.owner == nil {
 				if err := v.note(x); err != nil {
 					return err
@@ -144,15 +145,15 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			x.other = x.owner
 			claims = append(claims, x)
 		default:
-			stored, err := write.Open(v.s, it)
+			stored, err := layout.Open(v.s, it)
 			if err != nil {
 				v.report.Unreadable++
 				continue
 			}
 			it = stored.Item
 			owner := v.ownerKey(it)
-			isCopy := !sameKey(owner, write.KeyOf(v.s, it))
-			if owner == nil || isCopy && write.Expired(v.s, it, now) || !write.Live(v.s, it, now) || v.k.ClaimsNothing(it) {
+			isCopy := !sameKey(owner, layout.KeyOf(v.s, it))
+			if owner == nil || isCopy && layout.Expired(v.s, it, now) || !layout.Live(v.s, it, now) || v.k.ClaimsNothing(it) {
 				continue
 			}
 			k := v.sentinelOf(it)
@@ -162,7 +163,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 			}
 			v.report.Items++
 			if !v.k.Limited() { // otherwise the claim may have expired
-				claims = append(claims, claim{sentinel: k, owner: owner, other: k, end: write.End(v.s, it)})
+				claims = append(claims, claim{sentinel: k, owner: owner, other: k, end: layout.End(v.s, it)})
 			}
 		}
 	}
@@ -175,16 +176,16 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 		return err
 	}
 	for i, x := range claims {
-		stored, err := write.Open(v.s, got[i])
+		stored, err := layout.Open(v.s, got[i])
 		if err != nil { // what the item claims is not known; it is counted as unreadable when the scan meets it
 			continue
 		}
 		other := stored.Item
-		agrees := write.Live(v.s, other, now) && v.holds(other, x.sentinel)
+		agrees := layout.Live(v.s, other, now) && (v.holds(other, x.sentinel) || earlier(v.s, v.k, stored.Raw, x.sentinel))
 		if sameKey(x.other, x.sentinel) {
-			agrees = other != nil && !write.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
+			agrees = other != nil && !layout.Expired(v.s, other, now) && sameKey(v.ownerNamed(other), x.owner)
 		}
-		if !agrees || !item.Equal(write.End(v.s, other), x.end) {
+		if !agrees || !item.Equal(layout.End(v.s, other), x.end) {
 			if err := v.note(x); err != nil {
 				return err
 			}
@@ -195,7 +196,7 @@ func (v *verification) compare(ctx context.Context, items []item.Item) error {
 
 // suspect records a value to be examined.
 func (v *verification) suspect(x claim) error {
-	id := write.KeyID(x.sentinel)
+	id := layout.KeyID(x.sentinel)
 	p := v.suspects[id]
 	if p == nil {
 		p = &doubt{key: x.sentinel, owners: map[string]item.Item{}}
@@ -217,8 +218,8 @@ func (v *verification) ownerNamed(sentinel item.Item) item.Item {
 // ownerKey returns the primary key of the current item that an item is, or is a deleted copy of; nil for any other
 // item.
 func (v *verification) ownerKey(it item.Item) item.Item {
-	primary, kind, known := write.Owner(v.s, it)
-	if !known || kind != write.CurrentKind && (kind != write.CopyKind || !v.reserves()) {
+	primary, kind, known := layout.Owner(v.s, it)
+	if !known || kind != layout.CurrentKind && (kind != layout.CopyKind || !v.reserves()) {
 		return nil
 	}
 	return primary
@@ -236,13 +237,18 @@ func (v *verification) sentinelOf(it item.Item) item.Item {
 // holds reports whether an item has the value of the sentinel under k.
 func (v *verification) holds(it, k item.Item) bool { return sameKey(v.sentinelOf(it), k) }
 
+// earlier reports whether the sentinel under k is for a form that an item, stored as raw, had before today's.
+func earlier(s *schema.Schema, g plan.UniqueConstraint, raw, k item.Item) bool {
+	return slices.ContainsFunc(plan.EarlierSentinels(s, g, raw), func(own item.Item) bool { return sameKey(own, k) })
+}
+
 // reserves reports whether deleted copies keep their unique values.
 func (v *verification) reserves() bool {
-	m, ok := schema.Feature[write.SoftDeleter](v.s)
+	m, ok := schema.Feature[plan.SoftDeleter](v.s)
 	return ok && m.Reserves()
 }
 
-func sameKey(x, y item.Item) bool { return x != nil && y != nil && write.KeyID(x) == write.KeyID(y) }
+func sameKey(x, y item.Item) bool { return x != nil && y != nil && layout.KeyID(x) == layout.KeyID(y) }
 
 func ownerIn(s *schema.Schema, k item.Item) unique.Owner {
 	pk, _ := k[s.PK.Attribute()].(*types.AttributeValueMemberS)
@@ -259,7 +265,7 @@ type doubt struct {
 // add adds the primary key of an item that had the value, nil for none.
 func (p *doubt) add(owner item.Item) {
 	if owner != nil {
-		p.owners[write.KeyID(owner)] = owner
+		p.owners[layout.KeyID(owner)] = owner
 	}
 }
 
@@ -268,11 +274,11 @@ const (
 	maxLooks     = 10 // how often a value that is being written is examined
 )
 
-// state is what is stored of one item.
+// A state holds what is stored of one item.
 type state struct {
 	key     item.Item
-	current write.Stored
-	copied  write.Stored // the newest deleted copy that reserves a value
+	current layout.Stored
+	copied  layout.Stored // the newest deleted copy that reserves a value
 }
 
 // evidence is the sentinel and the items of a value at one instant.
@@ -305,10 +311,10 @@ func (v *verification) look(ctx context.Context, p *doubt) (e evidence, settled 
 	}
 	owners := maps.Clone(p.owners)
 	var named item.Item
-	if first != nil && !write.Expired(v.s, first, now) {
+	if first != nil && !layout.Expired(v.s, first, now) {
 		e.sentinel = first
 		if named = v.ownerNamed(first); named != nil {
-			owners[write.KeyID(named)] = named
+			owners[layout.KeyID(named)] = named
 		}
 	}
 	states, settled, err := v.states(ctx, p.key, first, owners)
@@ -318,15 +324,19 @@ func (v *verification) look(ctx context.Context, p *doubt) (e evidence, settled 
 	if err != nil || !settled {
 		return evidence{}, false, err
 	}
+	kept := false // by an item that is stored in the form that claims it, and moves the claim with its next write
 	for _, x := range states {
+		kept = kept || sameKey(x.key, named) && (earlier(v.s, v.k, x.current.Raw, p.key) || earlier(v.s, v.k, x.copied.Raw, p.key))
 		switch {
-		case write.Live(v.s, x.current.Raw, now) && v.holds(x.current.Item, p.key), x.current.Raw == nil && x.copied.Raw != nil && v.holds(x.copied.Item, p.key):
+		case layout.Live(v.s, x.current.Raw, now) && v.holds(x.current.Item, p.key), x.current.Raw == nil && x.copied.Raw != nil && v.holds(x.copied.Item, p.key):
 			e.holders = append(e.holders, x)
 		case sameKey(x.key, named):
 			e.wrongOwner = &x
 		}
 	}
-	e.resolve(v.s, p, named, v.k.Limited())
+	if e.resolve(v.s, p, named, v.k.Limited()); kept && e.finding.Kind == Orphaned {
+		e.damaged, e.finding = false, UniqueFinding{}
+	}
 	return e, true, nil
 }
 
@@ -345,7 +355,7 @@ func (e *evidence) resolve(s *schema.Schema, p *doubt, named item.Item, limited 
 	for _, x := range e.holders {
 		f.Owners = append(f.Owners, ownerIn(s, x.key))
 		if sameKey(x.key, named) {
-			mine, sameEnd = true, item.Equal(write.End(s, x.current.Raw), write.End(s, e.sentinel))
+			mine, sameEnd = true, item.Equal(layout.End(s, x.current.Raw), layout.End(s, e.sentinel))
 		}
 	}
 	if named != nil {
@@ -393,7 +403,7 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 		for i, id := range chunk {
 			x := state{key: owners[id]}
 			if len(got[i+1]) > 0 {
-				if x.current, err = write.Open(v.s, got[i+1]); err != nil {
+				if x.current, err = layout.Open(v.s, got[i+1]); err != nil {
 					return nil, false, err
 				}
 			}
@@ -405,8 +415,8 @@ func (v *verification) states(ctx context.Context, key, first item.Item, owners 
 	}
 	for i := range states {
 		if states[i].current.Raw == nil {
-			op := &write.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
-			if _, states[i].copied, err = write.ReadNewestCopies(ctx, v.c.Runner, op, v.c.Runner.Clock()); err != nil {
+			op := &plan.Op{Schema: v.s, Table: v.c.Table, Key: states[i].key}
+			if _, states[i].copied, err = plan.ReadNewest(ctx, v.c.Runner, op, schema.CopyInfix, v.c.Runner.Clock(), true); err != nil {
 				return nil, false, err
 			}
 		}

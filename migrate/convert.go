@@ -10,13 +10,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/identify"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// target is what the copy of a source item should be.
+// A target says what the copy of a source item should be.
 type target struct {
 	key     item.Item // primary key; nil if there should be no copy
 	item    item.Item // without hidden attributes and index keys
@@ -32,7 +34,7 @@ func (c *copier) current(it item.Item, now time.Time) bool {
 		return false
 	}
 	f, ok := c.from.own(it)
-	return ok && f.problem == "" && f.kind == write.CurrentKind && write.Live(c.from.s, it, now)
+	return ok && f.problem == "" && f.kind == layout.CurrentKind && layout.Live(c.from.s, it, now)
 }
 
 // target converts a stored source item, nil for an absent one.
@@ -40,7 +42,7 @@ func (c *copier) target(image item.Item, now time.Time) target {
 	if !c.current(image, now) {
 		return target{}
 	}
-	stored, err := write.Open(c.from.s, image)
+	stored, err := layout.Open(c.from.s, image)
 	if err != nil {
 		return target{problem: NotUpgraded}
 	}
@@ -58,12 +60,12 @@ func (c *copier) target(image item.Item, now time.Time) target {
 		err = c.takeExpiry(t, image)
 	}
 	if err == nil {
-		err = c.storable(t, c.copyID(write.KeyOf(c.from.s, image), text(image[schema.WriteAttr])))
+		err = c.storable(t, c.copyID(layout.KeyOf(c.from.s, image), text(image[schema.WriteAttr])))
 	}
 	switch {
 	case err != nil:
 		return target{problem: Unstorable, err: err}
-	case !write.Live(c.to.s, t.item, now):
+	case !layout.Live(c.to.s, t.item, now):
 		return target{expired: true}
 	}
 	return t
@@ -72,11 +74,11 @@ func (c *copier) target(image item.Item, now time.Time) target {
 // encoded returns the item of a new value: with its version, 1 if it has none, and with the times and the values of contexts that it has.
 func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	s := c.to.s
-	done, err := write.NewWhole(s, v, nil).AsGiven()
+	done, err := bind.NewWhole(s, v, nil).AsGiven()
 	if err != nil {
 		return target{}, err
 	}
-	if t.key, _, t.item, err = write.KeyAndItem(s, done.Value); err != nil {
+	if t.key, _, t.item, err = bind.KeyAndItem(s, done.Value); err != nil {
 		return target{}, err
 	}
 	for _, a := range append([]*schema.Attr{s.Version, s.CreatedAt, s.UpdatedAt}, s.Contexts...) {
@@ -87,12 +89,12 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 		if err != nil || fv.IsZero() {
 			continue
 		}
-		if t.item[a.Name], err = write.EncodeAttr(s, a, v, nil); err != nil {
+		if t.item[a.Name], err = bind.EncodeAttr(s, a, v, nil); err != nil {
 			return target{}, err
 		}
 	}
 	if s.Version != nil && t.item[s.Version.Name] == nil {
-		write.SetVersion(s, t.item, 1)
+		layout.SetVersion(s, t.item, 1)
 	}
 	return t, nil
 }
@@ -106,12 +108,12 @@ func (c *copier) storable(t target, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, g := range write.UniqueConstraints(c.to.s) {
+	for _, g := range plan.UniqueConstraints(c.to.s) {
 		if _, err := g.Sentinels(it); err != nil {
 			return err
 		}
 	}
-	return write.CheckSize(c.to.s, it)
+	return bind.CheckSize(c.to.s, it)
 }
 
 // whole returns the item of a copy with its keys and hidden attributes.
@@ -120,18 +122,18 @@ func (c *copier) whole(it, key item.Item, writeID string) (item.Item, error) {
 	for name, av := range key {
 		it[name] = av
 	}
-	err := write.Recompose(c.to.s, it)
-	write.SetHidden(c.to.s, it, writeID)
+	err := bind.ComposeIndexKeys(c.to.s, it, nil)
+	layout.SetHidden(c.to.s, it, writeID)
 	return it, err
 }
 
 // takeExpiry gives a copy the expiry that follows from an attribute, or that of its source, unless its value has one.
 func (c *copier) takeExpiry(t target, image item.Item) (err error) {
-	x := write.Expiry(c.to.s)
+	x := bind.Expiry(c.to.s)
 	if x == nil || x.Chosen(t.item[x.Stamps()]) {
 		return nil
 	}
-	end := write.End(c.from.s, image)
+	end := layout.End(c.from.s, image)
 	if from := x.From(); from != nil {
 		end, err = x.Stamp(t.item[from.Name], time.Time{})
 	}
@@ -144,12 +146,12 @@ func (c *copier) takeExpiry(t target, image item.Item) (err error) {
 // stamped returns the item of a target with its expiry, if that is counted from the time of the write: that of a stored copy
 // that has not expired, otherwise a new one.
 func (c *copier) stamped(t target, old item.Item, now time.Time) (item.Item, error) {
-	x := write.Expiry(c.to.s)
+	x := bind.Expiry(c.to.s)
 	if x == nil || x.From() != nil || !x.Derives() || x.Chosen(t.item[x.Stamps()]) {
 		return t.item, nil
 	}
 	it, end := item.Clone(t.item), old[x.Stamps()]
-	if end == nil || !write.Live(c.to.s, old, now) {
+	if end == nil || !layout.Live(c.to.s, old, now) {
 		var err error
 		if end, err = x.Stamp(nil, now); err != nil || end == nil {
 			return it, err
@@ -172,7 +174,7 @@ func (c *copier) same(stored, it item.Item, key item.Item) bool {
 	return item.Equal(&types.AttributeValueMemberM{Value: is}, &types.AttributeValueMemberM{Value: want})
 }
 
-// origin is what the write id of a copy says of its source.
+// An origin holds what the write id of a copy says of its source.
 type origin struct {
 	key   item.Item // primary key
 	state string    // write id of the source; "" if it has none

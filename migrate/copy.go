@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
-// mostPasses is how often [Copier.CutOver] reads both sides until a pass finds nothing to write.
+// mostPasses limits how often [Copier.CutOver] reads both sides until a pass finds nothing to write.
 const mostPasses = 4
 
-// Copier is what [Copy] returns. It is safe for concurrent use, and any number of programs can have one of the same copy.
+// A Copier copies the items of one store to another; [Copy] makes one. It is safe for concurrent use, and any number of programs can have one of the same copy.
 type Copier[A, B any] struct{ c *copier }
 
 // copier is a Copier without its types.
@@ -74,23 +74,23 @@ func Copy[A, B any](name string, from *entity.Store[A], to *entity.Store[B], f f
 // check returns what keeps the copy from being made.
 func (c *copier) check(function bool) error {
 	s := c.to.s
-	invalid := func(code, format string, args ...any) error { return write.Invalid(s, code, nil, format, args...) }
+	invalid := func(code, format string, args ...any) error { return bind.Invalid(s, code, nil, format, args...) }
 	if err := schema.Name(c.name); err != nil {
-		return invalid(write.CodeCopy, "the name of the copy: %v", err)
+		return invalid(bind.CodeCopy, "the name of the copy: %v", err)
 	}
 	switch {
 	case !function:
-		return invalid(write.CodeCopy, "Copy needs a function")
+		return invalid(bind.CodeCopy, "Copy needs a function")
 	case c.from.c.DB == c.to.c.DB && c.from.c.Table == c.to.c.Table && c.from.s.Prefix == s.Prefix:
-		return invalid(write.CodeCopy, "the old and the new entity are the same: they have one name, namespace and table")
+		return invalid(bind.CodeCopy, "the old and the new entity are the same: they have one name, namespace and table")
 	case !s.HasMetadata:
-		return invalid(write.CodeCopyTarget, "copies need a write id, which only entities with $ keys have, in tables that are not shared with effect-dynamodb")
+		return invalid(bind.CodeCopyTarget, "copies need a write id, which only entities with $ keys have, in tables that are not shared with effect-dynamodb")
 	case s.Handle != "" || s.Options.Derived:
-		return invalid(write.CodeCopyTarget, "items of a time series or a timeline are not copies")
+		return invalid(bind.CodeCopyTarget, "items of a time series or a timeline are not copies")
 	case !stringKeys(s):
-		return invalid(write.CodeCopyTarget, "the state of a copy needs a table whose keys are strings")
+		return invalid(bind.CodeCopyTarget, "the state of a copy needs a table whose keys are strings")
 	case c.to.c.Runner.NoTransactions:
-		return invalid(write.CodeCopyTarget, "copies are written in transactions, which the table does not have")
+		return invalid(bind.CodeCopyTarget, "copies are written in transactions, which the table does not have")
 	}
 	return nil
 }
@@ -118,10 +118,10 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 	if err != nil {
 		return newReport(), err
 	}
-	spec := write.Collect(opts)
+	spec := bind.Collect(opts)
 	j, err := newJob("Copy", x.to.c, spec)
 	if err == nil && spec.Dry && spec.Restart {
-		err = write.Invalid(x.to.s, write.CodeOption, nil, "a dry run writes nothing, and so cannot restart")
+		err = bind.Invalid(x.to.s, bind.CodeOption, nil, "a dry run writes nothing, and so cannot restart")
 	}
 	if err != nil {
 		return newReport(), x.to.c.Wrap("Copy", "", err)
@@ -132,7 +132,7 @@ func (c *Copier[A, B]) Run(ctx context.Context, opts ...CopyOption) (Report, err
 		j.point = newCheckpoint(j, copyInfix, x.name, fingerprint(x.from.s, false)+" "+fingerprint(x.to.s, false)+" "+x.source())
 	}
 	err = x.to.c.Measure(ctx, "Copy", "", func(ctx context.Context) error {
-		ctx = write.WithPace(ctx, spec.Budget)
+		ctx = bind.WithPace(ctx, spec.Budget)
 		if !spec.Dry {
 			if err := j.metered(ctx, func(ctx context.Context) error { return x.begin(ctx, true) }); err != nil {
 				return err
@@ -212,7 +212,7 @@ func (c *Copier[A, B]) Verify(ctx context.Context, opts ...PassOption) (Report, 
 	if err != nil {
 		return newReport(), err
 	}
-	return x.passes(ctx, "Verify", "differ", write.Collect(opts), func(ctx context.Context, both bothSides) error {
+	return x.passes(ctx, "Verify", "differ", bind.Collect(opts), func(ctx context.Context, both bothSides) error {
 		if _, err := x.state(ctx); err != nil {
 			return err
 		}
@@ -241,7 +241,7 @@ func (c *Copier[A, B]) CutOver(ctx context.Context, opts ...PassOption) (Report,
 	if err != nil {
 		return newReport(), err
 	}
-	return x.passes(ctx, "CutOver", "copied", write.Collect(opts), x.cutOver)
+	return x.passes(ctx, "CutOver", "copied", bind.Collect(opts), x.cutOver)
 }
 
 // State reads how far the copy is, strongly consistent: one read unit. Programs of both sides can ask for it when they start, or

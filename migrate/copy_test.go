@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -490,23 +490,23 @@ func TestCopy_RefusesWhatMakesNoSense(t *testing.T) {
 		PK string     `dynamodbav:"pk"`
 		SK string     `dynamodbav:"sk"`
 	}
-	assert.Equal(t, write.CodeCopy, code(migrate.Copy("no name", tickets, passes, toPass)))
-	assert.Equal(t, write.CodeCopy, code(migrate.Copy[ticket, pass]("passes", tickets, passes, nil)))
-	assert.Equal(t, write.CodeCopy, code(migrate.Copy("same", tickets, tickets, same)))
-	assert.Equal(t, write.CodeUnopened, code(migrate.Copy("none", tickets, (*entity.Store[pass])(nil), toPass)))
-	assert.Equal(t, write.CodeCopyTarget, code(migrate.Copy("plain", tickets, dbtest.Declare[plain](t, s.DB), func(ticket) (plain, error) { return plain{}, nil })))
-	assert.Equal(t, write.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{})))
-	assert.Equal(t, write.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{Kind: stream.Created})))
+	assert.Equal(t, bind.CodeCopy, code(migrate.Copy("no name", tickets, passes, toPass)))
+	assert.Equal(t, bind.CodeCopy, code(migrate.Copy[ticket, pass]("passes", tickets, passes, nil)))
+	assert.Equal(t, bind.CodeCopy, code(migrate.Copy("same", tickets, tickets, same)))
+	assert.Equal(t, bind.CodeUnopened, code(migrate.Copy("none", tickets, (*entity.Store[pass])(nil), toPass)))
+	assert.Equal(t, bind.CodeCopyTarget, code(migrate.Copy("plain", tickets, dbtest.Declare[plain](t, s.DB), func(ticket) (plain, error) { return plain{}, nil })))
+	assert.Equal(t, bind.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{})))
+	assert.Equal(t, bind.CodeCopyChange, code(s.copy.Apply(s.Ctx, stream.Change[ticket]{Kind: stream.Created})))
 	var image *stream.ImageError
 	require.ErrorAs(t, s.copy.Handle(s.Ctx, stream.Change[ticket]{Kind: stream.Deleted}), &image)
 	assert.Equal(t, "OldImage", image.Needs)
-	assert.Equal(t, write.CodeOption, code(s.copy.Run(s.Ctx, migrate.DryRun(), migrate.Restart())))
-	assert.Equal(t, write.CodeOption, code(s.copy.Run(s.Ctx, entity.Segments(0))))
-	assert.Equal(t, write.CodeOption, code(s.copy.Verify(s.Ctx, nil)))
-	assert.Equal(t, write.CodeOption, code(s.copy.CutOver(s.Ctx, migrate.OnProgress(nil))))
+	assert.Equal(t, bind.CodeOption, code(s.copy.Run(s.Ctx, migrate.DryRun(), migrate.Restart())))
+	assert.Equal(t, bind.CodeOption, code(s.copy.Run(s.Ctx, entity.Segments(0))))
+	assert.Equal(t, bind.CodeOption, code(s.copy.Verify(s.Ctx, nil)))
+	assert.Equal(t, bind.CodeOption, code(s.copy.CutOver(s.Ctx, migrate.OnProgress(nil))))
 	var none context.Context
-	assert.Equal(t, write.CodeContext, code(s.copy.Verify(none)))
-	assert.Equal(t, write.CodeUnopened, code(new(migrate.Copier[ticket, pass]).CutOver(s.Ctx)))
+	assert.Equal(t, bind.CodeContext, code(s.copy.Verify(none)))
+	assert.Equal(t, bind.CodeUnopened, code(new(migrate.Copier[ticket, pass]).CutOver(s.Ctx)))
 	assert.Empty(t, s.Sent())
 
 	s.apply(s.put(ticket{ID: "a", Owner: "ann"}))

@@ -5,10 +5,12 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // copyPass is one pass of a copy over one of its sides.
@@ -90,14 +92,14 @@ func (p *copyPass) candidate(it item.Item, part *Report) (*candidate, error) {
 		return nil, nil
 	}
 	part.Items++
-	key := write.KeyOf(p.from.s, it)
+	key := layout.KeyOf(p.from.s, it)
 	switch now := p.now(); {
 	case f.problem != "":
 		return nil, part.stayed(settled{problem: f.problem}, p.text(key), p.strict)
-	case f.kind != write.CurrentKind:
+	case f.kind != layout.CurrentKind:
 		part.Related++
 		return nil, nil
-	case !write.Live(p.from.s, it, now):
+	case !layout.Live(p.from.s, it, now):
 		part.Expired++
 		return nil, nil
 	default:
@@ -131,7 +133,7 @@ func (p *copyPass) readStored(ctx context.Context, page []*candidate) error {
 // upToDate reports whether the copy of a candidate is what it should be.
 func (p *copyPass) upToDate(x *candidate) bool {
 	from, copied := p.originOf(x.stored)
-	if !copied || write.KeyID(from.key) != write.KeyID(x.key) || !write.Live(p.to.s, x.stored, p.now()) {
+	if !copied || layout.KeyID(from.key) != layout.KeyID(x.key) || !layout.Live(p.to.s, x.stored, p.now()) {
 		return false
 	}
 	it, err := p.stamped(x.now, x.stored, p.now())
@@ -158,7 +160,7 @@ func (p *copyPass) create(ctx context.Context, f fence, fresh []*candidate, part
 	}
 	r := p.to.c.Runner
 	for len(due) > 0 {
-		op, taken, err := newCopies(p.to.s, p.to.c.Table, write.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
+		op, taken, err := newCopies(p.to.s, p.to.c.Table, &plan.Input{Now: now.UTC(), WriteID: r.NewID()}, copies)
 		switch {
 		case err != nil: // of the first one, as if it were alone
 			taken, err = 1, entity.ErrConditionFailed
@@ -192,7 +194,7 @@ func (p *copyPass) estimate(copies []newCopyOf, part *Report) {
 			continue
 		}
 		part.Estimate.WriteUnits += 2 * writeUnits(item.Size(it))
-		for _, g := range write.UniqueConstraints(p.to.s) {
+		for _, g := range plan.UniqueConstraints(p.to.s) {
 			if keys, err := g.Sentinels(it); err == nil {
 				part.Estimate.WriteUnits += 2 * float64(len(keys))
 			}
@@ -233,14 +235,14 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 	var places []item.Item // of their copies
 	for _, it := range out.Items() {
 		f, ok := p.to.own(it)
-		if !ok || f.kind != write.CurrentKind || !write.Live(p.to.s, it, p.now()) {
+		if !ok || f.kind != layout.CurrentKind || !layout.Live(p.to.s, it, p.now()) {
 			continue
 		}
 		from, copied := p.originOf(it)
 		if !copied {
 			continue
 		}
-		sources, places = append(sources, engine.Key{Table: p.from.c.Table, Key: from.key}), append(places, write.KeyOf(p.to.s, it))
+		sources, places = append(sources, engine.Key{Table: p.from.c.Table, Key: from.key}), append(places, layout.KeyOf(p.to.s, it))
 	}
 	stored, err := p.from.c.Runner.GetMany(ctx, sources)
 	if err != nil {
@@ -248,7 +250,7 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 	}
 	for n, source := range stored {
 		t := p.target(source, p.now())
-		if t.problem != "" || t.key != nil && write.KeyID(t.key) == write.KeyID(places[n]) {
+		if t.problem != "" || t.key != nil && layout.KeyID(t.key) == layout.KeyID(places[n]) {
 			continue
 		}
 		if err := p.one(ctx, sources[n].Key, places[n], part); err != nil {
@@ -262,7 +264,7 @@ func (p *copyPass) copies(ctx context.Context, i, n int, after item.Item, part *
 type bothSides func(ctx context.Context, writes bool) (Report, error)
 
 // passes runs f, which makes passes, and returns the report of the last one with the costs of all.
-func (c *copier) passes(ctx context.Context, verb, written string, spec *write.Options, f func(context.Context, bothSides) error) (last Report, err error) {
+func (c *copier) passes(ctx context.Context, verb, written string, spec *bind.Options, f func(context.Context, bothSides) error) (last Report, err error) {
 	last = newReport()
 	if _, err := newJob(verb, c.to.c, spec); err != nil {
 		return last, c.to.c.Wrap(verb, "", err)
@@ -288,7 +290,7 @@ func (c *copier) passes(ctx context.Context, verb, written string, spec *write.O
 	}
 	whole := &job{report: newReport()}
 	err = c.to.c.Measure(ctx, verb, "", func(ctx context.Context) error {
-		return whole.metered(write.WithPace(ctx, spec.Budget), func(ctx context.Context) error { return f(ctx, both) })
+		return whole.metered(bind.WithPace(ctx, spec.Budget), func(ctx context.Context) error { return f(ctx, both) })
 	})
 	last.Cost = whole.report.Cost
 	return last, err

@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // feed brings the changes of tickets from the stream of their table, out of order and some of them twice.
@@ -91,7 +91,7 @@ func newSplitStation(t *testing.T) (s *station, old *dbtest.Bench) {
 func TestStorm_ACopyFollowsWritersUntilTheCutOver(t *testing.T) {
 	const consumers = 2
 	writers, kills := testsize.Pick(3, 8), testsize.Pick(3, 10)
-	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(40, 1000)))), testsize.Seed(t)
+	count, seed := int(testsize.Number(t, "DYNASTRATA_ITEMS", uint64(testsize.Pick(40, 400)))), testsize.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	s, old := newSplitStation(t)
 	id := func(i int) string { return fmt.Sprintf("t%05d", i) }

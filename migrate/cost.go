@@ -2,8 +2,8 @@ package migrate
 
 import (
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // writeUnits returns what a write of so many bytes costs.
@@ -21,7 +21,7 @@ func (e examiner) estimate(f *finding, newVersion bool) Cost {
 			indexes += e.indexUnits(x, f.image, rw.Item, rw.Current || renewed)
 		}
 	}
-	_, keeps := schema.Feature[write.Snapshotter](e.s)
+	_, keeps := schema.Feature[plan.Snapshotter](e.s)
 	if renewed && keeps {
 		units += writeUnits(item.Size(f.image))
 	}

@@ -25,10 +25,10 @@ var (
 	ErrUnsettled = errors.New("the two sides are not equal")
 )
 
-// Skip is what the function of a [Copy] returns for an item that is to be left out. An earlier copy of it is removed.
+// Skip is returned by the function of a [Copy] to leave an item out. An earlier copy of it is removed.
 //
-//lint:ignore ST1012 as fs.SkipDir
-var Skip = errors.New("the item is left out")
+//lint:ignore ST1012 named as fs.SkipDir
+var Skip = errors.New("the item is left out") //nolint:staticcheck // named as fs.SkipDir
 
 // UnsettledError is an [ErrUnsettled].
 type UnsettledError struct {

@@ -6,14 +6,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// finding is what a stored item is, and what it should be.
+// A finding says what a stored item is, and what it should be.
 type finding struct {
 	image   item.Item
 	kind    string
@@ -23,13 +25,13 @@ type finding struct {
 	expired bool
 	problem Problem // "" if it can be rewritten
 
-	values []value                  // unique values of a current item
-	claims []write.UniqueConstraint // the constraints whose values nothing claims
+	values []value                 // unique values of a current item
+	claims []plan.UniqueConstraint // the constraints whose values nothing claims
 }
 
 // value is a unique value of an item.
 type value struct {
-	constraint write.UniqueConstraint
+	constraint plan.UniqueConstraint
 	sentinel   item.Item // primary key
 }
 
@@ -37,12 +39,12 @@ type value struct {
 func (f *finding) due() bool { return f.problem == "" && len(f.reasons) > 0 }
 
 // rewriting returns what is to be written.
-func (f *finding) rewriting() write.Rewriting {
+func (f *finding) rewriting() plan.Rewriting {
 	if !f.due() {
-		return write.Rewriting{}
+		return plan.Rewriting{}
 	}
 	form := !slices.ContainsFunc(f.reasons, func(r Reason) bool { return r != Payload && r != IndexKeys })
-	rw := write.Rewriting{Item: f.want, Current: f.kind == write.CurrentKind, SameState: form && f.reasons[0] == Payload, Claims: f.claims}
+	rw := plan.Rewriting{Item: f.want, Current: f.kind == layout.CurrentKind, SameState: form && f.reasons[0] == Payload, Claims: f.claims}
 	if len(f.reasons) == 1 && f.reasons[0] == Claims {
 		rw.Item = nil
 	}
@@ -68,7 +70,7 @@ func (e examiner) own(it item.Item) (f *finding, ok bool) {
 // examine completes the finding of an item of the entity.
 func (e examiner) examine(f *finding, now time.Time) {
 	s := e.s
-	switch f.expired = write.Expired(s, f.image, now) && (s.Expires || f.kind != write.CurrentKind); {
+	switch f.expired = layout.Expired(s, f.image, now) && (s.Expires || f.kind != layout.CurrentKind); {
 	case f.expired, f.problem != "":
 		return
 	}
@@ -78,18 +80,18 @@ func (e examiner) examine(f *finding, now time.Time) {
 			return
 		}
 	}
-	if write.CheckSize(s, f.want) != nil {
+	if bind.CheckSize(s, f.want) != nil {
 		f.problem = Unstorable
 	}
 }
 
 // upgraded replaces the attributes of an earlier payload version.
 func (e examiner) upgraded(f *finding) Problem {
-	stored, err := write.Open(e.s, f.want)
+	stored, err := layout.Open(e.s, f.want)
 	switch {
 	case err != nil:
 		return NotUpgraded
-	case write.Outdated(e.s, f.want):
+	case layout.Outdated(e.s, f.want):
 		f.want = item.Clone(stored.Item)
 		f.reasons = append(f.reasons, Payload)
 	}
@@ -118,7 +120,7 @@ func (e examiner) decoded(f *finding) Problem {
 			if _, has := f.want[a.Name]; has {
 				continue
 			}
-			av, err := write.EncodeAttr(s, a, v.Elem(), nil)
+			av, err := bind.EncodeAttr(s, a, v.Elem(), nil)
 			if err != nil || item.Absent(av) {
 				return WrongKey
 			}
@@ -141,9 +143,9 @@ func (e examiner) marked(f *finding) Problem {
 	if s.HasMetadata {
 		kind, has := f.want[schema.KindAttr]
 		switch {
-		case has && (f.kind == write.CurrentKind || !item.Equal(kind, item.S(f.kind))):
+		case has && (f.kind == layout.CurrentKind || !item.Equal(kind, item.S(f.kind))):
 			return WrongKey
-		case !has && f.kind != write.CurrentKind:
+		case !has && f.kind != layout.CurrentKind:
 			f.want[schema.KindAttr], lacks = item.S(f.kind), true
 		}
 		_, has = f.want[schema.WriteAttr]
@@ -175,16 +177,16 @@ func (e examiner) keyed(f *finding) Problem {
 // defaulted sets the attributes with a default that a current item lacks, as a write of the whole value would, and the
 // expiry that is counted from one of them. An expiry that the item has stays: it may be one that a program chose.
 func (e examiner) defaulted(f *finding) Problem {
-	if f.kind != write.CurrentKind {
+	if f.kind != layout.CurrentKind {
 		return ""
 	}
-	lacks, v, x := false, reflect.New(e.s.Type).Elem(), write.Expiry(e.s)
+	lacks, v, x := false, reflect.New(e.s.Type).Elem(), bind.Expiry(e.s)
 	for _, a := range e.s.Filled {
 		if _, has := f.want[a.Name]; has || a.Role.Default == "" {
 			continue
 		}
 		a.SetDefault(v.FieldByIndex(a.Index))
-		av, err := write.EncodeAttr(e.s, a, v, nil)
+		av, err := bind.EncodeAttr(e.s, a, v, nil)
 		if err != nil {
 			return Unstorable
 		}
@@ -193,7 +195,7 @@ func (e examiner) defaulted(f *finding) Problem {
 			continue
 		}
 		end, err := x.Stamp(av, time.Time{})
-		if err != nil || write.CheckSeconds(e.s, a, end) != nil {
+		if err != nil || bind.CheckSeconds(e.s, a, end) != nil {
 			return Unstorable
 		}
 		if end != nil {
@@ -209,8 +211,8 @@ func (e examiner) defaulted(f *finding) Problem {
 // indexed sets the keys of indexes that the item belongs to, and removes the others.
 func (e examiner) indexed(f *finding) Problem {
 	s, it := e.s, item.Clone(f.want)
-	if f.kind == write.CurrentKind {
-		if write.ComposeIndexKeys(s, it, nil) != nil {
+	if f.kind == layout.CurrentKind {
+		if bind.ComposeIndexKeys(s, it, nil) != nil {
 			return Unstorable
 		}
 	} else {
@@ -219,7 +221,7 @@ func (e examiner) indexed(f *finding) Problem {
 				delete(it, k.Attr)
 			}
 		}
-		if f.kind == write.CopyKind && write.IndexCopy(s, it) != nil {
+		if f.kind == layout.CopyKind && bind.IndexCopy(s, it) != nil {
 			return Unstorable
 		}
 	}
@@ -255,10 +257,10 @@ func (e examiner) foreign(k *schema.KeyDef, it item.Item) bool {
 
 // valued lists the unique values of a current item.
 func (e examiner) valued(f *finding) Problem {
-	if f.kind != write.CurrentKind {
+	if f.kind != layout.CurrentKind {
 		return ""
 	}
-	for _, g := range write.UniqueConstraints(e.s) {
+	for _, g := range plan.UniqueConstraints(e.s) {
 		keys, err := g.Sentinels(f.want)
 		if err != nil {
 			return Unstorable
@@ -274,22 +276,22 @@ func (e examiner) valued(f *finding) Problem {
 // constraint with a ttl of its own, a claim is not missing: it may have expired.
 func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time) {
 	s := e.s
-	there := sentinel != nil && !write.Expired(s, sentinel, now)
-	if there && !write.OwnedBy(s, f.owner).Holds(sentinel) {
+	there := sentinel != nil && !layout.Expired(s, sentinel, now)
+	if there && !layout.OwnedBy(s, f.owner).Holds(sentinel) {
 		if !x.constraint.Limited() { // else the item's own claim has ended
 			f.problem = ValueTaken
 		}
 		return
 	}
-	op := &write.Op{Schema: s, Table: e.c.Table, Key: f.owner}
-	parts, err := write.ClaimsOf(op, write.Input{Now: now}, f.want, []write.UniqueConstraint{x.constraint})
+	op := &plan.Op{Schema: s, Table: e.c.Table, Key: f.owner}
+	parts, err := plan.ClaimsOf(op, &plan.Input{Now: now}, f.want, []plan.UniqueConstraint{x.constraint})
 	if err != nil {
 		f.problem = Unstorable
 		return
 	}
-	end := write.End(s, f.want)
+	end := layout.End(s, f.want)
 	for _, p := range parts {
-		if !item.Equal(p.Action.Item[s.Options.TTL], end) {
+		if !item.Equal(p.Item[s.Options.TTL], end) {
 			return
 		}
 	}
@@ -302,8 +304,10 @@ func (e examiner) claimed(f *finding, x value, sentinel item.Item, now time.Time
 	f.claims = append(f.claims, x.constraint)
 }
 
-// findings examines the items of a page that are of the entity, together with the sentinels of their values.
-func (e examiner) findings(ctx context.Context, r *engine.Runner, items []item.Item) ([]*finding, error) {
+// findings examines the items of a page that are of the entity, together with the sentinels of their values. If settled is set,
+// what seems to be wrong with a claim is read again, since item and sentinel were read one after the other; otherwise only a value
+// that seems to belong to another item, because a write of the claim would find out.
+func (e examiner) findings(ctx context.Context, r *engine.Runner, items []item.Item, settled bool) ([]*finding, error) {
 	now := r.Clock()
 	var found []*finding
 	var keys []engine.Key
@@ -329,20 +333,23 @@ func (e examiner) findings(ctx context.Context, r *engine.Runner, items []item.I
 			}
 		}
 		sentinels = sentinels[len(f.values):]
-		if f.problem == ValueTaken {
+		if f.problem == ValueTaken || settled && len(f.claims) > 0 {
 			if found[i], err = e.reread(ctx, r, f); err != nil {
 				return nil, err
+			}
+			if settled && found[i].problem == Busy { // nothing that it claims was ever seen to be wrong
+				found[i].problem = ""
 			}
 		}
 	}
 	return found, nil
 }
 
-// reread examines an item again, whose values seemed to belong to others. It reads the item and the sentinels of its
-// values at one instant: between reads of their own, a value can move.
+// reread examines an item again, whose claims seemed to be wrong. It reads the item and the sentinels of its values at one
+// instant: between reads of their own, a value can move.
 func (e examiner) reread(ctx context.Context, r *engine.Runner, f *finding) (*finding, error) {
 	for range r.MaxAttempts {
-		keys := []engine.Key{{Table: e.c.Table, Key: write.KeyOf(e.s, f.image)}}
+		keys := []engine.Key{{Table: e.c.Table, Key: layout.KeyOf(e.s, f.image)}}
 		for _, x := range f.values {
 			keys = append(keys, engine.Key{Table: e.c.Table, Key: x.sentinel})
 		}
@@ -356,7 +363,7 @@ func (e examiner) reread(ctx context.Context, r *engine.Runner, f *finding) (*fi
 		}
 		now := r.Clock()
 		e.examine(again, now)
-		same := func(a, b value) bool { return write.KeyID(a.sentinel) == write.KeyID(b.sentinel) }
+		same := func(a, b value) bool { return layout.KeyID(a.sentinel) == layout.KeyID(b.sentinel) }
 		moved := !slices.EqualFunc(f.values, again.values, same)
 		if f = again; moved {
 			continue

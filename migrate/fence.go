@@ -9,13 +9,14 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// State is how far a copy is. It is stored in the table of the new items, for all programs.
+// A State says how far a copy has come. It is stored in the table of the new items, for all programs.
 type State string
 
 // The states of a copy.
@@ -26,7 +27,7 @@ const (
 	CutOver  State = "cut over" // the new items lead, and nothing is copied any more
 )
 
-// fences is how many items hold the state of a copy. Each source item depends on one of them. All are changed in one
+// fences is the number of items that hold the state of a copy. Each source item depends on one of them. All are changed in one
 // transaction.
 const fences = 32
 
@@ -43,7 +44,7 @@ const (
 // fenceOf returns the number of the fence that a source item depends on.
 func fenceOf(source item.Item) int {
 	h := fnv.New32a()
-	h.Write([]byte(write.KeyID(source)))
+	h.Write([]byte(layout.KeyID(source)))
 	return int(h.Sum32() % fences)
 }
 
@@ -135,12 +136,12 @@ func (c *copier) begin(ctx context.Context, again bool) error {
 	}
 	is, err := c.state(ctx)
 	if err == nil && is == NotBegun {
-		err = c.setFences(ctx, func(n int) write.Action {
+		err = c.setFences(ctx, func(n int) plan.Action {
 			it := c.fenceKey(n)
 			it[schema.EntityAttr] = item.S(c.to.s.Name + copyInfix)
 			it[formatAttr], it[sourceAttr] = item.N(pointFormat), item.S(c.source())
 			it[stateAttr], it[removedAttr] = item.S(string(Copying)), item.N("0")
-			return write.Action{Kind: write.Put, Key: c.fenceKey(n), Item: it, Cond: c.to.s.Absent}
+			return plan.Action{Kind: plan.Put, Key: c.fenceKey(n), Item: it, Cond: c.to.s.Absent}
 		})
 		if errors.Is(err, entity.ErrConditionFailed) { // another program was first
 			is, err = c.state(ctx)
@@ -154,8 +155,8 @@ func (c *copier) begin(ctx context.Context, again bool) error {
 }
 
 // setFences writes all fences in one transaction.
-func (c *copier) setFences(ctx context.Context, action func(n int) write.Action) error {
-	actions := make([]write.Action, fences)
+func (c *copier) setFences(ctx context.Context, action func(n int) plan.Action) error {
+	actions := make([]plan.Action, fences)
 	for n := range fences {
 		actions[n] = action(n)
 		actions[n].Table = c.to.c.Table
@@ -194,8 +195,8 @@ func (c *copier) close(ctx context.Context, guard expr.Cond) error {
 
 // change changes all fences under a guard. Errors: [ErrCutOver]; [ErrNotBegun]; *[UnsettledError] if the copy was thawed.
 func (c *copier) change(ctx context.Context, guard expr.Cond, changes ...expr.Change) error {
-	err := c.setFences(ctx, func(n int) write.Action {
-		return write.Action{Kind: write.Update, Key: c.fenceKey(n), Cond: guard, Changes: changes}
+	err := c.setFences(ctx, func(n int) plan.Action {
+		return plan.Action{Kind: plan.Update, Key: c.fenceKey(n), Cond: guard, Changes: changes}
 	})
 	if errors.Is(err, entity.ErrConditionFailed) {
 		return c.refused(ctx, guard)

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -101,7 +101,7 @@ func TestRewrite_OfHistoryWhoseEndIsFilledNeedsNewVersion(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[kept](t)
 	_, err := migrate.Rewrite(b.Ctx, s)
-	assert.Equal(t, write.CodeRewriteHistory, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeRewriteHistory, dbtest.InputCode(err))
 	b.OK(migrate.Rewrite(b.Ctx, s, migrate.NewVersion()))
 }
 

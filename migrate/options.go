@@ -4,57 +4,57 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 // Option is accepted by [Rewrite]: [DryRun], [NewVersion], [Strict], [Checkpoint], [Restart], [OnProgress],
 // entity.Segments, entity.Segment, entity.Budget.
-type Option interface{ write.RewriteOption }
+type Option interface{ bind.RewriteOption }
 
 // CopyOption is accepted by [Copier.Run]: [DryRun], [Strict], [Restart], [OnProgress], entity.Segments, entity.Budget.
-type CopyOption interface{ write.CopyOption }
+type CopyOption interface{ bind.CopyOption }
 
 // PassOption is accepted by [Copier.Verify], [Copier.CutOver], [Check], [VerifyUnique] and [RepairUnique]: [OnProgress],
 // entity.Segments, entity.Budget.
-type PassOption interface{ write.PassOption }
+type PassOption interface{ bind.PassOption }
 
 type (
 	rewriteOption struct {
-		write.ForRewrite
-		write.Setting
+		bind.ForRewrite
+		bind.Setting
 	}
 	runOption struct {
-		write.ForCopy
-		write.Setting
+		bind.ForCopy
+		bind.Setting
 	}
 	passOption struct {
-		write.ForPass
-		write.Setting
+		bind.ForPass
+		bind.Setting
 	}
 )
 
 // DryRun makes [Rewrite] and [Copier.Run] read only. Their report says what a run would write, and in Estimate what that
 // would cost.
-func DryRun() runOption { return runOption{Setting: func(o *write.Options) { o.Dry = true }} }
+func DryRun() runOption { return runOption{Setting: func(o *bind.Options) { o.Dry = true }} }
 
 // NewVersion makes each rewrite of a current item an update: it gets the next version and a new updated_at, and with
 // versioned.Retain its last state becomes a snapshot. Without it, a rewrite leaves no trace in them.
 func NewVersion() Option {
-	return rewriteOption{Setting: func(o *write.Options) { o.NewVersion = true }}
+	return rewriteOption{Setting: func(o *bind.Options) { o.NewVersion = true }}
 }
 
 // Strict makes [Rewrite] and [Copier.Run] end at the first item that has a problem, with an *[ItemError].
-func Strict() runOption { return runOption{Setting: func(o *write.Options) { o.Strict = true }} }
+func Strict() runOption { return runOption{Setting: func(o *bind.Options) { o.Strict = true }} }
 
 // Checkpoint keeps the progress of a [Rewrite] in an item of the table, under a name: a letter, then letters, digits, _ and
 // -. A run under the same name goes on where each segment was. Once the work is done, later runs return its report and read
 // nothing else. While a run holds the lease of the checkpoint, others fail with [ErrRunning].
 func Checkpoint(name string) Option {
-	return rewriteOption{Setting: func(o *write.Options) { o.Checkpoint = &name }}
+	return rewriteOption{Setting: func(o *bind.Options) { o.Checkpoint = &name }}
 }
 
 // Restart makes [Rewrite] begin again, whatever its [Checkpoint] says, and [Copier.Run] whatever it has copied.
-func Restart() runOption { return runOption{Setting: func(o *write.Options) { o.Restart = true }} }
+func Restart() runOption { return runOption{Setting: func(o *bind.Options) { o.Restart = true }} }
 
 // Progress is the progress of a call that reads a whole table; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
 type Progress = entitytype.RewriteProgress
@@ -63,7 +63,7 @@ type Progress = entitytype.RewriteProgress
 // with the items Evaluated so far, and [VerifyUnique] and [RepairUnique] do after each 100 items and sentinels that were compared,
 // with the number of Items so far. One call is made at a time.
 func OnProgress(f func(Progress)) passOption {
-	return passOption{Setting: func(o *write.Options) {
+	return passOption{Setting: func(o *bind.Options) {
 		if o.Passed = f; f == nil {
 			o.Add(errors.New("OnProgress needs a function"))
 		}

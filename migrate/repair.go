@@ -8,7 +8,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // fix examines a finding again and fixes it, until it succeeds or the value was written too often meanwhile.
@@ -24,8 +25,8 @@ func (v *verification) fix(ctx context.Context, f UniqueFinding, done *UniqueRep
 		if f = e.finding; f.Kind == Conflict {
 			break
 		}
-		op := &write.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}}
-		op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) { return v.step(in, e) })
+		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true}}
+		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) { return v.plan(in, e) }
 		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
@@ -39,16 +40,16 @@ func (v *verification) fix(ctx context.Context, f UniqueFinding, done *UniqueRep
 	return nil
 }
 
-// step returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
+// plan returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
 // holds; otherwise it is skipped.
-func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
+func (v *verification) plan(in *plan.Input, e evidence) (plan.Plan, error) {
 	p := e.finding.suspect
-	var actions []write.Action
+	var actions []plan.Action
 	var problem error
 	check := func(k item.Item, cond expr.Cond) {
-		actions = append(actions, write.Action{Kind: write.Check, Table: v.c.Table, Key: k, Cond: cond})
+		actions = append(actions, plan.Action{Kind: plan.Check, Table: v.c.Table, Key: k, Cond: cond})
 	}
-	asStored := func(it write.Stored) expr.Cond {
+	asStored := func(it layout.Stored) expr.Cond {
 		cond, err := v.hasFields(it)
 		problem = errors.Join(problem, err)
 		return cond
@@ -57,7 +58,7 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 	if e.sentinel != nil {
 		asRead = v.unchanged(e.sentinel)
 	} else {
-		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), write.Seconds(in.Now)))
+		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), layout.Seconds(in.Now)))
 	}
 	if x := e.wrongOwner; x != nil {
 		if x.current.Raw == nil {
@@ -77,21 +78,21 @@ func (v *verification) step(in write.Input, e evidence) (write.Step, error) {
 			check(x.key, asStored(x.current))
 		} else {
 			check(x.key, v.s.Absent)
-			check(write.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), write.NotExpired(v.s, in.Now)))
+			check(layout.KeyOf(v.s, x.copied.Raw), expr.All(asStored(x.copied), layout.NotExpired(v.s, in.Now)))
 			ttl = x.copied.Raw[v.s.Options.TTL]
 		}
 		put := v.k.Put(in, v.c.Table, p.key, x.key, ttl)
 		put.Cond = asRead
 		actions = append(actions, put)
 	}
-	return write.Step{Actions: actions, Outcome: &write.Fixed{Refused: write.Skipped()}}, problem
+	return &plan.Fixed{Step: plan.Step{Actions: actions}, IfRefused: plan.Skipped()}, problem
 }
 
 // hasFields holds while an item exists with the constraint's attributes and the expiry as they were read. An item of an
 // earlier payload version, which may have them under other names, has to be as it was read.
-func (v *verification) hasFields(read write.Stored) (expr.Cond, error) {
-	if write.Outdated(v.s, read.Raw) {
-		guard, _, err := write.Unchanged(v.s, read.Raw)
+func (v *verification) hasFields(read layout.Stored) (expr.Cond, error) {
+	if layout.Outdated(v.s, read.Raw) {
+		guard, _, err := plan.Unchanged(v.s, read.Raw)
 		return guard, err
 	}
 	it := read.Raw

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -107,7 +107,7 @@ func TestRepair_DuringAStormOfWrites(t *testing.T) {
 	for w := range errs {
 		writers.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(w)))
-			for n := 0; n < testsize.Pick(12, 300) && errs[w] == nil; n++ {
+			for n := 0; n < testsize.Pick(12, 100) && errs[w] == nil; n++ {
 				key, v := Person{ID: fmt.Sprint("p", rng.IntN(6))}, fmt.Sprint("v", rng.IntN(8))
 				var err error
 				switch rng.IntN(4) {

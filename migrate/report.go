@@ -50,7 +50,7 @@ const (
 	Foreign      Problem = "written by another program"         // the item under the copy's key, which therefore stays
 )
 
-// mostExamples is how many examples a report has of each reason and problem.
+// mostExamples limits the examples that a report has of each reason and problem.
 const mostExamples = 10
 
 // Example is an item with a reason or a problem.
@@ -61,7 +61,7 @@ type Example struct {
 	Err     error   // of the function of a copy; nil for other problems
 }
 
-// Cost is what requests cost.
+// Cost sums up what requests cost.
 type Cost struct {
 	Requests   int
 	ReadUnits  float64 // read capacity units

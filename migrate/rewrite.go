@@ -7,15 +7,17 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// Store is what [Rewrite] takes: an *entity.Store, a *timeseries.Series.
+// A Store can be rewritten: an *entity.Store or a *timeseries.Series.
 type Store interface{ engine.Holder }
 
 // Rewrite brings the stored items of an entity to its declaration: current items, deleted copies, snapshots and events. It
@@ -34,7 +36,7 @@ type Store interface{ engine.Holder }
 // entity.Budget bounds the capacity units per second.
 //
 // It costs a strongly consistent scan of the table, a read for every 100 unique values, a transaction of reads for
-// each item whose value seems to belong to another one, and one write for each item that is not as it should be, a
+// each item whose value seems to belong to another one or, with [DryRun], to be claimed by none, and one write for each item that is not as it should be, a
 // transaction if a value is claimed. Errors: *entity.InputError before any request; [ErrRunning];
 // [ErrLeaseLost]; [ErrOtherWork]; *[ItemError] with [Strict]; those of requests that failed after all attempts. The report
 // is of what was done until then.
@@ -43,17 +45,17 @@ func Rewrite(ctx context.Context, store Store, opts ...Option) (Report, error) {
 	if err := c.Err(); err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
-	w, err := newRewriter(c, write.Collect(opts))
+	w, err := newRewriter(c, bind.Collect(opts))
 	if err != nil {
 		return newReport(), c.Wrap("Rewrite", "", err)
 	}
 	err = c.Measure(ctx, "Rewrite", "", func(ctx context.Context) error {
 		if w.newVersion && !w.spec.Dry && c.Schema.Contexts != nil {
-			if _, err := write.InContext(ctx, c.Schema); err != nil {
+			if _, err := plan.InContext(ctx, c.Schema); err != nil {
 				return err
 			}
 		}
-		return w.run(write.WithPace(ctx, w.spec.Budget))
+		return w.run(bind.WithPace(ctx, w.spec.Budget))
 	})
 	return w.result(), err
 }
@@ -63,41 +65,41 @@ type rewriter struct {
 	*job
 	examiner
 	newVersion bool
-	part       *write.Segment // of the table; nil for all of it
+	part       *bind.Segment // of the table; nil for all of it
 }
 
-func newRewriter(c *engine.Core, spec *write.Options) (*rewriter, error) {
+func newRewriter(c *engine.Core, spec *bind.Options) (*rewriter, error) {
 	s := c.Schema
 	invalid := func(code, format string, args ...any) (*rewriter, error) {
-		return nil, write.Invalid(s, code, nil, format, args...)
+		return nil, bind.Invalid(s, code, nil, format, args...)
 	}
 	j, err := newJob("Rewrite", c, spec)
 	if err == nil {
-		err = write.SegmentOption(s, spec)
+		err = bind.SegmentOption(s, spec)
 	}
-	_, keeps := schema.Feature[write.Snapshotter](s)
-	x := write.Expiry(s)
+	_, keeps := schema.Feature[plan.Snapshotter](s)
+	x := bind.Expiry(s)
 	switch {
 	case err != nil:
 		return nil, err
 	case spec.Dry && spec.Checkpoint != nil:
-		return invalid(write.CodeOption, "a dry run writes nothing, and so no checkpoint")
+		return invalid(bind.CodeOption, "a dry run writes nothing, and so no checkpoint")
 	case spec.Restart && spec.Checkpoint == nil:
-		return invalid(write.CodeOption, "Restart needs a Checkpoint")
-	case keeps && write.StateClock(s) == nil && !spec.NewVersion:
-		return invalid(write.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
+		return invalid(bind.CodeOption, "Restart needs a Checkpoint")
+	case keeps && layout.StateClock(s) == nil && !spec.NewVersion:
+		return invalid(bind.CodeRewriteHistory, "an entity that retains versions needs created_at or updated_at to be rewritten without NewVersion")
 	case keeps && x != nil && x.From() != nil && x.From().Role.Default != "" && !spec.NewVersion:
-		return invalid(write.CodeRewriteHistory, "its expiry is counted from %s, which has a default: filling that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
+		return invalid(bind.CodeRewriteHistory, "its expiry is counted from %s, which has a default: filling that moves the end of an item and of its history, which needs NewVersion", x.From().Field)
 	}
 	w := &rewriter{j, examiner{c, s}, spec.NewVersion, spec.Segment}
 	if j.page = w.page; spec.Checkpoint == nil {
 		return w, nil
 	}
 	if err := schema.Name(*spec.Checkpoint); err != nil {
-		return invalid(write.CodeCheckpoint, "the name of the checkpoint: %v", err)
+		return invalid(bind.CodeCheckpoint, "the name of the checkpoint: %v", err)
 	}
 	if !stringKeys(s) {
-		return invalid(write.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
+		return invalid(bind.CodeCheckpoint, "a checkpoint needs a table whose keys are strings")
 	}
 	j.point = newCheckpoint(j, rewriteInfix, *spec.Checkpoint, workOf(fingerprint(s, spec.NewVersion), spec.Segment))
 	return w, nil
@@ -111,7 +113,7 @@ func (w *rewriter) page(ctx context.Context, i, n int, after item.Item, part *Re
 		return nil, err
 	}
 	part.Evaluated, last = out.Evaluated, out.Last
-	found, err := w.findings(ctx, w.runner, out.Items())
+	found, err := w.findings(ctx, w.runner, out.Items(), w.spec.Dry)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +139,7 @@ func (w *rewriter) settle(ctx context.Context, f *finding, part *Report) error {
 			return err
 		}
 	}
-	key := write.KeyText(w.job.s, write.KeyOf(w.job.s, f.image))
+	key := layout.KeyText(w.job.s, layout.KeyOf(w.job.s, f.image))
 	switch {
 	case f.problem != "":
 		part.Problems[f.problem]++
@@ -164,12 +166,12 @@ func (w *rewriter) settle(ctx context.Context, f *finding, part *Report) error {
 func (w *rewriter) write(ctx context.Context, was *finding, part *Report) (f *finding, wrote bool, err error) {
 	f = was
 	first := true
-	op := write.NewRewrite(w.job.s, w.job.c.Table, f.image, w.newVersion, func(ctx context.Context, r write.Reader, image item.Item) (write.Rewriting, error) {
+	op := plan.NewRewrite(w.job.s, w.job.c.Table, f.image, w.newVersion, func(ctx context.Context, r layout.Reader, image item.Item) (plan.Rewriting, error) {
 		if first {
 			first = false
 			return f.rewriting(), nil
 		}
-		if !write.SameState(w.job.s, f.image, image) {
+		if !layout.SameState(w.job.s, f.image, image) {
 			part.Conflicts++
 		}
 		again, err := w.again(ctx, r, image)
@@ -179,7 +181,7 @@ func (w *rewriter) write(ctx context.Context, was *finding, part *Report) (f *fi
 			}
 		}
 		if err != nil {
-			return write.Rewriting{}, err
+			return plan.Rewriting{}, err
 		}
 		f = again
 		return f.rewriting(), nil
@@ -211,7 +213,7 @@ func problemOf(err error) Problem {
 }
 
 // again examines an item that was read again.
-func (w *rewriter) again(ctx context.Context, r write.Reader, image item.Item) (*finding, error) {
+func (w *rewriter) again(ctx context.Context, r layout.Reader, image item.Item) (*finding, error) {
 	f, ok := w.own(image)
 	if !ok || !identify.ByEntityOrUnmarked(w.job.s).Holds(image) {
 		return &finding{image: image}, nil

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -254,15 +254,15 @@ func TestRewrite_RefusesWhatMakesNoSense(t *testing.T) {
 		{entity.Segment(4, 4)}, {entity.Segment(-1, 4)}, {entity.Segment(0, 0)}, {entity.Segment(0, 2), entity.Segments(2)},
 	} {
 		_, err := migrate.Rewrite(c.Ctx, c.now, opts...)
-		assert.Equal(t, write.CodeOption, dbtest.InputCode(err))
+		assert.Equal(t, bind.CodeOption, dbtest.InputCode(err))
 	}
 	_, err := migrate.Rewrite(c.Ctx, c.now, migrate.Checkpoint("no name"))
-	assert.Equal(t, write.CodeCheckpoint, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeCheckpoint, dbtest.InputCode(err))
 	_, err = migrate.Rewrite(c.Ctx, (*entity.Store[member])(nil))
-	assert.Equal(t, write.CodeUnopened, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeUnopened, dbtest.InputCode(err))
 	var none context.Context
 	_, err = migrate.Rewrite(none, c.now)
-	assert.Equal(t, write.CodeContext, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeContext, dbtest.InputCode(err))
 
 	type timeless struct {
 		_       entity.Key       `name:"Timeless" pk:"$#{id}" sk:"$"`
@@ -271,7 +271,7 @@ func TestRewrite_RefusesWhatMakesNoSense(t *testing.T) {
 		Version int64            `dynamodbav:"version" entity:"version"`
 	}
 	_, err = migrate.Rewrite(c.Ctx, dbtest.Declare[timeless](t, c.DB))
-	assert.Equal(t, write.CodeRewriteHistory, dbtest.InputCode(err))
+	assert.Equal(t, bind.CodeRewriteHistory, dbtest.InputCode(err))
 	assert.Empty(t, c.Sent())
 }
 

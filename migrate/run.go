@@ -7,11 +7,13 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
@@ -22,9 +24,9 @@ const (
 
 // segmentsOf returns the number of segments, 1 unless it is given.
 func segmentsOf(s *schema.Schema, given *int) (int, error) {
-	n, err := write.CountOption(s, "Segments", given)
+	n, err := bind.CountOption(s, "Segments", given)
 	if err == nil && n > mostSegments {
-		err = write.Invalid(s, write.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
+		err = bind.Invalid(s, bind.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
 	}
 	return max(n, 1), err
 }
@@ -35,7 +37,7 @@ type job struct {
 	c       *engine.Core // of the table that has the checkpoint
 	s       *schema.Schema
 	runner  *engine.Runner
-	spec    *write.Options
+	spec    *bind.Options
 	written string      // what the report says of the items that were written
 	point   *checkpoint // nil without one
 
@@ -51,16 +53,16 @@ type job struct {
 	segments []segment
 }
 
-// segment is how far a part of the table is done.
+// A segment records how far a part of the table is done.
 type segment struct {
 	after item.Item // key of the last item that was evaluated; nil at the start
 	done  bool
 }
 
 // newJob checks the options and returns a job without a page function.
-func newJob(verb string, c *engine.Core, spec *write.Options) (*job, error) {
+func newJob(verb string, c *engine.Core, spec *bind.Options) (*job, error) {
 	if err := spec.Err(); err != nil {
-		return nil, write.Invalid(c.Schema, write.CodeOption, nil, "%v", err)
+		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", err)
 	}
 	n, err := segmentsOf(c.Schema, spec.Segments)
 	if err != nil {
@@ -178,8 +180,8 @@ func (j *job) progress() Progress {
 }
 
 // segmentOf returns the next page of segment i of n of a table.
-func segmentOf(table string, i, n int, after item.Item) *write.Range {
-	in := &write.Range{Table: table, Strong: true, Limit: pageItems, Start: after}
+func segmentOf(table string, i, n int, after item.Item) *layout.Range {
+	in := &layout.Range{Table: table, Strong: true, Limit: pageItems, Start: after}
 	if n > 1 {
 		in.Segment, in.Segments = i, n
 	}
@@ -187,14 +189,14 @@ func segmentOf(table string, i, n int, after item.Item) *write.Range {
 }
 
 // scan reads a page of segment i of n with the items that may be of the entity.
-func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (write.Page, error) {
+func (e examiner) scan(ctx context.Context, i, n int, after item.Item) (layout.Page, error) {
 	in := segmentOf(e.c.Table, i, n, after)
 	in.Filter = identify.ByEntityOrUnmarked(e.s)
 	return e.c.Runner.ReadPage(ctx, in)
 }
 
 // persist runs an operation that is planned from a stored item, also if other programs write the item very often.
-func persist(ctx context.Context, r *engine.Runner, op *write.Op) (write.Result, error) {
+func persist(ctx context.Context, r *engine.Runner, op *plan.Op) (plan.Result, error) {
 	result, err := r.Run(ctx, op)
 	for n := 1; n < busyRounds && errors.Is(err, entity.ErrConflict); n++ {
 		op.Given = nil

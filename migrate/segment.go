@@ -3,7 +3,7 @@ package migrate
 import (
 	"fmt"
 
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 // Merge returns what two reports of parts of one job say together: sums, and up to ten examples of each reason and problem.
@@ -22,7 +22,7 @@ func (r Report) Merge(other Report) Report {
 
 // partOf returns which part of the table the segment i of n of a job is. chosen is the part that the whole job is of; nil for
 // the table.
-func partOf(chosen *write.Segment, i, n int) (number, of int) {
+func partOf(chosen *bind.Segment, i, n int) (number, of int) {
 	if chosen != nil {
 		return chosen.Number, chosen.Of
 	}
@@ -30,7 +30,7 @@ func partOf(chosen *write.Segment, i, n int) (number, of int) {
 }
 
 // workOf returns the fingerprint of the work on a part of the table.
-func workOf(whole string, chosen *write.Segment) string {
+func workOf(whole string, chosen *bind.Segment) string {
 	if chosen != nil {
 		return fmt.Sprintf("%s %d/%d", whole, chosen.Number, chosen.Of)
 	}

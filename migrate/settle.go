@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-// settled is what became of the item under a key of the new side.
+// settled says what became of the item under a key of the new side.
 type settled struct {
 	wrote   bool
 	reason  Reason
@@ -25,7 +25,7 @@ type settled struct {
 	looks  int       // how often both sides were read
 }
 
-// purpose is what an item is settled for.
+// A purpose says what an item is settled for.
 type purpose int
 
 const (
@@ -83,10 +83,10 @@ func (c *copier) settle(ctx context.Context, key, source item.Item, why purpose)
 // decide completes what is due of a stored item, from the target of the source item.
 func (c *copier) decide(r *settled, x *copying, key, source, stored item.Item, why purpose) error {
 	now := c.now()
-	live := write.Live(c.to.s, stored, now)
+	live := layout.Live(c.to.s, stored, now)
 	from, copied := c.originOf(stored)
-	own := copied && write.KeyID(from.key) == write.KeyID(source)
-	here := r.now.key != nil && write.KeyID(r.now.key) == write.KeyID(key)
+	own := copied && layout.KeyID(from.key) == layout.KeyID(source)
+	here := r.now.key != nil && layout.KeyID(r.now.key) == layout.KeyID(key)
 	x.leave = true
 	switch {
 	case r.now.problem != "":
@@ -138,7 +138,7 @@ func (c *copier) holderOf(ctx context.Context, owner unique.Owner) (source, plac
 	return from.key, place, nil
 }
 
-// mostSteps is how many keys are settled for one source item, before it counts as busy.
+// mostSteps limits the keys that are settled for one source item before it counts as busy.
 const mostSteps = 20
 
 // follow makes the new side what a source item says: at the keys where an earlier state of it may have been copied, and
@@ -171,12 +171,12 @@ func (c *copier) followed(ctx context.Context, source item.Item, earlier []item.
 				return settled{now: r.now, problem: r.now.problem, err: r.now.err}, yielded, nil
 			}
 			key = r.now.key
-		case r.now.key != nil && r.problem == "" && write.KeyID(r.now.key) != at:
+		case r.now.key != nil && r.problem == "" && layout.KeyID(r.now.key) != at:
 			key = r.now.key // the source item moves, or was changed meanwhile
 		default:
 			return r, yielded, nil
 		}
-		at = write.KeyID(key)
+		at = layout.KeyID(key)
 		if r, err = c.settle(ctx, key, source, toFollow); err != nil {
 			return r, yielded, err
 		}
@@ -210,7 +210,7 @@ func (c *copier) followed(ctx context.Context, source item.Item, earlier []item.
 }
 
 // text formats the key of a source item for messages.
-func (c *copier) text(source item.Item) string { return write.KeyText(c.from.s, source) }
+func (c *copier) text(source item.Item) string { return layout.KeyText(c.from.s, source) }
 
 // wrote counts a write of a copy.
 func (r *Report) wrote(reason Reason, key string) {

@@ -6,9 +6,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // Suspect is a value whose sentinel and item did not agree when [VerifyUniqueSegment] read them. It holds the value, and
@@ -23,7 +24,7 @@ func (s Suspect) Value() string {
 	if s.sentinel == nil {
 		return ""
 	}
-	return write.KeyID(s.sentinel)
+	return layout.KeyID(s.sentinel)
 }
 
 // MarshalBinary returns the suspect as bytes.
@@ -62,11 +63,11 @@ func VerifyUniqueSegment(ctx context.Context, l Lookup, i, n int, f func(Suspect
 	}
 	v := newVerification(l)
 	if v.note = func(x claim) error { return f(Suspect{x.sentinel, x.owner}) }; f == nil {
-		return UniqueReport{}, c.Wrap("VerifySegment", "", write.Invalid(v.s, write.CodeOption, nil, "VerifySegment needs a function"))
+		return UniqueReport{}, c.Wrap("VerifySegment", "", bind.Invalid(v.s, bind.CodeOption, nil, "VerifySegment needs a function"))
 	}
-	spec := *write.Collect(opts)
-	spec.Segment = &write.Segment{Number: i, Of: n}
-	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(write.WithPace(ctx, spec.Budget), &spec) })
+	spec := *bind.Collect(opts)
+	spec.Segment = &bind.Segment{Number: i, Of: n}
+	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(bind.WithPace(ctx, spec.Budget), &spec) })
 	return v.report, err
 }
 
@@ -83,7 +84,7 @@ func ExamineUnique(ctx context.Context, l Lookup, suspects ...Suspect) (found Un
 	v := newVerification(l)
 	other := func(x Suspect) bool { return !v.suspectable(x) || x.Value() != suspects[0].Value() }
 	if len(suspects) == 0 || slices.ContainsFunc(suspects, other) {
-		return UniqueFinding{}, false, c.Wrap("Examine", "", write.Invalid(v.s, write.CodeOption, nil, "Examine needs suspects of one value of the constraint"))
+		return UniqueFinding{}, false, c.Wrap("Examine", "", bind.Invalid(v.s, bind.CodeOption, nil, "Examine needs suspects of one value of the constraint"))
 	}
 	p := &doubt{key: suspects[0].sentinel, owners: map[string]item.Item{}}
 	for _, x := range suspects {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -18,7 +18,7 @@ const (
 	WrongExpiry  Kind = "wrong expiry"  // an item has the value, and the sentinel names it, but does not expire with it
 )
 
-// Lookup is what [VerifyUnique] and [RepairUnique] take: a *unique.Lookup.
+// A Lookup names the constraint that [VerifyUnique] and [RepairUnique] work on. A *unique.Lookup implements it.
 type Lookup interface {
 	engine.Holder
 	Constraint() string
@@ -88,7 +88,8 @@ func kindsOf(findings []UniqueFinding) string {
 // VerifyUnique scans a table and compares the values of items with their sentinels, in both directions. A value that does not
 // agree is read again, sentinel and items in one transaction, so writes at the same time are not reported as damage. With
 // unique:"reserve" of package lifecycle, the newest deleted copy of an item has its value too. Expired items, sentinels and
-// copies do not count. If the constraint has a ttl, an item without a sentinel is no finding.
+// copies do not count. If the constraint has a ttl, an item without a sentinel is no finding. An item of an earlier payload version
+// has its values in today's form; the sentinel for its stored form is not orphaned.
 //
 // VerifyUnique writes nothing. It costs a strongly consistent scan, one read for every sentinel and one for the sentinel of every
 // item, in batches of 100, and a few reads for each value that does not agree.
@@ -97,8 +98,8 @@ func VerifyUnique(ctx context.Context, l Lookup, opts ...PassOption) (UniqueRepo
 	if err := c.Err(); err != nil {
 		return UniqueReport{}, c.Wrap("Verify", "", err)
 	}
-	v, spec := newVerification(l), write.Collect(opts)
-	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(write.WithPace(ctx, spec.Budget), spec) })
+	v, spec := newVerification(l), bind.Collect(opts)
+	err := c.Measure(ctx, "Verify", "", func(ctx context.Context) error { return v.run(bind.WithPace(ctx, spec.Budget), spec) })
 	return v.report, err
 }
 
@@ -115,10 +116,10 @@ func RepairUnique(ctx context.Context, l Lookup, opts ...PassOption) (UniqueRepa
 	if err := c.Err(); err != nil {
 		return UniqueRepair{}, c.Wrap("Repair", "", err)
 	}
-	v, spec := newVerification(l), write.Collect(opts)
+	v, spec := newVerification(l), bind.Collect(opts)
 	var done UniqueRepair
 	err := c.Measure(ctx, "Repair", "", func(ctx context.Context) error {
-		ctx = write.WithPace(ctx, spec.Budget)
+		ctx = bind.WithPace(ctx, spec.Budget)
 		err := v.run(ctx, spec)
 		if done.Report = v.report; err != nil {
 			return err

@@ -3,16 +3,20 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entity"
 )
@@ -159,7 +163,21 @@ func (b *brook) GetShardIterator(_ context.Context, in *dynamodbstreams.GetShard
 			return nil, &streamtypes.TrimmedDataAccessException{}
 		}
 	}
-	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: b.iterator(x, at)}, nil
+	metadata, err := serverTime(time.Now())
+	return &dynamodbstreams.GetShardIteratorOutput{ShardIterator: b.iterator(x, at), ResultMetadata: metadata}, err
+}
+
+// serverTime returns the metadata of an answer that was sent at a time.
+func serverTime(at time.Time) (middleware.Metadata, error) {
+	stack := middleware.NewStack("", smithyhttp.NewStackRequest)
+	if err := awsmiddleware.AddRecordResponseTiming(stack); err != nil {
+		return middleware.Metadata{}, err
+	}
+	_, metadata, err := middleware.DecorateHandler(middleware.HandlerFunc(func(context.Context, any) (any, middleware.Metadata, error) {
+		header := http.Header{"Date": {at.UTC().Format(http.TimeFormat)}}
+		return &smithyhttp.Response{Response: &http.Response{Header: header}}, middleware.Metadata{}, nil
+	}), stack).Handle(context.Background(), nil)
+	return metadata, err
 }
 
 func (b *brook) iterator(x *brookShard, at int) *string {

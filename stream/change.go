@@ -1,15 +1,18 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Kind is the kind of a change.
@@ -31,7 +34,7 @@ const (
 
 // Kinds of changes to the related items of a current item.
 const (
-	Appended     Kind = "appended"      // an event of a series was stored, on time or late
+	Appended     Kind = "appended"      // an event of a series was stored, on time or late, also over one that had expired
 	EventChanged Kind = "event changed" // by migrate.Rewrite, which upgrades it, or by another program
 	EventRemoved Kind = "event removed" // by Purge
 	EventExpired Kind = "event expired" // DynamoDB removed it because it had expired
@@ -46,14 +49,14 @@ const (
 	CopyExpired Kind = "copy expired" // DynamoDB removed it because it had expired; the item can no longer be restored
 )
 
-// itemPart is which of an entity's items a record is about: the current one, or a kind of related item.
+// An itemPart says which of an entity's items a record is about: the current one, or a kind of related item.
 type itemPart string
 
 const (
 	currentItem  itemPart = ""
-	eventItem    itemPart = write.EventKind
-	snapshotItem itemPart = write.SnapshotKind
-	deletedCopy  itemPart = write.CopyKind
+	eventItem    itemPart = layout.EventKind
+	snapshotItem itemPart = layout.SnapshotKind
+	deletedCopy  itemPart = layout.CopyKind
 )
 
 // relatedKinds are the kinds of changes to related items: stored, changed, removed, expired.
@@ -95,8 +98,11 @@ type Change[T any] struct {
 	New, Old *T
 	// NewVersion and OldVersion are the versions of New and Old; 0 without the role version, or without the image.
 	NewVersion, OldVersion int64
-	// DeletedAt is when the item was deleted, for a deleted copy and for the snapshot of a deleted state; zero otherwise.
+	// DeletedAt is the time of the delete, for a deleted copy and for the snapshot of a deleted state; zero otherwise.
 	DeletedAt time.Time
+	// Omitted is an entity.ErrOmitted if the deleted copy or snapshot was too large to be kept with its content: New and Old have
+	// key parts, times, the version and unique values only. It is nil for any other change.
+	Omitted error `json:",omitempty"`
 	// Record is the record of the change, with its time, sequence number and id, and the items as they are stored.
 	Record Record
 
@@ -156,14 +162,14 @@ func interpret(c *engine.Core, r Record) (meaning, bool, error) {
 }
 
 func wrap(c *engine.Core, r Record, err error) error {
-	return c.Wrap("stream", write.KeyText(c.Schema, r.Keys), err)
+	return c.Wrap("stream", layout.KeyText(c.Schema, r.Keys), err)
 }
 
 // stored returns a change as it is stored.
 func stored(c *engine.Core, r Record, x meaning) engine.Change {
 	return engine.Change{
 		Core: c, Item: x.new, Sequence: r.SequenceNumber, At: r.Time,
-		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended,
+		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended || x.kind == EventChanged && x.old == nil, // it may be an append over an expired event
 		Removed:  r.Operation == streamtypes.OperationTypeRemove,
 	}
 }
@@ -179,28 +185,29 @@ func decode[T any](c *engine.Core, r Record, x meaning) (Change[T], error) {
 		if side.image == nil {
 			continue
 		}
-		stored, err := write.Open(s, side.image)
+		stored, err := layout.Open(s, side.image)
 		if err != nil {
 			return change, err
 		}
-		v, err := engine.Decode[T](c, write.State(s, stored.Item))
-		if err != nil {
+		var v T
+		if err := c.ReadBy(&s.Codec, wire.Of(layout.State(s, stored.Item)), &v); err != nil {
 			return change, err
 		}
-		*side.value, *side.version = &v, write.StoredVersion(s, stored.Item)
+		change.Omitted = cmp.Or(bind.Omitted(s, stored.Item), change.Omitted)
+		*side.value, *side.version = &v, layout.StoredVersion(s, stored.Item)
 	}
 	image := x.new
 	if image == nil {
 		image = x.old
 	}
-	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !write.IsDeletedState(s, image)) {
+	if image == nil || x.part != deletedCopy && (x.part != snapshotItem || !layout.IsDeletedState(s, image)) {
 		return change, nil
 	}
-	stored, err := write.Open(s, image)
+	stored, err := layout.Open(s, image)
 	if err != nil {
 		return change, err
 	}
-	name, format := write.DeletedAttr(s)
+	name, format := layout.DeletedAttr(s)
 	at, err := format.FromValue(stored.Item[name])
 	if err != nil {
 		return change, &entity.DecodeError{Entity: s.Name, Attr: name, Problem: "it is not a time"}

@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -49,8 +50,7 @@ func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
 	l := newLab(t)
 	s := store[Person](l)
 	l.create()
-	bin := entity.Must(lifecycle.Of(s))
-	f, key := entity.Fields[Person](), Person{ID: "p-1"}
+	bin, f, key := entity.Must(lifecycle.Of(s)), entity.Fields[Person](), Person{ID: "p-1"}
 	steps(t, l, s, []step{
 		{"create", func() error { return second(s.Create(l.Ctx, Person{ID: "p-1", Email: "a", Team: "t"})) }, []stream.Kind{stream.Created, stream.SnapshotStored}, 1},
 		{"update", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Team, "u"))) }, []stream.Kind{stream.Updated, stream.SnapshotChanged}, 0},
@@ -75,8 +75,7 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 	l := newLab(t)
 	s := store[Note](l)
 	l.create()
-	bin := entity.Must(lifecycle.Of(s))
-	key := Note{Owner: "o", ID: "n#1"}
+	bin, key := entity.Must(lifecycle.Of(s)), Note{Owner: "o", ID: "n#1"}
 	note := func(title string) func() error {
 		return func() error { return second(s.Create(l.Ctx, Note{Owner: "o", ID: "n#1", Title: title})) }
 	}
@@ -124,8 +123,7 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 	l := newLab(t)
 	s := store[Person](l)
 	l.create()
-	bin := entity.Must(lifecycle.Of(s))
-	f := entity.Fields[Person]()
+	bin, f := entity.Must(lifecycle.Of(s)), entity.Fields[Person]()
 
 	first := entity.Must(s.Create(l.Ctx, Person{ID: "p", Email: "e", Team: "t"}))
 	changes, _ := changesOf(t, s, l.next())
@@ -249,8 +247,7 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 			l.next()
 			require.NoError(t, teams.Delete(l.Ctx, Team{ID: "t"}))
 			look()
-			_, _, err := readings.Upsert(l.Ctx, Reading{Device: "d", Channel: "v#1"})
-			require.NoError(t, err)
+			l.OK(readings.Upsert(l.Ctx, Reading{Device: "d", Channel: "v#1"}))
 			entity.Must(readings.Append(l.Ctx, Reading{Device: "d", Channel: "v#1", At: time.Unix(4e9, 0), Door: ptr(true)}))
 			require.NoError(t, readings.Purge(l.Ctx, Reading{Device: "d", Channel: "v#1"}))
 			look()
@@ -316,8 +313,7 @@ func TestChange_ReportsMissingImages(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, stream.Updated, c.Kind)
 	var lacks *stream.ImageError
-	_, err = c.Item()
-	require.ErrorAs(t, err, &lacks)
+	require.ErrorAs(t, dbtest.ErrorOf(c.Item()), &lacks)
 	require.Equal(t, stream.ImageError{Entity: "Team", Operation: "MODIFY", View: "KEYS_ONLY", Needs: "NewImage or OldImage"}, *lacks)
 	_, isCurrent, err := c.Current()
 	require.True(t, isCurrent)

@@ -7,13 +7,14 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// meaning is what a record means for one entity.
+// A meaning says what a record means for one entity.
 type meaning struct {
 	kind     Kind
 	part     itemPart
@@ -44,7 +45,7 @@ func classify(c *engine.Core, r *Record) (x meaning, ok bool, err error) {
 	if image == nil {
 		return meaning{}, false, nil
 	}
-	kind, known := write.KindOf(s, image)
+	kind, known := layout.KindOf(s, image)
 	if !known {
 		return meaning{}, false, nil
 	}
@@ -60,6 +61,9 @@ func classify(c *engine.Core, r *Record) (x meaning, ok bool, err error) {
 	}
 	if x.part == deletedCopy && op == streamtypes.OperationTypeModify && marked(old, new) {
 		return meaning{}, false, nil
+	}
+	if w := x.old[schema.WriteAttr]; x.part == eventItem && w != nil && x.new != nil && !item.Equal(w, x.new[schema.WriteAttr]) {
+		op, x.old = streamtypes.OperationTypeInsert, nil // an append takes the place of an expired event, for reads of none
 	}
 	x.kind, err = kindOf(s, r, op, x)
 	return x, err == nil, err
@@ -81,7 +85,7 @@ func marked(old, new item.Item) bool {
 // removed.
 func kindOf(s *schema.Schema, r *Record, op streamtypes.OperationType, x meaning) (Kind, error) {
 	stored, changed, removed, expired := Created, Updated, Deleted, Expired
-	_, moves := schema.Feature[write.SoftDeleter](s)
+	_, moves := schema.Feature[plan.SoftDeleter](s)
 	if kinds, beside := relatedKinds[x.part]; beside {
 		stored, changed, removed, expired = kinds[0], kinds[1], kinds[2], kinds[3]
 	} else if moves {
@@ -191,5 +195,5 @@ func classifyByKey(c *engine.Core, r *Record) (meaning, bool, error) {
 
 // aloneInTable reports that nothing declared on the table of c leaves other items there.
 func aloneInTable(c *engine.Core) bool {
-	return len(write.UniqueConstraints(c.Schema)) == 0 && len(c.DB.On(c.Table)) == 1
+	return len(plan.UniqueConstraints(c.Schema)) == 0 && len(c.DB.On(c.Table)) == 1
 }

@@ -4,14 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -98,9 +99,7 @@ func TestClassify_VerbatimEntityWithSentinelsNeedsAnImage(t *testing.T) {
 	t.Parallel()
 	s := entity.Must(entity.New[Badge](offline(t)))
 	r := keysOnly(attributes{"pk": dbtest.S("b-1"), "sk": dbtest.S("b")})
-	_, _, err := stream.Of(s, r)
-	var lacks *stream.ImageError
-	require.ErrorAs(t, err, &lacks)
+	dbtest.As[*stream.ImageError](t, dbtest.ErrorOf(stream.Of(s, r)))
 	r.Old = attributes{"pk": dbtest.S("b-1"), "sk": dbtest.S("b"), "id": dbtest.S("b-1")}
 	_, ok, err := stream.Of(s, r)
 	require.NoError(t, err)
@@ -124,8 +123,7 @@ func TestOf_ErrorsHideSecretKeys(t *testing.T) {
 	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#card#hunter2"), "sk": dbtest.S("$app#v1#card")})
 	r.Old = attributes{"pk": r.Keys["pk"], "sk": r.Keys["sk"], "__edd_e__": dbtest.S("Card"), "pin": &types.AttributeValueMemberL{Value: []types.AttributeValue{dbtest.S("hunter2")}}}
 	_, _, err := stream.Of(s, r)
-	var misfit *entity.DecodeError
-	require.ErrorAs(t, err, &misfit)
+	dbtest.As[*entity.DecodeError](t, err)
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Contains(t, err.Error(), "Card")
 }
@@ -162,6 +160,8 @@ func TestClassify_ByMarks(t *testing.T) {
 		"a copy that a later delete marks":          {person("#x", marks{"_k": "d", "_w": "1"}), person("#x", marks{"_k": "d", "_w": "2"}), ""},
 		"a snapshot that another program changed":   {of("v", before), of("v", after), stream.SnapshotChanged},
 		"an event that another program has changed": {of("e", before), of("e", after), stream.EventChanged},
+		"an event that was upgraded":                {person("#x", marks{"_k": "e", "_w": "1"}), person("#x", marks{"_k": "e", "_w": "1", "_pv": "2"}), stream.EventChanged},
+		"an event over one that has expired":        {person("#x", marks{"_k": "e", "_w": "1"}), person("#x", marks{"_k": "e", "_w": "2"}), stream.Appended},
 	} {
 		any := c.old
 		if any == nil {
@@ -179,6 +179,7 @@ func TestClassify_ByMarks(t *testing.T) {
 		require.Equal(t, c.want != "", ok, name)
 		require.Equal(t, c.want, got.Kind, name)
 		require.Equal(t, c.want == stream.CopyChanged, got.DeletedAt.Year() == 2027, "%s: only a copy has the time, that of the new image", name)
+		require.False(t, got.Kind == stream.Appended && got.Old != nil, "%s: for reads it was none", name)
 		if c.old["_k"] != nil && ok {
 			_, isCurrent, err := got.Current()
 			require.NoError(t, err, name)
@@ -188,14 +189,17 @@ func TestClassify_ByMarks(t *testing.T) {
 	r := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x")})
 	r.Operation, r.New = "INSERT", of("d", "yesterday")
 	_, _, err := stream.Of(s, r)
-	var misfit *entity.DecodeError
-	require.ErrorAs(t, err, &misfit)
-	require.Equal(t, "deletedAt", misfit.Attr)
+	require.Equal(t, "deletedAt", dbtest.As[*entity.DecodeError](t, err).Attr)
 
 	r.Keys["sk"], r.New = dbtest.S("$app#v1#person"), nil
-	var lacks *stream.ImageError
-	_, _, err = stream.Of(s, r)
-	require.ErrorAs(t, err, &lacks, "a new item and a restored one have the same key")
+	changed := keysOnly(attributes{"pk": dbtest.S("$app#v1#person#p"), "sk": dbtest.S("$app#v1#person#x")})
+	changed.Operation, changed.New = "MODIFY", person("#x", marks{"_k": "e", "_w": "2"})
+	got, _, err := stream.Of(s, changed)
+	require.NoError(t, err)
+	require.Equal(t, stream.EventChanged, got.Kind, "without the old image nothing shows that it had expired")
+	require.True(t, got.Stored().Inserted, "but it counts for a timeline, which knows the events that it has")
+
+	lacks := dbtest.As[*stream.ImageError](t, dbtest.ErrorOf(stream.Of(s, r)), "a new item and a restored one have the same key")
 	require.Equal(t, "NewImage", lacks.Needs)
 }
 
@@ -354,8 +358,7 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	l := interop(t)
 	s := store[Room](l)
 	l.create()
-	bin := entity.Must(lifecycle.Of(s))
-	key := Room{ID: "R1"}
+	bin, key := entity.Must(lifecycle.Of(s)), Room{ID: "R1"}
 	require.NoError(t, second(s.Create(l.Ctx, Room{ID: "R1", Name: "a"})))
 	changes, others := changesOf(t, s, l.next())
 	require.Zero(t, others)
@@ -368,8 +371,7 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 	changes, others = changesOf(t, s, l.next())
 	require.Zero(t, others)
 	require.Contains(t, kinds(changes), stream.CurrentRemoved)
-	copied := entity.Must(bin.Get(l.Ctx, key))
-	c := only(t, changes, stream.SoftDeleted)
+	copied, c := entity.Must(bin.Get(l.Ctx, key)), only(t, changes, stream.SoftDeleted)
 	require.Equal(t, copied.Item, *c.New)
 	require.Equal(t, copied.DeletedAt, c.DeletedAt)
 
@@ -404,9 +406,7 @@ func TestInterop_EventsByTheirSortKey(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ok, "some other program's item")
 	r.New, r.Old = nil, nil
-	_, _, err = stream.Of(s, r)
-	var lacks *stream.ImageError
-	require.ErrorAs(t, err, &lacks, "without an image nothing shows which")
+	dbtest.As[*stream.ImageError](t, dbtest.ErrorOf(stream.Of(s, r)), "without an image nothing shows which")
 }
 
 func TestClassify_AKeyIsEnoughOnlyInATableOfOneEntity(t *testing.T) {
@@ -418,7 +418,68 @@ func TestClassify_AKeyIsEnoughOnlyInATableOfOneEntity(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	entity.Must(entity.New[Team](db))
-	_, _, err = stream.Of(plates, r)
-	var lacks *stream.ImageError
-	require.ErrorAs(t, err, &lacks)
+	dbtest.As[*stream.ImageError](t, dbtest.ErrorOf(stream.Of(plates, r)))
+}
+
+// expiryOf is the record of a removal by DynamoDB in AWS, which says who did it; DynamoDB Local does not.
+func expiryOf(by *streamtypes.Identity) streamtypes.Record {
+	s := func(v string) streamtypes.AttributeValue { return &streamtypes.AttributeValueMemberS{Value: v} }
+	keys := map[string]streamtypes.AttributeValue{"pk": s("$app#v1#person#p"), "sk": s("$app#v1#person")}
+	return streamtypes.Record{
+		EventID: aws.String("c9fbe7d0261a5163fcb6940593e41797"), EventName: streamtypes.OperationTypeRemove, EventSource: aws.String("aws:dynamodb"),
+		AwsRegion: aws.String("us-east-2"), UserIdentity: by,
+		Dynamodb: &streamtypes.StreamRecord{
+			Keys: keys, SequenceNumber: aws.String("4421584500000000017450439092"), SizeBytes: aws.Int64(59),
+			StreamViewType: streamtypes.StreamViewTypeNewAndOldImages, ApproximateCreationDateTime: aws.Time(time.Unix(1479499740, 0)),
+			OldImage: map[string]streamtypes.AttributeValue{
+				"pk": keys["pk"], "sk": keys["sk"], "__edd_e__": s("Person"), "id": s("p"), "version": &streamtypes.AttributeValueMemberN{Value: "3"},
+			},
+		},
+	}
+}
+
+func TestExpiry_DependsOnTheIdentityOfTheRemover(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	s := entity.Must(entity.New[Person](db))
+	for name, x := range map[string]struct {
+		by   *streamtypes.Identity
+		want stream.Kind
+	}{
+		"the service": {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.Expired},
+		"no identity": {nil, stream.CurrentRemoved},
+		"another":     {&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("replication.dynamodb.amazonaws.com")}, stream.CurrentRemoved},
+		"a user":      {&streamtypes.Identity{Type: aws.String("AssumedRole"), PrincipalId: aws.String("dynamodb.amazonaws.com")}, stream.CurrentRemoved},
+		"empty":       {&streamtypes.Identity{}, stream.CurrentRemoved},
+	} {
+		c, ok, err := stream.Of(s, stream.FromSDK("", expiryOf(x.by)))
+		require.NoError(t, err, name)
+		require.True(t, ok, name)
+		require.Equal(t, x.want, c.Kind, name)
+		require.EqualValues(t, 3, c.OldVersion)
+		require.Equal(t, time.Date(2016, 11, 18, 20, 9, 0, 0, time.UTC), c.Record.Time)
+	}
+	local := expiryOf(nil)
+	local.EventName = "UNKNOWN_TO_SDK_VERSION"
+	dbtest.As[*stream.RecordError](t, dbtest.ErrorOf(stream.Of(s, stream.FromSDK("", local))), "only DynamoDB Local has that name")
+
+	// An event, a snapshot, a copy.
+	for _, x := range []struct {
+		mark, suffix string
+		want         stream.Kind
+	}{{"e", "#e#1", stream.EventExpired}, {"v", "#v#0000001", stream.SnapshotExpired}, {"d", "#deleted#2026-04-22T14:00:00.123456789Z", stream.CopyExpired}} {
+		r := stream.FromSDK("", expiryOf(&streamtypes.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}))
+		r.Keys["sk"] = &types.AttributeValueMemberS{Value: "$app#v1#person" + x.suffix}
+		r.Old["sk"], r.Old["_k"] = r.Keys["sk"], &types.AttributeValueMemberS{Value: x.mark}
+		r.Old["deletedAt"] = &types.AttributeValueMemberS{Value: "2026-04-22T14:00:00.123456789Z"}
+		c, ok, err := stream.Of(s, r)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, x.want, c.Kind)
+		r.Old = nil
+		c, ok, err = stream.Of(s, r)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, x.want, c.Kind, "by the key alone")
+	}
 }

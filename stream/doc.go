@@ -30,7 +30,8 @@
 //	SnapshotExpired  the same, by DynamoDB's time to live         none
 //
 // EventChanged, SnapshotChanged and CopyChanged are a MODIFY of an event, a snapshot and a copy: by migrate.Rewrite, which upgrades
-// them, or by other programs. A Delete marks the copy that was
+// them, or by other programs. An append over an event that has expired is Appended; by a view without old images it is an EventChanged.
+// A Delete marks the copy that was
 // the newest before by its write id; NEW_AND_OLD_IMAGES shows that nothing else changed, and such a record is no change. By
 // another view it is a CopyChanged. "None" applies to `$` entities,
 // whose keys identify their items, and to a verbatim entity that has its table to itself. A verbatim entity that shares its

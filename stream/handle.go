@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Route handles some of the records given to [Handle]. [On], [OnUndecodable] and [OnUnrouted] make routes.
@@ -17,7 +17,7 @@ type Route struct {
 	mistake     error
 }
 
-// outcome is what a route did with a record.
+// An outcome says what a route did with a record.
 type outcome struct {
 	known     bool  // the record belongs to the store
 	took      bool  // the function was called
@@ -38,7 +38,7 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 		x, known, err := interpret(c, record)
 		switch {
 		case err != nil:
-			return outcome{known: true, undecided: err}, nil
+			return outcome{known: true, undecided: err}, nil //nolint:nilerr // Handle reports it, with what other routes say
 		case !known:
 			return outcome{}, nil
 		case len(wanted) > 0 && !wanted[x.kind]:
@@ -60,7 +60,7 @@ func Stored(store engine.Holder, f func(context.Context, engine.Change) error) R
 		x, known, err := interpret(c, record)
 		switch {
 		case err != nil:
-			return outcome{known: true, undecided: err}, nil
+			return outcome{known: true, undecided: err}, nil //nolint:nilerr // Handle reports it, with what other routes say
 		case !known:
 			return outcome{}, nil
 		}
@@ -85,7 +85,7 @@ func checkRoute(c *engine.Core, function bool, kinds []Kind) error {
 }
 
 func routeError(typ, problem string) error {
-	return &entity.InputError{Code: write.CodeRoute, Type: typ, Problem: problem}
+	return &entity.InputError{Code: bind.CodeRoute, Type: typ, Problem: problem}
 }
 
 // OnUndecodable calls f for records that would otherwise fail, and block their shard, because their meaning cannot be

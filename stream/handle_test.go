@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // batch is an event of records of things: "+1" inserts thing 1, "-1" removes it, "!1" cannot be decoded, "?" belongs to no store,
@@ -22,8 +22,7 @@ func batch(t testing.TB, list ...string) stream.Event {
 	var records []string
 	for i, x := range list {
 		op, image, id := "INSERT", "NewImage", x[1:]
-		value := `{"S":"` + id + `"}`
-		name := "Thing"
+		value, name := `{"S":"`+id+`"}`, "Thing"
 		switch x[0] {
 		case '-':
 			op, image = "REMOVE", "OldImage"
@@ -58,10 +57,7 @@ func (n *calls) on(s *entity.Store[Thing], name, failing string, kinds ...stream
 }
 
 func (n *calls) unrouted(fails error) stream.Route {
-	return stream.OnUnrouted(func(_ context.Context, r stream.Record) error {
-		*n = append(*n, "unrouted "+r.EventID)
-		return fails
-	})
+	return stream.OnUnrouted(func(_ context.Context, r stream.Record) error { *n = append(*n, "unrouted "+r.EventID); return fails })
 }
 
 func (n *calls) undecodable(fails error) stream.Route {
@@ -158,13 +154,12 @@ func TestHandle_Batches(t *testing.T) {
 func TestHandle_ReportsTheFirstRecordAfterCancel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := stream.Handle(ctx, batch(t, "+1", "+2", "+3"), stream.On(things(t), func(_ context.Context, c stream.Change[Thing]) error {
+	resp := entity.Must(stream.Handle(ctx, batch(t, "+1", "+2", "+3"), stream.On(things(t), func(_ context.Context, c stream.Change[Thing]) error {
 		if c.New.ID == "2" {
 			cancel()
 		}
 		return nil
-	}))
-	require.NoError(t, err)
+	})))
 	require.Equal(t, 2, resp.Handled)
 	require.Equal(t, []stream.BatchItemFailure{{"102"}}, resp.BatchItemFailures, "the second was done all the same")
 	require.ErrorIs(t, resp.Err(), context.Canceled)
@@ -182,16 +177,13 @@ func TestHandle_AFailedRecordWithoutSequenceNumberFailsTheBatch(t *testing.T) {
 	e := batch(t, "+1", "+2")
 	e.Records[1].SequenceNumber = ""
 	resp, err := stream.Handle(t.Context(), e, stream.On(things(t), ignore))
-	var bad *stream.RecordError
-	require.ErrorAs(t, err, &bad)
-	require.Equal(t, "e1", bad.EventID)
+	require.Equal(t, "e1", dbtest.As[*stream.RecordError](t, err).EventID)
 	require.Empty(t, resp.BatchItemFailures)
 }
 
 func TestHandle_MistakesInRoutesAreFoundBeforeAnyRecord(t *testing.T) {
 	t.Parallel()
-	s := things(t)
-	called := false
+	s, called := things(t), false
 	on := stream.On(s, func(context.Context, stream.Change[Thing]) error { called = true; return nil })
 	aside := func(context.Context, stream.Record, error) error { return nil }
 	for name, routes := range map[string][]stream.Route{

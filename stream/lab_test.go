@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -36,17 +36,13 @@ func newLab(t testing.TB, change ...func(*entity.Config)) *lab {
 }
 
 // store declares T on the lab's database.
-func store[T any](l *lab) *entity.Store[T] {
-	l.T.Helper()
-	return dbtest.Declare[T](l.T, l.DB)
-}
+func store[T any](l *lab) *entity.Store[T] { l.T.Helper(); return dbtest.Declare[T](l.T, l.DB) }
 
 // create creates the tables, the lab's with a stream.
 func (l *lab) create() *lab {
 	l.T.Helper()
 	require.NoError(l.T, tables.Create(l.Ctx, l.DB))
-	opened, err := dbtest.OpenStream(l.Ctx, l.Raw, l.Table, l.view)
-	require.NoError(l.T, err)
+	opened := entity.Must(dbtest.OpenStream(l.Ctx, l.Raw, l.Table, l.view))
 	l.arn = opened.ARN
 	return l
 }
@@ -163,8 +159,7 @@ func keysOnly(keys attributes) stream.Record {
 
 func offline(t *testing.T) *entity.DB {
 	t.Helper()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	return db
+	return entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
 }
 
 type attributes = dbtest.Item

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // lambdaEvent is an event as Lambda sends it, with a value of every type.
@@ -77,8 +77,7 @@ type Thing struct {
 func things(t testing.TB) *entity.Store[Thing] {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
-	s := entity.Must(entity.New[Thing](db))
-	return s
+	return entity.Must(entity.New[Thing](db))
 }
 
 func parse(t testing.TB, text string) stream.Event {
@@ -123,9 +122,7 @@ func TestEvent_RejectsOtherJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{}`, `{"Records":null}`, `{"records":{}}`, `[]`, `null`, `1`, `{"detail":{}}`, `{"Records":"x"}`} {
 		var e stream.Event
-		err := json.Unmarshal([]byte(text), &e)
-		var bad *stream.RecordError
-		require.ErrorAs(t, err, &bad, text)
+		dbtest.As[*stream.RecordError](t, json.Unmarshal([]byte(text), &e), text)
 	}
 	require.Empty(t, parse(t, `{"Records":[]}`).Records)
 }
@@ -178,8 +175,7 @@ func TestEvent_AMistakeInOneRecordStaysInThatRecord(t *testing.T) {
 		_, ok, err := stream.Of(things(t), e.Records[1])
 		require.False(t, ok)
 		require.ErrorAs(t, err, &bad, name)
-		var wrapped *entity.Error
-		require.ErrorAs(t, err, &wrapped, name)
+		dbtest.As[*entity.Error](t, err, name)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 )
@@ -34,8 +34,7 @@ func follow[T any](t testing.TB, s stream.Source[T], records []stream.Record, id
 	for _, c := range changes {
 		require.False(t, r.seen[c.Record.EventID], "an event id came twice")
 		r.seen[c.Record.EventID] = true
-		v, err := c.Item()
-		require.NoError(t, err)
+		v := entity.Must(c.Item())
 		key := id(v)
 		item, isCurrent, err := c.Current()
 		require.NoError(t, err)
@@ -110,8 +109,7 @@ func openPersons(t *testing.T) persons {
 
 // verb runs a random verb, and returns how many mutations of persons it was.
 func (p persons) verb(rnd *rand.Rand) (mutations int, err error) {
-	f := entity.Fields[Person]()
-	id := fmt.Sprintf("p-%d", rnd.IntN(4))
+	f, id := entity.Fields[Person](), fmt.Sprintf("p-%d", rnd.IntN(4))
 	v := Person{ID: id, Email: fmt.Sprintf("e-%d", rnd.IntN(6)), Team: fmt.Sprintf("t-%d", rnd.IntN(3))}
 	key := Person{ID: id}
 	switch rnd.IntN(10) {
@@ -181,8 +179,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 	l := newLab(t)
 	s := entity.Must(timeseries.New[Reading](l.DB))
 	l.create()
-	f, rnd := entity.Fields[Reading](), seed(t)
-	start := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	f, rnd, start := entity.Fields[Reading](), seed(t), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	for range randomVerbs {
 		key := Reading{Device: fmt.Sprintf("d-%d", rnd.IntN(2)), Channel: "c"}
 		ev := key
@@ -214,8 +211,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 	require.NotEmpty(t, r.items)
 	changes, _ := changesOf(t, s, records)
 	for id, current := range r.items {
-		got, err := s.Get(l.Ctx, Reading{Device: id, Channel: "c"}, entity.Consistent())
-		require.NoError(t, err)
+		got := entity.Must(s.Get(l.Ctx, Reading{Device: id, Channel: "c"}, entity.Consistent()))
 		require.Equal(t, got, current)
 
 		events := map[time.Time]Reading{}
@@ -239,9 +235,7 @@ func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T
 
 func scanned[T any](t testing.TB, l *lab, q entity.Query[T], id func(T) string) map[string]T {
 	t.Helper()
-	all, err := q.Collect(l.Ctx)
-	require.NoError(t, err)
-	items := map[string]T{}
+	all, items := entity.Must(q.Collect(l.Ctx)), map[string]T{}
 	for _, v := range all {
 		items[id(v)] = v
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -70,7 +70,7 @@ type Reader struct {
 }
 
 // NewReader returns a reader. It declares the items of its checkpoints on db, unless it is Alone, and does no I/O. client is usually a
-// *dynamodbstreams.Client. A mistake is the error of [Reader.Run]: an *entity.InputError with code EDD-9230, or that of entity.New.
+// *dynamodbstreams.Client; without one the items are declared too, for a schema lock or tables.Create, and Run fails. A mistake is the error of [Reader.Run]: an *entity.InputError with code EDD-9230, or that of entity.New.
 func NewReader(client Client, db *entity.DB, o ReaderOptions) *Reader {
 	o.Batch, o.Poll = cmp.Or(o.Batch, mostRecords), cmp.Or(o.Poll, time.Second)
 	o.Attempts, o.Retry = cmp.Or(o.Attempts, 10), cmp.Or(o.Retry, 100*time.Millisecond)
@@ -84,8 +84,6 @@ func (r *Reader) open(db *entity.DB) (err error) {
 	switch {
 	case opened == nil:
 		return engine.Unopened(reflect.TypeOf(db))
-	case !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil():
-		mistake = "there is no client"
 	case min(o.MaxShards, o.Batch, o.Attempts) < 0 || min(o.Poll, o.Retry) < 0 || o.Batch > mostRecords:
 		mistake = "numbers and times must not be negative, and Batch not above 1000"
 	case o.Alone && (o.Name != "" || o.Table != "" || o.Source == ""):
@@ -93,13 +91,19 @@ func (r *Reader) open(db *entity.DB) (err error) {
 	case !o.Alone && name != nil:
 		mistake = "the Name: " + name.Error()
 	}
+	wrong := func(problem string) error {
+		return &entity.InputError{Code: bind.CodeReader, Type: "stream.ReaderOptions", Problem: problem}
+	}
 	if r.runner = opened.Runner; mistake != "" {
-		return &entity.InputError{Code: write.CodeReader, Type: "stream.ReaderOptions", Problem: mistake}
+		return wrong(mistake)
+	}
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() { // a program that only records what is declared has none
+		defer func() { err = cmp.Or(err, wrong("there is no client")) }()
 	}
 	if o.Alone {
 		return nil
 	}
-	own := write.StoreSetting{Setting: func(w *write.Options) { w.Table, w.Own = o.Table, true }}
+	own := bind.StoreSetting{Setting: func(w *bind.Options) { w.Table, w.Own = o.Table, true }}
 	if r.store, err = entity.New[checkpoint](db, entity.Named(strings.TrimSuffix("StreamReader-"+o.Table, "-")), own); err != nil {
 		return err
 	}
@@ -139,6 +143,6 @@ func (r *Reader) Consume(ctx context.Context, f func(context.Context, Event) (Re
 	case f == nil:
 		return routeError("stream.Reader", "Consume needs a function")
 	}
-	u := &run{Reader: r, handle: f, known: map[shardID]checkpoint{}, latest: map[shardID]*string{}, held: map[shardID]bool{}}
+	u := &run{Reader: r, handle: f, known: map[shardID]checkpoint{}, held: map[shardID]bool{}}
 	return u.coordinate(ctx)
 }

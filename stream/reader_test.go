@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // watch runs a reader alone on the stream, in time of its own. Each step is done a minute after the one before, then the reader is stopped.
@@ -64,28 +70,23 @@ func TestReader_GoesOnAfterEverythingThatPasses(t *testing.T) {
 	t.Parallel()
 	now := func(x *brookShard, ids ...string) func() { return func() { x.add(time.Now(), ids...) } }
 	bubble(t, "an iterator expires after records were read", func(t *testing.T, b *brook, x *brookShard) {
-		seen, err := b.watch(t, stream.ReaderOptions{}, func() { b.epoch++; x.add(time.Now(), "t-4") }, func() { b.epoch++ }, now(x, "t-5"))
-		require.NoError(t, err)
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{}, func() { b.epoch++; x.add(time.Now(), "t-4") }, func() { b.epoch++ }, now(x, "t-5")))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5"}, seen)
 	})
 	bubble(t, "an iterator for the newest record expires before anything was read", func(t *testing.T, b *brook, x *brookShard) {
-		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { b.epoch++; x.add(time.Now(), "t-4", "t-5") }, now(x, "t-6"))
-		require.NoError(t, err)
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{Latest: true}, func() { b.epoch++; x.add(time.Now(), "t-4", "t-5") }, now(x, "t-6")))
 		require.Equal(t, []string{"t-4", "t-5", "t-6"}, seen, "the shard is read from its beginning, and old records are passed over")
 	})
 	bubble(t, "records are removed before they are read", func(t *testing.T, b *brook, x *brookShard) {
-		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4", "t-5", "t-6"); x.trimmed = 4 })
-		require.NoError(t, err)
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4", "t-5", "t-6"); x.trimmed = 4 }))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", `lost a after "3"`, "t-5", "t-6"}, seen)
 	})
 	bubble(t, "records are removed and the iterator has expired", func(t *testing.T, b *brook, x *brookShard) {
-		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4", "t-5"); x.trimmed = 4; b.epoch++ })
-		require.NoError(t, err)
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{}, func() { x.add(time.Now(), "t-4", "t-5"); x.trimmed = 4; b.epoch++ }))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", `lost a after "3"`, "t-5"}, seen)
 	})
 	bubble(t, "a shard is gone", func(t *testing.T, b *brook, x *brookShard) {
-		seen, err := b.watch(t, stream.ReaderOptions{}, func() { x.gone = true; b.shard("b", "a", time.Now(), "t-4") })
-		require.NoError(t, err)
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{}, func() { x.gone = true; b.shard("b", "a", time.Now(), "t-4") }))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", `lost a after "3"`, "t-4"}, seen)
 	})
 	bubble(t, "a shard ends, and its child is listed later", func(t *testing.T, b *brook, x *brookShard) {
@@ -98,13 +99,11 @@ func TestReader_GoesOnAfterEverythingThatPasses(t *testing.T) {
 		_, err := b.watch(t, stream.ReaderOptions{OnLost: func(context.Context, *stream.LostError) error { return enough }}, func() { x.gone = true })
 		require.ErrorIs(t, err, enough)
 		db := entity.Must(entity.Open(b, entity.Config{Table: "app"}))
-		x.gone, x.trimmed = false, 2
-		b.shards[0].records = b.shards[0].records[:2]
+		x.gone, x.trimmed, b.shards[0].records = false, 2, b.shards[0].records[:2]
 		x.closed, x.trimmed = false, 0
 		go func() { time.Sleep(time.Minute); b.do(func() { x.add(time.Now(), "t-7", "t-8"); x.trimmed = 4 }) }()
-		var lost *stream.LostError
 		err = stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app"}).Run(t.Context(), stream.On(entity.Must(entity.New[Team](db)), pass))
-		require.ErrorAs(t, err, &lost)
+		lost := dbtest.As[*stream.LostError](t, err)
 		require.Equal(t, stream.LostError{Stream: b.arn, Shard: "a", After: "2"}, *lost)
 	})
 }
@@ -117,14 +116,9 @@ func TestReader_ReadsParentsFirst(t *testing.T) {
 	bubble(t, "oldest", func(t *testing.T, b *brook, x *brookShard) {
 		x.closed = true
 		b.shards = append([]*brookShard{b.shard("0", "a", time.Now(), "t-4"), b.shard("1", "a", time.Now(), "t-5")}, x)
-		seen, err := b.watch(t, stream.ReaderOptions{MaxShards: 1})
-		require.NoError(t, err)
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{MaxShards: 1}))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4"}, seen, "the second child waits for one of MaxShards")
-		seen, err = b.watch(t, stream.ReaderOptions{}, func() {
-			b.shards[0].closed = true
-			b.shard("2", "0", time.Now(), "t-6")
-		})
-		require.NoError(t, err)
+		seen = entity.Must(b.watch(t, stream.ReaderOptions{}, func() { b.shards[0].closed = true; b.shard("2", "0", time.Now(), "t-6") }))
 		require.ElementsMatch(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5", "t-6"}, seen)
 		require.Equal(t, []string{"t-1", "t-2", "t-3"}, seen[:3])
 		require.Equal(t, "t-6", seen[5])
@@ -133,8 +127,7 @@ func TestReader_ReadsParentsFirst(t *testing.T) {
 		x.closed = true
 		child := b.shard("0", "a", time.Now().Add(-time.Hour), "t-4")
 		seen, err := b.watch(t, stream.ReaderOptions{Latest: true}, func() { child.closed = true; b.shard("1", "0", time.Now()) }, func() { b.shards[2].add(time.Now(), "t-5") }, func() {
-			b.shards[2].closed = true
-			b.shard("2", "1", time.Now(), "t-6").closed = true // before anybody knew it
+			b.shards[2].closed, b.shard("2", "1", time.Now(), "t-6").closed = true, true // before anybody knew it
 			b.shard("3", "2", time.Now())
 		})
 		require.NoError(t, err)
@@ -155,9 +148,7 @@ func TestReader_WaitsWhileRequestsFail(t *testing.T) {
 				for range map[bool]int{true: 3, false: 35}[err == context.DeadlineExceeded] { // more than all attempts of three calls
 					b.fails = append(b.fails, err)
 				}
-				seen, err := b.watch(t, stream.ReaderOptions{}, nothing)
-				require.NoError(t, err)
-				require.Equal(t, []string{"t-1", "t-2", "t-3"}, seen)
+				require.Equal(t, []string{"t-1", "t-2", "t-3"}, entity.Must(b.watch(t, stream.ReaderOptions{}, nothing)))
 			})
 		}
 	}
@@ -170,8 +161,7 @@ func TestReader_EndsWithAnErrorThatDoesNotPass(t *testing.T) {
 		bubble(t, fmt.Sprint(n), func(t *testing.T, b *brook, _ *brookShard) {
 			bad := &smithy.GenericAPIError{Code: "AccessDeniedException"}
 			b.fails = append(make([]error, n), bad)
-			_, err := b.watch(t, stream.ReaderOptions{})
-			require.ErrorIs(t, err, bad)
+			require.ErrorIs(t, dbtest.ErrorOf(b.watch(t, stream.ReaderOptions{})), bad)
 		})
 	}
 }
@@ -181,13 +171,12 @@ func TestReader_GoesOnWithTheNextStream(t *testing.T) {
 	t.Parallel()
 	bubble(t, "another", func(t *testing.T, b *brook, x *brookShard) {
 		b.slow = 12 * time.Second // the next stream is found before this one is read
-		seen, err := b.watch(t, stream.ReaderOptions{}, func() {
+		seen := entity.Must(b.watch(t, stream.ReaderOptions{}, func() {
 			x.add(time.Now(), "t-4", "t-5", "t-6", "t-7", "t-8", "t-9")
 			x.closed = true
 			b.arn += "b"
 			b.shard("a", "", time.Now(), "t-10")
-		}, nothing)
-		require.NoError(t, err)
+		}, nothing))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4", "t-5", "t-6", "t-7", "t-8", "t-9", "t-10"}, seen)
 	})
 	bubble(t, "none", func(t *testing.T, b *brook, x *brookShard) {
@@ -196,8 +185,7 @@ func TestReader_GoesOnWithTheNextStream(t *testing.T) {
 		require.NotErrorAs(t, err, new(*streamtypes.ResourceNotFoundException))
 		require.Equal(t, []string{"t-1", "t-2", "t-3", "t-4"}, seen)
 		b.arn, b.shards = "", nil
-		_, err = b.watch(t, stream.ReaderOptions{})
-		require.ErrorIs(t, err, stream.ErrNoStream)
+		require.ErrorIs(t, dbtest.ErrorOf(b.watch(t, stream.ReaderOptions{})), stream.ErrNoStream)
 	})
 }
 
@@ -309,8 +297,7 @@ func TestReader_TriesAgainThenParksOrStops(t *testing.T) {
 	})
 	bubble(t, "stop", func(t *testing.T, b *brook, x *brookShard) {
 		f, begun := &flaky{left: map[string]int{"t-2": 9}}, time.Now()
-		err := run(t, b, f, stream.ReaderOptions{Attempts: 4, Retry: time.Second})
-		require.EqualError(t, err, "ReadStream (a 2): full")
+		require.EqualError(t, run(t, b, f, stream.ReaderOptions{Attempts: 4, Retry: time.Second}), "ReadStream (a 2): full")
 		require.Equal(t, []string{"t-1", "t-2", "t-2", "t-2", "t-2"}, f.seen)
 		require.Equal(t, 7*time.Second, time.Since(begun))
 	})
@@ -383,7 +370,191 @@ func TestReader_RefusesWhatItCannotDo(t *testing.T) {
 	require.ErrorAs(t, r.Run(nowhere, teams), &input)
 	require.Equal(t, "EDD-9161", input.Code)
 	require.ErrorIs(t, r.Run(t.Context(), teams), entity.ErrNoClient)
-	var declared *entity.SchemaError
 	err := stream.NewReader(client, entity.Must(entity.Open(nil, entity.Config{})), stream.ReaderOptions{Name: "search"}).Run(t.Context(), teams)
-	require.ErrorAs(t, err, &declared, "no table for the checkpoints")
+	dbtest.As[*entity.SchemaError](t, err, "no table for the checkpoints")
+}
+
+// A process whose acquisitions fail for a while, in which another one reads the shard and stops, goes on where that one stopped.
+func TestReader_AnAcquisitionThatFailedTakesOverWhatIsStored(t *testing.T) {
+	t.Parallel()
+	l, b := brookLab(t)
+	b.shard("a", "", time.Now(), "t-1", "t-2", "t-3", "t-4")
+	first := l.process(t, b, stream.ReaderOptions{})
+	first.each = func(id string) {
+		if id == "t-2" {
+			first.stop()
+		}
+	}
+	first.start()
+	require.NoError(t, <-first.done)
+	var failed atomic.Int64
+	late := l.process(t, b, stream.ReaderOptions{})
+	late.wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Operation == "UpdateItem" {
+			failed.Add(1)
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	late.start()
+	eventually(t, "an acquisition fails", func() bool { return failed.Load() > 10 })
+	other := l.process(t, b, stream.ReaderOptions{}).start()
+	eventually(t, "the other reads on", other.has("t-4"))
+	other.end()
+	late.wire.Inject(nil)
+	b.do(func() { b.shards[0].add(time.Now(), "t-5") })
+	eventually(t, "the first one takes over", late.has("t-5"))
+	require.NotContains(t, late.end(), "t-2", "it was handled, and saved")
+}
+
+// The checkpoints of a name are of one table.
+func TestReader_OneNameReadsOneTable(t *testing.T) {
+	t.Parallel()
+	l, b := brookLab(t)
+	b.shard("a", "", time.Now(), "t-1")
+	p := l.process(t, b, stream.ReaderOptions{}).start()
+	eventually(t, "the first", p.has("t-1"))
+	p.end()
+	err := stream.NewReader(b, p.db, stream.ReaderOptions{Name: "search", Source: "another"}).Run(l.Ctx, stream.On(entity.Must(entity.New[Team](p.db)), func(context.Context, stream.Change[Team]) error { return nil }))
+	require.Equal(t, "EDD-9231", dbtest.As[*entity.InputError](t, err).Code)
+}
+
+// A lease that is lost while a record is parked ends the shard, and not the reader.
+func TestReader_GoesOnIfTheLeaseIsLostWhileParking(t *testing.T) {
+	t.Parallel()
+	l, b := brookLab(t)
+	b.shard("a", "", time.Now(), "t-1", "t-2")
+	parking, lost := make(chan bool), make(chan bool)
+	var begin, end sync.Once
+	old := l.process(t, b, stream.ReaderOptions{Attempts: 1, Park: func(ctx context.Context, _ stream.Failure) error {
+		begin.Do(func() { close(parking) })
+		<-ctx.Done()
+		end.Do(func() { close(lost) })
+		return ctx.Err()
+	}})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- old.reader.Run(ctx, stream.On(entity.Must(entity.New[Team](old.db)), func(context.Context, stream.Change[Team]) error { return errors.New("bad") }))
+	}()
+	<-parking
+	old.wire.Inject(func(r faults.Request) faults.Fault { // or it could take the lease again
+		if r.Operation == "UpdateItem" {
+			return faults.Throttle
+		}
+		return faults.None
+	})
+	l.Clock.Move(31 * time.Second)
+	fresh := l.process(t, b, stream.ReaderOptions{}).start()
+	eventually(t, "another takes over", fresh.has("t-2"))
+	<-lost // when the lease is renewed the next time
+	old.wire.Inject(nil)
+	queries := old.wire.Count("Query")
+	eventually(t, "the first one looks for shards again", func() bool { return old.wire.Count("Query") > queries+1 || len(done) > 0 })
+	require.Empty(t, done)
+	stop()
+	require.NoError(t, <-done)
+	fresh.end()
+}
+
+// While the last page of a shard waits for more than a day, records of its child are removed: that is reported.
+func TestReader_ReportsTheGapOfAChild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &brook{arn: "arn:aws:dynamodb:eu-central-1:1:table/app/stream/2026"}
+		b.shard("a", "", time.Now(), "t-1").closed = true
+		db := entity.Must(entity.Open(b, entity.Config{Table: "app"}))
+		var seen []string
+		note := func(what string) { b.do(func() { seen = append(seen, what) }) }
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- stream.NewReader(b, db, stream.ReaderOptions{Alone: true, Source: "app", OnLost: func(_ context.Context, g *stream.LostError) error {
+				note("lost " + g.Shard)
+				return nil
+			}}).Run(ctx, stream.On(entity.Must(entity.New[Team](db)), func(_ context.Context, c stream.Change[Team]) error {
+				if c.New.ID == "t-1" {
+					time.Sleep(30 * time.Hour)
+				}
+				note(c.New.ID)
+				return nil
+			}))
+		}()
+		time.Sleep(time.Minute)
+		b.do(func() { b.shard("b", "a", time.Now(), "t-2", "t-3") })
+		time.Sleep(29 * time.Hour)
+		b.do(func() { b.shards[1].trimmed = 1 })
+		time.Sleep(2 * time.Hour)
+		cancel()
+		require.NoError(t, <-done)
+		require.Equal(t, []string{"t-1", "lost b", "t-3"}, seen)
+	})
+}
+
+// blink leaves the first shard out of some answers.
+type blink struct {
+	*brook
+	n int
+}
+
+func (c *blink) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, o ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
+	out, err := c.brook.DescribeStream(ctx, in, o...)
+	if c.n++; c.n > 3 && c.n%2 == 0 {
+		out.StreamDescription.Shards = out.StreamDescription.Shards[1:]
+	}
+	return out, err
+}
+
+// A shard that is missing from an answer is not forgotten, and so not read again after its child.
+func TestReader_KeepsWhatAnAnswerLeavesOut(t *testing.T) {
+	t.Parallel()
+	l, b := brookLab(t)
+	b.shard("a", "", time.Now(), "t-1").closed = true
+	b.shard("b", "a", time.Now(), "t-2")
+	p, c := l.process(t, b, stream.ReaderOptions{}), &blink{brook: b}
+	p.reader = stream.NewReader(c, p.db, stream.ReaderOptions{Name: "search", Poll: time.Millisecond})
+	p.start()
+	eventually(t, "the child", p.has("t-2"))
+	queries := p.wire.Count("Query")
+	eventually(t, "more answers", func() bool { return p.wire.Count("Query") > queries+6 })
+	require.Equal(t, []string{"t-1", "t-2"}, p.end())
+}
+
+// Shards that end at once are not looked for after each.
+func TestReader_LooksForShardsOncePerPoll(t *testing.T) {
+	t.Parallel()
+	l, b := brookLab(t)
+	for i := range 60 {
+		b.shard(fmt.Sprintf("%03d", i), "", time.Now()).closed = true
+	}
+	b.shard("z", "", time.Now(), "t-1")
+	p := l.process(t, b, stream.ReaderOptions{MaxShards: 1})
+	p.reader = stream.NewReader(b, p.db, stream.ReaderOptions{Name: "search", MaxShards: 1, Poll: 10 * time.Minute})
+	p.start()
+	eventually(t, "the last shard", p.has("t-1"))
+	require.Equal(t, 1, p.wire.Count("Query"))
+	p.end()
+}
+
+// DynamoDB Local sends an empty map without a type.
+func TestFromSDK_ReadsEmptyMapsOfDynamoDBLocal(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	store[Team](l)
+	l.create()
+	empty := func() types.AttributeValue {
+		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+	}
+	for name, v := range map[string]types.AttributeValue{
+		"map": empty(), "in a map": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"x": empty()}}, "in a list": &types.AttributeValueMemberL{Value: []types.AttributeValue{empty()}},
+	} {
+		_, err := l.Raw.PutItem(l.Ctx, &dynamodb.PutItemInput{TableName: &l.Table, Item: map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: name}, "sk": &types.AttributeValueMemberS{Value: "s"}, "v": v,
+		}})
+		require.NoError(t, err)
+		records := l.all()
+		r := stream.FromSDK(l.arn, records[len(records)-1])
+		require.NoError(t, r.Err(), name)
+		require.Equal(t, v, r.New["v"], name)
+	}
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // process is a program that reads a stream, with a connection and a context of its own. The checkpoints are in a real table; the stream is
@@ -66,10 +66,7 @@ func (l *lab) process(t *testing.T, b *brook, o stream.ReaderOptions) *process {
 		o.Name = "search"
 	}
 	if o.OnLost == nil {
-		o.OnLost = func(_ context.Context, gap *stream.LostError) error {
-			p.note("lost " + gap.Shard)
-			return nil
-		}
+		o.OnLost = func(_ context.Context, gap *stream.LostError) error { p.note("lost " + gap.Shard); return nil }
 	}
 	p.reader = stream.NewReader(streams, p.db, o)
 	return p
@@ -183,8 +180,7 @@ func TestReader_AnotherTakesOverFromOneThatHangs(t *testing.T) {
 	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2", "t-3", "t-4", "t-5", "t-6")
-	hangs, wake := make(chan bool), make(chan bool)
-	old := l.process(t, b, stream.ReaderOptions{})
+	hangs, wake, old := make(chan bool), make(chan bool), l.process(t, b, stream.ReaderOptions{})
 	old.each = func(id string) {
 		if id == "t-3" {
 			close(hangs)
@@ -216,8 +212,7 @@ func TestReader_DoesNotBringBackWhatIsGone(t *testing.T) {
 	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-1b", "t-1c").closed = true
-	hangs, wake := make(chan bool), make(chan bool)
-	old := l.process(t, b, stream.ReaderOptions{})
+	hangs, wake, old := make(chan bool), make(chan bool), l.process(t, b, stream.ReaderOptions{})
 	old.each = func(id string) {
 		if id == "t-1" {
 			close(hangs)
@@ -303,8 +298,7 @@ func requireInOrder(t *testing.T, order []string) {
 	for _, id := range order {
 		var family string
 		var n int
-		_, err := fmt.Sscanf(id, "%1s-%d", &family, &n)
-		require.NoError(t, err)
+		require.NoError(t, dbtest.ErrorOf(fmt.Sscanf(id, "%1s-%d", &family, &n)))
 		require.LessOrEqual(t, n, next[family], "%s came too early", id)
 		next[family] = max(next[family], n+1)
 	}
@@ -499,8 +493,7 @@ func TestReader_DoesNotReadItsOwnCheckpoints(t *testing.T) {
 	l := newLab(t)
 	teams := store[Team](l)
 	l.create()
-	p := l.process(t, nil, stream.ReaderOptions{})
-	streams := &counting{Client: streamsOf(l)}
+	p, streams := l.process(t, nil, stream.ReaderOptions{}), &counting{Client: streamsOf(l)}
 	p.reader = stream.NewReader(streams, p.db, stream.ReaderOptions{Name: "search", Poll: time.Millisecond})
 	ctx, stop := context.WithCancel(l.Ctx)
 	p.done = make(chan error, 1)

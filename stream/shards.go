@@ -19,8 +19,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -31,7 +32,7 @@ const (
 	kept        = 24 * time.Hour // how long DynamoDB keeps records, at least
 )
 
-// checkpoint is how far a reader has come in a shard, with the lease of the shard; docs/layout.md describes it.
+// A checkpoint records how far a reader has come in a shard, with the lease of the shard; docs/layout.md describes it.
 type checkpoint struct {
 	_ entity.Key `name:"StreamReader" pk:"$#{reader}" sk:"$#{stream}#{shard}"`
 
@@ -43,8 +44,11 @@ type checkpoint struct {
 	Finished bool      `dynamodbav:"finished"`           // all records were handled
 	Since    time.Time `dynamodbav:"since"`              // no record was missing then; of the beginning: when that was
 	Latest   bool      `dynamodbav:"latest,omitempty"`   // of the beginning: records from before are passed over
+	From     time.Time `dynamodbav:"from,omitempty"`     // of such a beginning: a time before it, by the clock of DynamoDB
 	Source   string    `dynamodbav:"source,omitempty"`   // of the beginning: the table that is read
+	Next     string    `dynamodbav:"next,omitempty"`     // the iterator with which a reader that began at the latest record goes on; "" with a Sequence
 	Saved    time.Time `dynamodbav:"saved" entity:"updated_at"`
+	Mark     bool      `dynamodbav:"_reader,omitempty"` // of what readers pass over; no other entity can have it
 	lease.Term
 }
 
@@ -52,6 +56,9 @@ type checkpoint struct {
 type shardID struct{ stream, shard string }
 
 var beginning = shardID{"beginning", "beginning"}
+
+// leaseName names the lease of a shard in errors.
+func leaseName(of shardID) string { return of.stream + " " + of.shard }
 
 func (c *checkpoint) id() shardID     { return shardID{c.Stream, c.Shard} }
 func (c *checkpoint) parent() shardID { return shardID{c.Stream, c.Parent} }
@@ -61,7 +68,6 @@ type run struct {
 	*Reader
 	handle func(context.Context, Event) (Response, error)
 	known  map[shardID]checkpoint // as last read; those of a reader alone are nowhere else
-	latest map[shardID]*string    // iterators for what came after the beginning, if this run made it
 	held   map[shardID]bool       // shards that are read
 	free   []*reading             // shards that can be read
 }
@@ -185,13 +191,10 @@ func (u *run) discover(ctx context.Context) error {
 			}
 		case !c.Finished:
 			oldest = cmp.Or(oldest, c.Stream)
-			if c.Stream == oldest && (p.Shard == "" || p.Finished) && !u.held[c.id()] && (c.Token == "" || now.After(c.Until)) {
-				x := &reading{run: u, shardID: c.id(), saved: c, whole: c.Since, next: u.latest[c.id()]}
+			if c.Stream == oldest && (p.Shard == "" || p.Finished) && !u.held[c.id()] && (u.store == nil || u.leases.Free(leaseName(c.id()), c.Term) == nil) {
+				x := &reading{run: u, shardID: c.id(), saved: c, whole: c.Since, from: began.From}
 				if p.Since.After(c.Since) {
 					x.whole = p.Since // the last record of the parent was there, which is older than all of the shard
-				}
-				if began.Latest {
-					x.from = began.Since.Truncate(time.Minute)
 				}
 				u.free = append(u.free, x)
 			}
@@ -208,7 +211,7 @@ func (u *run) foreign(began checkpoint) error {
 	if began.Source == "" || began.Source == u.o.Source {
 		return nil
 	}
-	return &entity.InputError{Code: write.CodeReaderName, Type: "stream.ReaderOptions", Problem: "the Name belongs to a reader of the table " + began.Source + "; give each table a reader with a name of its own"}
+	return &entity.InputError{Code: bind.CodeReaderName, Type: "stream.ReaderOptions", Problem: "the Name belongs to a reader of the table " + began.Source + "; give each table a reader with a name of its own"}
 }
 
 // list returns the shards of the newest stream of the table, and of older ones that were not read to their end. Those that are closed are
@@ -258,6 +261,7 @@ func (u *run) list(ctx context.Context) (listed map[shardID]checkpoint, over, er
 // add stores the checkpoint of the beginning, and those of new shards.
 func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began checkpoint, err error) {
 	began, again := u.known[beginning]
+	latest := map[shardID]string{} // iterators for what comes after the beginning
 	if !again {
 		began = checkpoint{Reader: u.o.Name, Stream: beginning.stream, Shard: beginning.shard, Latest: u.o.Latest, Since: u.runner.Clock(), Source: u.o.Source}
 		for _, c := range sorted(listed) {
@@ -266,16 +270,16 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 			}
 			out, err := u.iterator(ctx, c.id(), streamtypes.ShardIteratorTypeLatest, "")
 			if err == nil {
-				u.latest[c.id()] = out.ShardIterator
-				if at, ok := middleware.GetServerTime(out.ResultMetadata); ok {
-					began.Since = at // by the clock of the records
+				latest[c.id()] = aws.ToString(out.ShardIterator)
+				if at, ok := middleware.GetServerTime(out.ResultMetadata); ok && began.From.IsZero() {
+					began.From = at.Add(-time.Minute).Truncate(time.Minute) // times of records are rounded, and from other machines
 				}
 			} else if !isGone(err) {
 				return began, err
 			}
 		}
 		if err := u.create(ctx, began); errors.Is(err, entity.ErrExists) { // another process began
-			clear(u.latest)
+			clear(latest)
 			if began, err = u.store.Get(ctx, began, entity.Consistent()); err == nil {
 				err = u.foreign(began)
 			}
@@ -296,6 +300,7 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 		case !there && c.Parent != "":
 			c.Since = began.Since // the parent was gone before, or has come and gone since
 		}
+		c.Next = latest[c.id()]
 		if _, known := u.known[c.id()]; !known {
 			if err := u.create(ctx, c); err != nil && !errors.Is(err, entity.ErrExists) {
 				return began, err
@@ -307,7 +312,7 @@ func (u *run) add(ctx context.Context, listed map[shardID]checkpoint) (began che
 
 // create stores a new checkpoint.
 func (u *run) create(ctx context.Context, c checkpoint) (err error) {
-	c.Writes, c.Saved = 1, u.runner.Clock()
+	c.Writes, c.Saved, c.Mark = 1, u.runner.Clock(), true
 	if u.known[c.id()] = c; u.store != nil {
 		_, err = u.store.Create(ctx, c)
 	}
@@ -352,7 +357,7 @@ func (x *reading) Store(ctx context.Context, t *lease.Term) error {
 	x.mu.Lock()
 	c := x.saved
 	x.mu.Unlock()
-	c.Term = *t
+	c.Term, c.Mark = *t, true
 	f := entity.Fields[checkpoint]() // it is removed when the shard is gone
 	_, err := x.store.Put(ctx, c, append(lease.After(&f.Writes, t), entity.If(entity.Exists(&f.Shard)))...)
 	return err
@@ -363,7 +368,18 @@ func (x *reading) done(sequence string, finished bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.last, x.saved.Finished, x.saved.Saved = sequence, finished, x.runner.Clock()
-	x.saved.Sequence = cmp.Or(sequence, x.saved.Sequence)
+	if x.saved.Sequence = cmp.Or(sequence, x.saved.Sequence); x.saved.Sequence != "" {
+		x.saved.Next = ""
+	}
+}
+
+// goOn notes the iterator with which the shard is read on, nil if a new one is needed.
+func (x *reading) goOn(next *string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.next = next; x.saved.Next != "" {
+		x.saved.Next = aws.ToString(next)
+	}
 }
 
 // read reads the shard until it ends, ctx is done, or the lease is lost or another's.
@@ -379,9 +395,6 @@ func (x *reading) read(ctx context.Context) (err error) {
 	if x.lease != nil {
 		err = cmp.Or(err, x.measured(ctx, x.shard, x.lease.Release))
 	}
-	if x.err == nil && errors.As(err, new(*lease.SkewError)) { // another process has it, by a clock that is ahead
-		err = nil
-	}
 	for _, away := range []error{lease.ErrLost, lease.ErrTaken, entity.ErrConflict, entity.ErrNotFound} {
 		if x.err == nil && errors.Is(err, away) { // and not returned by the program
 			err = nil
@@ -391,7 +404,7 @@ func (x *reading) read(ctx context.Context) (err error) {
 }
 
 func (x *reading) acquire(ctx context.Context) error {
-	held, err := lease.AcquireIn(ctx, x.leases, x.stream+" "+x.shard, x, x.Store)
+	held, err := lease.AcquireIn(ctx, x.leases, leaseName(x.shardID), x, x.Store)
 	if err == nil { // until then Load takes over what is stored
 		x.lease = held
 	}
@@ -400,9 +413,10 @@ func (x *reading) acquire(ctx context.Context) error {
 
 // follow handles the records of the shard.
 func (x *reading) follow(ctx context.Context) (err error) {
-	if x.last = x.saved.Sequence; x.last != "" {
-		x.next = nil // the one for what is new
-	} else if !x.saved.Finished && x.runner.Clock().Sub(x.whole) > kept {
+	if x.last = x.saved.Sequence; x.last == "" && x.saved.Next != "" {
+		x.next = aws.String(x.saved.Next)
+	}
+	if x.last == "" && !x.saved.Finished && x.runner.Clock().Sub(x.whole) > kept {
 		err = x.lost(ctx)
 	}
 	for err == nil && !x.saved.Finished {
@@ -426,11 +440,14 @@ func (x *reading) page(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		x.next = nil
+		expired, trimmed := errors.As(err, new(*streamtypes.ExpiredIteratorException)), errors.As(err, new(*streamtypes.TrimmedDataAccessException))
+		if expired || trimmed || isGone(err) { // after others, and when ctx ends, the iterator is as good as before
+			x.goOn(nil)
+		}
 		switch {
-		case errors.As(err, new(*streamtypes.ExpiredIteratorException)):
+		case expired:
 			err = nil
-		case errors.As(err, new(*streamtypes.TrimmedDataAccessException)):
+		case trimmed:
 			err = x.lost(ctx)
 		case isGone(err):
 			if err = x.lost(ctx); err == nil {
@@ -456,7 +473,7 @@ func (x *reading) page(ctx context.Context) error {
 	if err := x.handleAll(ctx, records); err != nil {
 		return err
 	}
-	x.next = page.NextShardIterator
+	x.goOn(page.NextShardIterator)
 	if x.done(last, x.next == nil); x.next != nil && len(records) > 0 && x.lease != nil {
 		return x.measured(ctx, x.shard, x.lease.Renew)
 	} else if x.next != nil && len(page.Records) == 0 {
@@ -470,8 +487,12 @@ func (x *reading) handleAll(ctx context.Context, records []Record) error {
 	for failures := 0; len(records) > 0; {
 		resp, err := x.handle(ctx, Event{Records: records})
 		done := len(records)
-		for _, f := range resp.BatchItemFailures { // as on Lambda, all records fail if one is not in the batch
-			done = min(done, max(0, slices.IndexFunc(records, func(r Record) bool { return r.SequenceNumber == f.ItemIdentifier })))
+		for _, f := range resp.BatchItemFailures {
+			i := slices.IndexFunc(records, func(r Record) bool { return r.SequenceNumber == f.ItemIdentifier })
+			if i < 0 { // as on Lambda, all records fail
+				err = cmp.Or(err, fmt.Errorf("the function named a failed record %q that is not in the batch", f.ItemIdentifier))
+			}
+			done = min(done, max(0, i))
 		}
 		if err != nil {
 			done = 0
@@ -526,14 +547,17 @@ func (x *reading) failed(r Record, err error) error {
 	return x.err
 }
 
-// ownKey is the partition key of checkpoints. If they were handled, each would make another.
-var ownKey = regexp.MustCompile(`^\$[^#]*#v\d+#streamreader(-[^#]*)?#`)
+// ownPart is the sort key of a checkpoint. It decides where the stream has no image of the item.
+var ownPart = regexp.MustCompile(`^\$[^#]*#v\d+#streamreader(-[^#]*)?#(beginning#beginning$|arn:)`)
 
-// own reports whether a record is about a checkpoint of a reader.
+// own reports whether a record is about a checkpoint of a reader, of any program. If they were handled, each would make another.
 func (x *reading) own(r Record) bool {
 	if x.store == nil {
 		return false
 	}
-	pk, ok := r.Keys[engine.Of(x.store).Schema.PK.Attribute()].(*types.AttributeValueMemberS)
-	return ok && ownKey.MatchString(pk.Value)
+	if old, now := r.images(); old != nil || now != nil {
+		return old[schema.ReaderAttr] != nil || now[schema.ReaderAttr] != nil
+	}
+	sk, ok := r.Keys[engine.Of(x.store).Schema.SK.Attribute()].(*types.AttributeValueMemberS)
+	return ok && ownPart.MatchString(sk.Value)
 }

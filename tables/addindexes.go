@@ -8,11 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// indexClient is what a [entity.Client] needs in addition for [AddIndexes].
+// An indexClient has the operations that [AddIndexes] needs in addition to those of [entity.Client].
 type indexClient interface {
 	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
 }
@@ -27,7 +27,7 @@ type IndexProgress struct {
 	TableItems  int64  // in the table, of all entities
 }
 
-// options are what the options of one call ask for.
+// options holds the settings of one call.
 type options struct {
 	add      bool
 	building func(IndexProgress) // nil: not reported
@@ -47,7 +47,7 @@ func collect(opts []Option) (how options, err error) {
 		o.apply(&how)
 	}
 	if how.mistakes != nil {
-		err = &entity.InputError{Code: write.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + how.mistakes[0]}
+		err = &entity.InputError{Code: bind.CodeOption, Type: "entity.DB", Problem: "CreateTables: " + how.mistakes[0]}
 	}
 	return how, err
 }

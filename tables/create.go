@@ -19,7 +19,7 @@ import (
 // tablePause is the pause between two requests for the state of a table that is being created.
 const tablePause = 200 * time.Millisecond
 
-// mostLooks is how often the time to live of a table is read while it cannot be enabled.
+// mostLooks limits the reads of a table's time to live while it cannot be enabled.
 const mostLooks = 10
 
 // invalid is the code of DynamoDB's refusal to enable what is enabled already; there is no Go type for it.
@@ -28,7 +28,7 @@ const invalid = "ValidationException"
 // unknownOperation is the code for a call that the database does not have; there is no Go type for it.
 const unknownOperation = "UnknownOperationException"
 
-// backupClient is what a [entity.Client] needs in addition for tables with point-in-time recovery.
+// A backupClient has the operations that point-in-time recovery needs in addition to those of [entity.Client].
 type backupClient interface {
 	DescribeContinuousBackups(context.Context, *dynamodb.DescribeContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
 	UpdateContinuousBackups(context.Context, *dynamodb.UpdateContinuousBackupsInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error)

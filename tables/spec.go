@@ -12,11 +12,11 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Spec is what the stores declared on an [entity.DB] need of DynamoDB. [Create] makes its requests from it, and [Verify]
+// A Spec describes the tables and indexes that the stores declared on an [entity.DB] need. [Create] makes its requests from it, and [Verify]
 // compares with it. It is plain data, equal for equal declarations in equal order. Print it to read it.
 type Spec struct {
 	Tables []Table // in order of first use
@@ -70,7 +70,7 @@ type Index struct {
 	Throughput entity.Throughput // of a global index of a provisioned table
 }
 
-// Projection is what an index holds of the items: ALL, KEYS_ONLY, or INCLUDE with attributes in addition to the
+// A Projection says which attributes of the items an index holds: ALL, KEYS_ONLY, or INCLUDE with attributes in addition to the
 // keys.
 type Projection struct {
 	Type    types.ProjectionType
@@ -304,7 +304,7 @@ func projection(t *schema.Table, x *schema.Index, keys ...Key) Projection {
 			for _, name := range y.Project.Include {
 				add(name)
 			}
-			if s.Templated || write.Marked(t.Entities, y) {
+			if s.Templated || plan.Marked(t.Entities, y) {
 				add(schema.EntityAttr)
 			}
 			if s.Discriminator != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/internal/spool"
+	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
 
 // Entries come as they were, each after its group has been loaded, once.

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // Change is a change of an item as package stream reads it: a stream.Change of any entity.
@@ -21,11 +23,12 @@ type Change interface {
 	Stored() engine.Change
 }
 
-// delivery is what changes bring for one group: its events, in their order.
+// A delivery holds the events that changes bring for one group, in their order.
 type delivery struct {
 	group  string
 	key    any
 	events []arrival
+	later  map[recordID]bool // events of the group that are applied after these: no history that is read contains them
 }
 
 // arrival is an event that came as a change.
@@ -33,7 +36,7 @@ type arrival struct {
 	record    *record
 	position  string
 	writtenAt time.Time // by the clock of DynamoDB; zero if unknown
-	changes   []int     // indexes of the changes that brought it
+	changes   []int     // indexes of the changes that brought it, in order
 }
 
 // recognize finds the events in the changes.
@@ -49,16 +52,16 @@ func (p *application) recognize(ctx context.Context) error {
 		case o < 0:
 			p.done.Skipped++
 		case p.all[o].kind == "versions":
-			primary, _, _ := write.Owner(x.Core.Schema, x.Item)
-			id := fmt.Sprint(o, " ", write.KeyID(primary))
+			primary, _, _ := layout.Owner(x.Core.Schema, x.Item)
+			id := fmt.Sprint(o, " ", layout.KeyID(primary))
 			it := items[id]
 			if it == nil {
-				it = &changedItem{origin: o, primary: primary, from: p.all[o].storedVersion(x.Item), writtenAt: x.At}
+				it = &changedItem{origin: o, primary: primary, changes: map[int64][]int{}}
 				items[id], order = it, append(order, it)
 			}
-			it.from = min(it.from, p.all[o].storedVersion(x.Item))
+			n := p.all[o].storedVersion(x.Item)
+			it.changes[n] = append(it.changes[n], i)
 			it.writtenAt = later(it.writtenAt, x.At)
-			it.changes = append(it.changes, i)
 		default:
 			e := arrival{writtenAt: x.At, changes: []int{i}}
 			if err := p.all[o].assemble().push(x.Item, p.add(groups, o, e)); err != nil {
@@ -68,7 +71,7 @@ func (p *application) recognize(ctx context.Context) error {
 	}
 	for _, it := range order {
 		if err := p.readItem(ctx, it, groups); err != nil {
-			p.fail(p.withView(err), it.changes...)
+			p.fail(p.withView(err), slices.Concat(slices.Collect(maps.Values(it.changes))...)...)
 		}
 	}
 	for _, d := range groups {
@@ -82,7 +85,7 @@ func (p *application) recognize(ctx context.Context) error {
 // sourceOf returns a change and the index of its source, -1 if it is no event of the view.
 func (p *application) sourceOf(c Change) (x engine.Change, origin int, err error) {
 	bad := func(problem string) error {
-		return &entitytype.InputError{Code: write.CodeApplyChange, Type: "timeline.Change", Problem: problem}
+		return &entitytype.InputError{Code: bind.CodeApplyChange, Type: "timeline.Change", Problem: problem}
 	}
 	if c == nil {
 		return x, -1, bad("a change is nil")
@@ -120,6 +123,7 @@ func (p *application) add(groups map[string]*delivery, origin int, e arrival) fu
 		r.origin = origin
 		g, err := p.groupOf(r, &Counters{})
 		if err != nil {
+			p.bad[r.id()] = true
 			return err
 		}
 		if g == nil {
@@ -131,7 +135,7 @@ func (p *application) add(groups map[string]*delivery, origin int, e arrival) fu
 		}
 		d := groups[g.group]
 		if d == nil {
-			d = &delivery{group: g.group, key: g.key}
+			d = &delivery{group: g.group, key: g.key, later: map[recordID]bool{}}
 			groups[g.group] = d
 		}
 		e := e
@@ -162,25 +166,28 @@ func (d *delivery) sort() (dropped int) {
 type changedItem struct {
 	origin    int
 	primary   item.Item
-	from      int64 // first version that changed
 	writtenAt time.Time
-	changes   []int
+	changes   map[int64][]int // indexes of the changes to each version; once the events are read, of those without an event
 }
 
 // readItem adds the events of a changed item. What an event is, and when it happened, depends on the states before, so it
-// reads all states of the item.
+// reads all states of the item. What comes after an event that cannot be used waits.
 func (p *application) readItem(ctx context.Context, it *changedItem, groups map[string]*delivery) error {
 	o := p.all[it.origin]
 	s := o.core.Schema
 	pk, sk := s.PK.Attribute(), s.SK.Attribute()
-	own, _ := write.SortKey(s, it.primary)
+	own, _ := layout.SortKey(s, it.primary)
 	states := expr.All(expr.Compare(expr.Eq, expr.Attr(pk), it.primary[pk]), expr.Compare(expr.BeginsWith, expr.Attr(sk), item.S(own)))
-	add := p.add(groups, it.origin, arrival{writtenAt: it.writtenAt, changes: it.changes})
-	id := write.KeyID(it.primary)
+	id := layout.KeyID(it.primary)
 	return o.readUnder(ctx, states, p.now, recordSink{event: func(r *record) error {
-		if !strings.HasPrefix(r.key, id) || r.version < it.from { // the key of an event is that of its item, and the version
+		changes := it.changes[r.version]
+		if !strings.HasPrefix(r.key, id) || changes == nil { // the key of an event is that of its item, and the version
 			return nil
 		}
-		return add(r)
+		err := p.add(groups, it.origin, arrival{writtenAt: it.writtenAt, changes: changes})(r)
+		if err == nil {
+			delete(it.changes, r.version)
+		}
+		return err
 	}})
 }

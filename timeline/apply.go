@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // ApplyResult counts what [View.Apply] did with its changes.
@@ -27,7 +28,8 @@ type ApplyResult struct {
 
 // Apply adds the events of changes to the stored rows: those that package stream reads from the streams of the sources'
 // tables. It is for a stream handler, and needs no lease. The changes may be of any sources, in any order, and may be given
-// again: each event counts once.
+// again: each event counts once. Of the events of a group those whose changes come before the first that fails are applied, and those after it wait,
+// as what comes after it of an item of [Versions]. An event that needs the history of its group fails if an event of that fails which is not given.
 //
 // An event after the last one of its group is applied to the row. A row knows the last 64 events applied to it, so one of
 // these is recognized when it comes again. For any other event, one that is late or a duplicate from long ago, the group
@@ -55,7 +57,7 @@ func (v *view) apply(ctx context.Context, changes []Change) (done ApplyResult, e
 		if err := v.applicable(); err != nil {
 			return err
 		}
-		p := &application{view: v, changes: changes, now: v.now(), failed: map[int]bool{}}
+		p := &application{view: v, changes: changes, now: v.now(), failed: map[int]bool{}, bad: map[recordID]bool{}}
 		if err := p.recognize(ctx); err != nil {
 			return err
 		}
@@ -80,7 +82,7 @@ func (d *definition) applicable() error {
 	default:
 		return d.acceptTimes()
 	}
-	return &entitytype.InputError{Code: write.CodeApplyView, Type: "timeline.Projection " + d.Name, Problem: problem}
+	return &entitytype.InputError{Code: bind.CodeApplyView, Type: "timeline.Projection " + d.Name, Problem: problem}
 }
 
 // application is one call of Apply.
@@ -91,6 +93,7 @@ type application struct {
 	groups  []*delivery // in group order
 	done    ApplyResult
 	failed  map[int]bool // indexes of changes that were not applied
+	bad     map[recordID]bool
 	errs    []error
 
 	mu     sync.Mutex
@@ -279,15 +282,14 @@ func (p *application) applyTo(ctx context.Context, to *generation) (all ApplyRes
 		p.failAll(err)
 		return all
 	}
-	counts, left, errs := make([]ApplyResult, len(names)), make([]time.Time, len(names)), make([]error, len(names))
+	counts, left, errs, failed := make([]ApplyResult, len(names)), make([]time.Time, len(names)), make([]error, len(names)), make([][]int, len(names))
 	engine.Parallel(len(names), rowWriters, func(i int) {
-		counts[i], left[i], errs[i] = p.applyGroup(ctx, to, p.groups[i], stored[i])
+		counts[i], left[i], failed[i], errs[i] = p.applyInOrder(ctx, to, p.groups[i], stored[i])
 	})
 	var oldest time.Time
-	for i, g := range p.groups {
+	for i := range p.groups {
 		if errs[i] != nil {
-			p.fail(errs[i], g.changes()...)
-			continue
+			p.fail(errs[i], failed[i]...)
 		}
 		all.add(counts[i])
 		oldest = earliest(oldest, left[i])
@@ -320,7 +322,38 @@ func (p *application) leave(ctx context.Context, of *generation, t time.Time) er
 	return err
 }
 
-// maxRewrites is how often a row is written again that others change at the same time.
+// applyInOrder applies the events of one group, up to the first that fails, by the order of the changes. failed are the changes of that and of the
+// events after it.
+func (p *application) applyInOrder(ctx context.Context, to *generation, d *delivery, row *groupState) (n ApplyResult, left time.Time, failed []int, err error) {
+	if n, left, err = p.applyGroup(ctx, to, d, row); err == nil {
+		return n, left, nil, nil
+	}
+	first, rest := d.halves()
+	if len(first.events) == 0 || !errors.As(err, new(*EventError)) {
+		return ApplyResult{}, time.Time{}, d.changes(), err
+	}
+	n, left = ApplyResult{}, time.Time{}
+	for _, part := range []*delivery{first, rest} {
+		rows, err := p.rows.getAll(ctx, to.ID, []string{d.group}) // the state in row was changed
+		failed := part.changes()
+		if err == nil {
+			var more ApplyResult
+			var late time.Time
+			more, late, failed, err = p.applyInOrder(ctx, to, part, rows[0])
+			n.add(more)
+			left = earliest(left, late)
+		}
+		if err != nil && part == first {
+			failed = append(failed, rest.changes()...)
+		}
+		if err != nil {
+			return n, left, failed, err
+		}
+	}
+	return n, left, nil, nil
+}
+
+// maxRewrites limits the writes of a row that others change at the same time.
 const maxRewrites = 50
 
 // applyGroup applies the events of one group to its row. left is the earliest accept time of events that it cannot apply.
@@ -377,7 +410,8 @@ func (p *application) folded(ctx context.Context, to *generation, d *delivery, r
 	rereads := minuteOf(to.rereadFrom())
 	if late > 0 && p.withoutPartitionKey() == nil {
 		n = ApplyResult{Refolded: len(d.events), Groups: 1}
-		g, err = p.replayGroup(ctx, d.key, d.group, window{now: p.now}, rereads, &Counters{})
+		without := func(r *record) bool { return p.bad[r.id()] || d.later[r.id()] }
+		g, err = p.replayGroup(ctx, d.key, d.group, window{now: p.now}, rereads, without, &Counters{})
 		if err != nil || g == nil || exists && len(row.recent) > 0 && p.same(g, row) {
 			return nil, n, time.Time{}, err
 		}
@@ -414,6 +448,26 @@ func (p *application) same(a, b *groupState) bool {
 	}
 	y, err := p.states.bytes(reflect.ValueOf(b.state).Elem())
 	return err == nil && bytes.Equal(x, y)
+}
+
+// halves splits the events by the order of their changes. first is empty if one change brought all.
+func (d *delivery) halves() (first, rest *delivery) {
+	var order []int
+	for _, e := range d.events {
+		order = append(order, e.changes[0])
+	}
+	slices.Sort(order)
+	middle := order[len(order)/2]
+	first, rest = &delivery{group: d.group, key: d.key, later: maps.Clone(d.later)}, &delivery{group: d.group, key: d.key, later: d.later}
+	for _, e := range d.events {
+		if e.changes[0] < middle {
+			first.events = append(first.events, e)
+			continue
+		}
+		rest.events = append(rest.events, e)
+		first.later[e.record.id()] = true
+	}
+	return first, rest
 }
 
 // changes returns the indexes of the changes that brought the events.

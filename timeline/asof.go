@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 )
 
 // RowsOption configures reads of a view: [AsOf], [AsKnownAt], [AllowStale], [RequireComplete], [Partial],
@@ -21,7 +21,7 @@ type readOptions struct {
 	fullReplay                           bool      // sources may be scanned for one group
 	forKey                               any       // pointer to the key that a log is limited to
 	since                                time.Time // start of a log
-	budget                               *write.Pace
+	budget                               *bind.Pace
 	err                                  error
 }
 
@@ -70,7 +70,7 @@ func FullReplay() RowsOption { return func(o *readOptions) { o.fullReplay = true
 // logs, which read the whole history.
 func ReadBudget(b *entity.UnitBudget) RowsOption {
 	return func(o *readOptions) {
-		budget, err := write.PaceOf(b)
+		budget, err := bind.PaceOf(b)
 		if o.budget = budget; err != nil {
 			o.err = badOption("%v", err)
 		}
@@ -199,7 +199,7 @@ func (v *view) replayRow(ctx context.Context, k any, group string, o readOptions
 		return row, meta, err
 	}
 	var n Counters
-	g, err := v.replayGroup(ctx, k, group, w, 0, &n)
+	g, err := v.replayGroup(ctx, k, group, w, 0, nil, &n)
 	if err != nil {
 		return row, meta, err
 	}
@@ -264,7 +264,7 @@ func (v *view) replayAfter(ctx context.Context, p *Page[anyRow], after string, o
 		case err != nil:
 			return err
 		case id != replayCursorID:
-			return &engine.Error{Reason: engine.Foreign}
+			return &cursor.Error{Reason: cursor.Foreign}
 		}
 		last = group
 	}

@@ -17,8 +17,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // BuildOption configures [View.Rebuild] and [View.CatchUp].
@@ -29,8 +30,8 @@ type buildOptions struct {
 	segments        int
 	checkpointEvery int // rows of a segment between two checkpoints
 	progress        func(Meta)
-	budget          *write.Pace // paces the requests; may be nil
-	exports         []fs.FS     // of the sources' tables, for Rebuild; nil: the tables are scanned
+	budget          *bind.Pace // paces the requests; may be nil
+	exports         []fs.FS    // of the sources' tables, for Rebuild; nil: the tables are scanned
 	err             error
 }
 
@@ -66,7 +67,7 @@ func CheckpointEvery(rows int) BuildOption {
 // are not bounded.
 func Budget(b *entity.UnitBudget) BuildOption {
 	return func(o *buildOptions) {
-		budget, err := write.PaceOf(b)
+		budget, err := bind.PaceOf(b)
 		if o.budget = budget; err != nil {
 			o.err = badOption("%v", err)
 		}
@@ -90,7 +91,7 @@ func collectBuildOptions(opts []BuildOption) (buildOptions, error) {
 	return o, o.err
 }
 
-// route is how a build reads the history.
+// A route says how a build reads the history.
 type route string
 
 const (
@@ -230,9 +231,9 @@ func (b *builder) readSources(ctx context.Context, c *collector, now time.Time, 
 }
 
 const (
-	rowBatch   = write.MaxActions // rows written in one transaction
-	rowWriters = 8                // rows written concurrently where a transaction does not take them together
-	maxResends = 3                // retries of a write with an unknown outcome, each with its own attempts
+	rowBatch   = plan.MaxActions // rows written in one transaction
+	rowWriters = 8               // rows written concurrently where a transaction does not take them together
+	maxResends = 3               // retries of a write with an unknown outcome, each with its own attempts
 )
 
 // retryUnknown repeats a write under a fence, or a removal, while its outcome is unknown. Both are idempotent: no run
@@ -353,7 +354,7 @@ func (b *builder) runUnderLease(ctx context.Context, run func(context.Context) e
 			_ = b.giveUpLease(ctx, errPanicked, on) // the panic has more details
 		}
 	}()
-	err = b.held.Keep(ctx, func(ctx context.Context) error { return run(write.WithPace(ctx, b.budget)) })
+	err = b.held.Keep(ctx, func(ctx context.Context) error { return run(bind.WithPace(ctx, b.budget)) })
 	if returned = true; err != nil {
 		err = b.giveUpLease(ctx, err, on)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxRefolds is how many groups one catch-up folds from their whole history.
+// maxRefolds limits the groups that one catch-up folds from their whole history.
 const maxRefolds = 100_000
 
 // CatchUp applies the events that were accepted since the rows were built or last caught up. An event that is newer
@@ -181,7 +181,7 @@ func (b *builder) refoldLate(ctx context.Context, a *incrementalFold, w window, 
 				return err
 			}
 			for _, group := range some {
-				g, err := b.replayGroup(ctx, late[group], group, w, 0, n)
+				g, err := b.replayGroup(ctx, late[group], group, w, 0, nil, n)
 				if err != nil {
 					return err
 				}

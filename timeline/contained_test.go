@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // A row that Apply writes, while catch-ups move the time from which they read again, knows exactly which events it contains.
@@ -15,7 +15,7 @@ import (
 func TestTally_OfARowReachesBackToTheNextCatchUp(t *testing.T) {
 	t.Parallel()
 	epoch := time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
-	testsize.Check(t, testsize.Pick(300, 3000), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(300, 1000), func(rt *rapid.T) {
 		type accepted struct {
 			minute int64
 			mark   uint64

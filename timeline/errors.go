@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -77,8 +77,8 @@ func (e *BuildingError) Is(target error) bool { return target == ErrBuilding }
 // ApplyError reports that [View.Apply] did not apply all changes. The others are applied, and may be given again.
 type ApplyError struct {
 	View       string
-	NotApplied []int  // indexes of the changes that were not applied, in order
-	Sequence   string // sequence number of the first one's record, for stream.BatchItemFailure
+	NotApplied []int  // indexes of the changes that were not applied, in order: those that failed, and what waits for them
+	Sequence   string // sequence number of the record of the first one, which failed, for stream.BatchItemFailure
 	Err        error  // joins the errors of their groups
 }
 
@@ -207,7 +207,7 @@ var ErrStateLost = errors.New("the state would be read back from storage as a di
 
 // badOption returns the error for a mistake in the arguments of a call.
 func badOption(format string, args ...any) error {
-	return &entitytype.InputError{Code: write.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: bind.CodeTimeline, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
 }
 
 var errNoDB = badOption("the database is nil")

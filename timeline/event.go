@@ -14,11 +14,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Event is one event of a source, as handlers receive it.
@@ -56,6 +57,14 @@ func (r *record) lastAccept() time.Time {
 	}
 	return later(r.acceptedAt, touched)
 }
+
+// recordID identifies an event.
+type recordID struct {
+	origin int
+	key    string
+}
+
+func (r *record) id() recordID { return recordID{r.origin, r.key} }
 
 // fingerprint returns a short hash of an event: of its position and, if known, of the write that stored it.
 func (r *record) fingerprint(position string) uint64 {
@@ -195,7 +204,7 @@ func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 	x.Payload = payload
 	if r.before != nil {
 		before := *r
-		before.payloadVersion = write.PayloadOf(r.before)
+		before.payloadVersion = layout.PayloadOf(r.before)
 		if x.before, stage, err = o.decode(o, &before, r.before); err != nil {
 			return nil, o.eventError(r, stage, err)
 		}
@@ -214,7 +223,7 @@ func (o *origin) decodeEvent(r *record) (*decodedEvent, error) {
 func (o *origin) eventError(r *record, stage Stage, err error) *EventError {
 	e := &EventError{Stage: stage, Event: r.name, Source: o.id, Key: r.key, Payload: r.payloadVersion, Err: err}
 	if o.core != nil { // the identity may have secret parts
-		e.Key = write.KeyText(o.core.Schema, write.KeyOf(o.core.Schema, r.item))
+		e.Key = layout.KeyText(o.core.Schema, layout.KeyOf(o.core.Schema, r.item))
 	}
 	return e
 }
@@ -236,7 +245,7 @@ func Upgrade[Old, New any](from int, f func(Old) (New, error)) SourceOption {
 			o.problem("a feed cannot be upgraded: it yields payloads of the current version")
 			return
 		}
-		if err := s.Compile(o.core.Schema.Options); err != nil {
+		if err := s.Compile(o.core.Schema); err != nil {
 			o.problem("payload version %d: %v", from, err)
 			return
 		}
@@ -267,7 +276,7 @@ func (o *origin) stored(a *schema.Attr, it item.Item) (value, error) {
 	isTime := func(a *schema.Attr) bool { return a.Time || a.Epoch }
 	old := a
 	if len(o.upgrades) > 0 {
-		old = cmp.Or(o.former[formerAttr{write.PayloadOf(it), a}], a)
+		old = cmp.Or(o.former[formerAttr{layout.PayloadOf(it), a}], a)
 	}
 	av := it[old.Name]
 	if av == nil || !isTime(a) || !isTime(old) || a.Format == old.Format {
@@ -292,12 +301,15 @@ func (o *origin) storedTime(a *schema.Attr, it item.Item) (time.Time, error) {
 // storedVersion is stored for the version.
 func (o *origin) storedVersion(it item.Item) int64 {
 	av, _ := o.stored(o.core.Schema.Version, it) // no time, so there is no error
-	return write.VersionIn(av)
+	return layout.VersionIn(av)
 }
 
 // decodeStored decodes the payload of an item in the version in which it was stored, and upgrades it to the current
 // one.
 func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
+	if x := bind.Omitted(o.core.Schema, it); x != nil {
+		return nil, Decoding, x
+	}
 	steps := o.upgrades.Starting(r.payloadVersion)
 	if r.payloadVersion != o.payloadVersion && steps == nil {
 		return nil, Decoding, fmt.Errorf("%w: %d; the source reads %s", ErrPayloadVersion, r.payloadVersion, o.payloadVersions())

@@ -15,10 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -94,7 +94,7 @@ func ExampleView() {
 	fmt.Println(page.Meta.RebuildStatus, len(page.Rows), err)
 	meta, err := view.Rebuild(ctx)
 	fmt.Println(meta.RebuildStatus, meta.HistoryComplete, meta.Rows, err)
-	page, err = view.Page(ctx, 1, 0, timeline.RequireComplete())
+	page = entity.Must(view.Page(ctx, 1, 0, timeline.RequireComplete()))
 	for _, row := range page.Rows {
 		fmt.Println(row.Key, row.State.Places, row.Events)
 	}

@@ -24,8 +24,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/spool"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
 
 // Export makes [View.Rebuild] read the sources from exports of their tables to S3 instead of scanning the tables, so that a
@@ -423,7 +423,7 @@ func (b *builder) spoolExport(ctx context.Context, x *tableExport, o *origin, wa
 	return decisiveError(errs)
 }
 
-// itemsPerReport is how many items of an export are read between two reports of progress.
+// itemsPerReport is the number of items of an export that are read between two reports of progress.
 const itemsPerReport = 1000
 
 // itemOrder returns a text by which items sort partition by partition, and in a partition by their sort key if that is a
@@ -434,14 +434,14 @@ func (o *origin) itemOrder(it item.Item) ([]byte, error) {
 	if it[pk] == nil || s.SK != nil && it[s.SK.Attribute()] == nil {
 		return nil, errNoKey
 	}
-	text := []byte(write.KeyID(item.Item{pk: it[pk]}) + separator)
+	text := []byte(layout.KeyID(item.Item{pk: it[pk]}) + separator)
 	if s.SK == nil {
 		return text, nil
 	}
 	if v, ok := it[s.SK.Attribute()].(*types.AttributeValueMemberS); ok {
 		return append(text, v.Value...), nil
 	}
-	return append(text, write.KeyID(item.Item{s.SK.Attribute(): it[s.SK.Attribute()]})...), nil
+	return append(text, layout.KeyID(item.Item{s.SK.Attribute(): it[s.SK.Attribute()]})...), nil
 }
 
 var errNoKey = errors.New("a key attribute is missing")

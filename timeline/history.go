@@ -10,10 +10,11 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/spool"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
 
 // window selects the events of a replay.
@@ -52,7 +53,7 @@ type recordSink struct {
 
 // scan reads one of several segments of the source's table from start on, partition by partition.
 func (o *origin) scan(ctx context.Context, segment, of int, start item.Item, now time.Time, to recordSink) error {
-	in := &write.Range{Table: o.core.Table, Strong: true, Filter: o.scanFilter(now), Start: start, Segment: segment, Segments: of}
+	in := &layout.Range{Table: o.core.Table, Strong: true, Filter: o.scanFilter(now), Start: start, Segment: segment, Segments: of}
 	p := &partitions{o: o, to: to, events: o.assemble()}
 	if start != nil {
 		p.skip = p.idOf(start)
@@ -93,7 +94,7 @@ func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.
 // readUnder reads the events of one partition that meet a key condition.
 func (o *origin) readUnder(ctx context.Context, cond expr.Cond, now time.Time, to recordSink) error {
 	p := &partitions{o: o, to: to, events: o.assemble()}
-	return p.readPages(ctx, &write.Range{Table: o.core.Table, Strong: true, Key: cond, Filter: o.queryFilter(now)})
+	return p.readPages(ctx, &layout.Range{Table: o.core.Table, Strong: true, Key: cond, Filter: o.queryFilter(now)})
 }
 
 // partitions splits the items of pages into partitions.
@@ -107,7 +108,7 @@ type partitions struct {
 }
 
 // readPages reads all pages of a range.
-func (p *partitions) readPages(ctx context.Context, in *write.Range) error {
+func (p *partitions) readPages(ctx context.Context, in *layout.Range) error {
 	for {
 		got, err := p.o.core.Runner.ReadPage(ctx, in)
 		if err != nil {
@@ -124,10 +125,10 @@ func (p *partitions) readPages(ctx context.Context, in *write.Range) error {
 
 func (p *partitions) idOf(it item.Item) string {
 	pk := p.o.core.Schema.PK.Attribute()
-	return write.KeyID(item.Item{pk: it[pk]})
+	return layout.KeyID(item.Item{pk: it[pk]})
 }
 
-func (p *partitions) take(got write.Page) error {
+func (p *partitions) take(got layout.Page) error {
 	if p.to.page != nil {
 		p.to.page(got.Evaluated)
 	}
@@ -151,7 +152,7 @@ func (p *partitions) push(it item.Item) error {
 		}
 		p.id = id
 	}
-	p.last = write.KeyOf(s, it)
+	p.last = layout.KeyOf(s, it)
 	return p.events.push(it, p.to.event)
 }
 
@@ -170,7 +171,7 @@ func (o *origin) readWhole(ctx context.Context, now time.Time, to recordSink) er
 	return o.readPart(ctx, o.split(1)[0], nil, now, to)
 }
 
-// feedMemory is how many bytes of a feed are held in memory to find duplicates.
+// feedMemory is the number of bytes of a feed that are held in memory to find duplicates.
 const feedMemory = 16 << 20
 
 // readFeed reads a feed. A feed may yield events twice, or two events with one identity, in any order, so they are
@@ -263,7 +264,7 @@ func (o *origin) expiresSilently() bool {
 
 // softDeleter is the feature that makes copies of deleted items, and for how long.
 type softDeleter interface {
-	write.SoftDeleter
+	plan.SoftDeleter
 	Kept() time.Duration
 }
 

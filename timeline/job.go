@@ -11,8 +11,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Job is a rebuild whose work is shared by several processes. The process that began it, the coordinator, holds the lease
@@ -48,10 +48,10 @@ type JobPart struct {
 	Of      int    `json:"of"`      // number of parts of the source
 }
 
-// maxJobSegments is how many segments DynamoDB makes of a table.
+// maxJobSegments is the largest number of segments that DynamoDB divides a table into.
 const maxJobSegments = 1_000_000
 
-// ticket is what a worker has to know of a job.
+// A ticket identifies a job to a worker.
 type ticket struct {
 	View       string   `json:"view"`
 	Definition string   `json:"definition"` // fingerprint
@@ -153,7 +153,7 @@ func (j *Job) Split(segments int) ([]JobPart, error) {
 
 // badPart returns the error for a part, record or row that is not of the job.
 func badPart(format string, args ...any) error {
-	return &entitytype.InputError{Code: write.CodeJobPart, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: bind.CodeJobPart, Type: "timeline", Problem: fmt.Sprintf(format, args...)}
 }
 
 // Worker returns a worker of the job in the coordinator's process.
@@ -332,7 +332,7 @@ func (v *view) joinJob(ctx context.Context, text []byte, opts []BuildOption) (w 
 // parseTicket decodes a ticket and checks that it is of this definition.
 func (v *view) parseTicket(text []byte) (t ticket, err error) {
 	if err := json.Unmarshal(text, &t); err != nil || t.View == "" || t.Generation == "" || t.Fence < 1 {
-		return t, &entitytype.InputError{Code: write.CodeJobTicket, Type: "timeline", Problem: "the ticket is malformed"}
+		return t, &entitytype.InputError{Code: bind.CodeJobTicket, Type: "timeline", Problem: "the ticket is malformed"}
 	}
 	problem := ""
 	switch {
@@ -350,7 +350,7 @@ func (v *view) parseTicket(text []byte) (t ticket, err error) {
 
 // otherJob returns the error for a ticket that does not fit the worker.
 func otherJob(problem string) error {
-	return &entitytype.InputError{Code: write.CodeJobOther, Type: "timeline", Problem: problem}
+	return &entitytype.InputError{Code: bind.CodeJobOther, Type: "timeline", Problem: problem}
 }
 
 // newWorker returns a worker for a generation. It keeps the fence of the ticket: what its calls write late must not pass

@@ -24,7 +24,7 @@ type tenure struct {
 func (v *view) acquire(ctx context.Context, change func(*manifest) error) (*tenure, error) {
 	h := &tenure{view: v}
 	var err error
-	h.held, err = lease.AcquireIn(ctx, v.leases, v.Name, h, func(ctx context.Context, t *lease.Term) error { return h.put(ctx, t, change) })
+	h.held, err = lease.AcquireIn(ctx, v.leases, "timeline "+v.Name, h, func(ctx context.Context, t *lease.Term) error { return h.put(ctx, t, change) })
 	var taken *lease.TakenError
 	if errors.As(err, &taken) {
 		m := h.last()

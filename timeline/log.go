@@ -11,11 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/spool"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
 
 // Log defines a list of the events themselves. Nothing is folded or stored, so it is always up to date.
@@ -76,7 +77,7 @@ func NewLog(db *entity.DB, l Log) (*LogView, error) {
 			return v, nil
 		}
 	}
-	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), write.StoreSetting{Setting: func(o *write.Options) { o.Derived = true }}) // only feeds: nothing is stored
+	s, err := entity.New[manifest](db, entity.Named("TimelineLog-"+l.Name), bind.StoreSetting{Setting: func(o *bind.Options) { o.Derived = true }}) // only feeds: nothing is stored
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (v *LogView) Page(ctx context.Context, page, size int, opts ...LogOption) (
 	if err != nil {
 		return p, err
 	}
-	p.Page, p.Size, p.Pages = page, size, 1
+	p.Rows, p.Page, p.Size, p.Pages = []Entry{}, page, size, 1
 	offset := rowOffset(page, size)
 	p.Meta, err = v.read(ctx, "Timeline.LogPage", "", opts, func(e Entry, _ string) bool {
 		p.count(e, offset)
@@ -153,10 +154,10 @@ func (v *LogView) After(ctx context.Context, after string, size int, opts ...Log
 	if err := v.checkCursorKey(); err != nil {
 		return p, err
 	}
-	p.Size, p.Total, p.Pages = size, -1, -1
+	p.Rows, p.Size, p.Total, p.Pages = []Entry{}, size, -1, -1
 	last, final, more := "", "", false
 	if after != "" {
-		it, err := v.core.Cursor.Decode(v.cursorBinding(), after, []engine.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
+		it, err := v.core.Cursor.Decode(v.cursorBinding(), after, []cursor.Attr{{Name: "p", Type: types.ScalarAttributeTypeS}})
 		if err != nil {
 			return p, err
 		}
@@ -206,7 +207,7 @@ func (v *LogView) read(ctx context.Context, verb, last string, opts []LogOption,
 		if err != nil {
 			return err
 		}
-		ctx = write.WithPace(ctx, o.budget)
+		ctx = bind.WithPace(ctx, o.budget)
 		if o.forKey != nil && !slices.ContainsFunc(v.all, func(x *origin) bool { return o.keyFor(x).IsValid() }) {
 			return badOption("ForKey: no source of the log reads items of %s", reflect.TypeOf(o.forKey).Elem())
 		}

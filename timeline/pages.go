@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // checkPage checks the number and size of a page; 0 means the default.
@@ -62,7 +62,7 @@ func (v *view) pageAt(ctx context.Context, page, size int, opts []RowsOption) (p
 		if err != nil {
 			return err
 		}
-		ctx = write.WithPace(ctx, o.budget)
+		ctx = bind.WithPace(ctx, o.budget)
 		p.Page, p.Size, p.Pages = page, size, 1
 		offset := rowOffset(page, size)
 		if o.isReplay() {
@@ -134,7 +134,7 @@ func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []Ro
 		if err != nil {
 			return err
 		}
-		ctx = write.WithPace(ctx, o.budget)
+		ctx = bind.WithPace(ctx, o.budget)
 		p.Size, p.Total, p.Pages = size, -1, -1
 		if o.isReplay() {
 			return v.replayAfter(ctx, &p, cursor, o)
@@ -177,7 +177,7 @@ func (v *view) pageAfter(ctx context.Context, cursor string, size int, opts []Ro
 }
 
 // errRowsGone is the error of a cursor into rows that cannot be listed any more.
-var errRowsGone error = &engine.Error{Reason: engine.Gone}
+var errRowsGone error = &cursor.Error{Reason: cursor.Gone}
 
 // listable returns the generation with an id if it can be listed: it was completed, by this definition unless stale is
 // set, and its removal has not started. The served one is always listable.
@@ -208,7 +208,7 @@ func (v *view) cursorAfter(id, group string) (string, error) {
 }
 
 func (v *view) readCursor(text string) (id, group string, err error) {
-	it, err := v.core.Cursor.Decode("timeline\x00"+v.Name, text, []engine.Attr{{Name: "g", Type: types.ScalarAttributeTypeS}, {Name: "k", Type: types.ScalarAttributeTypeS}})
+	it, err := v.core.Cursor.Decode("timeline\x00"+v.Name, text, []cursor.Attr{{Name: "g", Type: types.ScalarAttributeTypeS}, {Name: "k", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
 		return "", "", err
 	}
@@ -234,7 +234,7 @@ func (v *view) eachRow(ctx context.Context, opts []RowsOption, give func(anyRow)
 		if err != nil {
 			return err
 		}
-		ctx = write.WithPace(ctx, o.budget)
+		ctx = bind.WithPace(ctx, o.budget)
 		if o.isReplay() {
 			_, err := v.replayRows(ctx, o, func(_ string, row anyRow) bool { return give(row) })
 			return err

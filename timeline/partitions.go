@@ -6,24 +6,24 @@ import (
 	"strconv"
 
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // spreadOver returns the id of a generation whose rows are in n partitions.
 func spreadOver(id string, n int) string {
-	if n <= 1 && write.PartitionsOf(id) == 1 {
+	if n <= 1 && layout.PartitionsOf(id) == 1 {
 		return id
 	}
-	return id + write.PartitionsMark + strconv.Itoa(max(n, 1))
+	return id + layout.PartitionsMark + strconv.Itoa(max(n, 1))
 }
 
 // partitionOf returns the partition with the row of a group.
 func partitionOf(generation, group string) string {
-	n := write.PartitionsOf(generation)
+	n := layout.PartitionsOf(generation)
 	if n == 1 {
 		return generation
 	}
-	return write.PartitionAt(generation, key.Shard(group, n))
+	return layout.PartitionAt(generation, key.Shard(group, n))
 }
 
 // inGroupOrder yields what several sequences yield, each in group order, in group order. It stops at the first error.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Defaults of a [Projection].
@@ -248,7 +248,7 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if err != nil {
 		return err
 	}
-	if key, ok := write.SeriesPartition(o.core.Schema, write.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
+	if key, ok := layout.SeriesPartition(o.core.Schema, layout.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
 		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil
@@ -277,8 +277,8 @@ const partitionedFormat = 2
 
 // format returns the format of a manifest.
 func (m *manifest) format() int {
-	spread := func(g *generation) bool { return g != nil && write.PartitionsOf(g.ID) > 1 }
-	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return write.PartitionsOf(r.ID) > 1 }) {
+	spread := func(g *generation) bool { return g != nil && layout.PartitionsOf(g.ID) > 1 }
+	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return layout.PartitionsOf(r.ID) > 1 }) {
 		return partitionedFormat
 	}
 	return formatVersion
@@ -439,8 +439,8 @@ func (c *checker) pages(size, most int) {
 }
 
 func (c *checker) partitions(n int) {
-	if n < 0 || n > write.MaxPartitions {
-		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", write.MaxPartitions)
+	if n < 0 || n > layout.MaxPartitions {
+		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", layout.MaxPartitions)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -103,7 +103,7 @@ func TestNew_ChecksGroupKeyTypes(t *testing.T) {
 		A string `dynamodbav:"k"`
 		B string `dynamodbav:"k"`
 	}
-	assert.Equal(t, []string{"EDD-9031"}, mistakes(l, by(l, func(r reading) twins { return twins{r.Site, r.Device} }, sum)))
+	assert.Equal(t, []string{"EDD-9084"}, mistakes(l, by(l, func(r reading) twins { return twins{r.Site, r.Device} }, sum)))
 }
 
 func TestNew_ChecksStateTypes(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/spool"
+	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
 
 // tally is a digest of the recently accepted events of a group: for each minute, in seconds since 1970, the sum of the
@@ -65,7 +65,7 @@ type storedVersion struct {
 	revision, fence int64
 }
 
-// maxTallyMinutes is how many minutes a tally holds before old ones are dropped.
+// maxTallyMinutes is the number of minutes that a tally holds before old ones are dropped.
 const maxTallyMinutes = 100
 
 // count adds an applied event to the tally.
@@ -120,9 +120,10 @@ const minMemory = 1 << 16
 
 // collector sorts the events of a replay by group and position. It is safe for concurrent use.
 type collector struct {
-	d    *definition
-	w    window
-	only func(group string, r *record) bool // selects groups and events; nil: all
+	d       *definition
+	w       window
+	only    func(group string, r *record) bool // selects groups and events; nil: all
+	without func(*record) bool                 // events that are left out; nil: none
 
 	out func(key, value []byte) error // takes the events that are wanted
 
@@ -156,6 +157,9 @@ func (c *collector) add(r *record) error {
 
 // entry returns an event as the spool stores it, nil for one that is not wanted.
 func (c *collector) entry(r *record, n *Counters) (key, value []byte, err error) {
+	if c.without != nil && c.without(r) {
+		return nil, nil, nil
+	}
 	o := c.d.all[r.origin]
 	if o.isBaseline(r) && c.isAbout(r) {
 		n.Baselines++
@@ -347,9 +351,11 @@ func (d *definition) replay(ctx context.Context, w window, n *Counters, done fun
 	})
 }
 
-// replayGroup folds the events of one group. It returns nil if there are none. rereads is for its tally; see groupState.
-func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, rereads int64, n *Counters) (found *groupState, err error) {
+// replayGroup folds the events of one group, apart from those that without holds for. It returns nil if there are none. rereads is for its tally; see
+// groupState.
+func (d *definition) replayGroup(ctx context.Context, k any, group string, w window, rereads int64, without func(*record) bool, n *Counters) (found *groupState, err error) {
 	c := d.newCollector(w, d.Memory)
+	c.without = without
 	c.only = func(g string, _ *record) bool { return g == group }
 	keep := fullFold{give: func(g *groupState) error { found = g; return nil }, rereads: rereads}
 	err = d.replayFrom(ctx, c, n, keep, func(o *origin, to recordSink) error {

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -204,7 +205,7 @@ func Series[T any](s *timeseries.Series[T], opts ...SourceOption) Source {
 	o.eventNames, o.retention, o.hasAcceptTimes = []string{o.eventName("appended")}, c.Kept(), true
 	o.acceptedAt = func(it item.Item) (time.Time, error) { return key.Nano.FromValue(it[schema.AtAttr]) }
 	o.filter = func(own expr.Cond, now time.Time) expr.Cond {
-		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(write.EventKind)), own, write.NotExpired(o.core.Schema, now))
+		return expr.All(expr.Compare(expr.Eq, expr.Attr(schema.KindAttr), item.S(layout.EventKind)), own, layout.NotExpired(o.core.Schema, now))
 	}
 	o.reads = append(o.reads, clock)
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("appended"), clock, o.acceptedAt} }
@@ -220,7 +221,7 @@ type itemEvents struct {
 }
 
 func (e itemEvents) push(it map[string]value, give func(*record) error) error {
-	r := &record{name: e.name, key: write.KeyID(write.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: write.PayloadOf(it)}
+	r := &record{name: e.name, key: layout.KeyID(layout.KeyOf(e.o.core.Schema, it)), item: it, payloadVersion: layout.PayloadOf(it)}
 	at, err := e.o.storedTime(e.clock, it)
 	if err == nil && e.acceptedAt != nil {
 		r.acceptedAt, err = e.acceptedAt(it)
@@ -256,7 +257,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 			current = expr.Compare(expr.NotExists, expr.Attr(schema.KindAttr))
 		}
 		if o.core.Schema.Expires {
-			live = write.NotExpired(o.core.Schema, now)
+			live = layout.NotExpired(o.core.Schema, now)
 		}
 		return expr.All(own, current, live)
 	}
@@ -265,7 +266,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 	}
 	o.reads, o.timeAttrs = append(o.reads, clock), append(o.timeAttrs, "at "+clock.Name)
 	o.assemble = func() assembler { return itemEvents{o, o.eventName("stored"), clock, o.acceptedAt} }
-	if x, ok := schema.Feature[write.ExpirySetter](o.core.Schema); ok {
+	if x, ok := schema.Feature[bind.ExpirySetter](o.core.Schema); ok {
 		o.retention = lifetime(x)
 	}
 	if !o.core.Schema.Profile.MarksItems() {
@@ -275,7 +276,7 @@ func Items[T any, V any](s *entity.Store[T], at *V, opts ...SourceOption) Source
 }
 
 // lifetime returns how long an entity's items live according to its declaration; 0 if it does not say.
-func lifetime(x write.ExpirySetter) time.Duration {
+func lifetime(x bind.ExpirySetter) time.Duration {
 	if l, ok := x.(interface{ Kept() time.Duration }); ok {
 		return l.Kept()
 	}
@@ -300,7 +301,7 @@ func AcceptedAt[V any](field *V) SourceOption {
 
 // timeField resolves a prototype field that holds a time.
 func (o *origin) timeField(field any, what string) *schema.Attr {
-	n, err := write.Node(o.core.Schema, write.Target{Pointer: field})
+	n, err := bind.Node(o.core.Schema, bind.Target{Pointer: field})
 	if err != nil || n.Attr == nil || !n.Top {
 		o.problem("%s must be a field of the prototype that entity.Fields gives", what)
 		return nil

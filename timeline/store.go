@@ -11,10 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -159,7 +160,7 @@ type expiry struct {
 	after time.Duration
 }
 
-var _ write.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
+var _ bind.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 
 // Declare is called by this module when a store is built.
 func (expiring) Declare(d *schema.Decl) {
@@ -214,7 +215,7 @@ type stores struct {
 func itemOptions(p Projection[any, any], what string) []entity.StoreOption {
 	return []entity.StoreOption{
 		entity.Named("Timeline" + what + "-" + p.Name),
-		write.StoreSetting{Setting: func(o *write.Options) {
+		bind.StoreSetting{Setting: func(o *bind.Options) {
 			o.Table, o.Own, o.Derived, o.Sources = p.Table, true, true, sourceNames(p.Source)
 		}},
 	}
@@ -234,7 +235,7 @@ func sourceNames(s Source) []string {
 
 // rowOptions returns the store options for a view's rows.
 func rowOptions(d *definition) []entity.StoreOption {
-	return append(itemOptions(d.Projection, ""), write.StoreSetting{Setting: func(o *write.Options) {
+	return append(itemOptions(d.Projection, ""), bind.StoreSetting{Setting: func(o *bind.Options) {
 		if o.Secret = holdSecret(d.types(), map[reflect.Type]bool{}); d.Retention > 0 {
 			o.After = &d.Retention
 		}
@@ -261,8 +262,8 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 // fenced marks a write as safe to send again after a lost answer. Its condition is on the fence, which only grows, so
 // it fails for ever once another builder has written, and a builder does not write an item again before the first
 // write has ended. The manifest is never removed, so creating it twice fails.
-func fenced() write.WriteSetting {
-	return write.WriteSetting{Setting: func(o *write.Options) { o.SoleWriter = true }}
+func fenced() bind.WriteSetting {
+	return bind.WriteSetting{Setting: func(o *bind.Options) { o.SoleWriter = true }}
 }
 
 // rowStore stores the rows of a view by generation and group.
@@ -380,7 +381,7 @@ func (s *typedRowStore[K, S]) getAll(ctx context.Context, generation string, gro
 
 func (s *typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
 	var keys []storedRow[K, S]
-	for _, partition := range write.GenerationPartitions(generation) {
+	for _, partition := range layout.GenerationPartitions(generation) {
 		keys = append(keys, storedRow[K, S]{Generation: partition})
 	}
 	if len(keys) == 1 {
@@ -401,7 +402,7 @@ func (s *typedRowStore[K, S]) all(ctx context.Context, generation string, opts .
 
 func (s *typedRowStore[K, S]) list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error] {
 	var parts []iter.Seq2[rowSummary, error]
-	for _, partition := range write.GenerationPartitions(generation) {
+	for _, partition := range layout.GenerationPartitions(generation) {
 		q := s.store.Query(storedRow[K, S]{Generation: partition}, opts...)
 		parts = append(parts, entity.Project[rowSummary](q).All(ctx)) // which takes no query of several partitions
 	}
@@ -428,7 +429,7 @@ func (s *typedRowStore[K, S]) remove(ctx context.Context, generation string, gro
 	return err
 }
 
-// sweepGrace is how long replaced rows stay for those who started to read them.
+// sweepGrace is the time that replaced rows stay for readers that began before.
 const sweepGrace = 15 * time.Minute
 
 // Sweep removes the rows of generations that were replaced or abandoned more than 15 minutes ago, or that are followed
@@ -453,7 +454,7 @@ func (v *view) sweepDue(ctx context.Context) error {
 	})
 }
 
-// maxRetired is how many retired generations a manifest lists. It is one item, however often a view is rebuilt.
+// maxRetired limits the retired generations that a manifest lists: it is one item, however often a view is rebuilt.
 const maxRetired = 50
 
 // due returns the generations that nobody reads any more, and the oldest ones beyond the limit.

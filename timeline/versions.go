@@ -11,8 +11,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // snapshotter is the feature that stores states, and for how long.
 type snapshotter interface {
-	write.Snapshotter
+	plan.Snapshotter
 	Kept() time.Duration
 }
 
@@ -69,7 +70,7 @@ func Versions[T any](h *versioned.History[T], opts ...SourceOption) Source {
 			o.reads = append(o.reads, a)
 		}
 	}
-	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, write.NotExpired(s, now)) }
+	o.filter = func(own expr.Cond, now time.Time) expr.Cond { return expr.All(own, layout.NotExpired(s, now)) }
 	o.assemble = func() assembler { return &versionEvents{o: o} }
 	return o.finish(opts)
 }
@@ -106,17 +107,17 @@ type versionEvents struct {
 }
 
 func (l *versionEvents) push(it map[string]value, give func(*record) error) error {
-	primary, kind, known := write.Owner(l.o.core.Schema, it)
+	primary, kind, known := layout.Owner(l.o.core.Schema, it)
 	if !known {
 		return nil
 	}
-	if owner := write.KeyID(primary); owner != l.owner {
+	if owner := layout.KeyID(primary); owner != l.owner {
 		if err := l.flush(give); err != nil {
 			return err
 		}
 		l.owner = owner
 	}
-	if kind == write.SnapshotKind {
+	if kind == layout.SnapshotKind {
 		return l.snapshot(it, give)
 	}
 	if l.size += item.Size(it) + heldOverhead; l.size > maxHeldBytes {
@@ -133,7 +134,7 @@ func (l *versionEvents) snapshot(it item.Item, give func(*record) error) error {
 	if err := l.emitUpTo(n, give); err != nil {
 		return err
 	}
-	return l.emit(write.State(l.o.core.Schema, it), give)
+	return l.emit(layout.State(l.o.core.Schema, it), give)
 }
 
 // flush emits the remaining states of the item.
@@ -169,7 +170,7 @@ func (l *versionEvents) emit(it item.Item, give func(*record) error) (err error)
 		return nil
 	}
 	r := &record{
-		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: write.PayloadOf(it), item: it, before: l.before,
+		key: fmt.Sprintf("%s%019d", l.owner, n), version: n, payloadVersion: layout.PayloadOf(it), item: it, before: l.before,
 		name: l.o.eventName(l.change(l.before, it)),
 	}
 	switch {
@@ -199,7 +200,7 @@ var (
 func (l *versionEvents) expiredBy(before, after item.Item) bool {
 	s := l.o.core.Schema
 	at, err := l.o.storedTime(s.UpdatedAt, after)
-	return err == nil && !write.Live(s, before, at)
+	return err == nil && !layout.Live(s, before, at)
 }
 
 // sameCreation reports whether two states have the same created_at.
@@ -213,7 +214,7 @@ func (l *versionEvents) sameCreation(before, after item.Item) bool {
 // change returns what happened between two states.
 func (l *versionEvents) change(before, after item.Item) string {
 	s := l.o.core.Schema
-	gone := write.IsDeletedState(s, after)
+	gone := layout.IsDeletedState(s, after)
 	switch {
 	case before == nil && gone: // earlier states have expired
 		return deleted
@@ -223,14 +224,14 @@ func (l *versionEvents) change(before, after item.Item) string {
 		return created
 	case gone:
 		return deleted
-	case !write.IsDeletedState(s, before) && l.expiredBy(before, after):
+	case !layout.IsDeletedState(s, before) && l.expiredBy(before, after):
 		return created
-	case !write.IsDeletedState(s, before):
+	case !layout.IsDeletedState(s, before):
 		return updated
 	case s.CreatedAt != nil && !l.sameCreation(before, after):
 		return created
 	}
-	if _, soft := schema.Feature[write.SoftDeleter](s); !soft {
+	if _, soft := schema.Feature[plan.SoftDeleter](s); !soft {
 		return created
 	}
 	return restored

@@ -11,9 +11,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -244,7 +244,7 @@ func typedRow[K comparable, S any](r anyRow) Row[K, S] {
 
 // typedPage restores the types of the rows on a page.
 func typedPage[K comparable, S any](p Page[anyRow]) Page[Row[K, S]] {
-	typed := Page[Row[K, S]]{Meta: p.Meta, Page: p.Page, Size: p.Size, Total: p.Total, Pages: p.Pages, Next: p.Next}
+	typed := Page[Row[K, S]]{Meta: p.Meta, Rows: []Row[K, S]{}, Page: p.Page, Size: p.Size, Total: p.Total, Pages: p.Pages, Next: p.Next}
 	for _, r := range p.Rows {
 		typed.Rows = append(typed.Rows, typedRow[K, S](r))
 	}
@@ -349,14 +349,14 @@ func (v *view) get(ctx context.Context, k any, opts []RowsOption) (row anyRow, m
 		if err != nil {
 			return err
 		}
-		ctx = write.WithPace(ctx, o.budget)
+		ctx = bind.WithPace(ctx, o.budget)
 		group, err := v.keyCodec.text(reflect.ValueOf(k))
 		if err != nil {
 			return badOption("%v", err)
 		}
 		if o.isReplay() {
 			if from := v.withoutPartitionKey(); from != nil && !o.fullReplay {
-				return &entitytype.InputError{Code: write.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
+				return &entitytype.InputError{Code: bind.CodeFullReplay, Type: "timeline", Problem: fmt.Sprintf(
 					"%s would be scanned for one group of %s: give the source PartitionKey, or the read FullReplay", from.id, v.Name)}
 			}
 			row, meta, err = v.replayRow(ctx, k, group, o)

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/spool"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
 
 // JobWorker does work of a [Job]: it reads parts of the history, folds groups and stores rows. [Job.Worker] and
@@ -81,7 +81,7 @@ func (w *JobWorker) Read(ctx context.Context, part JobPart, yield func(JobRecord
 		if _, err := w.job(ctx); err != nil {
 			return err
 		}
-		ctx = write.WithPace(ctx, b.budget)
+		ctx = bind.WithPace(ctx, b.budget)
 		read := partRead{Generation: b.id, Source: i, Of: part.Of, Segment: part.Segment, Fence: b.fence}
 		c := b.newCollector(b.window(), 0)
 		c.out = func(key, value []byte) error {
@@ -177,7 +177,7 @@ func (w *JobWorker) Store(ctx context.Context, rows ...*JobRow) error {
 				states = append(states, r.g)
 			}
 		}
-		ctx = write.WithPace(ctx, b.budget)
+		ctx = bind.WithPace(ctx, b.budget)
 		for batch := range slices.Chunk(states, rowBatch) {
 			m, err := w.job(ctx)
 			if err != nil {

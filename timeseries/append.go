@@ -8,14 +8,16 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // AppendOption is accepted by Append and AppendAll: entity.If.
-type AppendOption interface{ write.AppendOption }
+type AppendOption interface{ bind.AppendOption }
 
 // Reason is why an append was not applied to the current item.
 type Reason string
@@ -24,8 +26,8 @@ type Reason string
 const (
 	Older           Reason = "older"     // the current item has the same or a later orderBy; the event was dropped
 	LateRecorded    Reason = "recorded"  // as Older, but the event was stored in the history (late:"record")
-	Duplicate       Reason = "duplicate" // an equal event with this orderBy is already in the history
-	Collision       Reason = "collision" // another event with this orderBy is in the history
+	Duplicate       Reason = "duplicate" // an equal event with this orderBy is already in the history, and has not expired
+	Collision       Reason = "collision" // another event with this orderBy is in the history, and has not expired
 	ConditionFailed Reason = "refused"   // the event is newer, but a condition of the caller did not hold
 )
 
@@ -76,7 +78,7 @@ func (c *current) get(ctx context.Context) (item.Item, error) {
 	if c.item != nil {
 		return c.item, nil
 	}
-	err := c.core.Measure(ctx, "Current", write.KeyText(c.core.Schema, c.primary), func(ctx context.Context) (err error) {
+	err := c.core.Measure(ctx, "Current", layout.KeyText(c.core.Schema, c.primary), func(ctx context.Context) (err error) {
 		if c.item, err = c.core.Runner.Get(ctx, c.core.Table, c.primary, true); err == nil && c.item == nil {
 			err = entity.ErrNotFound
 		}
@@ -86,10 +88,29 @@ func (c *current) get(ctx context.Context) (item.Item, error) {
 }
 
 // NotAppliedError is the error of an append in a transaction that was not applied, so the transaction failed as a
-// whole. entity.StoredItem returns the current item or event that prevented it.
+// whole. entity.StoredItem returns the current item or event that prevented it. It is an entity.ErrExists with [Duplicate] and
+// [Collision], since an event with its orderBy is stored, and otherwise an entity.ErrConditionFailed.
 type NotAppliedError struct{ Reason Reason }
 
-func (e *NotAppliedError) Error() string { return fmt.Sprintf("event not applied: %s", e.Reason) }
+func (e *NotAppliedError) Error() string {
+	return fmt.Sprintf("event not applied: %s: %s", e.Reason, meanings[e.Reason])
+}
+
+// Is reports whether target is the class of the reason.
+func (e *NotAppliedError) Is(target error) bool {
+	if e.Reason == Duplicate || e.Reason == Collision {
+		return target == entity.ErrExists
+	}
+	return target == entity.ErrConditionFailed
+}
+
+// meanings say what reasons mean, for errors.
+var meanings = map[Reason]string{
+	Older:           "the current item has the same or a later orderBy",
+	Duplicate:       "an equal event with this orderBy is stored",
+	Collision:       "another event with this orderBy is stored",
+	ConditionFailed: "a condition given to the append did not hold",
+}
 
 // OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's, so that the two cannot
 // be compared. Another version of the struct or another program has written it.
@@ -111,242 +132,194 @@ func (e *OrderByTypeError) Error() string {
 // *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
-	c, spec := engine.Of(s), write.Collect(opts)
-	op := newAppend(c, s.opened().e, reflect.ValueOf(ev), spec)
 	var r Result[T]
-	err := c.MeasureItem(ctx, "Append", op.Key, func(ctx context.Context) error {
-		got, err := c.Runner.Run(ctx, op)
-		if err != nil {
-			return err
-		}
-		engine.Note(ctx, "Append", got)
-		r, err = result[T](c, got, &current{core: c, primary: op.Key, events: s.e})
-		return err
-	})
+	_, err := newAppend(engine.Of(s), s.opened().e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]).Run(ctx, &r)
 	return r, err
 }
 
 // Append is [Series.Append] as a value. In a transaction, an event that is not applied fails the whole transaction with
 // a *[NotAppliedError], and late:"record" has no effect. Result.Current has what the event sets on the current item.
 func (o Ops[T]) Append(ev T, opts ...AppendOption) entity.Write[Result[T]] {
-	c := engine.Of(o)
-	op := newAppend(c, o.e, reflect.ValueOf(ev), write.Collect(opts))
-	return engine.NewWrite[Result[T]](engine.NewOperation(c, op, func(got write.Result, into any) (err error) {
-		*into.(*Result[T]), err = result[T](c, got, &current{core: c, primary: op.Key, events: o.e})
-		return err
-	}))
+	return engine.NewWrite[Result[T]](newAppend(engine.Of(o), o.e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]))
 }
 
-// result makes the result of an append from that of its write. A current item that this does not have is read through unknown
-// when it is asked for.
-func result[T any](c *engine.Core, got write.Result, unknown *current) (Result[T], error) {
-	r := Result[T]{Applied: !got.Skipped, Reason: Reason(got.Reason)}
+// setResult sets the Result that into points to, of an append that returned got. A current item that got does not have is read
+// through unknown when it is asked for.
+func setResult[T any](got plan.Result, unknown *current, into any) error {
+	r := into.(*Result[T])
+	*r = Result[T]{Applied: !got.Skipped, Reason: Reason(got.Reason)}
 	switch {
 	case got.Item != nil:
-		r.current = &current{core: c, item: got.Item}
+		r.current = &current{core: unknown.core, item: got.Item}
 	case r.Applied, r.Reason != "" && r.Reason != ConditionFailed: // without an image this reason means that there is no item
 		r.current = unknown
 	}
 	if got.Existing != nil {
-		stored, err := engine.Decode[T](c, got.Existing)
+		stored, err := engine.Decode[T](unknown.core, got.Existing)
 		if err != nil {
-			return r, err
+			return err
 		}
 		r.Existing = &stored
 	}
-	return r, nil
+	return nil
 }
 
 // conditions resolves the options of an append.
-func (e *events) conditions(c *engine.Core, spec *write.Options) (expr.Cond, error) {
+func (e *events) conditions(c *engine.Core, spec *bind.Options) (expr.Cond, error) {
 	if err := spec.Err(); err != nil {
-		return expr.Cond{}, &entitytype.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+		return expr.Cond{}, &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
 	}
 	if e.noCurrent && len(spec.If) > 0 {
-		return expr.Cond{}, write.Invalid(c.Schema, write.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
+		return expr.Cond{}, bind.Invalid(c.Schema, bind.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
 	}
-	return write.Conditions(c.Schema, spec.If)
+	return bind.Conditions(c.Schema, spec.If)
 }
 
-// outcome is the result of one event.
-type outcome struct {
-	applied bool
-	reason  Reason
-	current item.Item // nil if the answer did not contain it
-	stored  item.Item // the event that is already in the history
+// notApplied returns the result for an event that was not applied. current and stored are nil if they are not known.
+func notApplied(why Reason, current, stored item.Item) plan.Result {
+	return plan.Result{Skipped: true, Reason: string(why), Item: current, Existing: stored}
 }
 
-// result returns o as the result of a write.
-func (o outcome) result() write.Result {
-	return write.Result{Item: o.current, Existing: o.stored, Skipped: !o.applied, Reason: string(o.reason)}
-}
+// done resolves a refusal to a result.
+func done(r plan.Result) plan.Resolution { return plan.Resolution{Result: &r} }
 
-// outcomeOf returns the outcome in the result of an append.
-func outcomeOf(r write.Result) outcome {
-	return outcome{applied: !r.Skipped, reason: Reason(r.Reason), current: r.Item, stored: r.Existing}
-}
-
-// done resolves failures to an outcome.
-func done(o outcome) write.Resolution {
-	r := o.result()
-	return write.Resolution{Result: &r}
-}
-
-// appendOp plans one append: an update of the current item and a put of the event, in one transaction.
-type appendOp struct {
-	*event
-	user expr.Cond
-}
-
-func newAppend(c *engine.Core, e *events, v reflect.Value, spec *write.Options) *write.Op {
-	op := &write.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Traits: write.Traits{Mergeable: true}}
+// newAppend returns the operation of an append of v. decode sets the caller's Result.
+func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, decode func(plan.Result, *current, any) error) engine.Operation {
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Traits: plan.Traits{Mergeable: true}}
 	ev, err := newEvent(c, e, v)
-	if err != nil {
-		op.Err = err
-		return op
-	}
 	var user expr.Cond
-	if len(spec.If) > 0 || len(spec.Errs) > 0 {
-		if user, op.Err = e.conditions(c, spec); op.Err != nil {
-			return op
+	if err == nil && (len(spec.If) > 0 || len(spec.Errs) > 0) {
+		user, err = e.conditions(c, spec)
+	}
+	switch {
+	case err != nil:
+		op.Err = err
+	case e.noCurrent:
+		*op = *ev.logAppend("Append")
+	default:
+		op.Key = ev.primary
+		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+			if err := ev.checkAhead(in.Now); err != nil {
+				return nil, err
+			}
+			current, err := advance(&joinedAdvance{[]*event{ev}, user, in}, ev)
+			if err != nil {
+				return nil, err
+			}
+			put, err := ev.put(in)
+			if err != nil {
+				return nil, err
+			}
+			return &appending{plan.Step{Actions: []plan.Action{current, put}, Whole: true}, ev, in.Joined}, nil
 		}
 	}
-	if e.noCurrent {
-		return ev.logAppend("Append")
-	}
-	op.Key = ev.primary
-	op.Planner = &appendOp{ev, user}
-	return op
+	return engine.NewOperation(c, op, func(got plan.Result, into any) error {
+		return decode(got, &current{core: c, primary: op.Key, events: e}, into)
+	})
 }
 
-func (a *appendOp) Plan(in write.Input) (write.Step, error) {
-	if err := a.checkAhead(in.Now); err != nil {
-		return write.Step{}, err
-	}
-	current, err := advance(&joinedAdvance{[]*event{a.event}, a.user, in}, a.event)
-	if err != nil {
-		return write.Step{}, err
-	}
-	put, err := a.put(in)
-	if err != nil {
-		return write.Step{}, err
-	}
-	actions := []write.Action{current, put}
-	return write.Step{
-		Actions: actions,
-		Whole:   true,
-		Outcome: &appending{a, actions, in.Joined},
-	}, nil
-}
-
-// appending is the outcome of an append: an update of the current item and the put of the event.
+// appending is the plan of an append. It sends together
+//
+//	update  the current item, if it is absent, or older than the event, and meets the caller's conditions
+//	put     the event, if its key is free, or has an event that has expired
 type appending struct {
-	*appendOp
-	actions []write.Action
-	joined  bool
+	plan.Step
+	*event
+	joined bool
 }
 
-// Done implements write.Outcome.
-func (x *appending) Done(write.Returned) (write.Result, error) {
+// Applied implements plan.Plan.
+func (x *appending) Applied(plan.Returned) (plan.Result, error) {
 	if x.joined {
-		return write.Result{Item: x.carried}, nil
+		return plan.Result{Item: x.carried}, nil
 	}
-	return write.Result{}, nil
+	return plan.Result{}, nil
 }
 
-// Resolve implements write.Outcome.
-func (x *appending) Resolve(failed []write.Failure) write.Resolution {
+// Refused implements plan.Plan: a refused event has an outcome, or leads to another plan.
+func (x *appending) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	if err != nil {
-		return write.Resolution{Err: err}
+		return plan.Resolution{Err: err}
 	}
 	current, stored, older := f[0], f[1], false
 	if current.Failed() {
 		if older, err = x.isOlder(current.Image); err != nil {
-			return write.Resolution{Err: err}
+			return plan.Resolution{Err: err}
 		}
 	}
-	got := outcome{reason: Older, current: current.Image}
+	why := Older
 	switch {
 	case stored.Failed() && !x.equals(stored.Image):
-		got.reason, got.stored = Collision, stored.Image
+		why = Collision
 	case stored.Failed() && !current.Failed() && !x.joined: // the current item is older than the stored event: update it
-		return write.Resolution{Next: x.repair(stored.Image)}
+		return plan.Resolution{Next: &repairing{plan.Step{Actions: []plan.Action{x.Actions[0], x.check()}, Whole: true}, x.event, stored.Image}}
 	case stored.Failed():
-		got.reason, got.stored = Duplicate, stored.Image
+		why = Duplicate
 	case !older:
-		got.reason = ConditionFailed
+		why = ConditionFailed
 	case x.e.record && !x.joined:
-		return write.Resolution{Next: x.record(current.Image)}
+		exists := plan.Action{Kind: plan.Check, Table: x.c.Table, Key: x.primary, Cond: x.event.exists()}
+		return plan.Resolution{Next: &recording{plan.Step{Actions: []plan.Action{exists, x.Actions[1]}, Whole: true}, x.event, current.Image}}
 	}
 	if x.joined {
-		return write.Resolution{Err: &NotAppliedError{got.reason}}
+		return plan.Resolution{Err: &NotAppliedError{why}}
 	}
-	return done(got)
+	return done(notApplied(why, current.Image, stored.Image))
 }
 
-// repair returns the step that brings the current item up to an event that is already stored.
-func (x *appending) repair(stored item.Item) *write.Step {
-	return &write.Step{Actions: []write.Action{x.actions[0], x.check()}, Whole: true, Outcome: &repairing{x.event, stored}}
-}
-
-// repairing is the outcome of an update of the current item from a stored event, which is checked.
+// repairing is the plan that brings the current item up to an event that is already stored, which is checked.
 type repairing struct {
+	plan.Step
 	*event
 	stored item.Item
 }
 
-// Resolve implements write.Outcome.
-func (x *repairing) Resolve(failed []write.Failure) write.Resolution {
+// Refused implements plan.Plan.
+func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
 	case err != nil:
-		return write.Resolution{Err: err}
+		return plan.Resolution{Err: err}
 	case f[1].Failed():
-		return write.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
+		return plan.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
 	}
-	return done(outcome{reason: Duplicate, current: f[0].Image, stored: x.stored})
+	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
 
-// Done implements write.Outcome.
-func (x *repairing) Done(write.Returned) (write.Result, error) {
-	return outcome{reason: Duplicate, stored: x.stored}.result(), nil
+// Applied implements plan.Plan.
+func (x *repairing) Applied(plan.Returned) (plan.Result, error) {
+	return notApplied(Duplicate, nil, x.stored), nil
 }
 
-// record returns the step that stores a late event in the history of an existing item.
-func (x *appending) record(current item.Item) *write.Step {
-	exists := write.Action{Kind: write.Check, Table: x.c.Table, Key: x.primary, Cond: x.event.exists()}
-	return &write.Step{Actions: []write.Action{exists, x.actions[1]}, Whole: true, Outcome: &recording{x.event, current}}
-}
-
-// recording is the outcome of the put of a late event, with a check of the current item.
+// recording is the plan that stores a late event in the history of an existing item, which is checked.
 type recording struct {
+	plan.Step
 	*event
 	current item.Item
 }
 
-// Resolve implements write.Outcome.
-func (x *recording) Resolve(failed []write.Failure) write.Resolution {
+// Refused implements plan.Plan.
+func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
 	case err != nil:
-		return write.Resolution{Err: err}
+		return plan.Resolution{Err: err}
 	case f[0].Failed():
-		return write.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
+		return plan.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
 	}
 	return done(x.duplicate(x.current, f[1].Image))
 }
 
-// Done implements write.Outcome.
-func (x *recording) Done(write.Returned) (write.Result, error) {
-	return outcome{reason: LateRecorded, current: x.current}.result(), nil
+// Applied implements plan.Plan.
+func (x *recording) Applied(plan.Returned) (plan.Result, error) {
+	return notApplied(LateRecorded, x.current, nil), nil
 }
 
-// duplicate returns the outcome of an event that was not stored because there is one with its key.
-func (ev *event) duplicate(current, stored item.Item) outcome {
-	o := outcome{reason: Duplicate, current: current, stored: stored}
+// duplicate returns the result for an event that was not stored because there is one with its key.
+func (ev *event) duplicate(current, stored item.Item) plan.Result {
 	if !ev.equals(stored) {
-		o.reason = Collision
+		return notApplied(Collision, current, stored)
 	}
-	return o
+	return notApplied(Duplicate, current, stored)
 }

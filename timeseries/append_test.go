@@ -2,14 +2,15 @@ package timeseries_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -29,8 +30,7 @@ func TestAppend_Outcomes(t *testing.T) {
 	t.Parallel()
 	f := entity.Fields[Telemetry]()
 	when := func(c entity.Cond) []timeseries.AppendOption { return []timeseries.AppendOption{entity.If(c)} }
-	one := []string{transact}
-	zero := bare(0)
+	one, zero := []string{transact}, bare(0)
 	zero.Alert = ptr(false)
 	again := tick(0, 1)
 	again.AccountID, again.CreatedAt = "no append writes it", at(9)
@@ -68,8 +68,7 @@ func TestAppend_Outcomes(t *testing.T) {
 			} {
 				w := open[Telemetry](t)
 				w.seed(o.seed...)
-				before := w.partition(devicePK)
-				event := o.event
+				before, event := w.partition(devicePK), o.event
 				r := send(w, event)
 				require.Equal(t, o.event, event, "%s: the caller's event is not changed", way)
 				require.Equal(t, o.reason, r.Reason, way)
@@ -97,9 +96,14 @@ func TestAppend_Outcomes(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			var not *timeseries.NotAppliedError
-			require.ErrorAs(t, entity.FailureOf(err, op), &not)
+			not := dbtest.As[*timeseries.NotAppliedError](t, entity.FailureOf(err, op))
 			require.Equal(t, o.reason, not.Reason)
+			stored := o.reason == timeseries.Duplicate || o.reason == timeseries.Collision
+			require.Equal(t, stored, errors.Is(err, entity.ErrExists))
+			require.Equal(t, !stored, errors.Is(err, entity.ErrConditionFailed))
+			require.Contains(t, not.Error(), map[timeseries.Reason]string{
+				timeseries.Older: "same or a later orderBy", timeseries.Duplicate: "an equal event", timeseries.Collision: "another event", timeseries.ConditionFailed: "a condition given",
+			}[o.reason])
 			winner, found := entity.StoredItem[Telemetry](err)
 			require.Equal(t, o.current >= 0, found)
 			if found {
@@ -147,32 +151,11 @@ func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
 			var rs []timeseries.Result[Meter]
 			send := func() (err error) { rs, err = scenario{run: c.late}.play(w); return err }
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, send, func() {
-				w.append(reading(10, 100))
-				w.append(reading(11, 110))
-			}))
+			require.NoError(t, w.Overtake(recording, send, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
 			require.Equal(t, c.want, reasons(rs))
 			require.Equal(t, []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}, w.history(reading(0, 0)))
 		})
 	}
-}
-
-func TestExpiredEvent_StillMakesDuplicateAndCollision(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1), tick(1, 2))
-	w.Clock.Move(30 * 24 * time.Hour)
-	require.Empty(t, w.history(device), "expired")
-	before := w.partition(devicePK)
-
-	duplicate := w.append(tick(0, 1))
-	require.Equal(t, timeseries.Duplicate, duplicate.Reason)
-	require.Equal(t, 1, *duplicate.Existing.GPIO)
-	require.Equal(t, timeseries.Collision, w.append(tick(0, 2)).Reason)
-
-	rs := entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(0, 2), tick(1, 2)}))
-	require.Equal(t, []timeseries.Reason{timeseries.Collision, timeseries.Duplicate}, reasons(rs))
-	require.Equal(t, before, w.partition(devicePK))
 }
 
 func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
@@ -182,14 +165,12 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 	before := w.partition(devicePK)
 	for ev, want := range map[int]timeseries.Reason{4: timeseries.Older, 5: timeseries.Duplicate} {
 		w.Wire.Inject(nthOf(1, faults.Late))
-		r := entity.Must(w.Append(w.Ctx, tick(ev, 1)))
-		require.Equal(t, want, r.Reason)
+		require.Equal(t, want, entity.Must(w.Append(w.Ctx, tick(ev, 1))).Reason)
 		w.Wire.Inject(nthOf(1, faults.Late))
 		rs := entity.Must(w.AppendAll(w.Ctx, []Telemetry{tick(ev, 1)}))
 		require.Equal(t, want, rs[0].Reason)
 	}
-	n := entity.Must(w.Wire.Deliver())
-	require.Equal(t, 4, n)
+	require.Equal(t, 4, entity.Must(w.Wire.Deliver()))
 	require.Equal(t, before, w.partition(devicePK), "orderBy never goes back")
 }
 
@@ -199,9 +180,7 @@ func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T
 	w.seed(tick(0, 1))
 	f := entity.Fields[Telemetry]()
 	condition := entity.If(entity.Eq(&f.AccountID, "a"))
-	account := func(id string) {
-		entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, id)))
-	}
+	account := func(id string) { entity.Must(w.Update(w.Ctx, device, entity.Set(&f.AccountID, id))) }
 	for i, write := range []func() ([]timeseries.Result[Telemetry], error){
 		func() ([]timeseries.Result[Telemetry], error) {
 			r, err := w.Append(w.Ctx, tick(1, 1), condition)
@@ -241,14 +220,12 @@ func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) 
 	limit := now.Add(time.Hour)
 	tooFar := Probe{ID: "p", At: limit.Add(time.Nanosecond)}
 
-	_, err := w.Append(w.Ctx, tooFar)
-	require.Equal(t, "EDD-9113", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9113", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, tooFar))))
 	rs, err := w.AppendAll(w.Ctx, []Probe{{ID: "p", At: now}, tooFar})
 	require.Equal(t, "EDD-9113", dbtest.InputCode(err))
 	require.Zero(t, rs[0], "one mistake stops the batch")
 	op := w.Op().Append(tooFar)
-	err = w.DB.Transact(w.Ctx, op)
-	require.Equal(t, "EDD-9113", dbtest.InputCode(entity.FailureOf(err, op)))
+	require.Equal(t, "EDD-9113", dbtest.InputCode(entity.FailureOf(w.DB.Transact(w.Ctx, op), op)))
 	require.Empty(t, w.Wire.Requests())
 
 	require.True(t, w.append(Probe{ID: "p", At: now}).Applied)
@@ -308,14 +285,12 @@ func TestValidate_AppendReportsEveryInvalidFieldOfTheEvent(t *testing.T) {
 	t.Parallel()
 	series := entity.Must(timeseries.New[Climate](entity.Must(entity.Open(nil, entity.Config{Table: "t"}))))
 	ev := Climate{Device: "aa", At: 1, Sensors: map[string]Celsius{"in": 20, "out": 1000, "top": -91}, Owner: "Grün"}
-	_, err := series.Append(t.Context(), ev)
 	require.Equal(t, []string{"EDD-9103 timeseries_test.Climate.Boot", "EDD-9103 timeseries_test.Climate.Site",
-		"EDD-9116 timeseries_test.Climate.Device", `EDD-9116 timeseries_test.Climate.Sensors["out"]`, `EDD-9116 timeseries_test.Climate.Sensors["top"]`}, mistakes(err))
+		"EDD-9116 timeseries_test.Climate.Device", `EDD-9116 timeseries_test.Climate.Sensors["out"]`, `EDD-9116 timeseries_test.Climate.Sensors["top"]`}, mistakes(dbtest.ErrorOf(series.Append(t.Context(), ev))))
 	ev = Climate{Device: "AA:BB:CC:00:11:22", At: 1, Boot: "550e8400-e29b-41d4-a716-446655440000", Site: "roof", Owner: "Grün"}
-	_, err = series.Append(t.Context(), ev)
-	require.ErrorIs(t, err, entity.ErrNoClient, "an append does not carry the owner")
+	require.ErrorIs(t, dbtest.ErrorOf(series.Append(t.Context(), ev)), entity.ErrNoClient, "an append does not carry the owner")
 	c := entity.Fields[Climate]()
-	_, err = series.Update(t.Context(), ev, entity.Set(&c.Owner, "Grün"))
+	_, err := series.Update(t.Context(), ev, entity.Set(&c.Owner, "Grün"))
 	require.Equal(t, []string{"EDD-9116 timeseries_test.Climate.Owner"}, mistakes(err))
 }
 
@@ -397,8 +372,7 @@ func TestLagging_Outcomes(t *testing.T) {
 				if c.without {
 					w.RemoveItem(w.Key(devicePK, deviceSK))
 				}
-				before := w.partition(devicePK)
-				rs := send(w)
+				before, rs := w.partition(devicePK), send(w)
 				require.Equal(t, c.reasons, reasons(rs), way)
 				require.Len(t, w.history(device), c.history, way)
 				if c.current < 0 {
@@ -426,5 +400,100 @@ func TestLagging_ARepetitionHasTheCurrentItem(t *testing.T) {
 	require.Equal(t, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision, timeseries.Duplicate, timeseries.Duplicate}, reasons(rs))
 	for _, r := range rs[2:] {
 		require.Equal(t, at(5), currentOf(t, r).Timestamp)
+	}
+}
+
+func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
+	t.Parallel()
+	empty := open[Meter](t)
+	require.Empty(t, empty.appendAll(nil))
+	require.Empty(t, empty.Wire.Requests())
+	for n, transactions := range map[int]int{1: 1, 99: 1, 100: 2, 199: 3} {
+		w := open[Meter](t)
+		w.appendAll(shuffled(readings("m-1", 1, n)))
+		require.Equal(t, transactions, w.Wire.Count(transact), "%d events", n)
+		require.Len(t, w.Wire.Requests(), transactions)
+		require.Len(t, w.kinds(0), min(n, 99)+1)
+	}
+}
+
+func TestAppendAll_ChunksByBytesToo(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t)
+	var evs []Telemetry
+	for i := range 20 {
+		ev := bare(i)
+		ev.Location = ptr(strings.Repeat(string(rune('a'+i)), 300*1024))
+		evs = append(evs, ev)
+	}
+	for _, r := range w.appendAll(evs) {
+		require.True(t, r.Applied)
+	}
+	for _, r := range w.Wire.Requests() {
+		require.Less(t, len(r.Body), 4*1024*1024)
+	}
+	require.Greater(t, w.Wire.Count(transact), 1)
+	require.Len(t, w.history(device), 20)
+	require.True(t, strings.HasPrefix(*w.current(device).Location, "t"))
+}
+
+func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
+	t.Parallel()
+	w := open[Telemetry](t, dbtest.Attempts(2))
+	var evs []Telemetry
+	for i := range 250 {
+		evs = append(evs, tick(i, i))
+	}
+	order := shuffled(evs)
+	w.Wire.Inject(from(2, faults.Throttle, transact))
+	rs, err := w.AppendAll(w.Ctx, order)
+	require.Error(t, err)
+	require.False(t, entity.IsAmbiguous(err))
+	require.Len(t, rs, 250)
+	w.Wire.Inject(nil)
+	for i, r := range rs {
+		if order[i].Timestamp.Before(at(99)) {
+			require.True(t, r.Applied, "%v", order[i].Timestamp)
+			require.Equal(t, at(98), currentOf(t, r).Timestamp)
+		} else {
+			require.Zero(t, r, "%v: undecided", order[i].Timestamp)
+		}
+	}
+	require.Len(t, w.history(device), 99)
+	require.Equal(t, at(98), w.current(device).Timestamp)
+
+	for i, r := range w.appendAll(order) {
+		require.Equal(t, order[i].Timestamp.Before(at(99)), r.Reason == timeseries.Duplicate)
+	}
+	require.Equal(t, evs, w.history(device))
+}
+
+// A caller that repeats what is undecided must not lose what was late: it was not dropped, but not recorded yet either.
+func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(faults.Request) faults.Fault{
+		"the chunk after failed":  from(3, faults.Throttle, transact), // 1: refused, 2: newer ones, 3: second chunk
+		"the recording failed":    from(4, faults.Throttle, transact),
+		"the first repeat failed": from(2, faults.Throttle, transact),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open[Meter](t, dbtest.Attempts(2))
+			w.seed(reading(50, 500))
+			evs := readings("m-1", 1, 150)
+			w.Wire.Inject(fault)
+			rs, err := w.AppendAll(w.Ctx, evs)
+			require.Error(t, err)
+			w.Wire.Inject(nil)
+			var undecided []Meter
+			for i, r := range rs {
+				require.NotEqual(t, timeseries.Older, r.Reason, "%v: the series keeps late events", evs[i])
+				if !r.Applied && r.Reason == "" {
+					undecided = append(undecided, evs[i])
+				}
+			}
+			w.appendAll(undecided)
+			require.Len(t, w.history(reading(0, 0)), 150)
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package timeseries
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,13 +10,15 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// seriesAtOnce is how many series one AppendAll works on at the same time.
+// seriesAtOnce is the number of series that one AppendAll works on at the same time.
 const seriesAtOnce = 8
 
 // AppendAll appends events of any number of series and returns the results in the order of evs. It sorts the events of
@@ -28,7 +31,7 @@ const seriesAtOnce = 8
 // earlier ones are returned with the error; results of undecided events have neither Applied nor Reason. Errors: those of
 // [Series.Append], joined.
 func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption) ([]Result[T], error) {
-	c, spec := engine.Of(s), write.Collect(opts)
+	c, spec := engine.Of(s), bind.Collect(opts)
 	results := make([]Result[T], len(evs))
 	err := c.MeasureBatch(ctx, "AppendAll", len(evs), func(ctx context.Context) error {
 		groups, err := s.groupBySeries(evs)
@@ -41,105 +44,115 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 		}
 		errs := make([]error, len(groups))
 		if s.e.noCurrent {
-			errs = append(errs, s.logEvents(ctx, groups))
+			errs = append(errs, decide(groups, func(evs []*batchEvent) error { return logEach(ctx, c, evs) }))
 		} else {
-			engine.Parallel(len(groups), seriesAtOnce, func(i int) { errs[i] = s.appendSeries(ctx, groups[i], user) })
+			engine.Parallel(len(groups), seriesAtOnce, func(i int) {
+				errs[i] = decide(groups[i:i+1], func(evs []*batchEvent) error { return appendAndRecord(ctx, c, evs, user) })
+			})
 		}
+		var all entitytype.Outcome
 		for _, g := range groups {
-			unknown := &current{core: c, primary: g.events[0].primary, events: s.e}
-			for _, x := range g.events {
-				r, err := result[T](c, x.outcome.result(), unknown)
-				errs = append(errs, err)
-				results[x.index] = r
+			unknown := &current{core: c, primary: g[0].primary, events: s.e}
+			for _, x := range g {
+				errs = append(errs, setResult[T](x.Result, unknown, &results[x.index]))
+				switch one := engine.OutcomeOf(x.Result); {
+				case all == "":
+					all = one
+				case one != all:
+					all = entitytype.OutcomeMixed
+				}
 			}
 		}
-		engine.Outcome(ctx, "AppendAll", common(groups))
+		engine.Outcome(ctx, "AppendAll", all)
 		return errors.Join(errs...)
 	})
 	return results, err
 }
 
-// common returns the outcome of all events, or that they had several.
-func common(groups []*group) (all entitytype.Outcome) {
-	for _, g := range groups {
-		for _, x := range g.events {
-			one := engine.OutcomeOf(x.result())
-			if all != "" && one != all {
-				return entitytype.OutcomeMixed
-			}
-			all = one
-		}
-	}
-	return all
-}
-
-// batchEvent is an event of a batch and its outcome.
+// batchEvent is an event of a batch and its result.
 type batchEvent struct {
 	*event
 	index int // in the batch
-	outcome
+	plan.Result
 	newer     item.Item   // the current item that the event is older than, while it waits to be recorded
 	original  *batchEvent // the first event of the batch with the same key; nil if this is it
 	inHistory bool        // it is stored already, but the current item is older
 }
 
+// undecided is the result of an event until the answer to a request, or the event before it, decides it.
+var undecided = plan.Result{Skipped: true}
+
 // group is the events of one series, in the order of orderBy.
-type group struct{ events []*batchEvent }
+type group []*batchEvent
 
 // groupBySeries encodes and sorts a batch. The error is that of the first invalid event.
-func (s *Series[T]) groupBySeries(evs []T) ([]*group, error) {
+func (s *Series[T]) groupBySeries(evs []T) ([]group, error) {
 	c := engine.Of(s)
-	byKey, now := map[string]*group{}, c.Runner.Clock()
-	var groups []*group
+	byKey, now := map[string]int{}, c.Runner.Clock()
+	var groups []group
 	for i := range evs {
 		ev, err := newEvent(c, s.e, reflect.ValueOf(evs[i]))
 		if err == nil {
 			err = ev.checkAhead(now)
 		}
 		if err == nil {
-			_, err = ev.item(write.Input{Now: now, WriteID: strings.Repeat("x", 36)})
+			_, err = ev.put(&plan.Input{Now: now, WriteID: strings.Repeat("x", 36)})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		id := write.KeyID(ev.primary)
-		if byKey[id] == nil {
-			byKey[id] = &group{}
-			groups = append(groups, byKey[id])
-		} else if err := write.SameCase(c.Schema, ev.carried, byKey[id].events[0].carried); err != nil {
+		id := layout.KeyID(ev.primary)
+		n, known := byKey[id]
+		if !known {
+			n, byKey[id] = len(groups), len(groups)
+			groups = append(groups, nil)
+		} else if err := layout.SameCase(c.Schema, ev.carried, groups[n][0].carried); err != nil {
 			return nil, fmt.Errorf("event %d: %w", i, err)
 		}
-		byKey[id].events = append(byKey[id].events, &batchEvent{event: ev, index: i})
+		groups[n] = append(groups[n], &batchEvent{event: ev, index: i, Result: undecided})
 	}
 	for _, g := range groups {
-		slices.SortStableFunc(g.events, func(a, b *batchEvent) int { return strings.Compare(a.sortKey, b.sortKey) })
-		for i := 1; i < len(g.events); i++ {
-			if prev := g.events[i-1]; prev.sortKey == g.events[i].sortKey {
-				g.events[i].original = prev
-				if prev.original != nil {
-					g.events[i].original = prev.original
-				}
+		slices.SortStableFunc(g, func(a, b *batchEvent) int { return strings.Compare(a.sortKey, b.sortKey) })
+		for i := 1; i < len(g); i++ {
+			if prev := g[i-1]; prev.sortKey == g[i].sortKey {
+				g[i].original = cmp.Or(prev.original, prev)
 			}
 		}
 	}
 	return groups, nil
 }
 
-// appendSeries appends the events of one series, until each is decided or an error stops it.
-func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond) error {
-	var pending []*batchEvent
-	for _, x := range g.events {
-		if x.original == nil {
-			pending = append(pending, x)
+// decide appends the first event with each key by send, then those that collided duplicates are, and decides the others from these.
+func decide(groups []group, send func([]*batchEvent) error) error {
+	var first, again []*batchEvent
+	for _, g := range groups {
+		for _, x := range g {
+			if x.original == nil {
+				first = append(first, x)
+			}
 		}
 	}
-	err := s.appendAndRecord(ctx, pending, user)
-	if again := g.collidedDuplicates(); err == nil && again != nil {
-		err = s.appendAndRecord(ctx, again, user)
+	err := send(first)
+	if err == nil {
+		for _, g := range groups {
+			again = append(again, g.collidedDuplicates()...)
+		}
+		err = send(again)
 	}
-	for _, x := range g.events {
-		if x.original != nil {
-			x.outcome = x.afterOriginal()
+	for _, g := range groups {
+		for _, x := range g {
+			if x.original == nil {
+				continue
+			}
+			o := x.original.Result
+			switch {
+			case !o.Skipped || o.Reason == string(LateRecorded):
+				x.Result = x.duplicate(o.Item, x.original.carried)
+			case o.Existing == nil:
+				x.Result = o
+			default:
+				x.Result = x.duplicate(o.Item, o.Existing)
+			}
 		}
 	}
 	return err
@@ -147,11 +160,11 @@ func (s *Series[T]) appendSeries(ctx context.Context, g *group, user expr.Cond) 
 
 // collidedDuplicates returns the events to be appended after all: an earlier event of the batch with the same key
 // collided with what is stored, and they do not.
-func (g *group) collidedDuplicates() []*batchEvent {
+func (g group) collidedDuplicates() []*batchEvent {
 	var again []*batchEvent
-	for _, x := range g.events {
+	for _, x := range g {
 		f := x.original
-		if f == nil || f.reason != Collision || !x.equals(f.stored) {
+		if f == nil || f.Reason != string(Collision) || !x.equals(f.Existing) {
 			continue
 		}
 		if n := len(again); n > 0 && again[n-1].sortKey == x.sortKey {
@@ -164,62 +177,49 @@ func (g *group) collidedDuplicates() []*batchEvent {
 	return again
 }
 
-// appendAndRecord appends events and records the late ones. If the current item was removed in between, its late events
-// are appended again, up to the number of attempts of a single append.
-func (s *Series[T]) appendAndRecord(ctx context.Context, pending []*batchEvent, user expr.Cond) error {
+// Limits of one chunk: a transaction has at most 100 actions, one of them the current item's, and 4 MB.
+const (
+	chunkEvents = plan.MaxActions - 1
+	chunkBytes  = plan.MaxTransactionBytes - 600*1024 // leaves room for the current item's changes
+)
+
+// appendAndRecord appends events, which are in order, chunk by chunk. Then it stores the late ones that are to be recorded in the history
+// of the existing item, in transactions of their own, also after an error. If the current item was removed in between, its late events are
+// appended again, up to the number of attempts of a single append.
+func appendAndRecord(ctx context.Context, c *engine.Core, pending []*batchEvent, user expr.Cond) error {
 	for round := 0; len(pending) > 0; round++ {
-		if round >= engine.Of(s).Runner.MaxAttempts {
+		if round >= c.Runner.MaxAttempts {
 			return entitytype.ErrConflict
 		}
-		late, err := s.appendChunks(ctx, pending, user)
-		gone, lateErr := s.recordLate(ctx, late)
+		var late, gone []*batchEvent
+		var err, lateErr error
+		for len(pending) > 0 && err == nil {
+			n := chunkLength(pending)
+			k := &chunk{user: user, rest: pending[:n]}
+			pending = pending[n:]
+			_, err = c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Plan: k.plan})
+			if err != nil {
+				for _, x := range k.sent {
+					x.Result = undecided
+				}
+			}
+			late = append(late, k.late...)
+		}
+		for part := range slices.Chunk(late, chunkEvents) {
+			for len(part) > 0 && lateErr == nil {
+				n := chunkLength(part)
+				r := &lateChunk{rest: part[:n]}
+				part = part[n:]
+				_, lateErr = c.Runner.Run(ctx, &plan.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Plan: r.plan})
+				gone = append(gone, r.gone...)
+			}
+		}
 		if err != nil || lateErr != nil {
 			return errors.Join(err, lateErr)
 		}
 		pending = gone
 	}
 	return nil
-}
-
-// afterOriginal returns the outcome of an event from that of the first event with the same key.
-func (x *batchEvent) afterOriginal() outcome {
-	o := x.original.outcome
-	switch {
-	case o.applied || o.reason == LateRecorded:
-		o = outcome{stored: x.original.carried, current: o.current}
-	case o.stored == nil:
-		return o
-	}
-	o.applied, o.reason = false, Duplicate
-	if !x.equals(o.stored) {
-		o.reason = Collision
-	}
-	return o
-}
-
-// Limits of one chunk: a transaction has at most 100 actions, one of them the current item's, and 4 MB.
-const (
-	chunkEvents = write.MaxActions - 1
-	chunkBytes  = write.MaxTransactionBytes - 600*1024 // leaves room for the current item's changes
-)
-
-// appendChunks sends pending, which is in order, chunk by chunk. It returns the late events that are to be recorded.
-func (s *Series[T]) appendChunks(ctx context.Context, pending []*batchEvent, user expr.Cond) (late []*batchEvent, err error) {
-	c := engine.Of(s)
-	for len(pending) > 0 {
-		n := chunkLength(pending)
-		k := &chunk{c: c, e: s.e, user: user, rest: pending[:n]}
-		pending = pending[n:]
-		_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: k.rest[0].primary, Planner: k})
-		late = append(late, k.late...)
-		if err != nil {
-			for _, x := range k.sent {
-				x.outcome = outcome{}
-			}
-			return late, err
-		}
-	}
-	return late, nil
 }
 
 // chunkLength returns how many of the events fit into one transaction.
@@ -236,16 +236,14 @@ func chunkLength(pending []*batchEvent) int {
 
 // chunk is the events of one series in one transaction. Each failure decides some of them, and the rest is sent again.
 type chunk struct {
-	c    *engine.Core
-	e    *events
 	user expr.Cond
-	in   write.Input   // of the plan that is sent
+	in   *plan.Input   // of the plan that is sent
 	rest []*batchEvent // undecided, in order
 	sent []*batchEvent // rest as it was last sent; an error leaves all of it undecided
 	late []*batchEvent
 }
 
-func (k *chunk) Plan(in write.Input) (write.Step, error) {
+func (k *chunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
 	k.in, k.sent = in, k.rest
 	evs := make([]*event, len(k.rest))
 	for i, x := range k.rest {
@@ -253,26 +251,33 @@ func (k *chunk) Plan(in write.Input) (write.Step, error) {
 	}
 	current, err := advance(&joinedAdvance{evs, k.user, in}, evs[0])
 	if err != nil {
-		return write.Step{}, err
+		return nil, err
 	}
-	return together(in, current, k.rest, k)
+	step, err := together(in, current, k.rest)
+	return &chunkPlan{step, k}, err
 }
 
-// Done implements write.Outcome.
-func (k *chunk) Done(write.Returned) (write.Result, error) {
+// chunkPlan is one transaction of a chunk.
+type chunkPlan struct {
+	plan.Step
+	*chunk
+}
+
+// Applied implements plan.Plan.
+func (k *chunkPlan) Applied(plan.Returned) (plan.Result, error) {
 	for _, x := range k.sent {
 		if x.inHistory {
-			x.reason = Duplicate
+			x.Reason = string(Duplicate)
 		} else {
-			x.applied = true
+			x.Skipped = false
 		}
 	}
-	return write.Result{}, nil
+	return plan.Result{}, nil
 }
 
 // together returns the step of an action on the current item and, for each event, its put, or a check if it is stored already.
-func together(in write.Input, current write.Action, events []*batchEvent, outcome write.Outcome) (write.Step, error) {
-	actions := []write.Action{current}
+func together(in *plan.Input, current plan.Action, events []*batchEvent) (plan.Step, error) {
+	actions := []plan.Action{current}
 	for _, x := range events {
 		if x.inHistory {
 			actions = append(actions, x.event.check())
@@ -280,18 +285,18 @@ func together(in write.Input, current write.Action, events []*batchEvent, outcom
 		}
 		put, err := x.put(in)
 		if err != nil {
-			return write.Step{}, err
+			return plan.Step{}, err
 		}
 		actions = append(actions, put)
 	}
-	return write.Step{Actions: actions, Whole: true, Outcome: outcome}, nil
+	return plan.Step{Actions: actions, Whole: true}, nil
 }
 
-// Resolve decides the events that failed and returns the step that sends the rest.
-func (k *chunk) Resolve(failed []write.Failure) write.Resolution {
+// Refused decides the events that failed and returns the plan that sends the rest.
+func (k *chunkPlan) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := k.rest[0].opened(failed)
 	if err != nil {
-		return write.Resolution{Err: err}
+		return plan.Resolution{Err: err}
 	}
 	current, refused := f[0], f[0].Failed()
 	var rest []*batchEvent
@@ -299,106 +304,93 @@ func (k *chunk) Resolve(failed []write.Failure) write.Resolution {
 		older := false
 		if current.Failed() {
 			if older, err = x.isOlder(current.Image); err != nil {
-				return write.Resolution{Err: err}
+				return plan.Resolution{Err: err}
 			}
 		}
 		refused = refused && !(i == 0 && older)
 		failed := f[i+1]
 		switch {
 		case x.inHistory && failed.Failed():
-			x.inHistory, x.stored = false, nil // removed meanwhile: put it after all
+			x.inHistory, x.Existing = false, nil // removed meanwhile: put it after all
 			rest = append(rest, x)
 		case failed.Failed() && !x.equals(failed.Image):
-			x.outcome = outcome{reason: Collision, current: current.Image, stored: failed.Image}
+			x.Result = notApplied(Collision, current.Image, failed.Image)
 		case (failed.Failed() || x.inHistory) && older:
-			x.outcome = outcome{reason: Duplicate, current: current.Image, stored: firstSet(failed.Image, x.stored)}
+			stored := failed.Image
+			if stored == nil {
+				stored = x.Existing
+			}
+			x.Result = notApplied(Duplicate, current.Image, stored)
 		case failed.Failed():
-			x.inHistory, x.stored = true, failed.Image
+			x.inHistory, x.Existing = true, failed.Image
 			rest = append(rest, x)
-		case older && k.e.record:
+		case older && x.e.record:
 			x.newer = current.Image // undecided until it is recorded
 			k.late = append(k.late, x)
 		case older:
-			x.outcome = outcome{reason: Older, current: current.Image}
+			x.Result = notApplied(Older, current.Image, nil)
 		default:
 			rest = append(rest, x)
 		}
 	}
-	if refused {
-		k.conditionFailed(rest, current.Image)
+	if refused { // the caller's condition did not hold
+		for _, x := range rest {
+			x.Reason, x.Item = string(ConditionFailed), current.Image
+			if x.inHistory {
+				x.Reason = string(Duplicate)
+			}
+		}
 		rest = nil
 	}
-	if k.rest = rest; len(rest) == 0 {
-		return write.Resolution{Result: &write.Result{}}
-	}
-	next, err := k.Plan(k.in)
-	return write.Resolution{Next: &next, Err: err}
+	k.rest = rest
+	return again(rest, k.in, k.plan)
 }
 
-// conditionFailed decides the rest after the caller's condition did not hold.
-func (k *chunk) conditionFailed(rest []*batchEvent, current item.Item) {
-	for _, x := range rest {
-		x.reason, x.current = ConditionFailed, current
-		if x.inHistory {
-			x.reason = Duplicate
-		}
+// again resolves a refusal to the plan of the events that it left undecided.
+func again(rest []*batchEvent, in *plan.Input, planned func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error)) plan.Resolution {
+	if len(rest) == 0 {
+		return done(plan.Result{})
 	}
-}
-
-// firstSet returns a, or b if a is nil.
-func firstSet(a, b item.Item) item.Item {
-	if a != nil {
-		return a
+	next, err := planned(context.Background(), nil, in)
+	if err != nil {
+		return plan.Resolution{Err: err}
 	}
-	return b
-}
-
-// recordLate stores late events in the history of an existing item, in transactions of their own. It returns those
-// whose current item was removed meanwhile, so that they are no longer late.
-func (s *Series[T]) recordLate(ctx context.Context, late []*batchEvent) (gone []*batchEvent, err error) {
-	c := engine.Of(s)
-	for part := range slices.Chunk(late, chunkEvents) {
-		for len(part) > 0 {
-			n := chunkLength(part)
-			r := &lateChunk{c: c, rest: part[:n]}
-			part = part[n:]
-			_, err := c.Runner.Run(ctx, &write.Op{Verb: "AppendAll", Schema: c.Schema, Table: c.Table, Key: r.rest[0].primary, Planner: r})
-			if err != nil {
-				return gone, err
-			}
-			gone = append(gone, r.gone...)
-		}
-	}
-	return gone, nil
+	return plan.Resolution{Next: next}
 }
 
 // lateChunk is a transaction of late events with a check that the current item exists.
 type lateChunk struct {
-	c    *engine.Core
-	in   write.Input // of the plan that is sent
+	in   *plan.Input // of the plan that is sent
 	rest []*batchEvent
 	gone []*batchEvent
 }
 
-func (r *lateChunk) Plan(in write.Input) (write.Step, error) {
+func (r *lateChunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
 	r.in = in
-	exists := write.Action{Kind: write.Check, Table: r.c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
-	return together(in, exists, r.rest, r)
+	exists := plan.Action{Kind: plan.Check, Table: r.rest[0].c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
+	step, err := together(in, exists, r.rest)
+	return &latePlan{step, r}, err
 }
 
-// Done implements write.Outcome.
-func (r *lateChunk) Done(write.Returned) (write.Result, error) {
+// latePlan is one transaction of a lateChunk.
+type latePlan struct {
+	plan.Step
+	*lateChunk
+}
+
+// Applied implements plan.Plan.
+func (r *latePlan) Applied(plan.Returned) (plan.Result, error) {
 	for _, x := range r.rest {
-		x.outcome = outcome{reason: LateRecorded, current: x.newer}
+		x.Result = notApplied(LateRecorded, x.newer, nil)
 	}
-	return write.Result{}, nil
+	return plan.Result{}, nil
 }
 
-// Resolve implements write.Outcome.
-func (r *lateChunk) Resolve(failed []write.Failure) write.Resolution {
+// Refused implements plan.Plan.
+func (r *latePlan) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := r.rest[0].opened(failed)
 	if err != nil {
-		return write.Resolution{Err: err}
+		return plan.Resolution{Err: err}
 	}
 	var rest []*batchEvent
 	for i, x := range r.rest {
@@ -406,14 +398,11 @@ func (r *lateChunk) Resolve(failed []write.Failure) write.Resolution {
 			rest = append(rest, x)
 			continue
 		}
-		x.outcome = x.duplicate(x.newer, f[i+1].Image)
+		x.Result = x.duplicate(x.newer, f[i+1].Image)
 	}
 	if f[0].Failed() {
 		r.gone, rest = rest, nil
 	}
-	if r.rest = rest; len(rest) == 0 {
-		return write.Resolution{Result: &write.Result{}}
-	}
-	next, err := r.Plan(r.in)
-	return write.Resolution{Next: &next, Err: err}
+	r.rest = rest
+	return again(rest, r.in, r.plan)
 }

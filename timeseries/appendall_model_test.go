@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -26,14 +30,37 @@ type fact struct {
 // model is what a series should do, without a database.
 type model struct {
 	record  bool
+	ttl     time.Duration // 0: events stay
+	now     time.Time
 	history map[int]fact
-	current fact // folded; at 0 before the first event
+	ends    map[int]time.Time // of events that expire
+	current fact              // folded; at 0 before the first event
 }
 
-func newModel(record bool) *model { return &model{record: record, history: map[int]fact{}} }
+func newModel(record bool, ttl time.Duration) *model {
+	return &model{record: record, ttl: ttl, history: map[int]fact{}, ends: map[int]time.Time{}}
+}
+
+// store stores an event.
+func (m *model) store(f fact) {
+	if m.history[f.at] = f; m.ttl > 0 {
+		m.ends[f.at] = m.now.Add(m.ttl)
+	}
+}
+
+// age moves the clock. What has expired is no event any more.
+func (m *model) age(now time.Time) {
+	m.now = now
+	for at, end := range m.ends {
+		if end.Unix() <= now.Unix() {
+			delete(m.history, at)
+			delete(m.ends, at)
+		}
+	}
+}
 
 func (m *model) clone() *model {
-	c := newModel(m.record)
+	c := newModel(m.record, m.ttl)
 	for at, f := range m.history {
 		c.history[at] = f
 	}
@@ -70,11 +97,11 @@ func (m *model) append(f fact) verdict {
 	}
 	switch {
 	case f.at > m.current.at:
-		m.history[f.at] = f
+		m.store(f)
 		m.fold(f)
 		return verdict{}
 	case m.record:
-		m.history[f.at] = f
+		m.store(f)
 		return verdict{reason: timeseries.LateRecorded}
 	}
 	return verdict{reason: timeseries.Older}
@@ -117,13 +144,14 @@ func (m *model) events() []fact {
 // mapping is how facts of the model are events of T.
 type mapping[T any] struct {
 	record bool
+	ttl    time.Duration
 	event  func(series string, f fact) T
 	fact   func(T) fact
 	pk, sk string // of the current item; pk takes the series
 }
 
 var asTelemetry = mapping[Telemetry]{
-	pk: "$app#v1#telemetry#m#%s", sk: deviceSK,
+	ttl: 7 * 24 * time.Hour, pk: "$app#v1#telemetry#m#%s", sk: deviceSK,
 	event: func(series string, f fact) Telemetry {
 		ev := Telemetry{Channel: "m", DeviceID: series, Timestamp: at(f.at)}
 		if f.hasA {
@@ -188,10 +216,12 @@ func TestAppendAll_AgreesWithTheModelOnRandomBatches(t *testing.T) {
 func agree[T any](t *testing.T, as mapping[T]) {
 	w := open[T](t)
 	var series atomic.Int64
-	testsize.Check(t, testsize.Pick(12, 60), func(rt *rapid.T) {
-		id := fmt.Sprint(series.Add(1))
-		m := newModel(as.record)
+	testsize.Check(t, testsize.Pick(12, 30), func(rt *rapid.T) {
+		id, m := fmt.Sprint(series.Add(1)), newModel(as.record, as.ttl)
 		send := func(label string, batch []fact) {
+			w.Clock.Move(rapid.SampledFrom([]time.Duration{0, 0, time.Second, 5 * 24 * time.Hour, 7 * 24 * time.Hour}).Draw(rt, "move"))
+			m.age(w.Clock.Now())
+			w.lapse(rt, id)
 			compare(rt, w, as, id, m.appendAll(batch), batch)
 			same(rt, w, as, id, m)
 		}
@@ -205,6 +235,16 @@ func agree[T any](t *testing.T, as mapping[T]) {
 		latest := rapid.SampledFrom([]int{20, 30, 300}).Draw(rt, "latest")
 		send("third", facts(rapid.SampledFrom([]int{5, 20, 260}).Draw(rt, "longest"), latest, as.record).Draw(rt, "third"))
 	})
+}
+
+// lapse removes some of the events of a series that have expired, as DynamoDB does.
+func (w *lab[T]) lapse(t *rapid.T, id string) {
+	for _, it := range w.Items() {
+		end, err := strconv.ParseInt(dbtest.Text(it["_ttl"]), 10, 64)
+		if pk, _ := w.KeyOf(it); strings.Contains(pk, id) && err == nil && end <= w.Clock.Now().Unix() && rapid.Bool().Draw(t, "removed") {
+			w.RemoveItem(it)
+		}
+	}
 }
 
 // compare appends a batch and compares the results with the model's.

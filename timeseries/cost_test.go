@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -33,8 +33,7 @@ func TestCost_NothingIsSentForBadInput(t *testing.T) {
 		r, err := w.Append(w.Ctx, c.ev, c.opts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
 		require.Zero(t, r, name)
-		var e *entity.Error
-		require.ErrorAs(t, err, &e, name)
+		e := dbtest.As[*entity.Error](t, err, name)
 		require.Equal(t, []string{"Append", "Telemetry"}, []string{e.Verb, e.Entity}, name)
 		rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(3, 3), c.ev}, c.opts...)
 		require.Equal(t, c.code, dbtest.InputCode(err), name)
@@ -92,10 +91,8 @@ func TestCurrent_OfAnItemThatIsGone(t *testing.T) {
 	w := open[Telemetry](t)
 	r := w.append(tick(0, 1))
 	w.RemoveItem(w.Key(devicePK, deviceSK))
-	_, err := r.Current(w.Ctx)
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = timeseries.Result[Telemetry]{}.Current(w.Ctx)
-	require.ErrorIs(t, err, entity.ErrNotFound, "of an append that an error left undecided")
+	require.ErrorIs(t, dbtest.ErrorOf(r.Current(w.Ctx)), entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(timeseries.Result[Telemetry]{}.Current(w.Ctx)), entity.ErrNotFound, "of an append that an error left undecided")
 }
 
 func TestCurrent_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
@@ -110,6 +107,5 @@ func TestCurrent_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
 	require.ErrorAs(t, err, &broken)
 	older := w.append(tick(-1, 2))
 	require.Equal(t, timeseries.Older, older.Reason)
-	_, err = older.Current(w.Ctx)
-	require.ErrorAs(t, err, &broken)
+	require.ErrorAs(t, dbtest.ErrorOf(older.Current(w.Ctx)), &broken)
 }

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Events declares a struct as a time series, in the tag of a blank field:
@@ -61,9 +62,22 @@ const constructor = "timeseries.New"
 func (Events) Declare(d *schema.Decl) {
 	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
 	name, ok := d.Need("orderBy")
-	e.readDigits(d)
+	if digits, has := d.Tag("digits"); has {
+		e.bigint = digits == "38"
+		if !d.Schema.Profile.PadsNumbers() || digits != "16" && digits != "38" {
+			d.Problem(schema.CodeMalformed, `digits:%q: it is for tables that are shared with effect-dynamodb, which writes a number in 16 digits and a bigint in 38`, digits)
+		}
+	}
 	e.shards = d.Shards(schema.CodeShards, "events")
-	e.readCurrent(d)
+	switch current, has := d.Tag("current"); {
+	case has && current != "none":
+		d.Problem(schema.CodeNoCurrent, `current:%q must be none; without it each series has a current item`, current)
+	case has:
+		if d.Schema.Profile.PadsNumbers() {
+			d.Problem(schema.CodeNoCurrent, "effect-dynamodb, which shares the table, would write current items")
+		}
+		e.noCurrent, d.Schema.NoCurrent = true, true
+	}
 	late, hasLate := d.Tag("late")
 	if _, twice := schema.Feature[*events](d.Schema); twice {
 		d.Problem(schema.CodeMalformed, "a struct has one timeseries.Events")
@@ -78,14 +92,38 @@ func (Events) Declare(d *schema.Decl) {
 		if late != "record" && late != "drop" {
 			d.Problem(schema.CodeMalformed, "late:%q must be drop or record", late)
 		}
-	}
-	if hasLate && e.noCurrent {
-		d.Problem(schema.CodeNoCurrent, "late is about events that are older than the current item, and there is none")
+		if e.noCurrent {
+			d.Problem(schema.CodeNoCurrent, "late is about events that are older than the current item, and there is none")
+		}
 	}
 	if ok {
 		e.readOrderBy(d, name)
 	}
-	e.checkRoles(d)
+	s := d.Schema // what roles contradict a series
+	appends := 0
+	for _, a := range s.Attrs {
+		if !a.Append {
+			continue
+		}
+		appends++
+		if a.Role.Has(schema.SetOnce) || a.Role.Has(schema.Immutable) {
+			d.Problem(schema.CodeSeriesRole, "%s cannot be set once: every append writes it", a.Field)
+		}
+	}
+	if appends == 0 {
+		d.Problem(schema.CodeNoAppendField, `no field has entity:"append": name the fields that events carry, so that the others survive appends`)
+	}
+	for _, x := range []struct {
+		a    *schema.Attr
+		role schema.Role
+	}{{s.UpdatedAt, schema.UpdatedAt}, {s.Version, schema.Version}, {s.DeletedAt, schema.DeletedAt}} {
+		if x.a != nil {
+			d.Problem(schema.CodeSeriesRole, "%s has the role %s, which a series cannot have: orderBy is its clock and its version, and nothing is deleted softly; drop the role", x.a.Field, x.role)
+		}
+	}
+	for _, a := range s.Contexts {
+		d.Problem(schema.CodeSeriesRole, "%s has the role context, which a series cannot have: an event holds what was reported, not what the context of the call says; drop the role, and set the field", a.Field)
+	}
 	d.Check(func() { e.finish(d) })
 }
 
@@ -126,33 +164,6 @@ func (e *events) readOrderBy(d *schema.Decl, name string) {
 	d.RelatedItems(len(schema.EventInfix) + longestText(&f))
 }
 
-// readDigits reads the number of digits that orderBy has in the keys of a shared table.
-func (e *events) readDigits(d *schema.Decl) {
-	text, ok := d.Tag("digits")
-	if !ok {
-		return
-	}
-	e.bigint = text == "38"
-	if !d.Schema.Profile.PadsNumbers() || text != "16" && text != "38" {
-		d.Problem(schema.CodeMalformed, `digits:%q: it is for tables that are shared with effect-dynamodb, which writes a number in 16 digits and a bigint in 38`, text)
-	}
-}
-
-// readCurrent reads whether the series has current items.
-func (e *events) readCurrent(d *schema.Decl) {
-	text, ok := d.Tag("current")
-	switch {
-	case !ok:
-		return
-	case text != "none":
-		d.Problem(schema.CodeNoCurrent, `current:%q must be none; without it each series has a current item`, text)
-		return
-	case d.Schema.Profile.PadsNumbers():
-		d.Problem(schema.CodeNoCurrent, "effect-dynamodb, which shares the table, would write current items")
-	}
-	e.noCurrent, d.Schema.NoCurrent = true, true
-}
-
 // longestText returns the length of the longest text of f in a key. Strings have none; they are checked at each append.
 func longestText(f *key.Field) int {
 	switch {
@@ -168,29 +179,6 @@ func longestText(f *key.Field) int {
 	return 1
 }
 
-// checkRoles refuses roles that contradict a series.
-func (e *events) checkRoles(d *schema.Decl) {
-	s := d.Schema
-	appends := 0
-	for _, a := range s.Attrs {
-		if !a.Append {
-			continue
-		}
-		appends++
-		if a.Role.Has(schema.SetOnce) || a.Role.Has(schema.Immutable) {
-			d.Problem(schema.CodeSeriesRole, "%s cannot be set once: every append writes it", a.Field)
-		}
-	}
-	if appends == 0 {
-		d.Problem(schema.CodeNoAppendField, `no field has entity:"append": name the fields that events carry, so that the others survive appends`)
-	}
-	for _, a := range append([]*schema.Attr{s.UpdatedAt, s.Version, s.DeletedAt}, s.Contexts...) {
-		if a != nil {
-			d.Problem(schema.CodeSeriesRole, "%s has a role that a series cannot have: orderBy is its update clock, and an event holds what was reported", a.Field)
-		}
-	}
-}
-
 // finish checks the series against the other declarations.
 func (e *events) finish(d *schema.Decl) {
 	s := d.Schema
@@ -204,8 +192,15 @@ func (e *events) finish(d *schema.Decl) {
 			}
 		}
 	}
-	if e.noCurrent {
-		e.checkNoCurrent(d)
+	if e.noCurrent { // what is stored on current items only
+		for _, a := range s.Attrs {
+			if !a.Append && a != e.orderBy && !s.KeyPart(a) {
+				d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
+			}
+		}
+		for _, x := range s.Indexes {
+			d.Problem(schema.CodeNoCurrent, "the index %s would be empty: it holds current items", x.Name)
+		}
 	}
 	if e.shards > 0 && s.PK != nil {
 		if s.PK.Prefixed {
@@ -220,37 +215,21 @@ func (e *events) finish(d *schema.Decl) {
 				e.checkIndexKey(d, x, h)
 			}
 		}
-		if x.Complete {
-			e.checkComplete(d, x)
+		for _, h := range x.Keys() {
+			for _, a := range h.Parts { // an append can create an item that lacks a part
+				if x.Complete && !s.KeyPart(a) && !a.Append && !a.Clock && a != s.CreatedAt {
+					d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append creates an item without it`, x.Name, a.Field)
+				}
+			}
 		}
 	}
 	if e.orderBy != nil && e.orderBy.Key != nil && s.SK != nil && s.SK.Prefixed {
-		e.eventKey = e.newEventKey(s)
+		f := s.Profile.InDollar(e.orderBy.Key)
+		if e.bigint {
+			s.Profile.Bigint(f)
+		}
+		e.eventKey = layout.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
 		s.RelatedKeys = append(s.RelatedKeys, e.eventKey)
-	}
-}
-
-// checkNoCurrent refuses what is stored on current items only.
-func (e *events) checkNoCurrent(d *schema.Decl) {
-	s := d.Schema
-	for _, a := range s.Attrs {
-		if !a.Append && a != e.orderBy && !s.KeyPart(a) {
-			d.Problem(schema.CodeNoCurrent, `no verb writes %s: events have key parts, orderBy and append fields, and there is no current item; tag it entity:"append" or leave it out`, a.Field)
-		}
-	}
-	for _, x := range s.Indexes {
-		d.Problem(schema.CodeNoCurrent, "the index %s would be empty: it holds current items", x.Name)
-	}
-}
-
-// checkComplete refuses missing:"error" if an append can create an item that lacks parts of the index's key.
-func (e *events) checkComplete(d *schema.Decl, x *schema.Index) {
-	for _, h := range x.Keys() {
-		for _, a := range h.Parts {
-			if !d.Schema.KeyPart(a) && !a.Append && !a.Clock && a != d.Schema.CreatedAt {
-				d.Problem(schema.CodeMissingPart, `the index %s has missing:"error", and %s is enrichment: the first append creates an item without it`, x.Name, a.Field)
-			}
-		}
 	}
 }
 
@@ -283,7 +262,7 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 		problem = fmt.Sprintf("combines attributes that appends write with %q, which they do not", others)
 	case pointers > 0 && (written > 1 || clock):
 		problem = "contains an optional field and others that appends change; use non-pointer fields"
-	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !write.Copies(h):
+	case h.Template != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt) && !bind.Copies(h):
 		problem = "contains created_at, which an append knows only for a new item; use a bare copy, attr={" + d.Schema.CreatedAt.Name + "}, of a time stored as text"
 	case h.When != nil && d.Schema.CreatedAt != nil && slices.Contains(h.Parts, d.Schema.CreatedAt):
 		problem = "contains created_at, which an append knows only for a new item"
@@ -293,15 +272,6 @@ func (e *events) checkIndexKey(d *schema.Decl, x *schema.Index, h *schema.KeyDef
 	if problem != "" {
 		d.Problem(code, "%s %s of index %s %s", what, h, x.Name, problem)
 	}
-}
-
-// newEventKey returns the definition of the sort key of events.
-func (e *events) newEventKey(s *schema.Schema) *schema.KeyDef {
-	f := s.Profile.InDollar(e.orderBy.Key)
-	if e.bigint {
-		s.Profile.Bigint(f)
-	}
-	return write.RelatedSortKey(s, schema.EventInfix, e.orderBy, f)
 }
 
 // Record returns the declaration for the schema lock. late and maxAhead decide which events are stored, not how.

@@ -2,6 +2,7 @@ package timeseries
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,12 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // event is an event to be appended, encoded and checked.
@@ -33,7 +36,7 @@ type event struct {
 // newEvent encodes v. It leaves out fields that are neither key, orderBy nor append fields.
 func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	s := c.Schema
-	primary, parts, err := write.Key(s, v, nil)
+	primary, parts, err := bind.Key(s, v, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -43,19 +46,19 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		if !a.Append && a != e.orderBy {
 			continue
 		}
-		av, err := write.EncodeAttr(s, a, v, nil)
+		av, err := bind.EncodeAttr(s, a, v, nil)
 		if err != nil {
 			return nil, err
 		}
 		_, null := av.(*types.AttributeValueMemberNULL)
 		switch {
 		case a == e.orderBy:
-			if err := write.CheckPart(s, a, av); err != nil {
+			if err := bind.CheckPart(s, a, av); err != nil {
 				return nil, err
 			}
 			ev.clock = av
 		case a.IsRequired && item.Empty(av):
-			missing = append(missing, &entitytype.InputError{Code: write.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
+			missing = append(missing, &entitytype.InputError{Code: bind.CodeRequired, Type: s.Type.String(), Field: a.Field, Problem: a.WhyRequired()})
 			continue
 		case av == nil || null && a.Nilable():
 			continue // the event does not report the field
@@ -63,36 +66,25 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		ev.carried[a.Name] = av
 	}
 	if s.Checks {
-		missing = append(missing, ev.validate(v)...)
-	}
-	if missing != nil {
-		return nil, write.JoinErrors(missing)
-	}
-	return ev, ev.compose()
-}
-
-// validate validates the fields that the event carries.
-func (ev *event) validate(v reflect.Value) []error {
-	var errs []error
-	for _, a := range ev.c.Schema.Attrs {
-		fv, err := v.FieldByIndexErr(a.Index)
-		if av, carried := ev.carried[a.Name]; err == nil && carried {
-			errs = append(errs, write.ValidateField(ev.c.Schema, a, fv, av)...)
+		for _, a := range s.Attrs { // the fields that the event carries
+			fv, err := v.FieldByIndexErr(a.Index)
+			if av, carried := ev.carried[a.Name]; err == nil && carried {
+				missing = append(missing, bind.ValidateField(s, a, fv, av)...)
+			}
 		}
 	}
-	return errs
-}
-
-func (ev *event) compose() error {
-	text, _, err := ev.e.eventKey.Template.Compose(ev.carried)
+	if missing != nil {
+		return nil, bind.JoinErrors(missing)
+	}
+	text, _, err := e.eventKey.Template.Compose(ev.carried)
 	if err != nil {
-		return write.KeyError(ev.c.Schema, err)
+		return nil, bind.KeyError(s, err)
 	}
 	if len(text) > key.MaxSortKey {
-		return &write.SizeError{Type: ev.c.Schema.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
+		return nil, &bind.SizeError{Type: s.Type.String(), Problem: fmt.Sprintf("the sort key of the event is %d bytes long, %d are allowed", len(text), key.MaxSortKey)}
 	}
-	ev.sortKey, ev.at = text, write.EventKey(ev.c.Schema, ev.primary, text)
-	return nil
+	ev.sortKey, ev.at = text, layout.EventKey(s, primary, text)
+	return ev, nil
 }
 
 // checkAhead refuses an event that is further in the future than maxAhead allows.
@@ -108,45 +100,40 @@ func (ev *event) checkAhead(now time.Time) error {
 	if !ev.e.noCurrent {
 		problem += "; it would block later events"
 	}
-	return &entitytype.InputError{Code: write.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
+	return &entitytype.InputError{Code: bind.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
 }
 
-// item returns the event item.
-func (ev *event) item(in write.Input) (item.Item, error) {
+// put returns the put of the event item, under the condition that no event is stored there that has not expired.
+func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	s := ev.c.Schema
 	it := item.Clone(ev.carried)
-	for name, av := range ev.at {
-		it[name] = av
-	}
+	maps.Copy(it, ev.at)
 	at, err := s.Options.Precision.Value(in.Now)
 	if err != nil {
-		return nil, err
+		return plan.Action{}, err
 	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
-		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(write.EventKind), at, item.S(in.WriteID)
+		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(layout.EventKind), at, item.S(in.WriteID)
 	}
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
 	}
+	none := s.Absent
 	if ev.e.ttl > 0 {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
+		none = expr.Any(none, layout.HasExpired(s, in.Now))
 	}
-	return it, write.CheckSize(s, it)
+	return plan.Action{
+		Kind: plan.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: none, WriteID: plan.WriteID(s, in),
+		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays, or a later one takes its place
+	}, bind.CheckSize(s, it)
 }
 
-// put returns the put of the event item, under the condition that it does not exist.
-func (ev *event) put(in write.Input) (write.Action, error) {
-	it, err := ev.item(in)
-	return write.Action{
-		Kind: write.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: ev.c.Schema.Absent, WriteID: write.WriteID(ev.c.Schema, in),
-		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays
-	}, err
-}
-
-// check returns the check that the event is stored.
-func (ev *event) check() write.Action {
-	return write.Action{Kind: write.Check, Table: ev.c.Table, Key: ev.at, Cond: ev.c.Schema.Exists}
+// check returns the check that the event, which had not expired, is stored. Who finds it expired and replaces it brings the
+// current item up to it in the same transaction.
+func (ev *event) check() plan.Action {
+	return plan.Action{Kind: plan.Check, Table: ev.c.Table, Key: ev.at, Cond: ev.c.Schema.Exists}
 }
 
 // equals reports whether a stored event has the same values in all append fields.
@@ -161,17 +148,17 @@ func (ev *event) equals(stored item.Item) bool {
 
 // exists holds while there is a current item.
 func (ev *event) exists() expr.Cond {
-	return expr.All(ev.c.Schema.Exists, write.CaseGuard(ev.c.Schema, ev.carried))
+	return expr.All(ev.c.Schema.Exists, layout.CaseGuard(ev.c.Schema, ev.carried))
 }
 
 // opened returns the failures with images in today's payload version, or an error if one is of a series whose key differs
 // from ev's in case.
-func (ev *event) opened(failed []write.Failure) ([]write.Failure, error) {
+func (ev *event) opened(failed []plan.Failure) ([]plan.Failure, error) {
 	failed = slices.Clone(failed)
 	for i := range failed {
-		stored, err := write.Open(ev.c.Schema, failed[i].Image)
+		stored, err := layout.Open(ev.c.Schema, failed[i].Image)
 		if err == nil {
-			err = write.SameCase(ev.c.Schema, ev.carried, stored.Item)
+			err = layout.SameCase(ev.c.Schema, ev.carried, stored.Item)
 		}
 		if err != nil {
 			return nil, err
@@ -198,14 +185,12 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 // advance returns the update that brings the current item up to evs, which are in ascending order. Of values for the
 // same field the last one counts; fields that no event carries do not change. The condition is that the current item is
 // older than first.
-func advance(a *joinedAdvance, first *event) (write.Action, error) {
+func advance(a *joinedAdvance, first *event) (plan.Action, error) {
 	c, e, in := first.c, first.e, a.in
 	s := c.Schema
 	folded := item.Item{}
 	for _, ev := range a.evs {
-		for name, av := range ev.carried {
-			folded[name] = av
-		}
+		maps.Copy(folded, ev.carried)
 	}
 	changes := make([]expr.Change, 0, len(folded)+4) // with room for what the library adds
 	for _, a := range s.Attrs {
@@ -217,26 +202,26 @@ func advance(a *joinedAdvance, first *event) (write.Action, error) {
 	if created := s.CreatedAt; created != nil {
 		av, err := created.Format.Value(in.Now)
 		if err != nil {
-			return write.Action{}, err
+			return plan.Action{}, err
 		}
 		changes = append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: created.Path, Value: av})
 	}
 	if len(s.Indexes) > 0 {
-		keys, err := write.SyncAppendedKeys(s, folded, changes)
+		keys, _, err := bind.SyncIndexKeys(s, folded, changes, bind.Appended)
 		if err != nil {
-			return write.Action{}, err
+			return plan.Action{}, err
 		}
 		changes = append(changes, keys...)
 	}
-	changes, writeID := write.WithWriteID(s, append(changes, s.Hidden...), in.WriteID)
+	changes, writeID := plan.WithWriteID(s, append(changes, s.Hidden...), in.WriteID)
 	clock := e.orderBy.Path
 	newer := expr.Any(expr.Compare(expr.NotExists, clock), expr.Compare(expr.Lt, clock, first.clock))
 	cond := expr.All(newer, a.user)
 	if len(s.Folded) > 0 {
-		cond = expr.All(newer, a.user, write.CaseGuard(s, first.carried))
+		cond = expr.All(newer, a.user, layout.CaseGuard(s, first.carried))
 	}
-	return write.Action{
-		Kind: write.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID, Fold: a,
+	return plan.Action{
+		Kind: plan.Update, Table: c.Table, Key: first.primary, Changes: changes, Cond: cond, WriteID: writeID, Fold: a,
 		Final: func(current item.Item) bool { // orderBy never goes back
 			older, err := first.isOlder(current)
 			return older && err == nil
@@ -248,22 +233,22 @@ func advance(a *joinedAdvance, first *event) (write.Action, error) {
 type joinedAdvance struct {
 	evs  []*event // in ascending order
 	user expr.Cond
-	in   write.Input // of the last event; its write id is stored in the item
+	in   *plan.Input // of the last event; its write id is stored in the item
 }
 
 // Fold joins the updates of two appends of one series. It reports false for another operation and for keys that differ
 // in case.
-func (a *joinedAdvance) Fold(other write.Folder) (write.Action, bool) {
+func (a *joinedAdvance) Fold(other plan.Folder) (plan.Action, bool) {
 	b, ok := other.(*joinedAdvance)
 	if !ok {
-		return write.Action{}, false
+		return plan.Action{}, false
 	}
 	byKey := func(x, y *event) int { return strings.Compare(x.sortKey, y.sortKey) }
 	both := &joinedAdvance{slices.Concat(a.evs, b.evs), expr.All(a.user, b.user), a.in}
 	slices.SortFunc(both.evs, byKey)
 	for _, ev := range both.evs {
-		if write.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
-			return write.Action{}, false
+		if layout.SameCase(ev.c.Schema, ev.carried, both.evs[0].carried) != nil {
+			return plan.Action{}, false
 		}
 	}
 	if byKey(a.evs[len(a.evs)-1], b.evs[len(b.evs)-1]) < 0 {

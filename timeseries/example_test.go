@@ -48,7 +48,7 @@ func ExampleOps_Append() {
 	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z") AND attribute_not_exists(_pv)
 	//   put    pk="$app#v1#weather#s-1" sk="$app#v1#weather#e#2026-04-22T10:00:00Z"
 	//          {__edd_e__="Weather", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1779444005, _w="w-1", at="2026-04-22T10:00:00Z", celsius=17.5, station="s-1"}
-	//          if attribute_not_exists(pk)
+	//          if attribute_not_exists(pk) OR _ttl <= 1776852005
 }
 
 // A condition of the caller is joined to the comparison of the clocks.
@@ -65,7 +65,7 @@ func ExampleOps_Append_condition() {
 	//          if (attribute_not_exists(at) OR at < "2026-04-22T10:00:00Z") AND region = "alps" AND attribute_not_exists(_pv)
 	//   put    pk="$app#v1#weather#s-1" sk="$app#v1#weather#e#2026-04-22T10:00:00Z"
 	//          {__edd_e__="Weather", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1779444005, _w="w-1", at="2026-04-22T10:00:00Z", celsius=17.5, station="s-1"}
-	//          if attribute_not_exists(pk)
+	//          if attribute_not_exists(pk) OR _ttl <= 1776852005
 }
 
 // A history is a range of events, newest first with Desc. Conditions on other fields are filters.
@@ -133,11 +133,11 @@ func ExampleEvents() {
 	// Append Audit on app
 	//   put    pk="$app#v1#audit#billing#e#12" sk="$app#v1#audit#e#2026-04-22T10:00:00.000000000Z"
 	//          {__edd_e__="Audit", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1784628005, _w="w-1", action="refund", actor="ann", at="2026-04-22T10:00:00.000000000Z", service="billing"}
-	//          if attribute_not_exists(pk)
+	//          if attribute_not_exists(pk) OR _ttl <= 1776852005
 	// Append Audit on app
 	//   put    pk="$app#v1#audit#billing#e#12" sk="$app#v1#audit#e#2026-04-22T10:00:01.000000000Z"
 	//          {__edd_e__="Audit", _at="2026-04-22T10:00:05.000000000Z", _k="e", _ttl=1784628005, _w="w-1", action="login", actor="bob", at="2026-04-22T10:00:01.000000000Z", service="billing"}
-	//          if attribute_not_exists(pk)
+	//          if attribute_not_exists(pk) OR _ttl <= 1776852005
 	// 16 queries
 	// Get Audit: EDD-9190 timeseries_test.Audit: the series has no current item: it is declared with current:"none"
 }

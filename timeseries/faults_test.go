@@ -1,7 +1,6 @@
 package timeseries_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -87,9 +86,7 @@ func (sc scenario) prepare(t *testing.T, change ...func(*entity.Config)) *lab[Me
 		w.seed(ev)
 		if i == 0 && sc.lag {
 			first := w.Item(meterPK, meterSK)
-			defer func() {
-				w.restore(meterPK, meterSK, first)
-			}()
+			defer func() { w.restore(meterPK, meterSK, first) }()
 		}
 	}
 	return w
@@ -198,8 +195,7 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 				}
 			}
 			w.Wire.Inject(nil)
-			rs, err = sc.play(w)
-			require.NoError(t, err)
+			rs = entity.Must(sc.play(w))
 			for i, r := range rs {
 				require.Contains(t, []timeseries.Reason{sc.want[i], timeseries.Duplicate}, r.Reason)
 			}
@@ -209,26 +205,11 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 	}
 }
 
-func TestFaults_TooLargeAnEventIsRefusedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	ev := bare(0)
-	ev.Location = ptr(strings.Repeat("x", 400*1024))
-	r, err := w.Append(w.Ctx, ev)
-	require.ErrorIs(t, err, entity.ErrTooLarge)
-	require.Zero(t, r)
-	rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), ev})
-	require.ErrorIs(t, err, entity.ErrTooLarge)
-	require.Zero(t, rs[0])
-	require.Empty(t, w.Wire.Requests())
-}
-
 func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
-	_, err := w.Update(w.Ctx, device, entity.Set(&entity.Fields[Telemetry]().Diagnostics, strings.Repeat("d", 250*1024)))
-	require.NoError(t, err)
+	require.NoError(t, dbtest.ErrorOf(w.Update(w.Ctx, device, entity.Set(&entity.Fields[Telemetry]().Diagnostics, strings.Repeat("d", 250*1024)))))
 	before := w.partition(devicePK)
 
 	ev := bare(1)
@@ -257,14 +238,11 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 		{"ProvisionedThroughputExceeded", "ConditionalCheckFailed"},
 	} {
 		series, c := w.scripted(disturbed, disturbed)
-		r, err := series.Append(w.Ctx, tick(0, 1))
-		require.NoError(t, err)
-		require.Equal(t, timeseries.Duplicate, r.Reason, "%v", disturbed)
+		require.Equal(t, timeseries.Duplicate, entity.Must(series.Append(w.Ctx, tick(0, 1))).Reason, "%v", disturbed)
 		require.Equal(t, 3, c.calls)
 
 		series, c = w.scripted(disturbed, disturbed)
-		rs, err := series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)})
-		require.NoError(t, err)
+		rs := entity.Must(series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)}))
 		require.Equal(t, timeseries.Duplicate, rs[0].Reason, "%v", disturbed)
 		require.Equal(t, 3, c.calls)
 	}
@@ -274,39 +252,6 @@ func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
 	require.ErrorIs(t, err, entity.ErrConflict, "what lasts is no older event")
 	require.Zero(t, r)
 	require.Equal(t, 4, c.calls)
-}
-
-func TestFaults_AMissingTableIsErrNoTable(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	series := declare[Telemetry](t, w.Open(w.Client, func(c *entity.Config) { c.Table += "-missing" }))
-	_, err := series.Append(w.Ctx, tick(0, 1))
-	require.ErrorIs(t, err, entity.ErrNoTable)
-	_, err = series.AppendAll(w.Ctx, []Telemetry{tick(0, 1)})
-	require.ErrorIs(t, err, entity.ErrNoTable)
-	_, err = series.History(device).Collect(w.Ctx)
-	require.ErrorIs(t, err, entity.ErrNoTable)
-}
-
-func TestFaults_AContextThatEndsWhileTheAnswerIsOutIsAmbiguous(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	w.seed(tick(0, 1))
-	arrived, release := w.Wire.Hold(dbtest.Is(transact))
-	defer release()
-	ctx, cancel := context.WithCancel(w.Ctx)
-	go func() { <-arrived; cancel() }()
-	r, err := w.Append(ctx, tick(1, 1))
-	require.ErrorIs(t, err, context.Canceled)
-	require.True(t, entity.IsAmbiguous(err))
-	require.Zero(t, r)
-
-	w.Wire.Reset()
-	r, err = w.Append(ctx, tick(1, 1))
-	require.ErrorIs(t, err, context.Canceled)
-	require.False(t, entity.IsAmbiguous(err), "nothing was sent")
-	require.Zero(t, r)
-	require.Empty(t, w.Wire.Requests())
 }
 
 // An item is taken away between the check and the put of an event that is being repaired.
@@ -338,8 +283,7 @@ func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 	t.Parallel()
 	t.Run("Telemetry", func(t *testing.T) {
 		t.Parallel()
-		w := open[Telemetry](t, dbtest.Attempts(60))
-		account := &entity.Fields[Telemetry]().AccountID
+		w, account := open[Telemetry](t, dbtest.Attempts(60)), &entity.Fields[Telemetry]().AccountID
 		enrichWhileAppending(w, tick, account)
 		want, cur := tick(15, 15), w.current(device)
 		want.AccountID, want.CreatedAt = "e", cur.CreatedAt

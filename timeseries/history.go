@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/query"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // History reads the events of one series in the order of orderBy, or newest first with entity.Desc. A condition must be
@@ -25,49 +26,42 @@ import (
 // more. Such a history cannot be part of a collection.
 func (s *Series[T]) History(key T, opts ...entity.QueryOption) entity.Query[T] {
 	c := engine.Of(s)
-	return &query.Query[T]{From: history(c, s.opened().e, "History", reflect.ValueOf(key), write.Collect(opts))}
+	return &query.Query[T]{From: history(c, s.opened().e, "History", reflect.ValueOf(key), bind.Collect(opts))}
 }
 
 // history reads a series' events. Events of several partitions are merged in the order of their sort keys.
-func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) query.Decoding {
-	where := ""
-	if c.Schema.EventPartitions != nil { // several partitions are printed as the one that they spread
-		if primary, _, err := write.Key(c.Schema, key, nil); err == nil {
-			pk := c.Schema.PK.Attr
-			where = write.Printer(c.Schema).Cond(expr.Compare(expr.Eq, expr.Attr(pk), primary[pk]))
-		}
-	}
-	return query.ItemsOfEach(c, where, historyPlans(c, e, verb, key, spec))
-}
-
-// historyPlans compiles the query of a series' events, for each partition that holds some.
-func historyPlans(c *engine.Core, e *events, verb string, key reflect.Value, spec *write.Options) []*query.Plan {
+func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *bind.Options) query.Decoding {
 	if c.Err() != nil {
-		return []*query.Plan{query.ClosedQuery(c, verb)}
+		return query.Items(query.ClosedQuery(c, verb))
 	}
+	s, where := c.Schema, ""
 	src := query.Source{
-		Schema: c.Schema, Table: c.Table, PK: c.Schema.PK, SK: e.eventKey, Spread: c.Schema.EventPartitions, Verb: verb, Expire: true,
+		Core: c, PK: s.PK, SK: e.eventKey, Spread: s.EventPartitions, Verb: verb, Expire: true,
 		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
-		Code:     write.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
+		Code:     bind.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func() expr.Cond { return expr.Cond{} },
 	}
-	if _, parts, err := write.Key(c.Schema, key, nil); err == nil && (len(c.Schema.Folded) > 0 || c.Schema.Profile.PadsNumbers()) {
+	primary, parts, err := bind.Key(s, key, nil)
+	if err == nil && s.EventPartitions != nil { // several partitions are printed as the one that they spread
+		where = layout.Printer(s).Cond(expr.Compare(expr.Eq, expr.Attr(s.PK.Attr), primary[s.PK.Attr]))
+	}
+	if err == nil && (len(s.Folded) > 0 || s.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {
-			if attr, problem := c.Schema.Profile.CheckDigits(e.eventKey, it); problem != "" {
-				return false, &entity.DecodeError{Entity: c.Schema.Name, Attr: attr, Problem: problem}
+			if attr, problem := s.Profile.CheckDigits(e.eventKey, it); problem != "" {
+				return false, &entity.DecodeError{Entity: s.Name, Attr: attr, Problem: problem}
 			}
-			return true, write.SameCase(c.Schema, parts, it)
+			return true, layout.SameCase(s, parts, it)
 		}
-		for _, a := range c.Schema.Folded {
+		for _, a := range s.Folded {
 			src.Needs = append(src.Needs, a.Name)
 		}
-		if c.Schema.Profile.PadsNumbers() {
+		if s.Profile.PadsNumbers() {
 			for _, a := range e.eventKey.Parts {
 				src.Needs = append(src.Needs, a.Name)
 			}
 		}
 	}
-	return query.BuildEach(src, key, spec)
+	return query.Items(query.OfEach(where, query.BuildEach(src, key, spec)))
 }
 
 // At returns the newest event at time t: the last one whose orderBy is not after t. It reads strongly consistently,
@@ -80,9 +74,9 @@ func (s *Series[T]) At(ctx context.Context, key T, t time.Time) (T, error) {
 		return none, c.Wrap("At", "", err)
 	}
 	if !s.e.ordersByTime() {
-		return none, c.Wrap("At", "", &entity.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
+		return none, c.Wrap("At", "", &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Field: s.e.orderBy.Field, Problem: "At needs an orderBy that is a time; use History with Le, Desc and First"})
 	}
-	return (&query.Query[T]{From: history(c, s.e, "At", reflect.ValueOf(key), &write.Options{
-		Strong: true, Desc: true, Range: []write.Cond{{Op: expr.Le, Target: write.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
+	return (&query.Query[T]{From: history(c, s.e, "At", reflect.ValueOf(key), &bind.Options{
+		Strong: true, Desc: true, Range: []bind.Cond{{Op: expr.Le, Target: bind.Target{Attr: s.e.orderBy.Name}, Values: []any{t}}},
 	})}).First(ctx)
 }

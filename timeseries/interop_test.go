@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -29,9 +29,7 @@ type Pulse struct {
 	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-func sharedTable(c *entity.Config) {
-	c.Interop, c.TimePrecision = true, time.Millisecond
-}
+func sharedTable(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond }
 
 // pulse is an event of device C-1 D-7, minute minutes after noon of a day when nothing has expired yet.
 func pulse(minute, level int) Pulse {
@@ -60,8 +58,7 @@ func TestInterop_AnEventIsWhatEffectDynamoDBWrites(t *testing.T) {
 
 func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	t.Parallel()
-	w := open[Pulse](t, sharedTable)
-	f := entity.Fields[Pulse]()
+	w, f := open[Pulse](t, sharedTable), entity.Fields[Pulse]()
 	find := func(name string, partition Pulse) int {
 		x := entity.Must(w.look.Index(name))
 		found := entity.Must(x.Query(partition).Collect(t.Context()))
@@ -92,34 +89,9 @@ func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
 	cur := w.partition(pulsePK)[pulseSK]
 	require.NotContains(t, cur, "gsi1sk")
 	require.Equal(t, "S $app#v1#pulse#at_2100-12-31t12:03:00.000z", cur["gsi3sk"], "appends keep this one alone")
-	_, err = w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Köln"))
-	require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Köln")))))
 	entity.Must(w.Update(w.Ctx, pulse(0, 0), entity.Set(&f.Site, "Kiel")))
 	require.Equal(t, 1, find("bySite", Pulse{Site: "kiel"}))
-}
-
-func TestInterop_OutcomesAreDecidedByContent(t *testing.T) {
-	t.Parallel()
-	w := open[Pulse](t, sharedTable)
-	w.seed(pulse(5, 1), pulse(9, 2))
-	require.Equal(t, timeseries.Duplicate, w.append(pulse(5, 1)).Reason)
-	require.Equal(t, timeseries.Collision, w.append(pulse(5, 8)).Reason)
-	require.Equal(t, timeseries.LateRecorded, w.append(pulse(3, 4)).Reason)
-	require.Equal(t, timeseries.Duplicate, w.append(pulse(3, 4)).Reason)
-	require.Equal(t, timeseries.ConditionFailed, w.append(pulse(12, 4), entity.If(entity.Eq(&entity.Fields[Pulse]().AccountID, "x"))).Reason)
-	got := w.appendAll([]Pulse{pulse(20, 1), pulse(5, 1), pulse(9, 7), pulse(4, 4), pulse(21, 2)})
-	require.Equal(t, []timeseries.Reason{"", timeseries.Duplicate, timeseries.Collision, timeseries.LateRecorded, ""}, reasons(got))
-	history := w.history(pulse(0, 0))
-	levels := make([]int, len(history))
-	for i, ev := range history {
-		levels[i] = *ev.Level
-	}
-	require.Equal(t, []int{4, 4, 1, 2, 1, 2}, levels)
-	n := entity.Must(w.History(pulse(0, 0)).Count(w.Ctx))
-	require.Equal(t, 6, n)
-	all := entity.Must(w.Query(pulseKey("C-1")).Collect(w.Ctx))
-	require.Len(t, all, 1, "events are not current items")
-	require.Equal(t, 2, *all[0].Level)
 }
 
 // pulseKey has the key parts only.
@@ -150,14 +122,12 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 	for what, minute := range map[string]int{"newer": 9, "older": 3, "same": 5} {
 		other := pulse(minute, 1)
 		other.Channel = "c-1"
-		_, err := w.Append(w.Ctx, other)
-		require.ErrorIs(t, err, entity.ErrKeyCase, what)
+		require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, other)), entity.ErrKeyCase, what)
 		results, err := w.AppendAll(w.Ctx, []Pulse{other})
 		require.ErrorIs(t, err, entity.ErrKeyCase, what)
 		require.False(t, results[0].Applied || results[0].Reason != "", what)
 		require.ErrorIs(t, w.DB.Transact(w.Ctx, w.Op().Append(other)), entity.ErrKeyCase, what)
-		_, err = w.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))
-		require.ErrorIs(t, err, entity.ErrKeyCase, what)
+		require.ErrorIs(t, dbtest.ErrorOf(w.Update(w.Ctx, other, entity.Set(&entity.Fields[Pulse]().Site, "x"))), entity.ErrKeyCase, what)
 		require.Equal(t, before, w.partition(pulsePK), what)
 	}
 	key, evening := pulseKey("c-1"), time.Date(2100, 12, 31, 23, 0, 0, 0, time.UTC)
@@ -181,8 +151,7 @@ func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 	w.RemoveItem(w.Key(pulsePK, pulseSK))
 	other := pulse(5, 1)
 	other.Channel = "c-1"
-	_, err := w.Append(w.Ctx, other)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
+	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, other)), entity.ErrKeyCase)
 	require.ErrorIs(t, w.Purge(w.Ctx, pulseKey("c-1")), entity.ErrKeyCase)
 	require.Len(t, w.partition(pulsePK), 1)
 	require.NoError(t, w.Purge(w.Ctx, pulseKey("C-1")))
@@ -191,14 +160,11 @@ func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 
 func TestKeyCase_TwoSpellingsInOneCallAreRefusedBeforeAWrite(t *testing.T) {
 	t.Parallel()
-	w := open[Pulse](t, sharedTable)
-	other := pulse(2, 2)
+	w, other := open[Pulse](t, sharedTable), pulse(2, 2)
 	other.DeviceID = "d-7"
 	w.Wire.Reset()
-	_, err := w.AppendAll(w.Ctx, []Pulse{pulse(1, 1), other})
-	require.ErrorIs(t, err, entity.ErrKeyCase)
-	err = w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(other))
-	require.Equal(t, "EDD-9109", dbtest.InputCode(err))
+	require.ErrorIs(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, []Pulse{pulse(1, 1), other})), entity.ErrKeyCase)
+	require.Equal(t, "EDD-9109", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(other))))
 	require.Empty(t, w.operations())
 	require.Empty(t, w.Items())
 	require.NoError(t, w.DB.Transact(w.Ctx, w.Op().Append(pulse(1, 1)), w.Op().Append(pulse(2, 2))))

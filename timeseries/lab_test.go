@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -40,16 +40,13 @@ func open[T any](t *testing.T, change ...func(*entity.Config)) *lab[T] {
 
 func declare[T any](t testing.TB, db *entity.DB) *timeseries.Series[T] {
 	t.Helper()
-	s := entity.Must(timeseries.New[T](db))
-	return s
+	return entity.Must(timeseries.New[T](db))
 }
 
 // append is Append where an error would be a failure of the test.
 func (w *lab[T]) append(ev T, opts ...timeseries.AppendOption) timeseries.Result[T] {
 	w.T.Helper()
-	r, err := w.Append(w.Ctx, ev, opts...)
-	require.NoError(w.T, err)
-	return r
+	return entity.Must(w.Append(w.Ctx, ev, opts...))
 }
 
 // seed appends events that must all be applied, and then forgets the requests that it took.
@@ -64,17 +61,13 @@ func (w *lab[T]) seed(evs ...T) {
 // current is the current item as the library reads it.
 func (w *lab[T]) current(key T) T {
 	w.T.Helper()
-	v, err := w.look.Get(w.Ctx, key, entity.Consistent())
-	require.NoError(w.T, err)
-	return v
+	return entity.Must(w.look.Get(w.Ctx, key, entity.Consistent()))
 }
 
 // history is every event that the library shows.
 func (w *lab[T]) history(key T, opts ...entity.QueryOption) []T {
 	w.T.Helper()
-	evs, err := w.look.History(key, append(opts, entity.Consistent())...).Collect(w.Ctx)
-	require.NoError(w.T, err)
-	return evs
+	return entity.Must(w.look.History(key, append(opts, entity.Consistent())...).Collect(w.Ctx))
 }
 
 // operations are the names of the requests since the last reset.
@@ -82,8 +75,7 @@ func (w *lab[T]) operations() []string { return dbtest.Operations(w.Wire.Request
 
 func (w *lab[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeseries.Result[T] {
 	w.T.Helper()
-	rs, err := w.AppendAll(w.Ctx, evs, opts...)
-	require.NoError(w.T, err)
+	rs := entity.Must(w.AppendAll(w.Ctx, evs, opts...))
 	require.Len(w.T, rs, len(evs))
 	return rs
 }
@@ -92,16 +84,14 @@ func (w *lab[T]) appendAll(evs []T, opts ...timeseries.AppendOption) []timeserie
 func (w *lab[T]) collect(key T, opts ...entity.QueryOption) ([]T, int) {
 	w.T.Helper()
 	w.Wire.Reset()
-	evs, err := w.History(key, opts...).Collect(w.Ctx)
-	require.NoError(w.T, err)
+	evs := entity.Must(w.History(key, opts...).Collect(w.Ctx))
 	return evs, len(w.Wire.Requests())
 }
 
 // indexKeys returns the index keys of the current item.
 func (w *lab[T]) indexKeys(pk, sk string) map[string]string {
 	w.T.Helper()
-	out := map[string]string{}
-	it := w.partition(pk)[sk]
+	out, it := map[string]string{}, w.partition(pk)[sk]
 	for _, name := range []string{"gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "gsi3pk", "gsi3sk"} {
 		if v, ok := it[name]; ok {
 			out[name] = v[len("S "):]
@@ -292,8 +282,7 @@ var device = Telemetry{Channel: "c-1", DeviceID: "d-7"}
 
 // tick is an event of device, with everything that a device reports.
 func tick(minutes, gpio int) Telemetry {
-	ev := device
-	location, alert := "cabinet-A", gpio%2 == 0
+	ev, location, alert := device, "cabinet-A", gpio%2 == 0
 	ev.Timestamp, ev.Location, ev.Alert, ev.GPIO = at(minutes), &location, &alert, &gpio
 	return ev
 }

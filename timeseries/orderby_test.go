@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -89,34 +89,27 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 		bad = append(bad, times[len(times)-1].Add(unit+1), times[len(times)-1].Add(unit/2))
 	}
 	for _, at := range bad {
-		_, err := w.Append(w.Ctx, make(at, 1))
-		require.Equal(t, "EDD-9102", dbtest.InputCode(err), "%v", at)
-		_, err = w.AppendAll(w.Ctx, []T{make(at, 1)})
-		require.Equal(t, "EDD-9102", dbtest.InputCode(err), "%v", at)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, make(at, 1)))), "%v", at)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.AppendAll(w.Ctx, []T{make(at, 1)}))), "%v", at)
 	}
-	_, err := w.Append(w.Ctx, make(time.Time{}, 1))
-	require.Equal(t, "EDD-9101", dbtest.InputCode(err), "a zero time is a forgotten one")
+	require.Equal(t, "EDD-9101", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, make(time.Time{}, 1)))), "a zero time is a forgotten one")
 	require.Empty(t, w.Wire.Requests())
 }
 
 func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
-	w := open[Journal](t)
-	room := 1024 - len("$app#v1#journal#e#")
+	w, room := open[Journal](t), 1024-len("$app#v1#journal#e#")
 	long := make([]byte, room+1)
 	for i := range long {
 		long[i] = 'z'
 	}
-	_, err := w.Append(w.Ctx, entry(string(long), "x"))
-	require.ErrorIs(t, err, entity.ErrTooLarge)
-	_, err = w.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})
-	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, entry(string(long), "x"))), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})), entity.ErrTooLarge)
 	escaped := make([]byte, room/3+1) // each is three bytes in the key
 	for i := range escaped {
 		escaped[i] = '#'
 	}
-	_, err = w.Append(w.Ctx, entry(string(escaped), "x"))
-	require.ErrorIs(t, err, entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, entry(string(escaped), "x"))), entity.ErrTooLarge)
 	require.Empty(t, w.Wire.Requests())
 	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
 }
@@ -142,8 +135,7 @@ func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 			require.ErrorAs(t, err, &clockType)
 			require.Zero(t, rs[0])
 			require.Zero(t, rs[1])
-			err = w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1)))
-			require.ErrorAs(t, err, &clockType)
+			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1))), &clockType)
 			require.Equal(t, before, w.partition(devicePK))
 		})
 	}

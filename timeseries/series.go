@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type handle = engine.Handle
@@ -24,7 +24,7 @@ type Series[T any] struct {
 // New declares the time series T on db. A second call returns another handle of the same series. It sends no requests.
 // The error joins an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := write.StoreSetting{Setting: func(o *write.Options) { o.Handle = constructor }}
+	asSeries := bind.StoreSetting{Setting: func(o *bind.Options) { o.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Series[T]) Upsert(ctx context.Context, v T, opts ...entity.UpdateOption
 // of the partition, unless the series has shards: an index is cheaper for a partition with many events.
 func (s *Series[T]) Query(partition T, opts ...entity.QueryOption) entity.Query[T] {
 	if c := engine.Of(s); s.refused("Query") != nil {
-		return &query.Query[T]{From: query.Items(c, s.e.refusedQuery(c, "Query"))}
+		return &query.Query[T]{From: query.Items(&query.Plan{Source: query.Source{Core: c, Verb: "Query"}, Err: s.e.refusal(c)})}
 	}
 	return s.opened().store.Query(partition, opts...)
 }

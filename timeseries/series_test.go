@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -24,8 +24,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := open[Telemetry](t)
-			enriched := device
+			w, enriched := open[Telemetry](t), device
 			enriched.AccountID = "acct-1"
 			got, created, err := w.Upsert(w.Ctx, enriched)
 			require.NoError(t, err)
@@ -49,8 +48,7 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 
 func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t)
-	v := tick(9, 9)
+	w, v := open[Telemetry](t), tick(9, 9)
 	v.AccountID = "acct-1"
 	op := w.Op().Upsert(v)
 	require.NoError(t, w.DB.Transact(w.Ctx, op))
@@ -71,15 +69,6 @@ func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 	require.True(t, w.append(tick(6, 2)).Applied, "the clock did not move")
 }
 
-func TestEnrichment_ByUpdateNeedsAnItemAndLeavesNoPhantom(t *testing.T) {
-	t.Parallel()
-	w := open[Telemetry](t)
-	_, err := w.Update(w.Ctx, device, entity.Set(&entity.Fields[Telemetry]().AccountID, "acct-1"))
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	require.Empty(t, w.Items())
-	require.True(t, w.append(tick(0, 1)).Applied)
-}
-
 func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open[Telemetry](t)
@@ -98,12 +87,10 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 		"created_at":  entity.Set(&f.CreatedAt, at(0)),
 		"clock, path": entity.Attr[string]("timestamp").Remove(),
 	} {
-		_, err := w.Update(w.Ctx, device, change)
-		require.Equal(t, "EDD-9104", dbtest.InputCode(err), name)
+		require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, device, change))), name)
 		require.Equal(t, "EDD-9104", dbtest.InputCode(w.DB.Transact(w.Ctx, w.Op().Update(device, change))), name)
 	}
-	_, err := w.Update(w.Ctx, device)
-	require.Equal(t, "EDD-9106", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9106", dbtest.InputCode(dbtest.ErrorOf(w.Update(w.Ctx, device))))
 	require.Empty(t, w.Wire.Requests())
 }
 
@@ -116,8 +103,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	for i := range evs {
 		evs[i] = Meter{MeterID: "m", Seq: int64(i + 1), Value: i}
 	}
-	_, err := w.AppendAll(w.Ctx, evs)
-	require.NoError(t, err)
+	require.NoError(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, evs)))
 	key := Meter{MeterID: "m"}
 	var mu sync.Mutex
 	writes, reported := 0, 0
@@ -132,7 +118,7 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 		}
 		return faults.None
 	})
-	err = w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { reported = n }))
+	err := w.Purge(w.Ctx, key, entity.OnProgress(func(n int) { reported = n }))
 	w.Wire.Inject(nil)
 	require.ErrorIs(t, err, faults.ErrInjected)
 	left := len(w.history(key))
@@ -140,4 +126,217 @@ func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
 	assert.Equal(t, events, left+reported-1, "the reported count is that of the removed items: the current item, and events")
 	require.NoError(t, w.Purge(w.Ctx, key))
 	assert.Empty(t, w.history(key))
+}
+
+// Station has an append field of every kind.
+type Station struct {
+	_ entity.Key        `name:"Station" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"n"`
+
+	ID string `dynamodbav:"id"`
+	N  uint64 `dynamodbav:"n"`
+
+	Text  string             `dynamodbav:"text"  entity:"append"`
+	Count int                `dynamodbav:"count" entity:"append"`
+	Ratio float64            `dynamodbav:"ratio" entity:"append"`
+	On    bool               `dynamodbav:"on"    entity:"append"`
+	Seen  time.Time          `dynamodbav:"seen"  entity:"append,time=s"`
+	List  []string           `dynamodbav:"list"  entity:"append"`
+	Tags  []string           `dynamodbav:"tags,stringset,omitempty" entity:"append"`
+	Map   map[string]int     `dynamodbav:"map,omitempty" entity:"append"`
+	Blob  []byte             `dynamodbav:"blob"  entity:"append"`
+	Pair  struct{ A, B int } `dynamodbav:"pair" entity:"append"`
+	Load
+	Note string `dynamodbav:"note,omitempty"`
+}
+
+// Load is embedded: its fields are the station's.
+type Load struct {
+	Volts *int `dynamodbav:"volts,omitempty" entity:"append"`
+}
+
+func TestFields_ZeroOfNonPointersIsAlwaysWritten(t *testing.T) {
+	t.Parallel()
+	w := open[Station](t)
+	w.seed(Station{ID: "s", N: 1, Text: "x", Count: 1, Ratio: 1.5, On: true, Seen: start, Pair: struct{ A, B int }{1, 2}})
+	r := w.append(Station{ID: "s", N: 2})
+	require.True(t, r.Applied)
+	items := w.partition("$app#v1#station#s")
+	for _, sk := range []string{"$app#v1#station", "$app#v1#station#e#00000000000000000002"} {
+		it := items[sk]
+		require.Equal(t, "S ", it["text"], sk)
+		require.Equal(t, "N 0", it["count"], sk)
+		require.Equal(t, "N 0", it["ratio"], sk)
+		require.Equal(t, "BOOL false", it["on"], sk)
+		require.Equal(t, "S 0001-01-01T00:00:00Z", it["seen"], sk)
+		require.Contains(t, it, "pair", sk)
+		for _, name := range []string{"list", "tags", "map", "blob", "volts", "note"} {
+			require.NotContains(t, it, name, sk)
+		}
+	}
+	require.Zero(t, currentOf(t, r).Pair)
+}
+
+func TestFields_NilSliceMapAndEmbeddedPointerKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	w := open[Station](t)
+	full := Station{
+		ID: "s", N: 1, List: []string{"a", "b"}, Tags: []string{"t"}, Map: map[string]int{"k": 1}, Blob: []byte("bin"), Load: Load{ptr(230)},
+	}
+	w.seed(full)
+	require.Equal(t, full, w.history(Station{ID: "s"})[0])
+	r, want := w.append(Station{ID: "s", N: 2}), full
+	want.N = 2
+	require.Equal(t, want, currentOf(t, r))
+	require.Equal(t, Station{ID: "s", N: 2}, w.history(Station{ID: "s"})[1])
+}
+
+func TestFields_EmptySliceOfAListIsAReport(t *testing.T) {
+	t.Parallel()
+	w := open[Station](t)
+	w.seed(Station{ID: "s", N: 1, List: []string{"a"}})
+	r := w.append(Station{ID: "s", N: 2, List: []string{}})
+	require.Empty(t, currentOf(t, r).List)
+	require.NotNil(t, currentOf(t, r).List)
+}
+
+func TestFields_DuplicateComparesContentsAndNotSpelling(t *testing.T) {
+	t.Parallel()
+	w := open[Station](t)
+	ev := Station{ID: "s", N: 1, Ratio: 100, Tags: []string{"a", "b"}, Map: map[string]int{"x": 1, "y": 2}}
+	w.seed(ev)
+	w.ChangeItem("$app#v1#station#s", "$app#v1#station#e#00000000000000000001", item{"ratio": dbtest.N("1E2")})
+	ev.Tags = []string{"b", "a"}
+	require.Equal(t, timeseries.Duplicate, w.append(ev).Reason)
+	ev.Tags = []string{"b", "c"}
+	require.Equal(t, timeseries.Collision, w.append(ev).Reason)
+}
+
+// Vote is a series whose events must say for whom.
+type Vote struct {
+	_ entity.Key        `name:"Vote" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"n"`
+
+	ID  string  `dynamodbav:"id"`
+	N   int     `dynamodbav:"n"`
+	For *string `dynamodbav:"for,omitempty" entity:"append,required"`
+}
+
+func TestFields_RequiredAppendFieldMustBeReportedInEveryEvent(t *testing.T) {
+	t.Parallel()
+	w := open[Vote](t)
+	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, Vote{ID: "v", N: 1}))))
+	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, Vote{ID: "v", N: 1, For: ptr("")}))))
+	require.Empty(t, w.Wire.Requests())
+	require.True(t, w.append(Vote{ID: "v", N: 1, For: ptr("me")}).Applied)
+}
+
+// Gauge is embedded by pointer: without it, none of its fields is reported.
+type Gauge struct {
+	Bar  float64 `dynamodbav:"bar" entity:"append"`
+	Unit string  `dynamodbav:"unit,omitempty"`
+}
+
+// Boiler may have a gauge.
+type Boiler struct {
+	_ entity.Key        `name:"Boiler" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"n"`
+
+	ID  string `dynamodbav:"id"`
+	N   int    `dynamodbav:"n"`
+	Hot bool   `dynamodbav:"hot" entity:"append"`
+	*Gauge
+}
+
+func TestFields_NilEmbeddedPointerReportsNothing(t *testing.T) {
+	t.Parallel()
+	w := open[Boiler](t)
+	w.seed(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5, Unit: "never an append's"}})
+	r := w.append(Boiler{ID: "b", N: 2, Hot: true})
+	require.Equal(t, Boiler{ID: "b", N: 2, Hot: true, Gauge: &Gauge{Bar: 2.5}}, currentOf(t, r))
+	require.Equal(t, []Boiler{{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}, {ID: "b", N: 2, Hot: true}}, w.history(Boiler{ID: "b"}))
+	require.Equal(t, timeseries.Duplicate, w.append(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5}}).Reason)
+	require.Equal(t, timeseries.Collision, w.append(Boiler{ID: "b", N: 1}).Reason)
+}
+
+// Tracker has index keys of every kind that a series can have.
+type Tracker struct {
+	_ entity.Key        `name:"Tracker" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{tenant}#{owner}" sk:"$#{id}"`
+	_ entity.GSI        `name:"byZone"  index:"gsi2" pk:"$#{zone}#{floor}" sk:"$#{at}#{id}"`
+	_ entity.GSI        `name:"byBeacon" index:"gsi3" pk:"$#{beacon}" sk:"gsi3sk={createdAt}"`
+	_ timeseries.Events `orderBy:"at"`
+
+	ID string    `dynamodbav:"id"`
+	At time.Time `dynamodbav:"at" entity:"time=s"`
+
+	Zone   string  `dynamodbav:"zone" entity:"append"`
+	Floor  int     `dynamodbav:"floor" entity:"append"`
+	Beacon *string `dynamodbav:"beacon,omitempty" entity:"append"`
+
+	Tenant    string    `dynamodbav:"tenant,omitempty"`
+	Owner     string    `dynamodbav:"owner,omitempty"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at,time=s"`
+}
+
+const (
+	trackerPK = "$app#v1#tracker#t"
+	trackerSK = "$app#v1#tracker"
+)
+
+func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
+	t.Parallel()
+	w, f := open[Tracker](t), entity.Fields[Tracker]()
+	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
+	want := map[string]string{
+		"gsi1sk": "$app#v1#tracker#t",
+		"gsi2pk": "$app#v1#tracker#hall#0000000000000000001", "gsi2sk": "$app#v1#tracker#2026-04-22T10:00:00Z#t",
+		"gsi3sk": "2101-01-01T00:00:00Z",
+	}
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the first append")
+
+	w.Clock.Move(time.Hour)
+	w.seed(Tracker{ID: "t", At: at(1), Zone: "yard", Floor: 2, Beacon: ptr("b1")})
+	want["gsi2pk"], want["gsi2sk"], want["gsi3pk"] = "$app#v1#tracker#yard#0000000000000000002", "$app#v1#tracker#2026-04-22T10:01:00Z#t", "$app#v1#tracker#b1"
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a later append; the copy of created_at stays")
+
+	w.seed(Tracker{ID: "t", At: at(2), Zone: "yard", Floor: 3})
+	want["gsi2pk"], want["gsi2sk"] = "$app#v1#tracker#yard#0000000000000000003", "$app#v1#tracker#2026-04-22T10:02:00Z#t"
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "a field that was not reported keeps its key")
+
+	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "acme")))
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "one of two parts is no key")
+	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Owner, "ann")))
+	want["gsi1pk"] = "$app#v1#tracker#acme#ann"
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the other part was read")
+	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Set(&f.Tenant, "zeta")))
+	want["gsi1pk"] = "$app#v1#tracker#zeta#ann"
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "no old key remains")
+	entity.Must(w.Update(w.Ctx, Tracker{ID: "t"}, entity.Remove(&f.Owner)))
+	delete(want, "gsi1pk")
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "the key is removed with its part")
+
+	w.seed(Tracker{ID: "t", At: at(3), Zone: "", Floor: 3, Beacon: ptr("")})
+	delete(want, "gsi2pk")
+	delete(want, "gsi3pk")
+	want["gsi2sk"] = "$app#v1#tracker#2026-04-22T10:03:00Z#t"
+	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "an empty string is no key")
+}
+
+func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {
+	t.Parallel()
+	w := open[Tracker](t)
+	byZone := entity.Must(w.Index("byZone"))
+	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1}, Tracker{ID: "u", At: at(5), Zone: "hall", Floor: 1})
+	found := entity.Must(byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.Ctx))
+	require.Len(t, found, 2)
+	require.Equal(t, "t", found[0].ID)
+
+	w.seed(Tracker{ID: "t", At: at(9), Zone: "yard", Floor: 1})
+	found = entity.Must(byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.Ctx))
+	require.Len(t, found, 1)
+	require.Equal(t, "u", found[0].ID)
+	late := entity.Must(byZone.Query(Tracker{Zone: "yard", Floor: 1}, entity.Gt(&entity.Fields[Tracker]().At, at(8))).Collect(w.Ctx))
+	require.Len(t, late, 1)
+	dbtest.As[*entity.SchemaError](t, dbtest.ErrorOf(w.Index("byzone")))
 }

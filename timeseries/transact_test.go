@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -31,8 +31,7 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	entity.Must(accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"}))
 	w.Wire.Reset()
 
-	create := accounts.Op().Create(Account{AccountID: "b"})
-	tick := w.Op().Append(tick(0, 1))
+	create, tick := accounts.Op().Create(Account{AccountID: "b"}), w.Op().Append(tick(0, 1))
 	gold := accounts.Op().CheckExists(Account{AccountID: "a"}, entity.Eq(&entity.Fields[Account]().Plan, "gold"))
 	require.Zero(t, tick.Result())
 	require.NoError(t, w.DB.Transact(w.Ctx, create, tick, gold))
@@ -48,29 +47,9 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 	require.Len(t, w.history(device), 1)
 }
 
-func TestTransact_AnAppendThatIsNotAppliedStopsTheOthers(t *testing.T) {
-	t.Parallel()
-	w, accounts := withAccounts(t)
-	w.seed(tick(5, 1))
-	before := w.partition(devicePK)
-	op := w.Op().Append(tick(5, 2))
-	create := accounts.Op().Create(Account{AccountID: "b"})
-	err := w.DB.Transact(w.Ctx, create, op)
-	var not *timeseries.NotAppliedError
-	require.ErrorAs(t, err, &not)
-	require.Equal(t, timeseries.Collision, not.Reason)
-	require.NoError(t, entity.FailureOf(err, create), "the others did not fail")
-	require.Zero(t, op.Result())
-	require.Equal(t, []string{transact}, w.operations())
-	require.Equal(t, before, w.partition(devicePK))
-	_, err = accounts.Get(w.Ctx, Account{AccountID: "b"})
-	require.ErrorIs(t, err, entity.ErrNotFound)
-}
-
 func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 	t.Parallel()
-	w := open[Telemetry](t)
-	f := entity.Fields[Telemetry]()
+	w, f := open[Telemetry](t), entity.Fields[Telemetry]()
 	one := w.Op().Append(tick(0, 1))
 	for name, other := range map[string]entity.Op{
 		"itself": one,
@@ -94,20 +73,6 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 	require.NoError(t, w.DB.Transact(w.Ctx, ops[:50]...))
 }
 
-func TestTransact_ConflictsAndLostAnswersAreNotAppliedTwice(t *testing.T) {
-	t.Parallel()
-	w, accounts := withAccounts(t)
-	for i, fault := range everyFault {
-		w.Wire.Reset()
-		w.Wire.Inject(nthOf(1, fault))
-		op := w.Op().Append(tick(i, i))
-		require.NoError(t, w.DB.Transact(w.Ctx, op, accounts.Op().Create(Account{AccountID: fault.String()})))
-		require.True(t, op.Result().Applied)
-		require.Equal(t, 2, w.Wire.Count(transact))
-	}
-	require.Len(t, w.history(device), len(everyFault))
-}
-
 func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 	t.Parallel()
 	w := open[Meter](t)
@@ -116,31 +81,25 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 	}
 	require.NoError(t, w.DB.Transact(w.Ctx, at(2, 20), at(1, 10), at(3, 30)))
 	require.Len(t, w.Wire.Requests(), 1)
-	current := entity.Must(w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent()))
-	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, current)
+	require.Equal(t, Meter{MeterID: "a", Seq: 3, Value: 30}, entity.Must(w.Get(w.Ctx, Meter{MeterID: "a"}, entity.Consistent())))
 	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
 
 	stale, fresh := at(3, 31), at(4, 40)
 	err := w.DB.Transact(w.Ctx, fresh, stale)
-	var late *timeseries.NotAppliedError
-	require.ErrorAs(t, entity.FailureOf(err, stale), &late)
-	require.Equal(t, timeseries.Collision, late.Reason)
+	require.Equal(t, timeseries.Collision, dbtest.As[*timeseries.NotAppliedError](t, entity.FailureOf(err, stale)).Reason)
 	require.NoError(t, entity.FailureOf(err, fresh), "alone it would have been applied")
 	require.Len(t, w.history(Meter{MeterID: "a"}), 3)
 }
 
 func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
 	t.Parallel()
-	w := open[Meter](t)
-	f := entity.Fields[Meter]()
+	w, f := open[Meter](t), entity.Fields[Meter]()
 	entity.Must(w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10}))
 	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
 	refused := w.Op().Append(Meter{MeterID: "a", Seq: 3, Value: 30}, entity.If(entity.Eq(&f.Value, 20)))
 	checked := w.Op().CheckExists(Meter{MeterID: "a"}, entity.Eq(&f.Value, 10))
 	err := w.DB.Transact(w.Ctx, fine, refused, checked)
-	var stale *timeseries.NotAppliedError
-	require.ErrorAs(t, entity.FailureOf(err, refused), &stale)
-	require.Equal(t, timeseries.ConditionFailed, stale.Reason)
+	require.Equal(t, timeseries.ConditionFailed, dbtest.As[*timeseries.NotAppliedError](t, entity.FailureOf(err, refused)).Reason)
 	require.NoError(t, entity.FailureOf(err, fine))
 	require.NoError(t, entity.FailureOf(err, checked))
 	require.NoError(t, w.DB.Transact(w.Ctx, fine, checked))

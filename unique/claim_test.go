@@ -1,6 +1,7 @@
 package unique_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -8,9 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
+	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -38,8 +42,7 @@ type StoredSeat struct {
 // another one all the same: it keeps the value whatever becomes of the item.
 func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	f := entity.Fields[Seat]()
-	a := Seat{Room: "r", ID: "a"}
+	f, a := entity.Fields[Seat](), Seat{Room: "r", ID: "a"}
 	for name, write := range map[string]func(*testing.T, *lab, *entity.Store[Seat]) error{
 		"update": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error {
 			_, err := s.Update(t.Context(), a, entity.Set(&f.Code, "2"))
@@ -62,15 +65,12 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 			b := newLab(t)
 			s, l := prepare[Seat](t, b, "code")
 			entity.Must(s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"}))
-			var taken *unique.ViolationError
-			_, err := s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})
-			require.ErrorAs(t, err, &taken)
+			taken := dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"})))
 			require.Equal(t, unique.Owner{PK: "$app#v1#seat#r", SK: "$app#v1#seat#a"}, taken.Owner)
 			b.Clock.Move(time.Hour)
 			entity.Must(s.Create(t.Context(), Seat{Room: "r", ID: "b", Code: "1"}))
 			require.NoError(t, write(t, b, s))
-			got := entity.Must(l.Find(t.Context(), Seat{Code: "1"}))
-			require.Equal(t, "b", got.ID)
+			require.Equal(t, "b", entity.Must(l.Find(t.Context(), Seat{Code: "1"})).ID)
 		})
 	}
 }
@@ -85,29 +85,22 @@ func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
 	require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 	entity.Must(s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"}))
 	_, err := deleted.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
-	var taken *unique.ViolationError
-	require.ErrorAs(t, err, &taken)
+	taken := dbtest.As[*unique.ViolationError](t, err)
 	require.Equal(t, "$app#v1#seat#b", taken.Owner.SK)
-	got := entity.Must(l.Find(t.Context(), StoredSeat{Code: "1"}))
-	require.Equal(t, "b", got.ID)
+	require.Equal(t, "b", entity.Must(l.Find(t.Context(), StoredSeat{Code: "1"})).ID)
 	entity.Must(deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"}))
 }
 
 func TestKeyCase_InASharedTableValuesThatDifferInCaseAreOne(t *testing.T) {
 	t.Parallel()
-	_, store := dbtest.OpenStore[Person](t, func(c *entity.Config) {
-		c.Namespace.Name, c.Interop, c.TimePrecision = "Shop", true, time.Millisecond
-	})
-	mail := entity.Must(unique.Of(store, "email"))
-	ctx := t.Context()
+	_, store := dbtest.OpenStore[Person](t, func(c *entity.Config) { c.Namespace.Name, c.Interop, c.TimePrecision = "Shop", true, time.Millisecond })
+	mail, ctx := entity.Must(unique.Of(store, "email")), t.Context()
 	entity.Must(store.Create(ctx, Person{ID: "1", Email: "Ann.Lee@x"}))
-	var violation *unique.ViolationError
-	_, err := store.Create(ctx, Person{ID: "2", Email: "ann.lee@X"})
-	require.ErrorAs(t, err, &violation)
+	violation := dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(store.Create(ctx, Person{ID: "2", Email: "ann.lee@X"})))
 	require.Equal(t, unique.Owner{PK: "$shop#v1#person#1", SK: "$shop#v1#person"}, violation.Owner)
 	got := entity.Must(mail.Find(ctx, Person{Email: "ANN.LEE@x"}))
 	require.Equal(t, Person{ID: "1", Email: "Ann.Lee@x"}, got)
-	got, err = store.Update(ctx, Person{ID: "1"}, entity.Set(&entity.Fields[Person]().Email, "ann.lee@x"))
+	got, err := store.Update(ctx, Person{ID: "1"}, entity.Set(&entity.Fields[Person]().Email, "ann.lee@x"))
 	require.NoError(t, err, "its own value in another case")
 	require.Equal(t, "ann.lee@x", got.Email)
 	require.NoError(t, store.Delete(ctx, Person{ID: "1"}))
@@ -133,20 +126,18 @@ func TestModify_OfAnItemCreatedAgainStartsOver(t *testing.T) {
 	old.Email, young.Email, young.Note = "old@x", "new@x", "young"
 	entity.Must(s.Create(t.Context(), old))
 	rounds := 0
-	got, err := s.Modify(t.Context(), key, func(l *ledger) error {
+	got := entity.Must(s.Modify(t.Context(), key, func(l *ledger) error {
 		if rounds++; rounds == 1 {
 			require.NoError(t, s.Delete(t.Context(), key))
 			entity.Must(s.Create(t.Context(), young))
 		}
 		l.Note += "!"
 		return nil
-	})
-	require.NoError(t, err)
+	}))
 	require.Equal(t, 2, rounds)
 	require.Equal(t, "new@x", got.Email)
 	require.Equal(t, "young!", got.Note)
-	found := entity.Must(entity.Must(unique.Of(s, "email")).Find(t.Context(), ledger{Email: "new@x"}))
-	require.Equal(t, got, found)
+	require.Equal(t, got, entity.Must(entity.Must(unique.Of(s, "email")).Find(t.Context(), ledger{Email: "new@x"})))
 }
 
 // Gadget is verbatim; its index turns the table's key round, so that every item of the table is in it.
@@ -197,8 +188,7 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 				rows = len(b.Items())
 				require.Greater(t, rows, 8)
 			}
-			turned := entity.Must(s.Index("turned"))
-			byMaker := entity.Must(s.Index("byMaker"))
+			turned, byMaker := entity.Must(s.Index("turned")), entity.Must(s.Index("byMaker"))
 			for name, q := range map[string]entity.Query[Gadget]{
 				"Scan": s.Scan(), "segments": s.Scan(entity.Segments(3)), "Query": s.Query(Gadget{PK: "p"}), "Index.Scan": turned.Scan(),
 				"other Index.Scan": byMaker.Scan(), "Index.Query": byMaker.Query(Gadget{Maker: "m"}),
@@ -224,9 +214,92 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 			}
 			require.Len(t, b.Items(), rows)
 			if mixed {
-				all := entity.Must(ledgers.Scan().Collect(t.Context()))
-				require.Len(t, all, 1)
+				require.Len(t, entity.Must(ledgers.Scan().Collect(t.Context())), 1)
 			}
 		})
 	}
+}
+
+// swapping is a value that two items hand to each other while it is looked for.
+func swapping(t *testing.T, attempts int) (b *lab, find func() (Person, error), swap func()) {
+	t.Helper()
+	b = newLab(t)
+	_, _ = prepare[Person](t, b, "email")
+	wire := faults.New(b.Raw.Options().HTTPClient)
+	db := b.Open(b.Through(wire))
+	s, ctx, f := entity.Must(entity.New[Person](db)), t.Context(), entity.Fields[Person]()
+	entity.Must(s.Create(ctx, Person{ID: "p", Email: "x"}))
+	entity.Must(s.Create(ctx, Person{ID: "q"}))
+	has, hasNot := "p", "q"
+	swap = func() {
+		require.NoError(t, db.Transact(ctx,
+			s.Op().Update(Person{ID: has}, entity.Remove(&f.Email)), s.Op().Update(Person{ID: hasNot}, entity.Set(&f.Email, "x"))))
+		has, hasNot = hasNot, has
+	}
+	looking := faults.New(b.Raw.Options().HTTPClient)
+	seeker := entity.Must(entity.New[Person](b.Open(b.Through(looking), dbtest.Attempts(attempts))))
+	l := entity.Must(unique.Of(seeker, "email"))
+	b.Wire = looking
+	return b, func() (Person, error) { return l.Find(ctx, Person{Email: "x"}) }, swap
+}
+
+// A value that always has an owner is never not found.
+func TestFind_OfAValueThatChangesHands(t *testing.T) {
+	t.Parallel()
+	get, both := "GetItem", "TransactGetItems"
+	for name, c := range map[string]struct {
+		attempts int
+		swaps    func(request int) bool // whether the value changes hands before a request
+		err      error
+		requests []string
+	}{
+		"always to the item that is not looked at": {4, func(n int) bool { return n == 2 || n >= 4 }, entity.ErrConflict, []string{get, get, both, both, both, both}},
+		"twice": {0, func(n int) bool { return n == 2 || n == 4 }, nil, []string{get, get, both, both, both}},
+		"not":   {0, func(int) bool { return false }, nil, []string{get, get}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, find, swap := swapping(t, c.attempts)
+			n := 0
+			b.Wire.Inject(func(faults.Request) faults.Fault {
+				if n++; c.swaps(n) {
+					swap()
+				}
+				return faults.None
+			})
+			got, err := find()
+			require.ErrorIs(t, err, c.err)
+			require.NotErrorIs(t, err, entity.ErrNotFound)
+			if err == nil {
+				require.Equal(t, Person{ID: "p", Email: "x"}, got)
+			}
+			require.Equal(t, c.requests, b.Operations())
+		})
+	}
+}
+
+type listed struct {
+	_ entity.Key        `name:"Listed" pk:"$#{id}" sk:"$"`
+	_ entity.GSI        `name:"byMail" index:"gsi1" pk:"$#{mail}" sk:"$#{id}"`
+	_ unique.Constraint `name:"mail" fields:"mail"`
+
+	ID   string `dynamodbav:"id"`
+	Mail string `dynamodbav:"mail"`
+}
+
+func TestErrors_HideUniqueValuesInKeysOfIndexes(t *testing.T) {
+	t.Parallel()
+	b, s := dbtest.OpenStore[listed](t)
+	q := entity.Must(s.Index("byMail")).Query(listed{Mail: "ada@x"})
+	_, err := q.One(b.Ctx)
+	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorContains(t, err, "gsi1pk = <hidden>")
+	require.Contains(t, q.String(), "ada@x", "a plan shows what is sent")
+}
+
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
+		"entity.Key": reflect.TypeFor[entity.Key](), "timeseries.Events": reflect.TypeFor[timeseries.Events](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
+	}, declaretest.Alone)
 }

@@ -1,6 +1,7 @@
 package unique
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -45,13 +46,11 @@ func (c *constraint) Limited() bool { return c.ttl > 0 }
 
 // Names reports whether a is one of the constraint's fields.
 func (c *constraint) Names(a *schema.Attr) bool {
-	for _, f := range c.fields {
-		if f == a {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.fields, a)
 }
+
+// Unique marks the declaration, which counts in the struct of an earlier payload version too.
+func (Constraint) Unique() {}
 
 // Declare is called by this module when a store is built.
 func (Constraint) Declare(d *schema.Decl) {

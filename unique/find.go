@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 type handle = engine.Handle
@@ -104,7 +106,7 @@ func (l lookup) find(ctx context.Context, v, into any) error {
 		if err != nil {
 			return err
 		}
-		return l.c.Decode(it, into)
+		return l.c.ReadFound(&l.c.Schema.Codec, wire.Of(it), into)
 	})
 }
 
@@ -112,12 +114,12 @@ func (l lookup) find(ctx context.Context, v, into any) error {
 func (l lookup) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
-		av, err := write.EncodeAttr(s, a, v, nil)
+		av, err := bind.EncodeAttr(s, a, v, nil)
 		if err != nil {
 			return nil, err
 		}
 		if item.Absent(av) {
-			return nil, &entity.InputError{Code: write.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
+			return nil, &entity.InputError{Code: bind.CodeKeyPart, Type: s.Type.String(), Field: a.Field, Problem: "the field of the unique constraint " + l.k.name + " is missing"}
 		}
 		given[a.Name] = av
 	}
@@ -137,7 +139,7 @@ func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, err := write.GetItem(ctx, r, c.Schema, c.Table, named)
+	owner, err := layout.GetItem(ctx, r, c.Schema, c.Table, named)
 	if err != nil || l.holds(owner.Item, k) {
 		return owner.Item, err
 	}
@@ -148,7 +150,7 @@ func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
 		}
 		still, err := l.ownerNamed(got[0])
 		if err == nil {
-			owner, err = write.Open(c.Schema, got[1])
+			owner, err = layout.Open(c.Schema, got[1])
 		}
 		switch {
 		case err != nil:
@@ -168,7 +170,7 @@ func (l lookup) owner(ctx context.Context, k item.Item) (item.Item, error) {
 // sentinel or if it has expired.
 func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
 	c := l.c
-	if len(sentinel) == 0 || write.Expired(c.Schema, sentinel, c.Runner.Clock()) {
+	if len(sentinel) == 0 || layout.Expired(c.Schema, sentinel, c.Runner.Clock()) {
 		return nil, entity.ErrNotFound
 	}
 	if _, err := ownerOf(sentinel); err != nil {
@@ -179,11 +181,11 @@ func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
 
 // holds reports whether an item is live and has the value of the sentinel under k.
 func (l lookup) holds(it, k item.Item) bool {
-	if len(it) == 0 || !write.Live(l.c.Schema, it, l.c.Runner.Clock()) {
+	if len(it) == 0 || !layout.Live(l.c.Schema, it, l.c.Runner.Clock()) {
 		return false
 	}
 	own, err := l.k.storedKey(it)
 	return err == nil && sameKey(own, k)
 }
 
-func sameKey(x, y item.Item) bool { return x != nil && y != nil && write.KeyID(x) == write.KeyID(y) }
+func sameKey(x, y item.Item) bool { return x != nil && y != nil && layout.KeyID(x) == layout.KeyID(y) }

@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -84,8 +84,7 @@ func TestLower_AChangeOfCaseIsNoChangeOfTheValue(t *testing.T) {
 			require.NoError(t, write(email), name)
 			require.Zero(t, b.Wire.Count("TransactWriteItems"), "%s: the sentinel is not written", name)
 			require.Equal(t, before, b.Sentinel("ada@x"), name)
-			found, err := l.Find(b.Ctx, Caller{Tenant: "T", Email: "ADA@X"})
-			require.NoError(t, err)
+			found := entity.Must(l.Find(b.Ctx, Caller{Tenant: "T", Email: "ADA@X"}))
 			require.Equal(t, Caller{ID: "a", Tenant: "T", Email: email}, found, name)
 		}
 	}
@@ -107,8 +106,7 @@ func TestLower_AChangeOfCaseIsNoChangeOfTheValue(t *testing.T) {
 		},
 	} {
 		err := write()
-		var taken *unique.ViolationError
-		require.ErrorAs(t, err, &taken, name)
+		taken := dbtest.As[*unique.ViolationError](t, err, name)
 		require.Equal(t, unique.ViolationError{Constraint: "email", Owner: unique.Owner{PK: "$app#v1#caller#a", SK: "$app#v1#caller"}}, *taken, name)
 		require.NotContains(t, strings.ToLower(err.Error()), "ada@x", name)
 	}
@@ -130,9 +128,7 @@ func TestLower_RevertRestoreAndPurge(t *testing.T) {
 	key := Author{ID: "a"}
 	b.OK(s.Create(b.Ctx, Author{ID: "a", Tenant: "T", Email: "Ada@X"}))
 	b.OK(s.Update(b.Ctx, key, entity.Set(&f.Email, "ADA@X")))
-	mine := map[string]string{"T#ada@x": "a"}
-	reverted, err := past.Revert(b.Ctx, key, 1)
-	require.NoError(t, err)
+	mine, reverted := map[string]string{"T#ada@x": "a"}, entity.Must(past.Revert(b.Ctx, key, 1))
 	require.Equal(t, "Ada@X", reverted.Email)
 	require.Equal(t, mine, b.claims())
 
@@ -140,12 +136,9 @@ func TestLower_RevertRestoreAndPurge(t *testing.T) {
 	require.Equal(t, mine, b.claims(), "reserved")
 	var taken *unique.ViolationError
 	require.ErrorAs(t, dbtest.ErrorOf(s.Create(b.Ctx, Author{ID: "b", Tenant: "T", Email: "ada@x"})), &taken)
-	restored, err := bin.Restore(b.Ctx, key)
-	require.NoError(t, err)
+	restored := entity.Must(bin.Restore(b.Ctx, key))
 	require.Equal(t, "Ada@X", restored.Email)
-	found, err := l.Find(b.Ctx, Author{Tenant: "T", Email: "ada@X"})
-	require.NoError(t, err)
-	require.Equal(t, restored, found)
+	require.Equal(t, restored, entity.Must(l.Find(b.Ctx, Author{Tenant: "T", Email: "ada@X"})))
 
 	b.OK(s.Update(b.Ctx, key, entity.Set(&f.Email, "new@x"))) // gives it up
 	b.OK(s.Create(b.Ctx, Author{ID: "b", Tenant: "T", Email: "ADA@x"}))
@@ -256,9 +249,7 @@ func TestLower_FaultAtEachRequest(t *testing.T) {
 				more = len(b.Operations()) >= n
 				b.Wire.Inject(nil)
 				require.NoError(t, err, "%d: %v", n, round.At(n))
-				found, err := l.Find(b.Ctx, Caller{Tenant: id, Email: strings.ToLower(to)})
-				require.NoError(t, err)
-				require.Equal(t, to, found.Email)
+				require.Equal(t, to, entity.Must(l.Find(b.Ctx, Caller{Tenant: id, Email: strings.ToLower(to)})).Email)
 				require.NoError(t, s.Delete(b.Ctx, Caller{ID: id}))
 				require.Empty(t, b.claims())
 			}

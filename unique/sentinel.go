@@ -3,17 +3,20 @@ package unique
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // sentinelKey returns the primary key of the sentinel that claims an item's value; nil if the item claims none. Errors:
@@ -22,11 +25,11 @@ func (c *constraint) sentinelKey(it item.Item) (item.Item, error) {
 	text, missing, err := c.key.Compose(it)
 	switch {
 	case err != nil:
-		return nil, write.KeyError(c.s, err)
+		return nil, bind.KeyError(c.s, err)
 	case len(missing) > 0:
 		return nil, nil
 	case len(text) > key.MaxPartitionKey:
-		return nil, &write.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), key.MaxPartitionKey)}
+		return nil, &bind.SizeError{Type: c.s.Type.String(), Problem: fmt.Sprintf("the key of the unique value %s is %d bytes long, %d are allowed", c.name, len(text), key.MaxPartitionKey)}
 	}
 	return item.Item{c.s.PK.Attribute(): item.S(text), c.s.SK.Attribute(): item.S(c.SortKey())}, nil
 }
@@ -60,7 +63,7 @@ func (c *constraint) Sentinels(it item.Item) ([]item.Item, error) {
 func (c *constraint) SortKey() string { return c.key.Prefix }
 
 // EntityName returns the entity name that is stored in a sentinel.
-func (c *constraint) EntityName() string { return c.s.Name + write.SentinelMark + c.name }
+func (c *constraint) EntityName() string { return c.s.Name + layout.SentinelMark + c.name }
 
 // sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
 // that does not expire.
@@ -79,14 +82,14 @@ func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.At
 
 // claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
-	return expr.Any(c.s.Absent, write.OwnedBy(c.s, primary), expr.Compare(expr.Le, expr.Attr(c.s.Options.TTL), write.Seconds(now)))
+	return expr.Any(c.s.Absent, layout.OwnedBy(c.s, primary), layout.HasExpired(c.s, now))
 }
 
 // ClaimEnd returns when a claim that the item owner makes now ends: with the item, or after the constraint's ttl; nil for
 // never.
 func (c *constraint) ClaimEnd(owner item.Item, now time.Time) types.AttributeValue {
 	if c.ttl == 0 {
-		return write.End(c.s, owner)
+		return layout.End(c.s, owner)
 	}
 	return item.N(strconv.FormatInt(now.Unix()+int64(c.ttl/time.Second), 10))
 }
@@ -122,30 +125,30 @@ func ownerOf(sentinel item.Item) (Owner, error) {
 
 // reserves reports whether deleted copies keep their unique values.
 func (c *constraint) reserves() bool {
-	m, ok := schema.Feature[write.SoftDeleter](c.s)
+	m, ok := schema.Feature[plan.SoftDeleter](c.s)
 	return ok && m.Reserves()
 }
 
 // Guard returns the actions that claim the new value of m and release the old one. If the value does not change, it
 // returns none, or the one that gives the sentinel the new expiry of the item.
-func (c *constraint) Guard(m *write.Mutation) ([]write.Part, error) {
+func (c *constraint) Guard(m *plan.Mutation) ([]plan.Action, error) {
 	before, err := c.storedKey(m.Old)
 	if err != nil {
 		return nil, err
 	}
-	if m.Kind == write.Updated && c.shared() && c.sameValues(m.Old, m.New) {
+	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
 		return nil, nil // the value may be one that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
 	if err != nil {
 		return nil, err
 	}
-	var parts []write.Part
+	var parts []plan.Action
 	switch {
-	case m.Kind == write.SoftDeleted && c.reserves():
+	case m.Kind == plan.SoftDeleted && c.reserves():
 		switch {
 		case before == nil:
-		case takenOver(m, before):
+		case m.In.Learned.Foreign(before):
 			parts = append(parts, c.leave(m, before))
 		case c.ClaimsNothing(m.Old): // effect-dynamodb claims empty values too
 			parts = append(parts, c.release(m, before))
@@ -153,17 +156,13 @@ func (c *constraint) Guard(m *write.Mutation) ([]write.Part, error) {
 			parts = append(parts, c.reserve(m, before))
 		}
 		return parts, nil
-	case sameKey(before, after) && item.Equal(write.End(c.s, m.Old), write.End(c.s, m.New)):
+	case sameKey(before, after) && item.Equal(layout.End(c.s, m.Old), layout.End(c.s, m.New)):
 		return nil, nil
 	case sameKey(before, after):
-		return []write.Part{c.claim(m, after)}, nil
+		return []plan.Action{c.claim(m, after)}, nil
 	}
-	switch {
-	case before == nil:
-	case takenOver(m, before):
-		parts = append(parts, c.leave(m, before))
-	default:
-		parts = append(parts, c.release(m, before))
+	if before != nil {
+		parts = append(parts, c.GiveUp(m, before))
 	}
 	if after != nil {
 		parts = append(parts, c.claim(m, after))
@@ -173,98 +172,107 @@ func (c *constraint) Guard(m *write.Mutation) ([]write.Part, error) {
 
 // ClaimsNothing reports whether a field of the constraint is absent or empty in an item.
 func (c *constraint) ClaimsNothing(it item.Item) bool {
-	for _, a := range c.fields {
-		if item.Absent(it[a.Name]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.fields, func(a *schema.Attr) bool { return item.Absent(it[a.Name]) })
 }
 
 // sameValues reports whether two states agree in all fields of the constraint.
 func (c *constraint) sameValues(was, is item.Item) bool {
-	for _, a := range c.fields {
-		if !item.Equal(was[a.Name], is[a.Name]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(c.fields, func(a *schema.Attr) bool { return !item.Equal(was[a.Name], is[a.Name]) })
 }
 
-// takenOver reports whether an earlier attempt found that the sentinel under k belongs to another item.
-func takenOver(m *write.Mutation, k item.Item) (taken bool) {
-	for _, h := range m.In.Hints { // the last one counts
-		if sentinel := h.Kind == write.SentinelForeign || h.Kind == write.SentinelReturned; sentinel && h.Key == write.KeyID(k) {
-			taken = h.Kind == write.SentinelForeign
-		}
-	}
-	return taken
+// claim returns the action that claims the value under k for the item of m.
+func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Action {
+	a := c.put(m, k, c.ClaimEnd(m.New, m.In.Now))
+	a.Refusal = violated{c}
+	return a
 }
 
-// claim returns the part that claims the value under k for the item of m.
-func (c *constraint) claim(m *write.Mutation, k item.Item) write.Part {
-	return write.Part{
-		Action: c.put(m, k, c.ClaimEnd(m.New, m.In.Now)),
-		Resolve: func(f write.Failure) write.Resolution {
-			owner, err := ownerOf(f.Image)
-			if err != nil {
-				owner = Owner{}
-			}
-			return write.Resolution{Err: &ViolationError{c.name, owner}}
-		},
+// violated is the Refusal of a claim: another item has the value.
+type violated struct{ *constraint }
+
+// Refused implements plan.Refusal.
+func (x violated) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
+	owner, err := ownerOf(f.Image)
+	if err != nil {
+		owner = Owner{}
 	}
+	return plan.Resolution{Err: &ViolationError{x.name, owner}}
 }
 
-// reserve returns the part that keeps the value under k for the deleted copy of m, until the copy expires.
-func (c *constraint) reserve(m *write.Mutation, k item.Item) write.Part {
-	return write.Part{Action: c.put(m, k, m.Copy[c.s.Options.TTL]), Resolve: lost(k)}
+// reserve returns the action that keeps the value under k for the deleted copy of m, until the copy expires. With a ttl it keeps only
+// a claim that has not ended.
+func (c *constraint) reserve(m *plan.Mutation, k item.Item) plan.Action {
+	a := c.put(m, k, m.Copy[c.s.Options.TTL])
+	a.Refusal = moved{k, true}
+	if c.ttl > 0 {
+		a.Cond = c.held(m)
+	}
+	return a
+}
+
+// held holds for a sentinel that belongs to the item of m and, with a ttl, has not ended.
+func (c *constraint) held(m *plan.Mutation) expr.Cond {
+	own := layout.OwnedBy(c.s, m.Op.Key)
+	if c.ttl > 0 {
+		own = expr.All(own, layout.NotExpired(c.s, m.In.Now))
+	}
+	return own
 }
 
 // put returns the put of the sentinel under k for the item of m.
-func (c *constraint) put(m *write.Mutation, k item.Item, ttl types.AttributeValue) write.Action {
+func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue) plan.Action {
 	a := c.Put(m.In, m.Op.Table, k, m.Op.Key, ttl)
 	a.Cond, a.Claims = c.claimable(m.Op.Key, m.In.Now), true
 	return a
 }
 
 // Put returns the put of the sentinel under k for the item with the primary key owner, without a condition.
-func (c *constraint) Put(in write.Input, table string, k, owner item.Item, ttl types.AttributeValue) write.Action {
+func (c *constraint) Put(in *plan.Input, table string, k, owner item.Item, ttl types.AttributeValue) plan.Action {
 	writeID := in.WriteID
 	if c.shared() {
 		writeID = ""
 	}
-	return write.Action{Kind: write.Put, Table: table, Key: k, Item: c.sentinel(k, owner, writeID, ttl), WriteID: writeID, Label: c.label()}
+	return plan.Action{Kind: plan.Put, Table: table, Key: k, Item: c.sentinel(k, owner, writeID, ttl), WriteID: writeID, Label: c.label()}
 }
 
-// release returns the part that gives up the value under k.
-func (c *constraint) release(m *write.Mutation, k item.Item) write.Part {
+// GiveUp returns the action that releases the value under k, or leaves it to another item.
+func (c *constraint) GiveUp(m *plan.Mutation, k item.Item) plan.Action {
+	if m.In.Learned.Foreign(k) {
+		return c.leave(m, k)
+	}
+	return c.release(m, k)
+}
+
+// release returns the action that gives up the value under k.
+func (c *constraint) release(m *plan.Mutation, k item.Item) plan.Action {
 	a := c.Release(m.Op.Table, k)
-	a.Cond, a.Releases = write.FreeOrOwnedBy(c.s, m.Op.Key), true
-	return write.Part{Action: a, Resolve: lost(k)}
+	a.Cond, a.Releases, a.Refusal = layout.FreeOrOwnedBy(c.s, m.Op.Key), true, moved{k, true}
+	return a
 }
 
 // Release returns the removal of the sentinel under k, without a condition.
-func (c *constraint) Release(table string, k item.Item) write.Action {
-	return write.Action{Kind: write.Delete, Table: table, Key: k, Label: c.label()}
+func (c *constraint) Release(table string, k item.Item) plan.Action {
+	return plan.Action{Kind: plan.Delete, Table: table, Key: k, Label: c.label()}
 }
 
-// leave returns the part that leaves the value under k to another item, on the condition that it is not the item's own:
+// leave returns the action that leaves the value under k to another item, on the condition that it is not the item's own:
 // the item may have got it back since it was found to be another's.
-func (c *constraint) leave(m *write.Mutation, k item.Item) write.Part {
-	return write.Part{
-		Action: write.Action{Kind: write.Check, Table: m.Op.Table, Key: k, Cond: expr.Negate(write.OwnedBy(c.s, m.Op.Key)), Label: c.label()},
-		Resolve: func(write.Failure) write.Resolution {
-			return write.Resolution{Replan: entitytype.ErrConflict, Hints: []write.Hint{{Kind: write.SentinelReturned, Key: write.KeyID(k)}}}
-		},
-	}
+func (c *constraint) leave(m *plan.Mutation, k item.Item) plan.Action {
+	return plan.Action{Kind: plan.Check, Table: m.Op.Table, Key: k, Cond: expr.Negate(c.held(m)), Label: c.label(), Refusal: moved{k, false}}
 }
 
 // label replaces the sentinel's key, which contains the value, in printed plans.
 func (c *constraint) label() string { return "sentinel of " + c.name }
 
-// lost resolves the failed write of a sentinel that another item has taken over: the item has nothing to give up there.
-func lost(k item.Item) func(write.Failure) write.Resolution {
-	return func(write.Failure) write.Resolution {
-		return write.Resolution{Replan: entitytype.ErrConflict, Hints: []write.Hint{{Kind: write.SentinelForeign, Key: write.KeyID(k)}}}
-	}
+// moved is the Refusal of an action on the sentinel under key: it belongs to another item now, which the item has nothing to give up
+// to, or the item has got it back.
+type moved struct {
+	key     item.Item
+	foreign bool
+}
+
+// Refused implements plan.Refusal.
+func (x moved) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
+	l.Sentinel(x.key, x.foreign)
+	return plan.Resolution{Replan: entitytype.ErrConflict}
 }

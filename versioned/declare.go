@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Lock declares optimistic locking, in the tag of a blank field:
@@ -14,9 +14,10 @@ import (
 //
 // The struct needs a field with the role version. Update, Put, Upsert, Delete and Revert of a struct in which that
 // field is not 0 expect that version, as with [Expect]: of two programs that read version 1 and write it back, one gets
-// a *[ConflictError]. This includes a struct that is given only for its key. A struct with version 0 expects nothing,
-// and [AnyVersion] makes one write expect nothing. Modify, which sees the stored item, and a restore, which overwrites
-// nothing, ignore the field.
+// a *[ConflictError]. They also expect the time in its created_at, if it has one that is not zero: an item that is created again
+// begins at version 1 again, which is not noticed without that field or [Retain]. A struct that only names a key counts too.
+// A Put of version 0 expects that nothing is stored, the others nothing; [AnyVersion] makes one write expect nothing. Modify,
+// which sees the stored item, a restore, which overwrites nothing, and batches, which have no conditions, ignore the fields.
 type Lock struct{}
 
 // Retain declares that every state of a struct's items is kept, in the tag of a blank field:
@@ -29,19 +30,19 @@ type Lock struct{}
 // the write units of the item, and the write units of the snapshot.
 type Retain struct{}
 
-// versioning is what Lock and Retain have in common.
+// versioning holds what Lock and Retain have in common.
 type versioning struct{}
 
 // FeatureName shows other declarations that the entity is versioned.
 func (versioning) FeatureName() string { return "versioned" }
 
-// AdmitsExpect implements write.OptimisticLock: writes may expect a version.
+// AdmitsExpect implements plan.OptimisticLock: writes may expect a version.
 func (versioning) AdmitsExpect() {}
 
 // lock is the compiled declaration of Lock.
 type lock struct{ versioning }
 
-// ExpectsGiven implements write.GivenVersionLock: writes expect the version in the given struct.
+// ExpectsGiven implements plan.GivenVersionLock: writes expect the version in the given struct.
 func (*lock) ExpectsGiven() {}
 
 // retain is the compiled declaration of Retain.
@@ -87,28 +88,28 @@ func declare[F any](d *schema.Decl, name string, feature F) {
 	}
 }
 
-// ConflictError is the error of a write to an item whose version is not the expected one. It matches entity.ErrConflict.
-// It has the Expected and the Actual version, and Absent if there is no item. Its fields are shown at
-// [entitytype.ConflictError].
+// ConflictError is the error of a write to an item that is not in the expected state. It matches entity.ErrConflict. It has the
+// Expected and the Actual version, Absent if there is no item, Recreated if it was created again since it was read, and Present
+// if a Put under [Lock] expected none. Its fields are shown at [entitytype.ConflictError].
 type ConflictError = entitytype.ConflictError
 
 // Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
 func Expect(n int64) expectation {
-	return expectation{Setting: func(o *write.Options) { o.Expect = &n }}
+	return expectation{Setting: func(o *bind.Options) { o.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
 func AnyVersion() expectation {
-	return expectation{Setting: func(o *write.Options) { o.AnyVersion = true }}
+	return expectation{Setting: func(o *bind.Options) { o.AnyVersion = true }}
 }
 
 // expectation is an option of every write over a stored item, and of lifecycle.Restore.
 type expectation struct {
-	write.ForRestore
-	write.Setting
+	bind.ForRestore
+	bind.Setting
 }
 
 // Record returns the declaration for the schema lock.

@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,13 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type handle = engine.Handle
@@ -46,25 +49,30 @@ type Version[T any] struct {
 	Item      T
 	Deleted   bool      // whether this is the state after a delete
 	ValidFrom time.Time // when the item got this state; zero without the role updated_at
+	Omitted   error     `json:",omitempty"` // an entity.ErrOmitted for a state without its content: Item has only what the library needs
 }
 
-// decode returns a function that fills a *Version[T] from a stored state.
-func decode[T any](c *engine.Core) func(it wire.Item, into any) error {
+// decode returns a function that fills a *Version[T] from a stored state, which with whole needs its content.
+func decode[T any](c *engine.Core, whole bool) func(it wire.Item, into any) error {
 	return func(stored wire.Item, into any) error {
 		v, it := into.(*Version[T]), stored.Map()
-		v.Number, v.Deleted = write.StoredVersion(c.Schema, it), write.IsDeletedState(c.Schema, it)
+		v.Number, v.Deleted = layout.StoredVersion(c.Schema, it), layout.IsDeletedState(c.Schema, it)
 		v.ValidFrom, _ = validFrom(c.Schema, it)
-		return c.Decode(it, &v.Item)
+		v.Omitted = bind.Omitted(c.Schema, it)
+		if err := c.ReadFound(&c.Schema.Codec, stored, &v.Item); err != nil || !whole {
+			return err
+		}
+		return v.Omitted
 	}
 }
 
 // Get returns version n of the item with key's primary key. It looks for it in the current item and the deleted copies,
 // then in the snapshots, because states move in that order. It costs one or two strongly consistent requests, more only
-// for over 1 MB of deleted copies. Errors: entity.ErrNotFound; *entity.InputError.
+// for over 1 MB of deleted copies. Errors: entity.ErrNotFound; entity.ErrOmitted, with the rest of the version; *entity.InputError.
 func (h *History[T]) Get(ctx context.Context, key T, n int64) (Version[T], error) {
 	var v Version[T]
 	c := engine.Of(h)
-	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c)(wire.Of(it), &v) })
+	err := getVersion(ctx, c, reflect.ValueOf(key), n, func(it item.Item) error { return decode[T](c, true)(wire.Of(it), &v) })
 	return v, err
 }
 
@@ -87,11 +95,11 @@ func getVersion(ctx context.Context, c *engine.Core, key reflect.Value, n int64,
 // field with the role updated_at. At reads backwards from the newest state, strongly consistently. It costs one request for
 // the current item and the deleted copies, and one per MB of snapshots. Errors:
 // entity.ErrNotFound if the item did not exist yet, or had expired by then; both [ErrVersionExpired] and entity.ErrNotFound if the state has
-// expired; *entity.InputError.
+// expired; entity.ErrOmitted, with the rest of the version; *entity.InputError.
 func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], error) {
 	var found Version[T]
 	c := engine.Of(h)
-	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c)(wire.Of(it), &found) })
+	err := stateAt(ctx, c, reflect.ValueOf(key), t, func(it item.Item) error { return decode[T](c, true)(wire.Of(it), &found) })
 	return found, err
 }
 
@@ -99,7 +107,7 @@ func (h *History[T]) At(ctx context.Context, key T, t time.Time) (Version[T], er
 func stateAt(ctx context.Context, c *engine.Core, key reflect.Value, t time.Time, f func(item.Item) error) error {
 	op, err := newOp(c, "History.At", key)
 	if err == nil && c.Schema.UpdatedAt == nil {
-		err = &entity.InputError{Code: write.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
+		err = &entity.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: `At needs a field with entity:"updated_at"`}
 	}
 	if err != nil {
 		return c.Wrap(op.Verb, op.KeyText(), err)
@@ -112,11 +120,11 @@ func stateAt(ctx context.Context, c *engine.Core, key reflect.Value, t time.Time
 				return err
 			}
 			later := lowest
-			lowest = write.StoredVersion(c.Schema, it)
+			lowest = layout.StoredVersion(c.Schema, it)
 			at, ok := validFrom(c.Schema, it)
 			switch {
 			case !ok || at.After(t):
-			case !write.IsDeletedState(c.Schema, it) && !write.Live(c.Schema, it, t):
+			case !layout.IsDeletedState(c.Schema, it) && !layout.Live(c.Schema, it, t):
 				return fmt.Errorf("%w: the item had expired", entitytype.ErrNotFound)
 			case later > lowest+1: // the state at t may be one of those missing in between
 				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, entitytype.ErrNotFound)
@@ -141,7 +149,7 @@ type FieldChange struct {
 
 // Diff compares versions a and b of the item with key's primary key and returns the attributes that differ, in the
 // order of the struct's fields. It ignores attributes that T does not have. It costs two calls of [History.Get].
-// Errors: entity.ErrNotFound; *entity.InputError.
+// Errors: entity.ErrNotFound; entity.ErrOmitted; *entity.InputError.
 func (h *History[T]) Diff(ctx context.Context, key T, a, b int64) ([]FieldChange, error) {
 	c := engine.Of(h)
 	op, err := newOp(c, "History.Diff", reflect.ValueOf(key))
@@ -173,7 +181,7 @@ func changedFields(c *engine.Core, before, after item.Item) ([]FieldChange, erro
 	if err := c.Decode(after, is.Interface()); err != nil {
 		return nil, err
 	}
-	var diff []FieldChange
+	diff := []FieldChange{}
 	for _, a := range c.Schema.Attrs {
 		x, y := before[a.Name], after[a.Name]
 		if item.Equal(x, y) {
@@ -208,7 +216,7 @@ func fieldValue(v reflect.Value, index []int) any {
 // Update of every other field that differs: planned from the item as read, guarded, and planned again after a lost
 // race. It costs the read of the item, one of the snapshot, and the write; of a soft-deleted
 // entity two reads more if there is no such snapshot. Errors: entity.ErrNotFound if there is no such item or
-// version, and entity.ErrDeleted too if the item can be restored; a *[ConflictError]; a *unique.ViolationError;
+// version, and entity.ErrDeleted too if the item can be restored; entity.ErrOmitted; a *[ConflictError]; a *unique.ViolationError;
 // entity.ErrConditionFailed.
 func (h *History[T]) Revert(ctx context.Context, key T, n int64, opts ...entity.WriteOption) (stored T, err error) {
 	_, err = revert(engine.Of(h), reflect.ValueOf(key), n, opts).Run(ctx, &stored)
@@ -228,18 +236,16 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 
 // revert returns the operation that gives an item the content of version n.
 func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) engine.Operation {
-	spec := write.Collect(opts)
-	if spec.Old != nil {
-		engine.Returning(c, spec)
-	}
-	return engine.NewOperation(c, write.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r write.Reader, op *write.Op, in write.Input) (item.Item, error) {
+	spec := bind.Collect(opts)
+	engine.Returning(c, spec)
+	return engine.NewOperation(c, plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
-		switch live := write.Live(c.Schema, in.Image, in.Now); {
+		switch live := layout.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:
-			err = &write.ItemPresent{Err: err} // the version is missing, not the item
+			err = &plan.ItemPresent{Err: err} // the version is missing, not the item
 		case errors.Is(err, entitytype.ErrNotFound): // neither is there: the plan reports the item, which a restore may bring back with this version
 			return nil, nil
 		}
-		return it, err
+		return it, cmp.Or(err, bind.Omitted(c.Schema, it))
 	}), nil)
 }

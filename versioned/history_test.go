@@ -2,13 +2,15 @@ package versioned_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -32,8 +34,7 @@ func pages(t *testing.T, configure ...func(*entity.Config)) (*dbtest.Bench, *ent
 func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 	t.Parallel()
 	b, s := pages(t)
-	h := entity.Must(versioned.Of(s))
-	f := entity.Fields[page]()
+	h, f := entity.Must(versioned.Of(s)), entity.Fields[page]()
 	entity.Must(s.Create(t.Context(), page{ID: "p"}))
 	var written []time.Time
 	for i := range 3 {
@@ -41,20 +42,16 @@ func TestAt_AMissingStateIsErrVersionExpiredAndNotAnOlderOne(t *testing.T) {
 		written = append(written, v.UpdatedAt)
 	}
 	b.RemoveItem(b.Key("$app#v1#page#p", "$app#v1#page#v#0000002"))
-	_, err := h.At(t.Context(), page{ID: "p"}, written[0])
-	require.ErrorIs(t, err, versioned.ErrVersionExpired)
-	got := entity.Must(h.At(t.Context(), page{ID: "p"}, written[1]))
-	require.EqualValues(t, 3, got.Number)
-	_, err = h.At(t.Context(), page{ID: "p"}, dbtest.Start)
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(h.At(t.Context(), page{ID: "p"}, written[0])), versioned.ErrVersionExpired)
+	require.EqualValues(t, 3, entity.Must(h.At(t.Context(), page{ID: "p"}, written[1])).Number)
+	require.ErrorIs(t, dbtest.ErrorOf(h.At(t.Context(), page{ID: "p"}, dbtest.Start)), entity.ErrNotFound)
 }
 
 func TestGet_OfAnItemWhoseKeyDiffersInCaseIsRefused(t *testing.T) {
 	t.Parallel()
 	_, s := pages(t, func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond })
 	entity.Must(s.Create(t.Context(), page{ID: "C-1"}))
-	_, err := entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)
-	require.ErrorIs(t, err, entity.ErrKeyCase)
+	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(versioned.Of(s)).Get(t.Context(), page{ID: "c-1"}, 1)), entity.ErrKeyCase)
 }
 
 // The current state is read before the snapshots. When it is read, it is left out; but once two more updates have followed,
@@ -71,10 +68,7 @@ func TestList_HasNoGapWhereUpdatesFollowItsFirstRead(t *testing.T) {
 	} {
 		b, s := pages(t)
 		h, f := entity.Must(versioned.Of(s)), entity.Fields[page]()
-		update := func() {
-			_, err := s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, b.Clock.Now().String()))
-			require.NoError(t, err)
-		}
+		update := func() { b.OK(s.Update(t.Context(), page{ID: "p"}, entity.Set(&f.Text, b.Clock.Now().String()))) }
 		entity.Must(s.Create(t.Context(), page{ID: "p"}))
 		update()
 		var got []int64
@@ -86,10 +80,7 @@ func TestList_HasNoGapWhereUpdatesFollowItsFirstRead(t *testing.T) {
 				got = append(got, v.Number)
 			}
 			return nil
-		}, func() {
-			update()
-			update()
-		}))
+		}, func() { update(); update() }))
 		require.Equal(t, c.want, got)
 	}
 }
@@ -105,4 +96,11 @@ func TestList_LeavesOutTheCurrentStateOfANewItem(t *testing.T) {
 	}
 	entity.Must(s.Put(t.Context(), page{ID: "p", Text: "x"}))
 	require.Len(t, entity.Must(h.List(page{ID: "p"}, entity.Limit(1)).Collect(t.Context())), 1)
+}
+
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
+		"entity.Key": reflect.TypeFor[entity.Key](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
+	}, declaretest.Alone)
 }

@@ -11,27 +11,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // WithCurrent makes [History.List] include the current state.
 func WithCurrent() ListOption {
-	return listOption{Setting: func(o *write.Options) { o.Current = true }}
+	return listOption{Setting: func(o *bind.Options) { o.Current = true }}
 }
 
 type listOption struct {
-	write.ForList
-	write.Setting
+	bind.ForList
+	bind.Setting
 }
 
 // ListOption is accepted by [History.List]: a condition on the version field, entity.Desc, entity.Limit, entity.Filter,
 // entity.IncludeExpired, [WithCurrent].
-type ListOption interface{ write.ListOption }
+type ListOption interface{ bind.ListOption }
 
 // List reads the past states of the item with key's primary key in the order of their versions, newest first with
 // entity.Desc. [WithCurrent] adds the current state. A condition on the version field bounds the versions; other
@@ -40,21 +43,22 @@ type ListOption interface{ write.ListOption }
 // request per MB.
 func (h *History[T]) List(key T, opts ...ListOption) entity.Query[Version[T]] {
 	c := engine.Of(h)
-	return &query.Query[Version[T]]{From: query.Decoding{Reading: newList(c, reflect.ValueOf(key), write.Collect(opts)), Decode: decode[T](c)}}
+	spec := bind.Collect(opts)
+	return &query.Query[Version[T]]{From: query.Decoding{Reading: newList(c, reflect.ValueOf(key), spec), Decode: decode[T](c, false), Skip: spec.Skip}}
 }
 
 // list reads the versions of an item. It implements query.Reading.
 type list struct {
 	c         *engine.Core
-	op        *write.Op
-	spec      *write.Options
+	op        *plan.Op
+	spec      *bind.Options
 	low, high int64
 	limit     int
 	filter    expr.Cond
 	err       error
 }
 
-func newList(c *engine.Core, key reflect.Value, spec *write.Options) *list {
+func newList(c *engine.Core, key reflect.Value, spec *bind.Options) *list {
 	l := &list{c: c, spec: spec, high: maxVersion}
 	if l.op, l.err = newOp(c, "History.List", key); l.err == nil {
 		l.err = l.build()
@@ -63,14 +67,14 @@ func newList(c *engine.Core, key reflect.Value, spec *write.Options) *list {
 }
 
 func (l *list) fail(format string, args ...any) error {
-	return &entity.InputError{Code: write.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	return &entity.InputError{Code: bind.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
 }
 
 func (l *list) build() (err error) {
 	if err := l.spec.Err(); err != nil {
 		return l.fail("%v", err)
 	}
-	if l.limit, err = write.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
+	if l.limit, err = bind.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err
 	}
 	for _, c := range l.spec.Range {
@@ -78,15 +82,15 @@ func (l *list) build() (err error) {
 			return err
 		}
 	}
-	if l.filter, err = write.Conditions(l.c.Schema, l.spec.Filters); err != nil {
+	if l.filter, err = bind.Conditions(l.c.Schema, l.spec.Filters); err != nil {
 		return err
 	}
-	return write.InMemory(l.c.Schema, l.filter, "a list of versions")
+	return bind.InMemory(l.c.Schema, l.filter, "a list of versions")
 }
 
 // bound narrows the versions by a condition on the version field.
-func (l *list) bound(c write.Cond) error {
-	r, err := write.KeyCondition(l.c.Schema, c)
+func (l *list) bound(c bind.Cond) error {
+	r, err := bind.KeyCondition(l.c.Schema, c)
 	if err != nil {
 		return err
 	}
@@ -167,12 +171,12 @@ func (l *list) states(ctx context.Context, low, high int64) iter.Seq2[item.Item,
 
 func (l *list) run(ctx context.Context, f func(context.Context) error) error {
 	return l.c.MeasureItem(ctx, l.op.Verb, l.op.Key, func(ctx context.Context) error {
-		return f(write.WithPace(ctx, l.spec.Budget))
+		return f(bind.WithPace(ctx, l.spec.Budget))
 	})
 }
 
-// Each calls f for each version until f returns false, up to the limit.
-func (l *list) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
+// Each calls f for each version until f returns false, up to the limit, and end after the last one.
+func (l *list) Each(ctx context.Context, f func(wire.Item) (bool, error), end func() error) error {
 	return l.run(ctx, func(ctx context.Context) error {
 		n := 0
 		for it, err := range l.states(ctx, l.low, l.high) {
@@ -183,45 +187,36 @@ func (l *list) Each(ctx context.Context, f func(wire.Item) (bool, error)) error 
 				return err
 			}
 			if n++; n == l.limit {
-				return nil
+				break
 			}
 		}
-		return nil
+		return end()
 	})
 }
 
 // Few passes at most n versions to f.
 func (l *list) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
-	return l.run(ctx, func(ctx context.Context) error {
-		var got []item.Item
-		if l.limit > 0 {
-			n = min(n, l.limit)
-		}
-		for it, err := range l.states(ctx, l.low, l.high) {
-			if err != nil {
-				return err
-			}
-			if got = append(got, it); len(got) == n {
-				break
-			}
-		}
+	var got []wire.Item
+	pass := func() error {
 		if len(got) == 0 {
 			return entity.ErrNotFound
 		}
-		return f(wire.OfAll(got))
-	})
+		return f(got)
+	}
+	return l.Each(ctx, func(it wire.Item) (bool, error) {
+		if got = append(got, it); len(got) < n {
+			return true, nil
+		}
+		return false, pass()
+	}, pass)
 }
-
-// ForCollection reports that a list of versions cannot be part of a collection: the versions of an item are stored in three
-// places.
-func (l *list) ForCollection() (*engine.Core, *query.Plan) { return nil, nil }
 
 // Count counts the versions, up to the limit.
 func (l *list) Count(ctx context.Context) (n int, err error) {
 	err = l.Each(ctx, func(wire.Item) (bool, error) {
 		n++
 		return true, nil
-	})
+	}, func() error { return nil })
 	return n, err
 }
 
@@ -242,7 +237,8 @@ func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, query
 				return err
 			}
 			if l.limit > 0 && len(items) == l.limit { // there is a next page
-				if next, err = l.cursor(write.StoredVersion(l.c.Schema, items[l.limit-1])); err != nil {
+				last := versionText(layout.StoredVersion(l.c.Schema, items[l.limit-1]))
+				if next, err = l.c.Cursor.Encode(l.cursorBinding(), item.Item{"v": item.S(last)}); err != nil {
 					return err
 				}
 				break
@@ -253,14 +249,9 @@ func (l *list) Page(ctx context.Context, after string, f func([]wire.Item, query
 	})
 }
 
-// cursor returns the cursor of the position after version n.
-func (l *list) cursor(n int64) (string, error) {
-	return l.c.Cursor.Encode(l.cursorBinding(), item.Item{"v": item.S(versionText(n))})
-}
-
 // cursorBinding returns a text of which each cursor carries a fingerprint, so that it works for the same list only.
 func (l *list) cursorBinding() string {
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, write.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%d\x00%d\x00%v\x00%v", l.op.Verb, l.c.Table, layout.KeyID(l.op.Key), l.low, l.high, l.spec.Desc, l.spec.Current)
 }
 
 // rangeAfter returns the range of versions that come after a cursor.
@@ -268,14 +259,14 @@ func (l *list) rangeAfter(after string) (low, high int64, err error) {
 	if low, high = l.low, l.high; after == "" || l.err != nil {
 		return low, high, l.err
 	}
-	at, err := l.c.Cursor.Decode(l.cursorBinding(), after, []engine.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
+	at, err := l.c.Cursor.Decode(l.cursorBinding(), after, []cursor.Attr{{Name: "v", Type: types.ScalarAttributeTypeS}})
 	if err != nil {
 		return 0, 0, err
 	}
 	n := versionOf(item.N(strings.TrimPrefix(at["v"].(*types.AttributeValueMemberS).Value, "~")))
 	switch {
 	case n < low || n > high:
-		return 0, 0, &engine.Error{Reason: engine.Altered}
+		return 0, 0, &cursor.Error{Reason: cursor.Altered}
 	case l.spec.Desc:
 		return low, n - 1, nil
 	}

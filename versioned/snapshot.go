@@ -7,11 +7,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
@@ -41,33 +43,33 @@ type state struct {
 
 // Snapshots returns the puts of the state that m replaces and of the state that it makes, if m makes a new item or deletes
 // one, or if items expire.
-func (r *retain) Snapshots(m *write.Mutation) ([]write.Part, error) {
+func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Action, error) {
 	s := m.Op.Schema
 	absent := s.Absent
 	var states []state
 	switch m.Kind {
-	case write.Created:
+	case plan.Created:
 		states = []state{{item: m.New, current: true, guard: absent}}
-	case write.Updated:
+	case plan.Updated:
 		states = []state{endedState(m)}
 		if s.Expires { // DynamoDB removes the item without a trace of its last state
 			states = append(states, state{item: m.New, current: true, guard: absent})
 		}
-	case write.Deleted, write.SoftDeleted:
+	case plan.Deleted, plan.SoftDeleted:
 		states = []state{endedState(m)}
-		if m.Kind == write.Deleted || expires(s, m.Copy) {
+		if m.Kind == plan.Deleted || expires(s, m.Copy) {
 			x := state{item: m.DeletedState, deleted: true, guard: absent}
 			if s.Profile.VersionsRestart() {
 				x.guard = absentOrSame(s, m.DeletedState)
 			}
 			states = append(states, x)
 		}
-	case write.Restored:
-		if !expires(s, m.Copy) && !m.In.Hinted(write.VersionTaken) { // a copy without a version of its own can have no snapshot
+	case plan.Restored:
+		if !expires(s, m.Copy) && !m.In.Learned.AnyVersionTaken() { // a copy without a version of its own can have no snapshot
 			states = []state{{item: m.DeletedState, deleted: true, guard: absentOrSameDeleted(s, m.DeletedState)}}
 		}
 	}
-	parts := make([]write.Part, len(states))
+	parts := make([]plan.Action, len(states))
 	for i, x := range states {
 		var err error
 		if parts[i], err = r.snapshotPut(m, x); err != nil {
@@ -78,14 +80,14 @@ func (r *retain) Snapshots(m *write.Mutation) ([]write.Part, error) {
 }
 
 // endedState returns the state that m replaces, under a version that its history has not used yet.
-func endedState(m *write.Mutation) state {
+func endedState(m *plan.Mutation) state {
 	s := m.Op.Schema
 	n := m.In.HistoryVersion(s, m.Old)
-	if n == write.StoredVersion(s, m.Old) {
+	if n == layout.StoredVersion(s, m.Old) {
 		return state{item: m.Old, guard: absentOrSame(s, m.Old)}
 	}
 	it := item.Clone(m.Old)
-	write.SetVersion(s, it, n)
+	layout.SetVersion(s, it, n)
 	return state{item: it, guard: s.Absent}
 }
 
@@ -109,7 +111,7 @@ func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 	if proof(schema.WriteAttr); len(either) == 1 {
 		proof(s.Version.Name) // written without write ids
 	}
-	if a := write.StateClock(s); a != nil {
+	if a := layout.StateClock(s); a != nil {
 		proof(a.Name)
 	}
 	for i := range s.Upgrades { // the snapshot stays in its form when the item is upgraded
@@ -123,7 +125,7 @@ func absentOrSame(s *schema.Schema, it item.Item) expr.Cond {
 // sameBefore holds for a snapshot in the form that u upgrades if it is of the state of it: if the upgrade turns its state
 // clock into that of it. It is empty if no snapshot in that form can be.
 func sameBefore(s *schema.Schema, u *schema.Upgrade, it item.Item) expr.Cond {
-	a, old := write.StateClock(s), u.Clock
+	a, old := layout.StateClock(s), u.Clock
 	low, has := it[a.Name]
 	high := low
 	if has && a.Format != old.Format { // the upgrade truncates times of a finer format
@@ -151,45 +153,49 @@ func absentOrSameDeleted(s *schema.Schema, it item.Item) expr.Cond {
 	if !s.Profile.VersionsRestart() {
 		return absentOrSame(s, it)
 	}
-	name, _ := write.DeletedAttr(s)
+	name, _ := layout.DeletedAttr(s)
 	return expr.Any(s.Absent, expr.Compare(expr.Eq, expr.Attr(name), it[name]))
 }
 
-// snapshotPut returns the put of a state's snapshot. Its error is a *entitytype.InputError for a stored version out of range,
-// or a *entitytype.SizeError.
-func (r *retain) snapshotPut(m *write.Mutation, x state) (write.Part, error) {
-	s, n := m.Op.Schema, write.StoredVersion(m.Op.Schema, x.item)
+// snapshotPut returns the put of a state's snapshot. Its error is a *entitytype.InputError for a stored version out of range.
+func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Action, error) {
+	s, n := m.Op.Schema, layout.StoredVersion(m.Op.Schema, x.item)
 	if n < 0 || n > maxVersion {
-		return write.Part{}, &entitytype.InputError{Code: write.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
+		return plan.Action{}, &entitytype.InputError{Code: bind.CodeValue, Type: s.Type.String(), Field: s.Version.Field, Problem: "the stored version is not a number from 0 to 999999999999"}
 	}
-	it := write.RelatedItem(s, x.item, snapshotSuffix(n), write.SnapshotKind)
+	it := layout.RelatedItem(s, x.item, snapshotSuffix(n), layout.SnapshotKind)
 	if at := writtenAt(s, x.item); at != nil && s.HasMetadata {
 		it[schema.AtAttr] = at
 	}
 	if x.deleted {
 		it[schema.DeletedAttr] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	if end := write.End(s, x.item); end != nil {
+	if end := layout.End(s, x.item); end != nil {
 		it[schema.EndsAttr] = end
 	}
 	if until := r.keptUntil(s, x, m.In.Now); until != nil {
 		it[s.Options.TTL] = until
 	}
-	return write.Part{
-		Action: write.Action{Kind: write.Put, Table: m.Op.Table, Key: write.KeyOf(s, it), Item: it, Cond: x.guard},
-		// Another item that had this key has a snapshot of that version: the plan was not made from the newest state.
-		Resolve: func(write.Failure) write.Resolution {
-			v := write.Resolution{Replan: entitytype.ErrConflict}
-			switch m.Kind {
-			case write.Created: // which reads the history in any case
-			case write.Restored:
-				v.Hints = []write.Hint{{Kind: write.VersionTaken, Version: write.StoredVersion(s, m.Copy)}}
-			default:
-				v.Hints = []write.Hint{{Kind: write.VersionTaken, Version: write.StoredVersion(s, m.Old)}}
-			}
-			return v
-		},
-	}, write.CheckSize(s, it)
+	it, err := bind.Kept(s, it)
+	return plan.Action{
+		Kind: plan.Put, Table: m.Op.Table, Key: layout.KeyOf(s, it), Item: it, Cond: x.guard, Refusal: taken{m},
+	}, err
+}
+
+// taken is the Refusal of the put of a snapshot: another item that had this key has one of that version, so the plan was not made from the
+// newest state.
+type taken struct{ *plan.Mutation }
+
+// Refused implements plan.Refusal.
+func (x taken) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
+	switch s := x.Op.Schema; x.Kind {
+	case plan.Created: // which reads the history in any case
+	case plan.Restored:
+		l.VersionTaken(layout.StoredVersion(s, x.Copy))
+	default:
+		l.VersionTaken(layout.StoredVersion(s, x.Old))
+	}
+	return plan.Resolution{Replan: entitytype.ErrConflict}
 }
 
 // keptUntil returns the time to live of a state's snapshot: ttl after the state ended, which is now, or, for the state that
@@ -197,7 +203,7 @@ func (r *retain) snapshotPut(m *write.Mutation, x state) (write.Part, error) {
 func (r *retain) keptUntil(s *schema.Schema, x state, now time.Time) types.AttributeValue {
 	ended := now.Unix()
 	if x.current {
-		end := write.End(s, x.item)
+		end := layout.End(s, x.item)
 		if end == nil {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"reflect"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // validFrom returns when the item came into a state. It reports false without a readable updated_at.
@@ -26,22 +29,22 @@ func validFrom(s *schema.Schema, it item.Item) (time.Time, bool) {
 }
 
 // newOp returns the operation for reads of the history of the item with v's primary key.
-func newOp(c *engine.Core, verb string, v reflect.Value) (*write.Op, error) {
-	primary, parts, err := write.Key(c.Schema, v, nil)
-	return &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts}, err
+func newOp(c *engine.Core, verb string, v reflect.Value) (*plan.Op, error) {
+	primary, parts, err := bind.Key(c.Schema, v, nil)
+	return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts}, err
 }
 
 // checkVersion returns an error for a number that no version has.
 func checkVersion(c *engine.Core, n int64) error {
 	if n < 0 || n > maxVersion {
-		return &entity.InputError{Code: write.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
+		return &entity.InputError{Code: bind.CodeValue, Type: c.Schema.Type.String(), Problem: "the version must be a number from 0 to 999999999999"}
 	}
 	return nil
 }
 
 // readVersion returns version n of an item as it is stored: from the current item, a deleted copy or a snapshot. It
 // reads in this order because states only move that way.
-func readVersion(ctx context.Context, c *engine.Core, r write.Reader, op *write.Op, n int64) (item.Item, error) {
+func readVersion(ctx context.Context, c *engine.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
 	if err := checkVersion(c, n); err != nil {
 		return nil, err
 	}
@@ -53,13 +56,13 @@ func readVersion(ctx context.Context, c *engine.Core, r write.Reader, op *write.
 }
 
 // readVersionWithCurrent is readVersion for a caller that has read the current item already, which is nil if it does not exist.
-func readVersionWithCurrent(ctx context.Context, c *engine.Core, r write.Reader, op *write.Op, n int64, current item.Item) (item.Item, error) {
+func readVersionWithCurrent(ctx context.Context, c *engine.Core, r layout.Reader, op *plan.Op, n int64, current item.Item) (item.Item, error) {
 	if err := checkVersion(c, n); err != nil {
 		return nil, err
 	}
 	var latest []item.Item
 	if current != nil {
-		if err := write.SameCase(c.Schema, op.Parts, current); err != nil || write.StoredVersion(c.Schema, current) == n {
+		if err := layout.SameCase(c.Schema, op.Parts, current); err != nil || layout.StoredVersion(c.Schema, current) == n {
 			return current, err
 		}
 		latest = append(latest, current)
@@ -79,26 +82,26 @@ func readVersionWithCurrent(ctx context.Context, c *engine.Core, r write.Reader,
 }
 
 // readSnapshot returns the snapshot of version n, nil if it does not exist or has expired.
-func readSnapshot(ctx context.Context, c *engine.Core, r write.Reader, op *write.Op, n int64) (item.Item, error) {
-	it, err := write.GetItem(ctx, r, c.Schema, op.Table, write.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)))
-	if err != nil || it.Raw == nil || write.Expired(c.Schema, it.Raw, c.Runner.Clock()) {
+func readSnapshot(ctx context.Context, c *engine.Core, r layout.Reader, op *plan.Op, n int64) (item.Item, error) {
+	it, err := layout.GetItem(ctx, r, c.Schema, op.Table, layout.RelatedKey(c.Schema, op.Key, snapshotSuffix(n)))
+	if err != nil || it.Raw == nil || layout.Expired(c.Schema, it.Raw, c.Runner.Clock()) {
 		return nil, err
 	}
-	return write.State(c.Schema, it.Item), write.SameCase(c.Schema, op.Parts, it.Item)
+	return layout.State(c.Schema, it.Item), layout.SameCase(c.Schema, op.Parts, it.Item)
 }
 
 // softDeletes reports whether the item can have deleted copies.
-func softDeletes(op *write.Op) bool {
-	_, ok := schema.Feature[write.SoftDeleter](op.Schema)
+func softDeletes(op *plan.Op) bool {
+	_, ok := schema.Feature[plan.SoftDeleter](op.Schema)
 	return ok
 }
 
 // pickVersion returns version n from the latest states, or else its snapshot.
-func pickVersion(ctx context.Context, c *engine.Core, r write.Reader, op *write.Op, n int64, latest []item.Item) (item.Item, error) {
+func pickVersion(ctx context.Context, c *engine.Core, r layout.Reader, op *plan.Op, n int64, latest []item.Item) (item.Item, error) {
 	var copied item.Item
 	for _, it := range latest {
 		switch {
-		case write.StoredVersion(c.Schema, it) != n:
+		case layout.StoredVersion(c.Schema, it) != n:
 		case isCurrent(op, it) || !c.Schema.Profile.CopiesLag():
 			return it, nil
 		case copied == nil: // effect-dynamodb gives a copy the version of the state before it
@@ -116,33 +119,33 @@ func pickVersion(ctx context.Context, c *engine.Core, r write.Reader, op *write.
 
 // readLatest returns the states that may have no snapshot yet: the current item, if there is a live one, then the deleted
 // copies, newest first. One query reads both, the current item first.
-func readLatest(ctx context.Context, r write.Reader, op *write.Op, now time.Time) ([]item.Item, error) {
+func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if !softDeletes(op) {
-		current, err := write.GetItem(ctx, r, op.Schema, op.Table, op.Key)
-		if err != nil || !write.Live(op.Schema, current.Raw, now) {
+		current, err := layout.GetItem(ctx, r, op.Schema, op.Table, op.Key)
+		if err != nil || !layout.Live(op.Schema, current.Raw, now) {
 			return nil, err
 		}
-		return []item.Item{current.Item}, write.SameCase(op.Schema, op.Parts, current.Item)
+		return []item.Item{current.Item}, layout.SameCase(op.Schema, op.Parts, current.Item)
 	}
 	var current, copies []item.Item
-	in := write.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
-	for page, err := range write.Pages(ctx, r, op.Schema, in) {
+	in := layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
+	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range write.Items(page) {
-			suffix, ok := write.Suffix(op.Schema, op.Key, it)
+		for _, it := range layout.Items(page) {
+			suffix, ok := layout.Suffix(op.Schema, op.Key, it)
 			isCopy := strings.HasPrefix(suffix, schema.CopyInfix)
 			if !ok || suffix != "" && !isCopy {
 				continue
 			}
-			if err := write.SameCase(op.Schema, op.Parts, it); err != nil {
+			if err := layout.SameCase(op.Schema, op.Parts, it); err != nil {
 				return nil, err
 			}
 			switch {
 			case !isCopy:
 				current = append(current, it)
-			case !write.Expired(op.Schema, it, now):
+			case !layout.Expired(op.Schema, it, now):
 				copies = append(copies, it)
 			}
 		}
@@ -152,30 +155,30 @@ func readLatest(ctx context.Context, r write.Reader, op *write.Op, now time.Time
 }
 
 // readCopies returns the deleted copies that have not expired, newest first.
-func readCopies(ctx context.Context, r write.Reader, op *write.Op, now time.Time) ([]item.Item, error) {
+func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
 	if !softDeletes(op) {
 		return nil, nil
 	}
 	var all []item.Item
-	in := write.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
+	in := layout.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
 	in.Desc = true
-	for page, err := range write.Pages(ctx, r, op.Schema, in) {
-		copies := write.Items(page)
+	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
+		copies := layout.Items(page)
 		if err == nil {
 			err = sameCase(op, copies)
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(copies, func(it item.Item) bool { return write.Expired(op.Schema, it, now) })...)
+		all = append(all, slices.DeleteFunc(copies, func(it item.Item) bool { return layout.Expired(op.Schema, it, now) })...)
 	}
 	return all, nil
 }
 
 // sameCase returns an error if the key of one of the items differs from that of op in case.
-func sameCase(op *write.Op, items []item.Item) error {
+func sameCase(op *plan.Op, items []item.Item) error {
 	for _, it := range items {
-		if err := write.SameCase(op.Schema, op.Parts, it); err != nil {
+		if err := layout.SameCase(op.Schema, op.Parts, it); err != nil {
 			return err
 		}
 	}
@@ -186,7 +189,7 @@ func sameCase(op *write.Op, items []item.Item) error {
 // deleted copies first and then merges them with the snapshots, because states only move that way.
 type stateReader struct {
 	c       *engine.Core
-	op      *write.Op
+	op      *plan.Op
 	low     int64 // lowest version
 	high    int64 // highest version
 	desc    bool
@@ -206,10 +209,10 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 			yield(nil, err)
 			return
 		}
-		in := write.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
+		in := layout.QueryBetween(l.c.Schema, l.op.Table, l.op.Key, snapshotSuffix(l.low), snapshotSuffix(l.high))
 		in.Desc = l.desc
-		for page, err := range write.Pages(ctx, l.c.Runner, l.c.Schema, in) {
-			snapshots := write.Items(page)
+		for page, err := range layout.Pages(ctx, l.c.Runner, l.c.Schema, in) {
+			snapshots := layout.Items(page)
 			if err == nil {
 				err = sameCase(l.op, snapshots)
 			}
@@ -223,7 +226,11 @@ func (l *stateReader) all(ctx context.Context) iter.Seq2[item.Item, error] {
 				}
 			}
 		}
-		for _, it := range l.rest() {
+		var rest []item.Item
+		for _, it := range l.latest {
+			rest = l.add(rest, it)
+		}
+		for _, it := range rest {
 			if !yield(it, nil) {
 				return
 			}
@@ -248,34 +255,27 @@ func (l *stateReader) readLatest(ctx context.Context) error {
 }
 
 // isCurrent reports whether a state is the current item rather than a deleted copy or snapshot.
-func isCurrent(op *write.Op, it item.Item) bool {
-	sk, _ := write.SortKey(op.Schema, it)
-	own, _ := write.SortKey(op.Schema, op.Key)
+func isCurrent(op *plan.Op, it item.Item) bool {
+	sk, _ := layout.SortKey(op.Schema, it)
+	own, _ := layout.SortKey(op.Schema, op.Key)
 	return sk == own
 }
 
-func (l *stateReader) version(it item.Item) int64 { return write.StoredVersion(l.c.Schema, it) }
+func (l *stateReader) version(it item.Item) int64 { return layout.StoredVersion(l.c.Schema, it) }
 
 // compare orders states by version, in the direction of the reader.
 func (l *stateReader) compare(a, b item.Item) int {
-	x, y := l.version(a), l.version(b)
-	switch {
-	case x == y:
-		return 0
-	case (x < y) != l.desc:
-		return -1
+	order := cmp.Compare(l.version(a), l.version(b))
+	if l.desc {
+		return -order
 	}
-	return 1
+	return order
 }
 
 // wanted reports whether the reader yields a state.
 func (l *stateReader) wanted(it item.Item) bool {
 	n := l.version(it)
-	switch {
-	case n < l.low, n > l.high:
-		return false
-	}
-	return l.expired || !write.Expired(l.c.Schema, it, l.c.Runner.Clock())
+	return l.low <= n && n <= l.high && (l.expired || !layout.Expired(l.c.Schema, it, l.c.Runner.Clock()))
 }
 
 // merge returns a page of snapshots and the latest states that come before its end, in order.
@@ -287,14 +287,6 @@ func (l *stateReader) merge(snapshots []item.Item) (states []item.Item) {
 			}
 			l.latest = l.latest[1:]
 		}
-		states = l.add(states, it)
-	}
-	return states
-}
-
-// rest returns the latest states that come after the last snapshot.
-func (l *stateReader) rest() (states []item.Item) {
-	for _, it := range l.latest {
 		states = l.add(states, it)
 	}
 	return states
@@ -320,7 +312,7 @@ func (l *stateReader) appendWanted(states []item.Item, it item.Item) []item.Item
 	if n := len(states); !l.wanted(it) || n > 0 && l.compare(states[n-1], it) == 0 {
 		return states
 	}
-	return append(states, write.State(l.c.Schema, it))
+	return append(states, layout.State(l.c.Schema, it))
 }
 
 // superseded reports whether a snapshot of the same version replaces a copy: in a shared table the copy may be one of

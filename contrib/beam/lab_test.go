@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 func init() {

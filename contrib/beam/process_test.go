@@ -30,7 +30,7 @@ import (
 
 	beamx "github.com/dynastrata/dynastrata/contrib/beam"
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 )
 

@@ -91,7 +91,7 @@ func fold(s beam.Scope, of crew, events beam.PCollection) {
 
 func ignore(int) {}
 
-// crew is what a step has to know to join a job.
+// A crew identifies a job to a step that joins it.
 type crew struct {
 	View   string
 	Ticket []byte
@@ -129,7 +129,7 @@ func (f *readFn) ProcessElement(ctx context.Context, part timeline.JobPart, emit
 	})
 }
 
-// rowBatch is how many rows are stored together.
+// rowBatch is the number of rows stored together.
 const rowBatch = 100
 
 // foldFn folds groups and stores their rows, many at a time: those of a bundle until it ends. It emits how many it has stored.

@@ -119,7 +119,7 @@ func (f *rewriteFn) ProcessElement(ctx context.Context, i int, emit func(Rewritt
 	}
 }
 
-// leasePoll is how long a bundle waits before it tries again to take over a segment that another attempt works on. The
+// leasePoll is the time that a bundle waits before it tries again to take over a segment that another attempt works on. The
 // lease of a worker that died ends after 30 seconds.
 var leasePoll = 5 * time.Second
 

@@ -22,8 +22,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/contrib/otel"
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 

@@ -24,8 +24,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Types of an examined program, by what they can do.
@@ -240,7 +241,7 @@ func TestConvert_KeepsWhatTheSchemaAsksFor(t *testing.T) {
 			}
 			mistakes := func(s reflect.Type) (codes []string) {
 				o := configurations()[0]
-				_, err := write.Declare(s, o, &write.Options{Handle: write.AnyHandle})
+				_, err := plan.Declare(s, o, &bind.Options{Handle: plan.AnyHandle})
 				for _, m := range mistakesOf(err, nil) {
 					if m.code != schema.CodeDefault && m.code != "EDD-9075" {
 						codes = append(codes, m.code+" "+m.field)

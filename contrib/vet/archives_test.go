@@ -24,7 +24,7 @@ import (
 	"github.com/dynastrata/dynastrata/contrib/vet"
 )
 
-// archives are those of internal/declaretest.
+// archives are those of tests/declaretest.
 var archives = []string{
 	"../../internal/schema/testdata/declarations/*.txt", "../../lifecycle/testdata/declarations/*.txt",
 	"../../unique/testdata/declarations/*.txt", "../../versioned/testdata/declarations/*.txt",
@@ -334,6 +334,9 @@ func examine(t *testing.T, from importer, name, text string) (found map[int][]st
 	_, err = vet.Analyzer.Run(&analysis.Pass{
 		Analyzer: vet.Analyzer, Fset: fset, Files: []*ast.File{file}, Pkg: pkg, TypesInfo: info,
 		Report: func(d analysis.Diagnostic) {
+			if d.Category == "lock" { // New accepts it
+				return
+			}
 			line := fset.Position(d.Pos).Line
 			found[line] = append(found[line], d.Message)
 		},

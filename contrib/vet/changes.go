@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // kinds are the functions and methods that make changes.
@@ -32,7 +32,7 @@ func (x *examiner) fieldCall(call *ast.CallExpr) {
 		return
 	}
 	if f.Signature().Recv() == nil && len(call.Args) > 0 {
-		x.change(kind, call.Args[0], write.Target{})
+		x.change(kind, call.Args[0], bind.Target{})
 	} else if s, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
 		x.changeInside(kind, s.X)
 	}
@@ -57,9 +57,9 @@ func (x *examiner) changeInside(kind expr.Kind, path ast.Expr) {
 	case is(f, "/entity", "Inside"):
 		x.changeInside(kind, call.Args[0])
 	case is(f, "/entity", "MapEntry"):
-		x.change(kind, call.Args[0], write.Target{Entry: &entry})
+		x.change(kind, call.Args[0], bind.Target{Entry: &entry})
 	case is(f, "/entity", "Elem"):
-		x.change(kind, call.Args[0], write.Target{Elem: &elem})
+		x.change(kind, call.Args[0], bind.Target{Elem: &elem})
 	}
 }
 
@@ -122,7 +122,7 @@ func (x *examiner) address(arg ast.Expr) {
 	}
 	v, ok := x.TypesInfo.Uses[id].(*types.Var)
 	if ok && (s.indirect == 0 || s.indirect == 1 && len(s.index) > 0 && x.ownsTarget(v)) {
-		x.complain(arg.Pos(), write.CodePointer, types.ExprString(arg)+" is in a value of the program; take the address of a field of entity.Fields")
+		x.complain(arg.Pos(), bind.CodePointer, types.ExprString(arg)+" is in a value of the program; take the address of a field of entity.Fields")
 	}
 }
 
@@ -203,7 +203,7 @@ func (x *examiner) assignments(n ast.Node) {
 }
 
 // change examines a change at the address in arg, or inside it as target says.
-func (x *examiner) change(kind expr.Kind, arg ast.Expr, target write.Target) {
+func (x *examiner) change(kind expr.Kind, arg ast.Expr, target bind.Target) {
 	e := ast.Unparen(arg)
 	u, isAddress := e.(*ast.UnaryExpr)
 	if isAddress {
@@ -229,11 +229,11 @@ func (x *examiner) change(kind expr.Kind, arg ast.Expr, target write.Target) {
 		return
 	}
 	target.Pointer = v.Interface()
-	n, err := write.Node(compiled, target)
+	n, err := bind.Node(compiled, target)
 	if err != nil { // the prototype lacks what the program has there
 		return
 	}
-	for _, m := range mistakesOf(write.MayChange(compiled, n, kind), nil) {
+	for _, m := range mistakesOf(bind.MayChange(compiled, n, kind), nil) {
 		x.complain(arg.Pos(), m.code, d.conv.say(m.problem))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"golang.org/x/tools/go/types/typeutil"
 
-	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/item"
 )
 
 // converter makes reflect types of the types of one entity, so that the schema can compile them.
@@ -17,9 +17,11 @@ type converter struct {
 	done   typeutil.Map // of named types: the reflect.Type, true while it is being made
 	around typeutil.Map // the structs that embed the one that is being made
 	depth  int
-	unsure string            // why the entity cannot be examined; "" if it can
-	spoken map[string]string // how the schema names types and fields in a message → their names in the program
-	fields map[string]field  // the fields of the entity that the schema can name
+	// encodes reports whether the entity encodes itself.
+	encodes bool
+	unsure  string            // why the entity cannot be examined; "" if it can
+	spoken  map[string]string // how the schema names types and fields in a message → their names in the program
+	fields  map[string]field  // the fields of the entity that the schema can name
 }
 
 // field is a field of an entity, or of a struct embedded in it.
@@ -28,7 +30,7 @@ type field struct {
 	outer *types.Var // the field of the entity that contains it, or is it
 }
 
-// deepest is how deep types are examined.
+// deepest limits the depth to which types are examined.
 const deepest = 100
 
 func newConverter() *converter {
@@ -43,6 +45,7 @@ func (c *converter) entity(t types.Type) reflect.Type {
 	}
 	c.around.Set(t, true)
 	defer c.around.Delete(t)
+	c.encodes = methodsOf(t).encodes
 	return c.speak(c.structOf(s, &place{}), t)
 }
 
@@ -59,7 +62,7 @@ func (c *converter) speak(made reflect.Type, t types.Type) reflect.Type {
 	return made
 }
 
-// place is where embedded structs of the entity itself are converted.
+// place names where in the entity an embedded struct is converted.
 type place struct {
 	prefix string     // of the names of fields
 	outer  *types.Var // the field of the entity; nil: the place is the entity
@@ -118,10 +121,16 @@ func (c *converter) named(t types.Type) reflect.Type {
 		return standIn(c.plain(u))
 	case *types.Struct:
 		switch {
+		case m.encodes && borrowed(t, u):
+			return standIn(reflect.TypeFor[selfBorrowed]())
 		case m.encodes && !m.encodesValue:
 			return standIn(reflect.TypeFor[selfByAddr]())
 		case !m.encodes && isTime(u):
 			return known["time.Time"]
+		case text && lends(u, isMoment):
+			return standIn(reflect.TypeFor[textTime]())
+		case text && lends(u, isSealedText):
+			return standIn(reflect.TypeFor[textSealed]())
 		case text && hasExported(u):
 			return standIn(reflect.TypeFor[textOpen]())
 		}
@@ -146,7 +155,12 @@ func (c *converter) named(t types.Type) reflect.Type {
 	case m.reads:
 		made = readers[kind]
 	case kind == reflect.Struct:
-		return standIn(c.plain(t.Underlying()))
+		outside := c.around
+		c.around = typeutil.Map{}
+		c.around.Set(t, true)
+		made = c.plain(t.Underlying())
+		c.around = outside
+		return standIn(made)
 	default:
 		return c.plain(t.Underlying())
 	}
@@ -325,19 +339,23 @@ func (c *converter) embedded(f reflect.StructField, s *types.Struct, v *types.Va
 		c.unsure = "it embeds a type parameter"
 		isStruct = false
 	}
-	tag, err := schema.AttributeTag(f)
+	tag, err := item.AttributeOf(f)
 	flat := f
 	flat.Anonymous, flat.Type = true, inside
 	switch {
 	case err != nil || tag.Skip: // the schema looks at the tag alone
 		f.Type = reflect.TypeFor[byte]()
-	case isStruct && !isTime(inner) && schema.Flattened(flat, tag) != nil:
+	case isStruct && !isTime(inner) && item.Flattened(flat) != nil:
 		return c.flattened(flat, v, bare, inner, pointer, at)
+	case v.Exported() && at == nil && isStruct && isTime(inner) && tag.Name == "":
+		c.spoken[v.Name()+".Instant"] = v.Name()
+		flat.Type, flat.Tag = nestedTime, ""
+		return flat
 	case v.Exported():
 		f.Type = c.typeOf(v.Type())
-	case isStruct && !pointer: // the codec passes it over
-		f.Name, f.Tag = "_", ""
-		return unexported(f)
+	case isStruct && !pointer:
+		flat.Type, flat.Tag = hiddenNamed, ""
+		return flat
 	default:
 		flat.Type, flat.Tag = hiddenValue, ""
 		return flat
@@ -347,13 +365,12 @@ func (c *converter) embedded(f reflect.StructField, s *types.Struct, v *types.Va
 
 // flattened converts an embedded struct whose fields are attributes of the outer struct.
 func (c *converter) flattened(f reflect.StructField, v *types.Var, t types.Type, inner *types.Struct, pointer bool, at *place) reflect.StructField {
-	again := c.around.At(t) != nil
-	switch {
-	case again && at != nil:
+	switch m := methodsOf(t); {
+	case c.around.At(t) != nil:
 		f.Type = cyclic
 		return f
-	case again:
-		f.Type = inside
+	case m.encodes && !(c.encodes && at != nil), isSealedText(t):
+		f.Type = ownForm
 		return f
 	case pointer && !v.Exported():
 		f.Type = hiddenPointer

@@ -12,12 +12,13 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// mistake is one that New would return.
+// A mistake is an error that New would return.
 type mistake struct {
 	code, field, problem string
 	number               int  // of the blank field that it is about; -1 for others
@@ -60,9 +61,9 @@ func configurations() []schema.Options {
 }
 
 // compile compiles the entity for a database and a store. The mistakes of its table are found only if it has no other.
-func (d *declaration) compile(o schema.Options, spec *write.Options) (s *schema.Schema, own, table []mistake) {
+func (d *declaration) compile(o schema.Options, spec *bind.Options) (s *schema.Schema, own, table []mistake) {
 	o.Methods, o.Blamed = d.methods, map[*schema.Error]int{}
-	s, err := write.Declare(d.made, o, spec)
+	s, err := plan.Declare(d.made, o, spec)
 	if err != nil {
 		return nil, mistakesOf(err, o.Blamed), nil
 	}
@@ -92,7 +93,7 @@ func mistakesOf(err error, blamed map[*schema.Error]int) (all []mistake) {
 }
 
 // mistakes returns those that every configuration has, with every one of specs.
-func (d *declaration) mistakes(specs ...*write.Options) []mistake {
+func (d *declaration) mistakes(specs ...*bind.Options) []mistake {
 	if d.conv.unsure != "" {
 		return nil
 	}
@@ -138,8 +139,8 @@ func without(list, other []mistake) (left []mistake) {
 }
 
 // anyStore is a store of which only the struct is known.
-func anyStore() []*write.Options {
-	return []*write.Options{{Handle: write.AnyHandle}, {Handle: write.AnyHandle, NoExpiry: true}}
+func anyStore() []*bind.Options {
+	return []*bind.Options{{Handle: plan.AnyHandle}, {Handle: plan.AnyHandle, NoExpiry: true}}
 }
 
 // schema returns the entity compiled, or nil if it has a mistake.

@@ -2,10 +2,13 @@ package vet
 
 import (
 	"go/types"
+	"reflect"
 	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// methods are those of a type that the schema asks for.
+// methods holds the methods that the schema looks for on a type.
 type methods struct {
 	encodes, encodesValue bool // attributevalue.Marshaler: by address, and also by value
 	decodes               bool // attributevalue.Unmarshaler
@@ -49,6 +52,20 @@ func textOf(list *types.Tuple) string {
 		all = append(all, types.TypeString(types.Unalias(v.Type()), nil))
 	}
 	return strings.ReplaceAll(strings.Join(all, ","), "uint8", "byte")
+}
+
+// borrowed reports whether a struct encodes itself by a method of what it embeds, and has other fields.
+func borrowed(t types.Type, s *types.Struct) bool {
+	_, index, _ := types.LookupFieldOrMethod(t, true, nil, "MarshalDynamoDBAttributeValue")
+	fields := 0
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		a, err := item.AttributeOf(reflect.StructField{Tag: reflect.StructTag(s.Tag(i))})
+		if (f.Exported() || f.Embedded()) && (err != nil || !a.Skip) {
+			fields++
+		}
+	}
+	return len(index) > 1 && fields > 1
 }
 
 // declares reports whether t is the type of a declaration.
@@ -106,4 +123,33 @@ func hasExported(s *types.Struct) bool {
 		}
 	}
 	return false
+}
+
+// lends reports whether a struct embeds a type that is, without a name in the tag.
+func lends(s *types.Struct, is func(types.Type) bool) bool {
+	for i := range s.NumFields() {
+		f := s.Field(i)
+		a, err := item.AttributeOf(reflect.StructField{Tag: reflect.StructTag(s.Tag(i))})
+		t := types.Unalias(f.Type())
+		if p, ok := t.(*types.Pointer); ok {
+			t = types.Unalias(p.Elem())
+		}
+		if f.Embedded() && err == nil && !a.Skip && a.Name == "" && is(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMoment reports whether t is a time.
+func isMoment(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Struct)
+	return ok && isTime(s)
+}
+
+// isSealedText reports whether t is a struct that is text, and has no field that can be stored.
+func isSealedText(t types.Type) bool {
+	s, ok := t.Underlying().(*types.Struct)
+	m := methodsOf(t)
+	return ok && m.reads && m.writes && !m.encodes && !m.decodes && !isTime(s) && !hasExported(s)
 }

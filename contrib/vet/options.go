@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
 // options adds those of a call of New to spec. It reports false if one of them is not known before the program runs.
-func (x *examiner) options(d *declaration, call *ast.CallExpr, spec *write.Options) bool {
+func (x *examiner) options(d *declaration, call *ast.CallExpr, spec *bind.Options) bool {
 	if call.Ellipsis.IsValid() || len(call.Args) == 0 {
 		return false
 	}
@@ -21,7 +21,7 @@ func (x *examiner) options(d *declaration, call *ast.CallExpr, spec *write.Optio
 		return false
 	}
 	var opts []entity.StoreOption
-	var steps []write.Upgrade
+	var steps []bind.Upgrade
 	for _, arg := range call.Args[1:] {
 		c, ok := ast.Unparen(arg).(*ast.CallExpr)
 		if !ok {
@@ -51,13 +51,13 @@ func (x *examiner) options(d *declaration, call *ast.CallExpr, spec *write.Optio
 				return false
 			}
 			maps.Copy(d.conv.spoken, before.conv.spoken)
-			steps = append(steps, write.Upgrade{From: int(from), Old: before.made, New: after.made})
+			steps = append(steps, bind.Upgrade{From: int(from), Old: before.made, New: after.made})
 		default:
 			return false
 		}
 	}
 	handle := spec.Handle
-	*spec = *write.Collect(opts)
+	*spec = *bind.Collect(opts)
 	spec.Handle, spec.Upgrades = handle, steps
 	return true
 }

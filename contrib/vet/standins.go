@@ -178,8 +178,28 @@ var inside = reflect.TypeFor[struct{}]()
 
 type (
 	base   int
-	hidden struct{}
+	hidden struct{ A int }
+	// Instant is a time without methods.
+	Instant time.Time
 )
+
+// Types that are text because of what they embed.
+type (
+	textTime struct {
+		time.Time
+		N int
+	}
+	textSealed struct {
+		netip.Addr
+		N int
+	}
+)
+
+// selfBorrowed has the method of what it embeds.
+type selfBorrowed struct {
+	selfStruct
+	N int
+}
 
 // Cycle stands for a struct that embeds itself.
 type Cycle struct{ *Cycle }
@@ -189,7 +209,15 @@ type Cycle struct{ *Cycle }
 var (
 	hiddenPointer = reflect.TypeFor[struct{ *hidden }]()
 	hiddenValue   = reflect.TypeFor[struct{ base }]()
-	cyclic        = reflect.TypeFor[struct{ *Cycle }]()
+	hiddenNamed   = reflect.TypeFor[struct {
+		hidden `dynamodbav:"hidden"`
+	}]()
+	nestedTime = reflect.TypeFor[struct{ Instant }]()
+	ownForm    = reflect.TypeFor[struct {
+		selfStruct
+		MarshalDynamoDBAttributeValue int `dynamodbav:"-"` // instead of the method
+	}]()
+	cyclic = reflect.TypeFor[struct{ *Cycle }]()
 )
 
 // unstorable are types of values that are never stored.

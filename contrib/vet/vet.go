@@ -11,12 +11,12 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
 
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 // Analyzer reports the mistakes of declarations that entity.New and timeseries.New would return, each at its field and with its code,
-// addresses that are not of a prototype, changes of attributes that the caller may not change, options that New refuses, and results
-// of appends that are ignored. What depends on entity.Config, or on the other entities of a table, is left to New.
+// addresses that are not of a prototype, changes of attributes that the caller may not change, options that New refuses, results
+// of appends that are ignored, and what versioned.Lock does not notice. What depends on entity.Config, or on the other entities of a table, is left to New.
 var Analyzer = &analysis.Analyzer{
 	Name: "dynastrata",
 	Doc:  "report mistakes in the declarations and calls of github.com/dynastrata/dynastrata",
@@ -28,6 +28,7 @@ var Analyzer = &analysis.Analyzer{
 var checkApplied bool
 
 func init() {
+	Analyzer.Flags.BoolVar(&checkLock, "lock", true, "report entities with versioned.Lock that do not notice when an item is created again, and writes of structs without their version")
 	Analyzer.Flags.BoolVar(&checkApplied, "applied", true, "report results of Append and AppendAll that are not read")
 }
 
@@ -38,13 +39,15 @@ type examiner struct {
 	reported     map[string]bool // position and message
 	calls        typeutil.Map    // by type: true if New is called for it here
 	assigned     map[*types.Var][]ast.Expr
-	read         map[types.Object]bool // variables with results of appends that are looked at
+	sources      map[*types.Var][]ast.Expr // as assigned, with calls that have several results
+	read         map[types.Object]bool     // variables with results of appends that are looked at
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	x := &examiner{Pass: pass, reported: map[string]bool{}, assigned: map[*types.Var][]ast.Expr{}, read: map[types.Object]bool{}}
+	x := &examiner{Pass: pass, reported: map[string]bool{}, assigned: map[*types.Var][]ast.Expr{}, sources: map[*types.Var][]ast.Expr{}, read: map[types.Object]bool{}}
 	x.each(func(n ast.Node, around []ast.Node) {
 		x.assignments(n)
+		x.results(n)
 		if id, ok := n.(*ast.Ident); ok {
 			x.use(id, around)
 		}
@@ -53,6 +56,7 @@ func run(pass *analysis.Pass) (any, error) {
 		if call, ok := n.(*ast.CallExpr); ok {
 			x.newCall(call)
 			x.fieldCall(call)
+			x.staleCall(call)
 			x.appendCall(call, around)
 		}
 	})
@@ -123,6 +127,7 @@ func (x *examiner) typeSpec(spec *ast.TypeSpec) {
 	}
 	d := x.declaration(obj.Type())
 	x.report(d, d.mistakes(anyStore()...), spec.Name.Pos(), spec.Name.Pos())
+	x.lock(d)
 }
 
 // generic reports whether t is a generic type itself.
@@ -150,7 +155,7 @@ func (x *examiner) newCall(call *ast.CallExpr) {
 	if f == nil || f.Name() != "New" || args.Len() != 1 || f.Signature().Recv() != nil {
 		return
 	}
-	spec := &write.Options{}
+	spec := &bind.Options{}
 	switch f.Pkg().Path() {
 	case library + "/entity":
 	case library + "/timeseries":
@@ -163,11 +168,12 @@ func (x *examiner) newCall(call *ast.CallExpr) {
 		return
 	}
 	d := x.declaration(t)
-	specs := []*write.Options{spec}
+	specs := []*bind.Options{spec}
 	if !x.options(d, call, spec) { // unknown ones
 		specs = anyStore()
 	}
 	x.calls.Set(t, true)
+	x.lock(d)
 	name, found, own := call.Pos(), d.mistakes(specs...), d.mistakes(anyStore()...)
 	if n, ok := t.(*types.Named); ok && x.here(n.Obj().Pos()) {
 		name = n.Obj().Pos()

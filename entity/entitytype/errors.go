@@ -12,6 +12,8 @@ var (
 	ErrConflict        = errors.New("conflicting write")
 	ErrConditionFailed = errors.New("condition failed")
 	ErrTooLarge        = errors.New("too large for DynamoDB")
+	ErrUndecodable     = errors.New("items that cannot be decoded were left out")
+	ErrOmitted         = errors.New("the content of the state was left out")
 	ErrInvalidCursor   = errors.New("invalid cursor")
 	ErrMultipleItems   = errors.New("more than one item")
 	ErrDeleted         = errors.New("item was deleted")
@@ -138,16 +140,23 @@ func (e *ConditionError) Error() string { return "condition failed: " + e.Attr +
 // Is reports whether target is ErrConditionFailed.
 func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
 
-// ConflictError is an ErrConflict: the item does not have the expected version.
+// ConflictError is an ErrConflict: the item is not in the expected state.
 type ConflictError struct {
-	Expected int64
-	Actual   int64 // 0 for an item without a version
-	Absent   bool  // the item does not exist
+	Expected  int64
+	Actual    int64 // 0 for an item without a version
+	Absent    bool  // the item does not exist
+	Recreated bool  // the item has another created_at: it was deleted and created again; Actual can be Expected
+	Present   bool  // no item was expected, by a Put of version 0 under versioned.Lock, but there is one; Expected is 0
 }
 
 func (e *ConflictError) Error() string {
-	if e.Absent {
+	switch {
+	case e.Absent:
 		return fmt.Sprintf("version %d was expected, but there is no item", e.Expected)
+	case e.Present:
+		return fmt.Sprintf("the struct has version 0, so no item was expected, but there is one with version %d", e.Actual)
+	case e.Recreated:
+		return fmt.Sprintf("version %d was expected, but the item was deleted and created again: it has another created_at, and version %d", e.Expected, e.Actual)
 	}
 	return fmt.Sprintf("version %d was expected, but the item has version %d", e.Expected, e.Actual)
 }

@@ -31,7 +31,7 @@ type Call struct {
 	Name     string   // that entity.WithCallName gave it, "" without one
 }
 
-// Report is what one call cost. Calls that it makes itself are part of it.
+// A Report says what one call cost, including the calls that it makes itself.
 type Report struct {
 	Verb       string        // Create, Append, Query …
 	Entity     string        // entity name, of a timeline that of its manifest; "" for a call about several
@@ -113,7 +113,7 @@ type Attempt struct {
 
 // Throttle is a reason why DynamoDB throttled a request.
 type Throttle struct {
-	// Limit is what was exceeded: ProvisionedThroughputExceeded, KeyRangeThroughputExceeded (one partition gets too much
+	// Limit names what was exceeded: ProvisionedThroughputExceeded, KeyRangeThroughputExceeded (one partition gets too much
 	// traffic), AccountLimitExceeded, MaxOnDemandThroughputExceeded, or a text that this release does not know. If DynamoDB
 	// gives no reason, it is the code of the error.
 	Limit     string
@@ -148,7 +148,7 @@ type Throttles struct {
 	Count int
 }
 
-// Outcome is what the result of a write says.
+// An Outcome sums up the result of a write.
 type Outcome string
 
 // The outcomes of writes. Those of appends are the reasons of package timeseries.

@@ -22,7 +22,7 @@ type backend struct {
 	newUUID   func() UUID4
 }
 
-// options are what tests replace.
+// options holds what tests replace.
 type options struct {
 	now      func() time.Time
 	newUUID  func() UUID4

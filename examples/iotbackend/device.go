@@ -25,7 +25,7 @@ type Device struct {
 	FriendlyName      FriendlyName `dynamodbav:"friendly_name,omitempty" json:"friendly_name,omitempty" validate:"omitempty,label"`
 }
 
-// Capabilities is what a device reports that it can do. Neither part may be nil, which would be stored as NULL where the
+// Capabilities lists what a device can do, as it reports it. Neither part may be nil, which would be stored as NULL where the
 // schema has a list and a map. Sizes that the schema leaves open are bounded, so that no device can fill an item.
 type Capabilities struct {
 	Sensors  []string        `dynamodbav:"sensors" json:"sensors" validate:"required,max=64,dive,label"`
@@ -35,7 +35,7 @@ type Capabilities struct {
 // Firmware is the version of a device's program.
 type Firmware string
 
-// FriendlyName is what people call a device.
+// A FriendlyName is the name that people give a device.
 type FriendlyName string
 
 // MAC is a hardware address of six bytes as upper-case hexadecimal pairs: "AA:BB:CC:00:11:22". Another spelling of the

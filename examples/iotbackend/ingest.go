@@ -18,7 +18,7 @@ type submission struct {
 	SensorStatus    *SensorStatus `json:"sensor_status" validate:"required"`
 }
 
-// mostReadings is how many readings one request may have.
+// mostReadings limits the readings of one request.
 const mostReadings = 100
 
 func validateBatch(id MAC, all []submission) error {

@@ -25,7 +25,7 @@ type Reading struct {
 // Millis is a time in milliseconds since 1970, as devices count it.
 type Millis int64
 
-// Sensors is what a device measured. It need not have every sensor.
+// Sensors holds what a device measured. It need not have every sensor.
 type Sensors struct {
 	BME280TempC     *float64 `dynamodbav:"bme280_temp_c,omitempty" json:"bme280_temp_c,omitempty" validate:"omitempty,storable"`
 	DS18B20TempC    *float64 `dynamodbav:"ds18b20_temp_c,omitempty" json:"ds18b20_temp_c,omitempty" validate:"omitempty,storable"`

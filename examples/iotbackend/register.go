@@ -8,7 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// registration is what a device reports about itself when it boots.
+// A registration holds what a device reports about itself when it boots.
 type registration struct {
 	HardwareID      MAC          `json:"hardware_id" validate:"hardware_id"`
 	BootID          UUID4        `json:"boot_id" validate:"uuid4"`

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// mostBody is how large a body may be: 100 readings are about 60 KB.
+// mostBody limits the bytes of a body: 100 readings are about 60 KB.
 const mostBody = 256 << 10
 
-// requestTimeout is how long a request may take, database included; afterwards is what its answer may take.
+// requestTimeout limits the time of a request, database included; afterwards limits that of its answer.
 const (
 	requestTimeout = 15 * time.Second
 	afterwards     = 5 * time.Second

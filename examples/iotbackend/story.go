@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// story is what a small fleet does, and the responses that it gets.
+// A story runs a small fleet against a backend and prints the responses that it gets.
 type story struct {
 	out          io.Writer
 	client       *client

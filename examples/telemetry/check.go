@@ -81,7 +81,7 @@ func first(events []Telemetry) *Telemetry {
 	return &events[0]
 }
 
-// outcome is what must be stored for a device.
+// An outcome holds what must be stored for a device.
 type outcome struct {
 	current Telemetry
 	history []Telemetry // in order of time

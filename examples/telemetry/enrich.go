@@ -10,7 +10,7 @@ import (
 // field is the prototype of Telemetry: the addresses of its fields name attributes.
 var field = entity.Fields[Telemetry]()
 
-// sighting is how many deliveries of a device have arrived.
+// A sighting counts the deliveries of a device.
 type sighting struct {
 	device *device
 	count  int

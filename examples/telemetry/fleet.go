@@ -16,7 +16,7 @@ const (
 	interval = 10 * time.Second
 )
 
-// epoch is when the simulated devices are switched on. It is fixed, so a seed always gives the same reports.
+// epoch is the time at which the simulated devices are switched on. It is fixed, so a seed always gives the same reports.
 var epoch = time.Date(2026, time.April, 22, 10, 0, 0, 0, time.UTC)
 
 // device is one simulated device: what it will send, and the results.

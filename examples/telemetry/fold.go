@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// screen is how many characters a line of the output has at most.
+// screen is the largest number of characters in a line of the output.
 const screen = 118
 
 // fold breaks a long line after a space or a comma, and indents the rest.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/internal/exampletest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // seed is the one that the program uses by default.

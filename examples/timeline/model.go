@@ -64,7 +64,7 @@ type Verdict struct {
 	Rejected  bool      `dynamodbav:"rejected" entity:"append"`
 }
 
-// retention is how long readings are kept, from the service's configuration.
+// retention is the time that readings are kept, from the service's configuration.
 const retention = 90 * 24 * time.Hour
 
 // Reading is one report of a device, in a table with a fixed format: its keys are attributes of the domain, and only the

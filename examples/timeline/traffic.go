@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// epoch is when the story begins. It is far in the future, so that a local database, whose clock is right, removes nothing.
+// epoch is the time at which the story begins. It is far in the future, so that a local database, whose clock is right, removes nothing.
 var epoch = time.Date(2099, time.March, 1, 8, 0, 0, 0, time.UTC)
 
 // The size of the chat.

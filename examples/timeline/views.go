@@ -14,7 +14,7 @@ const (
 	messageRejected = "message.rejected"
 )
 
-// User is what the events of the chat are grouped by.
+// A User groups the events of the chat.
 type User struct {
 	UserID string `dynamodbav:"user_id"`
 }
@@ -123,7 +123,7 @@ func (p program) messageEventLog() timeline.Log {
 	}
 }
 
-// Span is what one sensor of a device has measured.
+// A Span sums up what one sensor of a device has measured.
 type Span struct {
 	Min, Max, Last float64
 }

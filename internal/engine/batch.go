@@ -14,8 +14,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // mostKeys is the most keys that BatchGetItem takes; readsAtOnce is how many batches are read concurrently.
@@ -201,12 +202,6 @@ func (r *Runner) GetMany(ctx context.Context, keys []Key) ([]item.Item, error) {
 	return items, nil
 }
 
-func releaseTables(answer []tableItems) {
-	for _, t := range answer {
-		wire.ReleaseAll(t.items)
-	}
-}
-
 // errOtherTable reports an answer under a table name that was not in the request: its keys are unknown.
 var errOtherTable = errors.New("the database answered for a table that was not asked for")
 
@@ -234,26 +229,24 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 	for idle := (attempts{}); ; {
 		var out *dynamodb.BatchGetItemOutput
 		var answer []tableItems
-		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.keys)), func(ctx context.Context, x *attempt) (err error) {
-			if x != nil {
-				x.Batch = wanted.n
-			}
-			client, own := r.reader(ctx, consistent)
-			reading := newRequest(own)
-			in, err := reading.batchGet(wanted, consistent, x.capacity())
+		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.keys)), func(ctx context.Context, q *request) (err error) {
+			var client Client
+			client, q.Own = r.reader(ctx, consistent)
+			q.Batch = wanted.n
+			in, err := newForm(&q.Call).batchGet(wanted.keys, consistent, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = client.BatchGetItem(ctx, in, reading.opts[:]...)
+			out, err = client.BatchGetItem(ctx, in, q.Options)
 			if err != nil {
 				return err
 			}
-			answer = reading.tables(out)
+			answer = q.tables(out)
 			n := 0
 			for _, t := range answer {
 				n += len(t.items)
 			}
-			x.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
+			q.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
 			return nil
 		})
 		if err != nil {
@@ -261,7 +254,9 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		}
 		for _, t := range answer {
 			if _, ok := wanted.keys[t.name]; !ok && len(t.items) > 0 {
-				releaseTables(answer)
+				for _, t := range answer {
+					wire.ReleaseAll(t.items)
+				}
 				return errOtherTable
 			}
 		}
@@ -286,27 +281,6 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 		}
 		wanted = rest
 	}
-}
-
-// batchGet returns the input that reads keys, and writes the text of the request if that is done here.
-func (q *request) batchGet(wanted asked, consistent bool, capacity types.ReturnConsumedCapacity) (*dynamodb.BatchGetItemInput, error) {
-	in := &dynamodb.BatchGetItemInput{RequestItems: make(map[string]types.KeysAndAttributes, len(wanted.keys)), ReturnConsumedCapacity: capacity}
-	for table, of := range wanted.keys {
-		shown := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: &consistent}
-		if !q.Own {
-			shown.Keys = make([]item.Item, 0, len(of))
-			for _, k := range of {
-				shown.Keys = append(shown.Keys, k.Map())
-			}
-		}
-		in.RequestItems[table] = shown
-	}
-	if !q.Own {
-		return in, nil
-	}
-	b := bodies.Get().(*body)
-	b.batchGets(wanted.keys, consistent)
-	return in, q.finish(b, capacity)
 }
 
 // rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
@@ -400,7 +374,7 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 		err = &UnprocessedError{Count: len(unwritten)}
 	}
 	if err != nil && wrote {
-		err = &write.Ambiguous{Err: err, Partly: true}
+		err = &plan.Ambiguous{Err: err, Partly: true}
 	}
 	slices.Sort(unwritten)
 	return unwritten, err
@@ -425,54 +399,23 @@ func tablesOf(writes []BatchWrite, left []int) []string {
 	return tables
 }
 
-// batchWrite returns the input that makes some of the writes, and writes the text of the request if that is done here.
-func (q *request) batchWrite(writes []BatchWrite, left []int, tables []string, capacity types.ReturnConsumedCapacity) (*dynamodb.BatchWriteItemInput, error) {
-	in := &dynamodb.BatchWriteItemInput{RequestItems: make(map[string][]types.WriteRequest, len(tables)), ReturnConsumedCapacity: capacity}
-	if q.Own {
-		for _, table := range tables {
-			in.RequestItems[table] = nil
-		}
-		b := bodies.Get().(*body)
-		b.batchWrites(writes, left, tables)
-		return in, q.finish(b, capacity)
-	}
-	puts := make([]types.PutRequest, 0, len(left)) // together, as they are sent
-	for _, k := range left {
-		w, shown := &writes[k], types.WriteRequest{}
-		if w.Put != nil {
-			puts = append(puts, types.PutRequest{Item: maps.Clone(w.Put)})
-			shown.PutRequest = &puts[len(puts)-1]
-		} else {
-			shown.DeleteRequest = &types.DeleteRequest{Key: maps.Clone(w.Key)}
-		}
-		of, ok := in.RequestItems[w.Table]
-		if !ok {
-			of = make([]types.WriteRequest, 0, len(left))
-		}
-		in.RequestItems[w.Table] = append(of, shown)
-	}
-	return in, nil
-}
-
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := (attempts{}); ; {
 		tables := tablesOf(writes, b.left)
 		var out *dynamodb.BatchWriteItemOutput
-		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, x *attempt) (err error) { // can be repeated like a read
-			if x != nil {
-				x.Batch = len(b.left)
-			}
-			sent := newWriteRequest(r.Own)
-			in, err := sent.batchWrite(writes, b.left, tables, x.capacity())
+		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
+			q.Batch = len(b.left)
+			sent := &writeRequest{request: request{Call: wire.Call{Own: r.Own}}}
+			in, err := newForm(&sent.Call).batchWrite(writes, b.left, tables, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = r.Client.BatchWriteItem(ctx, in, sent.opts[:]...)
+			out, err = r.Client.BatchWriteItem(ctx, in, sent.options)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
-				x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+				q.wrote(out.ResultMetadata, each(out.ConsumedCapacity)...)
 			}
 			return err
 		})
@@ -525,7 +468,7 @@ func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	if own == nil {
 		own = pick(w.Put, w.Names)
 	}
-	return write.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == write.KeyID(own)
+	return layout.KeyID(pick(it, slices.Collect(maps.Keys(own)))) == layout.KeyID(own)
 }
 
 // pick returns the attributes of it with the given names.

@@ -93,8 +93,7 @@ func (c leaving) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...f
 
 func TestBatch_OtherKeysLeftUnprocessed(t *testing.T) {
 	t.Parallel()
-	r := runner(&script{})
-	key := item.Item{"pk": item.S("a"), "sk": item.S("b")}
+	r, key := runner(&script{}), item.Item{"pk": item.S("a"), "sk": item.S("b")}
 	for name, left := range map[string]types.KeysAndAttributes{
 		"of no attributes":      {Keys: []item.Item{{}}},
 		"of one":                {Keys: []item.Item{{"pk": item.S("a")}}},

@@ -128,14 +128,14 @@ func reasonCode(r types.CancellationReason) string {
 	return *r.Code
 }
 
-// tableError wraps the SDK's error of a missing table, adding the table's name, which DynamoDB does not give.
-func tableError(err error, tables ...string) error {
+// tableError wraps the SDK's error of a missing table, adding what DynamoDB does not give: the table's name, and where it was looked for.
+func (r *Runner) tableError(err error, tables ...string) error {
 	var missing *types.ResourceNotFoundException
 	var mismatch *types.IdempotentParameterMismatchException
 	switch {
 	case errors.As(err, &missing):
 		slices.Sort(tables)
-		return fmt.Errorf("%w: %s: %w", ErrNoTable, strings.Join(slices.Compact(tables), " or "), err)
+		return fmt.Errorf("%w: %s%s: %w", ErrNoTable, strings.Join(slices.Compact(tables), " or "), Place(r.Client), err)
 	case errors.As(err, &mismatch):
 		return fmt.Errorf("%w: %w", ErrTokenReused, err)
 	}
@@ -169,26 +169,12 @@ type writeRequest struct {
 	answered bool       // part of an answer arrived
 
 	request
-	shown shown // by the input of a single write
 	trace httptrace.ClientTrace
-	apis  [1]func(*middleware.Stack) error // the option that adds the hooks
-}
-
-// newWriteRequest returns a request, whose answer is read here if own is set.
-func newWriteRequest(own bool) *writeRequest {
-	a := new(writeRequest)
-	a.Own = own
-	a.opts[0], a.apis[0] = a.options, a.watch
-	return a
 }
 
 // options sets the options of the request: those of its answer, and the hooks.
 func (a *writeRequest) options(o *dynamodb.Options) {
 	a.Options(o)
-	if len(o.APIOptions) == 0 {
-		o.APIOptions = a.apis[:]
-		return
-	}
 	o.APIOptions = append(o.APIOptions, a.watch)
 }
 

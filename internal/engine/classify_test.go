@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // peer listens, handles each connection with serve, and returns its address.
@@ -30,10 +30,7 @@ func peer(t *testing.T, serve func(*net.TCPConn)) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	done := make(chan struct{})
-	t.Cleanup(func() {
-		require.NoError(t, l.Close())
-		<-done
-	})
+	t.Cleanup(func() { require.NoError(t, l.Close()); <-done })
 	go func() {
 		defer close(done)
 		for {
@@ -85,8 +82,8 @@ func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
 func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
-	out := newWriteRequest(false)
-	_, err := r.single(ctx, &write.Action{Kind: write.Put, Table: "t", Item: it}, out, nil)
+	out := new(writeRequest)
+	_, err := r.single(ctx, &plan.Action{Kind: plan.Put, Table: "t", Item: it}, out)
 	if err == nil {
 		return final, nil
 	}
@@ -120,19 +117,14 @@ func TestAttempt_SaysWhichBrokenConnectionsLeaveAWriteInDoubt(t *testing.T) {
 	}{
 		"nobody listens": {url: func() string { return "http://" + closed() }, want: transient},
 		"no such host":   {url: func() string { return "http://nowhere.invalid" }, want: transient},
-		"no handshake": {url: func() string {
-			return "https://" + peer(t, func(c *net.TCPConn) { reset(c) })
-		}, want: transient},
+		"no handshake":   {url: func() string { return "https://" + peer(t, func(c *net.TCPConn) { reset(c) }) }, want: transient},
 		"cut in the request": {serve: func(c *net.TCPConn) {
 			_ = c.SetReadBuffer(4096)
 			_, _ = io.ReadFull(c, make([]byte, 8192))
 			reset(c)
 		}, size: much, want: transient},
-		"cut after the request": {serve: func(c *net.TCPConn) { _ = receive(c); reset(c) }, want: unknown},
-		"closed after a long request": {serve: func(c *net.TCPConn) {
-			_ = receive(c)
-			_ = c.Close()
-		}, size: much, want: unknown},
+		"cut after the request":       {serve: func(c *net.TCPConn) { _ = receive(c); reset(c) }, want: unknown},
+		"closed after a long request": {serve: func(c *net.TCPConn) { _ = receive(c); _ = c.Close() }, size: much, want: unknown},
 		"cut in the answer's header": {serve: func(c *net.TCPConn) {
 			_ = receive(c)
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Le")
@@ -176,10 +168,7 @@ func TestAttempt_CancelIsAmbiguousOnlyDuringARequest(t *testing.T) {
 	require.Equal(t, transient, got, "there was no connection")
 
 	ctx, cancel = context.WithCancel(t.Context())
-	asking := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
-		cancel()
-		return aws.Credentials{}, ctx.Err()
-	})
+	asking := aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) { cancel(); return aws.Credentials{}, ctx.Err() })
 	got, err = attempted(ctx, dynamo("http://127.0.0.1:1", func(o *dynamodb.Options) { o.Credentials = asking }), 0)
 	require.Error(t, err)
 	require.Equal(t, transient, got, "there was no request yet")

@@ -2,13 +2,15 @@ package engine
 
 import (
 	"context"
+	"net/url"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 type directKey struct{}
@@ -46,6 +48,21 @@ func Owns(client Client, ignoresItems bool) bool {
 	return wire.Ours(&o) && (plain || ignoresItems)
 }
 
+// Place says where a client looks for tables, for the error of one that is not there: its Region, and its endpoint if one is set. A
+// client of another type does not say.
+func Place(client Client) string {
+	sdk, ok := client.(*dynamodb.Client)
+	if !ok || sdk == nil {
+		return ""
+	}
+	o := sdk.Options()
+	u, err := url.Parse(aws.ToString(o.BaseEndpoint))
+	if err != nil || u.Host == "" {
+		return " in Region " + o.Region
+	}
+	return " in Region " + o.Region + " at " + u.Scheme + "://" + u.Host
+}
+
 // interceptors returns how many there are.
 func interceptors(r *smithyhttp.InterceptorRegistry) int {
 	return len(r.BeforeExecution) + len(r.BeforeSerialization) + len(r.AfterSerialization) + len(r.BeforeRetryLoop) + len(r.BeforeAttempt) +
@@ -58,5 +75,5 @@ func (r *Runner) transactions() error {
 	if !r.NoTransactions {
 		return nil
 	}
-	return &entitytype.InputError{Code: write.CodeTransaction, Type: "entity.DB", Problem: "the call is a transaction, and tables with strong consistency over Regions have none (Config.MultiRegion is MRSC)"}
+	return &entitytype.InputError{Code: bind.CodeTransaction, Type: "entity.DB", Problem: "the call is a transaction, and tables with strong consistency over Regions have none (Config.MultiRegion is MRSC)"}
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Core is one entity type on one database.
@@ -20,7 +22,7 @@ type Core struct {
 	Schema *schema.Schema
 	Table  string // physical name
 	Runner *Runner
-	Cursor Codec
+	Cursor cursor.Codec
 	DB     *Database
 }
 
@@ -56,8 +58,11 @@ func (c *Core) Wrap(verb, key string, err error) error {
 	return &entitytype.Error{Verb: verb, Entity: c.Schema.Name, Key: key, Err: err}
 }
 
-// Decode decodes an item into the value that into points to. On an error it sets that value to zero.
+// Decode decodes an item with its content into the value that into points to. On an error it sets that value to zero.
 func (c *Core) Decode(it item.Item, into any) error {
+	if err := bind.Omitted(c.Schema, it); err != nil { // into is a new value wherever a state is decoded
+		return err
+	}
 	return c.DecodeBy(&c.Schema.Codec, it, into)
 }
 
@@ -65,7 +70,14 @@ func (c *Core) Decode(it item.Item, into any) error {
 func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
 	if c.Schema.HasMetadata {
 		var err error
-		if it, err = c.open(it, into); err != nil {
+		if reflect.TypeOf(into) == reflect.PointerTo(c.Schema.Type) {
+			var stored layout.Stored
+			stored, err = layout.Open(c.Schema, it)
+			it = stored.Item
+		} else { // only whole items can be upgraded
+			err = layout.CheckPayload(c.Schema, it[schema.PayloadAttr])
+		}
+		if err != nil {
 			reflect.ValueOf(into).Elem().SetZero()
 			return err
 		}
@@ -82,10 +94,10 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 	if c.Schema.HasMetadata {
 		if c.Schema.Upgrades != nil || it.MayHave(schema.PayloadAttr) {
 			payload := it.Get(schema.PayloadAttr)
-			if err := write.CheckPayload(c.Schema, payload); err != nil {
+			if err := layout.CheckPayload(c.Schema, payload); err != nil {
 				return err
 			}
-			if write.Outdated(c.Schema, item.Item{schema.PayloadAttr: payload}) {
+			if layout.Outdated(c.Schema, item.Item{schema.PayloadAttr: payload}) {
 				return c.DecodeBy(codec, it.Map(), into)
 			}
 		}
@@ -99,31 +111,15 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 // ReadFound is [Core.ReadBy] for an item that a query found, whose key the error names.
 func (c *Core) ReadFound(codec *item.Codec, it wire.Item, into any) error {
 	if err := c.ReadBy(codec, it, into); err != nil {
-		return fmt.Errorf("item %s: %w", write.KeyText(c.Schema, it.Map()), err)
+		return layout.OfItem(c.Schema, it.Map(), err)
 	}
 	return nil
-}
-
-// open returns the form of a stored item that is decoded into the value that into points to. Only whole items can be
-// upgraded.
-func (c *Core) open(it item.Item, into any) (item.Item, error) {
-	if reflect.TypeOf(into) != reflect.PointerTo(c.Schema.Type) {
-		return it, write.CheckPayload(c.Schema, it[schema.PayloadAttr])
-	}
-	stored, err := write.Open(c.Schema, it)
-	return stored.Item, err
 }
 
 // undecoded sets the value that into points to to zero and returns the error of decoding it.
 func (c *Core) undecoded(err error, into any) error {
 	reflect.ValueOf(into).Elem().SetZero()
 	return DecodeError(c, err)
-}
-
-// Decode decodes an item as a T.
-func Decode[T any](c *Core, it item.Item) (v T, err error) {
-	err = c.Decode(it, &v)
-	return v, err
 }
 
 // DecodeError converts a codec's error to a *entitytype.DecodeError.
@@ -135,12 +131,10 @@ func DecodeError(c *Core, err error) error {
 	return misfit
 }
 
-// Direct keeps reads of a timeline's rows from ReadClient: which rows there are must not be older than the rows.
-func (c *Core) Direct(ctx context.Context) context.Context {
-	if c.Schema.Options.Derived {
-		return c.Runner.Direct(ctx)
-	}
-	return ctx
+// Decode decodes an item as a T.
+func Decode[T any](c *Core, it item.Item) (v T, err error) {
+	err = c.Decode(it, &v)
+	return v, err
 }
 
 // MeasureCall runs f as one measured call and wraps its error. key formats what the call is about, for an error.
@@ -149,10 +143,10 @@ func (c *Core) MeasureCall(ctx context.Context, call entitytype.Call, key func()
 	if c.Schema.Unopened != nil {
 		return c.Wrap(verb, key(), c.Schema.Unopened)
 	}
-	if c.Schema.Options.Derived {
+	call.Entity, call.Table = c.Schema.Name, c.Table
+	if c.Schema.Options.Derived { // which rows of a timeline there are must not be older than the rows
 		ctx = c.Runner.Direct(ctx)
 	}
-	call.Entity, call.Table = c.Schema.Name, c.Table
 	return c.Runner.Measure(ctx, call, func(ctx context.Context) error {
 		if err := f(ctx); err != nil {
 			return c.Wrap(verb, key(), err)
@@ -173,7 +167,7 @@ func (c *Core) MeasureBatch(ctx context.Context, verb string, n int, f func(cont
 
 // MeasureItem is MeasureCall for a call about the item with a primary key.
 func (c *Core) MeasureItem(ctx context.Context, verb string, primary item.Item, f func(context.Context) error) error {
-	return c.MeasureCall(ctx, entitytype.Call{Verb: verb}, func() string { return write.KeyText(c.Schema, primary) }, f)
+	return c.MeasureCall(ctx, entitytype.Call{Verb: verb}, func() string { return layout.KeyText(c.Schema, primary) }, f)
 }
 
 // Unopened returns the error for a nil or zero handle of type t, or database.
@@ -182,7 +176,7 @@ func Unopened(t reflect.Type) error {
 	if t != nil {
 		name = t.String()
 	}
-	return &entitytype.InputError{Code: write.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
+	return &entitytype.InputError{Code: bind.CodeUnopened, Type: name, Problem: "it is nil or a zero value; use what the functions that open it return"}
 }
 
 // Closed returns the core of a nil or zero handle of type t. Everything made from it fails with the same error, before
@@ -200,7 +194,10 @@ func (c *Core) Err() error { return c.Schema.Unopened }
 
 // Returning prepares spec for a verb that knows the item before its write, if the caller has asked for it: the target of
 // entity.Returning is set when the write has been applied.
-func Returning(c *Core, spec *write.Options) {
+func Returning(c *Core, spec *bind.Options) {
+	if spec.Old == nil {
+		return
+	}
 	dst := reflect.ValueOf(spec.Old)
 	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
 		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -99,10 +99,7 @@ func (s *shop) between(n int, operation string, others func()) {
 	s.T.Cleanup(release)
 }
 
-func (s *shop) create(v Order) {
-	s.T.Helper()
-	entity.Must(s.others.orders.Create(s.Ctx, v))
-}
+func (s *shop) create(v Order) { s.T.Helper(); entity.Must(s.others.orders.Create(s.Ctx, v)) }
 
 func (s *shop) stored(id string) (Order, bool) {
 	s.T.Helper()
@@ -133,12 +130,10 @@ func (s *shop) blind() map[string]func(context.Context, *entity.Store[Order]) er
 			return err
 		},
 		"Put": func(ctx context.Context, o *entity.Store[Order]) error {
-			_, err := o.Put(ctx, Order{ID: "o", Status: "paid"})
-			return err
+			return dbtest.ErrorOf(o.Put(ctx, Order{ID: "o", Status: "paid"}))
 		},
 		"Upsert": func(ctx context.Context, o *entity.Store[Order]) error {
-			_, _, err := o.Upsert(ctx, Order{ID: "o", Status: "paid"})
-			return err
+			return dbtest.ErrorOf(o.Upsert(ctx, Order{ID: "o", Status: "paid"}))
 		},
 	}
 }
@@ -209,8 +204,7 @@ func TestLost_WhatMayStillArriveIsNotSaidToBeRefused(t *testing.T) {
 			err := write(t.Context(), s.orders)
 			require.True(t, entity.IsAmbiguous(err), "%v", err)
 			before, _ := s.stored("o")
-			n := entity.Must(s.Wire.Deliver())
-			require.Equal(t, 1, n)
+			require.Equal(t, 1, entity.Must(s.Wire.Deliver()))
 			after, there := s.stored("o")
 			require.True(t, there)
 			require.NotEqual(t, before, after, "it arrived")
@@ -242,8 +236,7 @@ func TestLost_AProofThatCannotBeReadLeavesBothCauses(t *testing.T) {
 	_, err := s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))
 	require.True(t, entity.IsAmbiguous(err))
 	require.ErrorIs(t, err, faults.ErrInjected)
-	var throttled *types.ProvisionedThroughputExceededException
-	require.ErrorAs(t, err, &throttled)
+	dbtest.As[*types.ProvisionedThroughputExceededException](t, err)
 	require.Equal(t, 1, s.sent("UpdateItem"))
 	require.Equal(t, 2, s.sent("GetItem"), "MaxAttempts")
 }
@@ -285,9 +278,7 @@ func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 	require.False(t, entity.IsAmbiguous(err), "neither attempt could have been applied")
 
 	s.Wire.Inject(faults.Nth(1, faults.Drop, "PutItem"))
-	s.between(2, "PutItem", func() {
-		entity.Must(s.others.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n")))
-	})
+	s.between(2, "PutItem", func() { entity.Must(s.others.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))) })
 	_, err = s.orders.Modify(t.Context(), Order{ID: "o"}, count)
 	require.ErrorIs(t, err, entity.ErrConflict)
 	require.True(t, entity.IsAmbiguous(err), "the other write may have followed the first attempt")
@@ -296,8 +287,7 @@ func TestLost_ARefusedRewriteIsCertainWhileTheItemIsUnchanged(t *testing.T) {
 func TestTwice_ARequestThatIsDeliveredTwiceIsASuccess(t *testing.T) {
 	s := newShop(t, nil)
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
-	_, err := s.orders.Create(t.Context(), Order{ID: "o", Status: "open"})
-	require.NoError(t, err, "the second delivery met the first")
+	require.NoError(t, dbtest.ErrorOf(s.orders.Create(t.Context(), Order{ID: "o", Status: "open"})), "the second delivery met the first")
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
 	got := entity.Must(s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }))
 	require.Equal(t, 1, got.Count)
@@ -305,15 +295,13 @@ func TestTwice_ARequestThatIsDeliveredTwiceIsASuccess(t *testing.T) {
 	got = entity.Must(s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Status, "paid"), entity.If(entity.Eq(&s.f.Status, "open"))))
 	require.Equal(t, "paid", got.Status)
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "UpdateItem"))
-	due := entity.Must(s.orders.Touch(t.Context(), Order{ID: "o"}, &s.f.Seen, time.Hour))
-	require.True(t, due)
+	require.True(t, entity.Must(s.orders.Touch(t.Context(), Order{ID: "o"}, &s.f.Seen, time.Hour)))
 	stored, _ := s.stored("o")
 	require.Equal(t, 1, stored.Count)
 	require.Zero(t, strings.Count(strings.Join(dbtest.Operations(s.Wire.Requests()), " "), "GetItem")-1, "Modify reads, and nothing else does")
 
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "TransactWriteItems"))
-	kept := entity.Must(s.kept.Create(t.Context(), Kept{ID: "k"}))
-	require.EqualValues(t, 1, kept.Version)
+	require.EqualValues(t, 1, entity.Must(s.kept.Create(t.Context(), Kept{ID: "k"})).Version)
 }
 
 func TestLost_AnUpsertDoesNotTakeAnEqualClockReadingForItsOwn(t *testing.T) {
@@ -375,13 +363,10 @@ func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Drop, faults.Late} {
 		t.Run(fault.String(), func(t *testing.T) {
-			s := newShop(t, nil)
-			f := entity.Fields[Kept]()
+			s, f := newShop(t, nil), entity.Fields[Kept]()
 			entity.Must(s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"}))
 			s.Wire.Inject(faults.Nth(1, fault, "TransactWriteItems"))
-			s.between(2, "TransactWriteItems", func() {
-				entity.Must(s.others.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "2")))
-			})
+			s.between(2, "TransactWriteItems", func() { entity.Must(s.others.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "2"))) })
 			got, err := s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"))
 			require.NoError(t, err, "the first attempt can never pass")
 			require.EqualValues(t, 3, got.Version)
@@ -393,8 +378,7 @@ func TestLostTransaction_AConditionGoneForGoodIsPlannedAgain(t *testing.T) {
 }
 
 func TestLostTransaction_TheCallersConditionOnAReadItemIsCertain(t *testing.T) {
-	s := newShop(t, nil)
-	f := entity.Fields[Kept]()
+	s, f := newShop(t, nil), entity.Fields[Kept]()
 	entity.Must(s.others.kept.Create(t.Context(), Kept{ID: "k", Name: "1"}))
 	s.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
 	_, err := s.kept.Update(t.Context(), Kept{ID: "k"}, entity.Set(&f.Name, "3"), entity.If(entity.Eq(&f.Name, "2")))

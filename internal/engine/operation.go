@@ -6,37 +6,38 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // Op is the sealed part of entity.Op.
 type Op interface {
-	plan(context.Context) *write.Op
+	plan(context.Context) *plan.Op
 	owner() *Core
-	settle(write.Result) error
+	settle(plan.Result) error
 }
 
 // PlanOf opens an operation that is about to be run with ctx.
-func PlanOf(ctx context.Context, o Op) *write.Op { return o.plan(ctx) }
+func PlanOf(ctx context.Context, o Op) *plan.Op { return o.plan(ctx) }
 
 // OwnerOf returns the core that an operation belongs to.
 func OwnerOf(o Op) *Core { return o.owner() }
 
 // Settle passes the result of a transaction to an operation.
-func Settle(o Op, result write.Result) error { return o.settle(result) }
+func Settle(o Op, result plan.Result) error { return o.settle(result) }
 
 // Operation is a write without the type of its result: a plan, and how to decode its result.
 type Operation struct {
 	c      *Core
-	op     *write.Op
-	decode func(result write.Result, into any) error // into points to the caller's result; nil: it is an item
+	op     *plan.Op
+	decode func(result plan.Result, into any) error // into points to the caller's result; nil: it is an item
 
-	deferred *Deferred[*write.Op] // takes the place of op; nil for an entity without a Prepare method
+	deferred *Deferred[*plan.Op] // takes the place of op; nil for an entity without a Prepare method
 }
 
 // NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
 // the caller gets the zero value if the write has no item.
-func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into any) error) Operation {
+func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) Operation {
 	return Operation{c: c, op: op, decode: decode}
 }
 
@@ -44,14 +45,14 @@ func NewOperation(c *Core, op *write.Op, decode func(result write.Result, into a
 // for concurrent use.
 type Deferred[B any] struct {
 	mu       sync.Mutex
-	value    *write.Whole
-	bind     func(write.Completed, error) B
+	value    *bind.Whole
+	bind     func(bind.Completed, error) B
 	bound    B
 	prepared bool
 }
 
 // NewDeferred returns a write of value, which bound binds, or of the error of Prepare.
-func NewDeferred[B any](value *write.Whole, bound func(write.Completed, error) B) *Deferred[B] {
+func NewDeferred[B any](value *bind.Whole, bound func(bind.Completed, error) B) *Deferred[B] {
 	return &Deferred[B]{value: value, bind: bound}
 }
 
@@ -83,11 +84,11 @@ func (u *Deferred[B]) Preview() (bound B, asGiven bool) {
 
 // WholeOperation returns a write of the whole value v, for an entity that completes values. It generates ids unless
 // withoutIDs is set. build binds the completed value.
-func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, build func(v reflect.Value, filled []string) *write.Op) Operation {
+func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, build func(v reflect.Value, filled []string) *plan.Op) Operation {
 	value := NewWhole(c, v, withoutIDs)
-	bound := func(done write.Completed, err error) *write.Op {
+	bound := func(done bind.Completed, err error) *plan.Op {
 		if err != nil {
-			return &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: err}
+			return &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: err}
 		}
 		op := build(done.Value, done.Filled)
 		op.Generated = done.Generated
@@ -96,21 +97,21 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 	if !c.Schema.Prepares {
 		return NewOperation(c, bound(value.AsGiven()), nil)
 	}
-	o := NewOperation(c, &write.Op{Verb: verb, Schema: c.Schema, Table: c.Table}, nil)
+	o := NewOperation(c, &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table}, nil)
 	o.deferred = NewDeferred(value, bound)
 	return o
 }
 
 // NewWhole returns v, to be completed with the clock and the ids of c.
-func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *write.Whole {
+func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *bind.Whole {
 	if withoutIDs {
-		return write.NewWhole(c.Schema, v, nil)
+		return bind.NewWhole(c.Schema, v, nil)
 	}
-	return write.NewWhole(c.Schema, v, &write.IDSource{Clock: c.Runner.Clock, NewID: c.Runner.NewID})
+	return bind.NewWhole(c.Schema, v, &bind.IDSource{Clock: c.Runner.Clock, NewID: c.Runner.NewID})
 }
 
 // give decodes the result of o into the value that into points to. What a write stores has today's payload version.
-func (o Operation) give(result write.Result, into any) (err error) {
+func (o Operation) give(result plan.Result, into any) (err error) {
 	codec := &o.c.Schema.Codec
 	switch {
 	case o.decode != nil:
@@ -127,7 +128,7 @@ func (o Operation) give(result write.Result, into any) (err error) {
 	return nil
 }
 
-func (o Operation) plan(ctx context.Context) *write.Op {
+func (o Operation) plan(ctx context.Context) *plan.Op {
 	if u := o.deferred; u != nil {
 		return u.Bind(ctx)
 	}
@@ -136,7 +137,7 @@ func (o Operation) plan(ctx context.Context) *write.Op {
 
 // String prints the compiled plan. It needs no client.
 func (o Operation) String() string {
-	in := write.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true, Context: write.ShownContext(o.c.Schema)}
+	in := &plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true, Context: plan.ShownContext(o.c.Schema)}
 	op, asGiven := o.op, false
 	if o.deferred != nil {
 		op, asGiven = o.deferred.Preview()
@@ -149,7 +150,7 @@ func (o Operation) String() string {
 
 // Run plans the write, sends it alone, and decodes its result into the value that into points to. A Prepare method is called
 // within the measured call. Run is called once, and o is used for nothing else.
-func (o Operation) Run(ctx context.Context, into any) (result write.Result, err error) {
+func (o Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
 	op := o.op
 	err = o.c.MeasureCall(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
 		if o.deferred != nil {
@@ -166,69 +167,33 @@ func (o Operation) Run(ctx context.Context, into any) (result write.Result, err 
 	return result, err
 }
 
-// settled is an operation and the result of the last successful transaction with it.
-type settled struct {
+// Write implements entity.Write[R].
+type Write[R any] struct {
 	Operation
 	mu     sync.Mutex
-	result any          // a pointer to the decoded result; nil before that
-	kept   write.Result // instead of result: one that is decoded when it is asked for
+	result R
 }
-
-// settle keeps a result for last. What may not fit the value that into points to is decoded into it now, since only a
-// transaction can return an error.
-func (s *settled) settle(result write.Result, into func() any) error {
-	later := result.Encoded && s.decode == nil && s.c.Schema.Codec.DecodesOwn(s.c.Schema.Type)
-	var decoded any
-	if !later {
-		decoded = into()
-		if err := s.give(result, decoded); err != nil {
-			return err
-		}
-		result = write.Result{}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.result, s.kept = decoded, result
-	return nil
-}
-
-// last returns a pointer to the last result, nil before that. into returns a new value to decode it into.
-func (s *settled) last(into func() any) any {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.kept.Item != nil {
-		if decoded := into(); s.give(s.kept, decoded) == nil { // always, see item.Codec.DecodesOwn
-			s.result = decoded
-		}
-		s.kept = write.Result{}
-	}
-	return s.result
-}
-
-// Write implements entity.Write[R].
-type Write[R any] struct{ s settled }
 
 // NewWrite adds the type of the result to an operation.
-func NewWrite[R any](o Operation) *Write[R] { return &Write[R]{settled{Operation: o}} }
+func NewWrite[R any](o Operation) *Write[R] { return &Write[R]{Operation: o} }
 
 // Result returns the result of the last successful transaction, and the zero R before that.
-func (w *Write[R]) Result() (result R) {
-	if r, ok := w.s.last(newResult[R]).(*R); ok {
-		result = *r
-	}
-	return result
+func (w *Write[R]) Result() R {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.result
 }
 
-// Operation returns the operation without the type of its result.
-func (w *Write[R]) Operation() Operation { return w.s.Operation }
+func (w *Write[R]) owner() *Core { return w.c }
 
-// String prints the compiled plan. It needs no client.
-func (w *Write[R]) String() string { return w.s.String() }
-
-func (w *Write[R]) plan(ctx context.Context) *write.Op { return w.s.plan(ctx) }
-
-func (w *Write[R]) owner() *Core { return w.s.c }
-
-func (w *Write[R]) settle(result write.Result) error { return w.s.settle(result, newResult[R]) }
-
-func newResult[R any]() any { return new(R) }
+// settle decodes a result, which only a transaction can return the error of.
+func (w *Write[R]) settle(result plan.Result) error {
+	var decoded R
+	if err := w.give(result, &decoded); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.result = decoded
+	return nil
+}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/testsize"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // somePart returns one of few key values, some of which are equal in another form.
@@ -30,8 +30,7 @@ func somePart(r *rand.Rand) types.AttributeValue {
 // However many items there are, one is found by its key and table.
 func TestPlaces_AreFoundByKeyAndTable(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(testsize.Seed(t), 6))
-	found := 0
+	r, found := rand.New(rand.NewPCG(testsize.Seed(t), 6)), 0
 	for range testsize.Pick(300, 30_000) {
 		var all places
 		seen := map[string]int{}
@@ -40,10 +39,10 @@ func TestPlaces_AreFoundByKeyAndTable(t *testing.T) {
 			if r.IntN(2) == 0 {
 				key["sk"] = somePart(r)
 			}
-			want, known := seen[table+" "+write.KeyID(key)]
+			want, known := seen[table+" "+layout.KeyID(key)]
 			if !known {
 				want = len(seen)
-				seen[table+" "+write.KeyID(key)] = want
+				seen[table+" "+layout.KeyID(key)] = want
 			} else {
 				found++
 			}

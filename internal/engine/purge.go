@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -12,8 +13,9 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Purge is the removal of one item.
@@ -31,15 +33,22 @@ type Purge struct {
 	without int  // in how many readings in a row neither the current item nor a copy was there
 }
 
-// Run removes what exists until two readings in a row find nothing. It can be interrupted and run again. The error is ambiguous unless
-// nothing was removed. With Only it is ErrConditionFailed for an item that does not meet that, and ErrNotFound for one that others deleted.
+// Run removes what exists until two readings in a row find nothing. It removes the current item and its copies first, and what they leave
+// behind in the next rounds: while the item exists, events can be added to it. If either comes back, something was written in between. It
+// can be interrupted and run again. The error is ambiguous unless nothing was removed. With Only it is ErrConditionFailed for an item that
+// does not meet that, and ErrNotFound for one that others deleted.
 func (p *Purge) Run(ctx context.Context) error {
 	p.deleted.notify = p.Progress
-	err := p.rounds(ctx)
-	if err != nil && p.deleted.any {
-		err = &write.Ambiguous{Err: err, Partly: true}
+	times := map[found]int{}
+	for {
+		what, err := p.round(ctx, times)
+		switch {
+		case err != nil && p.deleted.any:
+			return &plan.Ambiguous{Err: err, Partly: true}
+		case err != nil || what == nothing:
+			return err
+		}
 	}
-	return err
 }
 
 // found is what a round has read and removed.
@@ -51,18 +60,6 @@ const (
 	main          // the current item and its copies, or one of the two
 	related       // snapshots and events, of an item that is gone
 )
-
-// rounds removes the current item and its copies first, and what they leave behind in the next rounds: while the item
-// exists, events can be added to it. If either comes back, something was written in between.
-func (p *Purge) rounds(ctx context.Context) error {
-	times := map[found]int{}
-	for {
-		what, err := p.round(ctx, times)
-		if err != nil || what == nothing {
-			return err
-		}
-	}
-}
 
 // gone counts a reading without the current item and without a copy, and reports whether it is the second in a row. A query
 // is not isolated from transactions: it can find the place of the current item empty just before a restore, and those of the
@@ -134,7 +131,7 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 	if err := p.again(main, times); err != nil {
 		return what, err
 	}
-	if err := write.CaseError(p.Schema, p.Parts, current); err != nil {
+	if err := plan.CaseError(p.Schema, p.Parts, current); err != nil {
 		return what, err
 	}
 	if err := p.spelled(append(slices.Clone(copies), current)); err != nil {
@@ -156,18 +153,18 @@ func (p *Purge) pages(ctx context.Context, first bool) iter.Seq2[[]item.Item, er
 			yield([]item.Item{it}, err)
 		}
 	}
-	in := write.QueryBetween(p.Schema, p.Table, p.Key, "", strings.TrimSuffix(schema.SnapshotInfix, "#")+"$")
+	in := layout.QueryBetween(p.Schema, p.Table, p.Key, "", strings.TrimSuffix(schema.SnapshotInfix, "#")+"$")
 	if first {
-		in.Limit = write.MaxActions
+		in.Limit = plan.MaxActions
 	}
 	return func(yield func([]item.Item, error) bool) {
-		for page, err := range write.RawPages(ctx, p.Runner, in) {
+		for page, err := range layout.RawPages(ctx, p.Runner, in) {
 			if in.Limit = 0; !yield(page, err) || err != nil {
 				return
 			}
 		}
-		for _, partition := range write.EventPartitions(p.Schema, p.Key) {
-			for page, err := range write.RawPages(ctx, p.Runner, write.QueryRelated(p.Schema, p.Table, partition, schema.EventInfix)) {
+		for _, partition := range layout.EventPartitions(p.Schema, p.Key) {
+			for page, err := range layout.RawPages(ctx, p.Runner, layout.QueryRelated(p.Schema, p.Table, partition, schema.EventInfix)) {
 				if !yield(page, err) || err != nil {
 					return
 				}
@@ -182,7 +179,7 @@ func (p *Purge) hasRelated() bool { return p.Schema.SK != nil && p.Schema.SK.Pre
 // sort separates the items of a page. It leaves out what does not belong to the item.
 func (p *Purge) sort(page []item.Item) (current item.Item, copies, rest []item.Item) {
 	for _, it := range page {
-		switch suffix, ok := write.Suffix(p.Schema, p.Key, it); {
+		switch suffix, ok := layout.Suffix(p.Schema, p.Key, it); {
 		case it == nil:
 		case !p.hasRelated(): // the sort key need not be a text
 			current = it
@@ -209,7 +206,7 @@ func (p *Purge) spelled(items []item.Item) error {
 		return nil
 	}
 	for _, it := range items {
-		if err := write.CaseError(p.Schema, p.Parts, it); err != nil {
+		if err := plan.CaseError(p.Schema, p.Parts, it); err != nil {
 			return err
 		}
 	}
@@ -236,7 +233,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 			return err
 		}
 		for _, k := range keys {
-			if id := write.KeyID(k); !taken[id] {
+			if id := layout.KeyID(k); !taken[id] {
 				taken[id] = true
 				o.sentinels = append(o.sentinels, k)
 			}
@@ -250,7 +247,12 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 	p.without = 0
 	for len(all) > 0 {
 		n := chunk(all)
-		if changed, err := p.transaction(ctx, all[:n], current, n == len(all)); err != nil || changed {
+		items, last := all[:n], n == len(all)
+		op := p.op(p.Key)
+		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+			return p.plan(in, items, current, last)
+		}
+		if result, err := p.Runner.Run(ctx, op); err != nil || result.Skipped { // an item has changed
 			return err
 		}
 		all = all[n:]
@@ -262,21 +264,15 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 // sentinels returns the keys of the sentinels for the values of an item: those that it has in today's payload version, and
 // those that an earlier one may have claimed. Of an item that cannot be upgraded only the latter are known.
 func (p *Purge) sentinels(raw item.Item) (keys []item.Item, err error) {
-	outdated := write.Outdated(p.Schema, raw)
-	it, err := write.Open(p.Schema, raw)
-	if err != nil && !outdated {
+	it, err := layout.Open(p.Schema, raw)
+	if err != nil && !layout.Outdated(p.Schema, raw) {
 		return nil, err
 	}
-	forms := []item.Item{it.Item}
-	if outdated {
-		forms = append(forms, raw)
-	}
-	for _, g := range write.UniqueConstraints(p.Schema) {
-		for _, form := range forms {
-			if more, err := g.Sentinels(form); err == nil { // a value that no key can hold has no sentinel
-				keys = append(keys, more...)
-			}
+	for _, g := range plan.UniqueConstraints(p.Schema) {
+		if more, err := g.Sentinels(it.Item); err == nil { // a value that no key can hold has no sentinel
+			keys = append(keys, more...)
 		}
+		keys = append(keys, plan.EarlierSentinels(p.Schema, g, raw)...)
 	}
 	return keys, nil
 }
@@ -287,93 +283,85 @@ func chunk(all []owned) int {
 	actions, checked, bytes := 0, 0, 0
 	for i, o := range all {
 		bytes += item.Size(o.item)
-		if actions += 1 + len(o.sentinels); actions < write.MaxActions && bytes <= write.MaxTransactionBytes {
+		if actions += 1 + len(o.sentinels); actions < plan.MaxActions && bytes <= plan.MaxTransactionBytes {
 			checked = i + 1
 		}
 	}
-	if actions <= write.MaxActions && bytes <= write.MaxTransactionBytes {
+	if actions <= plan.MaxActions && bytes <= plan.MaxTransactionBytes {
 		return len(all)
 	}
 	return max(checked, 1)
 }
 
-// transaction removes items as they were read. last says that the current item is among them; otherwise it is checked to be
-// as it was read, because a new life may have the values of the copies.
-func (p *Purge) transaction(ctx context.Context, items []owned, current item.Item, last bool) (changed bool, err error) {
-	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: p.Key, Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}, Traits: write.Traits{Unsure: p.deleted.maybe}}
-	op.Planner = write.PlanFunc(func(in write.Input) (write.Step, error) { return p.step(in, items, current, last) })
-	result, err := p.Runner.Run(ctx, op)
-	return result.Skipped, err
+// purging is the plan of a transaction that removes n items and their sentinels.
+type purging struct {
+	plan.Step
+	*Purge
+	sentinels []item.Item // of the actions on sentinels, the key; nil of the others, which a changed item fails
+	n         int
 }
 
-func (p *Purge) step(in write.Input, items []owned, current item.Item, last bool) (write.Step, error) {
-	var actions []write.Action
-	var resolutions []write.Resolution // of each action, when its condition fails
-	add := func(a write.Action, v write.Resolution) {
+// plan removes items as they were read. last says that the current item is among them; otherwise it is checked to be
+// as it was read, because a new life may have the values of the copies.
+func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool) (plan.Plan, error) {
+	x := &purging{Step: plan.Step{Whole: true}, Purge: p}
+	add := func(a plan.Action, sentinel item.Item) {
 		a.Table = p.Table
-		actions, resolutions = append(actions, a), append(resolutions, v)
+		x.Actions, x.sentinels = append(x.Actions, a), append(x.sentinels, sentinel)
 	}
-	changed, n := write.Skipped(), 0
 	guard, pin := p.Schema.Absent, expr.Cond{}
 	if current != nil {
 		var err error
-		if guard, pin, err = write.Unchanged(p.Schema, current); err != nil {
-			return write.Step{}, err
+		if guard, pin, err = plan.Unchanged(p.Schema, current); err != nil {
+			return nil, err
 		}
 	}
 	if !last {
-		add(write.Action{Kind: write.Check, Key: p.Key, Cond: guard}, changed)
+		add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, nil)
 	}
 	for i, o := range items {
 		switch {
 		case o.item == nil:
-			add(write.Action{Kind: write.Check, Key: p.Key, Cond: guard}, changed)
+			add(plan.Action{Kind: plan.Check, Key: p.Key, Cond: guard}, nil)
 		case last && i == len(items)-1:
-			add(write.Action{Kind: write.Delete, Key: p.Key, Cond: guard, Pin: pin}, changed)
-			n++
+			add(plan.Action{Kind: plan.Delete, Key: p.Key, Cond: guard, Pin: pin}, nil)
+			x.n++
 		default:
-			add(write.Action{Kind: write.Delete, Key: write.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, changed)
-			n++
+			add(plan.Action{Kind: plan.Delete, Key: layout.KeyOf(p.Schema, o.item), Cond: p.asRead(o.item)}, nil)
+			x.n++
 		}
 		for _, k := range o.sentinels {
-			foreign := write.Hint{Kind: write.SentinelForeign, Key: write.KeyID(k)}
-			if !slices.Contains(in.Hints, foreign) {
-				add(write.Action{Kind: write.Delete, Key: k, Cond: write.FreeOrOwnedBy(p.Schema, p.Key)}, write.Resolution{Replan: entitytype.ErrConflict, Hints: []write.Hint{foreign}})
+			if !in.Learned.Foreign(k) {
+				add(plan.Action{Kind: plan.Delete, Key: k, Cond: layout.FreeOrOwnedBy(p.Schema, p.Key)}, k)
 			}
 		}
 	}
-	return write.Step{Actions: actions, Whole: true, Outcome: &purging{p, actions, resolutions, n}}, nil
+	return x, nil
 }
 
-// purging is the outcome of a transaction that removes n items and their sentinels.
-type purging struct {
-	*Purge
-	actions     []write.Action
-	resolutions []write.Resolution // of each action, when its condition fails
-	n           int
+// Applied implements plan.Plan.
+func (x *purging) Applied(plan.Returned) (plan.Result, error) {
+	x.deleted.add(x.n)
+	return plan.Result{}, nil
 }
 
-// Done implements write.Outcome.
-func (p *purging) Done(write.Returned) (write.Result, error) {
-	p.deleted.add(p.n)
-	return write.Result{}, nil
-}
-
-// Resolve joins the resolutions of the failed actions; a changed item outweighs the others.
-func (p *purging) Resolve(f []write.Failure) (v write.Resolution) {
+// Refused skips the write if an item has changed. A sentinel that belongs to another item is left to it by the next plan.
+func (x *purging) Refused(f []plan.Failure, l *plan.Learned) plan.Resolution {
 	for i := range f {
-		if f[i].Failed() && f[i].Image == nil && p.actions[i].Kind == write.Delete {
-			p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+		if f[i].Failed() && f[i].Image == nil && x.Actions[i].Kind == plan.Delete {
+			x.deleted.maybe() // by this purge, whose request was delivered twice, or by another
 		}
 	}
-	for i, x := range p.resolutions {
-		if !f[i].Failed() {
-			continue
+	v := plan.Resolution{}
+	for i, k := range x.sentinels {
+		switch {
+		case !f[i].Failed():
+		case k == nil:
+			return plan.Skipped()
+		default:
+			l.Sentinel(k, true)
+			v.Replan = entitytype.ErrConflict
 		}
-		if x.Result != nil {
-			return x
-		}
-		v.Replan, v.Hints = x.Replan, append(v.Hints, x.Hints...)
 	}
 	return v
 }
@@ -381,13 +369,16 @@ func (p *purging) Resolve(f []write.Failure) (v write.Resolution) {
 // atOnce is how many transactions remove related items concurrently.
 const atOnce = 8
 
-// removeRelated removes snapshots and events, each only as it was read.
+// removeRelated removes snapshots and events, each only as it was read. Those that have changed stay, and those that are gone are as they
+// should be: the others are removed without them.
 func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
-	var ops []*write.Op
+	var ops []*plan.Op
 	for len(list) > 0 {
 		n := fitting(list)
-		ops = append(ops, p.removal(list[:n]))
-		list = list[n:]
+		part := list[:n]
+		op := p.op(layout.KeyOf(p.Schema, part[0]))
+		op.Plan = func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error) { return p.removing(part), nil }
+		ops, list = append(ops, op), list[n:]
 	}
 	errs := make([]error, len(ops))
 	var stop atomic.Bool
@@ -400,69 +391,64 @@ func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
 			p.deleted.failed(errs[i])
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // fitting returns how many of the items one transaction can remove: at least one.
 func fitting(list []item.Item) int {
 	bytes := 0
 	for i, it := range list {
-		if bytes += item.Size(it); i > 0 && (i == write.MaxActions || bytes > write.MaxTransactionBytes) {
+		if bytes += item.Size(it); i > 0 && (i == plan.MaxActions || bytes > plan.MaxTransactionBytes) {
 			return i
 		}
 	}
 	return len(list)
 }
 
-// removal returns the conditional delete of items as they were read, in one transaction. Those that have changed stay, and
-// those that are gone are as they should be: the others are removed without them.
-func (p *Purge) removal(list []item.Item) *write.Op {
-	op := &write.Op{Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: write.KeyOf(p.Schema, list[0]), Asked: write.Asked{SoleWriter: true}, Needs: write.Needs{AsStored: true}, Traits: write.Traits{Unsure: p.deleted.maybe}}
-	op.Planner = write.PlanFunc(func(write.Input) (write.Step, error) { return p.removalStep(list), nil })
-	return op
-}
-
-func (p *Purge) removalStep(list []item.Item) write.Step {
-	actions := make([]write.Action, len(list))
-	for i, it := range list {
-		actions[i] = write.Action{Kind: write.Delete, Table: p.Table, Key: write.KeyOf(p.Schema, it), Cond: p.asRead(it)}
+// op returns an operation of the purge without its plan.
+func (p *Purge) op(key item.Item) *plan.Op {
+	return &plan.Op{
+		Verb: "Purge", Schema: p.Schema, Table: p.Table, Key: key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true},
+		Traits: plan.Traits{Unsure: p.deleted.maybe},
 	}
-	return write.Step{Actions: actions, Whole: true, Outcome: &removing{p, list}}
 }
 
-// removing is the outcome of a transaction that removes related items.
+// removing is the plan of a transaction that removes related items.
 type removing struct {
+	plan.Step
 	*Purge
 	list []item.Item
 }
 
-// Resolve implements write.Outcome.
-func (p *removing) Resolve(f []write.Failure) write.Resolution {
+func (p *Purge) removing(list []item.Item) plan.Plan {
+	x := &removing{plan.Step{Actions: make([]plan.Action, len(list)), Whole: true}, p, list}
+	for i, it := range list {
+		x.Actions[i] = plan.Action{Kind: plan.Delete, Table: p.Table, Key: layout.KeyOf(p.Schema, it), Cond: p.asRead(it)}
+	}
+	return x
+}
+
+// Refused removes the others without those that have changed or are gone.
+func (x *removing) Refused(f []plan.Failure, _ *plan.Learned) plan.Resolution {
 	var left []item.Item
-	for i, it := range p.list {
+	for i, it := range x.list {
 		switch {
 		case !f[i].Failed():
 			left = append(left, it)
 		case f[i].Image == nil:
-			p.deleted.maybe() // by this purge, whose request was delivered twice, or by another
+			x.deleted.maybe() // by this purge, whose request was delivered twice, or by another
 		}
 	}
 	if left == nil {
-		return write.Resolution{Result: &write.Result{}}
+		return plan.Resolution{Result: &plan.Result{}}
 	}
-	next := p.removalStep(left)
-	return write.Resolution{Next: &next}
+	return plan.Resolution{Next: x.removing(left)}
 }
 
-// Done implements write.Outcome.
-func (p *removing) Done(write.Returned) (write.Result, error) {
-	p.deleted.add(len(p.list))
-	return write.Result{}, nil
+// Applied implements plan.Plan.
+func (x *removing) Applied(plan.Returned) (plan.Result, error) {
+	x.deleted.add(len(x.list))
+	return plan.Result{}, nil
 }
 
 // asRead holds while an item is as it was read: by its write id, otherwise by what distinguishes states.
@@ -471,7 +457,7 @@ func (p *Purge) asRead(it item.Item) expr.Cond {
 		return expr.All(p.Schema.Exists, expr.Compare(expr.Eq, expr.Attr(schema.WriteAttr), w))
 	}
 	conds := []expr.Cond{p.Schema.Exists}
-	deletedAt, _ := write.DeletedAttr(p.Schema)
+	deletedAt, _ := layout.DeletedAttr(p.Schema)
 	names := []string{deletedAt}
 	for _, a := range p.Schema.Attrs {
 		if a == p.Schema.Version || a.Clock {
@@ -512,7 +498,7 @@ func (c *counter) maybe() {
 
 // failed records the error of a removal. Only the first reaches the caller.
 func (c *counter) failed(err error) {
-	if ambiguous := new(write.Ambiguous); errors.As(err, &ambiguous) {
+	if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
 		c.maybe()
 	}
 }

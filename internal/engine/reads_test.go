@@ -9,7 +9,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // keeping is a client that keeps the inputs of its reads, as one does that is still sending a second copy of a request when
@@ -35,8 +35,8 @@ func TestReads_TheNextPageDoesNotChangeARequestThatWasSent(t *testing.T) {
 	t.Parallel()
 	client := &keeping{}
 	r := &Runner{Client: client, MaxAttempts: 1}
-	query := &write.Range{Table: "t", Key: expr.Compare(expr.Eq, expr.Attr("pk"), item.S("a"))}
-	scan := &write.Range{Table: "t"}
+	query := &layout.Range{Table: "t", Key: expr.Compare(expr.Eq, expr.Attr("pk"), item.S("a"))}
+	scan := &layout.Range{Table: "t"}
 	for _, start := range []item.Item{nil, {"pk": item.S("a")}} {
 		query.Start, scan.Start = start, start
 		_, err := r.ReadPage(t.Context(), query)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
@@ -26,18 +26,14 @@ func TestCondition_TheErrorNamesWhatDidNotHoldAndNoValue(t *testing.T) {
 		require.NotContains(t, err.Error(), "private")
 		require.NotContains(t, err.Error(), "paid")
 	}
-	_, err := s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Count, 1), wrong)
-	check(err, "status = ? AND count > ?")
-	_, err = s.orders.Modify(ctx, Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }, wrong)
-	check(err, "status = ? AND count > ?")
+	check(dbtest.ErrorOf(s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Count, 1), wrong)), "status = ? AND count > ?")
+	check(dbtest.ErrorOf(s.orders.Modify(ctx, Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }, wrong)), "status = ? AND count > ?")
 	check(s.orders.Delete(ctx, Order{ID: "o"}, entity.If(entity.Or(entity.Eq(&f.Status, "paid"), entity.NotExists(&f.Note)))), "status = ? OR attribute_not_exists(note)")
-	_, err = s.kept.Update(ctx, Kept{ID: "k"}, entity.Set(&k.Name, "2"), entity.If(entity.BeginsWith(&k.Name, "paid")))
+	_, err := s.kept.Update(ctx, Kept{ID: "k"}, entity.Set(&k.Name, "2"), entity.If(entity.BeginsWith(&k.Name, "paid")))
 	check(err, "begins_with(name, ?)")
 	require.NoError(t, s.others.orders.Delete(ctx, Order{ID: "o"}))
-	_, _, err = s.orders.Upsert(ctx, Order{ID: "o"}, wrong)
-	check(err, "status = ? AND note = ? AND count > ?")
-	err = s.DB.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Kept{ID: "k"}, entity.Eq(&k.Name, "paid")))
-	check(err, "name = ?")
+	check(dbtest.ErrorOf(s.orders.Upsert(ctx, Order{ID: "o"}, wrong)), "status = ? AND note = ? AND count > ?")
+	check(s.DB.Transact(ctx, s.orders.Op().Create(Order{ID: "p"}), s.kept.Op().CheckExists(Kept{ID: "k"}, entity.Eq(&k.Name, "paid"))), "name = ?")
 }
 
 // Sealed has a secret that can also occur as data.
@@ -108,13 +104,11 @@ func TestHidden_ARefusalWithoutItsItemIsNeverTakenForAnAbsentItem(t *testing.T) 
 	for name, write := range map[string]func() error{
 		"Create": func() error { _, err := s.orders.Create(ctx, Order{ID: "o"}); return err },
 		"Update": func() error {
-			_, err := s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Note, "n"), never)
-			return err
+			return dbtest.ErrorOf(s.orders.Update(ctx, Order{ID: "o"}, entity.Set(&f.Note, "n"), never))
 		},
 		"Put": func() error { _, err := s.orders.Put(ctx, Order{ID: "o"}, never); return err },
 		"Modify": func() error {
-			_, err := s.orders.Modify(ctx, Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }, never)
-			return err
+			return dbtest.ErrorOf(s.orders.Modify(ctx, Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }, never))
 		},
 		"Delete": func() error { return s.orders.Delete(ctx, Order{ID: "o"}, never) },
 		"transaction": func() error {
@@ -151,11 +145,9 @@ func TestHidden_AConditionThatHoldsForAbsentItemsMeansHidden(t *testing.T) {
 	some := &sometimes{}
 	s := newShop(t, func(c entity.Client) entity.Client { some.Client = c; return some }, briefly)
 	s.create(Order{ID: "o"})
-	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
-	require.ErrorIs(t, err, entity.ErrExists)
+	require.ErrorIs(t, dbtest.ErrorOf(s.orders.Create(t.Context(), Order{ID: "o"})), entity.ErrExists)
 	some.hide = true
-	_, err = s.orders.Create(t.Context(), Order{ID: "o"})
-	require.ErrorIs(t, err, entity.ErrItemHidden)
+	require.ErrorIs(t, dbtest.ErrorOf(s.orders.Create(t.Context(), Order{ID: "o"})), entity.ErrItemHidden)
 }
 
 func TestHidden_WhatIsAbsentIsStillNotFound(t *testing.T) {
@@ -169,18 +161,15 @@ func TestHidden_WhatIsAbsentIsStillNotFound(t *testing.T) {
 func TestHidden_OnesOwnWriteIsStillProven(t *testing.T) {
 	s := newShop(t, hide, briefly)
 	s.Wire.Inject(faults.Nth(1, faults.Twice, "PutItem"))
-	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
-	require.NoError(t, err, "the item that refused the second delivery is this write's")
+	require.NoError(t, dbtest.ErrorOf(s.orders.Create(t.Context(), Order{ID: "o"})), "the item that refused the second delivery is this write's")
 	s.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
-	got := entity.Must(s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil }))
-	require.Equal(t, 1, got.Count)
+	require.Equal(t, 1, entity.Must(s.orders.Modify(t.Context(), Order{ID: "o"}, func(o *Order) error { o.Count++; return nil })).Count)
 }
 
 func TestHidden_AnItemThatCameAfterTheRefusalIsNotHidden(t *testing.T) {
 	s := newShop(t, nil)
 	s.between(1, "GetItem", func() { s.create(Order{ID: "o", Status: "open"}) })
-	got := entity.Must(s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n")))
-	require.Equal(t, "open", got.Status)
+	require.Equal(t, "open", entity.Must(s.orders.Update(t.Context(), Order{ID: "o"}, entity.Set(&s.f.Note, "n"))).Status)
 	require.Equal(t, []string{"UpdateItem", "GetItem", "UpdateItem"}, dbtest.Operations(s.Wire.Requests()))
 }
 
@@ -214,15 +203,13 @@ func TestHidden_AnItemThatComesAfterEachRefusalIsAConflict(t *testing.T) {
 func TestHidden_TheLookCostsNothingOnceAnItemWasSeen(t *testing.T) {
 	s := newShop(t, nil)
 	missing := func() error {
-		_, err := s.orders.Update(t.Context(), Order{ID: "x"}, entity.Set(&s.f.Note, "n"))
-		return err
+		return dbtest.ErrorOf(s.orders.Update(t.Context(), Order{ID: "x"}, entity.Set(&s.f.Note, "n")))
 	}
 	require.ErrorIs(t, missing(), entity.ErrNotFound)
 	require.Equal(t, []string{"UpdateItem", "GetItem"}, dbtest.Operations(s.Wire.Requests()))
 	s.create(Order{ID: "o"})
 	s.Wire.Reset()
-	_, err := s.orders.Create(t.Context(), Order{ID: "o"})
-	require.ErrorIs(t, err, entity.ErrExists)
+	require.ErrorIs(t, dbtest.ErrorOf(s.orders.Create(t.Context(), Order{ID: "o"})), entity.ErrExists)
 	require.ErrorIs(t, missing(), entity.ErrNotFound)
 	require.Equal(t, []string{"PutItem", "UpdateItem"}, dbtest.Operations(s.Wire.Requests()))
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,8 +12,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Key is the primary key of an item in a table.
@@ -24,126 +23,76 @@ type Key struct {
 }
 
 // returns maps what an action returns to DynamoDB's names.
-var returns = [...]types.ReturnValue{write.ReturnNothing: types.ReturnValueNone, write.ReturnOld: types.ReturnValueAllOld, write.ReturnNew: types.ReturnValueAllNew}
-
-const onFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-
-// unseen is the item or key, and noText an expression, in an input that need not have them.
-var (
-	unseen = item.Item{}
-	noText = ""
-)
-
-// shown is what the SDK's input shows of an action: everything or, of one whose text is written here, the table. The client may
-// still be sending the request when the next plan takes the place of the action, so the input does not point into that.
-type shown struct {
-	table             string
-	item              item.Item // or its key
-	condition, update *string
-	names             map[string]string
-	values            item.Item
-	texts             [2]string // to which condition and update point
-}
-
-// show sets what the input of a shows of it.
-func (e *shown) show(a *write.Action) {
-	e.table = a.Table
-	if e.item = a.Key; a.Kind == write.Put {
-		e.item = a.Item
-	}
-	e.item = maps.Clone(e.item) // a middleware may replace attributes, for this attempt
-	w := bodies.Get().(*body)
-	e.texts = [...]string{w.Cond(a.Cond), w.Update(a.Changes)}
-	if e.texts[0] != "" {
-		e.condition = &e.texts[0]
-	}
-	if e.texts[1] != "" {
-		e.update = &e.texts[1]
-	}
-	e.names, e.values = w.NameMap(), w.ValueMap()
-	w.Reset()
-	bodies.Put(w)
-}
+var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, plan.ReturnOld: types.ReturnValueAllOld, plan.ReturnNew: types.ReturnValueAllNew}
 
 // single sends one action as a plain call and returns the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a *write.Action, sent *writeRequest, x *attempt) (write.Returned, error) {
-	e, capacity := &sent.shown, x.capacity()
-	if sent.Own {
-		*e, sent.Table = shown{table: a.Table, item: unseen}, &e.table
-		b := bodies.Get().(*body)
-		b.action(a)
-		if a.Kind != write.Put {
-			b.String(`,"ReturnValues":`, string(returns[a.Returns]))
-		}
-		if err := sent.finish(b, capacity); err != nil {
-			return write.Returned{}, err
-		}
-	} else {
-		e.show(a)
-	}
+func (r *Runner) single(ctx context.Context, a *plan.Action, sent *writeRequest) (returned plan.Returned, err error) {
+	f := newForm(&sent.Call)
 	switch a.Kind {
-	case write.Put:
-		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &e.table, Item: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: capacity,
-		}, sent.opts[:]...)
+	case plan.Put:
+		in := &dynamodb.PutItemInput{}
+		f.action(a, inputs{
+			table: &in.TableName, item: &in.Item, condition: &in.ConditionExpression, names: &in.ExpressionAttributeNames,
+			values: &in.ExpressionAttributeValues, failure: &in.ReturnValuesOnConditionCheckFailure,
+		})
+		if err := f.end(in.TableName, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
+			return plan.Returned{}, err
+		}
+		out, err := r.Client.PutItem(ctx, in, sent.options)
+		if err == nil {
+			sent.wrote(out.ResultMetadata, out.ConsumedCapacity)
+		}
+		return plan.Returned{}, err
+	case plan.Update:
+		in := &dynamodb.UpdateItemInput{}
+		f.action(a, inputs{
+			table: &in.TableName, key: &in.Key, condition: &in.ConditionExpression, update: &in.UpdateExpression, names: &in.ExpressionAttributeNames,
+			values: &in.ExpressionAttributeValues, failure: &in.ReturnValuesOnConditionCheckFailure, returned: &in.ReturnValues,
+		})
+		if err := f.end(in.TableName, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
+			return plan.Returned{}, err
+		}
+		out, err := r.Client.UpdateItem(ctx, in, sent.options)
 		if err != nil {
-			return write.Returned{}, err
+			return plan.Returned{}, err
 		}
-		if x != nil {
-			x.written(out.ResultMetadata, out.ConsumedCapacity)
-		}
-		return write.Returned{}, nil
-	case write.Update:
-		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-			TableName: &e.table, Key: e.item, UpdateExpression: e.update, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-			ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: capacity,
-		}, sent.opts[:]...)
-		if err != nil {
-			return write.Returned{}, err
-		}
-		if x != nil {
-			x.written(out.ResultMetadata, out.ConsumedCapacity)
-		}
-		if a.Returns == write.ReturnNothing {
-			return write.Returned{}, nil
-		}
-		image := sent.item(out.Attributes)
-		if a.Undecoded && image.Len() > 0 {
-			return write.Returned{Undecoded: image}, nil
-		}
-		return returnedBy(a, image)
+		sent.wrote(out.ResultMetadata, out.ConsumedCapacity)
+		return returnedBy(a, sent.item(out.Attributes))
 	default:
-		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-			TableName: &e.table, Key: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-			ExpressionAttributeValues: e.values, ReturnValues: returns[a.Returns],
-			ReturnValuesOnConditionCheckFailure: onFailure, ReturnConsumedCapacity: capacity,
-		}, sent.opts[:]...)
+		in := &dynamodb.DeleteItemInput{}
+		f.action(a, inputs{
+			table: &in.TableName, key: &in.Key, condition: &in.ConditionExpression, names: &in.ExpressionAttributeNames,
+			values: &in.ExpressionAttributeValues, failure: &in.ReturnValuesOnConditionCheckFailure, returned: &in.ReturnValues,
+		})
+		if err := f.end(in.TableName, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
+			return plan.Returned{}, err
+		}
+		out, err := r.Client.DeleteItem(ctx, in, sent.options)
 		if err != nil {
-			return write.Returned{}, err
+			return plan.Returned{}, err
 		}
-		if x != nil {
-			x.written(out.ResultMetadata, out.ConsumedCapacity)
-		}
-		if a.Returns == write.ReturnNothing {
-			return write.Returned{}, nil
-		}
+		sent.wrote(out.ResultMetadata, out.ConsumedCapacity)
 		return returnedBy(a, sent.item(out.Attributes))
 	}
 }
 
 // returnedBy returns the image in the answer to a. An answer without the item that a asked for, which exists, says nothing: a broken
 // proxy may have made it. Some emulators return an empty map for a new item.
-func returnedBy(a *write.Action, answered wire.Item) (write.Returned, error) {
+func returnedBy(a *plan.Action, answered wire.Item) (plan.Returned, error) {
+	if a.Returns == plan.ReturnNothing {
+		return plan.Returned{}, nil
+	}
+	if a.Returns == plan.ReturnNew && answered.Len() > 0 {
+		return plan.Returned{New: answered}, nil
+	}
 	image := answered.Detach()
 	switch {
-	case len(image) == 0 && (a.Returns == write.ReturnNew || a.Returns == write.ReturnOld && failsAbsent(a.Cond)):
-		return write.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
+	case len(image) == 0 && (a.Returns == plan.ReturnNew || a.Returns == plan.ReturnOld && failsAbsent(a.Cond)):
+		return plan.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
 	case len(image) == 0:
-		return write.Returned{}, nil
+		return plan.Returned{}, nil
 	}
-	return write.Returned{Image: image, Again: a.Returns == write.ReturnOld && wroteBy(image, a.WriteID)}, nil
+	return plan.Returned{Image: image, Again: a.Returns == plan.ReturnOld && wroteBy(image, a.WriteID)}, nil
 }
 
 var errNoAttributes = errors.New("the answer lacks the attributes that the request asked for")
@@ -157,72 +106,72 @@ func failsAbsent(c expr.Cond) bool {
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []write.Action, token string, sent *writeRequest, x *attempt) error {
-	if x != nil {
-		x.Batch = len(actions)
-	}
-	in := &dynamodb.TransactWriteItemsInput{
-		TransactItems: make([]types.TransactWriteItem, len(actions)), ClientRequestToken: &token, ReturnConsumedCapacity: x.capacity(),
-	}
-	all := make([]shown, len(actions))
+func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, sent *writeRequest) error {
+	sent.Batch = len(actions)
+	in, f := &dynamodb.TransactWriteItemsInput{TransactItems: make([]types.TransactWriteItem, len(actions))}, newForm(&sent.Call)
+	f.Name("TransactItems")
+	f.Begin('[')
 	for i := range actions {
-		if sent.Own {
-			all[i] = shown{table: actions[i].Table, item: unseen, condition: &noText, update: &noText} // which the SDK requires
-		} else {
-			all[i].show(&actions[i])
+		a, w := &actions[i], &in.TransactItems[i]
+		f.Begin('{')
+		switch a.Kind {
+		case plan.Put:
+			f.Name("Put")
+			f.Begin('{')
+			w.Put = &types.Put{}
+			f.action(a, inputs{
+				table: &w.Put.TableName, item: &w.Put.Item, condition: &w.Put.ConditionExpression, names: &w.Put.ExpressionAttributeNames,
+				values: &w.Put.ExpressionAttributeValues, failure: &w.Put.ReturnValuesOnConditionCheckFailure,
+			})
+		case plan.Update:
+			f.Name("Update")
+			f.Begin('{')
+			w.Update = &types.Update{UpdateExpression: &noText}
+			f.action(a, inputs{
+				table: &w.Update.TableName, key: &w.Update.Key, condition: &w.Update.ConditionExpression, update: &w.Update.UpdateExpression,
+				names: &w.Update.ExpressionAttributeNames, values: &w.Update.ExpressionAttributeValues, failure: &w.Update.ReturnValuesOnConditionCheckFailure,
+			})
+		case plan.Delete:
+			f.Name("Delete")
+			f.Begin('{')
+			w.Delete = &types.Delete{}
+			f.action(a, inputs{
+				table: &w.Delete.TableName, key: &w.Delete.Key, condition: &w.Delete.ConditionExpression, names: &w.Delete.ExpressionAttributeNames,
+				values: &w.Delete.ExpressionAttributeValues, failure: &w.Delete.ReturnValuesOnConditionCheckFailure,
+			})
+		default:
+			f.Name("ConditionCheck")
+			f.Begin('{')
+			w.ConditionCheck = &types.ConditionCheck{ConditionExpression: &noText}
+			f.action(a, inputs{
+				table: &w.ConditionCheck.TableName, key: &w.ConditionCheck.Key, condition: &w.ConditionCheck.ConditionExpression,
+				names: &w.ConditionCheck.ExpressionAttributeNames, values: &w.ConditionCheck.ExpressionAttributeValues,
+				failure: &w.ConditionCheck.ReturnValuesOnConditionCheckFailure,
+			})
 		}
-		in.TransactItems[i] = transactItem(&actions[i], &all[i])
+		f.End('}')
+		f.End('}')
 	}
-	if sent.Own {
-		b := bodies.Get().(*body)
-		b.actions(actions)
-		b.String(`,"ClientRequestToken":`, token)
-		if err := sent.finish(b, in.ReturnConsumedCapacity); err != nil {
-			return err
-		}
-	}
-	out, err := r.Client.TransactWriteItems(ctx, in, sent.opts[:]...)
-	if err != nil {
+	f.End(']')
+	f.text("ClientRequestToken", token, &in.ClientRequestToken)
+	if err := f.end(nil, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
 		return err
 	}
-	if x != nil {
-		x.written(out.ResultMetadata, each(out.ConsumedCapacity)...)
+	out, err := r.Client.TransactWriteItems(ctx, in, sent.options)
+	if err == nil {
+		sent.wrote(out.ResultMetadata, each(out.ConsumedCapacity)...)
 	}
-	return nil
-}
-
-func transactItem(a *write.Action, e *shown) types.TransactWriteItem {
-	switch a.Kind {
-	case write.Put:
-		return types.TransactWriteItem{Put: &types.Put{
-			TableName: &e.table, Item: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
-		}}
-	case write.Update:
-		return types.TransactWriteItem{Update: &types.Update{
-			TableName: &e.table, Key: e.item, UpdateExpression: e.update, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
-		}}
-	case write.Delete:
-		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: &e.table, Key: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-			ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
-		}}
-	}
-	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &e.table, Key: e.item, ConditionExpression: e.condition, ExpressionAttributeNames: e.names,
-		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: onFailure,
-	}}
+	return err
 }
 
 // DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
-	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, x *attempt) error {
+	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, q *request) error {
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
-			x.answered(out.ResultMetadata, 0, 0)
+			q.answered(out.ResultMetadata, 0, 0)
 		}
 		return err
 	})
@@ -232,7 +181,7 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 // Manage sends a request about a table that can be repeated, and repeats it like a read. send gets the option that turns
 // the SDK's retries off.
 func (r *Runner) Manage(ctx context.Context, operation, table string, send func(ctx context.Context, once func(*dynamodb.Options)) error) error {
-	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *attempt) error { return send(ctx, once) })
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *request) error { return send(ctx, once) })
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.
@@ -272,10 +221,10 @@ func (r *Runner) indexError(ctx context.Context, table, index string, err error)
 
 // Stream sends a request to the stream of a table, and repeats it like a read. send returns how many records the answer has.
 func (r *Runner) Stream(ctx context.Context, operation, table string, send func(context.Context) (int, error)) error {
-	return r.read(ctx, operation, []string{table}, func(ctx context.Context, x *attempt) error {
+	return r.read(ctx, operation, []string{table}, func(ctx context.Context, q *request) error {
 		n, err := send(ctx)
-		if err == nil && x != nil {
-			x.Returned = n
+		if err == nil {
+			q.Returned = n
 		}
 		return err
 	})

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 // attempts is the state of a request that may be sent several times.
@@ -26,23 +27,23 @@ type attempts struct {
 var errTooLate = errors.New("the budget of units allows no request before the token of the transaction ends")
 
 // paced waits until all budgets allow a request.
-func (t *attempts) paced(ctx context.Context, budgets []*write.Pace) error {
+func (t *attempts) paced(ctx context.Context, budgets []*bind.Pace) error {
 	if t.until.IsZero() {
-		return write.WaitPaces(ctx, budgets)
+		return bind.WaitPaces(ctx, budgets)
 	}
 	limited, cancel := context.WithDeadline(ctx, t.until)
 	defer cancel()
-	err := write.WaitPaces(limited, budgets)
+	err := bind.WaitPaces(limited, budgets)
 	if err != nil && ctx.Err() == nil {
 		return errTooLate
 	}
 	return err
 }
 
-// try sends a request once and returns the class of its error. watch is nil or watches it on its way. send is called with
-// the context of the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
-func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, watch *writeRequest, send func(context.Context, *attempt) error) (class, error) {
-	budgets := write.PacesOf(ctx)
+// try sends q once and returns the class of its error. watch is nil or watches it on its way. send is called with the context of
+// the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
+func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, q *request, watch *writeRequest, send func(context.Context, *request) error) (class, error) {
+	budgets := bind.PacesOf(ctx)
 	if budgets != nil {
 		if err := t.paced(ctx, budgets); err != nil {
 			t.giveBack()
@@ -53,16 +54,18 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 		t.until = time.Now().Add(t.life)
 	}
 	own, m := ctx, meterOf(ctx)
-	var x *attempt
-	if m != nil || budgets != nil {
-		x = &attempt{entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}}
+	observed := m != nil || budgets != nil
+	x := &q.attempt
+	if x.capacity = types.ReturnConsumedCapacityNone; observed {
+		x.Attempt = entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}
+		x.capacity = types.ReturnConsumedCapacityTotal
 	}
 	if r.RequestTimeout > 0 {
 		limited, cancel := context.WithTimeout(own, r.RequestTimeout)
 		defer cancel()
 		own = limited
 	}
-	err := send(own, x)
+	err := send(own, q)
 	k := success
 	switch {
 	case err == nil:
@@ -75,7 +78,7 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 		err = fmt.Errorf("no answer within the request timeout of %v: %w", r.RequestTimeout, err)
 	}
 	r.refund(t, k)
-	if x != nil {
+	if observed {
 		x.end(k, err)
 		for _, b := range budgets {
 			b.Spend(time.Now(), x.ReadUnits, x.WriteUnits)
@@ -154,7 +157,7 @@ func (r *Runner) again(ctx context.Context, t *attempts, k class, err error) err
 }
 
 // read repeats a read of tables while its error may be temporary. Reads can always be repeated.
-func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context, *attempt) error) error {
+func (r *Runner) read(ctx context.Context, operation string, tables []string, send func(context.Context, *request) error) error {
 	if r.Client == nil {
 		return ErrNoClient
 	}
@@ -166,11 +169,11 @@ func (r *Runner) read(ctx context.Context, operation string, tables []string, se
 		case err != nil:
 			return err
 		}
-		k, err := r.try(ctx, &t, operation, tables, nil, send)
+		k, err := r.try(ctx, &t, operation, tables, new(request), nil, send)
 		if err == nil {
 			return nil
 		}
-		if err = tableError(err, tables...); k == final {
+		if err = r.tableError(err, tables...); k == final {
 			return err
 		}
 		if e := r.again(ctx, &t, k, err); e != nil {

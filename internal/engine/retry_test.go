@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // slow is a client whose reads take a time and return an error or consume units.
@@ -100,7 +101,7 @@ func TestRetries_ComeBackWithAnswers(t *testing.T) {
 			require.NoError(t, get(t.Context(), r))
 		}
 		require.Equal(t, 7, left())
-		k, err := r.try(t.Context(), &attempts{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, nil, func(context.Context, *attempt) error { return nil })
+		k, err := r.try(t.Context(), &attempts{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, new(request), nil, func(context.Context, *request) error { return nil })
 		require.Equal(t, success, k)
 		require.NoError(t, err)
 		require.Equal(t, 10, left())
@@ -112,17 +113,16 @@ func TestRequestTimeout_CountsAsALostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &slow{takes: time.Minute}
 		r := &Runner{Client: client, MaxAttempts: 3, RequestTimeout: time.Second, Pause: func(context.Context, int) error { return nil }}
-		begun := time.Now()
-		err := get(t.Context(), r)
+		begun, err := time.Now(), get(t.Context(), r)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "request timeout of 1s")
 		require.EqualValues(t, 3, client.sent.Load())
 		require.Equal(t, 3*time.Second, time.Since(begun))
 
-		write := func(ctx context.Context, _ *attempt) error { return Sleep(ctx, time.Minute) }
-		k, _ := r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, &writeRequest{}, write)
+		write := func(ctx context.Context, _ *request) error { return Sleep(ctx, time.Minute) }
+		k, _ := r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, new(request), &writeRequest{}, write)
 		require.Equal(t, unknown, k, "a write without an answer may have been applied")
-		k, _ = r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, &writeRequest{}, func(context.Context, *attempt) error { return &types.ConditionalCheckFailedException{} })
+		k, _ = r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, new(request), &writeRequest{}, func(context.Context, *request) error { return &types.ConditionalCheckFailedException{} })
 		require.Equal(t, refused, k)
 	})
 }
@@ -145,17 +145,16 @@ func TestPace_SpreadsRequestsByWhatTheyConsume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client := &slow{units: 128}
-		r := &Runner{Client: client, MaxAttempts: 1}
-		ctx := write.WithPace(t.Context(), write.NewPace(64, 0))
+		r, ctx := &Runner{Client: client, MaxAttempts: 1}, bind.WithPace(t.Context(), bind.NewPace(64, 0))
 		begun := time.Now()
 		for range 10 {
 			require.NoError(t, get(ctx, r))
 		}
 		require.Equal(t, 17*time.Second, time.Since(begun), "1,152 units had to be paid for, 64 of them were saved")
-		require.NoError(t, get(write.WithoutPace(ctx), r))
+		require.NoError(t, get(bind.WithoutPace(ctx), r))
 		require.Equal(t, 17*time.Second, time.Since(begun))
 
-		shared, done := write.WithPace(t.Context(), write.NewPace(64, 0)), make(chan error)
+		shared, done := bind.WithPace(t.Context(), bind.NewPace(64, 0)), make(chan error)
 		begun = time.Now()
 		for range 4 {
 			go func() {
@@ -175,7 +174,7 @@ func TestPace_SpreadsRequestsByWhatTheyConsume(t *testing.T) {
 		require.GreaterOrEqual(t, took, (16*128-64)/64*time.Second, "at most four are under way before the units of one are known")
 		require.LessOrEqual(t, took, (19*128-64)/64*time.Second)
 
-		ctx, cancel := context.WithCancel(write.WithPace(t.Context(), write.NewPace(1, 0)))
+		ctx, cancel := context.WithCancel(bind.WithPace(t.Context(), bind.NewPace(1, 0)))
 		time.AfterFunc(time.Second, cancel)
 		begun = time.Now()
 		require.NoError(t, get(ctx, r))
@@ -185,16 +184,16 @@ func TestPace_SpreadsRequestsByWhatTheyConsume(t *testing.T) {
 }
 
 // Nothing of tracing, budgets and timeouts costs an allocation when it is unset.
-func TestTry_AllocatesNothingUnlessItIsObserved(t *testing.T) {
+func TestTry_AllocatesNothingMoreUnlessItIsObserved(t *testing.T) {
 	r := &Runner{MaxAttempts: 1, Retries: ratelimit.NewTokenRateLimit(500)}
 	ctx, tables := t.Context(), []string{"t"}
 	var out writeRequest
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
 		tr := attempts{}
-		if k, err := r.try(ctx, &tr, "GetItem", tables, &out, func(context.Context, *attempt) error { return nil }); k != success || err != nil {
+		if k, err := r.try(ctx, &tr, "GetItem", tables, &out.request, &out, func(context.Context, *request) error { return nil }); k != success || err != nil {
 			t.Error(k, err)
 		}
-	}))
+	}), 0.0)
 	f := func(context.Context) error { return nil }
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		if err := r.Measure(ctx, entitytype.Call{Verb: "Get", Entity: "E", Table: "t"}, f); err != nil {
@@ -221,7 +220,7 @@ func TestRetries_ComeBackIfThereIsNoTimeLeft(t *testing.T) {
 // lost is a client whose transactions are not answered. Others consume units of its budget meanwhile.
 type lost struct {
 	Client
-	budget *write.Pace
+	budget *bind.Pace
 	sent   int
 }
 
@@ -235,12 +234,11 @@ func (c *lost) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsI
 func TestPace_DoesNotDelayATransactionBeyondItsToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := &lost{budget: write.NewPace(0, 1)}
-		r := &Runner{Client: client, MaxAttempts: 5}
-		begun := time.Now()
-		b := &transaction{r: r, actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := b.deliver(write.WithPace(t.Context(), client.budget), "token")
-		var ambiguous *write.Ambiguous
+		client := &lost{budget: bind.NewPace(0, 1)}
+		r, begun := &Runner{Client: client, MaxAttempts: 5}, time.Now()
+		b := &transaction{r: r, actions: []plan.Action{{Kind: plan.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
+		_, err := b.deliver(bind.WithPace(t.Context(), client.budget), "token")
+		var ambiguous *plan.Ambiguous
 		require.ErrorAs(t, err, &ambiguous)
 		require.Equal(t, 1, client.sent)
 		require.LessOrEqual(t, time.Since(begun), longestToken)
@@ -264,11 +262,11 @@ func (c *throttled) TransactWriteItems(context.Context, *dynamodb.TransactWriteI
 func TestPace_ATransactionThatWaitedForLongIsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client, budget := &throttled{}, write.NewPace(0, 1)
+		client, budget := &throttled{}, bind.NewPace(0, 1)
 		budget.Spend(time.Now(), 0, 3600)
 		r := &Runner{Client: client, MaxAttempts: 5}
-		b := &transaction{r: r, actions: []write.Action{{Kind: write.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := b.deliver(write.WithPace(t.Context(), budget), "token")
+		b := &transaction{r: r, actions: []plan.Action{{Kind: plan.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
+		_, err := b.deliver(bind.WithPace(t.Context(), budget), "token")
 		require.NoError(t, err)
 		require.Equal(t, 2, client.sent)
 	})
@@ -281,9 +279,9 @@ func TestRetries_ComeBackIfTheWaitForUnitsEnds(t *testing.T) {
 		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
 		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
 		for range 2 {
-			budget := write.NewPace(1, 0)
+			budget := bind.NewPace(1, 0)
 			r.Pause = func(context.Context, int) error { budget.Spend(time.Now(), 3600, 0); return nil }
-			ctx, cancel := context.WithTimeout(write.WithPace(t.Context(), budget), time.Second)
+			ctx, cancel := context.WithTimeout(bind.WithPace(t.Context(), budget), time.Second)
 			err := get(ctx, r)
 			cancel()
 			require.ErrorIs(t, err, context.DeadlineExceeded)

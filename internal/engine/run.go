@@ -7,7 +7,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
 // lookBack reads the newest snapshot and deleted copy, and retries until two reads agree, because they are not atomic. A
@@ -15,14 +17,14 @@ import (
 // no snapshot would refuse a plan made from that history. Or the copy was made after the copies were read. Such a history
 // is used only if a second read gives the same and the item is absent in between. If the item exists, it is the plan's
 // image.
-func (r *Runner) lookBack(ctx context.Context, op *write.Op, in *write.Input) error {
+func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) error {
 	before := int64(-1) // version of an odd history
 	for n := 0; n < max(r.MaxAttempts, 2); n++ {
-		past, err := write.ReadPast(ctx, r, op, in.Now)
+		past, err := plan.ReadPast(ctx, r, op, in.Now)
 		if err != nil {
 			return err
 		}
-		if in.Past = past; write.Live(op.Schema, past.Current, in.Now) {
+		if in.Past = past; layout.Live(op.Schema, past.Current, in.Now) {
 			in.Image = past.Current
 			return nil
 		}
@@ -33,7 +35,7 @@ func (r *Runner) lookBack(ctx context.Context, op *write.Op, in *write.Input) er
 		if !past.LiveSnapshot {
 			continue
 		}
-		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || write.Live(op.Schema, in.Image, in.Now) {
+		if in.Image, err = r.Get(ctx, op.Table, op.Key, true); err != nil || layout.Live(op.Schema, in.Image, in.Now) {
 			return err
 		}
 	}
@@ -45,32 +47,35 @@ var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", entitytype.ErrCo
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
 // confirmed by a read.
-func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first bool) (step write.Step, err error) {
+func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bool) (p plan.Plan, err error) {
 	if r.Client == nil && op.Reads() {
-		return write.Step{}, ErrNoClient
+		return nil, ErrNoClient
 	}
-	start, cached := in, op.Read && first && op.Given != nil
-	if len(in.Hints) > 0 && in.Hinted(write.OutdatedPayload) && !op.NeedsRead(in) {
-		err = r.upgrade(ctx, op)
+	if in.Learned.Outdated && !op.NeedsRead(in) {
+		if err := r.upgrade(ctx, op); err != nil {
+			return nil, err
+		}
 	}
+	cached := op.Read && first && op.Given != nil
 	switch {
-	case err != nil:
 	case cached:
 		if in.Image = op.Given; op.SoftDeletes {
-			in.NewestCopy, err = write.ReadNewestCopy(ctx, r, op)
+			var newest layout.Stored
+			newest, _, err = plan.ReadNewest(ctx, r, op, schema.CopyInfix, in.Now, false)
+			in.NewestCopy = newest.Item
 		}
 	case op.SoftDeletes:
-		in.Image, in.NewestCopy, err = write.ReadItemAndNewestCopy(ctx, r, op)
+		var newest layout.Stored
+		in.Image, newest, _, err = plan.ReadItemAndNewest(ctx, r, op, in.Now, false)
+		in.NewestCopy = newest.Item
 	case op.NeedsRead(in):
 		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 	}
-	if err == nil && len(in.Hints) > 0 && in.Hinted(write.VersionTaken) {
-		in.Past, err = write.ReadPast(ctx, r, op, in.Now)
+	if err == nil && in.Learned.AnyVersionTaken() {
+		in.Past, err = plan.ReadPast(ctx, r, op, in.Now)
 	}
-	if err == nil && op.Past && !write.Live(op.Schema, in.Image, in.Now) {
-		back := in // on the heap, as few plans need
-		err = r.lookBack(ctx, op, &back)
-		in = back
+	if err == nil && op.Past && !layout.Live(op.Schema, in.Image, in.Now) {
+		err = r.lookBack(ctx, op, in)
 		if err == nil && (in.Past.Copy != nil || in.Past.CaseErr != nil) && !op.Read && in.Image == nil { // a refusal: the item itself shows whether it is deleted or exists
 			in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 		}
@@ -78,22 +83,18 @@ func (r *Runner) plan(ctx context.Context, op *write.Op, in write.Input, first b
 	if err == nil && in.Image != nil {
 		in.Image, err = r.upgraded(ctx, op, in.Image)
 	}
-	if err == nil && op.Prepare != nil {
-		prepared := in
-		err = op.Prepare(ctx, r, &prepared)
-		in = prepared
-	}
 	if err == nil {
-		step, err = op.Planned(in)
+		p, err = plan.Make(ctx, r, op, in)
 	}
-	if cached && (err != nil || len(step.Actions) == 0) {
-		return r.plan(ctx, op, start, false)
+	if cached && (err != nil || len(p.Sends().Actions) == 0) {
+		*in = plan.Input{Now: in.Now, WriteID: in.WriteID, Joined: in.Joined, Context: in.Context, Learned: in.Learned}
+		return r.plan(ctx, op, in, false)
 	}
-	return step, err
+	return p, err
 }
 
 // readBack returns the item after a write that does not return it.
-func (r *Runner) readBack(ctx context.Context, op *write.Op) (item.Item, error) {
+func (r *Runner) readBack(ctx context.Context, op *plan.Op) (item.Item, error) {
 	image, err := r.Get(ctx, op.Table, op.Key, true)
 	if err == nil && image == nil {
 		err = entitytype.ErrNotFound
@@ -105,7 +106,7 @@ func (r *Runner) readBack(ctx context.Context, op *write.Op) (item.Item, error) 
 }
 
 // upgrade stores the item of op in today's payload version.
-func (r *Runner) upgrade(ctx context.Context, op *write.Op) error {
+func (r *Runner) upgrade(ctx context.Context, op *plan.Op) error {
 	image, err := r.Get(ctx, op.Table, op.Key, true)
 	if err == nil {
 		_, err = r.upgraded(ctx, op, image)
@@ -115,16 +116,16 @@ func (r *Runner) upgrade(ctx context.Context, op *write.Op) error {
 
 // upgraded returns the item of op, as it was read, in today's payload version, in which it stores a live item first. So a
 // plan is always made from what is stored, and guards it by that.
-func (r *Runner) upgraded(ctx context.Context, op *write.Op, image item.Item) (item.Item, error) {
+func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (item.Item, error) {
 	for range max(r.MaxAttempts, 2) {
-		if op.AsStored || op.Schema == nil || image == nil || op.Discards && write.Outdated(op.Schema, image) {
+		if op.AsStored || op.Schema == nil || image == nil || op.Discards && layout.Outdated(op.Schema, image) {
 			return image, nil
 		}
-		if !write.Outdated(op.Schema, image) || !write.Live(op.Schema, image, r.Clock()) {
-			stored, err := write.Open(op.Schema, image)
+		if !layout.Outdated(op.Schema, image) || !layout.Live(op.Schema, image, r.Clock()) {
+			stored, err := layout.Open(op.Schema, image)
 			return stored.Item, err
 		}
-		_, err := r.Run(ctx, write.NewUpgrade(op.Schema, op.Table, image))
+		_, err := r.Run(ctx, plan.NewUpgrade(op.Schema, op.Table, image))
 		if err != nil {
 			return nil, err
 		}
@@ -138,19 +139,19 @@ func (r *Runner) upgraded(ctx context.Context, op *write.Op, image item.Item) (i
 // explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by
 // now, as after a restore, and op has changed nothing: the error would be about a moment that has passed, and op can be
 // planned again.
-func (r *Runner) explain(ctx context.Context, op *write.Op, err error) (explained error, exists bool) {
-	var present *write.ItemPresent
+func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) (explained error, exists bool) {
+	var present *plan.ItemPresent
 	if !op.AlsoDeleted || !errors.Is(err, entitytype.ErrNotFound) || errors.As(err, &present) {
 		return err, false
 	}
-	deleted, exists, readErr := write.Fate(ctx, r, op, r.Clock().UTC())
+	deleted, exists, readErr := plan.Fate(ctx, r, op, r.Clock().UTC())
 	switch {
 	case readErr != nil:
 		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr), false
 	case deleted:
 		return fmt.Errorf("%w: %w", entitytype.ErrDeleted, err), false
 	}
-	var missing *write.Missing
-	var unsure *write.Ambiguous
+	var missing *plan.Missing
+	var unsure *plan.Ambiguous
 	return err, exists && errors.As(err, &missing) && missing.Op == op && !errors.As(err, &unsure)
 }

@@ -2,13 +2,14 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
 type (
@@ -35,6 +36,8 @@ type Runner struct {
 	ReadClient     Client // of eventually consistent reads; nil for Client
 	MaxAttempts    int    // requests for one body, and rounds of planning
 	Clock          func() time.Time
+	Elapsed        func() time.Duration // a clock that is never set, for package lease; nil for that of the process
+	Sights         sync.Map             // what package lease has seen of leases that others hold
 	NewID          func() string
 	Tracer         entitytype.Tracer // may be nil
 	Pause          func(ctx context.Context, attempt int) error
@@ -53,7 +56,7 @@ type Runner struct {
 // CheckContext rejects a nil context.
 func CheckContext(ctx context.Context) error {
 	if ctx == nil {
-		return &entitytype.InputError{Code: write.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
+		return &entitytype.InputError{Code: bind.CodeContext, Type: "context.Context", Problem: "the context is nil; use context.Background()"}
 	}
 	return nil
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // writeIDIn returns the id of the last write of the item, or "".
@@ -28,14 +29,14 @@ func wroteBy(it item.Item, id string) bool { return id != "" && writeIDIn(it) ==
 
 // response is a definite answer to a transaction. failures is nil if it was applied.
 type response struct {
-	returned  write.Returned
-	failures  []write.Failure
+	returned  plan.Returned
+	failures  []plan.Failure
 	cause     error // the SDK's error behind failures
 	ambiguous bool  // an earlier attempt may have been applied, or may still be
 }
 
 // operations are DynamoDB's names of what a single action does.
-var operations = [...]string{write.Put: "PutItem", write.Update: "UpdateItem", write.Delete: "DeleteItem"}
+var operations = [...]string{plan.Put: "PutItem", plan.Update: "UpdateItem", plan.Delete: "DeleteItem"}
 
 // deliver sends the actions until the outcome is definite, as far as repetition does no harm.
 //
@@ -49,13 +50,13 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		return response{}, ErrNoClient
 	}
 	a, plain, ambiguous := &actions[0], token == "", false
-	writes := plain || slices.ContainsFunc(actions, func(a write.Action) bool { return a.Kind != write.Check })
+	writes := plain || slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Kind != plan.Check })
 	fail := func(err error) (response, error) {
 		switch {
 		case ambiguous && plain:
 			return r.prove(ctx, a, err)
 		case ambiguous:
-			err = &write.Ambiguous{Err: err}
+			err = &plan.Ambiguous{Err: err}
 		}
 		return response{}, err
 	}
@@ -75,14 +76,14 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		out := newWriteRequest(r.Own)
+		out := &writeRequest{request: request{Call: wire.Call{Own: r.Own}}}
 		var got response
-		k, err := r.try(ctx, &sent, operation, tables, out, func(ctx context.Context, x *attempt) (err error) {
+		k, err := r.try(ctx, &sent, operation, tables, &out.request, out, func(ctx context.Context, _ *request) (err error) {
 			if plain {
-				got.returned, err = r.single(ctx, a, out, x)
+				got.returned, err = r.single(ctx, a, out)
 				return err
 			}
-			return r.together(ctx, actions, token, out, x)
+			return r.together(ctx, actions, token, out)
 		})
 		switch k {
 		case success:
@@ -102,7 +103,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 				return fail(err)
 			}
 		case final:
-			return fail(tableError(err, tables...))
+			return fail(r.tableError(err, tables...))
 		}
 		if sent.late() {
 			return fail(exhausted(ctx, err))
@@ -115,18 +116,18 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 
 // prove ends the delivery of an action that may have been applied. If the item has its write id, it was. Otherwise nothing
 // is proven: another write may have followed, or the request may still be on its way.
-func (r *Runner) prove(ctx context.Context, a *write.Action, lost error) (response, error) {
+func (r *Runner) prove(ctx context.Context, a *plan.Action, lost error) (response, error) {
 	if a.WriteID == "" {
-		return response{}, &write.Ambiguous{Err: lost}
+		return response{}, &plan.Ambiguous{Err: lost}
 	}
 	image, err := r.Get(ctx, a.Table, a.Key, true)
 	switch {
 	case err != nil:
-		return response{}, &write.Ambiguous{Err: fmt.Errorf("%w; and the item could not be read: %w", lost, err)}
+		return response{}, &plan.Ambiguous{Err: fmt.Errorf("%w; and the item could not be read: %w", lost, err)}
 	case wroteBy(image, a.WriteID):
-		return response{returned: write.Returned{Image: image, Proven: true}}, nil
+		return response{returned: plan.Returned{Image: image, Proven: true}}, nil
 	}
-	return response{}, &write.Ambiguous{Err: lost}
+	return response{}, &plan.Ambiguous{Err: lost}
 }
 
 const conditionFailed = "ConditionalCheckFailed"
@@ -134,7 +135,7 @@ const conditionFailed = "ConditionalCheckFailed"
 // settle returns the answer for refused actions. If an item has the write id of its action, the write was applied: its
 // answer was lost, or the request arrived twice. ambiguous says that an earlier attempt may have been applied, or may still
 // be; a failure that is final proves that none was and none will be.
-func (r *Runner) settle(ctx context.Context, actions []write.Action, failures []write.Failure, cause error, ambiguous, plain bool) (response, error) {
+func (r *Runner) settle(ctx context.Context, actions []plan.Action, failures []plan.Failure, cause error, ambiguous, plain bool) (response, error) {
 	for i := range failures {
 		if len(failures[i].Image) == 0 {
 			failures[i].Image = nil // some emulators give an empty map
@@ -144,11 +145,11 @@ func (r *Runner) settle(ctx context.Context, actions []write.Action, failures []
 	switch {
 	case err != nil:
 		if err = fmt.Errorf("%w: %w", err, cause); ambiguous {
-			err = &write.Ambiguous{Err: err}
+			err = &plan.Ambiguous{Err: err}
 		}
 		return response{}, err
 	case own != nil && len(actions) == 1:
-		return response{returned: write.Returned{Image: own, Proven: true}}, nil
+		return response{returned: plan.Returned{Image: own, Proven: true}}, nil
 	case own != nil:
 		return response{}, nil
 	}
@@ -164,7 +165,7 @@ func (r *Runner) settle(ctx context.Context, actions []write.Action, failures []
 // action it does if the item is still as it was read: no attempt was applied, and the rest of the condition fails on it for
 // good. For a transaction it does if the condition fails for good: if an attempt had been applied, DynamoDB would have answered
 // its repetition under the token with success, and an attempt on its way is refused too.
-func isFinal(a *write.Action, image item.Item, plain bool) bool {
+func isFinal(a *plan.Action, image item.Item, plain bool) bool {
 	if plain {
 		return a.Pin.Op != expr.None && a.Pin.Holds(image)
 	}
@@ -175,7 +176,7 @@ func isFinal(a *write.Action, image item.Item, plain bool) bool {
 // like some caches in front of DynamoDB. So a refusal without an item is read for one, if its condition holds without an item
 // or as long as no refusal has shown an item. An item that is there is hidden, or was created since: the action must be planned
 // again.
-func (r *Runner) reveal(ctx context.Context, actions []write.Action, failures []write.Failure) (own item.Item, err error) {
+func (r *Runner) reveal(ctx context.Context, actions []plan.Action, failures []plan.Failure) (own item.Item, err error) {
 	for i, f := range failures {
 		if f.Failed() && f.Image != nil {
 			r.shows.Store(true)
@@ -209,7 +210,7 @@ func (r *Runner) reveal(ctx context.Context, actions []write.Action, failures []
 
 // stillThere reports whether what was read after refusals is the item that was read after those before. Only then it is certain
 // that the client hides it: it was there all the time.
-func stillThere(failures []write.Failure, before item.Item) (there item.Item, still bool) {
+func stillThere(failures []plan.Failure, before item.Item) (there item.Item, still bool) {
 	for _, f := range failures {
 		if f.There != nil {
 			return f.There, maps.EqualFunc(f.There, before, item.Equal)
@@ -219,40 +220,28 @@ func stillThere(failures []write.Failure, before item.Item) (there item.Item, st
 }
 
 // reasons returns why actions were refused, aligned with them, or nil if err does not say.
-func reasons(err error, actions []write.Action) []write.Failure {
+func reasons(err error, actions []plan.Action) []plan.Failure {
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) && len(actions) == 1 {
-		return []write.Failure{{Code: conditionFailed, Image: failed.Item}}
+		return []plan.Failure{{Code: conditionFailed, Image: failed.Item}}
 	}
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) || len(cancelled.CancellationReasons) != len(actions) {
 		return nil
 	}
-	failures := make([]write.Failure, len(actions))
+	failures := make([]plan.Failure, len(actions))
 	for i, reason := range cancelled.CancellationReasons {
-		failures[i] = write.Failure{Code: reasonCode(reason), Image: reason.Item}
+		failures[i] = plan.Failure{Code: reasonCode(reason), Image: reason.Item}
 	}
 	return failures
 }
 
 // decided reports whether a condition that decides a step failed, so that conflicts in other actions do not matter. The
 // first action of a step decides, unless the step needs the results of all its actions.
-func (t *transaction) decided(failures []write.Failure) bool {
-	for i, s := range t.steps {
-		own := t.own(i, failures)
-		if len(own) == 0 {
-			continue
-		}
-		if own[0].Failed() && !(s.Whole && disturbed(own)) {
-			return true
-		}
-	}
-	return false
-}
-
-func disturbed(failures []write.Failure) bool {
-	for _, f := range failures {
-		if f.Code != "" && f.Code != "None" && !f.Failed() {
+func (t *transaction) decided(failures []plan.Failure) bool {
+	disturbs := func(f plan.Failure) bool { return f.Code != "" && f.Code != "None" && !f.Failed() }
+	for i := range t.ops {
+		if own := t.own(&t.ops[i], failures); len(own) > 0 && own[0].Failed() && !(t.ops[i].plan.Sends().Whole && slices.ContainsFunc(own, disturbs)) {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // script answers transactions with one error after the other, then with success. It is not a database, but answers as
@@ -59,13 +59,13 @@ func runner(s *script) *Runner {
 }
 
 func (r *Runner) transactionOf(n int, whole bool) *transaction {
-	step := write.Step{Whole: whole}
+	step := plan.Step{Whole: whole}
 	for i := range n {
 		key := item.Item{"pk": item.N(strconv.Itoa(i))}
-		step.Actions = append(step.Actions, write.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
+		step.Actions = append(step.Actions, plan.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
-	t := newTransaction(r, make([]*write.Op, 1))
-	t.ops[0], t.steps[0] = new(write.Op), step
+	t := newTransaction(r, new(plan.Op))
+	t.ops[0].plan = &plan.Fixed{Step: step}
 	t.merge()
 	return t
 }
@@ -76,7 +76,7 @@ func TestSend_Transactions(t *testing.T) {
 	cut, busy, other := &smithyhttp.RequestSendError{Err: errors.New("cut")}, &types.TransactionInProgressException{}, &types.ReplicatedWriteConflictException{}
 	denied := &smithy.GenericAPIError{Code: "AccessDeniedException", Fault: smithy.FaultClient}
 	var sdk *types.TransactionCanceledException
-	var ambiguous *write.Ambiguous
+	var ambiguous *plan.Ambiguous
 	for name, c := range map[string]struct {
 		answers  []error // before the first success
 		actions  int
@@ -170,7 +170,7 @@ func TestTransaction_IsNotRepeatedOnceItsTokenMayBeForgotten(t *testing.T) {
 	require.Equal(t, 8*time.Minute, longestToken, "below the ten minutes that DynamoDB honours a token")
 	r.TokenLife = time.Nanosecond
 	_, err := r.transactionOf(2, false).deliver(t.Context(), "token")
-	var a *write.Ambiguous
+	var a *plan.Ambiguous
 	require.ErrorAs(t, err, &a)
 	require.Len(t, s.tokens, 1, "a repetition after that could be applied a second time")
 }

@@ -12,18 +12,19 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // TransactWithToken sends ops as one transaction under the caller's token. It does not read for the plan, and does not plan
 // again. The write ids depend only on the token and the ops, so the stored items show which call wrote them. If a call is
 // repeated later, its times differ and DynamoDB refuses the token; then an item with this call's write id proves that the
 // transaction was applied.
-func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*write.Op) (results []write.Result, failed []OpFailure, err error) {
-	t := newTransaction(r, ops)
-	t.there = nil // a refusal by what is hidden is not planned again
+func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
+	t := newTransaction(r, ops...)
+	t.once = true
 	if failed, err := t.refusable(); failed != nil || err != nil {
 		return nil, failed, err
 	}
@@ -33,9 +34,9 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	for i, op := range ops {
 		switch {
 		case op.Reads():
-			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: write.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time; use Transact, with a Create of an item whose key is the token: if that exists, the call was applied before"}})
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeOption, Type: op.Schema.Type.String(), Problem: op.Verb + " has to read the item first, so that it would not be the same write each time; use Transact, with a Create of an item whose key is the token: if that exists, the call was applied before"}})
 		case op.Generated:
-			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: write.CodeIDToken, Type: op.Schema.Type.String(), Problem: op.Verb + " generates an id, so that it would not be the same write each time; give the value an id that depends on the token"}})
+			failed = append(failed, OpFailure{i, &entitytype.InputError{Code: bind.CodeIDToken, Type: op.Schema.Type.String(), Problem: op.Verb + " generates an id, so that it would not be the same write each time; give the value an id that depends on the token"}})
 		}
 	}
 	if failed != nil {
@@ -44,10 +45,10 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	if at.IsZero() {
 		at = r.Clock()
 	}
-	inputs := make([]write.Input, len(ops))
-	for i, op := range ops {
-		if inputs[i].Joined = true; op.Context {
-			if inputs[i].Context, err = write.InContext(ctx, op.Schema); err != nil {
+	for i := range t.ops {
+		op := &t.ops[i]
+		if op.in.Joined = true; op.Context {
+			if op.in.Context, err = plan.InContext(ctx, op.Schema); err != nil {
 				failed = append(failed, OpFailure{i, err})
 			}
 		}
@@ -55,10 +56,11 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	if failed != nil {
 		return nil, failed, nil
 	}
-	call := callOf(id, ops, inputs)
-	for i, op := range ops {
-		inputs[i].Now, inputs[i].WriteID = at.UTC(), call.writeID(i)
-		if t.steps[i], err = op.Planned(inputs[i]); err != nil {
+	call := callOf(ctx, id, t.ops)
+	for i := range t.ops {
+		op := &t.ops[i]
+		op.in.Now, op.in.WriteID = at.UTC(), call.writeID(i)
+		if op.plan, err = plan.Make(ctx, r, op.Op, &op.in); err != nil {
 			failed = append(failed, OpFailure{i, err})
 		}
 	}
@@ -76,12 +78,12 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		switch {
 		case errors.Is(err, ErrTokenReused):
 			err = t.repeated(ctx, err)
-			return t.results, nil, err
+			return t.results(), nil, err
 		case err != nil:
-			return nil, nil, err
+			return nil, t.oversized(ctx, err), err
 		case got.failures == nil:
 			err = t.done(got.returned)
-			return t.results, nil, err
+			return t.results(), nil, err
 		}
 		images := make([]item.Item, len(t.actions))
 		for k, f := range got.failures {
@@ -89,28 +91,36 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 		}
 		if applied, _ := t.writtenBy(images); applied { // DynamoDB has forgotten the token
 			err = t.stored(images)
-			return t.results, nil, err
+			return t.results(), nil, err
 		}
-		clear(t.hints)
+		for i := range t.ops {
+			t.ops[i].in.Learned = plan.Learned{}
+		}
 		failed, again, _ := t.resolve(got)
 		if !again || round == r.MaxAttempts {
 			return nil, failed, got.cause
 		}
-		if again, err = t.upgrade(ctx); err != nil || !again {
+		if again, err = t.prepare(ctx); err != nil || !again {
 			return nil, failed, errors.Join(got.cause, err)
 		}
 	}
 }
 
-// upgrade stores the items that were found in an earlier payload version in today's, after which the same transaction can be
-// applied. It returns false if there are none.
-func (t *transaction) upgrade(ctx context.Context) (any bool, err error) {
-	for i, op := range t.ops {
-		if !(write.Input{Hints: t.hints[i]}).Hinted(write.OutdatedPayload) {
+// prepare stores the items that were found in an earlier payload version in today's, and removes those that had expired. Then the
+// same transaction can be applied. It returns false if there are none.
+func (t *transaction) prepare(ctx context.Context) (any bool, err error) {
+	for i := range t.ops {
+		op, one := &t.ops[i], error(nil)
+		switch {
+		case op.in.Learned.Outdated:
+			one = t.r.upgrade(ctx, op.Op)
+		case op.in.Learned.Expired:
+			_, one = t.r.Run(ctx, plan.NewDeleteExpired(op.Op))
+		default:
 			continue
 		}
 		if any = true; err == nil {
-			err = t.r.upgrade(ctx, op)
+			err = one
 		}
 	}
 	return any, err
@@ -120,7 +130,7 @@ func (t *transaction) upgrade(ctx context.Context) (any bool, err error) {
 func (t *transaction) repeated(ctx context.Context, refused error) error {
 	images, err := t.images(ctx)
 	if err != nil {
-		return &write.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
+		return &plan.Ambiguous{Err: fmt.Errorf("%w; whether it was this transaction could not be read: %w", refused, err)}
 	}
 	switch applied, another := t.writtenBy(images); {
 	case applied:
@@ -128,7 +138,7 @@ func (t *transaction) repeated(ctx context.Context, refused error) error {
 	case another:
 		return refused
 	}
-	return &write.Ambiguous{Err: refused} // applied and overwritten since, or another transaction
+	return &plan.Ambiguous{Err: refused} // applied and overwritten since, or another transaction
 }
 
 // images returns the current items that the actions write.
@@ -166,16 +176,17 @@ func (t *transaction) writtenBy(images []item.Item) (applied, another bool) {
 // stored makes the results of a transaction that an earlier call has applied, at its own time. If an item is unchanged since, it
 // is the result.
 func (t *transaction) stored(images []item.Item) error {
-	if err := t.done(write.Returned{}); err != nil {
+	if err := t.done(plan.Returned{}); err != nil {
 		return err
 	}
-	for i := range t.results {
-		if len(t.at[i]) == 0 {
+	for i := range t.ops {
+		op := &t.ops[i]
+		if len(op.at) == 0 {
 			continue
 		}
-		image, id := images[t.at[i][0]], t.actions[t.at[i][0]].WriteID
-		if wroteBy(image, id) && t.results[i].Item != nil {
-			t.results[i].Item, t.results[i].Encoded = image, false
+		image, id := images[op.at[0]], t.actions[op.at[0]].WriteID
+		if wroteBy(image, id) && op.result.Item != nil {
+			op.result.Item = image
 		}
 	}
 	return nil
@@ -193,21 +204,21 @@ const halfID = 13
 
 // callOf returns the call of ops under an id. The ops are identified by what they would write at two fixed times, since at
 // one time the clock may hide part of an op.
-func callOf(id string, ops []*write.Op, inputs []write.Input) call {
+func callOf(ctx context.Context, id string, ops []operation) call {
 	h := sha256.New()
 	for _, year := range []int{1970, 3000} {
 		now := time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC)
-		for i, op := range ops {
-			in := inputs[i]
+		for _, op := range ops {
+			in := op.in
 			in.Now, in.WriteID = now, "-"
-			step, err := op.Plan(in)
+			p, err := op.Plan(ctx, nil, &in)
 			digestText(h, op.Verb, op.Table)
 			if err != nil {
 				digestText(h, "error")
 				continue
 			}
-			for i := range step.Actions {
-				digest(h, &step.Actions[i])
+			for i := range p.Sends().Actions {
+				digest(h, &p.Sends().Actions[i])
 			}
 		}
 	}
@@ -227,7 +238,7 @@ func short(texts ...string) string {
 }
 
 // digest adds an action to h. Different actions add different bytes.
-func digest(h hash.Hash, a *write.Action) {
+func digest(h hash.Hash, a *plan.Action) {
 	var e expr.Renderer
 	digestText(h, fmt.Sprint(a.Kind), a.Table, e.Cond(a.Cond), e.Update(a.Changes))
 	names := item.Item{}

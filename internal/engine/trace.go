@@ -15,7 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // mostRequestIDs is the most request ids that a report has.
@@ -86,7 +86,7 @@ func (m *meter) end(begun time.Time, err error) Report {
 }
 
 // Note notes the result of the write that a call is about.
-func Note(ctx context.Context, verb string, result write.Result) {
+func Note(ctx context.Context, verb string, result plan.Result) {
 	if m := meterOf(ctx); m != nil {
 		m.outcome(verb, OutcomeOf(result))
 	}
@@ -109,7 +109,7 @@ func (m *meter) outcome(verb string, o entitytype.Outcome) {
 }
 
 // OutcomeOf returns what the result of a write says.
-func OutcomeOf(result write.Result) entitytype.Outcome {
+func OutcomeOf(result plan.Result) entitytype.Outcome {
 	switch {
 	case result.Reason != "":
 		return entitytype.Outcome(result.Reason)
@@ -168,16 +168,10 @@ func Metered(ctx context.Context, f func(context.Context) error) (Report, error)
 	return m.end(begun, err), err
 }
 
-// attempt is one request while it is sent. It exists only for requests that are measured or paced. All methods can be called on
-// nil.
-type attempt struct{ entitytype.Attempt }
-
-// capacity requests the consumed capacity if it is needed.
-func (x *attempt) capacity() types.ReturnConsumedCapacity {
-	if x == nil {
-		return types.ReturnConsumedCapacityNone
-	}
-	return types.ReturnConsumedCapacityTotal
+// attempt is one request while it is sent.
+type attempt struct {
+	entitytype.Attempt
+	capacity types.ReturnConsumedCapacity // whether the answer should say what the request consumed
 }
 
 func units(all []*types.ConsumedCapacity) (sum float64) {
@@ -199,29 +193,15 @@ func each(all []types.ConsumedCapacity) (list []*types.ConsumedCapacity) {
 
 // answered notes the answer to a read: how many items it has and, of a query or scan, how many were evaluated.
 func (x *attempt) answered(md smithymiddleware.Metadata, items, evaluated int, consumed ...*types.ConsumedCapacity) {
-	if x == nil {
-		return
-	}
 	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
 	x.Returned, x.Evaluated = items, evaluated
 	x.ReadUnits += units(consumed)
 }
 
-// written notes the answer to a write.
-func (x *attempt) written(md smithymiddleware.Metadata, consumed ...*types.ConsumedCapacity) {
-	if x == nil {
-		return
-	}
+// wrote notes the answer to a write.
+func (x *attempt) wrote(md smithymiddleware.Metadata, consumed ...*types.ConsumedCapacity) {
 	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
 	x.WriteUnits += units(consumed)
-}
-
-// page notes what a query or a scan asks for.
-func (x *attempt) page(in *write.Range) {
-	x.Index, x.Limit, x.Consistent, x.Descending = in.Index, in.Limit, in.Strong, in.Desc
-	if in.Segments > 0 {
-		x.Segment, x.Segments = in.Segment, in.Segments
-	}
 }
 
 // end notes how the request ended.
@@ -326,6 +306,8 @@ var classes = []struct {
 	{"ErrConditionFailed", entitytype.ErrConditionFailed, true},
 	{"ErrConflict", entitytype.ErrConflict, false},
 	{"ErrTooLarge", entitytype.ErrTooLarge, true},
+	{"ErrUndecodable", entitytype.ErrUndecodable, false},
+	{"ErrOmitted", entitytype.ErrOmitted, true},
 	{"ErrInvalidCursor", entitytype.ErrInvalidCursor, true},
 	{"ErrMultipleItems", entitytype.ErrMultipleItems, false},
 	{"ErrKeyCase", entitytype.ErrKeyCase, true},
@@ -344,7 +326,7 @@ func failureOf(err error) error {
 	}
 	f := &entitytype.Failure{}
 	var (
-		ambiguous *write.Ambiguous
+		ambiguous *plan.Ambiguous
 		input     *entitytype.InputError
 		schema    *entitytype.SchemaError
 		invalid   *entitytype.ValidationError

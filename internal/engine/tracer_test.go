@@ -14,8 +14,7 @@ import (
 type careless struct{ entitytype.Tracer }
 
 func (careless) Start(context.Context, entitytype.Call) context.Context { return nil }
-
-func (careless) End(context.Context, entitytype.Report) {}
+func (careless) End(context.Context, entitytype.Report)                 {}
 
 func TestMeasure_KeepsTheContextIfATracerReturnsNone(t *testing.T) {
 	t.Parallel()

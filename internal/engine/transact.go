@@ -2,13 +2,20 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/aws/smithy-go"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
 // OpFailure is the failure of one op of a transaction.
@@ -20,75 +27,71 @@ type OpFailure struct {
 // transaction is operations that are planned and sent together: all are applied, or none. An operation that is run alone is a
 // transaction of one. If its plan is a single action, that is sent as a plain request.
 type transaction struct {
-	r       *Runner
-	ops     []*write.Op
-	joined  bool          // a transaction of the caller: no item is returned, and no step follows another
-	inputs  []write.Input // of the plans
-	steps   []write.Step
-	errs    []error // of the plans
-	results []write.Result
+	r      *Runner
+	ops    []operation
+	joined bool // a transaction of the caller: no item is returned, and no plan follows another
+	once   bool // it is not planned again for what a client hides
 
-	hints   [][]write.Hint    // what refusals have shown, for the next plan of each op
-	there   []item.Item       // what was read after the last refusal of each op, see stillThere
-	rooms   [][1]write.Action // of plans of one action
-	actions []write.Action    // of the steps in order; those on one item are merged, because DynamoDB refuses two
-	at      [][]int           // action j of step i is part of actions[at[i][j]]; nil for a single action
-	parts   []int             // how many actions of steps each of actions contains
+	actions []plan.Action // of the plans in order; those on one item are merged, because DynamoDB refuses two
+	parts   []int         // how many actions of plans each of actions contains; nil if none is merged
 }
 
-// alone is a transaction of one operation, in one piece of memory.
-type alone struct {
-	transaction
-	op     [1]*write.Op
-	input  [1]write.Input
-	step   [1]write.Step
-	err    [1]error
-	result [1]write.Result
-	hints  [1][]write.Hint
-	there  [1]item.Item
-	room   [1][1]write.Action
+// operation is an operation of a transaction.
+type operation struct {
+	*plan.Op
+	in     plan.Input // of its plan
+	plan   plan.Plan
+	err    error // of its plan
+	result plan.Result
+	there  item.Item // what was read after the last refusal, see stillThere
+	at     []int     // action j of its plan is part of actions[at[j]]; nil if no actions are merged
+}
+
+// newTransaction returns a transaction of the caller.
+func newTransaction(r *Runner, ops ...*plan.Op) *transaction {
+	t := &transaction{r: r, joined: true, ops: make([]operation, len(ops))}
+	for i, op := range ops {
+		t.ops[i].Op = op
+	}
+	return t
 }
 
 // Run plans op and sends it alone until it has an outcome or an error. If a guard is lost, it reads and plans again.
-func (r *Runner) Run(ctx context.Context, op *write.Op) (write.Result, error) {
+func (r *Runner) Run(ctx context.Context, op *plan.Op) (plan.Result, error) {
 	if op.Err != nil {
-		return write.Result{}, op.Err
+		return plan.Result{}, op.Err
 	}
-	a := &alone{op: [1]*write.Op{op}}
-	a.transaction = transaction{
-		r: r, ops: a.op[:], inputs: a.input[:], steps: a.step[:], errs: a.err[:], results: a.result[:],
-		hints: a.hints[:], there: a.there[:], rooms: a.room[:],
-	}
-	failed, err := a.run(ctx)
+	t := &transaction{r: r, ops: []operation{{Op: op}}}
+	failed, err := t.run(ctx)
 	if failed != nil {
 		err = failed[0].Err
 	}
 	if err != nil {
-		return write.Result{}, err
+		return plan.Result{}, err
 	}
-	return a.result[0], nil
-}
-
-// newTransaction returns a transaction of the caller's ops.
-func newTransaction(r *Runner, ops []*write.Op) *transaction {
-	n := len(ops)
-	return &transaction{
-		r: r, ops: ops, joined: true, inputs: make([]write.Input, n), steps: make([]write.Step, n), errs: make([]error, n),
-		results: make([]write.Result, n), hints: make([][]write.Hint, n), there: make([]item.Item, n), rooms: make([][1]write.Action, n),
-	}
+	return t.ops[0].result, nil
 }
 
 // Transact plans ops and sends them as one transaction: all are applied, or none. failed has the ops that failed, with their
 // errors. err is an error of the whole transaction, or, with failed, the SDK's. results are aligned with ops.
-func (r *Runner) Transact(ctx context.Context, ops []*write.Op) (results []write.Result, failed []OpFailure, err error) {
-	t := newTransaction(r, ops)
+func (r *Runner) Transact(ctx context.Context, ops []*plan.Op) (results []plan.Result, failed []OpFailure, err error) {
+	t := newTransaction(r, ops...)
 	if failed, err = t.refusable(); failed == nil && err == nil {
 		failed, err = t.run(ctx)
 	}
 	if failed != nil || err != nil {
 		return nil, failed, err
 	}
-	return t.results, nil, nil
+	return t.results(), nil, nil
+}
+
+// results returns the results of a transaction that was applied.
+func (t *transaction) results() []plan.Result {
+	all := make([]plan.Result, len(t.ops))
+	for i := range t.ops {
+		all[i] = t.ops[i].result
+	}
+	return all
 }
 
 // refusable returns the errors in the ops that are known without a request.
@@ -104,8 +107,8 @@ func (t *transaction) refusable() (failed []OpFailure, err error) {
 	items, at, err := sameItem(t.ops)
 	switch {
 	case err != nil:
-		return []OpFailure{{at, err}}, nil
-	case items > write.MaxActions:
+		return []OpFailure{{at, err}}, nil //nolint:nilerr // it is the failure of an operation
+	case items > plan.MaxActions:
 		return nil, tooMany(len(t.ops), items)
 	}
 	return nil, nil
@@ -122,12 +125,14 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 		var again bool
 		var cause error
 		if failed, err = t.plan(ctx, round == 0); failed != nil {
-			clear(t.there)
+			for i := range t.ops {
+				t.ops[i].there = nil
+			}
 		} else if err == nil {
 			failed, again, cause, err = t.send(ctx)
 		}
 		if failed == nil || err != nil {
-			return nil, err
+			return failed, err
 		}
 		if !again {
 			if failed, again = t.explain(ctx, failed); !again {
@@ -143,14 +148,16 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 
 // plan reads what the ops need, in parallel, and plans them with one reading of the clock.
 func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure, err error) {
-	now := t.r.Clock().UTC()
-	for i, op := range t.ops { // ids in the order of the ops
-		t.inputs[i] = write.Input{Now: now, Joined: t.joined, Once: !t.joined, Hints: t.hints[i], Room: &t.rooms[i]}
+	now, reads := t.r.Clock().UTC(), !first
+	for i := range t.ops { // ids in the order of the ops
+		op := &t.ops[i]
+		op.in = plan.Input{Now: now, Joined: t.joined, Learned: op.in.Learned}
+		reads = reads || op.Reads()
 		if op.Schema == nil || op.Schema.StoresID {
-			t.inputs[i].WriteID = t.r.NewID()
+			op.in.WriteID = t.r.NewID()
 		}
 		if op.Context {
-			if t.inputs[i].Context, err = write.InContext(ctx, op.Schema); err != nil {
+			if op.in.Context, err = plan.InContext(ctx, op.Schema); err != nil {
 				failed = append(failed, OpFailure{i, err})
 			}
 		}
@@ -158,15 +165,15 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 	if failed != nil {
 		return failed, nil
 	}
-	if len(t.ops) == 1 || first && !slices.ContainsFunc(t.ops, (*write.Op).Reads) {
-		for i, op := range t.ops {
-			t.steps[i], t.errs[i] = t.r.plan(ctx, op, t.inputs[i], first)
-		}
+	if len(t.ops) > 1 && reads {
+		Parallel(len(t.ops), 8, func(i int) { t.ops[i].plan, t.ops[i].err = t.r.plan(ctx, t.ops[i].Op, &t.ops[i].in, first) })
 	} else {
-		Parallel(len(t.ops), 8, func(i int) { t.steps[i], t.errs[i] = t.r.plan(ctx, t.ops[i], t.inputs[i], first) })
+		for i := range t.ops {
+			t.ops[i].plan, t.ops[i].err = t.r.plan(ctx, t.ops[i].Op, &t.ops[i].in, first)
+		}
 	}
-	for i, err := range t.errs {
-		if err != nil {
+	for i := range t.ops {
+		if err := t.ops[i].err; err != nil {
 			failed = append(failed, OpFailure{i, err})
 		}
 	}
@@ -176,21 +183,21 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 	return failed, nil
 }
 
-// send sends the plan, and the steps that refusals lead to. again is set if the ops must be planned again. cause is the SDK's
+// send sends the plans, and those that refusals lead to. again is set if the ops must be planned again. cause is the SDK's
 // error behind failed.
 func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool, cause, err error) {
 	for {
-		t.actions, t.at = t.steps[0].Actions, nil
+		t.actions, t.parts = t.ops[0].plan.Sends().Actions, nil
 		if t.joined || len(t.actions) > 1 {
 			if failed, err = t.merge(); failed != nil || err != nil {
 				return failed, false, nil, err
 			}
 		}
 		if len(t.actions) == 0 { // nothing to write
-			return nil, false, nil, t.done(write.Returned{})
+			return nil, false, nil, t.done(plan.Returned{})
 		}
 		token := ""
-		if len(t.actions) > 1 || t.actions[0].Kind == write.Check || slices.ContainsFunc(t.ops, func(op *write.Op) bool { return op.Idempotent }) {
+		if len(t.actions) > 1 || t.actions[0].Kind == plan.Check || slices.ContainsFunc(t.ops, func(op operation) bool { return op.Idempotent }) {
 			if err = t.r.transactions(); err != nil {
 				return nil, false, nil, err
 			}
@@ -198,29 +205,55 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 		}
 		got, err := t.deliver(ctx, token)
 		if err != nil {
-			return nil, false, nil, err
+			return t.oversized(ctx, err), false, nil, err
 		}
 		if got.failures == nil {
-			if op := t.ops[0]; !t.joined && op.Idempotent && t.actions[0].Returns != write.ReturnNothing {
-				if got.returned.Image, err = t.r.readBack(ctx, op); err != nil {
-					return []OpFailure{{0, err}}, false, nil, nil
+			if op := t.ops[0]; !t.joined && op.Idempotent && t.actions[0].Returns != plan.ReturnNothing {
+				if got.returned.Image, err = t.r.readBack(ctx, op.Op); err != nil {
+					return []OpFailure{{0, err}}, false, nil, nil //nolint:nilerr // it is the failure of an operation
 				}
 			}
 			return nil, false, nil, t.done(got.returned)
 		}
-		var next *write.Step
+		var next plan.Plan
 		if failed, again, next = t.resolve(got); next == nil {
 			return failed, again, got.cause, nil
 		}
-		t.steps[0] = *next
+		t.ops[0].plan = next
 	}
 }
 
-// done makes the results of steps that were applied, and passes the items before them to callers who asked for them.
-func (t *transaction) done(returned write.Returned) (err error) {
+// oversized returns the failures of the ops whose items would be larger than DynamoDB allows, if it refused the request because of
+// them. No code of DynamoDB says that, so the items are read, and changed in memory.
+func (t *transaction) oversized(ctx context.Context, refused error) (failed []OpFailure) {
+	var ambiguous *plan.Ambiguous
+	var api smithy.APIError
+	if errors.As(refused, &ambiguous) || !errors.As(refused, &api) || api.ErrorCode() != "ValidationException" && api.ErrorCode() != "TransactionCanceledException" {
+		return nil
+	}
 	for i, op := range t.ops {
-		if t.results[i], err = t.steps[i].Done(returned); err == nil && op.Old != nil {
-			err = op.Old(t.results[i].Old)
+		for _, a := range op.plan.Sends().Actions {
+			after, err := a.Item, error(nil)
+			if a.Kind == plan.Update {
+				if after, err = t.r.Get(ctx, a.Table, a.Key, true); err == nil {
+					after, err = expr.Apply(after, a.Changes)
+				}
+			}
+			if large := bind.CheckBytes(op.Schema, item.Size(after)); err == nil && large != nil {
+				failed = append(failed, OpFailure{i, fmt.Errorf("%w: %w", large, refused)})
+				break
+			}
+		}
+	}
+	return failed
+}
+
+// done makes the results of plans that were applied, and passes the items before them to callers who asked for them.
+func (t *transaction) done(returned plan.Returned) (err error) {
+	for i := range t.ops {
+		op := &t.ops[i]
+		if op.result, err = op.plan.Applied(returned); err == nil && op.Old != nil {
+			err = op.Old(op.result.Old)
 		}
 		if err != nil {
 			return err
@@ -231,29 +264,35 @@ func (t *transaction) done(returned write.Returned) (err error) {
 
 // soleWriters reports whether a refusal is final for all ops, whatever became of earlier attempts.
 func (t *transaction) soleWriters() bool {
-	return !slices.ContainsFunc(t.ops, func(op *write.Op) bool { return !op.SoleWriter })
+	return !slices.ContainsFunc(t.ops, func(op operation) bool { return !op.SoleWriter })
 }
 
 // resolve returns each op's error from the failures of its own actions. again is set if one was planned from an item that
 // has changed since, and no other has failed for good. A failed claim may follow from the stale plan, which would have
-// given up the claimed value, so it does not count as final then, and is not returned. Hints for the next plan are appended to the op's hints.
-// An op alone can also go on with another step, or have a result.
-func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *write.Step) {
+// given up the claimed value, so it does not count as final then, and is not returned. Nor does any other failure while an op is
+// refused by an item in an earlier form, which may have more to say in today's.
+// An op alone can also go on with another plan, or have a result.
+func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next plan.Plan) {
 	var lost []OpFailure
-	final, certain := false, !got.ambiguous || t.soleWriters()
-	for i, s := range t.steps {
-		op, own := t.ops[i], t.own(i, got.failures)
-		at := slices.IndexFunc(own, write.Failure.Failed)
+	final, certain, outdated := false, !got.ambiguous || t.soleWriters(), false
+	for i := range t.ops {
+		op := &t.ops[i]
+		own := t.own(op, got.failures)
+		at := slices.IndexFunc(own, plan.Failure.Failed)
 		if at < 0 {
 			continue
 		}
 		if got.ambiguous && op.Unsure != nil {
 			op.Unsure()
 		}
-		v := op.Resolve(s, own)
-		if t.there != nil {
-			still := true
-			if t.there[i], still = stillThere(own, t.there[i]); !still {
+		before := op.in.Learned.Outdated
+		op.in.Learned.Outdated = false
+		v := plan.Resolve(op.Op, op.plan, own, &op.in.Learned, op.in.Now)
+		outdated = outdated || op.in.Learned.Outdated
+		op.in.Learned.Outdated = op.in.Learned.Outdated || before
+		if !t.once {
+			var still bool
+			if op.there, still = stillThere(own, op.there); !still {
 				v.Replan = errComesAndGoes
 			}
 		}
@@ -262,24 +301,24 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 		case v.Next != nil:
 			return nil, false, v.Next
 		case v.Result != nil:
-			if t.results[i] = *v.Result; op.Old != nil {
+			if op.result = *v.Result; op.Old != nil {
 				if err := op.Old(v.Result.Old); err != nil {
 					return []OpFailure{{i, err}}, false, nil
 				}
 			}
 			return nil, false, nil
 		}
-		err := failure(op, s, v, got, own, at)
-		t.hints[i] = append(t.hints[i], v.Hints...)
+		step := op.plan.Sends()
+		err := failure(op.Op, step, v, got, own[at].Image, at, op.in.Now)
 		if v.Replan != nil {
 			lost = append(lost, OpFailure{i, err})
 		} else {
 			failed = append(failed, OpFailure{i, err})
-			final = final || !s.Actions[at].Claims
+			final = final || !step.Actions[at].Claims
 		}
 	}
 	switch {
-	case lost != nil && !final && certain:
+	case lost != nil && (!final || outdated) && certain:
 		return lost, true, nil // without the claims, of which a new plan decides
 	case failed == nil && lost == nil: // each condition of the merged actions holds on the item that refused them
 		return []OpFailure{{0, fmt.Errorf("%w: %w", entitytype.ErrConflict, got.cause)}}, false, nil
@@ -288,8 +327,8 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 }
 
 // failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
-// an earlier attempt may have been applied. at is the first action that was refused.
-func failure(op *write.Op, step write.Step, v write.Resolution, got response, own []write.Failure, at int) error {
+// an earlier attempt may have been applied. at is the first action that was refused, by image as it was at the time now.
+func failure(op *plan.Op, step *plan.Step, v plan.Resolution, got response, image item.Item, at int, now time.Time) error {
 	class := v.Err
 	switch {
 	case class != nil:
@@ -300,15 +339,19 @@ func failure(op *write.Op, step write.Step, v write.Resolution, got response, ow
 	default:
 		class = entitytype.ErrConflict
 	}
-	refused := &write.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
-	if class == entitytype.ErrConditionFailed {
-		refused.Which = write.FailedPart(op.Schema, step.Actions[at].Cond, own[at].Image)
+	own := step.EntityActions == 0 || at < step.EntityActions
+	if own && op.Schema != nil && !op.Schema.Options.Derived && !layout.Live(op.Schema, image, now) {
+		image = nil // an expired item counts as absent
 	}
-	if step.EntityActions == 0 || at < step.EntityActions {
-		refused.Image = own[at].Image
+	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
+	if class == entitytype.ErrConditionFailed {
+		refused.Which = layout.FailedPart(op.Schema, step.Actions[at].Cond, image)
+	}
+	if own {
+		refused.Image = image
 	}
 	if got.ambiguous {
-		return &write.Ambiguous{Err: refused}
+		return &plan.Ambiguous{Err: refused}
 	}
 	return refused
 }
@@ -317,7 +360,7 @@ func failure(op *write.Op, step write.Step, v write.Resolution, got response, ow
 // by now.
 func (t *transaction) explain(ctx context.Context, failed []OpFailure) (explained []OpFailure, again bool) {
 	for i, f := range failed {
-		err, exists := t.r.explain(ctx, t.ops[f.Index], f.Err)
+		err, exists := t.r.explain(ctx, t.ops[f.Index].Op, f.Err)
 		if exists {
 			err, again = errComesAndGoes, true
 		}
@@ -330,9 +373,9 @@ func (t *transaction) explain(ctx context.Context, failed []OpFailure) (explaine
 type place struct {
 	table  string
 	key    item.Item
-	id     string    // of the key, where there are many places
-	step   int       // whose action is the first on the item
-	writer *write.Op // the last one; nil: the item is only checked
+	id     string   // of the key, where there are many places
+	first  int      // the op whose action is the first on the item
+	writer *plan.Op // the last one; nil: the item is only checked
 }
 
 // places are the items of a transaction, few enough to search.
@@ -343,15 +386,15 @@ const fewPlaces = 4
 
 // find returns the index of the place of an item. It adds one if the item is not known.
 func (all *places) find(table string, key item.Item) (at int, known bool) {
-	is := func(p place) bool { return p.table == table && write.SameKey(p.key, key) }
+	is := func(p place) bool { return p.table == table && layout.SameKey(p.key, key) }
 	id := ""
 	if len(*all) >= fewPlaces {
 		if len(*all) == fewPlaces {
 			for i := range *all {
-				(*all)[i].id = write.KeyID((*all)[i].key)
+				(*all)[i].id = layout.KeyID((*all)[i].key)
 			}
 		}
-		id = write.KeyID(key)
+		id = layout.KeyID(key)
 		is = func(p place) bool { return p.id == id && p.table == table }
 	}
 	if at = slices.IndexFunc(*all, is); at >= 0 {
@@ -361,115 +404,110 @@ func (all *places) find(table string, key item.Item) (at int, known bool) {
 	return len(*all) - 1, false
 }
 
-// merge makes the actions of the steps, or returns the failure of an op that cannot be part of them.
+// merge makes the actions of the plans, or returns the failure of an op that cannot be part of them.
 func (t *transaction) merge() (failed []OpFailure, err error) {
 	n := 0
-	for i := range t.steps {
-		n += len(t.steps[i].Actions)
+	for i := range t.ops {
+		n += len(t.ops[i].plan.Sends().Actions)
 	}
 	items, numbers := make(places, 0, n), make([]int, 2*n)
+	t.actions, t.parts = make([]plan.Action, 0, n), numbers[:0:n]
 	at := numbers[n:]
-	t.at, t.actions, t.parts = make([][]int, len(t.steps)), make([]write.Action, 0, n), numbers[:0:n]
-	for i := range t.steps {
-		own := t.steps[i].Actions
-		t.at[i], at = at[:len(own):len(own)], at[len(own):]
+	for i := range t.ops {
+		own := t.ops[i].plan.Sends().Actions
+		t.ops[i].at, at = at[:len(own):len(own)], at[len(own):]
 		for j := range own {
 			a := &own[j]
 			k, known := items.find(a.Table, a.Key)
 			if !known {
-				items[k].step = i
+				items[k].first = i
 				t.actions, t.parts = append(t.actions, *a), append(t.parts, 0)
 			} else {
-				merged, ok := write.Merge(t.actions[k], *a)
+				merged, ok := plan.Merge(t.actions[k], *a)
 				if !ok {
-					return []OpFailure{{i, clashed(t.ops[items[k].step], t.ops[i])}}, nil
+					return []OpFailure{{i, clashed(t.ops[items[k].first].Op, t.ops[i].Op)}}, nil
 				}
 				t.actions[k] = merged
 			}
-			t.at[i][j] = k
+			t.ops[i].at[j] = k
 			t.parts[k]++
 		}
 	}
-	for i, s := range t.steps {
-		for j, a := range s.Actions {
-			if t.parts[t.at[i][j]] == 1 {
+	for i, op := range t.ops {
+		for j, a := range op.plan.Sends().Actions {
+			if t.parts[op.at[j]] == 1 {
 				continue
 			}
-			if err := write.InMemory(t.ops[i].Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
-				return []OpFailure{{i, err}}, nil
+			if err := bind.InMemory(op.Schema, a.Cond, "a transaction with several operations on one item"); err != nil {
+				return []OpFailure{{i, err}}, nil //nolint:nilerr // it is the failure of an operation
 			}
 		}
 	}
 	return nil, t.withinLimits()
 }
 
-// own returns the failures of step i's actions. Of a merged action, only the parts whose own condition does not hold on the
+// own returns the failures of op's actions. Of a merged action, only the parts whose own condition does not hold on the
 // stored item have failed.
-func (t *transaction) own(i int, failures []write.Failure) []write.Failure {
-	if t.at == nil {
+func (t *transaction) own(op *operation, failures []plan.Failure) []plan.Failure {
+	if t.parts == nil {
 		return failures
 	}
-	own := make([]write.Failure, len(t.at[i]))
-	for j, k := range t.at[i] {
+	actions, own := op.plan.Sends().Actions, make([]plan.Failure, len(op.at))
+	for j, k := range op.at {
 		own[j] = failures[k]
-		if t.parts[k] > 1 && own[j].Failed() && !own[j].Hidden && t.steps[i].Actions[j].Cond.Holds(own[j].Image) {
-			own[j] = write.Failure{}
+		if t.parts[k] > 1 && own[j].Failed() && !own[j].Hidden && actions[j].Cond.Holds(own[j].Image) {
+			own[j] = plan.Failure{}
 		}
 	}
 	return own
 }
 
-// bytes returns the size of the items and values.
-func (t *transaction) bytes() int {
-	n := 0
-	for _, a := range t.actions {
-		n += item.Size(a.Item) + item.Size(a.Key)
-		for _, c := range a.Changes {
-			n += item.ValueSize(c.Value)
-		}
-	}
-	return n
-}
-
 // clashed returns the error of two ops on one item that cannot be merged into one action.
-func clashed(a, b *write.Op) error {
-	return &entitytype.InputError{Code: write.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item, or the sentinel of one unique value; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
+func clashed(a, b *plan.Op) error {
+	return &entitytype.InputError{Code: bind.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item, or the sentinel of one unique value; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
 }
 
 // sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
 // distinct items.
-func sameItem(ops []*write.Op) (items, at int, err error) {
+func sameItem(ops []operation) (items, at int, err error) {
 	all := make(places, 0, len(ops))
 	for i, op := range ops {
 		k, _ := all.find(op.Table, op.Key)
-		if other := all[k].writer; other != nil && !write.Mergeable(other, op) {
-			return len(all), i, clashed(other, op)
+		if other := all[k].writer; other != nil && !plan.Mergeable(other, op.Op) {
+			return len(all), i, clashed(other, op.Op)
 		}
 		if !op.ChecksOnly {
-			all[k].writer = op
+			all[k].writer = op.Op
 		}
 	}
 	return len(all), 0, nil
 }
 
 func (t *transaction) withinLimits() error {
-	if n := len(t.actions); n > write.MaxActions {
+	if n := len(t.actions); n > plan.MaxActions {
 		return tooMany(len(t.ops), n)
 	}
-	if len(t.actions) <= write.MaxTransactionBytes/mostItemBytes {
+	if len(t.actions) <= plan.MaxTransactionBytes/mostItemBytes {
 		return nil // unless one of the items is too large
 	}
-	if bytes := t.bytes(); bytes > write.MaxTransactionBytes {
-		return &write.SizeError{Type: aTransaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, write.MaxTransactionBytes)}
+	bytes := 0
+	for i := range t.actions {
+		bytes += item.Size(t.actions[i].Item) + item.Size(t.actions[i].Key)
+		for _, c := range t.actions[i].Changes {
+			bytes += item.ValueSize(c.Value)
+		}
+	}
+	if bytes > plan.MaxTransactionBytes {
+		return &bind.SizeError{Type: aTransaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
 	}
 	return nil
 }
 
 // mostItemBytes is the largest size of an item with its key again.
-const mostItemBytes = item.MaxBytes + key.MaxPartitionKey + key.MaxSortKey + 2*write.MaxKeyName
+const mostItemBytes = item.MaxBytes + key.MaxPartitionKey + key.MaxSortKey + 2*layout.MaxKeyName
 
 const aTransaction = "transaction"
 
 func tooMany(ops, actions int) error {
-	return &entitytype.InputError{Code: write.CodeTooMany, Type: aTransaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, write.MaxActions)}
+	return &entitytype.InputError{Code: bind.CodeTooMany, Type: aTransaction, Problem: fmt.Sprintf("%d ops need %d actions, a transaction can have %d", ops, actions, plan.MaxActions)}
 }

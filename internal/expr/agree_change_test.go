@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/exprtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 var kinds = []expr.Kind{expr.Set, expr.SetIfNotExists, expr.Remove, expr.Add, expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet}
@@ -49,8 +49,7 @@ func anyChanges(t *rapid.T, it item.Item) (list []expr.Change) {
 		if in != nil {
 			at = anyElement(t, it, in)
 		}
-		c := anyChange(t, it, at, in == nil)
-		meets := false
+		c, meets := anyChange(t, it, at, in == nil), false
 		for _, o := range list {
 			meets = meets || o.Path.Overlaps(c.Path) || o.Path.Disagrees(c.Path)
 		}
@@ -191,12 +190,10 @@ func printedChanges(changes []expr.Change) string {
 // What Apply makes of an item is what DynamoDB makes of it, and it refuses what DynamoDB refuses.
 func TestApply_AgreesOnRandomItems(t *testing.T) {
 	t.Parallel()
-	b := newBare(t)
-	seen := map[string]int{}
+	b, seen := newBare(t), map[string]int{}
 	check(t, func(t *rapid.T) {
 		const n = 40
-		items, lists := make([]item.Item, n), make([][]expr.Change, n)
-		want := make([]item.Item, n)
+		items, lists, want := make([]item.Item, n), make([][]expr.Change, n), make([]item.Item, n)
 		for i := range items {
 			items[i] = content().Draw(t, "item")
 			lists[i] = anyChanges(t, items[i])

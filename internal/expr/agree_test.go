@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/exprtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // perRequest is how many conditions or changes go out together: what a transaction can have.
@@ -26,14 +26,11 @@ const perRequest = 100
 // tries is how often a property is tried. DYNASTRATA_ROUNDS multiplies it.
 func tries(t *testing.T) int {
 	t.Helper()
-	return testsize.Pick(12, 250) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
+	return testsize.Pick(12, 80) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
 }
 
 // check tries a property that often.
-func check(t *testing.T, property func(*rapid.T)) {
-	t.Helper()
-	testsize.Check(t, tries(t), property)
-}
+func check(t *testing.T, property func(*rapid.T)) { t.Helper(); testsize.Check(t, tries(t), property) }
 
 // bare is a table with the key id alone.
 type bare struct {
@@ -153,8 +150,7 @@ func shown(v av) any {
 // What the double says of a condition is what DynamoDB says: every operator, on every type, at every depth.
 func TestHolds_AgreesWithDynamoDB(t *testing.T) {
 	t.Parallel()
-	b := newBare(t)
-	seen := map[string]int{}
+	b, seen := newBare(t), map[string]int{}
 	check(t, func(t *rapid.T) {
 		items, conds := make([]item.Item, perRequest), make([]expr.Cond, perRequest)
 		for i := range items {

@@ -246,12 +246,7 @@ func changeSet(old, delta types.AttributeValue, insert bool) (types.AttributeVal
 // merge adds the elements of delta to old, or removes them. value makes them comparable.
 func merge[E any](old, delta []E, value func(E) types.AttributeValue, insert bool) []E {
 	in := func(set []E, e E) bool {
-		for _, x := range set {
-			if item.Equal(value(x), value(e)) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(set, func(x E) bool { return item.Equal(value(x), value(e)) })
 	}
 	var kept []E
 	for _, e := range old {

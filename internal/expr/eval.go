@@ -41,6 +41,27 @@ func (c Cond) Holds(it item.Item) bool {
 	return c.compare(av)
 }
 
+// OnNone evaluates c without an item, where every attribute is absent. known is false if that depends on what only DynamoDB
+// evaluates, see [Cond.DatabaseOnly].
+func (c Cond) OnNone() (holds, known bool) {
+	switch {
+	case c.Op == Not:
+		holds, known = c.Conds[0].OnNone()
+		return !holds, known
+	case c.Op == And || c.Op == Or:
+		known = true
+		for _, k := range c.Conds {
+			one, sure := k.OnNone()
+			if sure && one == (c.Op == Or) {
+				return one, true
+			}
+			known = known && sure
+		}
+		return c.Op == And, known
+	}
+	return c.Holds(nil), c.Operands == nil
+}
+
 // compareOperands evaluates a comparison of operands, any of which may be absent.
 func (c Cond) compareOperands(it item.Item) bool {
 	first := c.Operands[0].in(it)

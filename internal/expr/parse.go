@@ -134,7 +134,7 @@ func (p *parser) comparison() (Cond, error) {
 		all = append(all, o)
 		return err
 	}
-	op := None
+	var op Op
 	switch {
 	case p.take(" BETWEEN "):
 		op = Between

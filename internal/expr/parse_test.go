@@ -11,7 +11,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // parsed is what Parse makes of a condition of the SDK's.

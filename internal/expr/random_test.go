@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/internal/expr"
-	"github.com/dynastrata/dynastrata/internal/expr/exprtest"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/tests/exprtest"
 )
 
 type (

@@ -53,6 +53,7 @@ func (c *Codec) encoder(o *attributevalue.EncoderOptions) {
 }
 
 func (c *Codec) decoder(o *attributevalue.DecoderOptions) {
+	o.UseNumber = true                       // see exact
 	o.FixUnmarshalIndividualSetValues = true // otherwise the first element of a set gets all of it
 	o.DecodeTime = attributevalue.DecodeTimeAttributes{
 		S: func(s string) (time.Time, error) { return key.Nano.Parse(s) },
@@ -153,7 +154,7 @@ func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) e
 	if attributevalue.UnmarshalMapWithOptions(Item{"V": fitted}, holder.Interface(), c.decoder) != nil {
 		return &FieldError{f.attr, fmt.Sprintf("the stored value (%s) does not fit the field", TypeName(av))}
 	}
-	if !inUTC(holder.Elem()) {
+	if !settle(holder.Elem()) {
 		return &FieldError{f.attr, "a time in it is outside the years 0000 to 9999"}
 	}
 	fv.Set(holder.Elem().Field(0))

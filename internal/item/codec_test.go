@@ -17,6 +17,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
+// must returns v of a call that succeeds.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 type stamp time.Time
 
 type clocks struct {
@@ -48,8 +56,7 @@ func TestCodec_TimesAreWrittenInTheirFormatAndReadBack(t *testing.T) {
 	at := time.Date(2026, 4, 22, 11, 0, 0, 120_000_000, zone)
 	v := clocks{Nano: at, Sec: at, Unix: at, Millis: &at, Named: stamp(at)}
 	v.Inner.At = at
-	it, err := codec.Encode(reflect.ValueOf(v))
-	require.NoError(t, err)
+	it := must(codec.Encode(reflect.ValueOf(v)))
 	require.Equal(t, item.S("2026-04-22T10:00:00.120000000Z"), it["nano"], "UTC, nine digits, zeros kept: text order is time order")
 	require.Equal(t, item.S("2026-04-22T10:00:00Z"), it["sec"])
 	require.Equal(t, item.N("1776852000"), it["unix"])
@@ -93,14 +100,11 @@ func TestTimeField_ExactRefusesWhatItWouldTruncate(t *testing.T) {
 }
 
 func TestEncodeValue_KeepsTheFieldsCodecOptions(t *testing.T) {
-	got, err := codec.EncodeValue(reflect.ValueOf([]string{"a"}), ",stringset")
-	require.NoError(t, err)
+	got := must(codec.EncodeValue(reflect.ValueOf([]string{"a"}), ",stringset"))
 	require.Equal(t, &ss{Value: []string{"a"}}, got)
-	got, err = codec.EncodeValue(reflect.ValueOf(""), ",omitempty")
-	require.NoError(t, err)
+	got = must(codec.EncodeValue(reflect.ValueOf(""), ",omitempty"))
 	require.Nil(t, got)
-	got, err = codec.EncodeValue(reflect.ValueOf([]byte{1}), "")
-	require.NoError(t, err)
+	got = must(codec.EncodeValue(reflect.ValueOf([]byte{1}), ""))
 	require.Equal(t, &b{Value: []byte{1}}, got, "bytes are a binary, not a list of numbers")
 }
 
@@ -156,6 +160,10 @@ func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 		"hidden content": big.NewInt(1), "hidden content, by value": netip.MustParseAddr("10.0.0.1"),
 		"encodes itself by address": map[string]any{"a": inked{"x"}}, "nil that encodes itself": []any{(*inked)(nil)}, "without end": round, "within itself": ring,
 		"not a number": math.NaN(), "no text": "\xff", "no text as a key": map[string]any{"\xff": 1}, "a map of arrays": map[[1]int]int{{1}: 1},
+		"one attribute twice": struct {
+			A string `dynamodbav:"x"`
+			B string `dynamodbav:"x"`
+		}{}, "an embedded time": []any{struct{ time.Time }{}},
 		"other bytes": []mark{}, "an array of other bytes": map[string]any{"a": [1]mark{}}, "bytes that encode themselves": []any{[]inkedByte{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,15 +185,13 @@ func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 }
 
 func TestEncode_MethodsOfPointersAreUsed(t *testing.T) {
-	it, err := codec0.Encode(reflect.ValueOf(struct {
+	it := must(codec0.Encode(reflect.ValueOf(struct {
 		One  inked
 		Many []inked
 		Map  map[string]*inked
-	}{inked{"a"}, []inked{{"b"}}, map[string]*inked{"k": {"c"}}}))
-	require.NoError(t, err)
+	}{inked{"a"}, []inked{{"b"}}, map[string]*inked{"k": {"c"}}})))
 	require.Equal(t, item.Item{"One": item.S("ink:a"), "Many": &l{Value: []av{item.S("ink:b")}}, "Map": &m{Value: item.Item{"k": item.S("ink:c")}}}, it)
-	got, err := codec0.EncodeValue(reflect.ValueOf(inked{"a"}), "")
-	require.NoError(t, err)
+	got := must(codec0.EncodeValue(reflect.ValueOf(inked{"a"}), ""))
 	require.Equal(t, item.S("ink:a"), got)
 }
 
@@ -284,8 +290,7 @@ func TestDecode_LargestFloat32ComesBack(t *testing.T) {
 	}
 	largest, least := float32(math.MaxFloat32), float32(-math.MaxFloat32)
 	want := floats{largest, []float32{largest, least}, &least, []*float32{&largest, &least}}
-	it, err := codec0.Encode(reflect.ValueOf(want))
-	require.NoError(t, err)
+	it := must(codec0.Encode(reflect.ValueOf(want)))
 	var got floats
 	require.NoError(t, codec0.Decode(it, reflect.ValueOf(&got)))
 	require.Equal(t, want, got)
@@ -333,8 +338,7 @@ func TestDecode_NestedUnixTimesAreInUTC(t *testing.T) {
 		Refs: map[string]*visit{"a": &one, "b": nil}, Deep: map[string][]visit{"a": {one}}, Outer: struct{ Embedded }{Embedded{at}},
 	}
 	var c item.Codec
-	it, err := c.Encode(reflect.ValueOf(want))
-	require.NoError(t, err)
+	it := must(c.Encode(reflect.ValueOf(want)))
 	require.Equal(t, item.N("1700000000"), it["one"].(*types.AttributeValueMemberM).Value["at"])
 	var got visits
 	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))
@@ -389,16 +393,10 @@ func TestDecode_TypesThatContainThemselvesWithoutAStruct(t *testing.T) {
 		Tree    tree
 		Pages   pages
 	}
-	want := book{
-		Title:   "a",
-		Outline: outline{{}, {{}, {}}},
-		Tree:    tree{"a": {"b": {}, "c": {"d": {}}}},
-		Pages:   pages{[]*tree{{"a": {}}}},
-	}
+	want := book{Title: "a", Outline: outline{{}, {{}, {}}}, Tree: tree{"a": {"b": {}, "c": {"d": {}}}}, Pages: pages{[]*tree{{"a": {}}}}}
 	c := &item.Codec{}
 	c.Compile()
-	it, err := c.Encode(reflect.ValueOf(want))
-	require.NoError(t, err)
+	it := must(c.Encode(reflect.ValueOf(want)))
 	var got book
 	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))
 	assert.Equal(t, want, got)

@@ -54,7 +54,7 @@ func (c *Codec) DecodesOwn(t reflect.Type) bool {
 // decodesOwn is DecodesOwn for a type with a layout.
 func (c *Codec) decodesOwn(t reflect.Type) bool {
 	facts := factsOf(t)
-	if facts.needs().check || len(facts.fields) != len(facts.attrs) || len(c.Texts) > 0 || len(c.Stored) > 0 {
+	if facts.needs().check || len(c.Texts) > 0 || len(c.Stored) > 0 {
 		return false
 	}
 	for i := range facts.fields {
@@ -220,22 +220,12 @@ func (f *TextField) read(v wire.Value, dst reflect.Value) bool {
 // layoutOf compiles struct type t. of returns how a field is decoded; without a decoder, the struct has no layout.
 func layoutOf(t reflect.Type, of func(*field) attribute) *structLayout {
 	facts := factsOf(t)
-	if facts.opaque || len(facts.attrs) > mostFields || !sameFields(t, map[reflect.Type]bool{}) {
+	if facts.opaque || len(facts.attrs) > mostFields || facts.problem != "" {
 		return nil
-	}
-	depths := map[string]int{}
-	for _, f := range facts.fields {
-		if depths[f.attr] == len(f.index) { // attributevalue has rules about which one counts
-			return nil
-		}
-		depths[f.attr] = len(f.index)
 	}
 	l := &structLayout{byName: map[string]int{}}
 	for i := range facts.fields {
 		f := &facts.fields[i]
-		if f.hidden {
-			continue
-		}
 		a := of(f)
 		if a.decode == nil {
 			return nil
@@ -245,33 +235,6 @@ func layoutOf(t reflect.Type, of func(*field) attribute) *structLayout {
 		l.fields = append(l.fields, a)
 	}
 	return l
-}
-
-// sameFields reports whether the library and attributevalue agree about the fields of t without further rules.
-func sameFields(t reflect.Type, inside map[reflect.Type]bool) bool {
-	if inside[t] { // embedded twice
-		return false
-	}
-	inside[t] = true
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if name, _ := avTag(f); !f.Anonymous || name == "-" {
-			continue
-		}
-		inner := Flattened(f)
-		pointer := f.Type.Kind() == reflect.Pointer
-		switch {
-		case inner == nil && (f.PkgPath != "" || isTime(Pointee(f.Type))):
-			return false
-		case inner == nil:
-			continue
-		case pointer && (f.PkgPath != "" || f.Type.Elem().Kind() == reflect.Pointer):
-			return false
-		case !sameFields(inner, inside):
-			return false
-		}
-	}
-	return true
 }
 
 // nested are the layouts of structs inside others: their fields have no formats of their own. compiling guards the map, and

@@ -53,8 +53,7 @@ func TestDecode_ACompiledDecoderIsForOneTypeAndAnEmptyStruct(t *testing.T) {
 		B *string
 	}
 	type second struct{ N int }
-	c := compiled(item.Codec{})
-	old := "old"
+	c, old := compiled(item.Codec{}), "old"
 	one, two := first{}, second{}
 	require.NoError(t, c.Decode(item.Item{"A": item.S("a"), "B": item.S("b")}, reflect.ValueOf(&one)))
 	require.NoError(t, c.Decode(item.Item{"N": item.N("7")}, reflect.ValueOf(&two)))
@@ -62,44 +61,6 @@ func TestDecode_ACompiledDecoderIsForOneTypeAndAnEmptyStruct(t *testing.T) {
 	one = first{B: &old}
 	require.NoError(t, c.Decode(item.Item{"B": &nl{Value: true}}, reflect.ValueOf(&one)))
 	require.Nil(t, one.B, "NULL replaces what the struct had")
-}
-
-type (
-	baseA struct {
-		X string `dynamodbav:"x"`
-	}
-	baseB struct {
-		X string `dynamodbav:"x"`
-	}
-	BaseC struct {
-		X string `dynamodbav:"x"`
-	}
-)
-
-func TestCodec_OfFieldsWithOneNameTheOuterOneCounts(t *testing.T) {
-	t.Parallel()
-	type outer struct {
-		BaseC
-		Own string `dynamodbav:"x"`
-	}
-	it, err := codec0.Encode(reflect.ValueOf(outer{BaseC{"inner"}, "outer"}))
-	require.NoError(t, err)
-	require.Equal(t, item.Item{"x": item.S("outer")}, it)
-	var got outer
-	require.NoError(t, compiled(item.Codec{}).Decode(it, reflect.ValueOf(&got)))
-	require.Equal(t, outer{Own: "outer"}, got)
-
-	// Of two at one depth in a nested struct, attributevalue decides.
-	type both struct {
-		baseA
-		baseB
-	}
-	type around struct{ Both both }
-	it = item.Item{"Both": &types.AttributeValueMemberM{Value: it}}
-	var plain, fast around
-	require.NoError(t, codec0.Decode(it, reflect.ValueOf(&plain)))
-	require.NoError(t, compiled(item.Codec{}).Decode(it, reflect.ValueOf(&fast)))
-	require.Equal(t, plain, fast)
 }
 
 type user struct {
@@ -150,11 +111,9 @@ func TestEncode_EmptyIsLeftOut(t *testing.T) {
 		N []int    `dynamodbav:"n,numberset"`
 	}
 	c := item.Codec{Sets: []string{"s"}}
-	it, err := c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}}))
-	require.NoError(t, err)
+	it := must(c.Encode(reflect.ValueOf(sets{F: math.Copysign(0, -1), S: []string{}, N: []int{}})))
 	require.Equal(t, item.Item{"n": &nl{Value: true}}, it)
-	it, err = c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}}))
-	require.NoError(t, err)
+	it = must(c.Encode(reflect.ValueOf(sets{F: 1, S: []string{"a"}, N: []int{1}})))
 	require.Len(t, it, 3)
 }
 
@@ -223,18 +182,15 @@ func (d *degrees) UnmarshalText([]byte) error { return nil }
 func TestTextField_EmptyAndUnstorableTexts(t *testing.T) {
 	t.Parallel()
 	f := item.TextField{Attr: "t", OmitEmpty: true, Zero: item.ZeroText(reflect.TypeFor[degrees]())}
-	got, err := f.Encode(reflect.ValueOf(degrees(0)))
-	require.NoError(t, err)
+	got := must(f.Encode(reflect.ValueOf(degrees(0))))
 	require.Nil(t, got)
-	got, err = f.Encode(reflect.ValueOf(degrees(5)))
-	require.NoError(t, err)
+	got = must(f.Encode(reflect.ValueOf(degrees(5))))
 	require.Equal(t, item.S("5ns"), got)
-	_, err = f.Encode(reflect.ValueOf(degrees(-300)))
+	_, err := f.Encode(reflect.ValueOf(degrees(-300)))
 	var e *item.FieldError
 	require.ErrorAs(t, err, &e, "text that is not UTF-8")
 	f.OmitEmpty = false
-	got, err = f.Encode(reflect.ValueOf(degrees(0)))
-	require.NoError(t, err)
+	got = must(f.Encode(reflect.ValueOf(degrees(0))))
 	require.Equal(t, item.S("0s"), got)
 
 	// A map would leave a type without exported fields empty.

@@ -121,7 +121,7 @@ func (a *Values) plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
 		return a.plain(v.Elem(), false) // a pointer to zero is a value
 	}
 	switch {
-	case omitEmpty && (v.IsZero() || v.CanFloat() && v.Float() == 0): // also if it is minus zero
+	case omitEmpty && isZero(v):
 		return nil
 	case k == reflect.String:
 		return a.text(v.String())
@@ -130,6 +130,9 @@ func (a *Values) plain(v reflect.Value, omitEmpty bool) types.AttributeValue {
 	}
 	return a.number(numberText(v))
 }
+
+// isZero reports whether v is its zero value, or minus zero.
+func isZero(v reflect.Value) bool { return v.IsZero() || v.CanFloat() && v.Float() == 0 }
 
 func numberText(v reflect.Value) string {
 	switch {
@@ -219,6 +222,13 @@ func (s shape) structType() reflect.Type {
 func (c *Codec) marshal(v reflect.Value, options string) (types.AttributeValue, error) {
 	holder := reflect.New(shape{v.Type(), options}.structType()) // can be addressed, so that methods of pointers are called
 	holder.Elem().Field(0).Set(v)
+	if EncodesItself(v.Type()) && !IsBlank(v, options) { // attributevalue would ask as well, but not notice that there is no answer
+		av, err := ask(holder.Elem().Field(0))
+		if err == nil && isNull(av) && strings.Contains(options, ",omitempty") {
+			av = nil
+		}
+		return av, err
+	}
 	if err := checkValue(holder.Elem(), 0); err != nil {
 		return nil, err
 	}
@@ -312,13 +322,11 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Ite
 	it = make(Item, len(fields)+4) // room for keys and hidden attributes
 	for i := range fields {
 		f := &fields[i]
-		if f.hidden || f.time && c.timeField(f.attr) != nil || len(c.Texts) > 0 && c.textField(f.attr) != nil {
+		if f.time && c.timeField(f.attr) != nil || len(c.Texts) > 0 && c.textField(f.attr) != nil {
 			continue
 		}
-		fv, ok := reflect.Value{}, true
-		if len(f.index) == 1 {
-			fv = v.Field(f.index[0])
-		} else if fv, ok = fieldByIndex(v, f.index); !ok {
+		fv, ok := fieldByIndex(v, f.index)
+		if !ok {
 			continue
 		}
 		av, err := f.encode(c, fv, a)

@@ -1,7 +1,9 @@
 package item
 
 import (
+	"cmp"
 	"encoding"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,7 +32,6 @@ type field struct {
 	time      bool // a time, or a pointer to one
 	form      form // how it is encoded
 	omitEmpty bool
-	hidden    bool   // another field of the same name counts
 	options   string // of the tag, with a leading comma
 }
 
@@ -39,16 +40,18 @@ type facts struct {
 	fields []field          // outer ones first
 	attrs  map[string]field // by attribute; the outermost field of a name counts
 	opaque bool
-	plain  bool // isPlain
-	room   room
-	needs  func() needs
+	// problem is why a value of the struct inside another would lose a field, or "".
+	problem string
+	plain   bool // isPlain
+	room    room
+	needs   func() needs
 }
 
 // needs says which steps of the codec values of a type need.
 type needs struct {
-	check bool // checkValue: the type does not show whether a value can be stored
-	fit   bool // fit: values contain arrays, structs, float32s, or maps whose keys are not plain text
-	utc   bool // inUTC: values contain times with the option unixtime
+	check  bool // checkValue: the type does not show whether a value can be stored
+	fit    bool // fit: values contain arrays, structs, float32s, or maps whose keys are not plain text
+	settle bool // settle: values contain times with the option unixtime, or interfaces
 }
 
 var factsByType sync.Map // reflect.Type → *facts
@@ -67,66 +70,38 @@ func factsOf(t reflect.Type) *facts {
 	return stored.(*facts)
 }
 
-// list collects the fields of struct type t, level by level through embedded structs.
+// list collects the stored fields of struct type t.
 func (f *facts) list(t reflect.Type) {
-	type place struct {
-		typ   reflect.Type
-		index []int
-	}
 	f.attrs = map[string]field{}
-	direct, hidden, seen := false, false, map[reflect.Type]bool{}
-	for level := []place{{t, nil}}; len(level) > 0; {
-		var next []place
-		for _, p := range level {
-			if seen[p.typ] {
-				continue
-			}
-			seen[p.typ] = true
-			for i := range p.typ.NumField() {
-				sf := p.typ.Field(i)
-				name, options := avTag(sf)
-				if sf.PkgPath != "" && !sf.Anonymous || name == "-" {
-					hidden = hidden || p.index == nil && sf.PkgPath != "" && sf.Name != "_"
-					continue
-				}
-				direct = direct || p.index == nil
-				index := append(p.index[:len(p.index):len(p.index)], i)
-				if inner := Flattened(sf); inner != nil {
-					next = append(next, place{inner, index})
-					continue
-				}
-				f.add(sf, index, name, options)
-			}
+	hidden := false
+	for _, sf := range Fields(t) {
+		hidden = hidden || sf.Use == Left && sf.Problem == "" && !sf.IsExported() && sf.Name != "_"
+		if f.problem == "" && (sf.Problem != "" || sf.TopOnly) {
+			f.problem = "field " + sf.Path + " of " + t.String() + ": " + cmp.Or(sf.Problem, TopOnly)
 		}
-		level = next
+		if sf.Use == Stored {
+			f.add(sf)
+		}
 	}
-	for i := range f.fields {
-		f.fields[i].hidden = !slices.Equal(f.attrs[f.fields[i].attr].index, f.fields[i].index)
-	}
-	f.opaque = hidden && !direct && !isTime(t)
+	f.opaque = hidden && len(f.fields) == 0 && !isTime(t)
 }
 
-func (f *facts) add(sf reflect.StructField, index []int, name string, options []string) {
-	if name == "" {
-		name = sf.Name
-	}
-	bare := Pointee(sf.Type)
+func (f *facts) add(sf Field) {
+	bare, options := Pointee(sf.Type), strings.Split(sf.Tag.Get("dynamodbav"), ",")[1:]
 	isFloat := bare.Kind() == reflect.Float64 || bare.Kind() == reflect.Float32
 	found := field{
-		index: index, attr: name, typ: sf.Type,
-		asNumber:  slices.Contains(options, "string"),
-		floatText: isFloat && slices.Contains(options, "string"),
-		unixTime:  isTime(bare) && sf.IsExported() && slices.Contains(options, "unixtime"),
+		index: sf.Index, attr: sf.Attr.Name, typ: sf.Type,
+		asNumber:  sf.Attr.String,
+		floatText: isFloat && sf.Attr.String,
+		unixTime:  isTime(bare) && sf.IsExported() && sf.Attr.UnixTime,
 		time:      isTime(bare),
-		form:      formOf(sf.Type, options), omitEmpty: slices.Contains(options, "omitempty"),
+		form:      formOf(sf.Type, options), omitEmpty: sf.Attr.OmitEmpty,
 	}
 	for _, o := range options {
 		found.options += "," + o
 	}
 	f.fields = append(f.fields, found)
-	if outer, ok := f.attrs[name]; !ok || len(outer.index) == len(index) {
-		f.attrs[name] = found
-	}
+	f.attrs[found.attr] = found
 }
 
 // needsOf computes the needs of t from the types that its values contain.
@@ -134,6 +109,8 @@ func needsOf(t reflect.Type) needs {
 	return needs{
 		check: anywhere(t, true, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
 			switch k := t.Kind(); {
+			case EncodesItself(t):
+				return true, true
 			case k <= reflect.Float64 && k != reflect.Uintptr && k != reflect.Invalid, k == reflect.String:
 				return false, true
 			case OtherBytes(t) != "":
@@ -143,8 +120,7 @@ func needsOf(t reflect.Type) needs {
 			case isTime(t):
 				return false, true
 			}
-			byAddress := !t.Implements(marshalerType) && reflect.PointerTo(t).Implements(marshalerType)
-			yes = t.Kind() != reflect.Struct || Opaque(t) || byAddress
+			yes = t.Kind() != reflect.Struct || Opaque(t) || factsOf(t).problem != ""
 			return yes, yes
 		}, func(f field) bool { return f.floatText }),
 		fit: anywhere(t, true, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
@@ -152,8 +128,8 @@ func needsOf(t reflect.Type) needs {
 			yes = k == reflect.Array || k == reflect.Struct || k == reflect.Float32 || k == reflect.Map && !ownText(t.Key())
 			return yes, yes
 		}, nil),
-		utc: anywhere(t, false, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
-			return false, isTime(t) || t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType)
+		settle: anywhere(t, false, map[reflect.Type]bool{}, func(t reflect.Type) (yes, known bool) {
+			return t.Kind() == reflect.Interface, t.Kind() == reflect.Interface || isTime(t) || t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType)
 		}, func(f field) bool { return f.unixTime }),
 	}
 }
@@ -180,32 +156,21 @@ func anywhere(t reflect.Type, again bool, inside map[reflect.Type]bool, is func(
 	return false
 }
 
+// StoredFields lists the attributes of struct type t, each with the index of its field.
+func StoredFields(t reflect.Type) iter.Seq2[string, []int] {
+	return func(yield func(string, []int) bool) {
+		for _, f := range factsOf(t).fields {
+			if !yield(f.attr, f.index) {
+				return
+			}
+		}
+	}
+}
+
 // Opaque reports whether t is a struct that keeps its content in unexported fields, of which nothing would be stored.
 func Opaque(t reflect.Type) bool { return factsOf(t).opaque }
 
 func isTime(t reflect.Type) bool { return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) }
-
-// Flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
-func Flattened(f reflect.StructField) reflect.Type {
-	if !f.Anonymous {
-		return nil
-	}
-	inner := f.Type
-	if inner.Kind() == reflect.Pointer {
-		inner = inner.Elem()
-	}
-	name, _ := avTag(f)
-	if name != "" || inner.Kind() != reflect.Struct || isTime(inner) {
-		return nil
-	}
-	return inner
-}
-
-// avTag splits a field's dynamodbav tag.
-func avTag(f reflect.StructField) (name string, options []string) {
-	words := strings.Split(f.Tag.Get("dynamodbav"), ",")
-	return words[0], words[1:]
-}
 
 // Pointee returns the type that t points to, through any number of pointers. It returns a pointer for one that points to itself,
 // as type P *P does.

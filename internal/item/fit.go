@@ -152,27 +152,31 @@ func fitEntries(entries Item, typ func(name string) (reflect.Type, bool)) (types
 	return out, ""
 }
 
-// inUTC turns the times in v that attributevalue has decoded under the option unixtime from the local zone into UTC. It
-// reports whether their years are in the range 0000 to 9999.
-func inUTC(v reflect.Value) bool {
-	if !factsOf(v.Type()).needs().utc {
+// settle turns the times in v that attributevalue has decoded under the option unixtime from the local zone into UTC, and makes what
+// interfaces hold exact. It reports whether the years of the times are in the range 0000 to 9999.
+func settle(v reflect.Value) bool {
+	if !factsOf(v.Type()).needs().settle {
 		return true
 	}
 	fits := true
 	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() && v.NumMethod() == 0 {
+			v.Set(reflect.ValueOf(exact(v.Interface())))
+		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			fits = inUTC(v.Elem())
+			fits = settle(v.Elem())
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			fits = inUTC(v.Index(i)) && fits
+			fits = settle(v.Index(i)) && fits
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
 			e := reflect.New(v.Type().Elem()).Elem() // entries have no address
 			e.Set(v.MapIndex(k))
-			fits = inUTC(e) && fits
+			fits = settle(e) && fits
 			v.SetMapIndex(k, e)
 		}
 	case reflect.Struct:
@@ -183,7 +187,7 @@ func inUTC(v reflect.Value) bool {
 			case f.unixTime:
 				fits = toUTC(fv) && fits
 			default:
-				fits = inUTC(fv) && fits
+				fits = settle(fv) && fits
 			}
 		}
 	}

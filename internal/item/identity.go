@@ -33,7 +33,11 @@ func appendPart(dst []byte, v wire.Value) []byte {
 	case wire.S:
 		dst = v.AppendText(dst)
 	case wire.N:
-		dst = appendNumber(dst, v)
+		text := v.Text()
+		if d, err := ParseDecimal(text); err == nil { // the same digits for every way to write the number
+			text = d.String()
+		}
+		dst = append(dst, text...)
 	case wire.B:
 		dst = append(dst, v.Binary()...)
 	default:
@@ -41,13 +45,4 @@ func appendPart(dst []byte, v wire.Value) []byte {
 	}
 	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return dst
-}
-
-// appendNumber appends the digits of a number, the same for every way to write it.
-func appendNumber(dst []byte, v wire.Value) []byte {
-	text := v.Text()
-	if d, err := ParseDecimal(text); err == nil {
-		text = d.String()
-	}
-	return append(dst, text...)
 }

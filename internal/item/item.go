@@ -62,6 +62,9 @@ func Empty(av types.AttributeValue) bool {
 // DynamoDB's own accounting adds.
 const MaxBytes = 400*1024 - 1024
 
+// KeptBytes is what the library may add to MaxBytes when it makes a snapshot, a copy, or an item of a copy.
+const KeptBytes = 512
+
 // Size returns the size of it in bytes as DynamoDB counts it: names and values, with the overhead of numbers, lists and
 // maps.
 func Size(it Item) int {
@@ -155,7 +158,7 @@ func Equal(a, b types.AttributeValue) bool {
 		return ok && slices.EqualFunc(x.Value, y.Value, Equal)
 	case *types.AttributeValueMemberM:
 		y, ok := b.(*types.AttributeValueMemberM)
-		return ok && equalMaps(x.Value, y.Value)
+		return ok && maps.EqualFunc(x.Value, y.Value, Equal)
 	case *types.AttributeValueMemberSS:
 		y, ok := b.(*types.AttributeValueMemberSS)
 		return ok && sameElements(x.Value, y.Value, func(p, q string) bool { return p == q })
@@ -183,19 +186,6 @@ func equalNumbers(a, b string) bool {
 	x, errX := ParseDecimal(a)
 	y, errY := ParseDecimal(b)
 	return errX == nil && errY == nil && x.Cmp(y) == 0
-}
-
-func equalMaps(a, b map[string]types.AttributeValue) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, x := range a {
-		y, ok := b[name]
-		if !ok || !Equal(x, y) {
-			return false
-		}
-	}
-	return true
 }
 
 func sameElements[E any](a, b []E, equal func(E, E) bool) bool {

@@ -1,10 +1,15 @@
 package item_test
 
 import (
+	"fmt"
+	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/internal/item"
 )
@@ -83,4 +88,97 @@ func TestCheckStorable_FindsNumbersAnywhereAndNamesTheAttribute(t *testing.T) {
 		require.Equal(t, "zeta", e.Attr)
 	}
 	require.NoError(t, item.CheckStorable(item.Item{"a": item.N("1"), "b": &l{Value: []av{item.N("2")}}}))
+}
+
+func everyType() item.Item {
+	return item.Item{
+		"s": item.S("text"), "empty": item.S(""), "n": item.N("-1.5e10"),
+		"b":   &types.AttributeValueMemberB{Value: []byte{0, 255}},
+		"yes": &types.AttributeValueMemberBOOL{Value: true}, "no": &types.AttributeValueMemberBOOL{},
+		"null": &types.AttributeValueMemberNULL{Value: true},
+		"l":    &types.AttributeValueMemberL{Value: []types.AttributeValue{item.S("x"), &types.AttributeValueMemberL{Value: []types.AttributeValue{}}}},
+		"m":    &types.AttributeValueMemberM{Value: item.Item{"inner": item.N("1")}},
+		"ss":   &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
+		"ns":   &types.AttributeValueMemberNS{Value: []string{"1"}},
+		"bs":   &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}},
+	}
+}
+
+func TestBinary_BringsEveryTypeBack(t *testing.T) {
+	t.Parallel()
+	b := item.AppendBinary([]byte("before"), everyType())
+	assert.Equal(t, b, item.AppendBinary([]byte("before"), everyType()), "the bytes do not depend on map order")
+	got, rest, err := item.ParseBinary(append(b[len("before"):], "after"...))
+	require.NoError(t, err)
+	assert.Equal(t, everyType(), got)
+	assert.Equal(t, "after", string(rest))
+}
+
+func TestBinary_RefusesWhatIsCutOff(t *testing.T) {
+	t.Parallel()
+	whole := item.AppendBinary(nil, everyType())
+	for n := range whole {
+		_, _, err := item.ParseBinary(whole[:n])
+		assert.Error(t, err, "the first %d of %d bytes", n, len(whole))
+	}
+}
+
+func number() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		digits := rapid.StringMatching(`[0-9]{1,19}`).Draw(t, "whole")
+		text := rapid.SampledFrom([]string{"", "-"}).Draw(t, "sign") + digits
+		if f := rapid.StringMatching(`[0-9]{0,18}`).Draw(t, "fraction"); f != "" {
+			text += "." + f
+		}
+		return text
+	})
+}
+
+func rat(text string) *big.Rat {
+	r, _ := new(big.Rat).SetString(text)
+	return r
+}
+
+func TestDecimal_SumsAreExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := number().Draw(t, "a"), number().Draw(t, "b")
+		x := must(item.ParseDecimal(a))
+		y := must(item.ParseDecimal(b))
+		require.Zero(t, rat(x.String()).Cmp(rat(a)), "%s became %s", a, x)
+		require.Equal(t, rat(a).Cmp(rat(b)), x.Cmp(y))
+		sum, err := x.Add(y)
+		want := new(big.Rat).Add(rat(a), rat(b))
+		if err != nil {
+			require.ErrorIs(t, err, item.ErrNumber) // more than 38 digits
+			return
+		}
+		require.Zero(t, rat(sum.String()).Cmp(want), "%s + %s = %s", a, b, sum)
+	})
+}
+
+func TestDecimal_WhatDynamoDBCannotKeepIsRefused(t *testing.T) {
+	for _, text := range []string{"", "-", ".", "NaN", "+Inf", "Infinity", "0x10", "1_000", "1e", "--1", "1e126", "1e-131", strings.Repeat("9", 39), "1e99999999999", "1.2.3", " 1"} {
+		_, err := item.ParseDecimal(text)
+		require.ErrorIs(t, err, item.ErrNumber, "%q", text)
+	}
+	for text, want := range map[string]string{"0": "0", "-0": "0", "000": "0", "0.000": "0", "1e3": "1000", "1E-3": "0.001", "-1.50": "-1.5", "10": "10", strings.Repeat("9", 38): strings.Repeat("9", 38), "1e125": "1" + strings.Repeat("0", 125)} {
+		d, err := item.ParseDecimal(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, d.String(), text)
+	}
+}
+
+func FuzzParseDecimal(f *testing.F) {
+	for _, s := range []string{"1", "-1.5e10", "NaN", "", "1e-130", strings.Repeat("1", 50)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d, err := item.ParseDecimal(s)
+		if err != nil {
+			return
+		}
+		again, err := item.ParseDecimal(d.String())
+		require.NoError(t, err, fmt.Sprintf("%q → %q", s, d))
+		require.Zero(t, again.Cmp(d))
+	})
 }

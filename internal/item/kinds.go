@@ -1,10 +1,15 @@
 package item
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -137,7 +142,8 @@ func decodeBytes(v wire.Value, dst reflect.Value) bool {
 	return v.Kind() == wire.NULL
 }
 
-// decodeAny makes what attributevalue makes for an interface: numbers become float64.
+// decodeAny makes what attributevalue makes for an interface, but for numbers and sets, which are stored again as they were: see
+// exactNumber.
 func decodeAny(v wire.Value, dst reflect.Value) bool {
 	x, ok := anyOf(v)
 	if ok && x != nil {
@@ -153,8 +159,7 @@ func anyOf(v wire.Value) (x any, ok bool) {
 	case wire.S:
 		return v.Text(), true
 	case wire.N:
-		n, ok := v.Float(64)
-		return n, ok
+		return exactNumber(v.Text()), true
 	case wire.B:
 		return v.Binary(), true
 	case wire.BOOL:
@@ -162,9 +167,11 @@ func anyOf(v wire.Value) (x any, ok bool) {
 	case wire.L:
 		return anyList(v, anyOf)
 	case wire.SS:
-		return anyList(v, func(e wire.Value) (string, bool) { return e.Text(), true })
+		list, ok := anyList(v, func(e wire.Value) (string, bool) { return e.Text(), true })
+		return entitytype.StringSet(list), ok
 	case wire.NS:
-		return anyList(v, func(e wire.Value) (float64, bool) { return e.Float(64) })
+		list, ok := anyList(v, func(e wire.Value) (attributevalue.Number, bool) { return attributevalue.Number(e.Text()), true })
+		return entitytype.NumberSet(list), ok
 	case wire.BS:
 		return anyList(v, func(e wire.Value) ([]byte, bool) { return e.Binary(), true })
 	case wire.M:
@@ -182,6 +189,40 @@ func anyOf(v wire.Value) (x any, ok bool) {
 	return nil, false
 }
 
+// exactNumber returns a number for an any: a float64 if it has the same value, else the text. Up to 15 digits, every number has one.
+func exactNumber(text string) any {
+	f, err := strconv.ParseFloat(text, 64)
+	if err == nil && len(text) <= 15 {
+		return f
+	}
+	stored, bad := ParseDecimal(text)
+	if near, worse := ParseDecimal(strconv.FormatFloat(f, 'f', -1, 64)); cmp.Or(err, bad, worse) == nil && stored.Cmp(near) == 0 {
+		return f
+	}
+	return attributevalue.Number(text)
+}
+
+// exact is what decodeAny makes of x, which attributevalue has decoded with UseNumber.
+func exact(x any) any {
+	switch x := x.(type) {
+	case attributevalue.Number:
+		return exactNumber(x.String())
+	case []attributevalue.Number:
+		return entitytype.NumberSet(x)
+	case []string:
+		return entitytype.StringSet(x)
+	case []any:
+		for i, e := range x {
+			x[i] = exact(e)
+		}
+	case map[string]any:
+		for name, e := range x {
+			x[name] = exact(e)
+		}
+	}
+	return x
+}
+
 func anyMap(v wire.Value) (any, bool) {
 	m := make(map[string]any, v.Len())
 	for name, av := range v.Item().Stored() {
@@ -193,7 +234,7 @@ func anyMap(v wire.Value) (any, bool) {
 	return m, true
 }
 
-func anyList[E any](v wire.Value, of func(wire.Value) (E, bool)) (any, bool) {
+func anyList[E any](v wire.Value, of func(wire.Value) (E, bool)) ([]E, bool) {
 	list := make([]E, 0, v.Len())
 	for all := v.Elements(); all.Next(); {
 		x, ok := of(all.Value)

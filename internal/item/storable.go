@@ -5,8 +5,10 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -118,12 +120,13 @@ func checkValue(v reflect.Value, depth int) error {
 		return &FieldError{"", "the value is nested too deeply, or contains itself"}
 	case !factsOf(t).needs().check:
 		return nil
-	case t.Implements(marshalerType):
-		return nil
-	case reflect.PointerTo(t).Implements(marshalerType):
-		if v.CanAddr() {
+	case t.Implements(marshalerType), v.CanAddr() && reflect.PointerTo(t).Implements(marshalerType):
+		if IsBlank(v, "") {
 			return nil
 		}
+		_, err := ask(v)
+		return err
+	case reflect.PointerTo(t).Implements(marshalerType):
 		return &FieldError{"", fmt.Sprintf("a %s does not encode itself here, only a pointer to it does", t)}
 	}
 	switch t.Kind() {
@@ -151,16 +154,46 @@ func checkValue(v reflect.Value, depth int) error {
 		if Opaque(t) {
 			break
 		}
+		if problem := factsOf(t).problem; problem != "" {
+			return &FieldError{"", problem}
+		}
 		return checkFields(v, depth)
 	}
 	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
+}
+
+// IsBlank reports whether attributevalue encodes v, a value of a field with these options, without asking its method: it is nil, or
+// empty and to be left out or NULL.
+func IsBlank(v reflect.Value, options string) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		return v.IsNil()
+	case reflect.Struct:
+		return false
+	case reflect.Array:
+		return v.Len() == 0
+	}
+	return isZero(v) && strings.Contains(options, "empty")
+}
+
+// ask calls the method by which v encodes itself. It is an error if that returns no value: attributevalue would store the fields of v
+// as they are.
+func ask(v reflect.Value) (types.AttributeValue, error) {
+	if v.CanAddr() && v.Kind() != reflect.Pointer {
+		v = v.Addr()
+	}
+	av, err := v.Interface().(attributevalue.Marshaler).MarshalDynamoDBAttributeValue()
+	if av == nil && err == nil {
+		err = &FieldError{"", fmt.Sprintf("the method MarshalDynamoDBAttributeValue of a %s returned no value; return a NULL, which omitempty leaves out", v.Type())}
+	}
+	return av, err
 }
 
 // checkFields checks the fields of a struct.
 func checkFields(v reflect.Value, depth int) error {
 	for _, f := range factsOf(v.Type()).fields {
 		fv, ok := fieldByIndex(v, f.index)
-		if !ok {
+		if !ok || IsBlank(fv, f.options) {
 			continue
 		}
 		if f.floatText && !finite(fv) {

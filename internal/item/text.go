@@ -66,6 +66,9 @@ func (f *TextField) Encode(fv reflect.Value) (types.AttributeValue, error) {
 	if f.OmitEmpty && f.Empty(string(text)) {
 		return nil, nil
 	}
+	if len(text) == 0 && f.decode("", p.Elem()) != nil {
+		return nil, &FieldError{f.Attr, "the value marshals itself as an empty text, which it does not read"}
+	}
 	av := S(string(text))
 	if problem := unstorable(av); problem != "" {
 		return nil, &FieldError{f.Attr, problem}

@@ -12,6 +12,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
+// must returns v of a call that succeeds.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func str(s string) key.Value      { return key.Value{Kind: key.String, S: s} }
 func integer(n int64) key.Value   { return key.Value{Kind: key.Int, I: n} }
 func unsigned(n uint64) key.Value { return key.Value{Kind: key.Uint, U: n} }
@@ -57,8 +65,7 @@ func TestFieldText(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := test.field.Text(test.value)
-			require.NoError(t, err)
+			got := must(test.field.Text(test.value))
 			assert.Equal(t, test.want, got)
 		})
 	}
@@ -118,9 +125,7 @@ func TestFieldFromAttribute(t *testing.T) {
 		})
 	}
 	for kind := key.String; kind <= key.Time; kind++ {
-		for _, av := range []types.AttributeValue{
-			nil, &types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberS{},
-		} {
+		for _, av := range []types.AttributeValue{nil, &types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberS{}} {
 			v, present, err := (&key.Field{Kind: kind}).FromAttribute(av)
 			require.NoError(t, err)
 			assert.False(t, present)

@@ -61,8 +61,7 @@ func TestParse_IsTheInverseOfCompose(t *testing.T) {
 		require.NoError(t, err, "%q of %s", text, tmpl.Describe())
 		require.Equal(t, normal(readable(tmpl.Fields(), vs)), normal(got), "%q of %s", text, tmpl.Describe())
 		for i, f := range tmpl.Fields() {
-			av, err := f.Attribute(got[i])
-			require.NoError(t, err)
+			av := must(f.Attribute(got[i]))
 			back, present, err := f.FromAttribute(av)
 			require.NoError(t, err)
 			require.True(t, present)
@@ -98,10 +97,8 @@ func TestShards_EndTheTextOfAKey(t *testing.T) {
 		primary := it["primary"].(*types.AttributeValueMemberS).Value
 		require.Equal(t, text+"#"+key.ShardText(key.Shard(primary, spread.Shards.N)), got)
 		require.Equal(t, text, key.CutShard(got))
-		parsed, err := spread.Parse(got)
-		require.NoError(t, err)
-		want, err := tmpl.Parse(text)
-		require.NoError(t, err)
+		parsed := must(spread.Parse(got))
+		want := must(tmpl.Parse(text))
 		require.Equal(t, want, parsed)
 		for _, other := range []string{text + "#1", text + "#1a", text + "#123", text + "-12", text + "#12#"} {
 			_, err := spread.Parse(other)
@@ -130,19 +127,16 @@ func TestParse_TakesCanonicalTextsOnly(t *testing.T) {
 		if err != nil {
 			return
 		}
-		again, err := tmpl.ComposeValues(vs)
-		require.NoError(t, err)
+		again := must(tmpl.ComposeValues(vs))
 		require.Equal(t, text, again)
 	})
 }
 
 func TestParse_Examples(t *testing.T) {
 	t.Parallel()
-	a, b := &key.Field{Attr: "a"}, &key.Field{Attr: "b"}
-	n := &key.Field{Attr: "n", Kind: key.Int, Width: 3}
+	a, b, n := &key.Field{Attr: "a"}, &key.Field{Attr: "b"}, &key.Field{Attr: "n", Kind: key.Int, Width: 3}
 	dollar := &key.Template{Prefix: "$app#v1#x", Escaped: true, Segments: segments("id_", a, "mid", nil, n)}
-	vs, err := dollar.Parse("$app#v1#x#id_a%23%25%20#mid#042")
-	require.NoError(t, err)
+	vs := must(dollar.Parse("$app#v1#x#id_a%23%25%20#mid#042"))
 	require.Equal(t, []key.Value{{Kind: key.String, S: "a#% "}, {Kind: key.Int, I: 42}}, vs)
 	for _, text := range []string{
 		"", "$app#v1#x", "$app#v1#y#id_a#mid#042", "$app#v1#x#id_#mid#042", "$app#v1#x#id_a#mid#42", "$app#v1#x#id_a#mid#0042", "$app#v1#x#id_a#mid#042#e#2026",
@@ -153,14 +147,12 @@ func TestParse_Examples(t *testing.T) {
 		require.NotContains(t, err.Error(), "042", "a text may be secret")
 	}
 	verbatim := &key.Template{Segments: segments("X-", a, "--", b, "-x", nil)}
-	vs, err = verbatim.Parse("X-a-b--c--d-x-x")
-	require.NoError(t, err)
+	vs = must(verbatim.Parse("X-a-b--c--d-x-x"))
 	require.Equal(t, []key.Value{{Kind: key.String, S: "a-b"}, {Kind: key.String, S: "c--d-x"}}, vs)
 	wide := &key.Template{Segments: segments("", &key.Field{Attr: "n", Kind: key.Int, Width: 38})}
-	vs, err = wide.Parse(strings.Repeat("0", 19) + "1776859200123456789")
-	require.NoError(t, err)
+	vs = must(wide.Parse(strings.Repeat("0", 19) + "1776859200123456789"))
 	require.Equal(t, int64(1776859200123456789), vs[0].I)
-	_, err = wide.Parse(strings.Repeat("1", 38))
+	_, err := wide.Parse(strings.Repeat("1", 38))
 	require.Error(t, err, "38 digits that no int64 holds")
 
 	low := &key.Field{Attr: "a", Lower: true}
@@ -189,8 +181,7 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			again, err := tmpl.ComposeValues(vs)
-			require.NoError(t, err)
+			again := must(tmpl.ComposeValues(vs))
 			if tmpl.Shards != nil {
 				again += text[len(key.CutShard(text)):]
 			}

@@ -86,7 +86,7 @@ func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	case Eq:
 		r, err := t.Range(append(slices.Clone(lead), bound.Lo), nil)
 		if err != nil {
-			return Range{Op: Empty}, nil // no key has a part that cannot be composed
+			return Range{Op: Empty}, nil //nolint:nilerr // no key has a part that cannot be composed
 		}
 		return r, nil
 	case BeginsWith:

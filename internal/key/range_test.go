@@ -59,8 +59,7 @@ func requireRanges(t *testing.T, tests map[string]ranged) {
 	t.Helper()
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := test.tmpl.Range(test.lead, test.bound)
-			require.NoError(t, err)
+			got := must(test.tmpl.Range(test.lead, test.bound))
 			assert.Equal(t, test.want, got)
 		})
 	}
@@ -68,15 +67,13 @@ func requireRanges(t *testing.T, tests map[string]ranged) {
 
 func TestRangeEscaped(t *testing.T) {
 	const p = "$app#v1#x"
-	name := &key.Field{Attr: "name"}
-	n := &key.Field{Attr: "n", Kind: key.Int, Width: 2}
+	name, n := &key.Field{Attr: "name"}, &key.Field{Attr: "n", Kind: key.Int, Width: 2}
 	when := &key.Field{Attr: "when", Kind: key.Time, Time: key.Second}
 	unix := &key.Field{Attr: "unix", Kind: key.Time, Time: key.Unix, Width: 10}
 	template := func(parts ...any) *key.Template {
 		return &key.Template{Prefix: p, Escaped: true, Segments: segments(parts...)}
 	}
-	two := template(name, "lit_", name)
-	half := noon.Add(time.Second / 2)
+	two, half := template(name, "lit_", name), noon.Add(time.Second/2)
 
 	requireRanges(t, map[string]ranged{
 		// the number of given parts
@@ -97,15 +94,13 @@ func TestRangeEscaped(t *testing.T) {
 		"between": {two, nil, bound(key.Between, str("a"), str("b")), key.Range{Op: key.Span, Lo: p + "#a", Hi: p + "#b$"}},
 		"between, open": {two, nil, &key.Bound{Op: key.Between, Lo: str("a"), Hi: str("b"), LoOpen: true, HiOpen: true},
 			key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "#b", Filter: true}},
-		"begins": {two, nil, bound(key.BeginsWith, str("a b")), key.Range{Op: key.Prefix, Lo: p + "#a%20b"}},
-		"constants follow": {template(name, "c", nil), nil, bound(key.Gt, str("a")),
-			key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
+		"begins":           {two, nil, bound(key.BeginsWith, str("a b")), key.Range{Op: key.Prefix, Lo: p + "#a%20b"}},
+		"constants follow": {template(name, "c", nil), nil, bound(key.Gt, str("a")), key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
 		// the last part
 		"last ge": {two, vals(str("a")), bound(key.Ge, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_b", Hi: p + "#a#lit`"}},
 		"last gt": {two, vals(str("a")), bound(key.Gt, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_b\x00", Hi: p + "#a#lit`"}},
 		"last le": {two, vals(str("a")), bound(key.Le, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b"}},
-		"last lt": {two, vals(str("a")), bound(key.Lt, str("b")),
-			key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b", Filter: true}},
+		"last lt": {two, vals(str("a")), bound(key.Lt, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b", Filter: true}},
 		"last between": {two, vals(str("a")), bound(key.Between, str("b"), str("b")),
 			key.Range{Op: key.Span, Lo: p + "#a#lit_b", Hi: p + "#a#lit_b"}},
 		"last begins": {two, vals(str("a")), bound(key.BeginsWith, str("")), key.Range{Op: key.Prefix, Lo: p + "#a#lit_"}},
@@ -136,12 +131,9 @@ func TestRangeEscaped(t *testing.T) {
 		"both negative":    {template(n), nil, bound(key.Between, integer(-5), integer(-1)), key.Range{Op: key.Empty}},
 		"both wide":        {template(n), nil, bound(key.Between, integer(100), integer(200)), key.Range{Op: key.Empty}},
 		// times finer than their format
-		"ge rounds up": {template(when), nil, bound(key.Ge, at(half)),
-			key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:01Z", Hi: p + "$"}},
-		"gt rounds down": {template(when), nil, bound(key.Gt, at(half)),
-			key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:00Z\x00", Hi: p + "$"}},
-		"le rounds down": {template(when), nil, bound(key.Le, at(half)),
-			key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:00Z"}},
+		"ge rounds up":   {template(when), nil, bound(key.Ge, at(half)), key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:01Z", Hi: p + "$"}},
+		"gt rounds down": {template(when), nil, bound(key.Gt, at(half)), key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:00Z\x00", Hi: p + "$"}},
+		"le rounds down": {template(when), nil, bound(key.Le, at(half)), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:00Z"}},
 		"lt rounds up": {template(when), nil, bound(key.Lt, at(half)),
 			key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:01Z", Filter: true}},
 		"eq finer":      {template(when), nil, bound(key.Eq, at(half)), key.Range{Op: key.Empty}},
@@ -155,10 +147,8 @@ func TestRangeEscaped(t *testing.T) {
 }
 
 func TestRangeVerbatim(t *testing.T) {
-	name := &key.Field{Attr: "name"}
-	ts := &key.Field{Attr: "ts", Kind: key.Int, Width: 13}
-	bare := &key.Template{Segments: segments(name)}
-	batch := &key.Template{Segments: segments(ts, "#", name)}
+	name, ts := &key.Field{Attr: "name"}, &key.Field{Attr: "ts", Kind: key.Int, Width: 13}
+	bare, batch := &key.Template{Segments: segments(name)}, &key.Template{Segments: segments(ts, "#", name)}
 	pair := &key.Template{Segments: segments("P_", name, "--", name, "!", nil)}
 	const t0 = "1776852000000"
 	when := integer(1776852000000)
@@ -296,8 +286,7 @@ func (c rangeCase) refused() bool {
 	if c.bound == nil || c.tmpl.Escaped || c.bound.Op == key.Eq || c.bound.Op == key.BeginsWith {
 		return false
 	}
-	last := c.tmpl.Segments[len(c.tmpl.Segments)-1]
-	fs := c.tmpl.Fields()
+	last, fs := c.tmpl.Segments[len(c.tmpl.Segments)-1], c.tmpl.Fields()
 	f := fs[len(c.lead)]
 	return f.Kind == key.String && last.Field != f
 }
@@ -326,8 +315,7 @@ func (c rangeCase) check(t *rapid.T) {
 	}
 	fs := c.tmpl.Fields()
 	for _, item := range c.items {
-		text, err := c.tmpl.ComposeValues(item)
-		require.NoError(t, err)
+		text := must(c.tmpl.ComposeValues(item))
 		if len(text) > key.MaxSortKey {
 			continue // no such item exists
 		}
@@ -378,13 +366,9 @@ func cases(templates *rapid.Generator[*key.Template]) *rapid.Generator[rangeCase
 	})
 }
 
-func TestEscapedRangesAreExact(t *testing.T) {
-	checkCases(t, escapedTemplates())
-}
+func TestEscapedRangesAreExact(t *testing.T) { checkCases(t, escapedTemplates()) }
 
-func TestVerbatimRangesAreExact(t *testing.T) {
-	checkCases(t, verbatimTemplates())
-}
+func TestVerbatimRangesAreExact(t *testing.T) { checkCases(t, verbatimTemplates()) }
 
 // checkCases checks several cases at a time, since few are interesting.
 func checkCases(t *testing.T, templates *rapid.Generator[*key.Template]) {
@@ -409,8 +393,7 @@ func TestCutRangesAreExact(t *testing.T) {
 		return string(rapid.SliceOfN(rapid.SampledFrom(runes), 0, 5).Draw(t, "tail"))
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		c := rangeCase{tmpl: templates.Draw(t, "template")}
-		room := rapid.IntRange(1012, 1023).Draw(t, "size")
+		c, room := rangeCase{tmpl: templates.Draw(t, "template")}, rapid.IntRange(1012, 1023).Draw(t, "size")
 		text := func() key.Value { return str(strings.Repeat("a", room) + tails.Draw(t, "text")) }
 		for range 8 {
 			item := []key.Value{text()}

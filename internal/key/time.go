@@ -120,7 +120,8 @@ func (f TimeFormat) Format(t time.Time) (string, error) {
 // rfc3339 returns t, which is in UTC and in a year of four digits, with this many digits of the second's fraction, as
 // time.Format does in three times the time.
 func rfc3339(t time.Time, digits int) string {
-	b := []byte("0000-00-00T00:00:00.000000000Z")
+	var b [len("0000-00-00T00:00:00.000000000Z")]byte // on the stack
+	copy(b[:], "0000-00-00T00:00:00.000000000Z")
 	put := func(from, to, n int) {
 		for i := to - 1; i >= from; i, n = i-1, n/10 {
 			b[i] = byte('0' + n%10)

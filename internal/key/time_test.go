@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 var formats = []key.TimeFormat{key.Nano, key.Micro, key.Milli, key.Second, key.Unix, key.UnixMilli}
@@ -48,26 +48,22 @@ func TestTimeFormatText(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.format.String(), func(t *testing.T) {
 			assert.Equal(t, test.unit, test.format.Unit())
-			text, err := test.format.Format(at)
-			require.NoError(t, err)
+			text := must(test.format.Format(at))
 			assert.Equal(t, test.text, text)
 
-			back, err := test.format.Parse(text)
-			require.NoError(t, err)
+			back := must(test.format.Parse(text))
 			assert.Equal(t, test.format.Truncate(at), back)
 			assert.Equal(t, time.UTC, back.Location())
 			assert.True(t, test.format.Exact(back))
 			assert.Equal(t, test.format == key.Nano, test.format.Exact(at))
 
-			av, err := test.format.Value(at)
-			require.NoError(t, err)
+			av := must(test.format.Value(at))
 			if test.format.Text() {
 				assert.Equal(t, &types.AttributeValueMemberS{Value: test.text}, av)
 			} else {
 				assert.Equal(t, &types.AttributeValueMemberN{Value: test.text}, av)
 			}
-			back, err = test.format.FromValue(av)
-			require.NoError(t, err)
+			back = must(test.format.FromValue(av))
 			assert.Equal(t, test.format.Truncate(at), back)
 		})
 	}
@@ -83,8 +79,7 @@ func TestTimeFormatTruncatesTowardsThePast(t *testing.T) {
 		key.Milli: "1969-12-31T23:59:59.999Z", key.Second: "1969-12-31T23:59:59Z",
 		key.Unix: "-1", key.UnixMilli: "-1",
 	} {
-		text, err := f.Format(before)
-		require.NoError(t, err)
+		text := must(f.Format(before))
 		assert.Equal(t, want, text)
 	}
 	// Truncation does not leave the second either in the era before year 1.
@@ -98,10 +93,8 @@ func TestTimeFormatYears(t *testing.T) {
 	for _, f := range formats {
 		t.Run(f.String(), func(t *testing.T) {
 			for _, at := range []time.Time{first, last, {}} {
-				text, err := f.Format(at)
-				require.NoError(t, err)
-				back, err := f.Parse(text)
-				require.NoError(t, err)
+				text := must(f.Format(at))
+				back := must(f.Parse(text))
 				assert.Equal(t, f.Truncate(at), back)
 			}
 			for _, at := range []time.Time{
@@ -175,8 +168,7 @@ func TestTimeFormat_TextsAreThoseOfTimeFormat(t *testing.T) {
 	}
 	for _, at := range times {
 		for f, layout := range layouts {
-			text, err := f.Format(at)
-			require.NoError(t, err)
+			text := must(f.Format(at))
 			require.Equal(t, at.UTC().Format(layout), text)
 		}
 	}

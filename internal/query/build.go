@@ -6,25 +6,28 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // bounds compiles the options that all reads of many items share.
-func (b *builder) bounds(spec *write.Options) error {
+func (b *builder) bounds(spec *bind.Options) error {
 	if b.s.Unopened != nil {
 		return b.s.Unopened
 	}
-	b.p.Strong, b.p.Expired, b.p.Budget = spec.Strong, spec.Expired, spec.Budget
+	b.p.Strong, b.p.Expired, b.p.Skip, b.p.Budget = spec.Strong, spec.Expired, spec.Skip, spec.Budget
 	if len(spec.Errs) > 0 {
-		return b.fail(write.CodeOption, nil, "%v", spec.Errs[0])
+		return b.fail(bind.CodeOption, nil, "%v", spec.Errs[0])
 	}
-	if spec.Hydrate {
-		if err := b.hydrate(); err != nil {
-			return err
-		}
+	switch x := b.p.Index; {
+	case spec.Hydrate && x == nil:
+		return b.fail(bind.CodeHydrate, nil, "Hydrate is for queries and scans of an index; this one reads the table itself, which has whole items")
+	case spec.Hydrate && x.Project.All:
+		return b.fail(bind.CodeHydrate, nil, "the index %s carries whole items, so Hydrate would read them twice; leave it out", x.Name)
+	case spec.Hydrate: // whole items are read by the entries of the index
+		b.p.Hydrate, b.p.Fresh, b.p.Strong = true, b.p.Strong, false
 	}
 	for _, o := range []struct {
 		name  string
@@ -34,14 +37,14 @@ func (b *builder) bounds(spec *write.Options) error {
 		if o.given == nil {
 			continue
 		}
-		n, err := write.CountOption(b.s, o.name, o.given)
+		n, err := bind.CountOption(b.s, o.name, o.given)
 		if err != nil {
 			return err
 		}
 		*o.set = n
 	}
 	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
-		return b.fail(write.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
+		return b.fail(bind.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
 	b.p.Strong = b.p.Strong || b.p.Truth && (b.p.Index == nil || b.p.Index.Local)
 	return nil
@@ -50,11 +53,11 @@ func (b *builder) bounds(spec *write.Options) error {
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.p.PK.Parts {
-		av, err := write.EncodeAttr(b.s, a, b.v, nil)
+		av, err := bind.EncodeAttr(b.s, a, b.v, nil)
 		if err != nil {
 			return err
 		}
-		if err := write.CheckPart(b.s, a, av); err != nil {
+		if err := bind.CheckPart(b.s, a, av); err != nil {
 			return err
 		}
 		b.given[a.Name] = av
@@ -66,7 +69,7 @@ func (b *builder) filled(a *schema.Attr) (bool, error) {
 	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
 		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
 	}
-	av, err := write.EncodeAttr(b.s, a, b.v, nil)
+	av, err := bind.EncodeAttr(b.s, a, b.v, nil)
 	if err != nil {
 		return false, err
 	}
@@ -93,7 +96,7 @@ func (b *builder) leading() error {
 			return err
 		}
 		if must != nil && !filled {
-			return b.fail(write.CodeKeyPart, a, "the key part is missing or zero")
+			return b.fail(bind.CodeKeyPart, a, "the key part is missing or zero")
 		}
 		if !filled {
 			continue
@@ -101,7 +104,7 @@ func (b *builder) leading() error {
 		if i > b.lead {
 			return b.fail(schema.CodePartOrder, a, "the part is given but %s, which comes before it in the sort key, is not", parts[b.lead].Field)
 		}
-		if b.given[a.Name], err = write.EncodeAttr(b.s, a, b.v, nil); err != nil {
+		if b.given[a.Name], err = bind.EncodeAttr(b.s, a, b.v, nil); err != nil {
 			return err
 		}
 		b.lead++
@@ -118,8 +121,8 @@ func (b *builder) leading() error {
 }
 
 // target returns the attribute of a range condition. It must be the next part of the sort key.
-func (b *builder) target(c write.Cond) (*schema.Attr, error) {
-	n, err := write.Node(b.s, c.Target)
+func (b *builder) target(c bind.Cond) (*schema.Attr, error) {
+	n, err := bind.Node(b.s, c.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +142,9 @@ func (b *builder) target(c write.Cond) (*schema.Attr, error) {
 }
 
 // otherEnd accepts c if it is the other end of the range that bound begins or ends.
-func (b *builder) otherEnd(c *write.Cond) bool {
-	low := func(c *write.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
-	high := func(c *write.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
+func (b *builder) otherEnd(c *bind.Cond) bool {
+	low := func(c *bind.Cond) bool { return c.Op == expr.Gt || c.Op == expr.Ge }
+	high := func(c *bind.Cond) bool { return c.Op == expr.Lt || c.Op == expr.Le }
 	switch {
 	case b.upper != nil:
 		return false
@@ -157,7 +160,7 @@ func (b *builder) otherEnd(c *write.Cond) bool {
 
 // conditions compiles the range conditions: Eq on further leading parts, then one condition on the next part, or one for
 // each end of its range.
-func (b *builder) conditions(list []write.Cond) error {
+func (b *builder) conditions(list []bind.Cond) error {
 	for i := range list {
 		c := &list[i]
 		switch c.Op {
@@ -169,7 +172,7 @@ func (b *builder) conditions(list []write.Cond) error {
 		if err != nil {
 			return err
 		}
-		if err := write.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+		if err := bind.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {
@@ -182,7 +185,7 @@ func (b *builder) conditions(list []write.Cond) error {
 			b.bound, b.next = c, a
 			continue
 		}
-		one, err := write.KeyCondition(b.s, *c)
+		one, err := bind.KeyCondition(b.s, *c)
 		if err != nil {
 			return err
 		}
@@ -196,13 +199,13 @@ func (b *builder) conditions(list []write.Cond) error {
 }
 
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
-func (b *builder) filters(list []write.Cond) error {
+func (b *builder) filters(list []bind.Cond) error {
 	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
-	if _, err := write.Conditions(b.s, list); err != nil {
+	if _, err := bind.Conditions(b.s, list); err != nil {
 		return err
 	}
 	for _, c := range list {
-		r, err := write.Condition(b.s, c)
+		r, err := bind.Condition(b.s, c)
 		if err != nil {
 			return err
 		}
@@ -213,7 +216,7 @@ func (b *builder) filters(list []write.Cond) error {
 			}
 		})
 		if bad != "" { // a composed key has no field
-			return b.fail(write.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
+			return b.fail(bind.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
 		}
 		b.p.User = expr.All(b.p.User, r)
 	}
@@ -221,7 +224,7 @@ func (b *builder) filters(list []write.Cond) error {
 }
 
 // query compiles the partition, the conditions on the key and the filters.
-func (b *builder) query(spec *write.Options) error {
+func (b *builder) query(spec *bind.Options) error {
 	if err := b.bounds(spec); err != nil {
 		return err
 	}
@@ -231,12 +234,10 @@ func (b *builder) query(spec *write.Options) error {
 	if err := b.leading(); err != nil {
 		return err
 	}
-	if spec.Range != nil {
-		if err := b.conditions(spec.Range); err != nil {
-			return err
-		}
+	err := b.conditions(spec.Range)
+	if err != nil {
+		return err
 	}
-	var err error
 	if b.p.Partition, err = b.fixed(b.p.PK); err != nil {
 		return err
 	}
@@ -256,14 +257,14 @@ func (b *builder) query(spec *write.Options) error {
 }
 
 // Build compiles the query of src for the partition in v. Errors are in the plan's Err.
-func Build(src Source, v reflect.Value, spec *write.Options) *Plan {
+func Build(src Source, v reflect.Value, spec *bind.Options) *Plan {
 	b := &builder{p: &Plan{Source: src, Desc: spec.Desc}, s: src.Schema, v: v, given: item.Item{}}
 	b.p.Err = b.query(spec)
 	return b.p
 }
 
 // BuildEach compiles the query of src for the partition in v, once for each partition over which that is spread.
-func BuildEach(src Source, v reflect.Value, spec *write.Options) (plans []*Plan) {
+func BuildEach(src Source, v reflect.Value, spec *bind.Options) (plans []*Plan) {
 	for _, src.PK = range src.Spread {
 		plans = append(plans, Build(src, v, spec))
 	}
@@ -274,33 +275,33 @@ func BuildEach(src Source, v reflect.Value, spec *write.Options) (plans []*Plan)
 }
 
 // scan compiles the options of a scan. Filters may name any attribute.
-func (b *builder) scan(spec *write.Options) (err error) {
+func (b *builder) scan(spec *bind.Options) (err error) {
 	if err = b.bounds(spec); err != nil {
 		return err
 	}
-	if b.p.Segments, err = write.CountOption(b.s, "Segments", spec.Segments); err != nil {
+	if b.p.Segments, err = bind.CountOption(b.s, "Segments", spec.Segments); err != nil {
 		return err
 	}
 	switch {
 	case b.p.Segments > maxSegments:
-		return b.fail(write.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
+		return b.fail(bind.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
 	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
-		return b.fail(write.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
+		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	if err := write.SegmentOption(b.s, spec); err != nil {
+	if err := bind.SegmentOption(b.s, spec); err != nil {
 		return err
 	}
 	if s := spec.Segment; s != nil {
 		b.p.Segment = &segment{s.Number, s.Of}
 	}
-	if b.p.User, err = write.Conditions(b.s, spec.Filters); err == nil && b.p.Hydrate {
+	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err == nil && b.p.Hydrate {
 		err = b.inMemory()
 	}
 	return err
 }
 
 // BuildScan compiles the scan of src. Errors are in the plan's Err.
-func BuildScan(src Source, spec *write.Options) *Plan {
+func BuildScan(src Source, spec *bind.Options) *Plan {
 	src.Scan = true
 	b := &builder{p: &Plan{Source: src, Scanned: spec.Scanned}, s: src.Schema}
 	b.p.Err = b.scan(spec)
@@ -313,12 +314,12 @@ func (b *builder) present() error {
 		return nil
 	}
 	for _, a := range b.p.SK.Parts {
-		av, err := write.EncodeAttr(b.s, a, b.v, nil)
+		av, err := bind.EncodeAttr(b.s, a, b.v, nil)
 		if err != nil {
 			return err
 		}
-		if write.CheckPart(b.s, a, av) != nil {
-			return nil
+		if bind.CheckPart(b.s, a, av) != nil {
+			return nil //nolint:nilerr // the fixed parts end before the first that is absent
 		}
 		b.given[a.Name] = av
 		b.lead++
@@ -360,7 +361,7 @@ func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (con
 		return nil, err
 	}
 	if b.p.Nothing {
-		return nil, b.fail(write.CodeValue, nil, "the sort key is too long")
+		return nil, b.fail(bind.CodeValue, nil, "the sort key is too long")
 	}
 	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
 		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,17 +10,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Collection reads several queries of one partition in one pass.
 type Collection struct {
-	parts []*Plan
+	parts []*Part
 	cover Plan // one query that finds what any part does
 }
 
@@ -31,7 +33,8 @@ func (g *Collection) attributes() []string {
 			names = append(names, name)
 		}
 	}
-	for _, p := range g.parts {
+	for _, part := range g.parts {
+		p := part.Plan
 		switch {
 		case p.Nothing:
 			continue
@@ -44,7 +47,7 @@ func (g *Collection) attributes() []string {
 		p.Key.Roots(add)
 		p.filter(p.Runner.Clock()).Roots(add)
 	}
-	if len(new(expr.Renderer).Project(names)) > write.MaxExpression {
+	if len(new(expr.Renderer).Project(names)) > bind.MaxExpression {
 		return nil
 	}
 	return names
@@ -56,9 +59,9 @@ func (g *Collection) anyWanted() expr.Cond {
 	var filters []expr.Cond
 	now := g.cover.Runner.Clock() // one time for all, so that equal filters are found
 	for _, p := range g.parts {
-		f := p.filter(now)
+		f := p.Plan.filter(now)
 		switch {
-		case p.Nothing || slices.ContainsFunc(filters, func(k expr.Cond) bool { return reflect.DeepEqual(k, f) }):
+		case p.Plan.Nothing || slices.ContainsFunc(filters, func(k expr.Cond) bool { return reflect.DeepEqual(k, f) }):
 			continue
 		case f.Op == expr.None:
 			return expr.Cond{}
@@ -66,7 +69,7 @@ func (g *Collection) anyWanted() expr.Cond {
 		filters = append(filters, f)
 	}
 	some := expr.Any(filters...)
-	if some.Operators() > write.MaxOperators || len(new(expr.Renderer).Cond(some)) > write.MaxExpression {
+	if some.Operators() > bind.MaxOperators || len(new(expr.Renderer).Cond(some)) > bind.MaxExpression {
 		return expr.Cond{}
 	}
 	return some
@@ -74,15 +77,6 @@ func (g *Collection) anyWanted() expr.Cond {
 
 // String prints the one query.
 func (g *Collection) String() string { return g.cover.String() }
-
-// filters returns the current filters of the parts.
-func (g *Collection) filters() []expr.Cond {
-	filters := make([]expr.Cond, len(g.parts))
-	for i, p := range g.parts {
-		filters[i] = p.filter(p.Runner.Clock())
-	}
-	return filters
-}
 
 func (p *Plan) collectionError(code, format string, args ...any) error {
 	return &entitytype.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
@@ -127,19 +121,6 @@ func (p *Plan) mismatch(q *Plan) string {
 	return ""
 }
 
-// afterPrefix returns a sort key above all that begin with prefix, or nil if no key follows them.
-func afterPrefix(prefix types.AttributeValue) types.AttributeValue {
-	s, ok := prefix.(*types.AttributeValueMemberS)
-	if !ok {
-		return nil
-	}
-	end := key.Successor(s.Value)
-	if end == "" || len(end) > key.MaxSortKey {
-		return nil
-	}
-	return item.S(end)
-}
-
 // boundsOf returns inclusive bounds of the attribute where c holds. nil is an open end.
 func boundsOf(c expr.Cond) (lo, hi types.AttributeValue) {
 	switch c.Op {
@@ -152,7 +133,12 @@ func boundsOf(c expr.Cond) (lo, hi types.AttributeValue) {
 	case expr.Lt, expr.Le:
 		return nil, c.Values[0]
 	case expr.BeginsWith:
-		return c.Values[0], afterPrefix(c.Values[0])
+		if s, ok := c.Values[0].(*types.AttributeValueMemberS); ok {
+			if end := key.Successor(s.Value); end != "" && len(end) <= key.MaxSortKey { // above all keys that begin with the prefix
+				return s, item.S(end)
+			}
+		}
+		return c.Values[0], nil
 	}
 	return nil, nil
 }
@@ -218,24 +204,25 @@ func coveringCond(sorts []expr.Cond) expr.Cond {
 
 // BuildCollection compiles parts into one query for a verb. There must be at least one, and none may have an error. All must read
 // one partition, in the same order and with the same consistency; that of a part with Truth is for all.
-func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
-	first := parts[0]
+func BuildCollection(verb string, parts []*Part) (*Collection, error) {
+	first := parts[0].Plan
 	g := &Collection{parts: parts}
 	var sorts []expr.Cond
-	for _, p := range parts {
+	for _, part := range parts {
+		p := part.Plan
 		switch {
 		case p.Scan:
-			return nil, p.collectionError(write.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+			return nil, p.collectionError(bind.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
 		case p.Hydrate:
-			return nil, p.collectionError(write.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
-		case p.Evaluate > 0 || p.Requests > 0:
-			return nil, p.collectionError(write.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated and MaxRequests")
+			return nil, p.collectionError(bind.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
+		case p.Evaluate > 0 || p.Requests > 0 || p.Skip:
+			return nil, p.collectionError(bind.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated, MaxRequests and SkipUndecodable")
 		}
-		if err := write.InMemory(p.Schema, p.User, verb); err != nil {
+		if err := bind.InMemory(p.Schema, p.User, verb); err != nil {
 			return nil, err
 		}
 		if what := p.mismatch(first); what != "" {
-			return nil, p.collectionError(write.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
+			return nil, p.collectionError(bind.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
 		}
 		if !p.Nothing {
 			sorts = append(sorts, p.Sort)
@@ -244,7 +231,7 @@ func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
 	g.cover = *first
 	g.cover.Source.Verb, g.cover.Base, g.cover.Own, g.cover.Needs = verb, g.anyWanted, nil, nil
 	for _, p := range parts {
-		g.cover.Strong, g.cover.Truth = g.cover.Strong || p.Strong, g.cover.Truth || p.Truth
+		g.cover.Strong, g.cover.Truth = g.cover.Strong || p.Plan.Strong, g.cover.Truth || p.Plan.Truth
 	}
 	g.cover.Range, g.cover.User, g.cover.Expire, g.cover.Limit = expr.Cond{}, expr.Cond{}, false, 0
 	if g.cover.Nothing = len(sorts) == 0; !g.cover.Nothing {
@@ -252,15 +239,6 @@ func BuildCollection(verb string, parts []*Plan) (*Collection, error) {
 	}
 	g.cover.Project = g.attributes()
 	return g, nil
-}
-
-// collectionRun is one run of a collection.
-type collectionRun struct {
-	parts []*Plan
-	left  []int  // how many items each part may still take; 0: unlimited
-	done  []bool // parts that take no more items
-	open  int    // number of parts that still take items
-	take  func(part int, it item.Item) error
 }
 
 // wants reports whether p, run alone, would return the item.
@@ -271,76 +249,93 @@ func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
 	case p.Own == nil:
 		return true, nil
 	}
-	return p.Own(it)
-}
-
-// page passes the items of one answer to the parts.
-func (in *collectionRun) page(items []wire.Item, filters []expr.Cond) error {
-	defer wire.ReleaseAll(items)
-	for _, stored := range items {
-		it := stored.Map()
-		for i, p := range in.parts {
-			if in.done[i] {
-				continue
-			}
-			ours, err := p.wants(it, filters[i])
-			if err != nil {
-				return err
-			}
-			if !ours {
-				continue
-			}
-			if err := in.take(i, it); err != nil {
-				return err
-			}
-			if in.left[i]--; in.left[i] == 0 {
-				in.done[i] = true
-				in.open--
-			}
-		}
-	}
-	return nil
+	ours, err := p.Own(it)
+	return ours, layout.OfItem(p.Schema, it, err)
 }
 
 // Run reads page after page and passes each item to the parts that want it, in sort key order. A part with a limit takes
-// no more items than that. Reading ends when no part takes more.
-func (g *Collection) Run(ctx context.Context, take func(part int, it item.Item) error) error {
-	if g.cover.Nothing {
-		return nil
+// no more items than that. Reading ends when no part takes more. Without an error, and if a function of a part ends it by
+// entitytype.ErrStop, the slices are set. failed is the part whose item gave the error, nil for another error.
+func (g *Collection) Run(ctx context.Context) (failed *Part, err error) {
+	type place struct {
+		group reflect.Value // of the items for a slice
+		left  int           // how many items the part may still take; 0: any number
+		done  bool
 	}
-	for _, p := range g.parts {
-		ctx = write.WithPace(ctx, p.Budget)
+	at, open, sum, bounded := make([]place, len(g.parts)), 0, 0, true
+	for i, p := range g.parts {
+		if p.Into != nil {
+			at[i].group = reflect.New(reflect.TypeOf(p.Into).Elem()).Elem()
+			at[i].group.Set(reflect.MakeSlice(at[i].group.Type(), 0, 0))
+		}
+		ctx = bind.WithPace(ctx, p.Plan.Budget)
+		if at[i].done = p.Plan.Nothing; at[i].done {
+			continue
+		}
+		at[i].left = p.Plan.Limit
+		open, sum, bounded = open+1, sum+p.Plan.Limit, bounded && p.Plan.Limit > 0
 	}
 	if g.cover.Truth {
 		ctx = g.cover.Runner.Direct(ctx)
-	}
-	in := &collectionRun{parts: g.parts, take: take, left: make([]int, len(g.parts)), done: make([]bool, len(g.parts))}
-	sum, bounded := 0, true
-	for i, p := range g.parts {
-		if in.done[i] = p.Nothing; p.Nothing {
-			continue
-		}
-		in.open++
-		in.left[i] = p.Limit
-		sum, bounded = sum+p.Limit, bounded && p.Limit > 0
 	}
 	ask := 0
 	if bounded { // items of other parts come in between, so ask for more than the sum
 		ask = min(max(sum, 25), maxEvaluated)
 	}
-	for start := item.Item(nil); ; {
+	page := func(items []wire.Item) error {
+		defer wire.ReleaseAll(items)
+		filters := make([]expr.Cond, len(g.parts))
+		for i, p := range g.parts {
+			filters[i] = p.Plan.filter(p.Plan.Runner.Clock())
+		}
+		for _, stored := range items {
+			it := stored.Map()
+			for i, p := range g.parts {
+				if at[i].done {
+					continue
+				}
+				ours, err := p.Plan.wants(it, filters[i])
+				switch {
+				case err != nil:
+					return err
+				case !ours:
+					continue
+				case p.Into == nil:
+					err = p.Take(wire.Of(it))
+				default:
+					err = p.add(at[i].group, wire.Of(it))
+				}
+				if err != nil {
+					failed = p
+					return err
+				}
+				if at[i].left--; at[i].left == 0 {
+					at[i].done = true
+					open--
+				}
+			}
+		}
+		return nil
+	}
+	for start := item.Item(nil); open > 0; ask = nextAsk(ask) {
 		got, err := g.cover.fetch(ctx, start, ask, false, nil)
+		if err == nil {
+			err = page(got.Rows)
+		}
+		if errors.Is(err, entitytype.ErrStop) {
+			break
+		}
 		if err != nil {
-			return err
+			return failed, err
 		}
-		if err := in.page(got.Rows, g.filters()); err != nil {
-			return err
-		}
-		if start = got.Last; start == nil || in.open == 0 {
-			return nil
-		}
-		if ask *= 4; ask > maxEvaluated {
-			ask = 0 // as many as one answer holds
+		if start = got.Last; start == nil {
+			break
 		}
 	}
+	for i, p := range g.parts {
+		if p.Into != nil {
+			reflect.ValueOf(p.Into).Elem().Set(at[i].group)
+		}
+	}
+	return nil, nil
 }

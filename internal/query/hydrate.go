@@ -3,31 +3,20 @@ package query
 import (
 	"context"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // mostHydrated is how many whole items are read, and held, at a time: as many as one request can read.
 const mostHydrated = 100
 
-// hydrate makes the plan read whole items by the entries of its index.
-func (b *builder) hydrate() error {
-	switch x := b.p.Index; {
-	case x == nil:
-		return b.fail(write.CodeHydrate, nil, "Hydrate is for queries and scans of an index; this one reads the table itself, which has whole items")
-	case x.Project.All:
-		return b.fail(write.CodeHydrate, nil, "the index %s carries whole items, so Hydrate would read them twice; leave it out", x.Name)
-	}
-	b.p.Hydrate, b.p.Fresh, b.p.Strong = true, b.p.Strong, false
-	return nil
-}
-
 // inMemory refuses a filter that cannot be evaluated on whole items in memory.
 func (b *builder) inMemory() error {
-	return write.InMemory(b.s, b.p.User, "Hydrate")
+	return bind.InMemory(b.s, b.p.User, "Hydrate")
 }
 
 // run is the state of one run of a plan.
@@ -44,9 +33,9 @@ func (r *run) exhausted() bool { return r.spent && len(r.pending) == 0 }
 
 // next returns the next items from start: those of one answer or, with Hydrate, of a part of its entries. ask is how many
 // items are evaluated, 0 for what one answer holds.
-func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (write.Page, error) {
+func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (layout.Page, error) {
 	if start != nil && p.atEnd(start) {
-		return write.Page{}, nil
+		return layout.Page{}, nil
 	}
 	if !p.Hydrate || len(r.pending) == 0 {
 		if r.evaluate > 0 {
@@ -66,7 +55,7 @@ func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (writ
 	}
 	part := r.pending[:min(mostHydrated, len(r.pending))]
 	r.pending = r.pending[len(part):]
-	got := write.Page{Last: r.last}
+	got := layout.Page{Last: r.last}
 	if len(r.pending) > 0 {
 		got.Last = p.positionOf(part[len(part)-1])
 	}

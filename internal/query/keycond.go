@@ -8,11 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // builder compiles one query.
@@ -20,10 +20,10 @@ type builder struct {
 	p     *Plan
 	s     *schema.Schema
 	v     reflect.Value
-	given item.Item   // partition parts and leading sort-key parts with fixed values
-	lead  int         // how many sort-key parts are fixed
-	bound *write.Cond // condition on the next part; the lower one if upper is set
-	upper *write.Cond
+	given item.Item  // partition parts and leading sort-key parts with fixed values
+	lead  int        // how many sort-key parts are fixed
+	bound *bind.Cond // condition on the next part; the lower one if upper is set
+	upper *bind.Cond
 	next  *schema.Attr // the attribute that bound is about
 }
 
@@ -39,38 +39,19 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 func (b *builder) value(f *key.Field) (key.Value, error) {
 	v, present, err := f.FromAttribute(b.given[f.Attr])
 	if err != nil || !present {
-		return v, b.fail(write.CodeKeyPart, b.s.Attr(f.Attr), "the key part is missing or malformed")
+		return v, b.fail(bind.CodeKeyPart, b.s.Attr(f.Attr), "the key part is missing or malformed")
 	}
 	return v, nil
 }
 
 func (b *builder) partError(err error, missing []string) error {
 	if e, ok := err.(*key.PartError); ok {
-		return b.fail(write.CodeValue, b.s.Attr(e.Attr), "%s", e.Problem)
+		return b.fail(bind.CodeValue, b.s.Attr(e.Attr), "%s", e.Problem)
 	}
 	if len(missing) > 0 {
-		return b.fail(write.CodeKeyPart, b.s.Attr(missing[0]), "the key part is missing")
+		return b.fail(bind.CodeKeyPart, b.s.Attr(missing[0]), "the key part is missing")
 	}
-	return b.fail(write.CodeValue, nil, "%v", err)
-}
-
-func (b *builder) rangeCondition(k *schema.KeyDef, r key.Range) expr.Cond {
-	at := expr.Attr(k.Attr)
-	switch r.Op {
-	case key.Empty:
-		b.p.Nothing = true
-	case key.Equal:
-		return expr.Compare(expr.Eq, at, item.S(r.Lo))
-	case key.Prefix:
-		return expr.Compare(expr.BeginsWith, at, item.S(r.Lo))
-	case key.Span:
-		return expr.Compare(expr.Between, at, item.S(r.Lo), item.S(r.Hi))
-	case key.AtLeast:
-		return expr.Compare(expr.Ge, at, item.S(r.Lo))
-	case key.AtMost:
-		return expr.Compare(expr.Le, at, item.S(r.Hi))
-	}
-	return expr.Cond{}
+	return b.fail(bind.CodeValue, nil, "%v", err)
 }
 
 func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
@@ -79,11 +60,11 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 		rv = rv.Elem()
 	}
 	if !rv.IsValid() || rv.Kind() == reflect.Pointer {
-		return key.Value{}, b.fail(write.CodeValue, b.next, "a bound cannot be nil")
+		return key.Value{}, b.fail(bind.CodeValue, b.next, "a bound cannot be nil")
 	}
 	out := key.Value{Kind: f.Kind}
 	if b.next.Text {
-		av, err := write.EncodeValue(b.s, b.next, rv.Interface())
+		av, err := bind.EncodeValue(b.s, b.next, rv.Interface())
 		if text, ok := av.(*types.AttributeValueMemberS); ok {
 			out.S = text.Value
 		}
@@ -106,11 +87,11 @@ func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
 
 // rangeConditions returns the conditions on the part after the fixed ones as they were given, the lower end first.
 func (b *builder) rangeConditions() (conds []expr.Cond, err error) {
-	for _, c := range []*write.Cond{b.bound, b.upper} {
+	for _, c := range []*bind.Cond{b.bound, b.upper} {
 		if c == nil {
 			continue
 		}
-		made, err := write.KeyCondition(b.s, *c)
+		made, err := bind.KeyCondition(b.s, *c)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +141,7 @@ func (b *builder) fixed(k *schema.KeyDef) (expr.Cond, error) {
 	if k.Native != nil {
 		var conds []expr.Cond
 		for _, a := range k.Native {
-			if err := write.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
+			if err := bind.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
 				return expr.Cond{}, err
 			}
 			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
@@ -172,7 +153,7 @@ func (b *builder) fixed(k *schema.KeyDef) (expr.Cond, error) {
 		return expr.Cond{}, b.partError(err, missing)
 	}
 	pk := item.S(text)
-	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), write.CheckPartitionKey(b.s, pk)
+	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), bind.CheckPartitionKey(b.s, pk)
 }
 
 // nativeSort returns the condition on a sort key that consists of plain attributes.
@@ -254,7 +235,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 	}
 	if r.Filter {
 		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
-			return expr.Cond{}, b.fail(write.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
+			return expr.Cond{}, b.fail(bind.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
 		}
 		sharper, err := b.rangeConditions()
 		if err != nil {
@@ -262,7 +243,22 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		}
 		b.p.Range = expr.All(sharper...)
 	}
-	return b.rangeCondition(k, r), nil
+	at := expr.Attr(k.Attr)
+	switch r.Op {
+	case key.Empty:
+		b.p.Nothing = true
+	case key.Equal:
+		return expr.Compare(expr.Eq, at, item.S(r.Lo)), nil
+	case key.Prefix:
+		return expr.Compare(expr.BeginsWith, at, item.S(r.Lo)), nil
+	case key.Span:
+		return expr.Compare(expr.Between, at, item.S(r.Lo), item.S(r.Hi)), nil
+	case key.AtLeast:
+		return expr.Compare(expr.Ge, at, item.S(r.Lo)), nil
+	case key.AtMost:
+		return expr.Compare(expr.Le, at, item.S(r.Hi)), nil
+	}
+	return expr.Cond{}, nil
 }
 
 // joinKey joins the two conditions without parentheses, which DynamoDB rejects in a key condition.

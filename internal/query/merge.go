@@ -4,20 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 const (
@@ -25,13 +24,6 @@ const (
 	readsAtOnce    = 8   // of a query's partitions
 	lastPart       = 4   // while no more than a quarter of an answer is left, the next one is read with those of others
 )
-
-// Merge is a query of several partitions, read as one in the order of the sort key. Items with equal sort keys come in the order
-// of their partition keys, those of one partition in DynamoDB's order. The order of a descending query is the reverse.
-type Merge struct {
-	parts []*Plan // in the order of their partition keys
-	spec  Plan    // what they share, and the error of the query
-}
 
 // compareKeys compares the values of two keys, the first value first.
 func compareKeys(a, b []types.AttributeValue) int {
@@ -51,70 +43,54 @@ func (p *Plan) partitionKey() (values []types.AttributeValue) {
 	return values
 }
 
-// BuildMerge compiles queries that differ in their partition only into one. verb and where describe it in messages. The error
-// of the first that has one is the error of the query.
-func BuildMerge(s *schema.Schema, verb, where string, parts []*Plan) *Merge {
-	m := &Merge{parts: slices.Clone(parts), spec: Plan{Source: Source{Schema: s, Verb: verb}}}
-	m.spec.Err = m.build(verb, where)
+// BuildMerge compiles queries that differ in their partition only into one, which is read in the order of the sort key. Items with equal
+// sort keys come in the order of their partition keys, those of one partition in DynamoDB's order. The order of a descending query is the
+// reverse. verb and where describe it in messages. The error of the first that has one is the error of the query.
+func BuildMerge(c *engine.Core, verb, where string, plans []*Plan) *Plan {
+	m := &Plan{Source: Source{Core: c, Verb: verb}}
+	fail := func(code, format string, args ...any) *Plan {
+		m.Err = &entitytype.InputError{Code: code, Type: c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+		return m
+	}
+	n := len(plans)
+	m.parts = append([]*Plan{}, plans...)
+	switch {
+	case n == 0:
+		return fail(bind.CodePartitions, "there is no partition to read")
+	case n > mostPartitions:
+		return fail(bind.CodePartitions, "%d partitions, shards counted; at most %d are read in one query", n, mostPartitions)
+	}
+	for i, p := range plans {
+		if p.Err != nil {
+			m.Err = fmt.Errorf("partition %d: %w", i/max(len(p.Spread), 1), p.Err)
+			return m
+		}
+	}
+	first, parts := plans[0], m.parts
+	*m = *first
+	m.parts, m.Verb, m.where = parts, verb, where
+	if first.Spread != nil { // messages name no shard
+		text := first.Partition.Values[0].(*types.AttributeValueMemberS).Value
+		m.Partition.Values = []types.AttributeValue{item.S(key.CutShard(text))}
+	}
+	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
+		return fail(bind.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
+	}
+	slices.SortStableFunc(parts, func(p, q *Plan) int { return compareKeys(p.partitionKey(), q.partitionKey()) })
+	for i := range n - 1 {
+		if samePartition(parts[i].Partition, parts[i+1].Partition) {
+			return fail(bind.CodePartitions, "a partition is given twice")
+		}
+	}
 	return m
 }
 
-func (m *Merge) build(verb, where string) error {
-	fail := func(code, format string, args ...any) error {
-		return &entitytype.InputError{Code: code, Type: m.spec.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+// OfEach returns the plan of what BuildEach has compiled, in one order.
+func OfEach(where string, plans []*Plan) *Plan {
+	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
+		return plans[0]
 	}
-	n := len(m.parts)
-	switch {
-	case n == 0:
-		return fail(write.CodePartitions, "there is no partition to read")
-	case n > mostPartitions:
-		return fail(write.CodePartitions, "%d partitions, shards counted; at most %d are read in one query", n, mostPartitions)
-	}
-	for i, p := range m.parts {
-		if p.Err != nil {
-			return fmt.Errorf("partition %d: %w", i/max(len(p.Spread), 1), p.Err)
-		}
-	}
-	first := m.parts[0]
-	m.spec = *first
-	m.spec.Verb, m.spec.where = verb, where
-	if first.Spread != nil { // messages name no shard
-		text := first.Partition.Values[0].(*types.AttributeValueMemberS).Value
-		m.spec.Partition.Values = []types.AttributeValue{item.S(key.CutShard(text))}
-	}
-	if first.Requests > 0 && first.Requests < n || first.Evaluate > 0 && first.Evaluate < n {
-		return fail(write.CodePartitions, "MaxRequests and MaxEvaluated must be at least the number of partitions, %d: the first item of each must be known", n)
-	}
-	slices.SortStableFunc(m.parts, func(p, q *Plan) int { return compareKeys(p.partitionKey(), q.partitionKey()) })
-	for i := range n - 1 {
-		if samePartition(m.parts[i].Partition, m.parts[i+1].Partition) {
-			return fail(write.CodePartitions, "a partition is given twice")
-		}
-	}
-	return nil
-}
-
-// Open sets what runs the query.
-func (m *Merge) Open(r *engine.Runner, c engine.Codec) {
-	for _, p := range append(slices.Clone(m.parts), &m.spec) {
-		p.Runner, p.Cursor = r, c
-	}
-}
-
-// Plan returns what the queries of the partitions share.
-func (m *Merge) Plan() *Plan { return &m.spec }
-
-// String prints the query of each partition.
-func (m *Merge) String() string {
-	if m.spec.Err != nil {
-		return m.spec.Verb + " " + m.spec.Schema.Name + ": " + m.spec.Err.Error()
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %d partitions in one order", m.spec.Verb, m.spec.Schema.Name, len(m.parts))
-	for _, p := range m.parts {
-		b.WriteString("\n" + p.String())
-	}
-	return b.String()
+	return BuildMerge(plans[0].Core, plans[0].Verb, where, plans)
 }
 
 // stream reads the items of one partition.
@@ -126,8 +102,8 @@ type stream struct {
 	start  item.Item // where the next request begins
 	items  []wire.Item
 	taken  int
-	ended  bool        // nothing follows items
-	ahead  *write.Page // the answer after items, if it was read already
+	ended  bool         // nothing follows items
+	ahead  *layout.Page // the answer after items, if it was read already
 	number int
 	key    []types.AttributeValue // the sort key of the head
 }
@@ -137,11 +113,6 @@ func (s *stream) head() bool { return s.taken < len(s.items) }
 
 // dry reports that the next item can be known after another request.
 func (s *stream) dry() bool { return !s.head() && !s.ended }
-
-// nearlyDry reports that the answer after the items will be needed soon, and was not read yet.
-func (s *stream) nearlyDry() bool {
-	return !s.ended && s.ahead == nil && (len(s.items)-s.taken)*lastPart <= len(s.items)
-}
 
 // place returns the position after the items that were taken.
 func (s *stream) place() item.Item {
@@ -172,7 +143,7 @@ type bound struct {
 	item   item.Item              // the item's sort key, for a cursor
 }
 
-// merging is one run of a Merge.
+// merging is one run of a query of several partitions.
 type merging struct {
 	streams []*stream
 	sign    int // -1: descending
@@ -182,11 +153,8 @@ type merging struct {
 	onwards bool // everything will be read, so answers may be read before they are needed
 }
 
-// sortNames returns the attributes of the sort key.
-func (m *Merge) sortNames() []string { return m.spec.SK.Attributes() }
-
-func (m *Merge) sortKey(it func(string) types.AttributeValue) (key []types.AttributeValue) {
-	for _, name := range m.sortNames() {
+func (m *Plan) sortKey(it func(string) types.AttributeValue) (key []types.AttributeValue) {
+	for _, name := range m.SK.Attributes() {
 		key = append(key, it(name))
 	}
 	return key
@@ -198,14 +166,14 @@ func (in *merging) compare(a []types.AttributeValue, partA int, b []types.Attrib
 }
 
 // start begins a run at places, nil for the beginning. back reads in the other direction.
-func (m *Merge) start(at *engine.Places, limit int, back bool, b *budget) *merging {
+func (m *Plan) start(at *cursor.Places, limit int, back bool, b *budget) *merging {
 	in := &merging{sign: 1, budget: b}
-	if m.spec.Desc != back {
+	if m.Desc != back {
 		in.sign = -1
 	}
 	share := 0
 	if limit > 0 {
-		share = m.spec.firstAsk(limit/len(m.parts) + 1)
+		share = m.firstAsk(limit/len(m.parts) + 1)
 	}
 	for i, p := range m.parts {
 		q := *p
@@ -223,7 +191,7 @@ func (m *Merge) start(at *engine.Places, limit int, back bool, b *budget) *mergi
 }
 
 // read sends one request for a stream without a head.
-func (in *merging) read(ctx context.Context, m *Merge, s *stream, others int) error {
+func (in *merging) read(ctx context.Context, m *Plan, s *stream, others int) error {
 	if !in.keep {
 		wire.ReleaseAll(s.items)
 	}
@@ -241,27 +209,12 @@ func (in *merging) read(ctx context.Context, m *Merge, s *stream, others int) er
 	return nil
 }
 
-// readAhead reads the answer after the items of a stream.
-func (in *merging) readAhead(ctx context.Context, s *stream) error {
-	got, err := s.p.next(ctx, s.start, s.ask, s.in)
-	if err == nil {
-		s.ahead = &got
-	}
-	return err
-}
-
-// begin makes an answer the items of a stream.
-func (in *merging) begin(m *Merge, s *stream, got write.Page) {
+// begin makes an answer the items of a stream. It passes over items that are not after the bound: they were written since, or
+// belong to the page on the other side.
+func (in *merging) begin(m *Plan, s *stream, got layout.Page) {
 	s.from, s.start, s.ended = s.start, got.Last, got.Last == nil
 	s.items, s.taken = got.Rows, 0
-	if s.ask *= 4; s.ask > maxEvaluated {
-		s.ask = 0 // as many as one answer holds
-	}
-	in.settle(m, s)
-}
-
-// settle passes over items that are not after the bound: they were written since, or belong to the page on the other side.
-func (in *merging) settle(m *Merge, s *stream) {
+	s.ask = nextAsk(s.ask)
 	for ; s.head(); s.taken++ {
 		s.key = m.sortKey(s.items[s.taken].Get)
 		if in.bound.item == nil || s.number == in.bound.number || in.compare(s.key, s.number, in.bound.key, in.bound.number) > 0 {
@@ -272,7 +225,7 @@ func (in *merging) settle(m *Merge, s *stream) {
 
 // fill reads until every stream has a head or has ended. It returns false if the budget does not allow that. Streams that will
 // need a request soon are read on together with those that need one now: the items of all end at about the same place.
-func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
+func (in *merging) fill(ctx context.Context, m *Plan) (bool, error) {
 	for {
 		var dry []*stream
 		for _, s := range in.streams {
@@ -292,7 +245,7 @@ func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 		due := dry
 		if in.onwards {
 			for _, s := range in.streams {
-				if !s.dry() && s.nearlyDry() {
+				if !s.dry() && !s.ended && s.ahead == nil && (len(s.items)-s.taken)*lastPart <= len(s.items) {
 					due = append(due, s)
 				}
 			}
@@ -302,7 +255,11 @@ func (in *merging) fill(ctx context.Context, m *Merge) (bool, error) {
 				if i < len(dry) {
 					return in.read(ctx, m, dry[i], 0)
 				}
-				return in.readAhead(ctx, due[i])
+				got, err := due[i].p.next(ctx, due[i].start, due[i].ask, due[i].in)
+				if err == nil {
+					due[i].ahead = &got
+				}
+				return err
 			})
 			if err != nil {
 				return false, err
@@ -331,7 +288,7 @@ func (in *merging) least() (first *stream) {
 }
 
 // take moves a stream past its head.
-func (in *merging) take(m *Merge, s *stream) {
+func (in *merging) take(m *Plan, s *stream) {
 	if s.taken++; s.head() {
 		s.key = m.sortKey(s.items[s.taken].Get)
 	}
@@ -347,50 +304,23 @@ func (in *merging) release() {
 	}
 }
 
-// all yields every item, at most Limit of them; see [Plan.All].
-func (m *Merge) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
-	return func(yield func(wire.Item, error) bool) {
-		in := m.start(nil, m.spec.Limit, false, b)
-		in.onwards = m.spec.Limit == 0
-		defer in.release()
-		for n := 0; m.spec.Limit == 0 || n < m.spec.Limit; n++ {
-			known, err := in.fill(ctx, m)
-			if err != nil {
-				yield(wire.Item{}, err)
-				return
-			}
-			s := in.least()
-			if !known || s == nil || !yield(s.items[s.taken], nil) {
-				return
-			}
-			in.take(m, s)
-		}
-	}
-}
-
-// Count counts the items, at most Limit.
-func (m *Merge) Count(ctx context.Context) (total int, err error) {
-	b := m.spec.budget()
-	for _, p := range m.parts {
-		if p.Nothing || b.spent {
-			continue
-		}
-		n, err := p.count(ctx, b)
+// merged yields every item of several partitions, at most Limit of them; see [Plan.All].
+func (m *Plan) merged(ctx context.Context, b *budget, yield func(wire.Item, error) bool) {
+	in := m.start(nil, m.Limit, false, b)
+	in.onwards = m.Limit == 0
+	defer in.release()
+	for n := 0; m.Limit == 0 || n < m.Limit; n++ {
+		known, err := in.fill(ctx, m)
 		if err != nil {
-			return 0, err
+			yield(wire.Item{}, err)
+			return
 		}
-		if total += n; p.Limit > 0 && total >= p.Limit {
-			return p.Limit, nil
+		s := in.least()
+		if !known || s == nil || !yield(s.items[s.taken], nil) {
+			return
 		}
+		in.take(m, s)
 	}
-	return total, nil
-}
-
-// Head reads the first n items. The caller releases them.
-func (m *Merge) Head(ctx context.Context, n int) ([]wire.Item, error) {
-	in := m.start(nil, n, false, m.spec.budget())
-	page, err := m.gather(ctx, in, n)
-	return page.items, err
 }
 
 // gathered is what one page takes from the streams, and the places at its beginning and end.
@@ -403,7 +333,7 @@ type gathered struct {
 
 // gather reads up to limit items, with limit 0 as many as are known after the first requests. The garbage collector takes what
 // it has read and does not return.
-func (m *Merge) gather(ctx context.Context, in *merging, limit int) (page gathered, err error) {
+func (m *Plan) gather(ctx context.Context, in *merging, limit int) (page gathered, err error) {
 	in.keep = true
 	known, err := in.fill(ctx, m)
 	if err != nil {
@@ -420,7 +350,7 @@ func (m *Merge) gather(ctx context.Context, in *merging, limit int) (page gather
 			break
 		}
 		it := s.items[s.taken]
-		page.last = bound{s.key, s.number, it.Pick(m.sortNames()...)}
+		page.last = bound{s.key, s.number, it.Pick(m.SK.Attributes()...)}
 		if len(page.items) == 0 {
 			page.first = page.last
 		}
@@ -442,33 +372,24 @@ func (m *Merge) gather(ctx context.Context, in *merging, limit int) (page gather
 	return page, nil
 }
 
-// binding returns the text whose fingerprint binds cursors to this query.
-func (m *Merge) binding() string {
-	texts := []string{m.spec.Verb}
-	for _, p := range m.parts {
-		texts = append(texts, p.binding())
-	}
-	return strings.Join(texts, "\x00\x00")
-}
-
-// cursorAt returns the cursor of places, one for each partition.
-func (m *Merge) cursorAt(keys []item.Item, at bound, before bool) (string, error) {
-	places := engine.Places{Before: before, Keys: make([]item.Item, len(keys)), Bound: at.item, In: at.number}
+// cursorAtPlaces returns the cursor of places, one for each partition.
+func (m *Plan) cursorAtPlaces(keys []item.Item, at bound, before bool) (string, error) {
+	places := cursor.Places{Before: before, Keys: make([]item.Item, len(keys)), Bound: at.item, In: at.number}
 	for i, p := range m.parts {
 		places.Keys[i] = p.variable(keys[i])
 	}
-	return m.spec.Cursor.EncodePlaces(m.binding(), places)
+	return m.Cursor.EncodePlaces(m.binding(), places)
 }
 
 // places decodes a cursor.
-func (m *Merge) places(text string) (engine.Places, error) {
-	attrs := make([][]engine.Attr, len(m.parts))
+func (m *Plan) places(text string) (cursor.Places, error) {
+	attrs := make([][]cursor.Attr, len(m.parts))
 	for i, p := range m.parts {
 		attrs[i] = p.variableAttrs()
 	}
-	names := m.sortNames()
-	bounds := slices.DeleteFunc(m.spec.keyAttrs(), func(a engine.Attr) bool { return !slices.Contains(names, a.Name) })
-	at, err := m.spec.Cursor.DecodePlaces(m.binding(), text, attrs, bounds)
+	names := m.SK.Attributes()
+	bounds := slices.DeleteFunc(m.keyAttrs(), func(a cursor.Attr) bool { return !slices.Contains(names, a.Name) })
+	at, err := m.Cursor.DecodePlaces(m.binding(), text, attrs, bounds)
 	if err != nil {
 		return at, err
 	}
@@ -482,10 +403,10 @@ func (m *Merge) places(text string) (engine.Places, error) {
 	return at, nil
 }
 
-// Page reads up to limit items at the cursor; see [Plan.Page].
-func (m *Merge) Page(ctx context.Context, text string, limit int) (Page, error) {
+// mergedPage is pageOf for several partitions.
+func (m *Plan) mergedPage(ctx context.Context, text string, limit int) (Page, error) {
 	if text == "" {
-		return m.pageAt(ctx, nil, limit, m.spec.budget())
+		return m.mergedAt(ctx, nil, limit, m.budget())
 	}
 	at, err := m.places(text)
 	if err != nil {
@@ -493,38 +414,37 @@ func (m *Merge) Page(ctx context.Context, text string, limit int) (Page, error) 
 	}
 	switch {
 	case at.Before:
-		return m.pageBefore(ctx, &at, limit, m.spec.budget())
+		return m.mergedBefore(ctx, &at, limit, m.budget())
 	case at.Beginning():
-		return m.pageAt(ctx, nil, limit, m.spec.budget())
+		return m.mergedAt(ctx, nil, limit, m.budget())
 	}
-	return m.pageAt(ctx, &at, limit, m.spec.budget())
+	return m.mergedAt(ctx, &at, limit, m.budget())
 }
 
-func (m *Merge) pageAt(ctx context.Context, at *engine.Places, limit int, b *budget) (page Page, err error) {
+func (m *Plan) mergedAt(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
 	got, err := m.gather(ctx, m.start(at, limit, false, b), limit)
 	if err != nil {
 		return Page{}, err
 	}
 	page.Items = got.items
 	if got.more {
-		page.Next, err = m.cursorAt(got.end, got.last, false)
+		page.Next, err = m.cursorAtPlaces(got.end, got.last, false)
 	}
 	if err == nil && at != nil {
-		page.Prev, err = m.cursorAt(got.begin, got.first, true)
+		page.Prev, err = m.cursorAtPlaces(got.begin, got.first, true)
 	}
 	return page, err
 }
 
-// pageBefore reads in the other direction, and one item more than the page has, which shows whether there is another page; see
-// [Plan.pageBefore].
-func (m *Merge) pageBefore(ctx context.Context, at *engine.Places, limit int, b *budget) (page Page, err error) {
+// mergedBefore is pageBefore for several partitions.
+func (m *Plan) mergedBefore(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
 	in := m.start(at, limit, true, b)
 	got, err := m.gather(ctx, in, limit)
 	if err != nil {
 		return Page{}, err
 	}
-	if len(got.items) == 0 && !got.more && !m.spec.bounded() {
-		return m.pageAt(ctx, nil, limit, b)
+	if len(got.items) == 0 && !got.more && !m.bounded() {
+		return m.mergedAt(ctx, nil, limit, b)
 	}
 	more := got.more
 	if more && in.least() == nil && !b.spent {
@@ -538,8 +458,8 @@ func (m *Merge) pageBefore(ctx context.Context, at *engine.Places, limit int, b 
 	}
 	page.Items = got.items
 	slices.Reverse(page.Items)
-	if page.Next, err = m.cursorAt(got.begin, got.first, false); err == nil && more {
-		page.Prev, err = m.cursorAt(got.end, got.last, true)
+	if page.Next, err = m.cursorAtPlaces(got.begin, got.first, false); err == nil && more {
+		page.Prev, err = m.cursorAtPlaces(got.end, got.last, true)
 	}
 	return page, err
 }

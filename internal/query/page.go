@@ -4,17 +4,16 @@ import (
 	"context"
 	"slices"
 
-	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// Page is a part of a query's result, with the cursors of the pages after and before it, "" at the ends. The caller releases
-// the items.
+// Page is a part of a query's result, with the cursors of the pages around it. The caller releases the items.
 type Page struct {
-	Items      []wire.Item
-	Next, Prev string
+	Items []wire.Item
+	Cursors
 }
 
 // positionNames returns the attributes that are an item's position in the query.
@@ -50,9 +49,9 @@ func (p *Plan) variable(position item.Item) item.Item {
 }
 
 // variableAttrs returns the attributes of what a cursor has of a position.
-func (p *Plan) variableAttrs() []engine.Attr {
+func (p *Plan) variableAttrs() []cursor.Attr {
 	fixed := p.fixed()
-	return slices.DeleteFunc(p.keyAttrs(), func(a engine.Attr) bool { return fixed[a.Name] != nil })
+	return slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return fixed[a.Name] != nil })
 }
 
 // inside adds what the query fixes to the position in a cursor. The position must be inside the query.
@@ -61,25 +60,25 @@ func (p *Plan) inside(key item.Item) error {
 		key[name] = av
 	}
 	if !p.Key.Holds(key) {
-		return &engine.Error{Reason: engine.Altered}
+		return &cursor.Error{Reason: cursor.Altered}
 	}
 	return nil
 }
 
 // cursorAt returns the cursor of a position.
-func (p *Plan) cursorAt(at engine.Position) (string, error) {
+func (p *Plan) cursorAt(at cursor.Position) (string, error) {
 	at.Key = p.variable(at.Key)
 	return p.Cursor.EncodePosition(p.binding(), at)
 }
 
 // position decodes a cursor.
-func (p *Plan) position(text string) (engine.Position, error) {
+func (p *Plan) position(text string) (cursor.Position, error) {
 	if text == "" {
-		return engine.Position{}, nil
+		return cursor.Position{}, nil
 	}
 	at, err := p.Cursor.DecodePosition(p.binding(), text, p.variableAttrs())
 	if err == nil && at.Before && p.Scan { // a scan never returned such a cursor
-		err = &engine.Error{Reason: engine.Altered}
+		err = &cursor.Error{Reason: cursor.Altered}
 	}
 	if err == nil && at.Key != nil {
 		err = p.inside(at.Key)
@@ -113,14 +112,11 @@ func (p *Plan) atEnd(start item.Item) bool {
 
 // page reads from start. last is the start of the next page, nil at the end.
 func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (items []wire.Item, last item.Item, err error) {
-	ask := 0
-	switch {
-	case limit > 0:
-		ask = p.firstAsk(limit)
-	case p.Hydrate && r.paging:
+	ask := p.firstAsk(limit)
+	if limit == 0 && p.Hydrate && r.paging {
 		ask = mostHydrated
 	}
-	for {
+	for ; ; ask = nextAsk(ask) {
 		got, err := p.next(ctx, start, ask, r)
 		if err != nil {
 			wire.ReleaseAll(items)
@@ -139,18 +135,15 @@ func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (it
 		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, r.exhausted():
 			return items, start, nil
 		}
-		if ask *= 4; ask > maxEvaluated {
-			ask = 0 // as many as one answer holds
-		}
 	}
 }
 
-// Page reads up to limit items at the cursor. With limit 0 it returns the items of one request, and at least one if
+// pageOf reads up to limit items at the cursor. With limit 0 it returns the items of one request, and at least one if
 // there is any. It may return fewer if the query bounds its requests or the items that they evaluate.
-func (p *Plan) Page(ctx context.Context, text string, limit int) (Page, error) {
+func (p *Plan) pageOf(ctx context.Context, text string, limit int) (Page, error) {
 	if p.Nothing {
 		if text != "" { // such a query never returned a cursor
-			return Page{}, &engine.Error{Reason: engine.Foreign}
+			return Page{}, &cursor.Error{Reason: cursor.Foreign}
 		}
 		return Page{}, nil
 	}
@@ -170,7 +163,7 @@ func (p *Plan) Page(ctx context.Context, text string, limit int) (Page, error) {
 	if len(page.Items) > 0 {
 		first = p.positionOf(page.Items[0])
 	}
-	page.Prev, err = p.cursorAt(engine.Position{Key: first, Before: true})
+	page.Prev, err = p.cursorAt(cursor.Position{Key: first, Before: true})
 	return page.Page, err
 }
 
@@ -184,7 +177,7 @@ func (p *Plan) pageAfter(ctx context.Context, start item.Item, limit int, r *run
 	items, last, err := p.page(ctx, start, limit, r)
 	page := pageEnd{Page{Items: items}, last}
 	if err == nil && last != nil {
-		page.Next, err = p.cursorAt(engine.Position{Key: last})
+		page.Next, err = p.cursorAt(cursor.Position{Key: last})
 	}
 	return page, err
 }
@@ -226,17 +219,8 @@ func (p *Plan) pageBefore(ctx context.Context, start item.Item, limit int, r *ru
 		end = p.positionOf(items[0])
 	}
 	slices.Reverse(items)
-	if page.Next, err = p.cursorAt(engine.Position{Key: end}); err == nil && last != nil {
-		page.Prev, err = p.cursorAt(engine.Position{Key: last, Before: true})
+	if page.Next, err = p.cursorAt(cursor.Position{Key: end}); err == nil && last != nil {
+		page.Prev, err = p.cursorAt(cursor.Position{Key: last, Before: true})
 	}
 	return page, err
-}
-
-// Head reads the first n items. The caller releases them.
-func (p *Plan) Head(ctx context.Context, n int) ([]wire.Item, error) {
-	if p.Nothing {
-		return nil, nil
-	}
-	items, _, err := p.page(ctx, nil, n, &run{budget: p.budget(), paging: true})
-	return items, err
 }

@@ -10,18 +10,19 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Source is what a query reads: a key of a table or index, and which items under it.
+// Source says what a query reads: a key of the table of an entity or of an index, and which items under it.
 type Source struct {
-	Schema *schema.Schema
-	Table  string
+	*engine.Core
 	Index  *schema.Index    // nil: the table itself
 	PK, SK *schema.KeyDef   // SK is nil if there is no sort key
 	Spread []*schema.KeyDef // what PK is in each partition that is read; nil: one
@@ -47,9 +48,10 @@ type Source struct {
 	Truth bool
 }
 
-// Plan is one compiled query. It is immutable and can be run any number of times.
+// A Plan is one compiled query. It is immutable and can be run any number of times.
 type Plan struct {
 	Source
+	parts              []*Plan // the queries of several partitions, which are read as one, in the order of their keys; nil for one: see BuildMerge
 	Err                error
 	where              string    // see Where; "" for that of Partition
 	Key                expr.Cond // key condition: of the partition and of the sort key
@@ -59,20 +61,17 @@ type Plan struct {
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match, so no request is needed
 	Desc               bool
-	Limit              int                      // 0: none
-	Evaluate, Requests int                      // bounds of the cost of a run; 0: none
-	Segments           int                      // of a scan, read concurrently; 0 or 1: one after the other
-	Segment            *segment                 // the only segment that a scan reads; nil: the whole table
-	Project            []string                 // attributes to return; nil: all
-	Hydrate            bool                     // read the whole items of an index's entries
-	Fresh              bool                     // read them consistently
-	Scanned            func(write.ScanProgress) // called after each request of a scan; nil: not reported
+	Limit              int                     // 0: none
+	Evaluate, Requests int                     // bounds of the cost of a run; 0: none
+	Segments           int                     // of a scan, read concurrently; 0 or 1: one after the other
+	Segment            *segment                // the only segment that a scan reads; nil: the whole table
+	Project            []string                // attributes to return; nil: all
+	Hydrate            bool                    // read the whole items of an index's entries
+	Fresh              bool                    // read them consistently
+	Scanned            func(bind.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
-	Expired            bool
-	Budget             *write.Pace // paces the requests; may be nil
-
-	Runner *engine.Runner
-	Cursor engine.Codec
+	Expired, Skip      bool
+	Budget             *bind.Pace // paces the requests; may be nil
 }
 
 // filter returns the filter expression: everything besides the key condition.
@@ -83,7 +82,7 @@ func (p *Plan) filter(now time.Time) expr.Cond {
 	}
 	conds := []expr.Cond{base, p.Range}
 	if expires {
-		conds = append(conds, write.NotExpired(p.Schema, now))
+		conds = append(conds, layout.NotExpired(p.Schema, now))
 	}
 	return expr.All(append(conds, p.User)...)
 }
@@ -148,8 +147,19 @@ func (p *Plan) dropOutside(c expr.Cond) {
 	}
 }
 
-// String prints the query: what is read, the key condition and the filter.
+// String prints the query: what is read, the key condition and the filter; of several partitions the query of each.
 func (p *Plan) String() string {
+	if p.parts != nil {
+		title := p.Verb + " " + p.Schema.Name + ": "
+		if p.Err != nil {
+			return title + p.Err.Error()
+		}
+		title += fmt.Sprintf("%d partitions in one order", len(p.parts))
+		for _, part := range p.parts {
+			title += "\n" + part.String()
+		}
+		return title
+	}
 	title := p.Verb + " " + p.Schema.Name + " on " + p.Table
 	if p.Index != nil {
 		title += " index " + p.Index.Index
@@ -160,16 +170,13 @@ func (p *Plan) String() string {
 	if p.Nothing {
 		return title + "\n  nothing can match: no request"
 	}
-	r := write.Printer(p.Schema)
+	r := layout.Printer(p.Schema)
 	var b strings.Builder
 	b.WriteString(title)
 	if !p.Scan {
 		b.WriteString("\n  key    " + r.Cond(p.Key))
 	}
-	now := time.Now()
-	if p.Runner != nil {
-		now = p.Runner.Clock()
-	}
+	now := p.Runner.Clock()
 	if f := p.sent(now); f.Op != expr.None {
 		b.WriteString("\n  filter " + r.Cond(f))
 	}
@@ -217,6 +224,13 @@ func (p *Plan) Found(it wire.Item) (key, whole item.Item, match expr.Cond) {
 
 // binding returns the text whose fingerprint binds cursors to this query.
 func (p *Plan) binding() string {
+	if p.parts != nil {
+		texts := []string{p.Verb}
+		for _, part := range p.parts {
+			texts = append(texts, part.binding())
+		}
+		return strings.Join(texts, "\x00\x00")
+	}
 	index := ""
 	if p.Index != nil {
 		index = p.Index.Index
@@ -234,15 +248,15 @@ func (p *Plan) binding() string {
 }
 
 // keyAttrs returns the attributes that are an item's position in the query.
-func (p *Plan) keyAttrs() []engine.Attr {
+func (p *Plan) keyAttrs() []cursor.Attr {
 	keys := []*schema.KeyDef{p.Schema.PK, p.Schema.SK}
 	if p.Index != nil {
 		keys = append(keys, p.PK, p.SK)
 	}
-	var attrs []engine.Attr
+	var attrs []cursor.Attr
 	for _, k := range keys {
 		for i, name := range k.Attributes() {
-			a := engine.Attr{Name: name, Type: k.Type}
+			a := cursor.Attr{Name: name, Type: k.Type}
 			if k.Native != nil {
 				a.Type = k.Native[i].Scalar
 			}
@@ -257,11 +271,8 @@ func (p *Plan) keyAttrs() []engine.Attr {
 // fixed returns the key attributes that have one value in the whole query. Cursors leave them out: the query has them,
 // and they may be secret or expose how an index is built.
 func (p *Plan) fixed() item.Item {
-	conds, it := []expr.Cond{p.Key}, item.Item{}
-	if p.Key.Op == expr.And {
-		conds = p.Key.Conds
-	}
-	for _, c := range conds {
+	it := item.Item{}
+	for _, c := range terms(p.Key) {
 		if c.Op == expr.Eq && len(c.Path) == 1 {
 			it[c.Path.Root()] = c.Values[0]
 		}
@@ -274,5 +285,5 @@ func (p *Plan) Where() string {
 	if p.where != "" {
 		return p.where
 	}
-	return write.ErrorText(p.Schema, p.Partition)
+	return layout.ErrorText(p.Schema, p.Partition)
 }

@@ -2,15 +2,15 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"reflect"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // Sealed is embedded by public interfaces that only this module implements.
@@ -27,16 +27,14 @@ type Cursors struct{ Next, Prev string }
 // Reading is a query that returns undecoded items, which can be used until f returns. Its errors name the verb and the entity.
 type Reading interface {
 	fmt.Stringer
-	// Each calls f for every item, up to the query's limit, until f returns false or an error.
-	Each(ctx context.Context, f func(wire.Item) (more bool, err error)) error
+	// Each calls f for every item, up to the query's limit, until f returns false or an error, and end after the last one.
+	Each(ctx context.Context, f func(wire.Item) (more bool, err error), end func() error) error
 	// Few reads at most n items and passes them to f. It returns entitytype.ErrNotFound if there are none.
 	Few(ctx context.Context, n int, f func([]wire.Item) error) error
 	// Page reads one page and passes its items, and the cursors of the pages around it, to f.
 	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
 	// Count counts the items.
 	Count(ctx context.Context) (int, error)
-	// ForCollection returns the query for entity.DB.GetCollection, nil if it cannot be part of a collection.
-	ForCollection() (*engine.Core, *Plan)
 }
 
 // Decoding is a reading with the way to decode its items. What a query does is done here, once for all types: into is what
@@ -44,32 +42,55 @@ type Reading interface {
 type Decoding struct {
 	Reading
 	Decode func(it wire.Item, into any) error // into points to a value
+	Skip   bool                               // go on past items that do not decode
+}
+
+// Skipped are the errors of items that a read has left out.
+type Skipped struct {
+	count int
+	errs  []error
+}
+
+// Take returns the error of an item, or keeps it for End and returns nil.
+func (s *Skipped) Take(skip bool, err error) error {
+	if err == nil || !skip {
+		return err
+	}
+	if s.count++; s.count <= 20 {
+		s.errs = append(s.errs, err)
+	}
+	return nil
+}
+
+// End returns the error of the read, nil if no item was left out.
+func (s *Skipped) End() error {
+	if s.count == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %d, of which the first are: %w", entitytype.ErrUndecodable, s.count, errors.Join(s.errs...))
 }
 
 // all decodes one item after the other into the value that into points to, and calls yield for each. That value is zero if yield
 // gets an error.
 func (d Decoding) all(ctx context.Context, into any, yield func(error) bool) {
-	v, stopped := reflect.ValueOf(into).Elem(), false
+	v, stopped, skipped := reflect.ValueOf(into).Elem(), false, new(Skipped)
 	err := d.Each(ctx, func(it wire.Item) (bool, error) {
 		v.SetZero()
 		if err := d.Decode(it, into); err != nil {
-			return false, err
+			return true, skipped.Take(d.Skip, err)
 		}
 		stopped = !yield(nil)
 		return !stopped, nil
-	})
+	}, skipped.End)
 	if err != nil && !stopped {
 		v.SetZero()
 		yield(err)
 	}
 }
 
-func (d Decoding) first(ctx context.Context, into any) error {
-	return d.Few(ctx, 1, func(items []wire.Item) error { return d.Decode(items[0], into) })
-}
-
-func (d Decoding) one(ctx context.Context, into any) error {
-	return d.Few(ctx, 2, func(items []wire.Item) error {
+// first decodes the first item, which with n = 2 must be the only one.
+func (d Decoding) first(ctx context.Context, n int, into any) error {
+	return d.Few(ctx, n, func(items []wire.Item) error {
 		if len(items) > 1 {
 			return entitytype.ErrMultipleItems
 		}
@@ -78,16 +99,17 @@ func (d Decoding) one(ctx context.Context, into any) error {
 }
 
 func (d Decoding) collect(ctx context.Context, into any) error {
-	all := reflect.ValueOf(into).Elem()
-	err := d.Each(ctx, func(it wire.Item) (bool, error) { return true, d.add(all, it) })
-	if err != nil {
+	all, skipped := reflect.ValueOf(into).Elem(), new(Skipped)
+	all.Set(reflect.MakeSlice(all.Type(), 0, 0))
+	err := d.Each(ctx, func(it wire.Item) (bool, error) { return true, skipped.Take(d.Skip, d.add(all, it)) }, skipped.End)
+	if err != nil && !errors.Is(err, entitytype.ErrUndecodable) {
 		all.SetZero()
 	}
 	return err
 }
 
 // add decodes an item and appends it to a slice.
-func (d Decoding) add(all reflect.Value, it wire.Item) error {
+func (d Decoding) add(all reflect.Value, it wire.Item) (err error) {
 	n := all.Len()
 	if n == all.Cap() {
 		all.Grow(it.Together())
@@ -95,21 +117,24 @@ func (d Decoding) add(all reflect.Value, it wire.Item) error {
 	all.SetLen(n + 1)
 	at := all.Index(n)
 	at.SetZero()
-	return d.Decode(it, at.Addr().Interface())
+	if err = d.Decode(it, at.Addr().Interface()); err != nil {
+		all.SetLen(n)
+	}
+	return err
 }
 
 func (d Decoding) page(ctx context.Context, cursor string, into any) (around Cursors, err error) {
-	all := reflect.ValueOf(into).Elem()
+	all, skipped := reflect.ValueOf(into).Elem(), new(Skipped)
 	err = d.Page(ctx, cursor, func(items []wire.Item, found Cursors) error {
-		all.Set(reflect.MakeSlice(all.Type(), len(items), len(items)))
-		around = found
-		for i, it := range items {
-			if err := d.Decode(it, all.Index(i).Addr().Interface()); err != nil {
+		all.Set(reflect.MakeSlice(all.Type(), 0, len(items)))
+		for _, it := range items {
+			if err := skipped.Take(d.Skip, d.add(all, it)); err != nil {
 				all.SetZero()
 				return err
 			}
 		}
-		return nil
+		around = found
+		return skipped.End()
 	})
 	return around, err
 }
@@ -120,15 +145,24 @@ type Query[T any] struct {
 	From Decoding
 }
 
-// Items returns the reading of c's plan p that decodes items of the entity.
-func Items(c *engine.Core, p *Plan) Decoding {
+// Items returns the reading of p that decodes items of its entity.
+func Items(p *Plan) Decoding {
 	codec := p.Codec()
-	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return Decoding{planned{c, p, p}, func(it wire.Item, into any) error { return c.ReadFound(codec, it, into) }}
+	return Decoding{p, func(it wire.Item, into any) error { return p.ReadFound(codec, it, into) }, p.Skip}
 }
 
-// Reading returns what q reads from.
-func (q *Query[T]) Reading() Reading { return q.From.Reading }
+// Compiled returns the plan that a Query reads, nil for any other query.
+func Compiled(q any) *Plan {
+	if q, ok := q.(interface{ plan() *Plan }); ok {
+		return q.plan()
+	}
+	return nil
+}
+
+func (q *Query[T]) plan() *Plan {
+	p, _ := q.From.Reading.(*Plan)
+	return p
+}
 
 // String prints the compiled query.
 func (q *Query[T]) String() string { return q.From.String() }
@@ -149,13 +183,13 @@ func (q *Query[T]) Collect(ctx context.Context) (all []T, err error) {
 
 // First returns the first item.
 func (q *Query[T]) First(ctx context.Context) (first T, err error) {
-	err = q.From.first(ctx, &first)
+	err = q.From.first(ctx, 1, &first)
 	return first, err
 }
 
 // One returns the only item.
 func (q *Query[T]) One(ctx context.Context) (only T, err error) {
-	err = q.From.one(ctx, &only)
+	err = q.From.first(ctx, 2, &only)
 	return only, err
 }
 
@@ -169,89 +203,34 @@ func (q *Query[T]) Page(ctx context.Context, cursor string) (page entitytype.Pag
 // Count counts the items.
 func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.From.Count(ctx) }
 
-// source is a compiled query without an error: a *Plan, or a *Merge of several.
-type source interface {
-	fmt.Stringer
-	all(context.Context, *budget) iter.Seq2[wire.Item, error]
-	Head(ctx context.Context, n int) ([]wire.Item, error)
-	Page(ctx context.Context, cursor string, limit int) (Page, error)
-	Count(context.Context) (int, error)
-}
-
-// planned is the reading of a compiled query.
-type planned struct {
-	c    *engine.Core
-	p    *Plan // the plan, or what the plans of a merge share
-	from source
-}
-
-// Planned returns a reading of c's plan p.
-func Planned(c *engine.Core, p *Plan) Reading {
-	p.Runner, p.Cursor = c.Runner, c.Cursor
-	return planned{c, p, p}
-}
-
-// ItemsOfEach returns the reading of what BuildEach has compiled, in one order.
-func ItemsOfEach(c *engine.Core, where string, plans []*Plan) Decoding {
-	if len(plans) == 1 || plans[0].Err != nil { // an error is the same for all
-		return Items(c, plans[0])
-	}
-	return MergedItems(c, BuildMerge(c.Schema, plans[0].Verb, where, plans))
-}
-
-// MergedItems returns the reading of c's plans, merged in m, that decodes items of the entity.
-func MergedItems(c *engine.Core, m *Merge) Decoding {
-	m.Open(c.Runner, c.Cursor)
-	codec := m.Plan().Codec()
-	return Decoding{planned{c, m.Plan(), m}, func(it wire.Item, into any) error { return c.ReadFound(codec, it, into) }}
-}
-
-// Compiled returns what a Query reads from, with its core and its plan, of several partitions what they share; nil for any other.
-func Compiled(q any) (Reading, *engine.Core, *Plan) {
-	var r planned
-	if q, ok := q.(interface{ Reading() Reading }); ok {
-		r, _ = q.Reading().(planned)
-	}
-	return r, r.c, r.p
-}
-
-func (r planned) String() string { return r.from.String() }
-
-// ForCollection returns the plan. Several partitions cannot be part of a collection.
-func (r planned) ForCollection() (*engine.Core, *Plan) {
-	if r.from != source(r.p) {
-		return nil, nil
-	}
-	return r.c, r.p
-}
-
-func (r planned) run(ctx context.Context, f func(context.Context) error) error {
-	p := r.p
+// measure runs f as the measured call of the query.
+func (p *Plan) measure(ctx context.Context, f func(context.Context) error) error {
 	call := entitytype.Call{Verb: p.Verb, Entity: p.Schema.Name, Table: p.Table}
 	if p.Index != nil {
 		call.Index = p.Index.Index
 	}
-	if p.Truth || r.c.Schema.Options.Derived {
+	if p.Truth || p.Schema.Options.Derived {
 		ctx = p.Runner.Direct(ctx)
 	}
 	return p.Runner.Measure(ctx, call, func(ctx context.Context) error {
 		if p.Budget != nil {
-			ctx = write.WithPace(ctx, p.Budget)
+			ctx = bind.WithPace(ctx, p.Budget)
 		}
 		err := p.Err
 		if err == nil {
 			err = f(ctx)
 		}
 		if err != nil {
-			return r.c.Wrap(p.Verb, p.Where(), err)
+			return p.Wrap(p.Verb, p.Where(), err)
 		}
 		return nil
 	})
 }
 
-func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) error {
-	return r.run(ctx, func(ctx context.Context) error {
-		for it, err := range r.from.all(ctx, r.p.budget()) {
+// Each implements Reading.
+func (p *Plan) Each(ctx context.Context, f func(wire.Item) (bool, error), end func() error) error {
+	return p.measure(ctx, func(ctx context.Context) error {
+		for it, err := range p.all(ctx, p.budget()) {
 			if err != nil {
 				return err
 			}
@@ -259,13 +238,22 @@ func (r planned) Each(ctx context.Context, f func(wire.Item) (bool, error)) erro
 				return err
 			}
 		}
-		return nil
+		return end()
 	})
 }
 
-func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
-	return r.run(ctx, func(ctx context.Context) error {
-		items, err := r.from.Head(ctx, n)
+// Few implements Reading.
+func (p *Plan) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
+	return p.measure(ctx, func(ctx context.Context) (err error) {
+		var items []wire.Item
+		switch {
+		case p.parts != nil:
+			var page gathered
+			page, err = p.gather(ctx, p.start(nil, n, false, p.budget()), n)
+			items = page.items
+		case !p.Nothing:
+			items, _, err = p.page(ctx, nil, n, &run{budget: p.budget(), paging: true})
+		}
 		switch {
 		case err != nil:
 			return err
@@ -277,111 +265,98 @@ func (r planned) Few(ctx context.Context, n int, f func([]wire.Item) error) erro
 	})
 }
 
-func (r planned) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
-	return r.run(ctx, func(ctx context.Context) error {
-		p := r.p
+// Page implements Reading.
+func (p *Plan) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
+	return p.measure(ctx, func(ctx context.Context) error {
 		if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
 			return err
 		}
-		page, err := r.from.Page(ctx, cursor, p.Limit)
+		read := p.pageOf
+		if p.parts != nil {
+			read = p.mergedPage
+		}
+		page, err := read(ctx, cursor, p.Limit)
 		if err != nil {
 			return err
 		}
 		defer wire.ReleaseAll(page.Items)
-		return f(page.Items, Cursors{page.Next, page.Prev})
+		return f(page.Items, page.Cursors)
 	})
 }
 
-func (r planned) Count(ctx context.Context) (n int, err error) {
-	err = r.run(ctx, func(ctx context.Context) error {
-		n, err = r.from.Count(ctx)
+// Count implements Reading.
+func (p *Plan) Count(ctx context.Context) (n int, err error) {
+	err = p.measure(ctx, func(ctx context.Context) error {
+		n, err = p.count(ctx, p.budget())
 		return err
 	})
 	return n, err
 }
 
-// Part is one query of entity.DB.GetCollection or entity.DB.Each, and where its items go.
+// Part is one query of entity.DB.GetCollection, and where its items go: to the slice that Into points to, or, if that is
+// nil, to Take.
 type Part struct {
-	fmt.Stringer
-	Core          *engine.Core
-	Plan          *Plan  // nil: the query cannot be part of a collection
-	Into          any    // the pointer to the slice for the items; nil for a function
+	Seal
+	Decoding
+	Plan          *Plan // nil: the query cannot be part of a collection
+	Into          any
+	Take          func(wire.Item) error
 	Code, Problem string // what is wrong with where the items go, "" for nothing
-	// Start starts a run: take decodes an item and passes it on, and fill assigns the slice.
-	Start func() (take func(item.Item) error, fill func())
 }
 
 // CollectionPart is a part of entity.DB.GetCollection.
 type CollectionPart interface {
 	fmt.Stringer
-	opened() *Part
-	collected()
+	Sealed
+	part() *Part
 }
 
-// VisitPart is a part of entity.DB.Each.
-type VisitPart interface {
-	fmt.Stringer
-	opened() *Part
-	visited()
-}
+func (p *Part) part() *Part { return p }
 
-func (p *Part) opened() *Part { return p }
-
-type collectedPart struct{ *Part }
-
-func (collectedPart) collected() {}
-
-type visitedPart struct{ *Part }
-
-func (visitedPart) visited() {}
-
-// Opened opens parts. A nil one is nil.
-func Opened[P interface{ opened() *Part }](parts []P) []*Part {
-	all := make([]*Part, len(parts))
-	for i, p := range parts {
-		if any(p) != nil {
-			all[i] = p.opened()
-		}
+// PartOf opens a part; a nil one is nil.
+func PartOf(p CollectionPart) *Part {
+	if p == nil {
+		return nil
 	}
-	return all
-}
-
-// Visit returns q as a part of entity.DB.Each that calls f with each of its items.
-func Visit[T any](q *Query[T], f func(T) error) VisitPart {
-	p := &Part{Stringer: q}
-	p.Core, p.Plan = q.From.ForCollection()
-	if f == nil {
-		p.Code, p.Problem = write.CodeCollection, "needs a function, not nil"
-	}
-	take := func(it item.Item) error {
-		var to T
-		if err := q.From.Decode(wire.Of(it), &to); err != nil {
-			return err
-		}
-		return f(to)
-	}
-	p.Start = func() (func(item.Item) error, func()) { return take, func() {} }
-	return visitedPart{p}
+	return p.part()
 }
 
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
-func (q *Query[T]) Into(dst *[]T) CollectionPart { return q.From.into(dst) }
-
-// into makes a part of a collection of d, whose items go to the slice that dst points to.
-func (d Decoding) into(dst any) CollectionPart {
-	p, to := &Part{Stringer: d, Into: dst}, reflect.ValueOf(dst)
-	p.Core, p.Plan = d.ForCollection()
-	if to.IsNil() {
-		p.Code, p.Problem = write.CodePointer, "needs a pointer to a slice to read into, not nil"
+func (q *Query[T]) Into(dst *[]T) CollectionPart {
+	p := &Part{Decoding: q.From, Plan: q.plan().ofOne(), Into: dst}
+	if dst == nil {
+		p.Code, p.Problem = bind.CodePointer, "needs a pointer to a slice to read into, not nil"
 	}
-	p.Start = func() (func(item.Item) error, func()) {
-		group := reflect.New(to.Type().Elem()).Elem()
-		return func(it item.Item) error { return d.add(group, wire.Of(it)) }, func() { to.Elem().Set(group) }
-	}
-	return collectedPart{p}
+	return p
 }
+
+// Visit returns q as a part of entity.DB.GetCollection that calls f with each of its items.
+func (q *Query[T]) Visit(f func(T) error) CollectionPart {
+	p := &Part{Decoding: q.From, Plan: q.plan().ofOne(), Take: func(it wire.Item) error {
+		var v T
+		if err := q.From.Decode(it, &v); err != nil {
+			return err
+		}
+		return f(v)
+	}}
+	if f == nil {
+		p.Code, p.Problem = bind.CodeCollection, "needs a function, not nil"
+	}
+	return p
+}
+
+// ofOne returns the plan of a query of one partition, nil for one of several.
+func (p *Plan) ofOne() *Plan {
+	if p == nil || p.parts != nil {
+		return nil
+	}
+	return p
+}
+
+// OfOne returns the plan of q if it reads one partition, the table or an index, and nil for any other query.
+func OfOne(q any) *Plan { return Compiled(q).ofOne() }
 
 // ClosedQuery returns the plan of a query on a core that was not opened. verb is for the error.
 func ClosedQuery(c *engine.Core, verb string) *Plan {
-	return &Plan{Source: Source{Schema: c.Schema, Verb: verb}, Err: c.Err()}
+	return &Plan{Source: Source{Core: c, Verb: verb}, Err: c.Err()}
 }

@@ -5,10 +5,11 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/wire"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // maxEvaluated limits the items that one request evaluates while only some of them are wanted.
@@ -19,8 +20,8 @@ const maxSegments = 64
 
 // tracker reports the progress of a run to a listener.
 type tracker struct {
-	report   func(write.ScanProgress)
-	progress write.ScanProgress
+	report   func(bind.ScanProgress)
+	progress bind.ScanProgress
 }
 
 // budget is the remaining budget of a run, with 0 for unlimited, and its progress so far.
@@ -41,10 +42,18 @@ func (b *budget) cap(want int) int {
 // firstAsk returns how many items the first request evaluates for a limit. With a filter, most of them may not match, and evaluating
 // only limit items at a time would cost a request for every few matches.
 func (p *Plan) firstAsk(limit int) int {
-	if p.User.Op != expr.None || p.Scan || p.Own != nil {
-		limit = max(limit, 25)
+	if limit > 0 && (p.User.Op != expr.None || p.Scan || p.Own != nil) {
+		return min(max(limit, 25), maxEvaluated)
 	}
-	return min(limit, maxEvaluated)
+	return limit
+}
+
+// nextAsk returns how many items the request after one that evaluated ask items evaluates; 0: as many as one answer holds.
+func nextAsk(ask int) int {
+	if ask *= 4; ask > maxEvaluated {
+		return 0
+	}
+	return ask
 }
 
 // segment is one segment of a parallel scan.
@@ -74,7 +83,7 @@ func (p *Plan) projection(count bool) []string {
 func (p *Plan) budget() *budget {
 	b := &budget{evaluate: p.Evaluate, requests: p.Requests}
 	if p.Scanned != nil {
-		b.track = &tracker{p.Scanned, write.ScanProgress{Segments: max(p.Segments, 1)}}
+		b.track = &tracker{p.Scanned, bind.ScanProgress{Segments: max(p.Segments, 1)}}
 	}
 	return b
 }
@@ -83,7 +92,7 @@ func (p *Plan) budget() *budget {
 func (p *Plan) bounded() bool { return p.Evaluate > 0 || p.Requests > 0 }
 
 // add adds one answer and reports the progress.
-func (t *tracker) add(got write.Page) {
+func (t *tracker) add(got layout.Page) {
 	t.progress.Pages++
 	t.progress.Evaluated += got.Evaluated
 	t.progress.Found += got.Count
@@ -95,7 +104,7 @@ func (t *tracker) add(got write.Page) {
 }
 
 // charge subtracts one request from the budget.
-func (b *budget) charge(got write.Page) {
+func (b *budget) charge(got layout.Page) {
 	if b.track != nil {
 		b.track.add(got)
 	}
@@ -109,16 +118,25 @@ func (b *budget) charge(got write.Page) {
 	}
 }
 
-// Count counts the items without returning them, at most Limit.
-func (p *Plan) Count(ctx context.Context) (int, error) {
-	if p.Nothing {
-		return 0, nil
-	}
-	return p.count(ctx, p.budget())
-}
-
-// count is Count within a budget.
+// count counts the items without returning them, at most Limit.
 func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
+	for _, part := range p.parts {
+		if b.spent {
+			break
+		}
+		q := *part
+		q.Limit = max(part.Limit-total, 0)
+		n, err := q.count(ctx, b)
+		if err != nil {
+			return 0, err
+		}
+		if total += n; p.Limit > 0 && total >= p.Limit {
+			return p.Limit, nil
+		}
+	}
+	if p.parts != nil || p.Nothing {
+		return total, nil
+	}
 	if p.Hydrate {
 		for _, err := range p.all(ctx, b) {
 			if err != nil {
@@ -129,7 +147,7 @@ func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
 		return total, nil
 	}
 	if p.Segments > 1 {
-		p.scanSegments(ctx, true, func(got write.Page, failed error) bool {
+		p.scanSegments(ctx, true, func(got layout.Page, failed error) bool {
 			total, err = total+got.Count, failed
 			return err == nil && (p.Limit == 0 || total < p.Limit)
 		})
@@ -142,8 +160,8 @@ func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
 		return total, nil
 	}
 	start := item.Item(nil)
-	for {
-		got, err := p.fetch(ctx, start, b.cap(0), true, nil)
+	for ask := p.firstAsk(p.Limit); ; ask = nextAsk(ask) {
+		got, err := p.fetch(ctx, start, b.cap(ask), true, nil)
 		if err != nil {
 			return 0, err
 		}
@@ -159,13 +177,14 @@ func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
 }
 
 // own drops items that passed the filter but do not belong to the query.
-func (p *Plan) own(got write.Page) (write.Page, error) {
+func (p *Plan) own(got layout.Page) (layout.Page, error) {
 	var items []wire.Item
 	for _, it := range got.Rows {
 		ours, err := p.Own(it.Map())
 		if err != nil {
+			err = layout.OfItem(p.Schema, it.Map(), err)
 			wire.ReleaseAll(got.Rows)
-			return write.Page{}, err
+			return layout.Page{}, err
 		}
 		if ours {
 			items = append(items, it)
@@ -179,8 +198,8 @@ func (p *Plan) own(got write.Page) (write.Page, error) {
 }
 
 // fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
-func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (write.Page, error) {
-	in := write.Range{
+func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (layout.Page, error) {
+	in := layout.Range{
 		Table: p.Table, Key: p.Key, Start: start, Limit: limit, Strong: p.Strong, Desc: p.Desc,
 		Count: count && p.Own == nil, Units: p.Scanned != nil,
 	}
@@ -210,10 +229,10 @@ func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool
 
 // scanSegments scans the segments concurrently and yields pages in no particular order. A segment with an answer waits
 // until it is taken, so at most one answer of each is held.
-func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(write.Page, error) bool) {
+func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(layout.Page, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
 	type answer struct {
-		write.Page
+		layout.Page
 		part bool // of an answer of the index, the rest of which follows
 		err  error
 	}
@@ -231,10 +250,11 @@ func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(write.Pa
 					return false
 				}
 			}
-			for start := item.Item(nil); ; {
-				got, err := p.fetch(ctx, start, 0, count, seg)
+			start := item.Item(nil)
+			for ask := p.firstAsk(p.Limit); ; ask = nextAsk(ask) {
+				got, err := p.fetch(ctx, start, ask, count, seg)
 				for err == nil && p.Hydrate && len(got.Rows) > mostHydrated {
-					var part write.Page
+					var part layout.Page
 					if part.Rows, err = p.whole(ctx, got.Rows[:mostHydrated]); err == nil && !send(answer{part, true, nil}) {
 						return
 					}
@@ -266,7 +286,7 @@ func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(write.Pa
 			running--
 		case a := <-answers:
 			if a.err != nil {
-				yield(write.Page{}, a.err)
+				yield(layout.Page{}, a.err)
 				return
 			}
 			if !a.part && track != nil {
@@ -279,12 +299,12 @@ func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(write.Pa
 				return
 			}
 		case <-ctx.Done():
-			yield(write.Page{}, ctx.Err())
+			yield(layout.Page{}, ctx.Err())
 			return
 		}
 	}
 	if finished < p.Segments { // segments stopped because ctx ended, before the loop saw it
-		yield(write.Page{}, ctx.Err())
+		yield(layout.Page{}, ctx.Err())
 	}
 }
 
@@ -295,12 +315,16 @@ func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] { return p.a
 // all is All within a budget.
 func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
 	return func(yield func(wire.Item, error) bool) {
+		if p.parts != nil {
+			p.merged(ctx, b, yield)
+			return
+		}
 		if p.Nothing {
 			return
 		}
 		if p.Segments > 1 {
 			yielded := 0
-			p.scanSegments(ctx, false, func(got write.Page, err error) bool {
+			p.scanSegments(ctx, false, func(got layout.Page, err error) bool {
 				if err != nil {
 					return yield(wire.Item{}, err)
 				}

@@ -78,28 +78,12 @@ func (s *Schema) Node(p reflect.Value) *Node {
 	return s.addresses[address{p.Pointer(), p.Type().Elem()}]
 }
 
-// mapAddresses records the addresses of the prototype's fields.
-func (s *Schema) mapAddresses() {
-	s.prototype = Prototype(s.Type)
-	s.addresses = make(map[address]*Node, len(s.Attrs))
-	nodes := make([]Node, len(s.Attrs)) // together, since they live as long as s
-	for i, a := range s.Attrs {
-		v, err := s.prototype.Elem().FieldByIndexErr(a.Index)
-		if err != nil {
-			continue // in an embedded pointer to an unexported struct, which callers cannot address
-		}
-		nodes[i] = Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
-		s.place(v, &nodes[i])
-	}
-}
-
 // place records n at v's address, and the fields inside v.
 func (s *Schema) place(v reflect.Value, n *Node) {
-	s.addresses[address{v.Addr().Pointer(), v.Type()}] = n
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return
-		}
+	if v.Type().Size() > 0 { // else it may have the address of another field
+		s.addresses[address{v.Addr().Pointer(), v.Type()}] = n
+	}
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()
 		pointee := *n
 		pointee.Type = v.Type()
@@ -112,18 +96,18 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 	if v.Kind() != reflect.Struct || n.Attr.Time && n.Top || n.Attr.Text && n.Top || IsTime(v.Type()) || reflect.PointerTo(v.Type()).Implements(marshalerType) {
 		return
 	}
-	for _, f := range nestedFields(v.Type(), n.Rule) {
-		if fv, err := v.FieldByIndexErr(f.Index); err == nil { // else in a nil embedded pointer
+	for _, f := range ruledFields(v.Type(), n.Rule) {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil && f.Use == item.Stored { // else in a nil embedded pointer
 			s.place(fv, n.field(f))
 		}
 	}
 }
 
 // field returns the node of a field inside n.
-func (n *Node) field(f nestedField) *Node {
+func (n *Node) field(f ruled) *Node {
 	return &Node{
-		Path: n.Path.Child(expr.Step{Name: f.stored}), Attr: n.Attr, Field: n.Field + "." + f.Name,
-		Type: f.Type, Tag: f.tag, Options: codecOptions(f.tag), Rule: f.rule,
+		Path: n.Path.Child(expr.Step{Name: f.Attr.Name}), Attr: n.Attr, Field: n.Field + "." + f.Name,
+		Type: f.Type, Tag: f.Attr, Options: codecOptions(f.Tag), Rule: f.rule,
 	}
 }
 
@@ -143,8 +127,8 @@ func (n *Node) Inside(step expr.Step) *Node {
 			}
 		}
 	case k == reflect.Struct && !opaque:
-		for _, f := range nestedFields(t, n.Rule) {
-			if f.stored == step.Name {
+		for _, f := range ruledFields(t, n.Rule) {
+			if f.Use == item.Stored && f.Attr.Name == step.Name {
 				return n.field(f)
 			}
 		}

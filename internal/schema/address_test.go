@@ -82,9 +82,7 @@ type pair struct {
 
 func schemaOf[T any](t *testing.T) *schema.Schema {
 	t.Helper()
-	s, err := schema.Build(reflect.TypeFor[T](), options)
-	require.NoError(t, err)
-	return s
+	return entity.Must(schema.Build(reflect.TypeFor[T](), options))
 }
 
 func nodeAt(s *schema.Schema, p any) *schema.Node { return s.Node(reflect.ValueOf(p)) }
@@ -195,9 +193,7 @@ func TestAddress_OfAnotherStructIsUnknown(t *testing.T) {
 	}
 	s, f, n := schemaOf[site](t), entity.Fields[site](), entity.Fields[neighbour]()
 	schemaOf[neighbour](t)
-	tw := entity.Fields[twin]()
-	mine := site{Alert: new(bool), Work: &place{}}
-	lone := "id"
+	tw, mine, lone := entity.Fields[twin](), site{Alert: new(bool), Work: &place{}}, "id"
 	for i, p := range []any{
 		&n.ID, &n.Home, &n.Home.City, &n.CreatedAt, // shares the embedded type
 		&tw.ID, tw.Alert, &tw.Home.Street,
@@ -239,8 +235,7 @@ func TestAddress_PrototypeIsOneForTheProgram(t *testing.T) {
 	require.Same(t, f, entity.Fields[site]())
 	db := open(t)
 	for _, name := range []string{"One", "Two"} {
-		store, err := entity.New[site](db, entity.Named(name))
-		require.NoError(t, err)
+		store := entity.Must(entity.New[site](db, entity.Named(name)))
 		require.Equal(t, "home.city", nodeAt(engine.Of(store).Schema, &f.Home.City).Path.String())
 	}
 	require.NotSame(t, entity.Fields[gauge[int8]](), any(entity.Fields[gauge[int16]]()))

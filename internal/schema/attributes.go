@@ -197,148 +197,96 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 
 // walk collects the attributes and declarations of struct type t. As in attributevalue, fields of embedded structs are
 // attributes of the outer struct. An embedded struct cannot have declarations.
-func (b *builder) walk(t reflect.Type, index []int, goName string) {
-	var err error
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := goName + f.Name
-		if f.Type.Implements(declarationType) {
-			b.declaration(f, index, name)
-			continue
-		}
+func (b *builder) walk(t reflect.Type) {
+	for _, f := range ruledFields(t, b.rule) {
 		_, hasRole := f.Tag.Lookup("entity")
-		if f.Name == "_" || f.PkgPath != "" && !f.Anonymous {
-			if hasRole {
-				b.add(CodeMalformed, name, "an unexported field cannot have an entity tag")
-			}
-			if taggedInVain(f) {
-				b.add(CodeMalformed, name, "%s", inVain)
-			}
-			continue
-		}
-		// reflect ignores everything after the first malformed pair of a tag.
-		if b.pairs, err = AppendPairs(b.pairs[:0], string(f.Tag)); err != nil {
-			b.add(CodeMalformed, name, "the tag is malformed: %v", err)
-			continue
-		}
-		attrTag, err := AttributeTag(f)
-		if err != nil {
-			b.add(CodeCodecOption, name, "dynamodbav: %v", err)
-			continue
-		}
-		embedded := Flattened(f, attrTag)
 		switch {
-		case (attrTag.Skip || embedded != nil) && hasRole:
-			b.add(CodeMalformed, name, "a field that is not stored as an attribute cannot have an entity tag")
-		case attrTag.Skip:
-		case embedded != nil:
-			b.embed(f, embedded, b.place(index, i), name)
-		case f.Anonymous && f.PkgPath != "" && f.Type.Kind() != reflect.Struct:
-			b.add(CodeUnsupportedType, name, "%s", unreachable)
-		case f.PkgPath == "":
-			b.attribute(f, attrTag, b.place(index, i), name)
+		case f.Type.Implements(declarationType):
+			value, ok := reflect.Zero(f.Type).Interface().(Declaration)
+			switch {
+			case f.StructField.Name != "_":
+				b.add(CodeMalformed, f.Path, "a declaration is a blank field: _ %s", f.Type)
+			case len(f.Index) > 1:
+				b.add(CodeMalformed, f.Path, "an embedded struct cannot declare %s; declare it on the entity itself", f.Type)
+			case !ok || f.Type.Kind() == reflect.Pointer:
+				b.add(CodeMalformed, f.Path, "declare %s by value", f.Type)
+			default:
+				b.decls = append(b.decls, pending{f.StructField, value})
+			}
+		case f.Problem != "":
+			b.add(ruleCode(f.Rule), f.Path, "%s", f.Problem)
+		case f.Use == item.Stored:
+			b.attribute(f)
+		case hasRole:
+			b.add(CodeMalformed, f.Path, "a field that is not stored as an attribute cannot have an entity tag")
 		}
-	}
-}
-
-func (b *builder) embed(f reflect.StructField, inner reflect.Type, at []int, name string) {
-	switch {
-	case b.inside[inner]:
-		b.add(CodeUnsupportedType, name, "the struct embeds itself")
-	case f.PkgPath != "" && f.Type.Kind() == reflect.Pointer:
-		b.add(CodeUnsupportedType, name, "an embedded pointer to an unexported struct cannot be filled when an item is read; embed it by value or export it")
-	default:
-		outer, rule := b.behind, b.rule
-		b.behind = outer || f.Type.Kind() == reflect.Pointer
-		b.rule = ruleOf(rule, f)
-		b.inside[inner] = true
-		b.walk(inner, at, name+".")
-		delete(b.inside, inner)
-		b.behind, b.rule = outer, rule
 	}
 }
 
 // attribute adds the attribute of one field.
-func (b *builder) attribute(f reflect.StructField, attrTag Attribute, index []int, name string) {
+func (b *builder) attribute(f ruled) {
 	if len(b.room) == 0 { // of embedded structs
 		b.room = make([]room, 8)
 	}
 	own := &b.room[0]
 	b.room = b.room[1:]
 	a := &own.attr
-	*a = Attr{Name: attrTag.Name, Field: name, Index: index, Type: f.Type, Tag: attrTag, Options: codecOptions(attrTag), Rule: ruleOf(b.rule, f), Behind: b.behind, asPart: &own.key}
-	if a.Name == "" {
-		a.Name = f.Name
-	}
+	*a = Attr{Name: f.Attr.Name, Field: f.Path, Index: f.Index, Type: f.Type, Tag: f.Attr, Options: codecOptions(f.Tag), Rule: f.rule, Behind: f.Behind, asPart: &own.key}
 	own.path[0].Name = a.Name
 	a.Path = own.path[:]
 	if text, ok := f.Tag.Lookup("entity"); ok {
-		role, err := ParseField(text)
-		if err != nil {
-			b.add(CodeMalformed, name, "entity: %v", err)
+		var err error
+		if a.Role, err = ParseField(text); err != nil {
+			b.add(CodeMalformed, a.Field, "entity: %v", err)
 		}
-		a.Role = role
-		a.Append = role.Has(Append)
 	}
-	if other := b.s.byName[a.Name]; other != nil {
-		b.add(CodeSharedAttr, name, "the attribute %q already belongs to field %s", a.Name, other.Field)
-		return
-	}
-	b.storage(a)
-	b.timeFormat(a)
-	a.Key, a.Scalar = keyField(a)
-	b.roles(a)
-	b.s.Attrs = append(b.s.Attrs, a)
-	b.s.byName[a.Name] = a
-}
+	role := a.Role
+	a.Append = role.Has(Append)
 
-// storage checks that a can be stored, as attributevalue does it or as text.
-func (b *builder) storage(a *Attr) {
-	code, problem := unsupported(a.Type, true, map[place]bool{})
-	wanted := a.Role.Has(Text)
+	// It is stored as attributevalue does it, or as text.
+	m := unsupported(a.Type, true, map[place]bool{})
+	wanted := role.Has(Text)
 	switch {
-	case (wanted || problem != "" && code == CodeUnsupportedType) && item.IsText(Bare(a.Type)):
+	case (wanted || m != nil && m.code == CodeUnsupportedType) && item.IsText(Bare(a.Type)):
 		a.becomeText()
 		if o := a.Tag; o.Set != "" || o.String || o.UnixTime || o.NullEmpty || o.OmitEmptyElem || o.NullEmptyElem {
 			b.add(CodeCodecOption, a.Field, "only omitempty fits a field that is stored as its own text")
 		}
-		return
 	case wanted:
 		b.add(CodeRoleType, a.Field, "text needs a type that marshals and unmarshals itself as text, and has no other way to store itself; times have formats of their own")
-	case problem != "":
-		b.add(code, a.Field, "%s", problem)
+	case m != nil && m.in != nil:
+		b.add(m.code, a.Field, "field %s%s of %s: %s", a.Field, m.place, m.in, m.problem)
+	case m != nil:
+		b.add(m.code, a.Field, "%s", m.problem)
 	}
-	if problem := optionMisfit(a.Type, a.Tag); problem != "" {
+	if problem := optionMisfit(a.Type, a.Tag); problem != "" && !a.Text {
 		b.add(CodeCodecOption, a.Field, "%s", problem)
 	}
-}
 
-// timeFormat sets how a time is stored, and the unit of an integer that is a time.
-func (b *builder) timeFormat(a *Attr) {
+	format, known := key.ParseTimeFormat(role.Time)
 	a.Time = IsTime(Bare(a.Type))
-	if !a.Time {
-		if a.Role.Time == "" {
-			return
+	switch {
+	case a.Time:
+		a.Format = b.s.Options.Precision
+		if a.Tag.UnixTime {
+			a.Format = key.Unix
 		}
-		format, ok := key.ParseTimeFormat(a.Role.Time)
-		if !ok || format.Text() || a.Tag.String || !a.Wide() {
-			b.add(CodeRoleType, a.Field, "time=%s needs a time.Time; unix and unixms also say what an integer of 64 bits counts", a.Role.Time)
-			return
+		if role.Time != "" {
+			if !known || a.Tag.UnixTime && format != key.Unix {
+				b.add(CodeMalformed, a.Field, "time=%s does not go with the rest of the tag", role.Time)
+			}
+			a.Format = format
 		}
+	case role.Time == "":
+	case !known || format.Text() || a.Tag.String || !a.Wide():
+		b.add(CodeRoleType, a.Field, "time=%s needs a time.Time; unix and unixms also say what an integer of 64 bits counts", role.Time)
+	default:
 		a.Format, a.Epoch = format, true
-		return
 	}
-	a.Format = b.s.Options.Precision
-	if a.Tag.UnixTime {
-		a.Format = key.Unix
-	}
-	if a.Role.Time != "" {
-		format, ok := key.ParseTimeFormat(a.Role.Time)
-		if !ok || a.Tag.UnixTime && format != key.Unix {
-			b.add(CodeMalformed, a.Field, "time=%s does not go with the rest of the tag", a.Role.Time)
-		}
-		a.Format = format
-	}
+	a.Key, a.Scalar = keyField(a)
+	b.roles(a)
+	b.s.Attrs = append(b.s.Attrs, a)
+	b.s.byName[a.Name] = a
 }
 
 // roles records the attribute's roles and checks that its Go type can have them.
@@ -380,7 +328,14 @@ func (b *builder) roles(a *Attr) {
 		b.add(CodeAppendOmitEmpty, a.Field, "append with omitempty needs a pointer, slice or map: zero and not reported must differ")
 	}
 	if a.Role.Has(NotNull) {
-		b.notNull(a)
+		switch _, ok := emptyOf(a); {
+		case !ok:
+			b.add(CodeRoleType, a.Field, "notnull needs a map or a slice that is stored as a list")
+		case a.Tag.OmitEmpty || a.Tag.NullEmpty:
+			b.add(CodeRoleType, a.Field, "notnull stores an empty value, which omitempty leaves out and nullempty makes NULL")
+		case a.Append || a.WriteOnce():
+			b.add(CodeRoleType, a.Field, "notnull stores a value for nil, which append, set_once and immutable must distinguish from others")
+		}
 	}
 	owned := 0
 	for _, r := range ownedRoles {
@@ -401,19 +356,6 @@ func (b *builder) roles(a *Attr) {
 				b.add(CodeRoleType, a.Field, "%s makes no sense on a field that the library sets", r)
 			}
 		}
-	}
-}
-
-// notNull checks that the attribute would be NULL if nil and can be an empty map or list instead.
-func (b *builder) notNull(a *Attr) {
-	_, ok := emptyOf(a)
-	switch {
-	case !ok:
-		b.add(CodeRoleType, a.Field, "notnull needs a map or a slice that is stored as a list")
-	case a.Tag.OmitEmpty || a.Tag.NullEmpty:
-		b.add(CodeRoleType, a.Field, "notnull stores an empty value, which omitempty leaves out and nullempty makes NULL")
-	case a.Append || a.WriteOnce():
-		b.add(CodeRoleType, a.Field, "notnull stores a value for nil, which append, set_once and immutable must distinguish from others")
 	}
 }
 

@@ -30,7 +30,7 @@ type Decl struct {
 	build *builder
 	name  string // the declaration's type, for messages
 	field int    // number of the declaration's field in the struct
-	pairs []Pair
+	pairs []item.Pair
 	known []string
 
 	primary bool // the declaration is the primary key
@@ -143,34 +143,17 @@ func (d *Decl) Check(f func()) { d.build.checks = append(d.build.checks, f) }
 // bytes.
 func (d *Decl) RelatedItems(n int) { d.Schema.RelatedSuffix = max(d.Schema.RelatedSuffix, n) }
 
-// finish reports the tag keys that Declare did not ask for.
-func (d *Decl) finish() {
-	for _, p := range d.pairs {
-		if !slices.Contains(d.known, p.Key) {
-			hint := ""
-			if near := Nearest(p.Key, d.known); near != "" {
-				hint = "; did you mean " + near + "?"
-			}
-			d.Problem(CodeMalformed, "unknown tag key %q%s", p.Key, hint)
-		}
-	}
-}
-
 // builder compiles one type. It collects mistakes, so that all are reported together.
 type builder struct {
 	problems
 	s      *Schema
-	inside map[reflect.Type]bool
 	decls  []pending
 	checks []func()
 	keyed  bool
-	behind bool  // in an embedded pointer
-	rule   *Rule // of the struct that is walked
+	rule   *Rule // of the struct
 	unread bool  // a declaration could not be read
 
-	room  []room // for the attributes, together, since they live as long as the schema
-	index []int
-	pairs []Pair
+	room []room // for the attributes, together, since they live as long as the schema
 }
 
 // room is the memory of one attribute.
@@ -178,16 +161,6 @@ type room struct {
 	attr Attr
 	path [1]expr.Step
 	key  key.Field
-}
-
-// place returns the index of field i of an embedded struct at index.
-func (b *builder) place(index []int, i int) []int {
-	if len(index) > 0 {
-		return append(index[:len(index):len(index)], i)
-	}
-	b.index = append(b.index, i)
-	n := len(b.index)
-	return b.index[n-1 : n : n]
 }
 
 // pending is a declaration that is read after all attributes are known.
@@ -198,13 +171,13 @@ type pending struct {
 
 // newBuilder returns a builder of struct type t. The error names what if t is no struct.
 func newBuilder(t reflect.Type, o Options, what string) (*builder, error) {
-	b := &builder{problems: problems{typ: t}, inside: map[reflect.Type]bool{t: true}}
+	b := &builder{problems: problems{typ: t}}
 	b.s = &Schema{Type: t, Options: o, Profile: o.Profile, Payload: 1, Reads: 1}
 	if t.Kind() != reflect.Struct {
 		b.add(CodeNotStruct, "", "%s is a struct, not a %s", what, t.Kind())
 	} else {
 		n := t.NumField()
-		b.room, b.index = make([]room, n), make([]int, 0, n)
+		b.room = make([]room, n)
 		b.s.Attrs, b.s.byName = make([]*Attr, 0, n), make(map[string]*Attr, n)
 	}
 	return b, b.err()
@@ -222,53 +195,136 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if EncodesItself(t) || o.Methods.Encodes {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
-	b.walk(t, nil, "")
-	b.probe()
-	b.declare()
-	b.finish()
+	b.walk(t)
+	if b.rule != nil {
+		// The Validator reads every tag, with zero values. Such as that of go-playground panic on a tag with an unknown rule, or with one
+		// that does not fit the type.
+		b.probeFields(b.rule, t, "", map[reflect.Type]bool{})
+	}
+	s := b.s
+	for _, p := range b.decls { // the primary key first, because `$` needs the entity's name
+		if k, ok := p.value.(PrimaryKey); ok {
+			b.read(p, k)
+			b.keyed = true
+		}
+	}
+	if !b.keyed {
+		b.add(CodeNoKeyDeclaration, "", "there is no _ entity.Key field")
+		s.Name = t.Name()
+	}
+	for _, p := range b.decls {
+		if _, ok := p.value.(PrimaryKey); !ok {
+			b.read(p, p.value)
+		}
+	}
+
+	// What depends on several declarations.
+	for _, a := range s.Attrs {
+		if Reserved(a.Name) && !o.Own || s.Templated && a.Name == s.Options.TTL && !s.Expires {
+			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
+		}
+	}
+	if s.PK != nil {
+		b.keyCollisions()
+	}
+	if s.Profile.shared && s.Templated {
+		b.interop()
+	}
+	if s.RelatedSuffix > 0 && (s.SK == nil || !s.SK.Prefixed) {
+		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies are stored with the current item: they need a sort key that begins with $")
+	}
+	for _, a := range s.Attrs {
+		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {
+			b.add(CodeRoleType, a.Field, "append is for time series: declare timeseries.Events")
+		}
+	}
+	if s.DeletedAt != nil && !b.unread && !slices.Contains(featureNames(s), "lifecycle") {
+		b.add(CodeDeletedAtRole, s.DeletedAt.Field, "deleted_at needs a lifecycle.SoftDelete declaration")
+	}
 	for _, check := range b.checks {
 		check()
 	}
 	b.filled()
-	b.contexts()
-	b.prepares()
+	p := reflect.PointerTo(t)
+	s.Prepares = p.Implements(preparerType)
+	_, hidden := p.MethodByName("Prepare")
+	_, field := t.FieldByName("Prepare")
+	if o.Methods.TwoPrepares || !hidden && !field && embedsPreparer(t, map[reflect.Type]bool{}) {
+		b.add(CodePrepare, "", "two embedded structs have a Prepare method, so Go promotes neither; write one for %s that calls them", t)
+	}
 	if err := b.err(); err != nil {
 		return nil, err
 	}
+
+	// The codec reads back key parts that an item lacks. The parts of the primary key are read from it everywhere, because it never
+	// changes. The parts of an index key are read from it only if the index does not carry them: other programs may remove a part and
+	// leave the index key behind.
 	b.codec()
-	b.parts()
-	b.s.compileCodecs()
-	b.s.mapAddresses()
-	for _, x := range b.s.Indexes {
+	s.Codec.Parts = keyParts(s.PK, s.SK)
+	for _, x := range s.Indexes {
 		x.keys = slices.Clip(x.Keys())
+		if !x.Project.All {
+			codec := s.Codec
+			codec.Parts = keyParts(s.PK, s.SK, x.PK, x.SK)
+			if x.codec = &codec; !o.SDKCodec {
+				codec.Compile()
+			}
+		}
 	}
-	b.s.indexKeys, b.s.keys, b.s.Folded = len(b.s.IndexKeys()), slices.Clip(b.s.Keys()), b.s.foldedParts()
-	b.s.facts()
-	return b.s, nil
+	if !o.SDKCodec {
+		s.Codec.Compile()
+	}
+
+	s.prototype = Prototype(t)
+	s.addresses = make(map[address]*Node, len(s.Attrs))
+	nodes := make([]Node, len(s.Attrs)) // together, since they live as long as s
+	for i, a := range s.Attrs {
+		v, err := s.prototype.Elem().FieldByIndexErr(a.Index)
+		if err != nil {
+			continue // in an embedded pointer to an unexported struct, which callers cannot address
+		}
+		nodes[i] = Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+		s.place(v, &nodes[i])
+	}
+	s.indexKeys, s.keys = len(s.IndexKeys()), slices.Clip(s.Keys())
+	if s.Profile.shared {
+		for _, k := range []*KeyDef{s.PK, s.SK} {
+			if k == nil || !k.Prefixed {
+				continue
+			}
+			for _, a := range k.Parts {
+				if a.Key.Kind == key.String {
+					s.Folded = append(s.Folded, a)
+				}
+			}
+		}
+	}
+	s.facts()
+	return s, nil
 }
 
 // CodecOf returns the codec of a struct type that is not an entity, such as an earlier shape of one. It ignores
 // declarations. The error joins an *Error for each field that cannot be stored.
 func CodecOf(t reflect.Type, o Options) (item.Codec, error) {
-	s, err := shapeOf(t, o)
+	b, err := shapeOf(t, o)
 	if err != nil {
 		return item.Codec{}, err
 	}
-	return s.Codec, nil
+	return b.s.Codec, nil
 }
 
-// shapeOf returns the attributes and the codec of a struct type, without its declarations.
-func shapeOf(t reflect.Type, o Options) (*Schema, error) {
+// shapeOf returns a builder that has compiled the attributes and the codec of a struct type, and has not read its declarations.
+func shapeOf(t reflect.Type, o Options) (*builder, error) {
 	b, err := newBuilder(t, o, "what is stored as an item")
 	if err != nil {
 		return nil, err
 	}
-	b.walk(t, nil, "")
+	b.walk(t)
 	if err := b.err(); err != nil {
 		return nil, err
 	}
 	b.codec()
-	return b.s, nil
+	return b, nil
 }
 
 // Subset is a part of an entity that is read into another struct: the attributes to fetch, and how to decode them.
@@ -285,7 +341,7 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 	if err != nil {
 		return Subset{}, err
 	}
-	b.walk(t, nil, "")
+	b.walk(t)
 	for _, a := range b.s.Attrs {
 		of := s.byName[a.Name]
 		switch {
@@ -328,45 +384,9 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 	return subset, nil
 }
 
-// declaration adds a field whose type is a declaration.
-func (b *builder) declaration(f reflect.StructField, index []int, name string) {
-	switch {
-	case f.Name != "_":
-		b.add(CodeMalformed, name, "a declaration is a blank field: _ %s", f.Type)
-	case len(index) > 0:
-		b.add(CodeMalformed, name, "an embedded struct cannot declare %s; declare it on the entity itself", f.Type)
-	default:
-		value, ok := reflect.Zero(f.Type).Interface().(Declaration)
-		if !ok || f.Type.Kind() == reflect.Pointer {
-			b.add(CodeMalformed, name, "declare %s by value", f.Type)
-			return
-		}
-		b.decls = append(b.decls, pending{f, value})
-	}
-}
-
-// declare reads the declarations, the primary key first, because `$` needs the entity's name.
-func (b *builder) declare() {
-	for _, p := range b.decls {
-		if k, ok := p.value.(PrimaryKey); ok {
-			b.read(p, k)
-			b.keyed = true
-		}
-	}
-	if !b.keyed {
-		b.add(CodeNoKeyDeclaration, "", "there is no _ entity.Key field")
-		b.s.Name = b.typ.Name()
-	}
-	for _, p := range b.decls {
-		if _, ok := p.value.(PrimaryKey); !ok {
-			b.read(p, p.value)
-		}
-	}
-}
-
 func (b *builder) read(p pending, value Declaration) {
 	d := &Decl{Schema: b.s, build: b, name: p.field.Type.String(), field: p.field.Index[0]}
-	pairs, err := Pairs(string(p.field.Tag)) // which d keeps
+	pairs, err := item.Pairs(string(p.field.Tag)) // which d keeps
 	if err != nil {
 		d.Problem(CodeMalformed, "%v", err)
 		b.unread = true // checks that depend on it would mislead
@@ -378,33 +398,14 @@ func (b *builder) read(p pending, value Declaration) {
 		return
 	}
 	value.Declare(d)
-	d.finish()
-}
-
-// finish checks what depends on several declarations.
-func (b *builder) finish() {
-	s := b.s
-	for _, a := range s.Attrs {
-		if Reserved(a.Name) || s.Templated && a.Name == s.Options.TTL && !s.Expires {
-			b.add(CodeReservedAttr, a.Field, "the attribute %q belongs to the library", a.Name)
+	for _, p := range pairs {
+		if !slices.Contains(d.known, p.Key) {
+			hint := ""
+			if near := Nearest(p.Key, d.known); near != "" {
+				hint = "; did you mean " + near + "?"
+			}
+			d.Problem(CodeMalformed, "unknown tag key %q%s", p.Key, hint)
 		}
-	}
-	if s.PK != nil {
-		b.keyCollisions()
-	}
-	if s.Profile.shared && s.Templated {
-		b.interop()
-	}
-	if s.RelatedSuffix > 0 && (s.SK == nil || !s.SK.Prefixed) {
-		b.add(CodeRelatedKey, "", "events, snapshots and deleted copies are stored with the current item: they need a sort key that begins with $")
-	}
-	for _, a := range s.Attrs {
-		if a.Append && !b.unread && !slices.Contains(featureNames(s), "timeseries") {
-			b.add(CodeRoleType, a.Field, "append is for time series: declare timeseries.Events")
-		}
-	}
-	if s.DeletedAt != nil && !b.unread && !slices.Contains(featureNames(s), "lifecycle") {
-		b.add(CodeDeletedAtRole, s.DeletedAt.Field, "deleted_at needs a lifecycle.SoftDelete declaration")
 	}
 }
 

@@ -95,6 +95,8 @@ const (
 	CodeShardedKey  = "EDD-9066"
 	CodeShardedBy   = "EDD-9079"
 
+	CodeDropped = "EDD-9275"
+
 	CodeWhen         = "EDD-9074"
 	CodeWhenConstant = "EDD-9075"
 	CodeWhenAttr     = "EDD-9076"

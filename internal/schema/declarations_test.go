@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/declaretest"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -68,6 +68,7 @@ func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	declaretest.Run(t, "testdata/declarations/*.txt", known, func(t *testing.T, c declaretest.Case, where string) error {
 		table, o := &schema.Table{Name: "t"}, options
+		o.FromContext = func(context.Context, string) (string, bool) { return "", false }
 		other, joining := strings.CutPrefix(where, "joining ")
 		switch {
 		case joining:

@@ -2,19 +2,14 @@ package schema
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
-// units are the units of a duration, in the order in which it names them.
-var units = []struct {
-	letter byte
-	size   time.Duration
-}{
-	{'d', 24 * time.Hour},
-	{'h', time.Hour},
-	{'m', time.Minute},
-	{'s', time.Second},
-}
+// units are the letters of the units of a duration, in the order in which it names them, and unitSizes how long they are.
+const units = "dhms"
+
+var unitSizes = [len(units)]time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
 
 // Duration reads "90d" or "1h30m": whole numbers of days, hours, minutes and seconds, each unit at most once and in that
 // order, without sign, fraction or bare number. "0d" is 0.
@@ -41,14 +36,14 @@ func Duration(text string) (time.Duration, error) {
 		if at == len(text) {
 			return 0, errorAt(at, "expected a unit: d, h, m or s")
 		}
-		unit := unitAt(text[at])
+		unit := strings.IndexByte(units, text[at])
 		switch {
 		case unit < 0:
 			return 0, errorAt(at, "expected a unit: d, h, m or s")
 		case unit < used:
 			return 0, errorAt(at, "each unit can be given once, in the order d h m s")
 		}
-		size := units[unit].size
+		size := unitSizes[unit]
 		if count > int64((math.MaxInt64-total)/size) {
 			return 0, errorAt(start, "the duration is too long")
 		}
@@ -57,13 +52,4 @@ func Duration(text string) (time.Duration, error) {
 		at++
 	}
 	return total, nil
-}
-
-func unitAt(letter byte) int {
-	for i, u := range units {
-		if u.letter == letter {
-			return i
-		}
-	}
-	return -1
 }

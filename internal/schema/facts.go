@@ -49,28 +49,6 @@ type Facts struct {
 	Absent expr.Cond     // holds if there is no such item
 }
 
-// selections finds the conditions that select items among others.
-func (s *Schema) selections() {
-	switch {
-	case s.Templated:
-		s.Own = expr.Compare(expr.Eq, expr.Attr(EntityAttr), item.S(s.Name))
-	case s.Discriminator != nil:
-		s.Own = expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
-	}
-	h := s.SK
-	if h == nil {
-		h = s.PK
-	}
-	if h.Prefixed {
-		s.InNamespace = expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
-	}
-	alone := expr.Cond{}
-	if s.HasMetadata {
-		alone = expr.Compare(expr.NotExists, expr.Attr(KindAttr))
-	}
-	s.Current, s.CurrentInNamespace = expr.All(alone, s.Own), expr.All(s.InNamespace, alone, s.Own)
-}
-
 // findWhole finds Whole of a key with a template. A nil key has none.
 func (k *KeyDef) findWhole() {
 	if k == nil || k.Template == nil {
@@ -103,8 +81,30 @@ func (s *Schema) facts() {
 	copy(s.SortedKey[:], slices.Sorted(slices.Values(s.KeyNames())))
 	s.NativeKey = s.PK.Native != nil && (s.SK == nil || s.SK.Native != nil)
 	s.Follows = len(s.Indexes) > 0 || s.SetsExpiry
-	s.selections()
+	switch {
+	case s.Templated:
+		s.Own = expr.Compare(expr.Eq, expr.Attr(EntityAttr), item.S(s.Name))
+	case s.Discriminator != nil:
+		s.Own = expr.Compare(expr.Eq, expr.Attr(s.Discriminator.Attr), item.S(s.Discriminator.Value))
+	}
+	h := s.SK
+	if h == nil {
+		h = s.PK
+	}
+	if h.Prefixed {
+		s.InNamespace = expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
+	}
+	alone := expr.Cond{}
+	if s.HasMetadata {
+		alone = expr.Compare(expr.NotExists, expr.Attr(KindAttr))
+	}
+	s.Current, s.CurrentInNamespace = expr.All(alone, s.Own), expr.All(s.InNamespace, alone, s.Own)
 	for _, x := range s.Indexes {
+		for _, a := range [...]*Attr{s.Version, s.CreatedAt} { // what writes of a struct that was read from it expect
+			if s.LocksGiven && a != nil && len(x.Project.Include) > 0 && !s.Carries(x, a.Name) {
+				x.Project.Include = append(x.Project.Include, a.Name)
+			}
+		}
 		x.SK.findWhole()
 	}
 	s.SK.findWhole()

@@ -5,82 +5,6 @@ import (
 	"strings"
 )
 
-// attributeOptions are the options of attributevalue (its tag.go).
-var attributeOptions = []string{
-	"omitempty", "omitemptyelem", "nullempty", "nullemptyelem",
-	"string", "unixtime", "stringset", "numberset", "binaryset",
-}
-
-// Attribute is the parsed `dynamodbav` tag of a struct field.
-type Attribute struct {
-	Name          string // "" when not given
-	Skip          bool   // "-"
-	OmitEmpty     bool
-	OmitEmptyElem bool
-	NullEmpty     bool
-	NullEmptyElem bool
-	String        bool
-	UnixTime      bool
-	Set           string // "", "string", "number" or "binary"
-}
-
-// ParseAttribute reads "name,option,…" as attributevalue does, but rejects the unknown options that attributevalue
-// ignores.
-func ParseAttribute(text string) (Attribute, error) {
-	if text == "-" {
-		return Attribute{Skip: true}, nil
-	}
-	name, options, more := strings.Cut(text, ",")
-	if name == "-" {
-		return Attribute{}, errorAt(1, `"-" takes no options`)
-	}
-	attr := Attribute{Name: name}
-	if !more {
-		return attr, nil
-	}
-	at := len(name) + len(",")
-	words := strings.Split(options, ",")
-	for i, word := range words {
-		if slices.Contains(words[:i], word) {
-			return Attribute{}, errorAt(at, "%s is given twice", word)
-		}
-		if err := attr.set(word, at); err != nil {
-			return Attribute{}, err
-		}
-		at += len(word) + len(",")
-	}
-	return attr, nil
-}
-
-func (a *Attribute) set(option string, at int) error {
-	switch option {
-	case "omitempty":
-		a.OmitEmpty = true
-	case "omitemptyelem":
-		a.OmitEmptyElem = true
-	case "nullempty":
-		a.NullEmpty = true
-	case "nullemptyelem":
-		a.NullEmptyElem = true
-	case "string":
-		a.String = true
-	case "unixtime":
-		a.UnixTime = true
-	case "stringset", "numberset", "binaryset":
-		if a.Set != "" {
-			return errorAt(at, "%s: the field is a %sset already", option, a.Set)
-		}
-		a.Set = strings.TrimSuffix(option, "set")
-	case "":
-		return errorAt(at, "empty option")
-	case "omitzero":
-		return errorAt(at, "omitzero is not an option here: omitempty covers zero times too")
-	default:
-		return errorAt(at, "unknown option %q%s", option, suggestion(option, attributeOptions))
-	}
-	return nil
-}
-
 // Role is what a struct field is for.
 type Role string
 
@@ -170,9 +94,23 @@ func (f *Field) add(word string, at int) error {
 		case "id":
 			return choose(&f.ID, key, value, at, "kind of id", idKinds)
 		case "default":
-			return f.setDefault(value, at)
+			switch {
+			case value == "":
+				return errorAt(at+len("default="), "default needs a constant")
+			case f.Default != "":
+				return errorAt(at, "default is given twice")
+			}
+			f.Default = value
+			return nil
 		case "context":
-			return f.setContext(value, at)
+			if err := Name(value); err != nil {
+				return errorAt(at+len("context="), "the name of a value of the context: %v", err)
+			}
+			if f.Context != "" {
+				return errorAt(at, "context is given twice")
+			}
+			f.Context = value
+			return nil
 		}
 	}
 	name, isOrdered := strings.CutSuffix(word, ordered)
@@ -188,6 +126,9 @@ func (f *Field) add(word string, at int) error {
 		if hint == "" && f.Default != "" {
 			hint = "; the constant of default cannot contain a comma"
 		}
+		if hint == "" {
+			hint = "; there are: " + strings.Join(fieldWords, ", ") + ", default=…, context=…"
+		}
 		return errorAt(at, "unknown role %q%s", word, hint)
 	}
 	if f.Has(role) {
@@ -201,33 +142,11 @@ func (f *Field) add(word string, at int) error {
 // choose sets word to value, one of known, which the tag gives under key.
 func choose(word *string, key, value string, at int, what string, known []string) error {
 	if !slices.Contains(known, value) {
-		return errorAt(at+len(key)+len("="), "unknown %s %q%s", what, value, suggestion(value, known))
+		return errorAt(at+len(key)+len("="), "unknown %s %q%s; there are: %s", what, value, suggestion(value, known), strings.Join(known, ", "))
 	}
 	if *word != "" {
 		return errorAt(at, "%s is given twice", key)
 	}
 	*word = value
-	return nil
-}
-
-func (f *Field) setDefault(text string, at int) error {
-	switch {
-	case text == "":
-		return errorAt(at+len("default="), "default needs a constant")
-	case f.Default != "":
-		return errorAt(at, "default is given twice")
-	}
-	f.Default = text
-	return nil
-}
-
-func (f *Field) setContext(name string, at int) error {
-	if err := Name(name); err != nil {
-		return errorAt(at+len("context="), "the name of a value of the context: %v", err)
-	}
-	if f.Context != "" {
-		return errorAt(at, "context is given twice")
-	}
-	f.Context = name
 	return nil
 }

@@ -52,45 +52,39 @@ func constant(t reflect.Type, text string) (reflect.Value, misfit) {
 		v.SetInt(int64(d))
 		return v, ""
 	}
-	return v, setConstant(v, text)
-}
-
-// setConstant sets v, a value of a basic kind, to the constant in text.
-func setConstant(v reflect.Value, text string) misfit {
-	t := v.Type()
 	switch k := t.Kind(); {
 	case k == reflect.String:
 		if _, err := item.ParseDecimal(text); err != nil && Numeric(t) {
-			return "is not a number that DynamoDB can store"
+			return v, "is not a number that DynamoDB can store"
 		}
 		v.SetString(text)
 	case k == reflect.Bool:
 		if text != "true" && text != "false" {
-			return "is neither true nor false"
+			return v, "is neither true nor false"
 		}
 		v.SetBool(text == "true")
 	case v.CanInt():
 		n, err := strconv.ParseInt(text, 10, t.Bits())
 		if err != nil {
-			return "is not an integer that fits " + misfit(t.String())
+			return v, "is not an integer that fits " + misfit(t.String())
 		}
 		v.SetInt(n)
 	case v.CanUint() && k != reflect.Uintptr:
 		n, err := strconv.ParseUint(text, 10, t.Bits())
 		if err != nil {
-			return "is not an integer that fits " + misfit(t.String())
+			return v, "is not an integer that fits " + misfit(t.String())
 		}
 		v.SetUint(n)
 	case v.CanFloat():
 		f, err := strconv.ParseFloat(text, t.Bits())
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return "is not a number that fits " + misfit(t.String())
+			return v, "is not a number that fits " + misfit(t.String())
 		}
 		v.SetFloat(f)
 	default:
-		return "needs a string, number, bool, duration or time, a type that unmarshals itself from text, or a pointer to one of these; set other fields in a Prepare method"
+		return v, "needs a string, number, bool, duration or time, a type that unmarshals itself from text, or a pointer to one of these; set other fields in a Prepare method"
 	}
-	return ""
+	return v, ""
 }
 
 // SetDefault sets fv, the attribute's field in a struct, to the attribute's default.
@@ -112,71 +106,69 @@ func (a *Attr) Given(fv reflect.Value) bool {
 	return !fv.IsZero() && (fv.Kind() != reflect.Slice || fv.Len() > 0)
 }
 
-// filled collects and checks the attributes with a default or a generated id.
+// filled collects and checks the attributes with a default or a generated id, and checks those with the role context.
 func (b *builder) filled() {
 	for _, a := range b.s.Attrs {
 		if a.Role.Default == "" && a.Role.ID == "" {
 			continue
 		}
 		b.s.Filled = append(b.s.Filled, a)
-		if problem := b.fillConflict(a); problem != "" {
+		what := "default"
+		if a.Role.ID != "" {
+			what = "id"
+		}
+		keyPart := b.s.PK != nil && b.s.KeyPart(a)
+		problem := ""
+		switch {
+		case a.Role.Default != "" && a.Role.ID != "":
+			problem = "a field has a default or a generated id, not both"
+		case a.Owned():
+			problem = what + " makes no sense on a field that the library sets"
+		case a.Append || a.Clock:
+			problem = what + " makes no sense on a field that only appends write: they store what was reported"
+		case b.s.Handle != "" && (keyPart || a.Role.ID != ""):
+			problem = what + " makes no sense on this field of a time series: appends find the item by its key and write no other field"
+		case a.Role.Has(Zero) && a.Type.Kind() != reflect.Pointer:
+			problem = what + " and zero exclude each other: one takes zero for no value, the other for a value"
+		case a.Behind:
+			problem = what + " is for fields that every value of the struct has; this one is in an embedded pointer"
+		case b.s.Expires && a.Name == b.s.Options.TTL:
+			problem = what + " makes no sense on the time when the item expires, which lifecycle.TTL sets"
+		case a.Role.ID != "" && !(a.Type.Kind() == reflect.String && !Numeric(a.Type) || a.Type.Kind() == reflect.Array && a.Type.Len() == 16 && a.Type.Elem() == reflect.TypeFor[byte]()):
+			problem = "id needs a string or a [16]byte"
+		}
+		if problem != "" {
 			b.add(CodeFillRole, a.Field, "%s", problem)
 			continue
 		}
-		if a.Role.Default != "" {
-			if problem := b.defaultMisfit(a); problem != "" {
-				b.add(CodeDefault, a.Field, "the default %s", problem)
+		if a.Role.Default == "" {
+			continue
+		}
+		v, misfit := constant(Bare(a.Type), a.Role.Default)
+		switch {
+		case misfit != "":
+		case a.Type.Kind() != reflect.Pointer && !a.Given(v):
+			misfit = "is the zero value, so it changes nothing"
+		default:
+			if _, err := b.store(a, v); err != nil {
+				misfit = "cannot be stored in the field"
 			}
 		}
+		if misfit != "" {
+			b.add(CodeDefault, a.Field, "the default %s", misfit)
+		}
 	}
-}
-
-// fillConflict returns why the attribute cannot be filled, or "".
-func (b *builder) fillConflict(a *Attr) string {
-	what := "default"
-	if a.Role.ID != "" {
-		what = "id"
+	// Whether a write has a value of the context is known only when it runs, so no key can be made of it.
+	for _, a := range b.s.Contexts {
+		switch {
+		case a.Type.Kind() != reflect.String || Numeric(a.Type) || EncodesItself(a.Type) || a.Text:
+			b.add(CodeContextRole, a.Field, "context=%s needs a string", a.Role.Context)
+		case b.s.Options.FromContext == nil:
+			b.add(CodeContextRole, a.Field, "context=%s needs a Config.FromContext", a.Role.Context)
+		case slices.ContainsFunc(b.s.IndexKeys(), func(k *KeyDef) bool { return k.Has(a) }):
+			b.add(CodeContextRole, a.Field, "a field with context=%s cannot be part of the key of an index", a.Role.Context)
+		}
 	}
-	keyPart := b.s.PK != nil && b.s.KeyPart(a)
-	switch {
-	case a.Role.Default != "" && a.Role.ID != "":
-		return "a field has a default or a generated id, not both"
-	case a.Owned():
-		return what + " makes no sense on a field that the library sets"
-	case a.Append || a.Clock:
-		return what + " makes no sense on a field that only appends write: they store what was reported"
-	case b.s.Handle != "" && (keyPart || a.Role.ID != ""):
-		return what + " makes no sense on this field of a time series: appends find the item by its key and write no other field"
-	case a.Role.Has(Zero) && a.Type.Kind() != reflect.Pointer:
-		return what + " and zero exclude each other: one takes zero for no value, the other for a value"
-	case a.Behind:
-		return what + " is for fields that every value of the struct has; this one is in an embedded pointer"
-	case b.s.Expires && a.Name == b.s.Options.TTL:
-		return what + " makes no sense on the time when the item expires, which lifecycle.TTL sets"
-	case a.Role.ID != "" && !holdsID(a.Type):
-		return "id needs a string or a [16]byte"
-	}
-	return ""
-}
-
-// holdsID reports whether a generated id can be a value of type t.
-func holdsID(t reflect.Type) bool {
-	return t.Kind() == reflect.String && !Numeric(t) || t.Kind() == reflect.Array && t.Len() == 16 && t.Elem() == reflect.TypeFor[byte]()
-}
-
-// defaultMisfit returns why the attribute cannot have its default, or "".
-func (b *builder) defaultMisfit(a *Attr) misfit {
-	v, problem := constant(Bare(a.Type), a.Role.Default)
-	if problem != "" {
-		return problem
-	}
-	if a.Type.Kind() != reflect.Pointer && !a.Given(v) {
-		return "is the zero value, so it changes nothing"
-	}
-	if _, err := b.store(a, v); err != nil {
-		return "cannot be stored in the field"
-	}
-	return ""
 }
 
 // store encodes v, a constant for a, as a write does.
@@ -190,17 +182,6 @@ func (b *builder) store(a *Attr, v reflect.Value) (types.AttributeValue, error) 
 		return a.TextField().Encode(v)
 	}
 	return codec.EncodeValue(v, a.Options)
-}
-
-// prepares checks whether the entity has a Prepare method.
-func (b *builder) prepares() {
-	p := reflect.PointerTo(b.typ)
-	b.s.Prepares = p.Implements(preparerType)
-	_, hidden := p.MethodByName("Prepare")
-	_, field := b.typ.FieldByName("Prepare")
-	if b.s.Options.Methods.TwoPrepares || !hidden && !field && embedsPreparer(b.typ, map[reflect.Type]bool{}) {
-		b.add(CodePrepare, "", "two embedded structs have a Prepare method, so Go promotes neither; write one for %s that calls them", b.typ)
-	}
 }
 
 // embedsPreparer reports whether a struct embedded in t has a Prepare method.
@@ -218,19 +199,4 @@ func embedsPreparer(t reflect.Type, seen map[reflect.Type]bool) bool {
 		}
 	}
 	return false
-}
-
-// contexts checks the attributes with the role context. Whether a write has a value for them is known only when it runs, so no
-// key can be made of them.
-func (b *builder) contexts() {
-	for _, a := range b.s.Contexts {
-		switch {
-		case a.Type.Kind() != reflect.String || Numeric(a.Type) || EncodesItself(a.Type) || a.Text:
-			b.add(CodeContextRole, a.Field, "context=%s needs a string", a.Role.Context)
-		case b.s.Options.FromContext == nil:
-			b.add(CodeContextRole, a.Field, "context=%s needs a Config.FromContext", a.Role.Context)
-		case slices.ContainsFunc(b.s.IndexKeys(), func(k *KeyDef) bool { return k.Has(a) }):
-			b.add(CodeContextRole, a.Field, "a field with context=%s cannot be part of the key of an index", a.Role.Context)
-		}
-	}
 }

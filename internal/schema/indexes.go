@@ -82,9 +82,6 @@ func (x *Index) Keys() []*KeyDef {
 	return keys
 }
 
-// maxIndexAttributes is the number of attributes that a native partition or sort key of a GSI may have.
-const maxIndexAttributes = 4
-
 // Spread spreads each partition of x over n partitions. table are the keys of the table.
 func (x *Index) Spread(n int, table ...*KeyDef) {
 	infix := "#"
@@ -99,8 +96,15 @@ func (x *Index) Spread(n int, table ...*KeyDef) {
 	}
 }
 
-// spread reads shards.
-func (x *Index) spread(d *Decl) {
+// Global reads entity.GSI's tag: name, index, pk, sk, project ("all", the default, "keys", or names of attributes), missing, shards and when.
+func (d *Decl) Global() {
+	x := d.newIndex()
+	if text, ok := d.Need("pk"); ok {
+		x.PK = d.keyDef("pk", text, x.Index+d.Schema.Options.PK, MaxNative)
+	}
+	if text, ok := d.Tag("sk"); ok {
+		x.SK = d.keyDef("sk", text, x.Index+d.Schema.Options.SK, MaxNative)
+	}
 	n, pk, sk := d.Shards(CodeIndexShards, "items"), d.Schema.PK, d.Schema.SK
 	several := func(k *KeyDef) bool {
 		return k != nil && k.Native != nil && k.Type == types.ScalarAttributeTypeN && k.Native[0].Key == nil
@@ -114,20 +118,33 @@ func (x *Index) spread(d *Decl) {
 	default:
 		x.Spread(n, pk, sk)
 	}
-}
-
-// Global reads entity.GSI's tag: name, index, pk, sk, project, missing, shards and when.
-func (d *Decl) Global() {
-	x := d.newIndex()
-	if text, ok := d.Need("pk"); ok {
-		x.PK = d.keyDef("pk", text, x.Index+d.Schema.Options.PK, maxIndexAttributes)
+	switch text, ok := d.Tag("project"); {
+	case !ok || text == "all":
+		x.Project.All = true
+	case text != "keys":
+		for _, name := range strings.Split(text, ",") {
+			if a := d.Attribute("project", strings.TrimSpace(name)); a != nil {
+				x.Project.Include = append(x.Project.Include, a.Name)
+			}
+		}
 	}
-	if text, ok := d.Tag("sk"); ok {
-		x.SK = d.keyDef("sk", text, x.Index+d.Schema.Options.SK, maxIndexAttributes)
-	}
-	x.spread(d)
-	if x.Project = d.projection(); !x.Project.All {
-		d.Check(func() { x.projected(d) })
+	if !x.Project.All {
+		d.Check(func() { // key parts that an item read from the index would lack
+			s, seen := d.Schema, map[*Attr]bool{}
+			known := keyParts(s.PK, s.SK, x.PK, x.SK)
+			for _, k := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
+				if k == nil {
+					continue
+				}
+				for _, a := range k.Parts {
+					if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(known, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
+						continue
+					}
+					seen[a] = true
+					d.Problem(CodeProjectedPart, "the index does not carry the attribute %q, and it cannot be read back from %s, where it is in lower case; name it in project", a.Name, k)
+				}
+			}
+		})
 	}
 	d.missing(x)
 	d.when(x)
@@ -205,7 +222,7 @@ func (d *Decl) missing(x *Index) {
 
 // when reads when: the clauses under which an item is in the index. They are those of one key, which other items lack.
 func (d *Decl) when(x *Index) {
-	text, ok := d.Tag("when")
+	clauses, ok := d.Tag("when")
 	_, sorted := d.Tag("sk")
 	if !ok || x.PK == nil || sorted && x.SK == nil { // a mistake in a key is reported
 		return
@@ -217,51 +234,48 @@ func (d *Decl) when(x *Index) {
 	switch {
 	case !k.Written():
 		d.Problem(CodeWhen, "the keys of the index are attributes of the struct, which an item keeps while it is not in the index; write one as attr={attribute}")
+		return
 	case d.Schema.Profile.shared:
 		d.Problem(CodeWhen, "effect-dynamodb, which writes the tables too, puts items into an index whatever their state")
+		return
 	case x.Complete:
 		d.Problem(CodeWhen, `missing:"error" refuses items that are not in the index, and when leaves items out of it`)
-	default:
-		for clause := range strings.SplitSeq(text, ",") {
-			d.clause(k, clause)
-		}
-	}
-}
-
-// clause reads one clause of when and adds it to k.
-func (d *Decl) clause(k *KeyDef, text string) {
-	name, list, equal := strings.Cut(text, "=")
-	name, not := strings.CutPrefix(strings.TrimSpace(name), "!")
-	if name == "" || equal && not {
-		d.Problem(CodeMalformed, "a clause of when is attribute=constant, with | between several constants, or attribute, or !attribute; between clauses is a comma")
 		return
 	}
-	a := d.Attribute("when", name)
-	switch {
-	case a == nil:
-		return
-	case slices.ContainsFunc(k.When, func(c Clause) bool { return c.Attr == a }):
-		d.Problem(CodeWhenTwice, "two clauses of when are about %q; write | between constants, one of which it must have", name)
-		return
-	case a.IsSecret():
-		d.Problem(CodeWhenAttr, "when: whether an item is in the index would show what the secret %q is", name)
-	case a.Owned():
-		d.Problem(CodeWhenAttr, "when: the library sets %q, so the state of an item is not known by it", name)
-	case !equal && d.always(a):
-		d.Problem(CodeWhenAttr, "when: every item has %q, also with the zero value; give it omitempty, or use a pointer", name)
-	}
-	c := Clause{Attr: a, Not: not}
-	if equal {
-		for constant := range strings.SplitSeq(list, "|") {
-			d.value(&c, constant)
+	for text := range strings.SplitSeq(clauses, ",") {
+		name, constants, equal := strings.Cut(text, "=")
+		name, not := strings.CutPrefix(strings.TrimSpace(name), "!")
+		if name == "" || equal && not {
+			d.Problem(CodeMalformed, "a clause of when is attribute=constant, with | between several constants, or attribute, or !attribute; between clauses is a comma")
+			continue
 		}
-	}
-	k.When = append(k.When, c)
-	d.Check(func() {
-		if d.Schema.Expires && name == d.Schema.Options.TTL {
-			d.Problem(CodeWhenAttr, "when: lifecycle.TTL sets %q, so the state of an item is not known by it", name)
+		a := d.Attribute("when", name)
+		switch {
+		case a == nil:
+			continue
+		case slices.ContainsFunc(k.When, func(c Clause) bool { return c.Attr == a }):
+			d.Problem(CodeWhenTwice, "two clauses of when are about %q; write | between constants, one of which it must have", name)
+			continue
+		case a.IsSecret():
+			d.Problem(CodeWhenAttr, "when: whether an item is in the index would show what the secret %q is", name)
+		case a.Owned():
+			d.Problem(CodeWhenAttr, "when: the library sets %q, so the state of an item is not known by it", name)
+		case !equal && d.always(a):
+			d.Problem(CodeWhenAttr, "when: every item has %q, also with the zero value; give it omitempty, or use a pointer", name)
 		}
-	})
+		c := Clause{Attr: a, Not: not}
+		if equal {
+			for constant := range strings.SplitSeq(constants, "|") {
+				d.value(&c, constant)
+			}
+		}
+		k.When = append(k.When, c)
+		d.Check(func() {
+			if d.Schema.Expires && name == d.Schema.Options.TTL {
+				d.Problem(CodeWhenAttr, "when: lifecycle.TTL sets %q, so the state of an item is not known by it", name)
+			}
+		})
+	}
 }
 
 // value adds the constant in text to c, in the form in which it is stored.
@@ -296,55 +310,4 @@ func (d *Decl) always(a *Attr) bool {
 	}
 	av, err := d.build.store(a, reflect.Zero(a.Type))
 	return !a.Tag.OmitEmpty && !a.Behind && err == nil && !item.Absent(av)
-}
-
-// projection reads project: "all" (the default), "keys", or names of attributes.
-func (d *Decl) projection() Projection {
-	text, ok := d.Tag("project")
-	switch {
-	case !ok || text == "all":
-		return Projection{All: true}
-	case text == "keys":
-		return Projection{}
-	}
-	var p Projection
-	for _, name := range strings.Split(text, ",") {
-		if a := d.Attribute("project", strings.TrimSpace(name)); a != nil {
-			p.Include = append(p.Include, a.Name)
-		}
-	}
-	return p
-}
-
-// projected reports key parts that an item read from the index would lack.
-func (x *Index) projected(d *Decl) {
-	s, seen := d.Schema, map[*Attr]bool{}
-	known := keyParts(s.PK, s.SK, x.PK, x.SK)
-	for _, k := range []*KeyDef{s.PK, s.SK, x.PK, x.SK} {
-		if k == nil {
-			continue
-		}
-		for _, a := range k.Parts {
-			if seen[a] || s.Carries(x, a.Name) || slices.ContainsFunc(known, func(p item.KeyPart) bool { return p.Attr == a.Name }) {
-				continue
-			}
-			seen[a] = true
-			d.Problem(CodeProjectedPart, "the index does not carry the attribute %q, and it cannot be read back from %s, where it is in lower case; name it in project", a.Name, k)
-		}
-	}
-}
-
-// parts lets the codec read back key parts that an item lacks. The parts of the primary key are read from it
-// everywhere, because it never changes. The parts of an index key are read from it only if the index does not carry
-// them: other programs may remove a part and leave the index key behind.
-func (b *builder) parts() {
-	s := b.s
-	s.Codec.Parts = keyParts(s.PK, s.SK)
-	for _, x := range s.Indexes {
-		if !x.Project.All {
-			codec := s.Codec
-			codec.Parts = keyParts(s.PK, s.SK, x.PK, x.SK)
-			x.codec = &codec
-		}
-	}
 }

@@ -106,23 +106,13 @@ func parsePlaceholder(text string, start, end int) (*Placeholder, error) {
 		field.Lower = true
 		return field, nil
 	}
-	width, ok := parseWidth(option)
-	if !ok {
+	digits, padded := strings.CutPrefix(option, "0") // as in a printf verb, because {a:13} looks like a truncation or padding with spaces
+	width, err := strconv.Atoi(digits)
+	if !padded || err != nil || width < 1 || width > maxWidth && width != bigintWidth || strconv.Itoa(width) != digits { // a sign or a second zero
 		return nil, errorAt(mark+1, "a width is written :01 to :0%d, or :0%d, with its leading zero", maxWidth, bigintWidth)
 	}
 	field.Width = width
 	return field, nil
-}
-
-// parseWidth reads "0N". The zero is required, as in a printf verb, because {a:13} looks like a truncation or padding with
-// spaces.
-func parseWidth(text string) (int, bool) {
-	digits, padded := strings.CutPrefix(text, "0")
-	width, err := strconv.Atoi(digits)
-	if !padded || err != nil || width < 1 || width > maxWidth && width != bigintWidth {
-		return 0, false
-	}
-	return width, strconv.Itoa(width) == digits // rejects a sign or a second zero
 }
 
 // lastReserved is the greatest byte that a literal of a "$" template cannot contain: "#" separates segments, "$" ends a

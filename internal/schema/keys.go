@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -329,33 +330,66 @@ func (d *Decl) payload(option, text string, given bool, least int) int {
 // Primary reads entity.Key's tag: name, table, pk, sk, kind, payload, reads and stream.
 func (d *Decl) Primary() {
 	d.primary = true
+	s, o := d.Schema, &d.Schema.Options
 	name, ok := d.Need("name")
-	if ok || d.Schema.Options.Name != "" {
-		d.build.setName(d, name)
+	if ok || o.Name != "" {
+		s.Name = cmp.Or(o.Name, name)
+		if err := Name(s.Name); err != nil {
+			d.Problem(CodeMalformed, "name %q: %v", s.Name, err)
+		}
+		namespace := o.Namespace
+		if s.Profile.KeysLowerCase() {
+			namespace = strings.ToLower(namespace)
+		}
+		s.Prefix = "$" + namespace + "#v" + strconv.Itoa(o.NamespaceVersion) + "#" + strings.ToLower(s.Name) // what `$` stands for
 	}
-	d.Schema.Table, _ = d.Tag("table")
-	if t := d.Schema.Options.Table; t != "" {
-		d.Schema.Table = t
+	table, given := d.Tag("table")
+	if s.Table = table; given && table == "" {
+		d.Problem(CodeMalformed, `table:"" names no table; leave it out for the table of entity.Config`)
+	}
+	if t := o.Table; t != "" {
+		s.Table = t
 	}
 	if text, ok := d.Need("pk"); ok {
-		d.Schema.PK = d.keyDef("pk", text, d.Schema.Options.PK, 1)
+		s.PK = d.keyDef("pk", text, o.PK, 1)
 	}
 	if text, ok := d.Tag("sk"); ok {
-		d.Schema.SK = d.keyDef("sk", text, d.Schema.Options.SK, 1)
+		s.SK = d.keyDef("sk", text, o.SK, 1)
 	}
 	if text, ok := d.Tag("kind"); ok {
-		d.discriminator(text)
+		attr, value, ok := strings.Cut(text, "=")
+		if k, err := ParseKey(attr); !ok || value == "" || err != nil || k.Form != Native || len(k.Attrs) != 1 {
+			d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
+		} else {
+			if Reserved(attr) {
+				d.Problem(CodeReservedAttr, "kind writes the attribute %q, which belongs to the library", attr)
+			}
+			if s.byName[attr] != nil {
+				d.Problem(CodeReservedAttr, "kind writes the attribute %q, which the struct has too", attr)
+			}
+			s.Discriminator = &Discriminator{attr, value}
+		}
 	}
 	text, ok := d.Tag("payload")
-	d.Schema.Payload = d.payload("payload", text, ok, 1)
+	s.Payload = d.payload("payload", text, ok, 1)
 	text, ok = d.Tag("reads")
-	d.Schema.Reads = d.payload("reads", text, ok, d.Schema.Payload)
-	d.Schema.Known = expr.Compare(expr.NotExists, expr.Attr(PayloadAttr))
-	if n := d.Schema.Reads; n > 1 {
-		d.Schema.Known = expr.Any(d.Schema.Known, expr.Compare(expr.Le, expr.Attr(PayloadAttr), item.N(strconv.Itoa(n))))
+	s.Reads = d.payload("reads", text, ok, s.Payload)
+	s.Known = expr.Compare(expr.NotExists, expr.Attr(PayloadAttr))
+	if n := s.Reads; n > 1 {
+		s.Known = expr.Any(s.Known, expr.Compare(expr.Le, expr.Attr(PayloadAttr), item.N(strconv.Itoa(n))))
 	}
-	d.stream()
-	pk, sk := d.Schema.PK, d.Schema.SK
+	if text, ok := d.Tag("stream"); ok {
+		var words []string
+		for _, v := range streamViews {
+			if words = append(words, v.word); v.word == text {
+				s.Stream = v.view
+			}
+		}
+		if s.Stream == "" {
+			d.Problem(CodeMalformed, "stream:%q must be one of %s", text, strings.Join(words, ", "))
+		}
+	}
+	pk, sk := s.PK, s.SK
 	if pk == nil {
 		return
 	}
@@ -379,39 +413,8 @@ func (d *Decl) Primary() {
 		}
 	}
 	// The sort key determines the items of a partition; without one, the partition key does.
-	d.Schema.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
-	d.Schema.HasMetadata = d.Schema.Templated && d.Schema.Profile.MarksItems()
-}
-
-// setName sets the entity's name and the prefix that `$` stands for.
-func (b *builder) setName(d *Decl, name string) {
-	if b.s.Options.Name != "" {
-		name = b.s.Options.Name
-	}
-	if err := Name(name); err != nil {
-		d.Problem(CodeMalformed, "name %q: %v", name, err)
-	}
-	b.s.Name = name
-	namespace := b.s.Options.Namespace
-	if b.s.Profile.KeysLowerCase() {
-		namespace = strings.ToLower(namespace)
-	}
-	b.s.Prefix = "$" + namespace + "#v" + strconv.Itoa(b.s.Options.NamespaceVersion) + "#" + strings.ToLower(name)
-}
-
-func (d *Decl) discriminator(text string) {
-	attr, value, ok := strings.Cut(text, "=")
-	if k, err := ParseKey(attr); !ok || value == "" || err != nil || k.Form != Native || len(k.Attrs) != 1 {
-		d.Problem(CodeMalformed, "kind:%q must be attr=value", text)
-		return
-	}
-	if Reserved(attr) {
-		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which belongs to the library", attr)
-	}
-	if d.Schema.byName[attr] != nil {
-		d.Problem(CodeReservedAttr, "kind writes the attribute %q, which the struct has too", attr)
-	}
-	d.Schema.Discriminator = &Discriminator{attr, value}
+	s.Templated = pk.Prefixed && sk == nil || sk != nil && sk.Prefixed
+	s.HasMetadata = s.Templated && s.Profile.MarksItems()
 }
 
 // streamViews are the words of entity.Key's stream, in the order in which messages list them.
@@ -421,20 +424,4 @@ var streamViews = []struct {
 }{
 	{"new", types.StreamViewTypeNewImage}, {"old", types.StreamViewTypeOldImage},
 	{"both", types.StreamViewTypeNewAndOldImages}, {"keys", types.StreamViewTypeKeysOnly},
-}
-
-// stream reads entity.Key's stream.
-func (d *Decl) stream() {
-	text, ok := d.Tag("stream")
-	if !ok {
-		return
-	}
-	var words []string
-	for _, v := range streamViews {
-		if words = append(words, v.word); v.word == text {
-			d.Schema.Stream = v.view
-			return
-		}
-	}
-	d.Problem(CodeMalformed, "stream:%q must be one of %s", text, strings.Join(words, ", "))
 }

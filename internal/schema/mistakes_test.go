@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/declaretest"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
 )
 
 // The codes stand in these tests as text: a number that changed its meaning must fail a test. Declarations of which
@@ -17,8 +17,7 @@ import (
 
 func open(t *testing.T) *entity.DB {
 	t.Helper()
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	return db
+	return entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
 }
 
 var options = declaretest.Options

@@ -3,7 +3,13 @@ package schema
 import (
 	"fmt"
 	"strings"
+
+	"github.com/dynastrata/dynastrata/internal/item"
 )
+
+func errorAt(pos int, format string, args ...any) error {
+	return item.ErrorAt(pos, format, args...)
+}
 
 // Name checks the name of an entity, constraint, index accessor or namespace: a letter, then letters, digits, "_" and "-".
 func Name(text string) error {

@@ -87,24 +87,6 @@ func (p Profile) CheckDigits(k *KeyDef, it item.Item) (attr, problem string) {
 	return attr, "the stored key has it in another number of digits than the declaration: effect-dynamodb writes a number in 16 digits and a bigint in 38"
 }
 
-func (s *Schema) foldedParts() []*Attr {
-	if !s.Profile.shared {
-		return nil
-	}
-	var folded []*Attr
-	for _, k := range []*KeyDef{s.PK, s.SK} {
-		if k == nil || !k.Prefixed {
-			continue
-		}
-		for _, a := range k.Parts {
-			if a.Key.Kind == key.String {
-				folded = append(folded, a)
-			}
-		}
-	}
-	return folded
-}
-
 // interop reports what a table that is shared with effect-dynamodb cannot hold.
 func (b *builder) interop() {
 	s := b.s

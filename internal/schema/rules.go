@@ -60,28 +60,22 @@ func newRule(text string, t reflect.Type) *Rule {
 	return r
 }
 
-// Fit converts v to the type of the place if that keeps its content, so that the Validator sees what it would find in
-// the whole struct. An invalid v stands for nil.
-func (r *Rule) Fit(v reflect.Value) reflect.Value {
-	switch {
-	case !v.IsValid():
-		return reflect.Zero(r.Type)
-	case r.Type.Kind() == reflect.Pointer && v.Type() == r.Type.Elem():
-		p := reflect.New(v.Type())
-		p.Elem().Set(v)
-		return p
-	case v.Kind() == r.Type.Kind() && v.CanConvert(r.Type):
-		return v.Convert(r.Type)
-	}
-	return v
-}
-
 // Check validates v, a value for the place of r.
 func (r *Rule) Check(validator Validator, v reflect.Value) error {
 	if validator == nil || r == nil {
 		return nil
 	}
-	v = r.Fit(v)
+	// v gets the type of the place if that keeps its content, so that the Validator sees what it would find in the whole struct.
+	switch {
+	case !v.IsValid(): // it stands for nil
+		v = reflect.Zero(r.Type)
+	case r.Type.Kind() == reflect.Pointer && v.Type() == r.Type.Elem():
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		v = p
+	case v.Kind() == r.Type.Kind() && v.CanConvert(r.Type):
+		v = v.Convert(r.Type)
+	}
 	if r.Tag != "" {
 		return validator.Var(v.Interface(), r.Tag)
 	}
@@ -92,14 +86,6 @@ func (r *Rule) Check(validator Validator, v reflect.Value) error {
 		return validator.Struct(v.Interface())
 	}
 	return nil
-}
-
-// probe makes the Validator read every tag of the struct, with zero values. Validators such as that of go-playground
-// panic on a tag with an unknown rule, or with one that does not fit the type.
-func (b *builder) probe() {
-	if b.s.Options.Validator != nil {
-		b.probeFields(&Rule{Type: b.typ}, b.typ, "", map[reflect.Type]bool{})
-	}
 }
 
 func (b *builder) probeFields(outer *Rule, t reflect.Type, place string, seen map[reflect.Type]bool) {

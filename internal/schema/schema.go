@@ -26,10 +26,12 @@ const (
 	OpAttr      = "_op"       // marks a restored item
 	TouchedAttr = "_touched"  // when an item with history was last touched
 	EndsAttr    = "_ends"     // in a snapshot, when the item in that state expires
+	ReaderAttr  = "_reader"   // marks a checkpoint of a reader of streams
 
 	OwnerPKAttr = "_entity_pk" // partition key of the owner of a sentinel
 	OwnerSKAttr = "_entity_sk" // sort key of the owner
 
+	OmittedAttr   = "_omitted"  // in a snapshot or copy without its content, the bytes that it had with it
 	DeletedAttr   = "_deleted"  // marks a snapshot of a deleted state
 	DeletedAtAttr = "deletedAt" // when an item was deleted, unless a field has the role deleted_at
 )
@@ -43,7 +45,7 @@ const (
 )
 
 // reserved are the attributes that no model may have. The library writes them, or will if a feature is declared later.
-var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, EndsAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr}
+var reserved = []string{EntityAttr, WriteAttr, KindAttr, AtAttr, PayloadAttr, OpAttr, TouchedAttr, EndsAttr, OmittedAttr, DeletedAttr, OwnerPKAttr, OwnerSKAttr, ReaderAttr}
 
 // Reserved reports whether an attribute belongs to the library.
 func Reserved(name string) bool { return slices.Contains(reserved, name) }
@@ -58,6 +60,7 @@ type Options struct {
 	Profile          Profile        // how keys and items are written
 	Table            string         // replaces the declared logical table
 	After            *time.Duration // replaces the declared time to live; nil keeps it
+	Own              bool           // this module declares it, for what it keeps for itself
 	Derived          bool           // items are made from others; the schema lock leaves them out
 	Sources          []string       // of derived items: the entities that they are made from
 	Secret           bool           // derived items are made from what has secret fields; messages hide their keys
@@ -219,19 +222,6 @@ func (s *Schema) UpdatedByAppends(k *KeyDef) bool {
 		written = written || a.Append || a.Clock
 	}
 	return written
-}
-
-// compileCodecs makes the codecs decode by compiled decoders.
-func (s *Schema) compileCodecs() {
-	if s.Options.SDKCodec {
-		return
-	}
-	s.Codec.Compile()
-	for _, x := range s.Indexes {
-		if x.codec != nil {
-			x.codec.Compile()
-		}
-	}
 }
 
 // CodecOf returns the codec of items that are read through x, or from the table if x is nil.

@@ -22,7 +22,7 @@ func (t *Table) Add(s *Schema) error {
 			p.add(CodeDuplicateName, "", "the entity name %q is taken by %s on table %s", s.Name, o.Type, t.Name)
 		}
 		if !sameKey(o.PK, s.PK) || !sameKey(o.SK, s.SK) {
-			p.add(CodeTableKey, "", "table %s has the key (%s) for %s and would have (%s)", t.Name, keyText(o), o.Type, keyText(s))
+			p.add(CodeTableKey, "", "table %s has the key (%s) for %s and would have (%s)", t.Name, strings.Join(o.KeyNames(), ", "), o.Type, strings.Join(s.KeyNames(), ", "))
 		}
 		if !o.Templated && !s.Templated && (o.Discriminator == nil || s.Discriminator == nil || *o.Discriminator == *s.Discriminator) {
 			p.add(CodeSharedTable, "", `%s is a verbatim entity on table %s too: both need a kind:"attr=value" of their own`, o.Type, t.Name)
@@ -32,7 +32,7 @@ func (t *Table) Add(s *Schema) error {
 		}
 		for _, x := range s.Indexes {
 			for _, y := range o.Indexes {
-				if x.Index == y.Index && !sameShape(x, y) {
+				if x.Index == y.Index && (x.Local != y.Local || !sameKey(x.PK, y.PK) || !sameKey(x.SK, y.SK)) {
 					p.add(CodeIndexShape, "", "index %s has other key attributes or another kind in %s", x.Index, o.Type)
 				}
 			}
@@ -45,8 +45,33 @@ func (t *Table) Add(s *Schema) error {
 	}
 	all := append(slices.Clone(t.Entities), s)
 	p.relatedInIndexes(all)
-	p.attributeTypes(all)
-	p.localIndexes(t.Name, all)
+	var local []string
+	kinds := map[string]types.ScalarAttributeType{} // of key attributes
+	note := func(name string, t types.ScalarAttributeType) {
+		if old, ok := kinds[name]; ok && old != t {
+			p.add(CodeIndexShape, "", "the key attribute %q would be both %s and %s", name, old, t)
+		}
+		kinds[name] = t
+	}
+	for _, s := range all {
+		for _, k := range s.Keys() {
+			if k.Written() {
+				note(k.Attr, k.Type)
+				continue
+			}
+			for _, a := range k.Native {
+				note(a.Name, a.Scalar)
+			}
+		}
+		for _, x := range s.Indexes {
+			if x.Local && !slices.Contains(local, x.Index) {
+				local = append(local, x.Index)
+			}
+		}
+	}
+	if len(local) > MaxLocalIndexes {
+		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", t.Name, len(local), strings.Join(local, ", "), MaxLocalIndexes)
+	}
 	if err := p.err(); err != nil {
 		return err
 	}
@@ -57,34 +82,11 @@ func (t *Table) Add(s *Schema) error {
 // MaxLocalIndexes is the number of local indexes that DynamoDB allows on a table.
 const MaxLocalIndexes = 5
 
-// localIndexes reports more local indexes than DynamoDB allows.
-func (p *problems) localIndexes(table string, entities []*Schema) {
-	var names []string
-	for _, s := range entities {
-		for _, x := range s.Indexes {
-			if x.Local && !slices.Contains(names, x.Index) {
-				names = append(names, x.Index)
-			}
-		}
-	}
-	if len(names) > MaxLocalIndexes {
-		p.add(CodeLocalIndexes, "", "table %s would have %d local indexes (%s); DynamoDB gives a table %d", table, len(names), strings.Join(names, ", "), MaxLocalIndexes)
-	}
-}
-
 func sameKey(a, b *KeyDef) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	return slices.Equal(a.Attributes(), b.Attributes()) && a.Type == b.Type
-}
-
-func sameShape(a, b *Index) bool {
-	return a.Local == b.Local && sameKey(a.PK, b.PK) && sameKey(a.SK, b.SK)
-}
-
-func keyText(s *Schema) string {
-	return strings.Join(append(s.PK.Attributes(), s.SK.Attributes()...), ", ")
 }
 
 // relatedInIndexes reports native index keys that events, snapshots or deleted copies of an entity on the table would
@@ -106,28 +108,6 @@ func (p *problems) relatedInIndexes(entities []*Schema) {
 						}
 					}
 				}
-			}
-		}
-	}
-}
-
-// attributeTypes reports key attributes that two declarations give different DynamoDB types.
-func (p *problems) attributeTypes(entities []*Schema) {
-	kinds := map[string]types.ScalarAttributeType{}
-	note := func(name string, t types.ScalarAttributeType) {
-		if old, ok := kinds[name]; ok && old != t {
-			p.add(CodeIndexShape, "", "the key attribute %q would be both %s and %s", name, old, t)
-		}
-		kinds[name] = t
-	}
-	for _, s := range entities {
-		for _, k := range s.Keys() {
-			if k.Written() {
-				note(k.Attr, k.Type)
-				continue
-			}
-			for _, a := range k.Native {
-				note(a.Name, a.Scalar)
 			}
 		}
 	}

@@ -1,11 +1,10 @@
 package schema
 
 import (
-	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
-	"slices"
+	"runtime"
 	"strings"
 	"time"
 
@@ -47,9 +46,8 @@ func IsTime(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !reflect.PointerTo(t).Implements(marshalerType)
 }
 
-func EncodesItself(t reflect.Type) bool {
-	return t.Implements(marshalerType) || reflect.PointerTo(t).Implements(marshalerType)
-}
+// EncodesItself is item.EncodesItself.
+func EncodesItself(t reflect.Type) bool { return item.EncodesItself(t) }
 
 // Encoded is item.Pointee up to a type that encodes itself.
 func Encoded(t reflect.Type) reflect.Type {
@@ -127,78 +125,44 @@ func keyType(t reflect.Type) bool {
 	return k == reflect.String || k >= reflect.Bool && k <= reflect.Float64 && k != reflect.Uintptr
 }
 
-func AttributeTag(f reflect.StructField) (Attribute, error) {
-	text, ok := f.Tag.Lookup("dynamodbav")
-	if !ok {
-		return Attribute{}, nil
-	}
-	return ParseAttribute(text)
+// Attribute is the parsed `dynamodbav` tag of a struct field.
+type Attribute = item.Attribute
+
+// ruled is a field with the rule of its `validate` tag.
+type ruled struct {
+	item.Field
+	rule *Rule
 }
 
-// Flattened returns the struct type of an embedded field whose fields are attributes of the outer struct, or nil.
-func Flattened(f reflect.StructField, attrTag Attribute) reflect.Type {
-	if attrTag.Skip {
-		return nil
-	}
-	return item.Flattened(f)
-}
-
-// nestedField is a field of a nested struct or of a struct embedded in it.
-type nestedField struct {
-	reflect.StructField // with the index from the nested struct
-	stored              string
-	tag                 Attribute
-	rule                *Rule
-}
-
-// nestedFields returns the fields of struct t that are stored, with those of embedded structs; rule is the rule of t.
-func nestedFields(t reflect.Type, rule *Rule) []nestedField {
-	return appendFields(nil, t, nestedField{rule: rule}, nil)
-}
-
-// appendFields adds the fields of t, which is embedded in around by the field at. A struct can embed itself by a pointer;
-// its fields are added once.
-func appendFields(fields []nestedField, t reflect.Type, at nestedField, around []reflect.Type) []nestedField {
-	if slices.Contains(around, t) {
-		return fields
-	}
-	around = append(around[:len(around):len(around)], t)
-	for i := range t.NumField() {
-		f := nestedField{StructField: t.Field(i)}
-		var err error
-		if f.tag, err = AttributeTag(f.StructField); err != nil || f.tag.Skip {
-			continue
+// ruledFields are item.Fields; outer is the rule of t.
+func ruledFields(t reflect.Type, outer *Rule) []ruled {
+	all := item.Fields(t)
+	fields := make([]ruled, len(all))
+	for i, f := range all {
+		around := outer
+		if f.Outer >= 0 {
+			around = fields[f.Outer].rule
 		}
-		inner := Flattened(f.StructField, f.tag)
-		if inner == nil && !f.IsExported() {
-			continue
-		}
-		f.Index = append(at.Index[:len(at.Index):len(at.Index)], i)
-		f.rule, f.stored = ruleOf(at.rule, f.StructField), cmp.Or(f.tag.Name, f.Name)
-		if inner != nil {
-			fields = appendFields(fields, inner, f, around)
-			continue
-		}
-		fields = append(fields, f)
+		fields[i] = ruled{f, ruleOf(around, f.StructField)}
 	}
 	return fields
 }
 
-// codecOptions returns the tag options that change how a single value is encoded, without omitempty.
-func codecOptions(t Attribute) string {
-	var b strings.Builder
-	for _, o := range []struct {
-		on   bool
-		name string
-	}{
-		{t.OmitEmptyElem, "omitemptyelem"}, {t.NullEmpty, "nullempty"}, {t.NullEmptyElem, "nullemptyelem"}, {t.String, "string"},
-		{t.UnixTime, "unixtime"}, {t.Set == "string", "stringset"}, {t.Set == "number", "numberset"}, {t.Set == "binary", "binaryset"},
-	} {
-		if o.on {
-			b.WriteString("," + o.name)
+// ruleCode returns the code of a mistake that item.Fields finds.
+func ruleCode(r item.Rule) string {
+	return [...]string{
+		item.TagSyntax: CodeMalformed, item.TagOption: CodeCodecOption, item.OwnName: CodeSharedAttr, item.Reachable: CodeUnsupportedType, item.Whole: CodeDropped,
+	}[r]
+}
+
+// codecOptions returns the options of a dynamodbav tag that change how a single value is encoded, without omitempty.
+func codecOptions(tag reflect.StructTag) (options string) {
+	for _, o := range strings.Split(tag.Get("dynamodbav"), ",")[1:] {
+		if o != "omitempty" {
+			options += "," + o
 		}
 	}
-	return b.String()
+	return options
 }
 
 // optionMisfit returns which option of a dynamodbav tag does not fit type t, or "". attributevalue ignores some of them
@@ -238,114 +202,127 @@ type place struct {
 	addressed bool
 }
 
-// unreachable is the problem of embedded types that the codec cannot read or fill.
-const unreachable = "an embedded unexported type that is no struct, and an embedded pointer to an unexported one, cannot be stored and read back; export it, or give the field a name"
-
-// inVain is the problem of fields that taggedInVain finds.
-const inVain = `an unexported field is not stored, whatever its dynamodbav tag says; export it, or give it dynamodbav:"-"`
-
-// taggedInVain reports whether f has a name for an attribute although it is not stored.
-func taggedInVain(f reflect.StructField) bool {
-	o, err := AttributeTag(f)
-	_, tagged := f.Tag.Lookup("dynamodbav")
-	return tagged && err == nil && !o.Skip && !f.IsExported() && !f.Anonymous
+// lossy is why values of a type cannot be stored.
+type lossy struct {
+	code, problem string
+	place         string       // in the value: [].Price
+	in            reflect.Type // the struct that has the field, nil without one
 }
 
-// unsupported returns why values of t cannot be stored and read back, and the code of that mistake, or "" if they can.
-func unsupported(t reflect.Type, addressed bool, seen map[place]bool) (code, problem string) {
+// at returns m for a value at a place inside another.
+func (m *lossy) at(place string) *lossy {
+	if m != nil {
+		m.place = place + m.place
+	}
+	return m
+}
+
+func unstorable(format string, args ...any) *lossy {
+	return &lossy{code: CodeUnsupportedType, problem: fmt.Sprintf(format, args...)}
+}
+
+// unsupported returns why values of t cannot be stored and read back, or nil.
+func unsupported(t reflect.Type, addressed bool, seen map[place]bool) *lossy {
 	at := place{t, addressed}
-	if seen[at] || t.Implements(marshalerType) {
-		return "", ""
+	switch {
+	case seen[at]:
+		return nil
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+		return unstorable("what is stored cannot be read back into the interface %s; use a type, or any", t)
+	case t.Implements(marshalerType):
+		return borrowed(t)
 	}
 	if seen[at] = true; reflect.PointerTo(t).Implements(marshalerType) {
 		if addressed {
-			return "", ""
+			return borrowed(t)
 		}
-		return CodeUnsupportedType, "in a map " + t.String() + " does not encode itself, only a pointer to it does; use a map of pointers"
+		return unstorable("in a map %s does not encode itself, only a pointer to it does; use a map of pointers", t)
 	}
 	if IsTime(t) {
-		return "", ""
+		return nil
 	}
 	if problem := item.OtherBytes(t); problem != "" {
-		return CodeUnsupportedType, problem
+		return unstorable("%s", problem)
 	}
 	switch t.Kind() {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer, reflect.Uintptr:
-		return CodeUnsupportedType, "values of type " + t.String() + " cannot be stored"
-	case reflect.Interface:
-		if t.NumMethod() > 0 {
-			return CodeUnsupportedType, "what is stored cannot be read back into the interface " + t.String() + "; use a type, or any"
-		}
+		return unstorable("values of type %s cannot be stored", t)
 	case reflect.Pointer:
-		if item.Pointee(t).Kind() == reflect.Pointer {
-			return CodeUnsupportedType, "the type is a pointer to itself, and never points to a value"
+		switch item.Pointee(t).Kind() {
+		case reflect.Pointer:
+			return unstorable("the type is a pointer to itself, and never points to a value")
+		case reflect.Interface:
+			return unstorable("what a %s points to is not stored; use the interface itself", t)
 		}
 		return unsupported(t.Elem(), true, seen)
 	case reflect.Slice:
-		return unsupported(t.Elem(), true, seen)
+		return unsupported(t.Elem(), true, seen).at("[]")
 	case reflect.Array:
-		return unsupported(t.Elem(), addressed, seen)
+		return unsupported(t.Elem(), addressed, seen).at("[]")
 	case reflect.Map:
 		if !keyType(t.Key()) {
-			return CodeUnsupportedType, "a map with keys of type " + t.Key().String() + " cannot be stored or read back; use plain strings or numbers, or a type that marshals and unmarshals itself as text"
+			return unstorable("a map with keys of type %s cannot be stored or read back; use plain strings or numbers, or a type that marshals and unmarshals itself as text", t.Key())
 		}
-		return unsupported(t.Elem(), false, seen)
+		return unsupported(t.Elem(), false, seen).at("{}")
 	case reflect.Struct:
-		return unsupportedStruct(t, addressed, seen)
-	}
-	return "", ""
-}
-
-func unsupportedStruct(t reflect.Type, addressed bool, seen map[place]bool) (code, problem string) {
-	if item.Opaque(t) {
-		return CodeUnsupportedType, "a " + t.String() + " keeps its content in unexported fields, of which nothing would be stored; give it the methods of attributevalue.Marshaler and Unmarshaler" + textNested(t)
-	}
-	return unsupportedFields(t, addressed, seen)
-}
-
-func unsupportedFields(t reflect.Type, addressed bool, seen map[place]bool) (code, problem string) {
-	for i := range t.NumField() {
-		if code, problem := unsupportedField(t, t.Field(i), addressed, seen); problem != "" {
-			return code, problem
+		if item.Opaque(t) {
+			hint := ""
+			if item.IsText(t) {
+				hint = "; a type that marshals itself as text can be a field of the entity itself, not of a nested value"
+			}
+			return unstorable("a %s keeps its content in unexported fields, of which nothing would be stored; give it the methods of attributevalue.Marshaler and Unmarshaler%s", t, hint)
+		}
+		for _, f := range item.Fields(t) {
+			var m *lossy
+			_, hasRole := f.Tag.Lookup("entity")
+			switch {
+			case f.Problem != "":
+				m = &lossy{code: ruleCode(f.Rule), problem: f.Problem}
+			case hasRole:
+				m = &lossy{code: CodeMalformed, problem: "a field of a nested struct has no entity tag; roles belong to top-level attributes"}
+			case f.Use != item.Stored:
+			case f.TopOnly:
+				m = &lossy{code: CodeDropped, problem: item.TopOnly}
+			default:
+				if problem := optionMisfit(f.Type, f.Attr); problem != "" {
+					m = &lossy{code: CodeCodecOption, problem: problem}
+				} else {
+					m = unsupported(f.Type, addressed || f.Behind, seen)
+				}
+			}
+			if m != nil {
+				if m.in == nil {
+					m.in = t
+				}
+				return m.at("." + f.Path)
+			}
 		}
 	}
-	return "", ""
+	return nil
 }
 
-func unsupportedField(t reflect.Type, f reflect.StructField, addressed bool, seen map[place]bool) (code, problem string) {
-	attrTag, err := AttributeTag(f)
-	_, hasRole := f.Tag.Lookup("entity")
-	where := "field " + f.Name + " of " + t.String() + ": "
-	switch {
-	case err != nil:
-		return CodeCodecOption, where + "dynamodbav: " + err.Error()
-	case hasRole:
-		return CodeMalformed, "field " + f.Name + " of the nested struct " + t.String() + " has an entity tag; roles belong to top-level attributes"
-	case taggedInVain(f):
-		return CodeMalformed, where + inVain
-	case f.PkgPath != "" && !f.Anonymous || attrTag.Skip:
-		return "", ""
-	case f.PkgPath != "" && f.Type.Kind() != reflect.Struct:
-		return CodeUnsupportedType, where + unreachable
+// borrowed returns why a type that encodes itself loses fields: the method is that of an embedded field, which stores itself alone.
+// The source file of a promoted method is named after the compiler, which generates it.
+func borrowed(t reflect.Type) *lossy {
+	t = Bare(t)
+	m, ok := t.MethodByName("MarshalDynamoDBAttributeValue")
+	if !ok {
+		m, _ = reflect.PointerTo(t).MethodByName("MarshalDynamoDBAttributeValue")
 	}
-	if inner := Flattened(f, attrTag); inner != nil {
-		at := place{inner, addressed || f.Type.Kind() == reflect.Pointer}
-		if seen[at] {
-			return "", ""
+	if t.Kind() != reflect.Struct || !m.Func.IsValid() {
+		return nil
+	}
+	if file, _ := runtime.FuncForPC(m.Func.Pointer()).FileLine(m.Func.Pointer()); file != "<autogenerated>" {
+		return nil
+	}
+	lent, fields := false, 0
+	for _, f := range item.Fields(t) {
+		if len(f.Index) == 1 && f.Use != item.Left {
+			lent, fields = lent || f.Anonymous && EncodesItself(Bare(f.Type)), fields+1
 		}
-		seen[at] = true
-		return unsupportedFields(inner, at.addressed, seen)
 	}
-	if problem := optionMisfit(f.Type, attrTag); problem != "" {
-		return CodeCodecOption, where + problem
+	if !lent || fields == 1 {
+		return nil
 	}
-	return unsupported(f.Type, addressed, seen)
-}
-
-// textNested returns the end of a message about a type inside a nested value.
-func textNested(t reflect.Type) string {
-	if item.IsText(t) {
-		return "; a type that marshals itself as text can be a field of the entity itself, not of a nested value"
-	}
-	return ""
+	return &lossy{code: CodeDropped, in: t, problem: "the method that encodes the struct is that of an embedded type, and stores nothing else; make that a field with a name, or give the struct a method of its own"}
 }

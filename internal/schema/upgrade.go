@@ -16,24 +16,34 @@ type Upgrade struct {
 	Apply     func(any) (any, error) // from a value of Old to one of New
 	Codec     item.Codec             // of Old
 	Clock     *Attr                  // of Old: the state clock of today's struct, if it has another name or format there; else nil
-	attrs     []*Attr                // of Old
+	Attrs     []*Attr                // of Old
+	Unique    []any                  // the unique constraints that Old declares
 	deletedAt *Attr                  // of Old
 }
 
-// Compile compiles the struct of the earlier version.
-func (u *Upgrade) Compile(o Options) error {
-	shape, err := shapeOf(u.Old, o)
+// Compile compiles the struct of the earlier version of s: its attributes, and its unique constraints, whose sentinels have
+// the keys of s. It ignores other declarations.
+func (u *Upgrade) Compile(s *Schema) error {
+	b, err := shapeOf(u.Old, s.Options)
 	if err != nil {
 		return err
 	}
-	u.Codec, u.attrs, u.deletedAt = shape.Codec, shape.Attrs, shape.DeletedAt
-	return nil
+	old := b.s
+	u.Codec, u.Attrs, u.deletedAt = old.Codec, old.Attrs, old.DeletedAt
+	old.Name, old.Prefix, old.PK, old.SK, old.Templated = s.Name, s.Prefix, s.PK, s.SK, s.Templated
+	for _, p := range b.decls {
+		if _, is := p.value.(interface{ Unique() }); is {
+			b.read(p, p.value)
+		}
+	}
+	u.Unique = old.Features
+	return b.err()
 }
 
 // Keeper returns the attribute of Old that has the role of a, which the library keeps, or else its name; nil if Old has
 // neither.
 func (u *Upgrade) Keeper(a *Attr) (named *Attr) {
-	for _, old := range u.attrs {
+	for _, old := range u.Attrs {
 		for _, r := range ownedRoles {
 			if old.Role.Has(r) && a.Role.Has(r) {
 				return old
@@ -48,6 +58,31 @@ func (u *Upgrade) Keeper(a *Attr) (named *Attr) {
 
 // Upgrades are steps in the order of From. Together they convert payloads to the current version.
 type Upgrades []Upgrade
+
+// Starting returns the steps for payloads of a version; empty if no step reads it.
+func (us Upgrades) Starting(version int) Upgrades {
+	for i, u := range us {
+		if u.From == version {
+			return us[i:]
+		}
+	}
+	return nil
+}
+
+// Apply converts a value of the first step's Old. With an error it returns the version whose step failed.
+func (us Upgrades) Apply(v any) (to any, failed int, err error) {
+	for _, u := range us {
+		if v, err = u.Apply(v); err != nil {
+			return nil, u.From, err
+		}
+	}
+	return v, 0, nil
+}
+
+// HaveSecret reports whether the struct of an earlier payload version has a secret field.
+func (us Upgrades) HaveSecret() bool {
+	return slices.ContainsFunc(us, func(u Upgrade) bool { return slices.ContainsFunc(u.Attrs, (*Attr).IsSecret) })
+}
 
 // Mistakes returns what is wrong with steps that must lead to payload version current, which has type t.
 func (us Upgrades) Mistakes(current int, t reflect.Type) (problems []string) {
@@ -73,31 +108,6 @@ func (us Upgrades) Mistakes(current int, t reflect.Type) (problems []string) {
 	return problems
 }
 
-// Starting returns the steps for payloads of a version; empty if no step reads it.
-func (us Upgrades) Starting(version int) Upgrades {
-	for i, u := range us {
-		if u.From == version {
-			return us[i:]
-		}
-	}
-	return nil
-}
-
-// Apply converts a value of the first step's Old. With an error it returns the version whose step failed.
-func (us Upgrades) Apply(v any) (to any, failed int, err error) {
-	for _, u := range us {
-		if v, err = u.Apply(v); err != nil {
-			return nil, u.From, err
-		}
-	}
-	return v, 0, nil
-}
-
-// HaveSecret reports whether the struct of an earlier payload version has a secret field.
-func (us Upgrades) HaveSecret() bool {
-	return slices.ContainsFunc(us, func(u Upgrade) bool { return slices.ContainsFunc(u.attrs, (*Attr).IsSecret) })
-}
-
 // SetUpgrades compiles the steps by which items of earlier payload versions are read. It returns the mistakes.
 func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -111,7 +121,7 @@ func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 	}
 	problems = append(problems, steps.Mistakes(s.Payload, s.Type)...)
 	for i, u := range steps {
-		if err := steps[i].Compile(s.Options); err != nil {
+		if err := steps[i].Compile(s); err != nil {
 			bad("payload version %d: %v", u.From, err)
 		}
 		if old, is := steps[i].deletedAt, s.DeletedAt; old != nil && s.SoftDeletes {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 func parsed(t testing.TB, m *memory, body string) *Page {
@@ -66,8 +66,7 @@ func TestNames_OrderAndTypesCanVary(t *testing.T) {
 		}
 		page := parsed(t, m, `{"Items":[`+b.String()[1:]+`]}`)
 		for i, row := range want {
-			it := page.Item(i)
-			found := map[string]Kind{}
+			it, found := page.Item(i), map[string]Kind{}
 			all, _ := it.Values()
 			for indexes := all; all.Next(); {
 				name := string(all.Value.Name())

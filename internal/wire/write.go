@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,72 +21,77 @@ type Writer struct {
 
 var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's")
 
-// Finish returns a copy of the text, and forgets it: the next one uses the same memory. It fails if a value could not be written.
+// Finish returns the text, whose memory the next one uses. It fails if a value could not be written.
 func (w *Writer) Finish() ([]byte, error) {
 	text, unknown := w.Text, w.unknown
 	w.Text, w.unknown = text[:0], false
 	if unknown {
 		return nil, &smithy.SerializationError{Err: errUnknown}
 	}
-	return bytes.Clone(text), nil
+	return text, nil
 }
 
-// Add writes some JSON.
-func (w *Writer) Add(json string) { w.Text = append(w.Text, json...) }
+// comma separates two members of an object, or two elements of an array.
+func (w *Writer) comma() {
+	if n := len(w.Text); n > 0 && w.Text[n-1] != '{' && w.Text[n-1] != '[' && w.Text[n-1] != ':' {
+		w.Text = append(w.Text, ',')
+	}
+}
 
-// String writes some JSON, and a string after it.
-func (w *Writer) String(json, s string) { w.Text = AppendString(append(w.Text, json...), s) }
+// Begin begins an object or an array.
+func (w *Writer) Begin(bracket byte) {
+	w.comma()
+	w.Text = append(w.Text, bracket)
+}
+
+// End ends an object or an array.
+func (w *Writer) End(bracket byte) { w.Text = append(w.Text, bracket) }
+
+// Name writes the name of a member.
+func (w *Writer) Name(name string) {
+	w.comma()
+	w.Text = append(AppendString(w.Text, name), ':')
+}
+
+// String writes a string.
+func (w *Writer) String(s string) {
+	w.comma()
+	w.Text = AppendString(w.Text, s)
+}
 
 // Key writes a key.
 func (w *Writer) Key(k Key) {
-	w.Text = append(w.Text, '{')
+	w.Begin('{')
 	for i := range k.Len() {
-		if i > 0 {
-			w.Text = append(w.Text, ',')
-		}
-		w.Text = append(AppendString(w.Text, k.Names[i]), ':')
+		w.Name(k.Names[i])
 		w.Value(k.Values[i])
 	}
-	w.Text = append(w.Text, '}')
-}
-
-// member is an attribute of an item.
-type member struct {
-	name  string
-	value types.AttributeValue
+	w.End('}')
 }
 
 // Item writes an item.
 func (w *Writer) Item(m map[string]types.AttributeValue) {
+	type member struct {
+		name  string
+		value types.AttributeValue
+	}
 	var room [16]member // on the stack
 	members := room[:0]
 	for name, v := range m {
 		members = append(members, member{name, v})
 	}
-	if len(members) > len(room) {
-		slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
-	} else { // by insertion
-		for i := 1; i < len(members); i++ {
-			x, at := members[i], i
-			for ; at > 0 && x.name < members[at-1].name; at-- {
-				members[at] = members[at-1]
-			}
-			members[at] = x
-		}
+	slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
+	w.Begin('{')
+	for _, x := range members {
+		w.Name(x.name)
+		w.Value(x.value)
 	}
-	w.Text = append(w.Text, '{')
-	for i := range members {
-		if i > 0 {
-			w.Text = append(w.Text, ',')
-		}
-		w.Text = append(AppendString(w.Text, members[i].name), ':')
-		w.Value(members[i].value)
-	}
-	w.Text = append(w.Text, '}')
+	w.End('}')
 }
 
 // Value writes an attribute value.
 func (w *Writer) Value(v types.AttributeValue) {
+	w.comma()
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		w.Text = AppendString(append(w.Text, `{"S":`...), v.Value)
@@ -106,10 +108,7 @@ func (w *Writer) Value(v types.AttributeValue) {
 		w.Item(v.Value)
 	case *types.AttributeValueMemberL:
 		w.Text = append(w.Text, `{"L":[`...)
-		for i, e := range v.Value {
-			if i > 0 {
-				w.Text = append(w.Text, ',')
-			}
+		for _, e := range v.Value {
 			w.Value(e)
 		}
 		w.Text = append(w.Text, ']')
@@ -129,10 +128,8 @@ func (w *Writer) Value(v types.AttributeValue) {
 // list writes the elements of a set after its beginning.
 func list[E any](w *Writer, begin string, elements []E, add func([]byte, E) []byte) {
 	w.Text = append(w.Text, begin...)
-	for i, e := range elements {
-		if i > 0 {
-			w.Text = append(w.Text, ',')
-		}
+	for _, e := range elements {
+		w.comma()
 		w.Text = add(w.Text, e)
 	}
 	w.Text = append(w.Text, ']')
@@ -154,34 +151,12 @@ var escaped = func() (set [256]bool) {
 	return set
 }()
 
-// plainText returns how many bytes b begins with that stand for themselves in a string.
-func plainText(b []byte) int {
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		v := binary.LittleEndian.Uint64(b[i:])
-		if found := special(v) | v&highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for i < len(b) && !escaped[b[i]] {
-		i++
-	}
-	return i
-}
-
 // AppendString appends s as a string of JSON. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	from := len(b)
-	b = append(b, s...)
-	plain := plainText(b[from:])
-	if plain == len(s) { // as most texts are
-		return append(b, '"')
-	}
-	b = b[:from]
 	start := 0 // of what is not yet written
-	for i := plain; i < len(s); i++ {
+	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if !escaped[c] {
 			continue

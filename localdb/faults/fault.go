@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Fault is what a [Transport] does to a request.
+// A Fault says what a [Transport] does to a request.
 type Fault int
 
 // The faults. "Refused" means that the database never sees the request.

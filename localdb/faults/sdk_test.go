@@ -190,9 +190,7 @@ func TestDropIsAConnectionErrorThatTheSDKRepeats(t *testing.T) {
 	transport := faults.New(nowhere{t})
 	transport.Inject(func(faults.Request) faults.Fault { return faults.Drop })
 	client := refused(t, faults.None)
-	err := put(t.Context(), dynamodb.New(client.Options(), func(o *dynamodb.Options) {
-		o.HTTPClient, o.RetryMaxAttempts = transport, 2
-	}))
+	err := put(t.Context(), dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = transport, 2 }))
 	require.ErrorIs(t, err, faults.ErrInjected)
 	assert.Equal(t, 2, transport.Count("PutItem"))
 }

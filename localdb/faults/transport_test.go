@@ -136,8 +136,7 @@ func TestHold(t *testing.T) {
 
 func TestHoldEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	transport := faults.New(nowhere{t})
-	client := refused(t, faults.None)
+	transport, client := faults.New(nowhere{t}), refused(t, faults.None)
 	arrived, release := transport.Hold(func(faults.Request) bool { return true })
 	defer release()
 	for _, receive := range []bool{true, false} {

@@ -28,8 +28,8 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/iac"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/iac"
 )
 
 // What a run may use at most, and what AWS asks for it: list prices of us-east-1 in November 2026, in dollars for a million units.

@@ -1,10 +1,12 @@
 // Package conformance_test holds the tests of features together: combinations of unique values, versions and soft delete,
-// on every verb, alone and in transactions.
+// on every verb, alone and in transactions; and what concurrent writers, lost answers and stops in the middle must never break.
 package conformance_test
 
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // Person is what the entities of every combination are made of.
@@ -82,7 +85,7 @@ func runJoined(b *dbtest.Bench, op entity.Op) error {
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
 	var result T
-	_, err := op.(*engine.Write[T]).Operation().Run(t.Context(), &result)
+	_, err := op.(*engine.Write[T]).Run(t.Context(), &result)
 	return err
 }
 
@@ -137,10 +140,7 @@ func (b *bench[T]) done(v T, err error) T {
 	return v
 }
 
-func (b *bench[T]) create(p Person) T {
-	b.T.Helper()
-	return b.done(b.quiet.Create(b.Ctx, as[T](p)))
-}
+func (b *bench[T]) create(p Person) T { b.T.Helper(); return b.done(b.quiet.Create(b.Ctx, as[T](p))) }
 
 func (b *bench[T]) update(p Person, changes ...entity.UpdateOption) T {
 	b.T.Helper()
@@ -152,10 +152,7 @@ func (b *bench[T]) remove(p Person) {
 	require.NoError(b.T, b.quiet.Delete(b.Ctx, as[T](p)))
 }
 
-func (b *bench[T]) restore(p Person) T {
-	b.T.Helper()
-	return b.done(b.back.Restore(b.Ctx, as[T](p)))
-}
+func (b *bench[T]) restore(p Person) T { b.T.Helper(); return b.done(b.back.Restore(b.Ctx, as[T](p))) }
 
 // run runs op by itself, or joined with another operation in a transaction.
 func (b *bench[T]) run(t *testing.T, op entity.Write[T], joined bool) error {
@@ -202,6 +199,16 @@ func (b *bench[T]) item(t *testing.T, state string) Person {
 	return p
 }
 
+// over returns the options of a Put of a new struct over a stored item: with versioned.Lock it says that it expects no version, unless
+// opts expect one.
+func over[T any](opts ...entity.WriteOption) []entity.WriteOption {
+	expects := func(o entity.WriteOption) bool { return reflect.TypeOf(o) == reflect.TypeOf(versioned.AnyVersion()) }
+	if len(dbtest.Declarations[versioned.Lock, T]()) == 0 || slices.ContainsFunc(opts, expects) {
+		return opts
+	}
+	return append(opts[:len(opts):len(opts)], versioned.AnyVersion())
+}
+
 // verb is a write of an item, with the options that it accepts.
 type verb[T any] = func(p Person, opts ...entity.WriteOption) entity.Write[T]
 
@@ -216,7 +223,9 @@ func (b *bench[T]) verbs() map[string]verb[T] {
 		"Create": func(p Person, opts ...entity.WriteOption) entity.Write[T] {
 			return b.s.Op().Create(as[T](p), accepted[entity.CreateOption](opts)...)
 		},
-		"Put": func(p Person, opts ...entity.WriteOption) entity.Write[T] { return b.s.Op().Put(as[T](p), opts...) },
+		"Put": func(p Person, opts ...entity.WriteOption) entity.Write[T] {
+			return b.s.Op().Put(as[T](p), over[T](opts...)...)
+		},
 		"Upsert": func(p Person, opts ...entity.WriteOption) entity.Write[T] {
 			return b.s.Op().Upsert(as[T](p), accepted[entity.UpdateOption](opts)...)
 		},

@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 var rewrite = flag.Bool("update", false, "write the files in testdata again")
@@ -60,7 +60,7 @@ func perform[T any](t *testing.T) actor {
 func (x *player[T]) table() *dbtest.Bench      { return x.bench }
 func (x *player[T]) fields() *Person           { return x.f }
 func (x *player[T]) create(p Person) entity.Op { return x.s.Op().Create(as[T](p)) }
-func (x *player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p)) }
+func (x *player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p), over[T]()...) }
 func (x *player[T]) upsert(p Person) entity.Op { return x.s.Op().Upsert(as[T](p)) }
 func (x *player[T]) update(changes ...entity.UpdateOption) entity.Op {
 	return x.s.Op().Update(as[T](hero), changes...)
@@ -221,10 +221,7 @@ func TestComposition_IsTheTransactionTable(t *testing.T) {
 		if !testsize.Long() && crc32.ChecksumIEEE([]byte(c.String()))%2 != 0 {
 			continue
 		}
-		t.Run(c.String(), func(t *testing.T) {
-			t.Parallel()
-			composition(t, c)
-		})
+		t.Run(c.String(), func(t *testing.T) { t.Parallel(); composition(t, c) })
 	}
 }
 
@@ -235,8 +232,7 @@ func composition(t *testing.T, c combination) {
 	}
 	for _, inTransaction := range routes {
 		s := c.perform(t)
-		l := s.table()
-		names := namer{}
+		l, names := s.table(), namer{}
 		var b strings.Builder
 		for _, x := range story(s, c.traits) {
 			l.Clock.Move(time.Second)
@@ -296,8 +292,7 @@ func golden(t *testing.T, name, text string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
+	want := entity.Must(os.ReadFile(path))
 	require.Equal(t, string(want), text, "go test ./tests/conformance -run %s -update writes it again; look at the difference", t.Name())
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -72,9 +72,7 @@ func valueText(av types.AttributeValue) string {
 func TestDisk_EveryKindOfItem(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[Layout](t)
-	bin := entity.Must(lifecycle.Of(s))
-	f := entity.Fields[Layout]()
-	key := Layout{ID: "i#1", Part: "p/q"}
+	bin, f, key := entity.Must(lifecycle.Of(s)), entity.Fields[Layout](), Layout{ID: "i#1", Part: "p/q"}
 	full := key
 	full.Team, full.Email, full.Token = "Blue", "a@example.com", "k-1"
 	names := namer{}
@@ -138,11 +136,7 @@ func marks[T any](t *testing.T, b *bench[T]) {
 		}
 	}
 	p, key := restored()
-	_, err := b.s.Modify(t.Context(), as[T](p), func(v *T) error {
-		person(v).Name = "changed"
-		return nil
-	})
-	require.NoError(t, err)
+	b.OK(b.s.Modify(t.Context(), as[T](p), func(v *T) error { person(v).Name = "changed"; return nil }))
 	require.NotContains(t, b.ItemsByKey()[key], "_op")
 }
 
@@ -197,8 +191,7 @@ func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string,
 	var key T
 	reflect.ValueOf(&key).Elem().FieldByName("ID").SetString("b")
 	for i := range 3 {
-		_, err := s.Create(t.Context(), key)
-		require.NoError(t, err)
+		l.OK(s.Create(t.Context(), key))
 		require.NoError(t, s.Delete(t.Context(), key))
 		text, av := want(i)
 		it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin#deleted#"+text]
@@ -206,14 +199,12 @@ func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string,
 		require.Equal(t, av, it["gone"])
 		require.NotContains(t, it, "deletedAt")
 	}
-	list, err := bin.List(key).Collect(t.Context())
-	require.NoError(t, err)
+	list := entity.Must(bin.List(key).Collect(t.Context()))
 	require.Len(t, list, 3)
 	for i, c := range list {
 		require.Equal(t, dbtest.Start.Truncate(unit).Add(time.Duration(2-i)*unit), c.DeletedAt, "the newest first")
 	}
-	_, err = bin.Restore(t.Context(), key)
-	require.NoError(t, err)
+	l.OK(bin.Restore(t.Context(), key))
 	it := l.ItemsByKey()["$app#v1#bin#b $app#v1#bin"]
 	require.NotContains(t, it, "gone")
 	require.Len(t, l.ItemsByKey(), 3)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -61,8 +61,7 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 	}
 	for _, n := range []int64{-1, 1_000_000_000_000} {
 		b.Sent()
-		_, err := h.Get(t.Context(), key, n)
-		require.Equal(t, "EDD-9102", dbtest.InputCode(err))
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(h.Get(t.Context(), key, n))))
 		require.Empty(t, b.Sent())
 	}
 	b.Clock.Move(time.Second)
@@ -86,10 +85,8 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 	b, h, key := lived(t, 7)
 	f := b.f
 	list := func(opts ...versioned.ListOption) string {
-		got, err := h.List(key, opts...).Collect(t.Context())
-		require.NoError(t, err)
-		n, err := h.List(key, opts...).Count(t.Context())
-		require.NoError(t, err)
+		got := entity.Must(h.List(key, opts...).Collect(t.Context()))
+		n := entity.Must(h.List(key, opts...).Count(t.Context()))
 		require.Equal(t, len(got), n)
 		return numbers(got)
 	}
@@ -113,15 +110,11 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 	}
 	require.Empty(t, list(entity.Gt(&f.Version, 100)))
 	for _, opts := range [][]versioned.ListOption{{entity.Limit(0)}, {entity.Eq(&f.Name, "x")}} {
-		_, err := h.List(key, opts...).Collect(t.Context())
-		require.NotEmpty(t, dbtest.InputCode(err))
+		require.NotEmpty(t, dbtest.InputCode(dbtest.ErrorOf(h.List(key, opts...).Collect(t.Context()))))
 	}
-	_, err := h.List(key, entity.Eq(&f.Version, 99)).First(t.Context())
-	require.ErrorIs(t, err, entity.ErrNotFound)
-	_, err = h.List(key).One(t.Context())
-	require.ErrorIs(t, err, entity.ErrMultipleItems)
-	one, err := h.List(key, entity.Eq(&f.Version, 2)).One(t.Context())
-	require.NoError(t, err)
+	require.ErrorIs(t, dbtest.ErrorOf(h.List(key, entity.Eq(&f.Version, 99)).First(t.Context())), entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(h.List(key).One(t.Context())), entity.ErrMultipleItems)
+	one := entity.Must(h.List(key, entity.Eq(&f.Version, 2)).One(t.Context()))
 	require.Equal(t, "v2", one.Item.Name)
 }
 
@@ -133,8 +126,7 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	}
 	is := func(d time.Duration, number int64, gone bool) {
 		t.Helper()
-		v, err := at(d)
-		require.NoError(t, err)
+		v := entity.Must(at(d))
 		require.Equal(t, []any{number, gone}, []any{v.Number, v.Deleted}, d)
 	}
 	_, err := at(-time.Nanosecond)
@@ -151,8 +143,7 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 	is(time.Hour, 5, false)
 	is(4*time.Second, 4, true)
 	b.Clock.Move(91 * 24 * time.Hour)
-	_, err = at(time.Second)
-	require.ErrorIs(t, err, versioned.ErrVersionExpired, "the snapshots of then have expired")
+	require.ErrorIs(t, dbtest.ErrorOf(at(time.Second)), versioned.ErrVersionExpired, "the snapshots of then have expired")
 	is(100*24*time.Hour, 5, false)
 }
 
@@ -160,8 +151,7 @@ func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
 	t.Parallel()
 	b, h, key := lived(t, 2)
 	b.update(hero, entity.Set(&b.f.Badge, "7"), entity.Remove(&b.f.Email))
-	diff, err := h.Diff(t.Context(), key, 2, 3)
-	require.NoError(t, err)
+	diff := entity.Must(h.Diff(t.Context(), key, 2, 3))
 	var got []string
 	for _, d := range diff {
 		if d.Attribute != "updatedAt" {
@@ -169,11 +159,9 @@ func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"email: v1@example.com > <nil>", "badge: <nil> > 7", "version: 2 > 3"}, got)
-	diff, err = h.Diff(t.Context(), key, 2, 2)
-	require.NoError(t, err)
+	diff = entity.Must(h.Diff(t.Context(), key, 2, 2))
 	require.Empty(t, diff)
-	_, err = h.Diff(t.Context(), key, 2, 9)
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(h.Diff(t.Context(), key, 2, 9)), entity.ErrNotFound)
 }
 
 func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
@@ -182,8 +170,7 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 	b.update(hero, entity.Set(&b.f.Email, "new@example.com"), entity.Set(&b.f.Badge, "7"))
 	b.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
 	b.Clock.Move(time.Second)
-	got, err := h.Revert(t.Context(), key, 1, versioned.Expect(4))
-	require.NoError(t, err)
+	got := entity.Must(h.Revert(t.Context(), key, 1, versioned.Expect(4)))
 	require.EqualValues(t, 5, got.Version)
 	require.Equal(t, []string{"v1", "v1@example.com", ""}, []string{got.Name, got.Email, got.Badge})
 	require.True(t, got.CreatedAt.Equal(dbtest.Start))
@@ -193,11 +180,10 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 	require.NotContains(t, it, "_k")
 	require.NotContains(t, it, "_ttl")
 	require.Equal(t, map[string]string{"$person.email#v1@example.com": "$person#p-1"}, owners(b.Bench))
-	v4, err := h.Get(t.Context(), key, 4)
-	require.NoError(t, err)
+	v4 := entity.Must(h.Get(t.Context(), key, 4))
 	require.Equal(t, "new@example.com", v4.Item.Email, "what was replaced is kept")
 
-	_, err = h.Revert(t.Context(), key, 1, versioned.Expect(4))
+	_, err := h.Revert(t.Context(), key, 1, versioned.Expect(4))
 	var conflict *versioned.ConflictError
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, versioned.ConflictError{Expected: 4, Actual: 5}, *conflict)
@@ -244,11 +230,9 @@ func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 		_, err := h.Revert(t.Context(), key, 1)
 		return err
 	}, func() { b.update(hero, entity.Set(&b.f.Badge, "8")) }))
-	got, err := b.quiet.Get(t.Context(), key)
-	require.NoError(t, err)
+	got := entity.Must(b.quiet.Get(t.Context(), key))
 	require.Equal(t, []any{"v1", "", int64(4)}, []any{got.Name, got.Badge, got.Version})
-	v3, err := h.Get(t.Context(), key, 3)
-	require.NoError(t, err)
+	v3 := entity.Must(h.Get(t.Context(), key, 3))
 	require.Equal(t, "8", v3.Item.Badge, "the state that came between is kept")
 }
 
@@ -259,15 +243,13 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	for _, opts := range [][]versioned.ListOption{
 		nil, {entity.Desc()}, {versioned.WithCurrent()}, {versioned.WithCurrent(), entity.Desc()}, {entity.Filter(entity.Ne(&f.Name, "v3"))}, {entity.Ge(&f.Version, 2)},
 	} {
-		whole, err := h.List(key, opts...).Collect(t.Context())
-		require.NoError(t, err)
+		whole := entity.Must(h.List(key, opts...).Collect(t.Context()))
 		for limit := 1; limit <= 8; limit += testsize.Pick(3, 1) {
 			var got []versioned.Version[kept]
 			q, after := h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...), ""
 			for pages := 0; ; pages++ {
 				require.Less(t, pages, 10)
-				page, err := q.Page(t.Context(), after)
-				require.NoError(t, err)
+				page := entity.Must(q.Page(t.Context(), after))
 				require.LessOrEqual(t, len(page.Items), limit)
 				got = append(got, page.Items...)
 				if after = page.Next; after == "" {
@@ -277,20 +259,17 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 			require.Equal(t, numbers(whole), numbers(got), "limit %d", limit)
 		}
 	}
-	page, err := h.List(key, entity.Limit(2)).Page(t.Context(), "")
-	require.NoError(t, err)
+	page := entity.Must(h.List(key, entity.Limit(2)).Page(t.Context(), ""))
 	b.Sent()
 	for name, q := range map[string]entity.Query[versioned.Version[kept]]{
 		"the other order": h.List(key, entity.Limit(2), entity.Desc()),
 		"another range":   h.List(key, entity.Limit(2), entity.Ge(&f.Version, 2)),
 		"another item":    h.List(as[kept](Person{ID: "p-2"}), entity.Limit(2)),
 	} {
-		_, err := q.Page(t.Context(), page.Next)
-		require.ErrorIs(t, err, entity.ErrInvalidCursor, name)
+		require.ErrorIs(t, dbtest.ErrorOf(q.Page(t.Context(), page.Next)), entity.ErrInvalidCursor, name)
 	}
 	for _, altered := range []string{"x", page.Next + "A", page.Next[:len(page.Next)-2], strings.ToUpper(page.Next)} {
-		_, err := h.List(key, entity.Limit(2)).Page(t.Context(), altered)
-		require.ErrorIs(t, err, entity.ErrInvalidCursor, altered)
+		require.ErrorIs(t, dbtest.ErrorOf(h.List(key, entity.Limit(2)).Page(t.Context(), altered)), entity.ErrInvalidCursor, altered)
 	}
 	require.Empty(t, b.Sent(), "before any request")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -70,11 +70,10 @@ func newGuide(t *testing.T) guide {
 	l, s := dbtest.OpenStore[Employee](t)
 	g := guide{Bench: l, s: s, bin: entity.Must(lifecycle.Of(s)), history: entity.Must(versioned.Of(s)), byTen: entity.Must(s.Index("byTenant"))}
 	g.key = Employee{Staff: Staff{EmployeeID: "emp-alice"}}
-	_, err := s.Create(t.Context(), Employee{Staff: aliceStaff})
-	require.NoError(t, err)
+	l.OK(s.Create(t.Context(), Employee{Staff: aliceStaff}))
 	l.Clock.Move(time.Second)
 	e := entity.Fields[Employee]()
-	_, err = s.Update(t.Context(), g.key, entity.Set(&e.DisplayName, "Alice Baker"), entity.Set(&e.Department, "Engineering"), entity.Set(&e.TenantID, "t-acme"))
+	_, err := s.Update(t.Context(), g.key, entity.Set(&e.DisplayName, "Alice Baker"), entity.Set(&e.Department, "Engineering"), entity.Set(&e.TenantID, "t-acme"))
 	require.NoError(t, err)
 	l.Clock.Move(time.Second)
 	return g
@@ -99,51 +98,38 @@ func TestGuide_VisibilityAfterDeletion(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
 	at := g.delete(t)
-	_, err := g.s.Get(t.Context(), g.key)
-	require.ErrorIs(t, err, entity.ErrNotFound)
+	require.ErrorIs(t, dbtest.ErrorOf(g.s.Get(t.Context(), g.key)), entity.ErrNotFound)
 	tenant := Employee{Staff: Staff{TenantID: "t-acme"}}
-	found, err := g.byTen.Query(tenant).Collect(t.Context())
-	require.NoError(t, err)
+	found := entity.Must(g.byTen.Query(tenant).Collect(t.Context()))
 	require.Empty(t, found, "no index")
-	found, err = g.s.Query(g.key).Collect(t.Context())
-	require.NoError(t, err)
+	found = entity.Must(g.s.Query(g.key).Collect(t.Context()))
 	require.Empty(t, found, "no query of the partition")
-	found, err = g.s.Scan().Collect(t.Context())
-	require.NoError(t, err)
+	found = entity.Must(g.s.Scan().Collect(t.Context()))
 	require.Empty(t, found, "no scan")
-	many, err := g.s.GetMany(t.Context(), []Employee{g.key})
-	require.NoError(t, err)
+	many := entity.Must(g.s.GetMany(t.Context(), []Employee{g.key}))
 	require.Nil(t, many[0])
-	copied, err := g.bin.Get(t.Context(), g.key)
-	require.NoError(t, err)
+	copied := entity.Must(g.bin.Get(t.Context(), g.key))
 	require.Equal(t, "Alice Baker", copied.Item.DisplayName)
 	require.Equal(t, at, copied.DeletedAt)
 	require.Equal(t, at.Truncate(time.Second).Add(30*24*time.Hour), copied.ExpiresAt)
-	list, err := g.bin.List(g.key, entity.Limit(20)).Collect(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []lifecycle.DeletedItem[Employee]{copied}, list)
+	require.Equal(t, []lifecycle.DeletedItem[Employee]{copied}, entity.Must(g.bin.List(g.key, entity.Limit(20)).Collect(t.Context())))
 }
 
 func TestGuide_ReservePolicyKeepsTheValueUntilThePurge(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[EmployeeReserve](t)
 	bin := entity.Must(lifecycle.Of(s))
-	alice, err := s.Create(t.Context(), EmployeeReserve{Staff: aliceStaff})
-	require.NoError(t, err)
+	alice := entity.Must(s.Create(t.Context(), EmployeeReserve{Staff: aliceStaff}))
 	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), alice))
 	bob := bobStaff
 	bob.Email = alice.Email
-	_, err = s.Create(t.Context(), EmployeeReserve{Staff: bob})
-	var violation *unique.ViolationError
-	require.ErrorAs(t, err, &violation, "the deleted copy keeps the value")
-	_, err = bin.Restore(t.Context(), alice)
-	require.NoError(t, err)
+	dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(s.Create(t.Context(), EmployeeReserve{Staff: bob})), "the deleted copy keeps the value")
+	l.OK(bin.Restore(t.Context(), alice))
 	l.Clock.Move(time.Second)
 	require.NoError(t, s.Delete(t.Context(), alice))
 	require.NoError(t, bin.Purge(t.Context(), alice))
-	_, err = s.Create(t.Context(), EmployeeReserve{Staff: bob})
-	require.NoError(t, err, "the purge has given it up")
+	require.NoError(t, dbtest.ErrorOf(s.Create(t.Context(), EmployeeReserve{Staff: bob})), "the purge has given it up")
 }
 
 // Create, update, soft delete, restore: a complete audit trail.
@@ -151,10 +137,8 @@ func TestGuide_TheHistoryIsTheWholeLifecycle(t *testing.T) {
 	t.Parallel()
 	g := newGuide(t)
 	g.delete(t)
-	_, err := g.bin.Restore(t.Context(), g.key)
-	require.NoError(t, err)
-	trail, err := g.history.List(g.key, versioned.WithCurrent()).Collect(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, dbtest.ErrorOf(g.bin.Restore(t.Context(), g.key)))
+	trail := entity.Must(g.history.List(g.key, versioned.WithCurrent()).Collect(t.Context()))
 	var names []string
 	for i, v := range trail {
 		names = append(names, fmt.Sprintf("%d: %s %v", v.Number, v.Item.DisplayName, v.Deleted))
@@ -187,33 +171,26 @@ func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
 	p := b.item(t, live)
 	key := as[T](p)
 	b.remove(p) // 2
-	old, err := b.bin.Get(t.Context(), key)
-	require.NoError(t, err)
-	stored := copies(b.Bench)[0]
+	old, stored := entity.Must(b.bin.Get(t.Context(), key)), copies(b.Bench)[0]
 	b.Clock.Move(time.Second)
 	b.restore(p)                                // 3
 	b.update(p, entity.Set(&b.f.Name, "later")) // 4
 	b.Clock.Move(time.Second)
 	b.remove(p) // 5
 	b.PutItem(stored)
-	list, err := b.bin.List(key).Collect(t.Context())
-	require.NoError(t, err)
+	list := entity.Must(b.bin.List(key).Collect(t.Context()))
 	require.Len(t, list, 2)
 	require.Equal(t, "later", list[0].Item.Name)
 	require.Equal(t, old, list[1])
 
-	got, err := b.bin.RestoreCopy(t.Context(), list[1])
-	require.NoError(t, err)
+	got := entity.Must(b.bin.RestoreCopy(t.Context(), list[1]))
 	require.Equal(t, "N", got.Name)
 	require.EqualValues(t, 6, got.Version)
-	list, err = b.bin.List(key).Collect(t.Context())
-	require.NoError(t, err)
+	list = entity.Must(b.bin.List(key).Collect(t.Context()))
 	require.Len(t, list, 1)
 	require.Equal(t, "later", list[0].Item.Name)
-	_, err = b.bin.Restore(t.Context(), key)
-	require.Equal(t, "Exists NotDeleted", classesOf(err))
-	_, err = b.bin.RestoreCopy(t.Context(), old)
-	require.Equal(t, "NotDeleted", classesOf(err), "that copy is the item")
+	require.Equal(t, "Exists NotDeleted", classesOf(dbtest.ErrorOf(b.bin.Restore(t.Context(), key))))
+	require.Equal(t, "NotDeleted", classesOf(dbtest.ErrorOf(b.bin.RestoreCopy(t.Context(), old))), "that copy is the item")
 }
 
 func TestBin_RestoreCopyOfWhatIsNoCopyIsAnError(t *testing.T) {
@@ -222,10 +199,9 @@ func TestBin_RestoreCopyOfWhatIsNoCopyIsAnError(t *testing.T) {
 	b := newBench[T](t)
 	p := b.item(t, deleted)
 	b.Sent()
-	_, err := b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p)})
-	require.Equal(t, "EDD-9108", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p)}))))
 	require.Empty(t, b.Sent())
-	_, err = b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p), DeletedAt: dbtest.Start.Add(time.Hour)})
+	_, err := b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p), DeletedAt: dbtest.Start.Add(time.Hour)})
 	require.Equal(t, "NotFound", classesOf(err))
 }
 
@@ -238,41 +214,30 @@ func TestBin_ExpiredCopiesAreGoneForEveryVerb(t *testing.T) {
 func expiredCopies[T any](t *testing.T, b *bench[T]) {
 	p := b.item(t, deleted)
 	key := as[T](p)
-	chosen, err := b.bin.Get(t.Context(), key)
-	require.NoError(t, err)
+	chosen := entity.Must(b.bin.Get(t.Context(), key))
 	require.True(t, chosen.ExpiresAt.After(b.Clock.Now()))
 	b.Clock.Move(chosen.ExpiresAt.Add(-time.Nanosecond).Sub(b.Clock.Now()))
-	_, err = b.bin.Get(t.Context(), key)
-	require.NoError(t, err, "until the last moment")
+	require.NoError(t, dbtest.ErrorOf(b.bin.Get(t.Context(), key)), "until the last moment")
 	b.Clock.Move(time.Nanosecond)
-	_, err = b.bin.Get(t.Context(), key)
-	require.Equal(t, "NotFound", classesOf(err))
-	list, err := b.bin.List(key).Collect(t.Context())
-	require.NoError(t, err)
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.bin.Get(t.Context(), key))))
+	list := entity.Must(b.bin.List(key).Collect(t.Context()))
 	require.Empty(t, list)
-	list, err = b.bin.List(key, entity.IncludeExpired()).Collect(t.Context())
-	require.NoError(t, err)
+	list = entity.Must(b.bin.List(key, entity.IncludeExpired()).Collect(t.Context()))
 	require.Len(t, list, 1)
-	_, err = b.bin.Restore(t.Context(), key)
-	require.Equal(t, "NotFound", classesOf(err))
-	_, err = b.bin.RestoreCopy(t.Context(), chosen)
-	require.Equal(t, "NotFound", classesOf(err))
-	_, err = b.s.Update(t.Context(), key, entity.Set(&b.f.Name, "x"))
-	require.Equal(t, "NotFound", classesOf(err), "it can no longer be restored")
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.bin.Restore(t.Context(), key))))
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.bin.RestoreCopy(t.Context(), chosen))))
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.s.Update(t.Context(), key, entity.Set(&b.f.Name, "x")))), "it can no longer be restored")
 	other := p
 	other.ID = "another"
-	_, err = b.s.Create(t.Context(), as[T](other))
-	require.NoError(t, err, "a reserved value is free when the copy has expired, removed or not")
+	require.NoError(t, dbtest.ErrorOf(b.s.Create(t.Context(), as[T](other))), "a reserved value is free when the copy has expired, removed or not")
 	p.Email = "own-" + p.Email
-	_, err = b.s.Create(t.Context(), as[T](p))
-	require.NoError(t, err)
+	b.OK(b.s.Create(t.Context(), as[T](p)))
 }
 
 func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 	t.Parallel()
 	type T = u1VNoneSFree
-	b := newBench[T](t)
-	key := as[T](hero)
+	b, key := newBench[T](t), as[T](hero)
 	for _, name := range []string{"a", "b", "c"} {
 		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
 		b.remove(hero)
@@ -280,8 +245,7 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 	}
 	var names []string
 	for after, n := "", 0; n == 0 || after != ""; n++ {
-		page, err := b.bin.List(key, entity.Limit(1)).Page(t.Context(), after)
-		require.NoError(t, err)
+		page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), after))
 		for _, c := range page.Items {
 			names = append(names, c.Item.Name)
 		}
@@ -289,28 +253,22 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 		require.Less(t, n, 5)
 	}
 	require.Equal(t, []string{"c", "b", "a"}, names)
-	one, err := b.bin.List(key, entity.Filter(entity.Eq(&b.f.Name, "b"))).One(t.Context())
-	require.NoError(t, err)
+	one := entity.Must(b.bin.List(key, entity.Filter(entity.Eq(&b.f.Name, "b"))).One(t.Context()))
 	require.Equal(t, "b", one.Item.Name)
-	page, err := b.bin.List(key, entity.Limit(1)).Page(t.Context(), "")
-	require.NoError(t, err)
-	_, err = b.bin.List(as[T](Person{ID: "p-2"}), entity.Limit(1)).Page(t.Context(), page.Next)
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), ""))
+	require.ErrorIs(t, dbtest.ErrorOf(b.bin.List(as[T](Person{ID: "p-2"}), entity.Limit(1)).Page(t.Context(), page.Next)), entity.ErrInvalidCursor)
 }
 
 // Without Retain, a deleted item can come into being again; the copy of its earlier life stays.
 func TestBin_RestoreTakesTheNewestOfSeveralCopies(t *testing.T) {
 	t.Parallel()
 	type T = u1VNoneSFree
-	b := newBench[T](t)
-	key := as[T](hero)
+	b, key := newBench[T](t), as[T](hero)
 	for _, name := range []string{"first", "second"} {
 		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
 		b.Clock.Move(time.Second)
 		b.remove(hero)
 	}
-	got, err := b.bin.Restore(t.Context(), key)
-	require.NoError(t, err)
-	require.Equal(t, "second", got.Name)
+	require.Equal(t, "second", entity.Must(b.bin.Restore(t.Context(), key)).Name)
 	require.Len(t, copies(b.Bench), 1)
 }

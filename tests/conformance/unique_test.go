@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -33,10 +33,8 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	require.Equal(t, "badge", violation.Constraint)
 	require.Equal(t, map[string]string{"$person.badge#t1#7": "$person#a", "$person.badge#t2#7": "$person#b"}, owners(l))
 	// A change of one part moves the claim.
-	_, err := s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t2"))
-	require.ErrorAs(t, err, &violation)
-	_, err = s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t3"))
-	require.NoError(t, err)
+	require.ErrorAs(t, dbtest.ErrorOf(s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t2"))), &violation)
+	l.OK(s.Update(t.Context(), as[T](Person{ID: "a"}), entity.Set(&f.Tenant, "t3")))
 	require.Equal(t, map[string]string{"$person.badge#t3#7": "$person#a", "$person.badge#t2#7": "$person#b"}, owners(l))
 	require.NoError(t, create("e", "t1", "7"))
 	// No value imitates the separator.
@@ -59,33 +57,46 @@ type Ticket struct {
 func TestUnique_ATimeToLiveEndsTheClaim(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[Ticket](t)
-	f := entity.Fields[Ticket]()
-	find := entity.Must(unique.Of(s, "request"))
-	create := func(id string) error {
-		_, err := s.Create(t.Context(), Ticket{ID: id, Request: "r-1"})
-		return err
-	}
+	f, find := entity.Fields[Ticket](), entity.Must(unique.Of(s, "request"))
+	create := func(id string) error { return dbtest.ErrorOf(s.Create(t.Context(), Ticket{ID: id, Request: "r-1"})) }
 	require.NoError(t, create("a"))
 	l.Clock.Move(59 * time.Minute)
-	var violation *unique.ViolationError
-	require.ErrorAs(t, create("b"), &violation)
-	_, err := s.Update(t.Context(), Ticket{ID: "a"}, entity.Set(&f.Note, "x"))
-	require.NoError(t, err)
-	_, err = s.Put(t.Context(), Ticket{ID: "a", Request: "r-1", Note: "y"})
-	require.NoError(t, err)
+	dbtest.As[*unique.ViolationError](t, create("b"))
+	l.OK(s.Update(t.Context(), Ticket{ID: "a"}, entity.Set(&f.Note, "x")))
+	l.OK(s.Put(t.Context(), Ticket{ID: "a", Request: "r-1", Note: "y"}))
 	l.Clock.Move(time.Minute)
-	_, err = find.Find(t.Context(), Ticket{Request: "r-1"})
+	_, err := find.Find(t.Context(), Ticket{Request: "r-1"})
 	require.ErrorIs(t, err, entity.ErrNotFound, "the claim has ended; a write that does not change the value has not renewed it")
 	require.Len(t, owners(l), 1, "DynamoDB has not removed it yet")
 	require.NoError(t, create("b"))
 	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, owners(l))
-	got, err := find.Find(t.Context(), Ticket{Request: "r-1"})
-	require.NoError(t, err)
-	require.Equal(t, "b", got.ID)
+	require.Equal(t, "b", entity.Must(find.Find(t.Context(), Ticket{Request: "r-1"})).ID)
 	// The former owner has nothing to give up.
-	_, err = s.Update(t.Context(), Ticket{ID: "a"}, entity.Remove(&f.Request))
-	require.NoError(t, err)
+	l.OK(s.Update(t.Context(), Ticket{ID: "a"}, entity.Remove(&f.Request)))
 	require.Equal(t, map[string]string{"$ticket.request#r-1": "$ticket#b"}, owners(l))
+}
+
+// A delete reserves what the item has claimed: not a claim that has ended, nor a value that another item has claimed since.
+func TestUnique_ADeleteReservesNoClaimThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []bool{false, true} { // by DynamoDB
+		l, s := dbtest.OpenStore[Ticket](t)
+		l.OK(s.Create(t.Context(), Ticket{ID: "a", Request: "r-1"}))
+		l.OK(s.Create(t.Context(), Ticket{ID: "b", Request: "r-2"}))
+		l.Clock.Move(time.Hour)
+		l.OK(s.Create(t.Context(), Ticket{ID: "c", Request: "r-2"}))
+		l.OK(s.Create(t.Context(), Ticket{ID: "d", Request: "r-3"}))
+		if removed {
+			l.RemoveItem(l.Sentinel("r-1"))
+		}
+		for _, id := range []string{"a", "b", "d"} {
+			require.NoError(t, s.Delete(t.Context(), Ticket{ID: id}))
+		}
+		require.Equal(t, "$ticket#c", owners(l)["$ticket.request#r-2"])
+		l.OK(s.Create(t.Context(), Ticket{ID: "e", Request: "r-1"}))
+		l.Clock.Move(2 * time.Hour)
+		dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(s.Create(t.Context(), Ticket{ID: "f", Request: "r-3"})), "the copy reserves it")
+	}
 }
 
 func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
@@ -93,32 +104,26 @@ func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
 	type T = u2VRetainSReserve
 	b := newBench[T](t)
 	mail, badge := entity.Must(unique.Of(b.s, "email")), entity.Must(unique.Of(b.s, "badge"))
-	_, err := unique.Of(b.s, "nothing")
-	var mistake *entity.SchemaError
-	require.ErrorAs(t, err, &mistake)
+	dbtest.As[*entity.SchemaError](t, dbtest.ErrorOf(unique.Of(b.s, "nothing")))
 	p := Person{ID: "p-1", Tenant: "t", Email: "p@example.com", Badge: "7"}
 	want := b.create(p)
 	b.Sent()
-	got, err := mail.Find(t.Context(), as[T](Person{Email: p.Email, ID: "ignored", Badge: "ignored"}))
-	require.NoError(t, err)
+	got := entity.Must(mail.Find(t.Context(), as[T](Person{Email: p.Email, ID: "ignored", Badge: "ignored"})))
 	require.Equal(t, want, got)
 	require.Equal(t, []string{"GetItem", "GetItem"}, b.Operations())
-	got, err = badge.Find(t.Context(), as[T](Person{Tenant: "t", Badge: "7"}))
-	require.NoError(t, err)
+	got = entity.Must(badge.Find(t.Context(), as[T](Person{Tenant: "t", Badge: "7"})))
 	require.Equal(t, want, got)
 	b.Sent()
-	_, err = mail.Find(t.Context(), as[T](Person{Email: "nobody@example.com"}))
+	_, err := mail.Find(t.Context(), as[T](Person{Email: "nobody@example.com"}))
 	require.Equal(t, "NotFound", classesOf(err))
 	require.NotContains(t, err.Error(), "@")
 	b.Sent()
-	_, err = badge.Find(t.Context(), as[T](Person{Tenant: "t"}))
-	require.Equal(t, "EDD-9101", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9101", dbtest.InputCode(dbtest.ErrorOf(badge.Find(t.Context(), as[T](Person{Tenant: "t"})))))
 	require.Empty(t, b.Sent())
 	// The owner of a sentinel that should not be there does not have the value.
 	b.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S("other@example.com")})
 	b.Sent()
-	_, err = mail.Find(t.Context(), as[T](Person{Email: p.Email}))
-	require.Equal(t, "NotFound", classesOf(err))
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(mail.Find(t.Context(), as[T](Person{Email: p.Email})))))
 	require.Equal(t, []string{"GetItem", "GetItem", "TransactGetItems"}, b.Operations(), "looked for once more, at one instant")
 	b.ChangeItem(personPK, personSK, dbtest.Item{"email": dbtest.S(p.Email)})
 	b.remove(p)
@@ -148,7 +153,7 @@ func violations[T any](t *testing.T, b *bench[T]) {
 	cases := map[string]func() entity.Write[T]{
 		"Create":         func() entity.Write[T] { return b.s.Op().Create(as[T](with(absent))) },
 		"Put, absent":    func() entity.Write[T] { return b.s.Op().Put(as[T](with(absent))) },
-		"Put, live":      func() entity.Write[T] { return b.s.Op().Put(as[T](with(live))) },
+		"Put, live":      func() entity.Write[T] { return b.s.Op().Put(as[T](with(live)), over[T]()...) },
 		"Upsert, absent": func() entity.Write[T] { return b.s.Op().Upsert(as[T](with(absent))) },
 		"Upsert, live":   func() entity.Write[T] { return b.s.Op().Upsert(as[T](with(live))) },
 		"Update":         func() entity.Write[T] { return b.s.Op().Update(as[T](with(live)), entity.Set(&f.Email, taken)) },
@@ -172,11 +177,9 @@ func violations[T any](t *testing.T, b *bench[T]) {
 	}
 	for name, op := range cases {
 		for _, joined := range []bool{false, true} {
-			w := op()
-			before := b.ItemsByKey()
+			w, before := op(), b.ItemsByKey()
 			err := b.run(t, w, joined)
-			var violation *unique.ViolationError
-			require.ErrorAs(t, err, &violation, name)
+			violation := dbtest.As[*unique.ViolationError](t, err, name)
 			require.Equal(t, unique.ViolationError{Constraint: "email", Owner: unique.Owner{PK: "$app#v1#person#owner", SK: personSK}}, *violation, name)
 			require.Equal(t, before, b.ItemsByKey(), "%s wrote something", name)
 			for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
@@ -187,12 +190,8 @@ func violations[T any](t *testing.T, b *bench[T]) {
 			b.update(owner, entity.Set(&f.Email, taken))
 		}
 	}
-	_, err := b.s.Modify(t.Context(), as[T](b.item(t, live)), func(v *T) error {
-		person(v).Email = taken
-		return nil
-	})
-	var violation *unique.ViolationError
-	require.ErrorAs(t, err, &violation)
+	_, err := b.s.Modify(t.Context(), as[T](b.item(t, live)), func(v *T) error { person(v).Email = taken; return nil })
+	dbtest.As[*unique.ViolationError](t, err)
 	require.NotContains(t, fmt.Sprintf("%+v", err), "@")
 }
 
@@ -259,14 +258,12 @@ func TestMerge_OfAValueOfAThirdItemFailsTheTakerAlone(t *testing.T) {
 	give := b.s.Op().Update(as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
 	take := b.s.Op().Update(as[u1VRetainSFree](c), entity.Set(&f.Email, a.Email))
 	err := b.DB.Transact(t.Context(), give, take)
-	var violation *unique.ViolationError
-	require.ErrorAs(t, entity.FailureOf(err, take), &violation)
+	violation := dbtest.As[*unique.ViolationError](t, entity.FailureOf(err, take))
 	require.Equal(t, "$app#v1#person#"+third.ID, violation.Owner.PK)
 	require.NotContains(t, fmt.Sprintf("%+v", err), "@")
 	require.NotErrorIs(t, entity.FailureOf(err, give), entity.ErrConditionFailed)
 	// Alone, the item gives up what it has of the value: nothing.
-	_, err = b.s.Update(t.Context(), as[u1VRetainSFree](a), entity.Set(&f.Email, "new"))
-	require.NoError(t, err)
+	b.OK(b.s.Update(t.Context(), as[u1VRetainSFree](a), entity.Set(&f.Email, "new")))
 	require.Equal(t, "$person#"+third.ID, owners(b.Bench)[short(sentinel)])
 }
 
@@ -275,8 +272,7 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VNoneSReserve](t)
 	type T = u1VNoneSReserve
-	a := b.item(t, live)
-	before := b.ItemsByKey()
+	a, before := b.item(t, live), b.ItemsByKey()
 	for name, ops := range map[string][]entity.Op{
 		"two creates": {
 			b.s.Op().Create(as[T](Person{ID: "n-1", Tenant: "t", Email: "same@example.com"})),
@@ -297,8 +293,7 @@ func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
 	type T = u1VRetainSFree
-	f := b.f
-	p := b.item(t, live)
+	f, p := b.f, b.item(t, live)
 	check := b.s.Op().CheckExists(as[T](p), entity.Eq(&f.Name, "N"))
 	for _, write := range []entity.Op{b.s.Op().Update(as[T](p), entity.Set(&f.Name, "N2")), b.s.Op().Delete(as[T](p))} {
 		b.Sent()
@@ -314,7 +309,5 @@ func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 		}
 		require.NoError(t, err)
 	}
-	got, err := b.quiet.Get(t.Context(), as[T](p))
-	require.NoError(t, err)
-	require.Equal(t, "N2", got.Name, "the delete went with the check that failed")
+	require.Equal(t, "N2", entity.Must(b.quiet.Get(t.Context(), as[T](p))).Name, "the delete went with the check that failed")
 }

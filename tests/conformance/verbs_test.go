@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -51,8 +51,7 @@ func verbTable[T any](t *testing.T) {
 	c := traitsOf[T]()
 	t.Run(c.String(), func(t *testing.T) {
 		t.Parallel()
-		b := newBench[T](t)
-		states := []string{absent, live}
+		b, states := newBench[T](t), []string{absent, live}
 		if c.soft {
 			states = append(states, deleted, copied)
 		}
@@ -107,10 +106,7 @@ func (b *bench[T]) cell(t *testing.T, c traits, verb, state string, joined bool,
 // lone are the verbs that stand alone.
 func (b *bench[T]) lone(t *testing.T, c traits, states []string) {
 	modify := func(p Person, opts ...entity.WriteOption) error {
-		_, err := b.s.Modify(t.Context(), as[T](p), func(v *T) error {
-			person(v).Name += "!"
-			return nil
-		}, opts...)
+		_, err := b.s.Modify(t.Context(), as[T](p), func(v *T) error { person(v).Name += "!"; return nil }, opts...)
 		return err
 	}
 	_, err := lifecycle.Of(b.s)
@@ -183,8 +179,7 @@ func expectZero[T any](t *testing.T, b *bench[T], retains bool) {
 				if verb == "Delete" {
 					continue
 				}
-				got, err := b.quiet.Get(t.Context(), as[T](p))
-				require.NoError(t, err)
+				got := entity.Must(b.quiet.Get(t.Context(), as[T](p)))
 				require.Equal(t, int64(1), person(&got).Version, verb)
 				require.ErrorAs(t, run(0), &conflict, verb)
 				require.Equal(t, versioned.ConflictError{Actual: 1}, *conflict, verb)

@@ -1,6 +1,9 @@
 // Package format_test keeps the promise that every version reads, and goes on writing, what any release has stored. Each release leaves a
 // directory: the items of a table that its program wrote (items.jsonl), what reads return (read.txt), and what they return after further
 // writes (written.txt). go test ./tests/format -release v0.1.0 makes one; nobody changes it afterwards.
+//
+// The tests of interop replay what was recorded of effect-dynamodb with this library's public API, and compare the tables
+// byte by byte and the keys vector by vector.
 package format_test
 
 import (
@@ -23,8 +26,8 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/avjson"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -112,8 +115,7 @@ func (p *program) goOn() {
 	p.OK(p.deleted.Restore(ctx, two))
 	p.OK(p.people.Put(ctx, ada(3, "c@X")))
 	p.OK(p.people.Delete(ctx, four))
-	_, err := p.people.Create(ctx, ada(5, "aDa@x"))
-	require.ErrorAs(p.T, err, new(*unique.ViolationError), "the address is claimed")
+	require.ErrorAs(p.T, dbtest.ErrorOf(p.people.Create(ctx, ada(5, "aDa@x"))), new(*unique.ViolationError), "the address is claimed")
 	p.OK(p.people.Create(ctx, ada(5, "d@x")))
 	level := 9
 	p.OK(p.readings.Append(ctx, Reading{Device: "d", At: days[1], Level: &level}))
@@ -144,8 +146,7 @@ func (p *program) read() string {
 	copies, err := p.deleted.Query(tenant).Collect(ctx)
 	say("deleted", copies, err)
 	for _, name := range []string{"byTeam", "active"} {
-		x, err := p.people.Index(name)
-		require.NoError(p.T, err)
+		x := entity.Must(p.people.Index(name))
 		for _, team := range []string{"core", "OPS"} {
 			part := tenant
 			if name == "byTeam" {
@@ -157,8 +158,7 @@ func (p *program) read() string {
 			say(name+" "+team, numbers(got), err)
 		}
 	}
-	gone, err := p.deleted.Index("gone")
-	require.NoError(p.T, err)
+	gone := entity.Must(p.deleted.Index("gone"))
 	left, err := gone.Query(tenant).Collect(ctx)
 	say("gone", len(left), err)
 	current, err := p.readings.Get(ctx, Reading{Device: "d"})
@@ -227,14 +227,12 @@ func write(t *testing.T, dir string) {
 	p.play()
 	var lines []string
 	for _, it := range p.Items() {
-		text, err := json.Marshal(itemJSON(it))
-		require.NoError(t, err)
+		text := entity.Must(json.Marshal(itemJSON(it)))
 		lines = append(lines, string(text))
 	}
 	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a, b) })
 	require.NoError(t, os.MkdirAll(dir, 0o755))
-	before := p.read()
-	q := load(t, entity.OwnCodec, lines)
+	before, q := p.read(), load(t, entity.OwnCodec, lines)
 	q.goOn()
 	for name, text := range map[string]string{"items.jsonl": strings.Join(lines, "\n") + "\n", "read.txt": before, "written.txt": q.read()} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
@@ -259,8 +257,7 @@ func TestFormat_OfEachReleaseIsReadAndWritten(t *testing.T) {
 		require.NoDirExists(t, *release, "what a release has stored does not change")
 		write(t, *release)
 	}
-	releases, err := filepath.Glob("v*")
-	require.NoError(t, err)
+	releases := entity.Must(filepath.Glob("v*"))
 	require.NotEmpty(t, releases)
 	for _, dir := range releases {
 		for name, codec := range map[string]entity.Codec{"own codec": entity.OwnCodec, "SDK's codec": entity.SDKCodec} {
@@ -277,15 +274,13 @@ func TestFormat_OfEachReleaseIsReadAndWritten(t *testing.T) {
 
 func text(t *testing.T, dir, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	require.NoError(t, err)
+	text := entity.Must(os.ReadFile(filepath.Join(dir, name)))
 	return string(text)
 }
 
 func lines(t *testing.T, name string) (all []string) {
 	t.Helper()
-	file, err := os.Open(name)
-	require.NoError(t, err)
+	file := entity.Must(os.Open(name))
 	defer file.Close()
 	for s := bufio.NewScanner(file); s.Scan(); {
 		all = append(all, s.Text())

@@ -18,6 +18,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -37,12 +38,11 @@ type stage struct {
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{wire: &recorder{items: map[string]attributes{}}, at: dawn, id: "before"}
-	db, err := entity.Open(s.wire, entity.Config{
+	db := entity.Must(entity.Open(s.wire, entity.Config{
 		Table: "app",
 		Clock: func() time.Time { return s.at },
 		NewID: func() string { return s.id },
-	})
-	require.NoError(t, err)
+	}))
 	s.db = db
 	return s
 }
@@ -73,8 +73,7 @@ func golden(t *testing.T, name, text string) {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
+	want := entity.Must(os.ReadFile(path))
 	old, made := strings.Split(string(want), "\n\n"), strings.Split(text, "\n\n")
 	for i := range min(len(old), len(made)) {
 		require.Equal(t, old[i], made[i], "go test ./tests/plans -update writes %s again; look at the difference", path)
@@ -159,8 +158,7 @@ func prepare[T any](ctx context.Context, s *entity.Store[T], from state) error {
 
 func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 	f, o := body(entity.Fields[T]()), s.Op()
-	v, key := as[T](full), as[T](Body{ID: "a"})
-	other := full
+	v, key, other := as[T](full), as[T](Body{ID: "a"}), full
 	other.Team, other.Email, other.Name, other.Log = "blue", "b@x", "", nil
 	w := as[T](other)
 	guard := entity.If(entity.Or(entity.Eq(&f.Name, "Ada"), entity.NotExists(&f.Count)))
@@ -169,6 +167,9 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		return verb{name, from, o.Create(v, opts...), func(ctx context.Context) error { _, err := s.Create(ctx, v, opts...); return err }}
 	}
 	put := func(name string, from state, v T, opts ...entity.WriteOption) verb {
+		if from == live && len(dbtest.Declarations[versioned.Lock, T]()) > 0 {
+			opts = append(opts, versioned.AnyVersion())
+		}
 		return verb{name, from, o.Put(v, opts...), func(ctx context.Context) error { _, err := s.Put(ctx, v, opts...); return err }}
 	}
 	upsert := func(name string, from state, v T, opts ...entity.UpdateOption) verb {
@@ -225,8 +226,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 
 // transaction has several operations, two of which meet in one item.
 func transaction[T any](st *stage, s *entity.Store[T]) verb {
-	f, o := body(entity.Fields[T]()), s.Op()
-	second := full
+	f, o, second := body(entity.Fields[T]()), s.Op(), full
 	second.ID, second.Email, second.Rank = "b", "b@x", 4
 	bystander := entity.Must(entity.New[Bystander](st.db)).Op()
 	return verb{"transaction", live, nil, func(ctx context.Context) error {

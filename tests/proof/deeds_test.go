@@ -132,6 +132,14 @@ func (k sort[T]) make(id, text string) T {
 
 func (k sort[T]) fields() *Body { return k.at(entity.Fields[T]()) }
 
+// over are the options of a Put that replaces whatever is stored.
+func (k sort[T]) over() (opts []entity.WriteOption) {
+	if k.version {
+		opts = append(opts, versioned.AnyVersion())
+	}
+	return opts
+}
+
 // living makes an item with two states behind it.
 func (k sort[T]) living(b *bench) error {
 	s := k.store(b.look)
@@ -139,8 +147,7 @@ func (k sort[T]) living(b *bench) error {
 		return err
 	}
 	b.Clock.Move(time.Minute)
-	_, err := s.Put(b.Ctx, k.make(b.id, "two"))
-	return err
+	return failure(s.Put(b.Ctx, k.make(b.id, "two"), k.over()...))
 }
 
 // buried makes a deleted one.
@@ -168,8 +175,8 @@ func (k sort[T]) deeds() []deed {
 	}
 	all := []deed{
 		{name: "Create", before: nothing, do: func(b *bench) error { return failure(k.store(b.db).Create(b.Ctx, k.make(b.id, "one"))) }},
-		{name: "Put, new", before: nothing, do: func(b *bench) error { return failure(k.store(b.db).Put(b.Ctx, k.make(b.id, "one"))) }, counts: counting},
-		{name: "Put", before: k.living, do: func(b *bench) error { return failure(k.store(b.db).Put(b.Ctx, k.make(b.id, "three"))) }, counts: counting},
+		{name: "Put, new", before: nothing, do: func(b *bench) error { return failure(k.store(b.db).Put(b.Ctx, k.make(b.id, "one"), k.over()...)) }, counts: counting},
+		{name: "Put", before: k.living, do: func(b *bench) error { return failure(k.store(b.db).Put(b.Ctx, k.make(b.id, "three"), k.over()...)) }, counts: counting},
 		{name: "Upsert, new", before: nothing, do: func(b *bench) error { _, _, err := k.store(b.db).Upsert(b.Ctx, k.make(b.id, "one")); return err }, counts: counting},
 		{name: "Upsert", before: k.living, do: func(b *bench) error { _, _, err := k.store(b.db).Upsert(b.Ctx, k.make(b.id, "three")); return err }, counts: counting},
 		{name: "Update", before: k.living, do: func(b *bench) error { return update(b, entity.Set(&f.Text, "three")) }, counts: counting},
@@ -201,6 +208,7 @@ func (k sort[T]) deeds() []deed {
 	if k.version {
 		all = append(all,
 			deed{name: "Update with Expect", before: k.living, do: func(b *bench) error { return update(b, entity.Set(&f.Text, "three"), versioned.Expect(2)) }},
+			deed{name: "Put of version 0", before: nothing, do: func(b *bench) error { return failure(k.store(b.db).Put(b.Ctx, k.make(b.id, "one"))) }},
 			deed{name: "Put with Expect", before: k.living, do: func(b *bench) error {
 				return failure(k.store(b.db).Put(b.Ctx, k.make(b.id, "three"), versioned.Expect(2)))
 			}},

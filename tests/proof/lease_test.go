@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
@@ -20,7 +21,7 @@ type Fenced struct {
 }
 
 // leaseState is a lease, and the fence of the last transaction that a holder has made. Whether a holder's time has ended is not in it: the clocks of
-// the clients differ by up to four seconds, so that any of them may find that.
+// the clients differ by hours, so that any of them may find that.
 type leaseState struct {
 	fence int64
 	held  bool
@@ -48,7 +49,35 @@ var leaseVerbs = []string{"acquire", "acquire", "acquire", "write", "write", "wr
 // leaseOptions make leases end within a history, whose steps take ten milliseconds.
 var leaseOptions = lease.Options{Duration: 200 * time.Millisecond, Skew: 100 * time.Millisecond}
 
-// leaseGame is the game of clients that write under one lease. Some are paused for long, and their clocks differ by more and by less than is declared.
+// clocks gives the program of p a wall clock that is right within the skew of the histories, stops, is an hour ahead, both, or jumps; and a clock that is
+// never set, but may stop, as that of a machine that is suspended.
+func (p *leasePlayer) clocks() {
+	r := engine.Of(p.s).Runner
+	base, begun := r.Clock, r.Clock()
+	kind, stops := begun.UnixMilli()%6, time.Duration(begun.UnixMilli()%7)*100*time.Millisecond
+	passed := func() time.Duration { return base().Sub(begun) }
+	r.Elapsed = passed
+	r.Clock = func() time.Time {
+		switch at := base(); kind {
+		case 1:
+			return begun.Add(min(passed(), stops))
+		case 2:
+			return at.Add(time.Hour)
+		case 3:
+			return begun.Add(time.Hour + min(passed(), stops))
+		case 4:
+			return at.Add(time.Duration(passed()/(150*time.Millisecond)*7%5-2) * time.Hour)
+		default:
+			return at
+		}
+	}
+	if kind == 5 {
+		r.Elapsed = func() time.Duration { return min(passed(), stops) + max(0, passed()-stops-300*time.Millisecond) }
+	}
+}
+
+// leaseGame is the game of clients that write under one lease. Some are paused for long, and their clocks differ by more and by less than is declared, stop,
+// run ahead and jump.
 func leaseGame(name string) game[leaseState, leaseIn, leaseOut] {
 	return game[leaseState, leaseIn, leaseOut]{
 		name: name,
@@ -57,6 +86,7 @@ func leaseGame(name string) game[leaseState, leaseIn, leaseOut] {
 			var err error
 			if p.s, err = entity.New[Fenced](db); err == nil {
 				calm(p.s)
+				p.clocks()
 				p.leases, err = lease.New(db, leaseOptions)
 			}
 			return p.do, err
@@ -113,7 +143,7 @@ func (p *leasePlayer) do(ctx context.Context, in leaseIn) (leaseOut, error) {
 }
 
 // splitLease gives an acquire the fence that it got. One whose request was repeated may have taken the lease before, and lost it to another, until it
-// took it or found it taken: that ended the time of the holder before it.
+// took it or found it taken: that ended the time of the holder before it. One whose context ended gave up what it took, or would have.
 func splitLease(e entry[leaseIn, leaseOut]) (all []entry[leaseIn, leaseOut]) {
 	if e.in.verb != "acquire" {
 		return []entry[leaseIn, leaseOut]{e}
@@ -123,8 +153,10 @@ func splitLease(e entry[leaseIn, leaseOut]) (all []entry[leaseIn, leaseOut]) {
 		all = append(all, e)
 	}
 	if e.said.unsure || slices.ContainsFunc(e.faults, func(f string) bool { return applied.MatchString(f) }) {
-		e.in, e.said = leaseIn{verb: "seize"}, said[leaseOut]{outcome: outcome{unsure: true}}
-		all = append(all, e)
+		for _, verb := range []string{"seize", "vacate"} {
+			e.in, e.said = leaseIn{verb: verb}, said[leaseOut]{outcome: outcome{unsure: true}}
+			all = append(all, e)
+		}
 	}
 	return all
 }
@@ -140,10 +172,12 @@ func stepLease(s leaseState, in leaseIn) (leaseState, leaseOut, outcome) {
 		return s, leaseOut(-s.last), outcome{}
 	case "seize":
 		return leaseState{s.fence + 1, true, s.last}, 0, outcome{}
+	case "vacate":
+		return leaseState{s.fence, false, s.last}, 0, outcome{}
 	case "acquire":
 		if in.fence == 0 {
 			if s.held {
-				return s, 0, outcome{class: "Held", either: "Skew"}
+				return s, 0, outcome{class: "Held", either: "Held+Skew"}
 			}
 			return s, 0, outcome{class: "impossible"}
 		}

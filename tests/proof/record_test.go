@@ -129,7 +129,7 @@ func recordGame[T any](name string, verbs []string, at func(*T) *Record) game[re
 			switch in.verb {
 			case "version", "revert":
 				in.n = 1 + rng.Int64N(seen.version+1)
-			case "create", "get", "set if", "delete if":
+			case "create", "get", "set if", "delete if", "put over":
 				return in
 			}
 			if in.verb != "version" && seen.version > 0 && rng.IntN(3) == 0 {
@@ -198,6 +198,8 @@ func (p *recordPlayer[T]) do(ctx context.Context, in recordIn) (recordOut, error
 		v, err = p.s.Create(ctx, p.make(in.text)) // which expects no version
 	case "put":
 		v, err = p.s.Put(ctx, p.make(in.text), opts...)
+	case "put over":
+		v, err = p.s.Put(ctx, p.make(in.text), versioned.AnyVersion())
 	case "upsert":
 		v, _, err = p.s.Upsert(ctx, p.make(in.text), updates()...)
 	case "set":
@@ -287,8 +289,10 @@ func stepRecord(s recordState, in recordIn, retain bool) (recordState, recordOut
 			return s, out, outcome{}
 		}
 		return refuse("NotFound")
-	case "create", "put", "upsert":
+	case "create", "put", "put over", "upsert":
 		switch {
+		case s.life == live && in.verb == "put" && in.expect < 0 && !retain: // versioned.Lock expects that nothing is stored
+			return s, recordOut{}, outcome{class: "Version", actual: s.version}
 		case s.life == live && in.verb == "create":
 			return refuse("Exists")
 		case s.life == live && differs:
@@ -363,7 +367,7 @@ func stepRecord(s recordState, in recordIn, retain bool) (recordState, recordOut
 }
 
 // singleVerbs are the operations on an entity whose writes are single requests.
-var singleVerbs = []string{"create", "create", "put", "upsert", "set", "set if", "add", "modify", "delete", "delete if", "get", "get"}
+var singleVerbs = []string{"create", "create", "put", "put over", "upsert", "set", "set if", "add", "modify", "delete", "delete if", "get", "get"}
 
 // singleGame is the game of an entity without kept states. A single request has no token, so that a network which delivers it twice or late can do
 // harm that no client prevents; which faults are stood is said here, and in docs/reliability.md.

@@ -3,14 +3,17 @@ package reading_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 var statuses = []string{"blocked", "done", "new", "open", "waiting"}
@@ -42,8 +45,7 @@ func (l *lab) merged(names []string, desc bool, opts ...entity.QueryOption) []in
 	l.T.Helper()
 	var all []task
 	for _, name := range names {
-		part, err := l.byStatus.Query(task{Status: name}, opts...).Collect(l.Ctx)
-		require.NoError(l.T, err)
+		part := entity.Must(l.byStatus.Query(task{Status: name}, opts...).Collect(l.Ctx))
 		for i := range part {
 			part[i].Status = name
 		}
@@ -67,11 +69,9 @@ func TestQueryAny_ReadsPartitionsInOneOrder(t *testing.T) {
 			if desc {
 				opts = append(opts, entity.Desc())
 			}
-			want := l.merged(names, desc)
-			q := l.byStatus.QueryAny(some(names...), opts...)
+			want, q := l.merged(names, desc), l.byStatus.QueryAny(some(names...), opts...)
 			require.Equal(t, want, l.collect(q), "%v %v", names, desc)
-			n, err := q.Count(l.Ctx)
-			require.NoError(t, err)
+			n := entity.Must(q.Count(l.Ctx))
 			require.Equal(t, len(want), n)
 			first, err := q.First(l.Ctx)
 			if len(want) == 0 {
@@ -79,19 +79,16 @@ func TestQueryAny_ReadsPartitionsInOneOrder(t *testing.T) {
 				continue
 			}
 			require.Equal(t, want[0], first.ID)
-			_, err = q.One(l.Ctx)
-			require.ErrorIs(t, err, entity.ErrMultipleItems)
+			require.ErrorIs(t, dbtest.ErrorOf(q.One(l.Ctx)), entity.ErrMultipleItems)
 			few := l.byStatus.QueryAny(some(names...), append(opts, entity.Limit(7))...)
 			require.Equal(t, want[:7], l.collect(few))
-			n, err = few.Count(l.Ctx)
-			require.NoError(t, err)
+			n = entity.Must(few.Count(l.Ctx))
 			require.Equal(t, 7, n)
 			ranged := l.byStatus.QueryAny(some(names...), append(opts, entity.Ge(&e.Rank, 3), entity.Le(&e.Rank, 8))...)
 			require.Equal(t, l.merged(names, desc, entity.Ge(&e.Rank, 3), entity.Le(&e.Rank, 8)), l.collect(ranged))
 		}
 	}
-	whole, err := l.byStatus.QueryAny(some("open", "new"), entity.Hydrate(), entity.Filter(entity.Lt(&e.Points, 60))).Collect(l.Ctx)
-	require.NoError(t, err)
+	whole := entity.Must(l.byStatus.QueryAny(some("open", "new"), entity.Hydrate(), entity.Filter(entity.Lt(&e.Points, 60))).Collect(l.Ctx))
 	require.Equal(t, l.merged([]string{"open", "new"}, false, entity.Hydrate(), entity.Filter(entity.Lt(&e.Points, 60))), ids(whole))
 	require.Equal(t, "body", whole[0].Body)
 	require.Equal(t, l.collect(l.byStatus.QueryAny(some("open", "new"))), l.collect(l.byStatus.QueryAny(some("new", "open"))), "the order of partitions does not matter")
@@ -99,8 +96,7 @@ func TestQueryAny_ReadsPartitionsInOneOrder(t *testing.T) {
 
 func TestQueryAny_Refuses(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	many := make([]task, 101)
+	l, many := newLab(t), make([]task, 101)
 	for i := range many {
 		many[i].Status = fmt.Sprint("s", i)
 	}
@@ -119,8 +115,7 @@ func TestQueryAny_Refuses(t *testing.T) {
 		{l.tasks.QueryAny([]task{{Project: "p"}}, entity.Hydrate()), "EDD-9165"},
 		{new(entity.Index[task]).QueryAny(some("open")), "EDD-9160"},
 	} {
-		_, err := c.q.Collect(l.Ctx)
-		require.Equal(t, c.code, dbtest.InputCode(err), c.q)
+		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(c.q.Collect(l.Ctx))), c.q)
 		require.Contains(t, c.q.String(), c.code)
 		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(c.q.Page(l.Ctx, ""))))
 		require.Equal(t, c.code, dbtest.InputCode(dbtest.ErrorOf(c.q.First(l.Ctx))))
@@ -137,8 +132,7 @@ func TestQueryAny_Refuses(t *testing.T) {
 	l.spread(t, 60) // at least four in two of five statuses, whatever the seed
 	page := l.page(l.byStatus.QueryAny(some("open", "done"), entity.Limit(2)), "")
 	for _, other := range []entity.Query[task]{l.byStatus.QueryAny(some("open", "new")), l.byStatus.QueryAny(some("open")), l.byStatus.Query(task{Status: "open"})} {
-		_, err := other.Page(l.Ctx, page.Next)
-		require.ErrorIs(t, err, entity.ErrInvalidCursor)
+		require.ErrorIs(t, dbtest.ErrorOf(other.Page(l.Ctx, page.Next)), entity.ErrInvalidCursor)
 	}
 	require.Len(t, l.page(l.byStatus.QueryAny(some("done", "open"), entity.Limit(2)), page.Next).Items, 2, "the order of partitions does not matter")
 	ctx, stop := context.WithCancel(l.Ctx)
@@ -147,8 +141,7 @@ func TestQueryAny_Refuses(t *testing.T) {
 		break
 	}
 	stop()
-	_, err := q.Collect(ctx)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, dbtest.ErrorOf(q.Collect(ctx)), context.Canceled)
 }
 
 // Each partition is asked for its share, and not again unless more of it is needed.
@@ -168,4 +161,111 @@ func TestQueryAny_ReadsNoMoreThanItNeeds(t *testing.T) {
 	for _, r := range sent {
 		require.Contains(t, string(r.Body), `"Limit":3`)
 	}
+}
+
+// mixed stores tasks and errands of one owner, whose ranks alternate and repeat, and returns their places in the index.
+func (l *lab) mixed(t *testing.T) (order []string) {
+	l.fill(12)
+	for i := range 8 {
+		l.OK(l.errands.Create(l.Ctx, errand{ID: fmt.Sprint("e", i), Owner: "ada", Rank: i / 2}))
+	}
+	l.OK(l.errands.Create(l.Ctx, errand{ID: "other", Owner: "bob", Rank: 1}))
+	out := entity.Must(l.Raw.Query(l.Ctx, &dynamodb.QueryInput{
+		TableName: &l.Table, IndexName: aws.String("gsi2"), KeyConditionExpression: aws.String("gsi2pk = :p"),
+		ExpressionAttributeValues: dbtest.Item{":p": dbtest.S("OWNER#ada")},
+	}))
+	for _, it := range out.Items {
+		pk, sk := l.KeyOf(it)
+		order = append(order, pk+" "+sk)
+	}
+	l.Wire.Reset()
+	return order
+}
+
+func taskPlace(v task) string     { return fmt.Sprintf("$r#v1#task#%s $r#v1#task#%019d", v.Project, v.ID) }
+func errandPlace(v errand) string { return "$r#v1#errand#" + v.ID + " $r#v1#errand" }
+
+func TestGetCollection_VisitsEveryTypeInTheOrderOfTheKey(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	want := l.mixed(t)
+	require.Len(t, want, 20)
+	errands, e := entity.Must(l.errands.Index("byOwner")), entity.Fields[task]()
+	var seen []string
+	task1 := func(v task) error { seen = append(seen, taskPlace(v)); return nil }
+	errand1 := func(v errand) error { seen = append(seen, errandPlace(v)); return nil }
+	require.NoError(t, l.DB.GetCollection(l.Ctx, l.byOwner.Query(task{Owner: "ada"}).Visit(task1), errands.Query(errand{Owner: "ada"}).Visit(errand1)))
+	require.Equal(t, want, seen)
+	require.Equal(t, []string{"Query"}, l.Operations(), "one pass")
+
+	seen = nil
+	require.NoError(t, l.DB.GetCollection(l.Ctx, l.byOwner.Query(task{Owner: "ada"}, entity.Desc()).Visit(task1), errands.Query(errand{Owner: "ada"}, entity.Desc()).Visit(errand1)))
+	require.Len(t, seen, 20)
+	for i, place := range seen {
+		require.Equal(t, want[len(want)-1-i], place)
+	}
+
+	// Each query keeps its own bounds, and an item can go to several.
+	counts := [3]int{}
+	require.NoError(t, l.DB.GetCollection(l.Ctx,
+		l.byOwner.Query(task{Owner: "ada"}, entity.Limit(3)).Visit(func(task) error { counts[0]++; return nil }),
+		l.byOwner.Query(task{Owner: "ada"}, entity.Ge(&e.Rank, 2), entity.Filter(entity.Eq(&e.Title, "title 1"))).Visit(func(v task) error { counts[1]++; return nil }),
+		errands.Query(errand{Owner: "ada"}, entity.Limit(1)).Visit(func(errand) error { counts[2]++; return nil }),
+	))
+	require.Equal(t, [3]int{3, 3, 1}, counts)
+}
+
+// What one entity has in a partition of the table is read together with its neighbours.
+func TestGetCollection_EndsWithAnErrorOrWithErrStop(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.mixed(t)
+	failure, n, q := errors.New("enough"), 0, l.byOwner.Query(task{Owner: "ada"})
+	err := l.DB.GetCollection(l.Ctx, q.Visit(func(task) error {
+		if n++; n == 4 {
+			return failure
+		}
+		return nil
+	}))
+	require.ErrorIs(t, err, failure)
+	verb := dbtest.As[*entity.Error](t, err)
+	require.Equal(t, []string{"GetCollection", "Task"}, []string{verb.Verb, verb.Entity})
+	require.Equal(t, 4, n)
+	n = 0
+	var before []task
+	unchanged := []task{{ID: 7}}
+	require.NoError(t, l.DB.GetCollection(l.Ctx, q.Into(&before), q.Visit(func(task) error {
+		if n++; n == 2 {
+			return fmt.Errorf("as asked: %w", entity.ErrStop)
+		}
+		return nil
+	})))
+	require.Equal(t, 2, n)
+	require.Len(t, before, 2, "a slice gets the items up to there")
+	require.ErrorIs(t, l.DB.GetCollection(l.Ctx, q.Into(&unchanged), q.Visit(func(task) error { return failure })), failure)
+	require.Equal(t, []task{{ID: 7}}, unchanged)
+}
+
+func TestGetCollection_RefusesPartsWithFunctions(t *testing.T) {
+	t.Parallel()
+	l, other := newLab(t), newLab(t)
+	visit := func(task) error { return nil }
+	for _, c := range []struct {
+		code  string
+		parts []entity.CollectionPart
+	}{
+		{"EDD-9127", nil},
+		{"EDD-9127", []entity.CollectionPart{l.byOwner.Query(task{Owner: "ada"}).Visit(nil)}},
+		{"EDD-9127", []entity.CollectionPart{l.tasks.Scan().Visit(visit)}},
+		{"EDD-9127", []entity.CollectionPart{l.byOwner.QueryAny([]task{{Owner: "ada"}}).Visit(visit)}},
+		{"EDD-9114", []entity.CollectionPart{nil}},
+		{"EDD-9114", []entity.CollectionPart{other.byOwner.Query(task{Owner: "ada"}).Visit(visit)}},
+		{"EDD-9126", []entity.CollectionPart{l.byOwner.Query(task{Owner: "ada"}).Visit(visit), l.byOwner.Query(task{Owner: "bob"}).Visit(visit)}},
+		{"EDD-9108", []entity.CollectionPart{l.byOwner.Query(task{Owner: "ada"}, entity.MaxRequests(3)).Visit(visit)}},
+		{"EDD-9165", []entity.CollectionPart{l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()).Visit(visit)}},
+		{"EDD-9101", []entity.CollectionPart{l.byOwner.Query(task{}).Visit(visit)}},
+	} {
+		require.Equal(t, c.code, dbtest.InputCode(l.DB.GetCollection(l.Ctx, c.parts...)))
+	}
+	require.Empty(t, l.Operations())
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -128,9 +128,7 @@ func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Ser
 	l := &lab{Bench: dbtest.Open(t, func(cfg *entity.Config) { cfg.ReadClient = c })}
 	c.Client = l.Raw
 	l.open(l.DB)
-	accounts := dbtest.Declare[account](t, l.DB)
-	readings, err := timeseries.New[reading](l.DB)
-	require.NoError(t, err)
+	accounts, readings := dbtest.Declare[account](t, l.DB), entity.Must(timeseries.New[reading](l.DB))
 	l.CreateTables()
 	require.Empty(t, c.taken(), "tables")
 	return l, c, accounts, readings
@@ -140,8 +138,7 @@ func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Ser
 func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 	t.Parallel()
 	l, c, accounts, readings := cached(t)
-	ctx, key := l.Ctx, account{ID: "a"}
-	a := entity.Fields[account]()
+	ctx, key, a := l.Ctx, account{ID: "a"}, entity.Fields[account]()
 	byPlan := entity.Must(accounts.Index("byPlan"))
 	history, deleted, mails := entity.Must(versioned.Of(accounts)), entity.Must(lifecycle.Of(accounts)), entity.Must(unique.Of(accounts, "mail"))
 	byDeletion := entity.Must(deleted.Index("byDeletion"))
@@ -243,33 +240,22 @@ func ignore(err, class error) error {
 func TestReadClient_StaleItemsChangeNoWrite(t *testing.T) {
 	t.Parallel()
 	l, c, accounts, readings := cached(t)
-	ctx, key := l.Ctx, account{ID: "a"}
-	a := entity.Fields[account]()
+	ctx, key, a := l.Ctx, account{ID: "a"}, entity.Fields[account]()
 	history, deleted, mails := entity.Must(versioned.Of(accounts)), entity.Must(lifecycle.Of(accounts)), entity.Must(unique.Of(accounts, "mail"))
-	first, err := accounts.Create(ctx, account{ID: "a", Plan: "free", Region: "eu", Mail: "a@x"})
-	require.NoError(t, err)
+	first := entity.Must(accounts.Create(ctx, account{ID: "a", Plan: "free", Region: "eu", Mail: "a@x"}))
 	for _, it := range l.Items() {
 		c.old[oldID(it)] = it
 	}
 	c.stale = true
-	seen, err := accounts.Get(ctx, key)
-	require.NoError(t, err)
-	require.Equal(t, first, seen)
+	require.Equal(t, first, entity.Must(accounts.Get(ctx, key)))
 
-	second, err := accounts.Update(ctx, first, entity.Set(&a.Mail, "b@x"), entity.Set(&a.Region, "us"))
-	require.NoError(t, err)
-	stale, err := accounts.Get(ctx, key)
-	require.NoError(t, err)
+	second := entity.Must(accounts.Update(ctx, first, entity.Set(&a.Mail, "b@x"), entity.Set(&a.Region, "us")))
+	stale := entity.Must(accounts.Get(ctx, key))
 	require.Equal(t, "a@x", stale.Mail, "reads are as old as the cache")
-	_, err = accounts.Update(ctx, stale, entity.Set(&a.Plan, "pro"))
-	require.ErrorIs(t, err, entity.ErrConflict, "the lock notices")
-	var owner *unique.ViolationError
-	_, err = accounts.Create(ctx, account{ID: "z", Mail: "b@x"})
-	require.ErrorAs(t, err, &owner)
-	_, err = accounts.Create(ctx, account{ID: "y", Mail: "a@x"})
-	require.NoError(t, err, "the old value is free, whatever the cache says")
-	_, err = accounts.Create(ctx, account{ID: "a"})
-	require.ErrorIs(t, err, entity.ErrExists)
+	require.ErrorIs(t, dbtest.ErrorOf(accounts.Update(ctx, stale, entity.Set(&a.Plan, "pro"))), entity.ErrConflict, "the lock notices")
+	dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(accounts.Create(ctx, account{ID: "z", Mail: "b@x"})))
+	require.NoError(t, dbtest.ErrorOf(accounts.Create(ctx, account{ID: "y", Mail: "a@x"})), "the old value is free, whatever the cache says")
+	require.ErrorIs(t, dbtest.ErrorOf(accounts.Create(ctx, account{ID: "a"})), entity.ErrExists)
 
 	const writers, each = 4, 5
 	var wait sync.WaitGroup
@@ -284,30 +270,21 @@ func TestReadClient_StaleItemsChangeNoWrite(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	now, err := accounts.Get(ctx, key, entity.Consistent())
-	require.NoError(t, err)
+	now := entity.Must(accounts.Get(ctx, key, entity.Consistent()))
 	require.Equal(t, []int64{writers * each, second.Version + writers*each}, []int64{int64(now.Count), now.Version})
-	states, err := history.List(key, versioned.WithCurrent()).Count(ctx)
-	require.NoError(t, err)
+	states := entity.Must(history.List(key, versioned.WithCurrent()).Count(ctx))
 	require.Equal(t, int(now.Version), states, "every state")
 	l.OK(accounts.Delete(ctx, now))
-	found, err := deleted.Get(ctx, key)
-	require.NoError(t, err)
+	found := entity.Must(deleted.Get(ctx, key))
 	require.Equal(t, now.Count, found.Item.Count)
 	l.OK(deleted.Restore(ctx, key))
-	holder, err := mails.Find(ctx, account{Mail: "b@x"})
-	require.NoError(t, err)
-	require.Equal(t, "a", holder.ID)
+	require.Equal(t, "a", entity.Must(mails.Find(ctx, account{Mail: "b@x"})).ID)
 
 	at := l.Clock.Now()
 	for i, d := range []time.Duration{0, time.Minute, -time.Minute} {
-		res, err := readings.Append(ctx, reading{Device: "d", At: at.Add(d), Value: i})
-		require.NoError(t, err)
-		require.Equal(t, d >= 0, res.Applied)
+		require.Equal(t, d >= 0, entity.Must(readings.Append(ctx, reading{Device: "d", At: at.Add(d), Value: i})).Applied)
 	}
-	current, err := readings.Get(ctx, reading{Device: "d"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, 1, current.Value)
+	require.Equal(t, 1, entity.Must(readings.Get(ctx, reading{Device: "d"}, entity.Consistent())).Value)
 	require.NoError(t, accounts.Purge(ctx, key))
 }
 
@@ -319,18 +296,14 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	tenant := l.DB.WithClient(other)
 	require.Equal(t, tables.Of(l.DB).String(), tables.Of(tenant).String())
 
-	theirs, err := entity.New[account](tenant)
-	require.NoError(t, err)
+	theirs := entity.Must(entity.New[account](tenant))
 	require.NotSame(t, accounts, theirs)
 	l.OK(accounts.Create(l.Ctx, account{ID: "a", Mail: "a@x"}))
 	c.taken()
 	l.Wire.Reset()
-	got, err := theirs.Get(l.Ctx, account{ID: "a"})
-	require.NoError(t, err)
-	require.Equal(t, "a@x", got.Mail)
+	require.Equal(t, "a@x", entity.Must(theirs.Get(l.Ctx, account{ID: "a"})).Mail)
 	require.Equal(t, map[string]int{"GetItem": 1}, other.taken())
-	series, err := timeseries.New[reading](tenant)
-	require.NoError(t, err)
+	series := entity.Must(timeseries.New[reading](tenant))
 	l.OK(series.Append(l.Ctx, reading{Device: "d", At: l.Clock.Now(), Value: 1}))
 	l.OK(series.Query(reading{Device: "d"}).Collect(l.Ctx))
 	history, deleted, mails := entity.Must(versioned.Of(theirs)), entity.Must(lifecycle.Of(theirs)), entity.Must(unique.Of(theirs, "mail"))
@@ -346,15 +319,13 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	// What one of them made is refused by the other.
 	require.Equal(t, "EDD-9114", dbtest.InputCode(l.DB.Transact(l.Ctx, theirs.Op().Create(account{ID: "c"}))))
 	require.Equal(t, "EDD-9114", dbtest.InputCode(tenant.Transact(l.Ctx, accounts.Op().Create(account{ID: "c"}))))
-	_, err = tenant.BatchGet(l.Ctx, accounts.Op().GetInto(&account{ID: "a"}))
-	require.Equal(t, "EDD-9114", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9114", dbtest.InputCode(dbtest.ErrorOf(tenant.BatchGet(l.Ctx, accounts.Op().GetInto(&account{ID: "a"})))))
 	var all []account
 	require.Equal(t, "EDD-9114", dbtest.InputCode(tenant.GetCollection(l.Ctx, accounts.Query(account{ID: "a"}).Into(&all))))
 
 	// Declarations are common, whichever DB makes them.
 	again := tenant.WithClient(l.Client)
-	_, err = entity.New[account](again)
-	require.NoError(t, err)
+	l.OK(entity.New[account](again))
 	type note struct {
 		_  entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
 		ID string     `dynamodbav:"id"`
@@ -366,6 +337,5 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	var none *entity.DB
 	require.Equal(t, "EDD-9160", dbtest.InputCode(none.WithClient(l.Client).Transact(l.Ctx, op)))
 	plans := l.DB.WithClient(nil)
-	_, err = entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})
-	require.ErrorIs(t, err, entity.ErrNoClient)
+	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})), entity.ErrNoClient)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
@@ -21,8 +21,7 @@ func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
 	stored := l.fill(201)
 	l.OK(l.errands.Create(l.Ctx, errand{ID: "e", Owner: "ada", Rank: 5, Title: "milk"}))
 	l.Wire.Reset()
-	byEntry, err := l.byStatus.Query(task{Status: "open"}).Collect(l.Ctx)
-	require.NoError(t, err)
+	byEntry := entity.Must(l.byStatus.Query(task{Status: "open"}).Collect(l.Ctx))
 	require.Empty(t, byEntry[0].Body, "the index carries keys only")
 	l.Wire.Reset()
 	for name, q := range map[string]entity.Query[task]{
@@ -44,12 +43,10 @@ func TestHydrate_ReturnsWholeItemsInTheOrderOfTheIndex(t *testing.T) {
 		}
 		require.Equal(t, []string{"Query", "BatchGetItem", "BatchGetItem", "BatchGetItem"}, l.Operations(), name)
 	}
-	scanned, err := l.byStatus.Scan(entity.Hydrate()).Collect(l.Ctx)
-	require.NoError(t, err)
+	scanned := entity.Must(l.byStatus.Scan(entity.Hydrate()).Collect(l.Ctx))
 	require.Len(t, scanned, 201)
 	require.Equal(t, "body", scanned[7].Body)
-	parallel, err := l.byStatus.Scan(entity.Hydrate(), entity.Segments(3)).Collect(l.Ctx)
-	require.NoError(t, err)
+	parallel := entity.Must(l.byStatus.Scan(entity.Hydrate(), entity.Segments(3)).Collect(l.Ctx))
 	require.Equal(t, sorted(ids(scanned)), sorted(ids(parallel)))
 	require.Equal(t, "body", parallel[7].Body)
 }
@@ -60,18 +57,14 @@ func TestHydrate_WorksWithEveryWayToRunAQuery(t *testing.T) {
 	l := newLab(t)
 	stored := l.fill(101)
 	q := l.byStatus.Query(task{Status: "open"}, entity.Hydrate())
-	first, err := q.First(l.Ctx)
-	require.NoError(t, err)
+	first := entity.Must(q.First(l.Ctx))
 	require.Equal(t, stored[first.ID], first)
-	_, err = q.One(l.Ctx)
-	require.ErrorIs(t, err, entity.ErrMultipleItems)
+	require.ErrorIs(t, dbtest.ErrorOf(q.One(l.Ctx)), entity.ErrMultipleItems)
 	l.Wire.Reset()
-	n, err := q.Count(l.Ctx)
-	require.NoError(t, err)
+	n := entity.Must(q.Count(l.Ctx))
 	require.Equal(t, 101, n)
 	require.Equal(t, []string{"Query", "BatchGetItem", "BatchGetItem"}, l.Operations())
-	n, err = l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Limit(7)).Count(l.Ctx)
-	require.NoError(t, err)
+	n = entity.Must(l.byStatus.Query(task{Status: "open"}, entity.Hydrate(), entity.Limit(7)).Count(l.Ctx))
 	require.Equal(t, 7, n)
 	l.Wire.Reset()
 	for range q.All(l.Ctx) {
@@ -90,16 +83,14 @@ func TestHydrate_WorksWithEveryWayToRunAQuery(t *testing.T) {
 		require.Equal(t, "body", all[3].Body)
 	}
 	l.Wire.Reset()
-	page := l.page(l.byStatus.Query(task{Status: "open"}, entity.Limit(20), entity.Hydrate()), "")
-	require.Len(t, page.Items, 20)
+	require.Len(t, l.page(l.byStatus.Query(task{Status: "open"}, entity.Limit(20), entity.Hydrate()), "").Items, 20)
 	require.Equal(t, []string{"Query", "BatchGetItem"}, l.Operations())
 
 	type small struct {
 		ID   int    `dynamodbav:"id"`
 		Body string `dynamodbav:"body"`
 	}
-	some, err := entity.Project[small](q).Collect(l.Ctx)
-	require.NoError(t, err)
+	some := entity.Must(entity.Project[small](q).Collect(l.Ctx))
 	require.Equal(t, small{ID: whole[9], Body: "body"}, some[9])
 }
 
@@ -173,17 +164,13 @@ func TestHydrate_FiltersByEveryAttribute(t *testing.T) {
 	require.Contains(t, text, "then   read the whole items, keep ")
 	require.Contains(t, text, "points")
 
-	n, err := q.Count(l.Ctx)
-	require.NoError(t, err)
-	require.Equal(t, 5, n)
+	require.Equal(t, 5, entity.Must(q.Count(l.Ctx)))
 	var all []int
 	for _, page := range dbtest.Pages(t, l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate(), entity.Limit(2), entity.Filter(entity.Ge(&e.Points, 10)))) {
 		all = append(all, ids(page)...)
 	}
 	require.Len(t, all, 20)
-	scanned, err := l.byOwner.Scan(entity.Hydrate(), entity.Filter(entity.Ge(&e.Points, 25))).Collect(l.Ctx)
-	require.NoError(t, err)
-	require.Len(t, scanned, 5)
+	require.Len(t, entity.Must(l.byOwner.Scan(entity.Hydrate(), entity.Filter(entity.Ge(&e.Points, 25))).Collect(l.Ctx)), 5)
 }
 
 func TestHydrate_RefusesWhereItMakesNoSense(t *testing.T) {
@@ -197,17 +184,13 @@ func TestHydrate_RefusesWhereItMakesNoSense(t *testing.T) {
 		"EDD-9108": {l.byStatus.Query(task{Status: "open"}, entity.Consistent())},
 	} {
 		for _, q := range queries {
-			_, err := q.Collect(l.Ctx)
-			require.Equal(t, code, dbtest.InputCode(err), q)
-			_, err = q.Count(l.Ctx)
-			require.Equal(t, code, dbtest.InputCode(err), q)
-			_, err = q.Page(l.Ctx, "")
-			require.Equal(t, code, dbtest.InputCode(err), q)
+			require.Equal(t, code, dbtest.InputCode(dbtest.ErrorOf(q.Collect(l.Ctx))), q)
+			require.Equal(t, code, dbtest.InputCode(dbtest.ErrorOf(q.Count(l.Ctx))), q)
+			require.Equal(t, code, dbtest.InputCode(dbtest.ErrorOf(q.Page(l.Ctx, ""))), q)
 		}
 	}
 	var all []task
-	err := l.DB.GetCollection(l.Ctx, l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()).Into(&all))
-	require.Equal(t, "EDD-9165", dbtest.InputCode(err))
+	require.Equal(t, "EDD-9165", dbtest.InputCode(l.DB.GetCollection(l.Ctx, l.byOwner.Query(task{Owner: "ada"}, entity.Hydrate()).Into(&all))))
 	require.Empty(t, l.Operations(), "no request")
 }
 
@@ -232,6 +215,5 @@ func TestHydrate_FailsWithTheSecondRead(t *testing.T) {
 	l.Wire.Inject(nil)
 	ctx, stop := context.WithCancel(l.Ctx)
 	stop()
-	_, err := q.Collect(ctx)
-	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, dbtest.ErrorOf(q.Collect(ctx)), context.Canceled)
 }

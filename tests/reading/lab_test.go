@@ -1,5 +1,5 @@
 // Package reading_test is about reads of many items: whole items by an index, pages in both directions, several partitions in
-// one order, several entities in one iteration, and clients for reads.
+// one order, several entities in one iteration, and clients for reads; and about the codecs that Config.Codec chooses from, as clients and middleware meet them.
 package reading_test
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // task is in indexes that carry keys only, some attributes, and everything. Several tasks can have one rank.
@@ -111,10 +111,7 @@ func (l *lab) page(q entity.Query[task], cursor string) entity.Page[task] {
 }
 
 // seeded returns a source of random numbers, whose seed it logs.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	return rand.New(rand.NewPCG(testsize.Seed(t), 0))
-}
+func seeded(t *testing.T) *rand.Rand { t.Helper(); return rand.New(rand.NewPCG(testsize.Seed(t), 0)) }
 
 // rounds is how often random tests try.
 var rounds = testsize.Pick(3, 60)

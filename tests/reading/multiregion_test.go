@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -88,8 +88,7 @@ func TestMultiRegion_NewRefusesWhatStrongTablesCannotHave(t *testing.T) {
 			require.Equal(t, []string{"Locked"}, tables.Of(db).Tables[0].Entities, "what is refused is not declared")
 		}
 	}
-	_, err := entity.Open(nil, entity.Config{Table: "t", MultiRegion: 7})
-	require.Equal(t, "EDD-9050", dbtest.SchemaCode(err))
+	require.Equal(t, "EDD-9050", dbtest.SchemaCode(dbtest.ErrorOf(entity.Open(nil, entity.Config{Table: "t", MultiRegion: 7}))))
 }
 
 // A transaction is refused before any request, and everything else works.
@@ -112,14 +111,10 @@ func TestMultiRegion_TransactionsAreRefused(t *testing.T) {
 	require.Equal(t, "EDD-9167", dbtest.InputCode(other.Transact(ctx, entity.Must(entity.New[locked](other)).Op().Create(key))))
 	require.Empty(t, b.Operations())
 
-	v, err := s.Create(ctx, locked{ID: "a", State: "on"})
-	require.NoError(t, err)
-	_, err = s.Update(ctx, v, entity.Set(&f.State, "off"))
-	require.NoError(t, err)
-	v, err = s.Modify(ctx, key, func(v *locked) error { v.Count++; return nil })
-	require.NoError(t, err)
-	_, err = s.Update(ctx, locked{ID: "a", Version: 1}, entity.Add(&f.Count, 1))
-	require.ErrorIs(t, err, entity.ErrConflict)
+	v := entity.Must(s.Create(ctx, locked{ID: "a", State: "on"}))
+	b.OK(s.Update(ctx, v, entity.Set(&f.State, "off")))
+	v = entity.Must(s.Modify(ctx, key, func(v *locked) error { v.Count++; return nil }))
+	require.ErrorIs(t, dbtest.ErrorOf(s.Update(ctx, locked{ID: "a", Version: 1}, entity.Add(&f.Count, 1))), entity.ErrConflict)
 	v.Count++
 	b.OK(s.Put(ctx, v))
 	b.OK(s.PutMany(ctx, []locked{{ID: "b"}}, entity.Unconditional()))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // queries are queries of each kind whose pages can be turned, without a limit.
@@ -46,8 +46,7 @@ func walk(t *testing.T, l *lab, name string, q entity.Query[task]) []int {
 	}
 	all := slices.Concat(pages...)
 	for page.Prev != "" { // the pages before the last one are full, so that they are met again
-		pages = pages[:len(pages)-1]
-		page = l.page(q, page.Prev)
+		pages, page = pages[:len(pages)-1], l.page(q, page.Prev)
 		require.NotEmpty(t, page.Items, name)
 		require.Equal(t, pages[len(pages)-1], ids(page.Items), name)
 		require.NotEmpty(t, page.Next, name)
@@ -67,7 +66,11 @@ func TestPrev_TurnsThePagesOfEveryKindOfQuery(t *testing.T) {
 		sizes = []int{1, 3, 8, 13, 20}
 	}
 	for key, limits := range map[string][]int{"": sizes, "0123456789abcdef": {5}} {
-		l := newLab(t, func(c *entity.Config) { c.CursorKey = []byte(key) })
+		l := newLab(t, func(c *entity.Config) {
+			if key != "" {
+				c.CursorKey = []byte(key)
+			}
+		})
 		l.fill(13)
 		for i := range 4 {
 			l.OK(l.errands.Create(l.Ctx, errand{ID: string(rune('a' + i)), Owner: "ada", Rank: 2 * i}))
@@ -110,11 +113,9 @@ func TestPrev_WithoutLimit(t *testing.T) {
 // The previous page ends right before the first item of the page, whatever was written in between.
 func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
-	l := newLab(t)
+	random, l := seeded(t), newLab(t)
 	for range rounds {
-		project := string(rune('a' + random.IntN(26)))
-		there := map[int]bool{}
+		project, there := string(rune('a'+random.IntN(26))), map[int]bool{}
 		set := func(id int, exists bool) {
 			if there[id] = exists; exists {
 				l.put(task{Project: project, ID: id})
@@ -123,16 +124,14 @@ func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 				delete(there, id)
 			}
 		}
-		before, err := l.tasks.Query(task{Project: project}).Collect(l.Ctx)
-		require.NoError(t, err)
+		before := entity.Must(l.tasks.Query(task{Project: project}).Collect(l.Ctx))
 		for _, v := range before {
 			there[v.ID] = true
 		}
 		for range 12 {
 			set(1+random.IntN(60), true)
 		}
-		limit := 1 + random.IntN(4)
-		desc := random.IntN(2) == 0
+		limit, desc := 1+random.IntN(4), random.IntN(2) == 0
 		opts := []entity.QueryOption{entity.Limit(limit)}
 		if desc {
 			opts = append(opts, entity.Desc())
@@ -175,8 +174,7 @@ func TestPrev_IsExactWhileItemsComeAndGo(t *testing.T) {
 // Random turns of pages of random sizes under random bounds: each page is the next piece of the whole query in its direction.
 func TestPrev_PagesOfAnySizeUnderAnyBoundAreTheQueryInPieces(t *testing.T) {
 	t.Parallel()
-	random := seeded(t)
-	l := newLab(t)
+	random, l := seeded(t), newLab(t)
 	l.fill(25)
 	l.spread(t, 30)
 	e := entity.Fields[task]()
@@ -250,8 +248,8 @@ func TestPrev_ScansHaveNone(t *testing.T) {
 // A cursor works for its query only, in both directions.
 func TestPrev_IsBoundToTheQuery(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"", "0123456789abcdef"} {
-		l := newLab(t, func(c *entity.Config) { c.CursorKey = []byte(key) })
+	for _, key := range [][]byte{nil, []byte("0123456789abcdef")} {
+		l := newLab(t, func(c *entity.Config) { c.CursorKey = key })
 		l.fill(9)
 		q := l.byStatus.Query(task{Status: "open"}, entity.Limit(3))
 		page := l.page(q, l.page(q, "").Next)

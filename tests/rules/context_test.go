@@ -8,10 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -61,8 +60,7 @@ func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[deed](t, withActors)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
-	key, f := deed{ID: "d1"}, entity.Fields[deed]()
-	n := 0
+	key, f, n := deed{ID: "d1"}, entity.Fields[deed](), 0
 	who := func() context.Context { n++; return as(b.Ctx, fmt.Sprintf("actor-%d", n), fmt.Sprintf("reason-%d", n)) }
 	is := func(v deed, err error) {
 		t.Helper()
@@ -94,15 +92,12 @@ func TestContext_EveryStateSaysWhoMadeIt(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("actor-%d reason-%d", i+1, i+1), state, "version %d", i+1)
 	}
 
-	gone1, err := store.DeleteAll(who(), store.Query(key), "")
-	require.NoError(t, err)
-	require.Equal(t, 1, gone1.Deleted)
+	require.Equal(t, 1, entity.Must(store.DeleteAll(who(), store.Query(key), "")).Deleted)
 	gone, err = deleted.Get(b.Ctx, key)
 	is(gone.Item, err)
 	is(deleted.Restore(who(), key))
 
-	v, err = store.Update(as(b.Ctx, "last", ""), key, entity.Set(&f.State, "f"))
-	require.NoError(t, err)
+	v = entity.Must(store.Update(as(b.Ctx, "last", ""), key, entity.Set(&f.State, "f")))
 	require.Equal(t, "last ", v.By+" "+v.Why, "a write without a reason does not keep the one of the write before")
 }
 
@@ -124,25 +119,20 @@ func TestContext_SingleRequestsCostTheSame(t *testing.T) {
 		func() (slip, error) { v, _, err := store.Upsert(ctx, key); return v, err },
 		func() (slip, error) { v, _, err := store.Upsert(ctx, slip{ID: "s2"}); return v, err },
 	} {
-		v, err := write()
-		require.NoError(t, err)
+		v := entity.Must(write())
 		require.Equal(t, "a ", v.By+" "+v.Why)
 	}
 	_, stored := b.Items()[0]["why"]
 	require.False(t, stored, "what a context does not have is removed")
 	ctx = as(b.Ctx, "a", "r")
-	unwritten, err := store.PutMany(ctx, []slip{{ID: "s3"}, {ID: "s4"}})
-	require.NoError(t, err)
-	require.Empty(t, unwritten)
-	_, err = b.DB.BatchWrite(ctx, store.Op().BatchPut(slip{ID: "s5"}), store.Op().BatchDelete(slip{ID: "s4"}))
-	require.NoError(t, err)
+	require.Empty(t, entity.Must(store.PutMany(ctx, []slip{{ID: "s3"}, {ID: "s4"}})))
+	b.OK(b.DB.BatchWrite(ctx, store.Op().BatchPut(slip{ID: "s5"}), store.Op().BatchDelete(slip{ID: "s4"})))
 	require.Equal(t, []string{"PutItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "BatchWriteItem", "BatchWriteItem"}, b.Operations())
 	for _, id := range []string{"s3", "s5"} {
 		is(store.Get(b.Ctx, slip{ID: id}, entity.Consistent()))
 	}
 	require.NoError(t, store.Delete(b.Ctx, key), "no state remains, so no actor is needed")
-	_, err = b.DB.BatchWrite(b.Ctx, store.Op().BatchDelete(slip{ID: "s3"}))
-	require.NoError(t, err)
+	b.OK(b.DB.BatchWrite(b.Ctx, store.Op().BatchDelete(slip{ID: "s3"})))
 }
 
 // act has a type and a tag that refuse values of the context.
@@ -184,42 +174,33 @@ func TestContext_WhatIsRequiredIsMissedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[deed](t, withActors)
 	key, f := deed{ID: "d1"}, entity.Fields[deed]()
-	_, err := store.Create(as(b.Ctx, "a", ""), deed{ID: "d1", Number: "n1"})
-	require.NoError(t, err)
+	b.OK(store.Create(as(b.Ctx, "a", ""), deed{ID: "d1", Number: "n1"}))
 	single := dbtest.Declare[slip](t, b.DB)
 	b.Sent()
 	for what, err := range map[string]error{
-		"create": func() error { _, err := store.Create(b.Ctx, deed{ID: "d2", Number: "n2"}); return err }(),
-		"update": func() error { _, err := store.Update(b.Ctx, key, entity.Set(&f.State, "x")); return err }(),
-		"modify": func() error { _, err := store.Modify(b.Ctx, key, func(*deed) error { return nil }); return err }(),
-		"delete": store.Delete(b.Ctx, key, versioned.AnyVersion()),
-		"delete all": func() error {
-			_, err := store.DeleteAll(b.Ctx, store.Query(key), "")
-			return err
-		}(),
-		"empty": store.Delete(as(b.Ctx, "", "r"), key, versioned.AnyVersion()),
-		"restore": func() error {
-			_, err := entity.Must(lifecycle.Of(store)).Restore(b.Ctx, key)
-			return err
-		}(),
+		"create":      func() error { _, err := store.Create(b.Ctx, deed{ID: "d2", Number: "n2"}); return err }(),
+		"update":      func() error { _, err := store.Update(b.Ctx, key, entity.Set(&f.State, "x")); return err }(),
+		"modify":      func() error { _, err := store.Modify(b.Ctx, key, func(*deed) error { return nil }); return err }(),
+		"delete":      store.Delete(b.Ctx, key, versioned.AnyVersion()),
+		"delete all":  func() error { return dbtest.ErrorOf(store.DeleteAll(b.Ctx, store.Query(key), "")) }(),
+		"empty":       store.Delete(as(b.Ctx, "", "r"), key, versioned.AnyVersion()),
+		"restore":     func() error { return dbtest.ErrorOf(entity.Must(lifecycle.Of(store)).Restore(b.Ctx, key)) }(),
 		"transaction": b.DB.Transact(b.Ctx, store.Op().CheckExists(key), single.Op().Create(slip{ID: "s1"})),
 		"token":       b.DB.TransactWithToken(b.Ctx, entity.Token{ID: "call-1"}, single.Op().Create(slip{ID: "s1"})),
 		"batch":       func() error { _, err := single.PutMany(b.Ctx, []slip{{ID: "s1"}}); return err }(),
 		"batch op":    func() error { _, err := b.DB.BatchWrite(b.Ctx, single.Op().BatchPut(slip{ID: "s1"})); return err }(),
 	} {
-		var bad *entity.InputError
-		require.ErrorAs(t, err, &bad, what)
+		bad := dbtest.As[*entity.InputError](t, err, what)
 		require.Equal(t, "EDD-9251", bad.Code, what)
 		require.Equal(t, "By", bad.Field, what)
 	}
 	require.Empty(t, b.Sent())
-	_, err = store.Update(as(b.Ctx, "a", "\xff"), key, entity.Set(&f.State, "x"))
+	_, err := store.Update(as(b.Ctx, "a", "\xff"), key, entity.Set(&f.State, "x"))
 	var bad *entity.InputError
 	require.ErrorAs(t, err, &bad)
 	require.Equal(t, "EDD-9102", bad.Code)
 	require.Empty(t, b.Sent())
-	_, err = store.Update(as(b.Ctx, "a", ""), key, entity.Set(&f.By, "b"))
-	require.ErrorAs(t, err, &bad)
+	require.ErrorAs(t, dbtest.ErrorOf(store.Update(as(b.Ctx, "a", ""), key, entity.Set(&f.By, "b"))), &bad)
 	require.Equal(t, "EDD-9104", bad.Code)
 	require.NoError(t, store.Purge(b.Ctx, key), "it keeps no state")
 }
@@ -234,9 +215,7 @@ func TestContext_BelongsToACallWithAToken(t *testing.T) {
 	require.NoError(t, call("a"))
 	require.NoError(t, call("a"))
 	require.ErrorIs(t, call("b"), entity.ErrTokenReused)
-	v, err := store.Get(b.Ctx, slip{ID: "s1"}, entity.Consistent())
-	require.NoError(t, err)
-	require.Equal(t, "a", v.By)
+	require.Equal(t, "a", entity.Must(store.Get(b.Ctx, slip{ID: "s1"}, entity.Consistent())).By)
 }
 
 // What an upgrade gives a field with the role is stored, in its type: it was another's before.
@@ -263,75 +242,27 @@ func TestContext_AnUpgradeSaysWhoMadeAnEarlierState(t *testing.T) {
 	b.OK(old.Create(b.Ctx, before{ID: "1", By: 7}))
 	b.OK(old.Create(b.Ctx, before{ID: "2"}))
 	for id, by := range map[string]string{"1": "user-7", "2": ""} {
-		v, err := store.Get(b.Ctx, paper{ID: id}, entity.Consistent())
-		require.NoError(t, err)
-		require.Equal(t, by, v.By)
+		require.Equal(t, by, entity.Must(store.Get(b.Ctx, paper{ID: id}, entity.Consistent())).By)
 	}
-	v, err := store.Update(as(b.Ctx, "ann", ""), paper{ID: "1"}, entity.Set(&entity.Fields[paper]().Title, "T"))
-	require.NoError(t, err)
+	v := entity.Must(store.Update(as(b.Ctx, "ann", ""), paper{ID: "1"}, entity.Set(&entity.Fields[paper]().Title, "T")))
 	require.Equal(t, "ann", v.By)
 }
 
 func TestContext_PlansShowWhereItComesFrom(t *testing.T) {
 	t.Parallel()
 	b := dbtest.Open(t, withActors)
-	slips, deeds := dbtest.Declare[slip](t, b.DB), dbtest.Declare[deed](t, b.DB)
-	f := entity.Fields[slip]()
+	slips, deeds, f := dbtest.Declare[slip](t, b.DB), dbtest.Declare[deed](t, b.DB), entity.Fields[slip]()
 	require.Contains(t, slips.Op().Update(slip{ID: "s1"}, entity.Set(&f.State, "x")).String(), `by = "<actor of the context>", why = "<reason of the context>"`)
 	require.Contains(t, fmt.Sprint(slips.Op().BatchPut(slip{ID: "s1"})), `by="<actor of the context>"`)
 	require.Contains(t, deeds.Op().Create(deed{ID: "d1", Number: "n"}).String(), `by="<actor of the context>"`)
 	require.Contains(t, deeds.Op().Create(deed{ID: "d1", Number: "n"}).String(), `why=<hidden>`)
 }
 
-func TestContext_MistakesOfDeclarations(t *testing.T) {
+// internal/schema has the other mistakes of declarations.
+func TestContext_NeedsTheFunctionOfTheConfiguration(t *testing.T) {
 	t.Parallel()
-	type number struct {
-		_  entity.Key `name:"A" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		By int        `dynamodbav:"by" entity:"context=actor"`
-	}
-	type indexed struct {
-		_  entity.Key `name:"B" pk:"$#{id}" sk:"$"`
-		_  entity.GSI `name:"by" index:"gsi1" pk:"$#{by}"`
-		ID string     `dynamodbav:"id"`
-		By string     `dynamodbav:"by" entity:"context=actor"`
-	}
-	type twice struct {
-		_  entity.Key `name:"C" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		By string     `dynamodbav:"by" entity:"context=actor,immutable"`
-	}
-	type key struct {
-		_  entity.Key `name:"D" pk:"$#{by}" sk:"$"`
-		By string     `dynamodbav:"by" entity:"context=actor"`
-	}
-	type nameless struct {
-		_  entity.Key `name:"E" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		By string     `dynamodbav:"by" entity:"context="`
-	}
-	type series struct {
-		_  entity.Key        `name:"F" pk:"$#{id}" sk:"$"`
-		_  timeseries.Events `orderBy:"at"`
-		ID string            `dynamodbav:"id"`
-		At int64             `dynamodbav:"at"`
-		X  int               `dynamodbav:"x" entity:"append"`
-		By string            `dynamodbav:"by" entity:"context=actor"`
-	}
-	b := dbtest.Open(t, withActors)
-	_, err1 := entity.New[number](b.DB)
-	_, err2 := entity.New[indexed](b.DB)
-	_, err3 := entity.New[twice](b.DB)
-	_, err4 := entity.New[key](b.DB)
-	_, err5 := entity.New[nameless](b.DB)
-	_, err6 := timeseries.New[series](b.DB)
-	_, err7 := entity.New[slip](entity.Must(entity.Open(nil, entity.Config{Table: "t"})))
-	for i, want := range []string{"EDD-9099", "EDD-9099", "EDD-9035", "EDD-9035", "EDD-9003", "EDD-9043", "EDD-9099"} {
-		var bad *entity.SchemaError
-		require.ErrorAs(t, []error{err1, err2, err3, err4, err5, err6, err7}[i], &bad, i)
-		require.Equal(t, want, bad.Code, "%d: %v", i, bad)
-		require.Contains(t, []string{"By", "_ entity.Key", "_ timeseries.Events"}, bad.Field)
-	}
+	_, err := entity.New[slip](entity.Must(entity.Open(nil, entity.Config{Table: "t"})))
+	require.Equal(t, "EDD-9099", dbtest.SchemaCode(err))
 }
 
 func TestChanges_OfADelete(t *testing.T) {
@@ -339,42 +270,30 @@ func TestChanges_OfADelete(t *testing.T) {
 	b, store := dbtest.OpenStore[deed](t, withActors)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	key, f, ctx := deed{ID: "d1"}, entity.Fields[deed](), as(b.Ctx, "a", "")
-	_, err := store.Create(ctx, deed{ID: "d1", Number: "n1", State: "open"})
-	require.NoError(t, err)
+	b.OK(store.Create(ctx, deed{ID: "d1", Number: "n1", State: "open"}))
 	b.Sent()
 	require.NoError(t, store.Delete(ctx, key, entity.Set(&f.State, "closed"), entity.Set(&f.Owner, "o"), versioned.Expect(1)))
 	require.Equal(t, []string{"Query", "TransactWriteItems"}, b.Operations(), "what a Delete costs")
-	gone, err := deleted.Get(b.Ctx, key)
-	require.NoError(t, err)
+	gone := entity.Must(deleted.Get(b.Ctx, key))
 	require.Equal(t, "closed o", gone.Item.State+" "+gone.Item.Owner)
-	state, err := history.Get(b.Ctx, key, 2)
-	require.NoError(t, err)
+	state := entity.Must(history.Get(b.Ctx, key, 2))
 	require.Equal(t, "closed", state.Item.State)
-	state, err = history.Get(b.Ctx, key, 1)
-	require.NoError(t, err)
+	state = entity.Must(history.Get(b.Ctx, key, 1))
 	require.Equal(t, "open", state.Item.State, "the state before is as it was")
 
-	v, err := deleted.Restore(ctx, key, entity.Set(&f.State, "restored"), entity.Set(&f.Number, "n2"))
-	require.NoError(t, err)
+	v := entity.Must(deleted.Restore(ctx, key, entity.Set(&f.State, "restored"), entity.Set(&f.Number, "n2")))
 	require.Equal(t, "restored n2 o", v.State+" "+v.Number+" "+v.Owner)
-	is, err := entity.Must(store.Index("byState")).Query(deed{State: "restored"}).One(b.Ctx)
-	require.NoError(t, err)
-	require.Equal(t, v, is, "index keys follow")
-	state, err = history.Get(b.Ctx, key, 2)
-	require.NoError(t, err)
+	require.Equal(t, v, entity.Must(entity.Must(store.Index("byState")).Query(deed{State: "restored"}).One(b.Ctx)), "index keys follow")
+	state = entity.Must(history.Get(b.Ctx, key, 2))
 	require.Equal(t, "closed n1", state.Item.State+" "+state.Item.Number, "the deleted state is as it was")
-	_, err = store.Create(ctx, deed{ID: "d2", Number: "n1"})
-	require.NoError(t, err, "the restored item has another number")
-	_, err = store.Create(ctx, deed{ID: "d3", Number: "n2"})
-	require.ErrorAs(t, err, new(*unique.ViolationError))
+	require.NoError(t, dbtest.ErrorOf(store.Create(ctx, deed{ID: "d2", Number: "n1"})), "the restored item has another number")
+	require.ErrorAs(t, dbtest.ErrorOf(store.Create(ctx, deed{ID: "d3", Number: "n2"})), new(*unique.ViolationError))
 
 	require.ErrorIs(t, store.Delete(ctx, key, entity.Set(&f.Owner, "p"), versioned.AnyVersion()), entity.ErrConditionFailed, "it is immutable")
-	_, err = store.Get(b.Ctx, key, entity.Consistent())
-	require.NoError(t, err)
+	b.OK(store.Get(b.Ctx, key, entity.Consistent()))
 	b.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
 	require.NoError(t, store.Delete(ctx, key, entity.Set(&f.State, "lost"), versioned.AnyVersion()))
-	copies, err := deleted.List(key).Collect(b.Ctx)
-	require.NoError(t, err)
+	copies := entity.Must(deleted.List(key).Collect(b.Ctx))
 	require.Len(t, copies, 1)
 	require.Equal(t, "lost", copies[0].Item.State)
 	require.Contains(t, store.Op().Delete(key, entity.Set(&f.State, "x")).String(), `SET state = "x"`)
@@ -409,9 +328,7 @@ func TestChanges_ThatNothingKeeps(t *testing.T) {
 			return err
 		}()},
 	} {
-		var bad *entity.InputError
-		require.ErrorAs(t, x.err, &bad, what)
-		require.Equal(t, x.code, bad.Code, what)
+		require.Equal(t, x.code, dbtest.As[*entity.InputError](t, x.err, what).Code, what)
 	}
 	require.Empty(t, b.Sent())
 }

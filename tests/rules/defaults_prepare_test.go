@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -129,8 +129,7 @@ func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
 				}
 			}
 			v := given()
-			returned, err := write(context.WithValue(b.Ctx, callKey{}, name), v)
-			require.NoError(t, err)
+			returned := entity.Must(write(context.WithValue(b.Ctx, callKey{}, name), v))
 			require.Equal(t, given(), v, "the caller's value is not changed")
 			require.Equal(t, 1, h.calls())
 			require.Equal(t, name, h.ctx.Value(callKey{}), "the call's context")
@@ -138,8 +137,7 @@ func TestPrepare_IsCalledOnceByEveryWriteOfAWholeValue(t *testing.T) {
 			require.Regexp(t, "^(given)?$", h.prepared[0].ID, "ids follow")
 
 			slug := "by-" + strings.ToLower(strings.ReplaceAll(name, " ", "-"))
-			stored, err := store.Get(b.Ctx, article{Slug: slug}, entity.Consistent())
-			require.NoError(t, err)
+			stored := entity.Must(store.Get(b.Ctx, article{Slug: slug}, entity.Consistent()))
 			require.Equal(t, "draft", stored.State)
 			require.Equal(t, []string{"A", "b"}, stored.Tags)
 			require.Equal(t, "n!", stored.Labels["l"].Name)
@@ -159,8 +157,7 @@ func TestPrepare_IsNotCalledByOtherVerbs(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[article](t)
 	h := &hook{}
-	v, err := store.Create(b.Ctx, article{Title: "A", hook: h})
-	require.NoError(t, err)
+	v := entity.Must(store.Create(b.Ctx, article{Title: "A", hook: h}))
 	v.hook = h
 	f := entity.Fields[article]()
 	b.OK(store.Update(b.Ctx, v, entity.Set(&f.Title, "B")))
@@ -188,10 +185,8 @@ func TestPrepare_AnErrorEndsTheCallBeforeAnyRequest(t *testing.T) {
 		"Transact": b.DB.Transact(b.Ctx, op),
 	} {
 		require.ErrorIs(t, err, errPrepare, name)
-		var verb *entity.Error
-		require.ErrorAs(t, err, &verb, name)
-		var failed *entity.PrepareError
-		require.ErrorAs(t, err, &failed, name)
+		dbtest.As[*entity.Error](t, err, name)
+		failed := dbtest.As[*entity.PrepareError](t, err, name)
 		require.Equal(t, entity.PrepareError{Code: "EDD-9180", Type: "rules_test.article", Err: errPrepare}, *failed, name)
 		require.ErrorContains(t, err, "EDD-9180 rules_test.article: Prepare: the directory", name)
 		require.False(t, entity.IsAmbiguous(err), name)
@@ -296,11 +291,10 @@ func TestPrepare_OfASeriesIsForUpserts(t *testing.T) {
 	b.OK(series.Append(b.Ctx, reading{ID: "x", At: dbtest.Start, Value: 1}))
 	b.OK(series.AppendAll(b.Ctx, []reading{{ID: "x", At: dbtest.Start.Add(time.Second), Value: 2}}))
 	b.OK(b.DB.Transact(b.Ctx, series.Op().Append(reading{ID: "x", At: dbtest.Start.Add(2 * time.Second), Value: 3})))
-	current, err := series.Get(b.Ctx, reading{ID: "x"}, entity.Consistent())
-	require.NoError(t, err)
+	current := entity.Must(series.Get(b.Ctx, reading{ID: "x"}, entity.Consistent()))
 	require.Equal(t, 3, current.Value)
 	require.Empty(t, current.Owner)
-	current, _, err = series.Upsert(b.Ctx, reading{ID: "x"})
+	current, _, err := series.Upsert(b.Ctx, reading{ID: "x"})
 	require.NoError(t, err)
 	require.Equal(t, "ada", current.Owner)
 	require.Equal(t, 3, current.Value, "an upsert leaves append fields out")
@@ -331,22 +325,19 @@ func TestComplete_CallsPrepare(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[article](t)
 	given := article{Title: "Old Books", Tags: []string{"rare"}, hook: &hook{}}
-	done, err := store.Complete(context.WithValue(b.Ctx, callKey{}, "c1"), given)
-	require.NoError(t, err)
+	done := entity.Must(store.Complete(context.WithValue(b.Ctx, callKey{}, "c1"), given))
 	require.Equal(t, []any{"old-books", "draft", []string{"RARE"}, []string{"rare"}}, []any{done.Slug, done.State, done.Tags, given.Tags})
 	require.Regexp(t, ulid, done.ID)
 	require.Equal(t, "c1", given.hook.ctx.Value(callKey{}))
 	require.Empty(t, given.hook.checked, "the write validates")
-	stored, err := store.Create(b.Ctx, done)
-	require.NoError(t, err)
+	stored := entity.Must(store.Create(b.Ctx, done))
 	require.Equal(t, 2, given.hook.calls())
 	stored.hook = given.hook
 	require.Equal(t, done, stored)
 
 	given.hook.err = errPrepare
-	done, err = store.Complete(b.Ctx, given)
+	done, err := store.Complete(b.Ctx, given)
 	require.ErrorIs(t, err, errPrepare)
-	var failed *entity.PrepareError
-	require.ErrorAs(t, err, &failed)
+	dbtest.As[*entity.PrepareError](t, err)
 	require.Zero(t, done)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -48,8 +48,7 @@ func TestIfPresent_AMissingItemIsASuccess(t *testing.T) {
 	require.Zero(t, old, "there was no item, whatever is required of one")
 	require.ErrorIs(t, store.Delete(b.Ctx, key), entity.ErrNotFound)
 
-	made, err := store.Create(b.Ctx, leaflet{ID: "l1", State: "open"})
-	require.NoError(t, err)
+	made := entity.Must(store.Create(b.Ctx, leaflet{ID: "l1", State: "open"}))
 	require.ErrorIs(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), entity.If(entity.Eq(&f.State, "closed"))), entity.ErrConditionFailed)
 	require.True(t, missing, "nothing was deleted")
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), entity.Returning(&old)))
@@ -60,8 +59,7 @@ func TestIfPresent_AMissingItemIsASuccess(t *testing.T) {
 	require.Equal(t, []string{"DeleteItem"}, b.Operations(), "it costs what a Delete costs")
 	require.Empty(t, b.Items())
 
-	_, err = store.Create(b.Ctx, leaflet{ID: "l1"})
-	require.NoError(t, err)
+	b.OK(store.Create(b.Ctx, leaflet{ID: "l1"}))
 	b.Clock.Move(2 * time.Hour)
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing)))
 	require.True(t, missing, "an item that has expired is not there")
@@ -78,8 +76,7 @@ func TestIfPresent_WithFeatures(t *testing.T) {
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), versioned.AnyVersion()))
 	require.True(t, missing)
 	require.Empty(t, b.Items(), "nothing is written")
-	_, err := store.Create(b.Ctx, record{ID: "r1", Number: "n1"})
-	require.NoError(t, err)
+	b.OK(store.Create(b.Ctx, record{ID: "r1", Number: "n1"}))
 	require.NoError(t, store.Delete(b.Ctx, key, entity.IfPresent(&missing), versioned.AnyVersion()))
 	require.False(t, missing)
 	stored := len(b.Items())
@@ -98,8 +95,7 @@ func TestIfPresent_InATransaction(t *testing.T) {
 			store.Op().Delete(record{ID: "r2"}, entity.IfPresent(&missing[1]), versioned.AnyVersion()), store.Op().Put(record{ID: "r3", State: "put"}),
 		}
 	}
-	_, err := store.Create(b.Ctx, record{ID: "r1", Number: "n1"})
-	require.NoError(t, err)
+	b.OK(store.Create(b.Ctx, record{ID: "r1", Number: "n1"}))
 	require.NoError(t, b.DB.Transact(b.Ctx, ops()...))
 	require.Equal(t, [2]bool{false, true}, missing)
 	require.NoError(t, b.DB.Transact(b.Ctx, ops()...))
@@ -109,12 +105,10 @@ func TestIfPresent_InATransaction(t *testing.T) {
 	other := b.Open(b.Raw)
 	quiet := dbtest.Declare[record](t, other)
 	require.NoError(t, b.Overtake(transact(), func() error { return b.DB.Transact(b.Ctx, ops()...) }, func() {
-		_, err := quiet.Create(b.Ctx, record{ID: "r2", Number: "n2"})
-		require.NoError(t, err)
+		b.OK(quiet.Create(b.Ctx, record{ID: "r2", Number: "n2"}))
 	}))
 	require.Equal(t, [2]bool{true, false}, missing, "an item that came meanwhile is deleted, too")
-	_, err = entity.Must(lifecycle.Of(quiet)).Restore(b.Ctx, record{ID: "r1"})
-	require.NoError(t, err)
+	b.OK(entity.Must(lifecycle.Of(quiet)).Restore(b.Ctx, record{ID: "r1"}))
 	require.NoError(t, b.Overtake(transact(), func() error { return b.DB.Transact(b.Ctx, ops()...) }, func() {
 		require.NoError(t, quiet.Delete(b.Ctx, record{ID: "r1"}, versioned.AnyVersion()))
 	}))
@@ -126,14 +120,12 @@ func TestIfPresent_LostAnswers(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[leaflet](t)
 	missing := true
-	_, err := store.Create(b.Ctx, leaflet{ID: "l1"})
-	require.NoError(t, err)
+	b.OK(store.Create(b.Ctx, leaflet{ID: "l1"}))
 	b.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
 	require.True(t, entity.IsAmbiguous(store.Delete(b.Ctx, leaflet{ID: "l1"}, entity.IfPresent(&missing))))
 	require.True(t, missing, "it is not known")
 	b.Wire.Inject(faults.Nth(1, faults.Throttle, "DeleteItem"))
-	_, err = store.Create(b.Ctx, leaflet{ID: "l1"})
-	require.NoError(t, err)
+	b.OK(store.Create(b.Ctx, leaflet{ID: "l1"}))
 	require.NoError(t, store.Delete(b.Ctx, leaflet{ID: "l1"}, entity.IfPresent(&missing)))
 	require.False(t, missing)
 }

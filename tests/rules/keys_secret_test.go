@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -58,8 +59,7 @@ func TestSecret_NamesInsideAreNotInPlans(t *testing.T) {
 func TestSecret_NamesInsideAreNotInErrors(t *testing.T) {
 	t.Parallel()
 	l, s := dbtest.OpenStore[Patient](t)
-	key := Patient{Clinic: "c", SSN: hush}
-	deep := entity.Attr[string]("scan." + hush + ".x")
+	key, deep := Patient{Clinic: "c", SSN: hush}, entity.Attr[string]("scan."+hush+".x")
 	for what, changes := range map[string][]entity.UpdateOption{
 		"malformed": {entity.Attr[string]("scan." + hush + "[").Set("x")},
 		"overlap":   {deep.Set("x"), entity.Attr[string]("scan." + hush).Set("y")},
@@ -70,10 +70,37 @@ func TestSecret_NamesInsideAreNotInErrors(t *testing.T) {
 		silent(t, what, err.Error())
 		require.Contains(t, err.Error(), "scan.<hidden>", what)
 	}
+	f := entity.Fields[Patient]()
+	for what, of := range map[string]struct {
+		cond entity.Cond
+		says string
+	}{
+		"malformed below an entry":    {entity.Inside[string](entity.MapEntry(&f.Notes, "a"), hush+"[").Exists(), `"<hidden>" is malformed`},
+		"malformed below a path":      {entity.Inside[string](entity.Attr[any]("scan.a"), hush+"..").Exists(), `"<hidden>" is malformed`},
+		"malformed at once":           {entity.Attr[string]("notes]" + hush).Exists(), `"notes.<hidden>" is malformed`},
+		"malformed and not declared":  {entity.Attr[string]("Notes." + hush + "[").Exists(), `"Notes" is malformed`},
+		"not declared":                {entity.Attr[string]("Notes." + hush).Exists(), `begins with "Notes"`},
+		"not declared, by an index":   {entity.Attr[string]("note[0]." + hush).Exists(), `begins with "note"`},
+		"Where, not declared":         {entity.Where(expression.Name("Notes." + hush).AttributeExists()), `names "Notes"`},
+		"Where, of one name":          {entity.Where(expression.NameNoDotSplit("notes." + hush).AttributeExists()), `names "notes.<hidden>"`},
+		"Where, by a bracket":         {entity.Where(expression.Name("notes[0]" + hush).AttributeExists()), `names "notes.<hidden>"`},
+		"Where, with another type":    {entity.Where(expression.Name("notes." + hush).Equal(expression.Value(1))), "compares notes.<hidden>"},
+		"Where, malformed":            {entity.Where(expression.Name("notes." + hush + "[").AttributeExists()), "invalid parameter"},
+		"a value of another type":     {entity.Attr[int]("notes." + hush).Eq(1), "of notes.<hidden>"},
+		"a value that is not encoded": {entity.Attr[any]("scan." + hush).Eq(make(chan int)), "Scan"},
+	} {
+		for _, err := range []error{
+			dbtest.ErrorOf(s.Put(t.Context(), key, entity.If(of.cond))), dbtest.ErrorOf(s.Scan(entity.Filter(of.cond)).Collect(t.Context())),
+			dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Ward, "w"), entity.If(of.cond))),
+		} {
+			require.Error(t, err, what)
+			silent(t, what, err.Error())
+			require.Contains(t, err.Error(), of.says, what)
+		}
+	}
 	l.OK(s.Create(t.Context(), key))
 	_, err := s.Update(t.Context(), key, deep.Set("x"))
-	var missing *entity.ConditionError
-	require.ErrorAs(t, err, &missing)
+	missing := dbtest.As[*entity.ConditionError](t, err)
 	silent(t, "parent", err.Error())
 	silent(t, "parent", missing.Attr)
 }
@@ -113,8 +140,7 @@ func TestSecret_CursorNeedsKey(t *testing.T) {
 	}
 	require.Empty(t, l.Operations())
 	for _, q := range []entity.Query[Patient]{s.Query(Patient{Clinic: "c"}), s.Scan(), byWard.Query(Patient{Ward: "w"})} {
-		all := entity.Must(q.Collect(t.Context()))
-		require.Len(t, all, 3)
+		require.Len(t, entity.Must(q.Collect(t.Context())), 3)
 		_ = entity.Must(q.First(t.Context()))
 	}
 
@@ -139,8 +165,7 @@ func TestSecret_CursorNeedsKey(t *testing.T) {
 // A key is replaced in three steps, and no cursor is lost between programs of neighbouring steps.
 func TestCursor_KeysAreReplaced(t *testing.T) {
 	t.Parallel()
-	l := dbtest.Open(t)
-	old, fresh := []byte("0123456789abcdef"), []byte("fedcba9876543210")
+	l, old, fresh := dbtest.Open(t), []byte("0123456789abcdef"), []byte("fedcba9876543210")
 	stores := make([]*entity.Store[Patient], 4)
 	for i, keys := range [][][]byte{{old}, {old, fresh}, {fresh, old}, {fresh}} {
 		stores[i] = dbtest.Declare[Patient](t, l.Open(l.Client, func(c *entity.Config) { c.CursorKey, c.OldCursorKeys = keys[0], keys[1:] }))
@@ -155,8 +180,7 @@ func TestCursor_KeysAreReplaced(t *testing.T) {
 		return p.Next, err
 	}
 	for i := range stores {
-		cursor, err := next(i, "")
-		require.NoError(t, err)
+		cursor := entity.Must(next(i, ""))
 		for j := range stores {
 			switch _, err := next(j, cursor); max(i-j, j-i) {
 			case 0, 1:
@@ -185,8 +209,7 @@ func onPaper(t *testing.T, configure ...func(*entity.Config)) *entity.DB {
 	for _, f := range configure {
 		f(&cfg)
 	}
-	db := entity.Must(entity.Open(nil, cfg))
-	return db
+	return entity.Must(entity.Open(nil, cfg))
 }
 
 // requireSchema checks that err is that one mistake in a declaration.
@@ -195,15 +218,12 @@ func requireSchema(t *testing.T, err error, code, field string) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	require.True(t, ok, "%v", err)
 	require.Len(t, joined.Unwrap(), 1, "%v", err)
-	var e *entity.SchemaError
-	require.ErrorAs(t, err, &e)
+	e := dbtest.As[*entity.SchemaError](t, err)
 	require.Equal(t, []string{code, field}, []string{e.Code, e.Field}, "%v", err)
 }
 
 func requireCursor(t *testing.T, err error, reason entity.CursorReason, what string) {
 	t.Helper()
-	var e *entity.CursorError
 	require.ErrorIs(t, err, entity.ErrInvalidCursor, what)
-	require.ErrorAs(t, err, &e, what)
-	require.Equal(t, reason, e.Reason, "%s: %v", what, err)
+	require.Equal(t, reason, dbtest.As[*entity.CursorError](t, err, what).Reason, "%s: %v", what, err)
 }

@@ -17,10 +17,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -205,12 +205,9 @@ func turned[V any](t require.TestingT, ctx context.Context, limit int, query fun
 		}
 		return all
 	}
-	whole, err := query().Collect(ctx)
-	require.NoError(t, err)
+	whole := entity.Must(query().Collect(ctx))
 	ids = add(nil, whole)
-	n, err := query().Count(ctx)
-	require.NoError(t, err)
-	require.Len(t, ids, n)
+	require.Len(t, ids, entity.Must(query().Count(ctx)))
 	q := query(entity.Limit(limit))
 	page, err := q.Page(ctx, "")
 	require.NoError(t, err)
@@ -273,8 +270,7 @@ func (d *deck[T]) agree(rt *rapid.T) {
 	})
 	for _, queue := range []string{"q", "q#02"} {
 		inOrder(rt, byQueue, queue, desc, ask("byQueue", Card{Queue: queue}))
-		found, err := d.indexes["byQueue"].Query(of[T](Card{Queue: queue})).Collect(d.Ctx)
-		require.NoError(rt, err)
+		found := entity.Must(d.indexes["byQueue"].Query(of[T](Card{Queue: queue})).Collect(d.Ctx))
 		for _, v := range found {
 			require.Equal(rt, queue, cardOf(v).Queue, "it is read from the index key")
 		}
@@ -296,7 +292,7 @@ func (d *deck[T]) agree(rt *rapid.T) {
 
 // play writes with every verb, while requests fail, and compares the table with what the queries give.
 func (d *deck[T]) play(t *testing.T) {
-	testsize.Check(t, testsize.Pick(6, 80), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(6, 12), func(rt *rapid.T) {
 		d.Wire.Inject(faults.Random(rapid.Uint64().Draw(rt, "faults"), .1, faults.Throttle, faults.Conflict, faults.Internal, faults.InternalApplied, faults.Drop, faults.Lost))
 		for range rapid.IntRange(1, 25).Draw(rt, "writes") {
 			err := d.any(rt)

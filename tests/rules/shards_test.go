@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -50,8 +50,7 @@ func TestShards_TakeWhatAQueryTakes(t *testing.T) {
 	require.Equal(t, []int{3, 3, 3, 2, 2}, ranks(query(entity.Le(&f.Rank, 3), entity.Gt(&f.Rank, 0), entity.Desc(), entity.Limit(5))))
 	require.Len(t, query(entity.Filter(entity.Eq(&f.Note, "1"))), 15)
 	require.Len(t, entity.Must(d.indexes["byStatus"].Query(of[Loose](Card{Status: "open", Rank: 4})).Collect(d.Ctx)), 3)
-	_, err := d.indexes["byStatus"].Query(of[Loose](Card{Status: "open", Rank: 4}), entity.Eq(&f.ID, 13)).One(d.Ctx)
-	require.NoError(t, err)
+	require.NoError(t, dbtest.ErrorOf(d.indexes["byStatus"].Query(of[Loose](Card{Status: "open", Rank: 4}), entity.Eq(&f.ID, 13)).One(d.Ctx)))
 	whole := entity.Must(d.indexes["byQueue"].Query(of[Loose](Card{Queue: "q"}), entity.Hydrate(), entity.Filter(entity.Eq(&f.Note, "1"))).Collect(d.Ctx))
 	require.Len(t, whole, 15)
 	require.Equal(t, "open", whole[0].Status)
@@ -90,10 +89,8 @@ func TestShards_RefuseWhatAQueryOfSeveralPartitionsRefuses(t *testing.T) {
 			require.Contains(t, q.String(), code)
 		}
 	}
-	_, err := byStatus.QueryAny([]Loose{open, {}}).Collect(d.Ctx)
-	require.ErrorContains(t, err, "partition 1: EDD-9101")
-	_, err = byStatus.QueryAny(many).Collect(d.Ctx)
-	require.ErrorContains(t, err, "104 partitions, shards counted; at most 100")
+	require.ErrorContains(t, dbtest.ErrorOf(byStatus.QueryAny([]Loose{open, {}}).Collect(d.Ctx)), "partition 1: EDD-9101")
+	require.ErrorContains(t, dbtest.ErrorOf(byStatus.QueryAny(many).Collect(d.Ctx)), "104 partitions, shards counted; at most 100")
 	require.Len(t, entity.Must(byStatus.QueryAny(many[:25]).Collect(d.Ctx)), 0)
 	d.Wire.Reset()
 	var all []Loose
@@ -118,18 +115,15 @@ type One struct {
 // A query of more shards finds the items that were stored with fewer, and takes no cursor of these. One of fewer, or of none, misses some.
 func TestShards_OfAnotherNumber(t *testing.T) {
 	t.Parallel()
-	d := fill(t, 30)
-	open := Card{Status: "open"}
+	d, open := fill(t, 30), Card{Status: "open"}
 	page := entity.Must(d.indexes["byStatus"].Query(of[Loose](open), entity.Limit(5)).Page(d.Ctx, ""))
 	five := entity.Must(dbtest.Declare[Five](t, d.Open(d.Client)).Index("byStatus"))
 	require.Len(t, entity.Must(five.Query(of[Five](open)).Collect(d.Ctx)), 30)
 	require.Len(t, entity.Must(five.Scan().Collect(d.Ctx)), 30)
-	_, err := five.Query(of[Five](open), entity.Limit(5)).Page(d.Ctx, page.Next)
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	require.ErrorIs(t, dbtest.ErrorOf(five.Query(of[Five](open), entity.Limit(5)).Page(d.Ctx, page.Next)), entity.ErrInvalidCursor)
 	one := entity.Must(dbtest.Declare[One](t, d.Open(d.Client)).Index("byStatus"))
 	require.Empty(t, entity.Must(one.Query(of[One](open)).Collect(d.Ctx)))
-	_, err = one.Query(of[One](open), entity.Limit(5)).Page(d.Ctx, page.Next)
-	require.ErrorIs(t, err, entity.ErrInvalidCursor)
+	require.ErrorIs(t, dbtest.ErrorOf(one.Query(of[One](open), entity.Limit(5)).Page(d.Ctx, page.Next)), entity.ErrInvalidCursor)
 
 	id := 0
 	for shardOf("$app#v1#card#b$app#v1#card#"+fmt.Sprintf("%019d", id), 5) != "#04" {
@@ -152,8 +146,7 @@ func TestShards_EachCostsARequest(t *testing.T) {
 	require.Len(t, d.Operations(), 4)
 	d.OK(query().Count(d.Ctx))
 	require.Len(t, d.Operations(), 4)
-	page := entity.Must(query(entity.Limit(6)).Page(d.Ctx, ""))
-	require.Len(t, page.Items, 6)
+	require.Len(t, entity.Must(query(entity.Limit(6)).Page(d.Ctx, "")).Items, 6)
 	require.GreaterOrEqual(t, len(d.Operations()), 4)
 	// A write costs what it costs without shards.
 	d.OK(d.cards.Update(d.Ctx, of[Loose](Card{Board: "b", ID: 1}), entity.Set(&d.fields.Status, "done")))
@@ -186,8 +179,7 @@ func TestShards_AFaultAtEachRequestLeavesNothingOut(t *testing.T) {
 			require.Empty(t, all)
 			require.ErrorContains(t, err, "Query Card (gsi1pk = \"$app#v1#card#open\")")
 			d.Wire.Inject(faults.Nth(n, fault, "Query"))
-			_, err = once.Query(open, entity.Limit(9)).Page(d.Ctx, "")
-			require.Error(t, err, "%d %s", n, fault)
+			require.Error(t, dbtest.ErrorOf(once.Query(open, entity.Limit(9)).Page(d.Ctx, "")), "%d %s", n, fault)
 		}
 	}
 }
@@ -291,8 +283,6 @@ func TestShards_OfAKeyThatIsWrittenOnce(t *testing.T) {
 			first = v
 		}
 		b.Clock.Move(time.Hour)
-		found, err := byTime.Query(log{Created: first.Created}).One(b.Ctx)
-		require.NoError(t, err)
-		require.Equal(t, note, found.Note)
+		require.Equal(t, note, entity.Must(byTime.Query(log{Created: first.Created}).One(b.Ctx)).Note)
 	}
 }

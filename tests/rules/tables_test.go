@@ -3,6 +3,7 @@ package rules_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -15,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // projectionText is a projection as text.
@@ -46,13 +47,11 @@ func TestCreateTables_ProjectedIndexesCanBeQueried(t *testing.T) {
 	l.OK(s.Create(t.Context(), Report{ID: "a", Kind: "k", Day: "mon", Title: "t", Body: "b"}))
 	text := dbtest.S
 	l.PutItem(dbtest.Item{"pk": text("stranger"), "sk": text("x"), "gsi2pk": text("k"), "gsi3pk": text("k"), "gsi3sk": text("mon")})
-	f := entity.Fields[Report]()
-	some := entity.Must(s.Index("some"))
+	f, some := entity.Fields[Report](), entity.Must(s.Index("some"))
 	got := entity.Must(some.Query(Report{Kind: "k"}, entity.Filter(entity.Eq(&f.Title, "t"))).One(t.Context()))
 	require.Equal(t, Report{ID: "a", Kind: "k", Day: "mon", Title: "t"}, got, "an index gives what it and its keys hold")
 	only := entity.Must(s.Index("keys"))
-	n := entity.Must(only.Query(Report{Kind: "k"}).Count(t.Context()))
-	require.Equal(t, 1, n)
+	require.Equal(t, 1, entity.Must(only.Query(Report{Kind: "k"}).Count(t.Context())))
 }
 
 // Entry lives in a table of its own.
@@ -97,8 +96,7 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 			l.OK(l.Raw.CreateTable(t.Context(), &in))
 			made := l.Described(l.Table)
 			dbtest.Declare[Employee](t, l.DB)
-			err := tables.Create(t.Context(), l.DB)
-			require.Equal(t, "EDD-9049", dbtest.SchemaCode(err))
+			require.Equal(t, "EDD-9049", dbtest.SchemaCode(tables.Create(t.Context(), l.DB)))
 			require.Zero(t, l.Wire.Count("UpdateTable"))
 			require.Equal(t, made, l.Described(l.Table))
 		})
@@ -107,8 +105,7 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 
 func timeToLive(t *testing.T, l *dbtest.Bench) types.TimeToLiveDescription {
 	t.Helper()
-	out, err := l.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &l.Table})
-	require.NoError(t, err)
+	out := entity.Must(l.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &l.Table}))
 	return *out.TimeToLiveDescription
 }
 
@@ -144,8 +141,7 @@ func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
 	require.NoError(t, err)
 	db := l.Open(l.Raw)
 	dbtest.Declare[Pass](t, db)
-	err = tables.Create(t.Context(), db)
-	require.Equal(t, "EDD-9041", dbtest.SchemaCode(err))
+	require.Equal(t, "EDD-9041", dbtest.SchemaCode(tables.Create(t.Context(), db)))
 	require.Equal(t, "expires", *timeToLive(t, l).AttributeName)
 }
 
@@ -201,9 +197,7 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 // paper returns a DB without a client.
 func paper(t *testing.T) *entity.DB {
 	t.Helper()
-	db, err := entity.Open(nil, entity.Config{Table: "app", Clock: func() time.Time { return time.Unix(0, 0) }})
-	require.NoError(t, err)
-	return db
+	return entity.Must(entity.Open(nil, entity.Config{Table: "app", Clock: func() time.Time { return time.Unix(0, 0) }}))
 }
 
 // Team needs no index.
@@ -234,4 +228,329 @@ type Token struct {
 
 	User string `dynamodbav:"user"`
 	ID   string `dynamodbav:"id"`
+}
+
+// Sealed is keyed by a binary and a number, and has an index on each kind of attribute, one that holds keys only, and a
+// native index key of several attributes.
+type Sealed struct {
+	_ entity.Key `name:"Sealed" table:"sealed" pk:"digest" sk:"size"`
+	_ entity.GSI `name:"byOwner" index:"owner-index" pk:"owner" sk:"digest" project:"keys"`
+	_ entity.GSI `name:"byPlace" index:"place-index" pk:"owner+shelf" sk:"row+digest" project:"note,colour"`
+	_ entity.LSI `name:"byColour" index:"colour-index" sk:"colour"`
+
+	Digest []byte `dynamodbav:"digest"`
+	Size   int    `dynamodbav:"size"`
+	Owner  string `dynamodbav:"owner,omitempty"`
+	Shelf  []byte `dynamodbav:"shelf,omitempty"`
+	Row    int    `dynamodbav:"row,omitempty"`
+	Colour string `dynamodbav:"colour,omitempty"`
+	Note   string `dynamodbav:"note,omitempty"`
+}
+
+// Parked expires, shares the default table and the first index with reports, and copies a key of its own.
+type Parked struct {
+	_ entity.Key `name:"Parked" pk:"$#{id}" sk:"$#{day}"`
+	_ entity.GSI `name:"byDay" index:"gsi2" pk:"gsi2pk={day}" project:"keys"`
+	_ entity.GSI `name:"byNumber" index:"gsi4" pk:"day" sk:"number" project:"keys"`
+	_ mortal
+
+	ID     string `dynamodbav:"id"`
+	Day    string `dynamodbav:"day"`
+	Number int    `dynamodbav:"number,omitempty"`
+}
+
+func declareSpecs(t *testing.T, db *entity.DB) {
+	t.Helper()
+	dbtest.Declare[Report](t, db)
+	dbtest.Declare[Sealed](t, db)
+	dbtest.Declare[Parked](t, db)
+	dbtest.Declare[Report](t, db, entity.Named("Summary"))
+}
+
+func TestSpec_PrintsWhatTheDeclarationsNeed(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", Tables: map[string]string{"sealed": "prod-sealed"}}))
+	require.Empty(t, tables.Of(db))
+	declareSpecs(t, db)
+	require.Equal(t, `table app
+  logical  (default)
+  entities Report, Parked, Summary
+  key      pk (S) HASH, sk (S) RANGE
+  gsi      gsi1: gsi1pk (S) HASH, gsi1sk (S) RANGE; ALL
+  gsi      gsi2: gsi2pk (S) HASH; INCLUDE __edd_e__, _ttl
+  gsi      gsi3: gsi3pk (S) HASH, gsi3sk (S) RANGE; INCLUDE id, title, __edd_e__
+  gsi      gsi4: day (S) HASH, number (N) RANGE; INCLUDE __edd_e__, _ttl
+  ttl      _ttl
+  billing  PAY_PER_REQUEST
+table prod-sealed
+  logical  sealed
+  entities Sealed
+  key      digest (B) HASH, size (N) RANGE
+  gsi      owner-index: owner (S) HASH, digest (B) RANGE; KEYS_ONLY
+  gsi      place-index: owner (S) HASH, shelf (B) HASH, row (N) RANGE, digest (B) RANGE; INCLUDE note, colour
+  lsi      colour-index: digest (B) HASH, colour (S) RANGE; ALL
+  billing  PAY_PER_REQUEST`, tables.Of(db).String())
+}
+
+// What DescribeTable says of the tables that CreateTables made is compared by code of this test, not of the library.
+func TestSpec_AgreesWithTheTablesThatAreMade(t *testing.T) {
+	t.Parallel()
+	l := dbtest.Open(t, func(c *entity.Config) {
+		c.Tables = map[string]string{"sealed": c.Table + "-sealed", "logs": c.Table + "-logs"}
+	})
+	declareSpecs(t, l.DB)
+	dbtest.Declare[LogEntry](t, l.DB)
+	l.CreateTables()
+	require.NoError(t, tables.Verify(t.Context(), l.DB))
+	spec := tables.Of(l.DB)
+	require.Len(t, spec.Tables, 3)
+	for _, want := range spec.Tables {
+		got := l.Described(want.Name)
+		require.Equal(t, keyed(want.Key), storedKey(got, got.KeySchema), want.Name)
+		require.Equal(t, want.Billing, got.BillingModeSummary.BillingMode)
+		attributes := map[string]bool{}
+		for _, k := range append(keyed(want.Key), keyedAll(want)...) {
+			attributes[strings.Fields(k)[0]] = true
+		}
+		require.Len(t, got.AttributeDefinitions, len(attributes), "no attribute is defined that is no key")
+
+		made, lean := map[string][][]string{}, map[string][][]string{}
+		for _, x := range got.GlobalSecondaryIndexes {
+			made["gsi "+*x.IndexName] = [][]string{storedKey(got, x.KeySchema), projectionText(x.Projection)}
+		}
+		for _, x := range got.LocalSecondaryIndexes {
+			made["lsi "+*x.IndexName] = [][]string{storedKey(got, x.KeySchema), projectionText(x.Projection)}
+		}
+		for _, x := range want.GSIs {
+			lean["gsi "+x.Name] = [][]string{keyed(x.Key), append([]string{string(x.Projection.Type)}, x.Projection.Include...)}
+		}
+		for _, x := range want.LSIs {
+			lean["lsi "+x.Name] = [][]string{keyed(x.Key), append([]string{string(x.Projection.Type)}, x.Projection.Include...)}
+		}
+		require.Equal(t, lean, made, want.Name)
+		ttl := entity.Must(l.Raw.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &want.Name}))
+		require.Equal(t, want.TTL != "", ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled, want.Name)
+		if want.TTL != "" {
+			require.Equal(t, want.TTL, *ttl.TimeToLiveDescription.AttributeName)
+		}
+	}
+}
+
+// keyedAll are the keys of all indexes.
+func keyedAll(t tables.Table) (all []string) {
+	for _, x := range append(append([]tables.Index(nil), t.GSIs...), t.LSIs...) {
+		all = append(all, keyed(x.Key)...)
+	}
+	return all
+}
+
+// keyed is a key in text: each attribute with its type and kind.
+func keyed(k tables.Key) []string {
+	var parts []string
+	for _, a := range k.Partition {
+		parts = append(parts, a.Name+" "+string(a.Type)+" HASH")
+	}
+	for _, a := range k.Sort {
+		parts = append(parts, a.Name+" "+string(a.Type)+" RANGE")
+	}
+	return parts
+}
+
+// storedKey is the same of a table that exists.
+func storedKey(d *types.TableDescription, key []types.KeySchemaElement) []string {
+	var parts []string
+	for _, k := range key {
+		for _, a := range d.AttributeDefinitions {
+			if *a.AttributeName == *k.AttributeName {
+				parts = append(parts, *k.AttributeName+" "+string(a.AttributeType)+" "+string(k.KeyType))
+			}
+		}
+	}
+	return parts
+}
+
+// The bare table has none of what the declarations of the second program need, and another table is missing.
+func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
+	t.Parallel()
+	l, _ := dbtest.OpenStore[Unfollowed](t)
+	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
+	equipped(&l.Config)
+	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
+	db := l.Open(l.Raw)
+	dbtest.Declare[Followed](t, db)
+	dbtest.Declare[Pass](t, db)
+	dbtest.Declare[LogEntry](t, db)
+	before, err := l.Described(l.Table), tables.Verify(t.Context(), db)
+	found := dbtest.As[*tables.VerifyError](t, err)
+	require.Len(t, found.Tables, 2)
+	require.Equal(t, l.Table, found.Tables[0].Table)
+	require.Equal(t, []tables.Drift{
+		{Kind: tables.MissingIndex, Index: "gsi1", Need: "the global index gsi1: gsi1pk (S) HASH"},
+		{Kind: tables.MissingIndex, Index: "gsi2", Need: "the global index gsi2: gsi2pk (S) HASH"},
+		{Kind: tables.DifferentStream, Need: "NEW_AND_OLD_IMAGES"},
+		{Kind: tables.DifferentTTL, Need: "_ttl"},
+		{Kind: tables.DifferentRecovery, Need: "on", Has: "a database without it"},
+		{Kind: tables.DifferentDeletion, Need: "on", Has: "off"},
+		{Kind: tables.DifferentBilling, Need: "PROVISIONED", Has: "PAY_PER_REQUEST"},
+	}, found.Tables[0].Differences)
+	require.Equal(t, `EDD-9049 table `+l.Table+` differs from the declarations:
+  index: needs the global index gsi1: gsi1pk (S) HASH, has none
+  index: needs the global index gsi2: gsi2pk (S) HASH, has none
+  stream: needs NEW_AND_OLD_IMAGES, has none
+  time to live: needs _ttl, has none
+  point-in-time recovery: needs on, has a database without it
+  deletion protection: needs on, has off
+  billing: needs PROVISIONED, has PAY_PER_REQUEST`, found.Tables[0].Error())
+	require.Equal(t, l.Table+"-logs", found.Tables[1].Table)
+	require.ErrorIs(t, found.Tables[1], entity.ErrNoTable)
+	require.ErrorIs(t, err, entity.ErrNoTable)
+	require.Equal(t, "EDD-9049", dbtest.SchemaCode(err))
+	require.Equal(t, before, l.Described(l.Table), "nothing is changed")
+}
+
+func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
+	t.Parallel()
+	l := dbtest.Open(t, equipped)
+	dbtest.Declare[Followed](t, l.DB)
+	unprotect(t, l)
+	l.CreateTables()
+	l.Config.TableOptions = map[string]entity.TableOptions{"": {Provisioned: &entity.Throughput{Read: 3, Write: 9}}}
+	db := l.Open(l.Raw)
+	dbtest.Declare[Followed](t, db)
+	found := dbtest.As[*tables.VerifyError](t, tables.Verify(t.Context(), db))
+	require.Equal(t, []tables.Drift{
+		{Kind: tables.DifferentThroughput, Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
+		{Kind: tables.DifferentThroughput, Index: "gsi1", Need: "3 read, 9 write units", Has: "3 read, 4 write units"},
+		{Kind: tables.DifferentThroughput, Index: "gsi2", Need: "3 read, 9 write units", Has: "5 read, 6 write units"},
+	}, found.Tables[0].Differences)
+	require.Contains(t, found.Error(), "throughput of gsi2: needs 3 read, 9 write units, has 5 read, 6 write units")
+	require.NoError(t, tables.Create(t.Context(), db), "a running program does not stop for what only costs")
+	l.Config.TableOptions = nil
+	plain := l.Open(l.Raw)
+	dbtest.Declare[Followed](t, plain)
+	require.NoError(t, tables.Verify(t.Context(), plain), "what nobody asked for does not matter")
+}
+
+func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
+	t.Parallel()
+	l, _ := dbtest.OpenStore[Unfollowed](t)
+	type Reader struct {
+		_ entity.Key `name:"Reader" pk:"$#{id}" sk:"$" stream:"old"`
+
+		ID string `dynamodbav:"id"`
+	}
+	db := l.Open(l.Raw)
+	dbtest.Declare[Reader](t, db)
+	err := tables.Create(t.Context(), db)
+	require.Equal(t, []tables.Drift{{Kind: tables.DifferentStream, Need: "OLD_IMAGE"}}, dbtest.As[*tables.Error](t, err).Differences)
+	require.Nil(t, l.Described(l.Table).StreamSpecification)
+
+	rich := dbtest.Open(t)
+	dbtest.Declare[Followed](t, rich.DB)
+	rich.CreateTables()
+	db = rich.Open(rich.Raw)
+	dbtest.Declare[Reader](t, db)
+	require.NoError(t, tables.Create(t.Context(), db), "both images have the old one")
+	require.NoError(t, tables.Verify(t.Context(), db))
+}
+
+// vault is a client whose database has point-in-time recovery, which no local one has. It keeps the requests.
+type vault struct {
+	*dynamodb.Client
+	on    map[string]bool
+	early int // answers that backups are not available yet
+	asked []string
+}
+
+func (v *vault) DescribeContinuousBackups(_ context.Context, in *dynamodb.DescribeContinuousBackupsInput, _ ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error) {
+	v.asked = append(v.asked, "Describe")
+	status := types.PointInTimeRecoveryStatusDisabled
+	if v.on[*in.TableName] {
+		status = types.PointInTimeRecoveryStatusEnabled
+	}
+	return &dynamodb.DescribeContinuousBackupsOutput{ContinuousBackupsDescription: &types.ContinuousBackupsDescription{
+		ContinuousBackupsStatus: types.ContinuousBackupsStatusEnabled, PointInTimeRecoveryDescription: &types.PointInTimeRecoveryDescription{PointInTimeRecoveryStatus: status},
+	}}, nil
+}
+
+func (v *vault) UpdateContinuousBackups(_ context.Context, in *dynamodb.UpdateContinuousBackupsInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateContinuousBackupsOutput, error) {
+	v.asked = append(v.asked, "Update")
+	if v.early > 0 {
+		v.early--
+		return nil, &types.ContinuousBackupsUnavailableException{}
+	}
+	v.on[*in.TableName] = *in.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled
+	return &dynamodb.UpdateContinuousBackupsOutput{}, nil
+}
+
+func TestCreateTables_EnablesRecoveryWhenTheTableIsReady(t *testing.T) {
+	t.Parallel()
+	l := dbtest.Open(t)
+	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
+	safe := &vault{Client: l.Raw, on: map[string]bool{}, early: 2}
+	db := entity.Must(entity.Open(safe, l.Config))
+	dbtest.Declare[Team](t, db)
+	require.NoError(t, tables.Create(t.Context(), db))
+	require.Equal(t, []string{"Describe", "Update", "Describe", "Update", "Describe", "Update"}, safe.asked)
+	require.Equal(t, map[string]bool{l.Table: true}, safe.on)
+	safe.asked = nil
+	require.NoError(t, tables.Create(t.Context(), db))
+	require.NoError(t, tables.Verify(t.Context(), db))
+	require.Equal(t, []string{"Describe", "Describe"}, safe.asked, "what is on stays")
+
+	clear(safe.on)
+	found := dbtest.As[*tables.VerifyError](t, tables.Verify(t.Context(), db))
+	require.Equal(t, []tables.Drift{{Kind: tables.DifferentRecovery, Need: "on", Has: "off"}}, found.Tables[0].Differences)
+	require.NoError(t, tables.Create(t.Context(), db))
+	require.True(t, safe.on[l.Table], "a table that is there gets it too")
+
+	clear(safe.on)
+	safe.early = 1 << 30
+	ctx, cancel := context.WithTimeout(t.Context(), 600e6)
+	defer cancel()
+	require.ErrorIs(t, tables.Create(ctx, db), context.DeadlineExceeded)
+
+	safe.asked, l.Config.TableOptions = nil, nil
+	plain := entity.Must(entity.Open(safe, l.Config))
+	dbtest.Declare[Team](t, plain)
+	require.NoError(t, tables.Create(t.Context(), plain))
+	require.NoError(t, tables.Verify(t.Context(), plain))
+	require.Empty(t, safe.asked, "a program that does not need it does not need the permission either")
+}
+
+// narrow is a client with the calls of entity.Client and no others.
+type narrow struct{ entity.Client }
+
+func TestCreateTables_ClientWithoutBackupsIsRefused(t *testing.T) {
+	t.Parallel()
+	l := dbtest.Open(t)
+	l.Config.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
+	client := dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = l.Wire })
+	db := entity.Must(entity.Open(narrow{client}, l.Config))
+	dbtest.Declare[Team](t, db)
+	for _, err := range []error{tables.Create(t.Context(), db), tables.Verify(t.Context(), db)} {
+		require.Equal(t, "EDD-9069", dbtest.SchemaCode(err))
+	}
+	require.Empty(t, l.Operations())
+	l.Config.TableOptions = nil
+	db = entity.Must(entity.Open(narrow{client}, l.Config))
+	dbtest.Declare[Team](t, db)
+	require.NoError(t, tables.Create(t.Context(), db))
+}
+
+func TestCreateTables_DatabaseWithoutRecoveryMakesTheRest(t *testing.T) {
+	t.Parallel()
+	l := dbtest.Open(t, func(c *entity.Config) {
+		c.Tables = map[string]string{"logs": c.Table + "-logs"}
+		c.TableOptions = map[string]entity.TableOptions{"": {PointInTimeRecovery: true}}
+	})
+	dbtest.Declare[Pass](t, l.DB)
+	dbtest.Declare[LogEntry](t, l.DB)
+	err := tables.Create(t.Context(), l.DB)
+	require.ErrorIs(t, err, tables.ErrNoRecovery)
+	var which *tables.Error
+	require.True(t, errors.As(err, &which))
+	require.Equal(t, l.Table, which.Table)
+	require.Equal(t, types.TimeToLiveStatusEnabled, timeToLive(t, l).TimeToLiveStatus)
+	require.Equal(t, types.TableStatusActive, l.Described(l.Table+"-logs").TableStatus)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 var errShort, errPair = errors.New("too short"), errors.New("the two must differ")
@@ -41,16 +41,14 @@ func (s *Strict) Validate() error {
 func TestValidate_AllFailuresOfAValueAreJoinedBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
-	store := entity.Must(entity.New[Strict](db))
-	x := Code("x")
+	store, x := entity.Must(entity.New[Strict](db)), Code("x")
 	_, err := store.Create(t.Context(), Strict{ID: "i", Left: "x", Right: &x, Key: "k"})
 	require.ErrorIs(t, err, errShort)
 	require.ErrorIs(t, err, errPair)
 	require.NotErrorIs(t, err, entity.ErrNoClient)
 	fields := map[string]error{}
 	for _, e := range errors.Unwrap(err).(interface{ Unwrap() []error }).Unwrap() {
-		var v *entity.ValidationError
-		require.ErrorAs(t, e, &v)
+		v := dbtest.As[*entity.ValidationError](t, e)
 		require.Equal(t, "EDD-9116", v.Code)
 		fields[v.Field] = v.Err
 	}
@@ -62,8 +60,7 @@ func TestValidate_AllFailuresOfAValueAreJoinedBeforeAnyRequest(t *testing.T) {
 func TestValidate_OfAStructWithASecretHidesItsError(t *testing.T) {
 	t.Parallel()
 	b, store := dbtest.OpenStore[Strict](t)
-	pair, left := Code("pair"), Code("left")
-	key := Strict{ID: "key"}
+	pair, left, key := Code("pair"), Code("left"), Strict{ID: "key"}
 	b.OK(store.Create(b.Ctx, Strict{ID: "key", Left: left, Right: &pair}))
 	for what, write := range map[string]func() error{
 		"create": func() error { return errorOf(store.Create(b.Ctx, Strict{ID: "new", Left: pair, Right: &pair})) },
@@ -74,9 +71,7 @@ func TestValidate_OfAStructWithASecretHidesItsError(t *testing.T) {
 	} {
 		err := write()
 		require.ErrorIs(t, err, errPair, what)
-		var refused *entity.ValidationError
-		require.ErrorAs(t, err, &refused, what)
-		require.True(t, refused.Redacted, what)
+		require.True(t, dbtest.As[*entity.ValidationError](t, err, what).Redacted, what)
 		require.NotContains(t, err.Error(), errPair.Error(), what)
 	}
 }
@@ -319,9 +314,7 @@ func TestValidate_FollowsTypesThatContainThemselves(t *testing.T) {
 	require.Equal(t, []string{"Tree.Sub[1].Sub[0].Leaf"}, places(t, err))
 	endless := &Tree{Leaf: "x"}
 	endless.Sub = []*Tree{endless}
-	_, err = store.Create(t.Context(), Loop{ID: "i", Tree: endless})
-	var bad *entity.InputError
-	require.ErrorAs(t, err, &bad, "found before anybody is asked")
+	dbtest.As[*entity.InputError](t, dbtest.ErrorOf(store.Create(t.Context(), Loop{ID: "i", Tree: endless})), "found before anybody is asked")
 }
 
 // Promoted has a Validate method by a pointer, which may be nil.
@@ -352,11 +345,8 @@ func TestValidate_MethodOfANilEmbeddedPointerIsNotCalled(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(nil, entity.Config{Table: "t"}))
 	promoted, own := entity.Must(entity.New[Promoted](db)), entity.Must(entity.New[Own](db))
-	_, err := promoted.Create(t.Context(), Promoted{ID: "i"})
-	require.ErrorIs(t, err, entity.ErrNoClient)
-	_, err = promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})
-	require.ErrorIs(t, err, errBase)
-	_, err = own.Create(t.Context(), Own{ID: "bad"})
-	require.ErrorIs(t, err, errPlace, "a method of its own is asked all the same")
+	require.ErrorIs(t, dbtest.ErrorOf(promoted.Create(t.Context(), Promoted{ID: "i"})), entity.ErrNoClient)
+	require.ErrorIs(t, dbtest.ErrorOf(promoted.Create(t.Context(), Promoted{ID: "i", Founded: &Founded{"swamp"}})), errBase)
+	require.ErrorIs(t, dbtest.ErrorOf(own.Create(t.Context(), Own{ID: "bad"})), errPlace, "a method of its own is asked all the same")
 	require.PanicsWithError(t, errOther.Error(), func() { _, _ = own.Create(t.Context(), Own{ID: "boom"}) }, "a panic of the program is its own")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -110,8 +110,7 @@ func TestValidator_StructIsCalledOnceForEveryWholeValue(t *testing.T) {
 		err := write()
 		require.Equal(t, []string{"Struct rules_test.Meter"}, book.asked(), name)
 		require.ErrorIs(t, err, errRule, name)
-		var v *entity.ValidationError
-		require.ErrorAs(t, err, &v, name)
+		v := dbtest.As[*entity.ValidationError](t, err, name)
 		require.Equal(t, "EDD-9130", v.Code, name)
 		require.Equal(t, "rules_test.Meter", v.Type, name)
 		require.Empty(t, v.Field, name)
@@ -179,8 +178,7 @@ func TestValidator_IsAskedAboutTheResultOfModify(t *testing.T) {
 	l.Sent()
 	book.asked()
 	book.refuse = always
-	_, err := s.Modify(t.Context(), Meter{ID: "g"}, func(g *Meter) error { g.Plain = 7; return nil })
-	require.ErrorIs(t, err, errRule)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Modify(t.Context(), Meter{ID: "g"}, func(g *Meter) error { g.Plain = 7; return nil })), errRule)
 	require.Equal(t, []string{"Struct rules_test.Meter"}, book.asked())
 	require.Equal(t, []string{"GetItem"}, l.Operations(), "nothing is written")
 }
@@ -210,8 +208,7 @@ func TestValidator_ATagThatItCannotReadIsAMistakeOfTheDeclaration(t *testing.T) 
 	_, err := entity.New[Misspelt](db)
 	var fields []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
-		var s *entity.SchemaError
-		require.ErrorAs(t, e, &s)
+		s := dbtest.As[*entity.SchemaError](t, e)
 		require.Equal(t, "EDD-9073", s.Code)
 		require.Contains(t, s.Problem, "no such rule")
 		fields = append(fields, s.Field)
@@ -224,8 +221,7 @@ func TestValidator_ATagThatItCannotReadIsAMistakeOfTheDeclaration(t *testing.T) 
 func TestValidator_ANilPointerIsAMistakeOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	_, err := entity.Open(silence{}, entity.Config{Table: "t", Validator: (*rulebook)(nil)})
-	var s *entity.SchemaError
-	require.ErrorAs(t, err, &s)
+	s := dbtest.As[*entity.SchemaError](t, err)
 	require.Equal(t, []string{"EDD-9050", "Validator"}, []string{s.Code, s.Field})
 }
 
@@ -248,14 +244,11 @@ func TestValidator_OfASeriesIsAskedForTheFieldsThatAreWritten(t *testing.T) {
 	book.asked()
 	book.refuse = always
 	appended := []string{"Var string w id", "Var float64 7 celsius"}
-	_, err := s.Append(t.Context(), Weather{ID: "w", At: 1, Celsius: 7})
-	require.ErrorIs(t, err, errRule)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Append(t.Context(), Weather{ID: "w", At: 1, Celsius: 7})), errRule)
 	require.Equal(t, appended, book.asked(), "an event that lacks what it does not write is not refused for it")
-	_, err = s.AppendAll(t.Context(), []Weather{{ID: "w", At: 1, Celsius: 7}})
-	require.ErrorIs(t, err, errRule)
+	require.ErrorIs(t, dbtest.ErrorOf(s.AppendAll(t.Context(), []Weather{{ID: "w", At: 1, Celsius: 7}})), errRule)
 	require.Equal(t, appended, book.asked())
-	_, _, err = s.Upsert(t.Context(), Weather{ID: "w", Site: "roof"})
-	require.ErrorIs(t, err, errRule)
+	require.ErrorIs(t, dbtest.ErrorOf(s.Upsert(t.Context(), Weather{ID: "w", Site: "roof"})), errRule)
 	require.Equal(t, []string{"Var string w id", "Var string roof required"}, book.asked())
 }
 

@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -139,8 +139,7 @@ func requireMembers(t require.TestingT, b *dbtest.Bench, indexes []string, after
 				want = append(want, fmt.Sprint(b.KeyOf(it)))
 			}
 		}
-		out, err := b.Raw.Scan(b.Ctx, &dynamodb.ScanInput{TableName: &b.Table, IndexName: &index})
-		require.NoError(t, err)
+		out := entity.Must(b.Raw.Scan(b.Ctx, &dynamodb.ScanInput{TableName: &b.Table, IndexName: &index}))
 		for _, it := range out.Items {
 			got = append(got, fmt.Sprint(b.KeyOf(it)))
 		}
@@ -168,14 +167,11 @@ var partitions = map[string]func(Chore) Chore{
 func requireFound[T any](t require.TestingT, b *dbtest.Bench, s *entity.Store[T], names ...string) {
 	for _, name := range names {
 		index := entity.Must(s.Index(name))
-		all, err := index.Scan().Collect(b.Ctx)
-		require.NoError(t, err)
+		all := entity.Must(index.Scan().Collect(b.Ctx))
 		for _, v := range all {
 			var of T
 			*dbtest.Embedded[Chore](&of) = partitions[name](*dbtest.Embedded[Chore](&v))
-			found, err := index.Query(of).Collect(b.Ctx)
-			require.NoError(t, err)
-			require.Contains(t, found, v, name)
+			require.Contains(t, entity.Must(index.Query(of).Collect(b.Ctx)), v, name)
 		}
 	}
 }
@@ -256,8 +252,7 @@ func (d draw[T]) step(more map[string]func(v T) error) string {
 		},
 		"Update": func(v T) error { _, err := d.s.Update(d.Ctx, v, d.changes()...); return err },
 		"Update idempotent": func(v T) error {
-			_, err := d.s.Update(d.Ctx, v, append(d.changes(), entity.Idempotent())...)
-			return err
+			return dbtest.ErrorOf(d.s.Update(d.Ctx, v, append(d.changes(), entity.Idempotent())...))
 		},
 		"Modify": func(v T) error {
 			_, err := d.s.Modify(d.Ctx, v, func(w *T) error {
@@ -307,7 +302,7 @@ func wipe(b *dbtest.Bench) {
 
 // play makes random calls, after each of which every index must have what its condition admits.
 func play[T any](t *testing.T, b *dbtest.Bench, s *entity.Store[T], indexes, names []string, more map[string]func(v T) error) {
-	testsize.Check(t, testsize.Pick(12, 200), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(12, 30), func(rt *rapid.T) {
 		wipe(b)
 		d := draw[T]{rt, b, s, dbtest.Embedded[Chore](entity.Fields[T]())}
 		for range rapid.IntRange(5, 30).Draw(rt, "calls") {
@@ -324,8 +319,7 @@ func TestWhen_EveryVerbKeepsTheIndexes(t *testing.T) {
 		map[string]func(errand) error{
 			"PutMany": func(v errand) error { _, err := s.PutMany(b.Ctx, []errand{v}, entity.Unconditional()); return err },
 			"BatchWrite": func(v errand) error {
-				_, err := b.DB.BatchWrite(b.Ctx, s.Op().BatchPut(v, entity.Unconditional()))
-				return err
+				return dbtest.ErrorOf(b.DB.BatchWrite(b.Ctx, s.Op().BatchPut(v, entity.Unconditional())))
 			},
 		})
 }
@@ -375,11 +369,10 @@ type gauge struct {
 func TestWhen_AppendsAndEnrichmentKeepTheIndexes(t *testing.T) {
 	t.Parallel()
 	b := dbtest.Open(t)
-	s, err := timeseries.New[gauge](b.DB)
-	require.NoError(t, err)
+	s := entity.Must(timeseries.New[gauge](b.DB))
 	b.CreateTables()
 	f, o := entity.Fields[gauge](), s.Op()
-	testsize.Check(t, testsize.Pick(12, 200), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(12, 30), func(rt *rapid.T) {
 		wipe(b)
 		text := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 		event := func() gauge {

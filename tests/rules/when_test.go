@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // job is in the index open while it is open and nobody has closed it; the sort key is not in the primary key.
@@ -34,8 +34,7 @@ type job struct {
 // in returns the ids of the jobs in an index, by a scan of it.
 func in(t *testing.T, s *entity.Store[job], name string) []string {
 	t.Helper()
-	found, err := entity.Must(s.Index(name)).Scan().Collect(t.Context())
-	require.NoError(t, err)
+	found := entity.Must(entity.Must(s.Index(name)).Scan().Collect(t.Context()))
 	ids := []string{}
 	for _, v := range found {
 		ids = append(ids, v.ID)
@@ -73,11 +72,9 @@ func TestWhen_AnUpdateReadsOnlyIfItMust(t *testing.T) {
 		"refuted, although a clause is unknown": {open, []entity.UpdateOption{entity.SetIfNotExists(&f.Status, "x"), entity.Set(&f.Closed, &at)}, direct, []string{"named"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := s.Put(b.Ctx, c.from)
-			require.NoError(t, err)
+			b.OK(s.Put(b.Ctx, c.from))
 			b.Sent()
-			_, err = s.Update(b.Ctx, job{ID: "a"}, c.changes...)
-			require.NoError(t, err)
+			b.OK(s.Update(b.Ctx, job{ID: "a"}, c.changes...))
 			require.Equal(t, c.sent, b.Operations())
 			for _, index := range []string{"open", "named"} {
 				want := []string{}
@@ -95,8 +92,7 @@ func TestWhen_AnUpdateReadsOnlyIfItMust(t *testing.T) {
 func TestWhen_AnOvertakenUpdateIsPlannedAgain(t *testing.T) {
 	t.Parallel()
 	b, s := dbtest.OpenStore[job](t)
-	other := dbtest.Declare[job](t, b.Open(b.Raw))
-	f, at := entity.Fields[job](), dbtest.Start
+	other, f, at := dbtest.Declare[job](t, b.Open(b.Raw)), entity.Fields[job](), dbtest.Start
 	b.OK(s.Create(b.Ctx, job{ID: "a"}))
 	b.Sent()
 	require.NoError(t, b.Overtake(dbtest.First(dbtest.Is("PutItem")),
@@ -221,9 +217,7 @@ func TestWhen_AFaultAtEachRequestLeavesTheIndexesTrue(t *testing.T) {
 		"update that reads": func() error {
 			return dbtest.ErrorOf(s.Update(ctx, a, entity.Set(&f.Assignee, &bob), entity.Set(&f.Level, 0)))
 		},
-		"upsert": func() error {
-			return dbtest.ErrorOf(s.Upsert(ctx, errand{Chore: Chore{ID: "b", Assignee: &bob}}))
-		},
+		"upsert": func() error { return dbtest.ErrorOf(s.Upsert(ctx, errand{Chore: Chore{ID: "b", Assignee: &bob}})) },
 		"modify": func() error {
 			return dbtest.ErrorOf(s.Modify(ctx, a, func(v *errand) error { v.Status, v.Assignee = "pending", &bob; return nil }))
 		},

@@ -11,7 +11,7 @@ function linksToRepository(md) {
     for (const block of state.tokens) {
       for (const token of block.children ?? []) {
         const href = token.type === "link_open" ? token.attrGet("href") : null;
-        if (!href || /^([a-z]+:|#|\/)/.test(href) || /\.md(#|$)/.test(href)) {
+        if (!href || /^([a-z]+:|#|\/)/.test(href) || (/\.md(#|$)/.test(href) && !href.startsWith(".github/"))) {
           continue;
         }
         const page = relative(root, join(root, dirname(state.env.relativePath), href));
@@ -29,7 +29,7 @@ function noTemplates(md) {
   }
 }
 
-const pages = (...list) => list.map(([text, link]) => ({ text, link: `/${link}` }));
+const pages = (...list) => list.map(([text, link]) => ({ text, link: link.startsWith("https:") ? link : `/${link}` }));
 const learn = [["Guide", "docs/guide"], ["Tags", "docs/tags"], ["Errors", "docs/errors"], ["Recipes", "docs/recipes"]];
 
 export default withMermaid({
@@ -98,7 +98,7 @@ export default withMermaid({
           ["Architecture", "ARCHITECTURE"],
           ["Design notes", "docs/design/"],
           ["Change log", "CHANGELOG"],
-          ["Contributing", "CONTRIBUTING"],
+          ["Contributing", `${repository}/blob/main/.github/CONTRIBUTING.md`],
         ),
       },
     ],

@@ -34,7 +34,7 @@ func TestConnect_StartsTheLocalDatabase(t *testing.T) {
 	code := Run(t.Context(), App{}, Streams{In: strings.NewReader(""), Out: &errs, Err: &errs},
 		[]string{"--endpoint", "local", "--lock", l.lock, "--table", "no-such-table-of-the-console", "get", "Employee", "employeeId=e-1"})
 	require.Equal(t, ExitFailed, code, errs.String())
-	require.Contains(t, errs.String(), "there is no such table or index")
+	require.Contains(t, errs.String(), "there is no such table or index in Region ")
 }
 
 // Every format shows under which condition an item is in an index.

@@ -15,8 +15,9 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/tables"
 )
@@ -133,7 +134,7 @@ func (k *checking) table(ctx context.Context, table string) error {
 func (s *session) describe(ctx context.Context, table string) (*types.TableDescription, error) {
 	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table}, again)
 	if err != nil {
-		return nil, failed("describe "+table, err)
+		return nil, s.failed("describe "+table, err)
 	}
 	return out.Table, nil
 }
@@ -257,14 +258,15 @@ func (k *checking) page(ctx context.Context, table string, page []item.Item, cos
 		x := k.s.m.decode(table, it, now)
 		f := finding{Table: table, Entity: x.Entity, Key: x.keyText()}
 		switch {
-		case x.Kind == KindUnknown && x.model == nil:
+		case x.model == nil && k.s.m.elsewhere(table, it):
+		case x.model == nil:
 			f.Kind, f.Key = string(migrate.Unknown), k.s.m.unknownKey(table, it)
 		case x.Problem != "":
 			f.Kind, f.What = string(migrate.Broken), x.Problem
 		case x.Expired && (x.Kind != KindCurrent || x.model.s.Expires):
 			f.Kind, f.What = string(migrate.Leftover), string(x.Kind)
 		case x.Kind == KindCurrent:
-			there[write.KeyID(x.owner)] = true
+			there[layout.KeyID(x.owner)] = true
 		case x.Kind == KindSentinel || x.Kind == KindEvent || x.Kind == KindVersion:
 			suspects = append(suspects, x)
 		}
@@ -278,6 +280,13 @@ func (k *checking) page(ctx context.Context, table string, page []item.Item, cos
 	return k.orphans(ctx, table, suspects, there, cost)
 }
 
+// elsewhere reports whether an unknown item of a table is one of another namespace.
+func (m *model) elsewhere(table string, it item.Item) bool {
+	on := m.on(table)
+	i := slices.IndexFunc(on, func(e *entityModel) bool { return e.s.Prefix != "" })
+	return i >= 0 && identify.Elsewhere(on[i].s, it)
+}
+
 // orphans reports the suspects whose current item is neither there nor a deleted copy. It reads each such suspect again, because
 // it may have been removed meanwhile.
 func (k *checking) orphans(ctx context.Context, table string, suspects []stored, there map[string]bool, cost *spent) error {
@@ -288,7 +297,7 @@ func (k *checking) orphans(ctx context.Context, table string, suspects []stored,
 			ok = ok && av != nil
 		}
 		if ok {
-			id = write.KeyID(x.owner)
+			id = layout.KeyID(x.owner)
 			if there[id] {
 				continue
 			}
@@ -303,7 +312,7 @@ func (k *checking) orphans(ctx context.Context, table string, suspects []stored,
 			if has {
 				continue
 			}
-			again, err := k.s.get(ctx, table, write.KeyOf(x.model.s, x.raw), cost)
+			again, err := k.s.get(ctx, table, layout.KeyOf(x.model.s, x.raw), cost)
 			if err != nil {
 				return err
 			}
@@ -327,9 +336,9 @@ func (k *checking) owned(ctx context.Context, x stored, cost *spent) (bool, erro
 	if !x.model.has("lifecycle.SoftDelete") || x.model.s.SK == nil {
 		return false, nil
 	}
-	copies := write.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
+	copies := layout.QueryRelated(x.model.s, x.model.table, x.owner, schema.CopyInfix)
 	copies.Limit = 1
-	in := copies.Query(true)
+	in := engine.QueryInput(copies)
 	for _, err := range k.s.query(ctx, in, cost) {
 		return err == nil, err
 	}

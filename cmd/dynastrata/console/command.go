@@ -13,8 +13,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // root returns the command with its subcommands.
@@ -81,14 +81,41 @@ func (s *session) action(f cli.ActionFunc) cli.ActionFunc {
 		if most := len(strings.Fields(c.ArgsUsage)); c.NArg() > most && !strings.Contains(c.ArgsUsage, "…") {
 			return &usageError{c, fmt.Errorf("%s takes at most %s", c.Name, count(most, "argument"))}
 		}
+		if name := s.withoutValue(c); name != "" {
+			return &usageError{c, fmt.Errorf("--%s is given without a value", name)}
+		}
 		return f(ctx, c)
 	}
+}
+
+// withoutValue returns the name of a flag of the command line whose value is empty, as that of a variable that is not set. An environment
+// variable without a value does not count.
+func (s *session) withoutValue(c *cli.Command) string {
+	for _, f := range slices.Concat(s.flags(), c.Flags) {
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			of, _, variable := f.Sources.LookupWithSource()
+			if c.IsSet(f.Name) && c.String(f.Name) == "" && (!variable || of != "") {
+				return f.Name
+			}
+		case *cli.StringSliceFlag:
+			for _, one := range c.StringSlice(f.Name) {
+				if one == "" || strings.HasSuffix(one, "=") {
+					return f.Name
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // again returns the command line that goes on with a command, with one more flag if it is not "". A shell reads it as it is. It has no
 // secrets: a command line with one is not printed.
 func (s *session) again(c *cli.Command, flag string) string {
-	const untold = "the same command again"
+	untold := "the same command again"
+	if flag != "" {
+		untold += ", with " + flag
+	}
 	if u, err := url.Parse(c.String("endpoint")); err != nil || u.User != nil {
 		return untold
 	}
@@ -148,7 +175,7 @@ func quoted(word string) string {
 // target reads the arguments of a command about one item: an entity and its key parts.
 func (s *session) target(c *cli.Command) (*entityModel, given, error) {
 	if c.NArg() == 0 {
-		return nil, nil, invalid(write.CodeConsoleName, "give the name of an entity")
+		return nil, nil, invalid(bind.CodeConsoleName, "give the name of an entity")
 	}
 	e, err := s.m.entity(c.Args().First())
 	if err != nil {

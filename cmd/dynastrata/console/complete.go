@@ -81,8 +81,8 @@ func (s *session) nextView(args []string) []string {
 	}
 	var names []string
 	for _, e := range s.m.entities {
-		name, ok := strings.CutPrefix(e.s.Name, "Timeline-")
-		if ok && slices.ContainsFunc(s.program.Views, func(v View) bool { return strings.HasPrefix(v.String(), "timeline "+name+" version ") }) {
+		name := e.view()
+		if name != "" && slices.ContainsFunc(s.program.Views, func(v View) bool { return strings.HasPrefix(v.String(), "timeline "+name+" version ") }) {
 			names = append(names, name)
 		}
 	}

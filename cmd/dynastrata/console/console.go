@@ -21,11 +21,11 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // App is a program that embeds the command.
@@ -39,7 +39,7 @@ type App struct {
 	// Client is used instead of a connection that the flags name. Its options are also those of the streams.
 	Client *dynamodb.Client
 
-	// Vet is what the command vet runs on packages. The binary sets it; without it there is no such command.
+	// Vet runs the command vet on packages. The binary sets it; without it there is no such command.
 	Vet func(ctx context.Context, patterns ...string) ([]Mistake, error)
 
 	name    string                                     // of the program, for the shell; "" for dynastrata
@@ -48,13 +48,13 @@ type App struct {
 	wait    func(context.Context, time.Duration) error // of a test
 }
 
-// Connection is what the flags --endpoint, --region and --table say.
+// A Connection holds the flags --endpoint, --region and --table.
 type Connection struct {
 	Client *dynamodb.Client
 	Table  string // of --table, "" if it is not given
 }
 
-// Program is what Open of an [App] opens.
+// A Program is opened by Open of an [App].
 type Program struct {
 	DB     *entity.DB // with every store declared
 	Stores []Store    // what run repair, restore, purge and rewrite can work on; see [Stores]
@@ -111,10 +111,10 @@ func Run(ctx context.Context, app App, std Streams, args []string) int {
 		s.err.write(s.err.alarm("dynastrata:") + " " + printable(err.Error(), false) + "\n") // whole, however wide
 	}
 	if s.wrote != "" && err != nil {
-		s.err.line("%s", s.wrote)
+		s.err.write(s.wrote + "\n") // whole, however wide
 	}
 	switch {
-	case code == ExitInterrupted && s.resume != "":
+	case s.resume != "" && (code == ExitInterrupted || s.unfinished && err != nil):
 		s.err.write("go on with: " + printable(s.resume, false) + "\n")
 	case code == ExitInterrupted:
 		s.err.line("nothing was written")
@@ -129,6 +129,8 @@ type session struct {
 	out, err *printer
 	resume   string // the command line that goes on after an interrupt
 	wrote    string // what was written, if not all that was asked for may be
+
+	unfinished bool // whether resume is the way out of any failure
 
 	opened  bool
 	m       *model
@@ -145,7 +147,7 @@ func (s *session) close() error {
 	return s.server.Close()
 }
 
-// flags are those of every command.
+// flags lists the flags of every command.
 func (s *session) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "lock", Value: "dynastrata.lock", Usage: "schema lock of the program", Sources: cli.EnvVars("DYNASTRATA_LOCK")},
@@ -193,7 +195,7 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		if s.program.DB == nil {
-			return invalid(write.CodeConsoleProgram, "App.Open returned no DB")
+			return invalid(bind.CodeConsoleProgram, "App.Open returned no DB")
 		}
 		s.m, err = modelOfDB(s.program.DB)
 		return err
@@ -201,11 +203,11 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 	path := c.String("lock")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return invalid(write.CodeConsoleLock, "the schema lock cannot be read: %v", err)
+		return invalid(bind.CodeConsoleLock, "the schema lock cannot be read: %v", err)
 	}
 	l, err := schemalock.Parse(text)
 	if err != nil {
-		return invalid(write.CodeConsoleLock, "%s: %v", path, err)
+		return invalid(bind.CodeConsoleLock, "%s: %v", path, err)
 	}
 	s.m, err = modelOf(l, func(logical string) string {
 		if name, ok := names[logical]; ok {
@@ -226,7 +228,7 @@ func (s *session) database(ctx context.Context, c *cli.Command) error {
 	}
 	for _, e := range s.m.entities {
 		if e.table == "" {
-			return invalid(write.CodeConsoleProgram, "the lock does not know the name of the default table: give --table NAME")
+			return invalid(bind.CodeConsoleProgram, "the lock does not know the name of the default table: give --table NAME")
 		}
 	}
 	return s.connect(ctx, c)

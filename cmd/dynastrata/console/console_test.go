@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // pages of commands that read, each compared with its golden file.
@@ -44,6 +44,8 @@ var readings = []struct {
 	{"mistake-parts", "get Telemetry channel=c-1", ExitUsage},
 	{"mistake-index", "query Employee byName tenantId=t-1", ExitUsage},
 	{"mistake-version", "diff Employee employeeId=e-1 1 9", ExitUsage},
+	{"mistake-no-version", "diff Employee employeeId=e-1 1", ExitUsage},
+	{"get-deleted", "get Employee employeeId=e-2", ExitNotFound},
 	{"mistake-command", "shwo", ExitUsage},
 }
 

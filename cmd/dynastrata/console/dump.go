@@ -21,9 +21,10 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/internal/avjson"
-	"github.com/dynastrata/dynastrata/internal/identify"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
 )
 
 // dumped is a line of a dump.
@@ -36,14 +37,17 @@ type dumped struct {
 func (s *session) dumpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dump", Usage: "write items as lines of DynamoDB JSON, with pseudonyms for secrets", ArgsUsage: "[entity…]",
-		Flags:         []cli.Flag{&cli.StringFlag{Name: "out", Usage: "file; by default standard output"}},
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Usage: "file; by default, or with -, standard output"},
+			&cli.BoolFlag{Name: "force", Usage: "replace the file if it exists, when the dump is whole"},
+		},
 		ShellComplete: s.complete(s.nextEntities),
 		Action: s.action(func(ctx context.Context, c *cli.Command) (err error) {
 			if err := s.database(ctx, c); err != nil {
 				return err
 			}
 			if s.m.blind {
-				return invalid(write.CodeConsoleLock, "a lock of format 1 does not say what is secret; write it again")
+				return invalid(bind.CodeConsoleLock, "a lock of format 1 does not say what is secret; write it again")
 			}
 			chosen := map[string]bool{}
 			for _, name := range c.Args().Slice() {
@@ -52,84 +56,119 @@ func (s *session) dumpCommand() *cli.Command {
 					return err
 				}
 				if e.guarded || e.derived == KindManifest && s.m.hasSecrets() {
-					return invalid(write.CodeConsoleName, "%s may have secrets in its states; build the read model again where the dump is loaded", e.s.Name)
+					return invalid(bind.CodeConsoleName, "%s may have secrets in its states; build the read model again where the dump is loaded", e.s.Name)
 				}
 				chosen[e.s.Name] = true
 			}
-			out := s.out
-			if path := c.String("out"); path != "" {
-				f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-				if err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, f.Close()) }()
-				buffered := bufio.NewWriter(f)
-				defer func() { err = errors.Join(err, buffered.Flush()) }()
-				out = newPrinter(buffered, true, true)
-			}
+			path := c.String("out")
 			s.resume = s.again(c, "")
-			return s.dump(ctx, out, chosen)
+			if path == "" || path == "-" {
+				d, err := s.dump(ctx, s.out, chosen)
+				return s.dumped(d, "standard output", err)
+			}
+			f, err := createFile(path, c.Bool("force"))
+			if err != nil {
+				return err
+			}
+			file := f.part
+			d, err := s.dump(ctx, newPrinter(f, true, true), chosen)
+			torn, ended := f.end(err == nil, d.items == 0)
+			d.torn, err = torn, errors.Join(err, ended)
+			switch {
+			case file == "":
+				return s.dumped(d, path, err)
+			case err != nil && f.part == "":
+				return err
+			case err != nil && f.whole:
+				s.wrote = f.part + " has the whole dump: rename it"
+				return err
+			}
+			if err != nil && d.items > 0 {
+				s.resume, s.unfinished = s.again(c, "--force"), true
+			}
+			return s.dumped(d, f.part, err)
 		}),
 	}
 }
 
-// dump writes the items of the chosen entities, of all but read models if none is chosen. It holds one page of items.
-func (s *session) dump(ctx context.Context, out *printer, chosen map[string]bool) error {
-	m := newMasker(s.m, s.app.salt)
-	wanted := func(e *entityModel) bool { return chosen[e.s.Name] || len(chosen) == 0 && e.derived == "" }
-	if err := m.refused(slices.DeleteFunc(slices.Clone(s.m.entities), func(e *entityModel) bool { return !wanted(e) })); err != nil {
+// dumping counts what a dump has written and left out.
+type dumping struct {
+	items, skipped int
+	torn           bool // fewer items may be in the file
+	cost           spent
+	m              *masker
+}
+
+// dumped says what a dump has written to a file. err is that of the dump.
+func (s *session) dumped(d dumping, file string, err error) error {
+	if err != nil {
+		if d.items > 0 {
+			most := ""
+			if d.torn {
+				most = "at most "
+			}
+			s.wrote = fmt.Sprintf("%s%s written to %s, which is a part of the dump; the next one begins from the start", most, count(d.items, "item"), file)
+		}
 		return err
 	}
-	written, skipped := 0, 0
-	var cost spent
+	s.err.line("%s written, %s", count(d.items, "item"), d.cost)
+	for _, name := range slices.Sorted(maps.Keys(d.m.dropped)) {
+		s.err.line("%s has no pseudonyms: left out of, or false in, %s", name, count(d.m.dropped[name], "item"))
+	}
+	if d.m.undeclared > 0 {
+		s.err.line("%s left out, which may be secrets of an earlier declaration", count(d.m.undeclared, "undeclared attribute"))
+	}
+	if d.skipped > 0 {
+		return fmt.Errorf("%s left out, whose keys have secrets and are not as declared; check lists them", count(d.skipped, "item"))
+	}
+	return nil
+}
+
+// dump writes the items of the chosen entities, of all but read models if none is chosen. It holds one page of items.
+func (s *session) dump(ctx context.Context, out *printer, chosen map[string]bool) (d dumping, err error) {
+	d.m = newMasker(s.m, s.app.salt)
+	wanted := func(e *entityModel) bool { return chosen[e.s.Name] || len(chosen) == 0 && e.derived == "" }
+	if err := d.m.refused(slices.DeleteFunc(slices.Clone(s.m.entities), func(e *entityModel) bool { return !wanted(e) })); err != nil {
+		return d, err
+	}
 	for _, table := range s.m.tables() {
-		d, err := s.describe(ctx, table)
+		described, err := s.describe(ctx, table)
 		if err != nil {
-			return err
+			return d, err
 		}
-		bar, read := newProgress(s.err, "dump "+table, aws.ToInt64(d.ItemCount)), int64(0)
-		for page, err := range s.scan(ctx, table, &cost) {
+		bar, read := newProgress(s.err, "dump "+table, aws.ToInt64(described.ItemCount)), int64(0)
+		for page, err := range s.scan(ctx, table, &d.cost) {
 			if err != nil {
 				bar.clear()
-				return err
+				return d, err
 			}
 			for _, it := range page {
 				x := s.m.decode(table, it, s.app.Clock())
 				if x.model == nil || x.Kind == KindCheckpoint || !wanted(x.model) {
 					continue
 				}
-				masked, ok := m.mask(x)
+				masked, ok := d.m.mask(x)
 				if !ok {
-					skipped++
+					d.skipped++
 					continue
 				}
 				line := dumped{Table: x.model.s.Table, Item: map[string]json.RawMessage{}}
 				for name, av := range masked {
 					if line.Item[name], err = json.Marshal(typed(av)); err != nil {
-						return fmt.Errorf("write an item: %w", err)
+						return d, fmt.Errorf("write an item: %w", err)
 					}
 				}
 				if err := out.object(line); err != nil {
-					return err
+					return d, err
 				}
-				written++
+				d.items++
 			}
 			read += int64(len(page))
 			bar.set(read)
 		}
 		bar.clear()
 	}
-	s.err.line("%s written, %s", count(written, "item"), cost)
-	for _, name := range slices.Sorted(maps.Keys(m.dropped)) {
-		s.err.line("%s has no pseudonyms: left out of, or false in, %s", name, count(m.dropped[name], "item"))
-	}
-	if m.undeclared > 0 {
-		s.err.line("%s left out, which may be secrets of an earlier declaration", count(m.undeclared, "undeclared attribute"))
-	}
-	if skipped > 0 && out.failed == nil {
-		return fmt.Errorf("%s left out, whose keys have secrets and are not as declared; check lists them", count(skipped, "item"))
-	}
-	return out.failed
+	return d, nil
 }
 
 // loadCommand writes the lines of a dump.
@@ -142,10 +181,12 @@ func (s *session) loadCommand() *cli.Command {
 				return err
 			}
 			if c.NArg() != 1 {
-				return invalid(write.CodeConsoleName, "give one file, or - for standard input")
+				return invalid(bind.CodeConsoleName, "give one file, or - for standard input")
 			}
 			in := s.std.In
-			if path := c.Args().First(); path != "-" {
+			if path := c.Args().First(); strings.HasSuffix(path, partSuffix) {
+				return invalid(bind.CodeConsoleFile, "%s is a part of a dump that has not ended; rename it to load it all the same", path)
+			} else if path != "-" {
 				f, err := os.Open(path)
 				if err != nil {
 					return err
@@ -153,7 +194,7 @@ func (s *session) loadCommand() *cli.Command {
 				defer func() { err = errors.Join(err, f.Close()) }()
 				in = f
 			} else if !c.Bool("yes") {
-				return invalid(write.CodeConsoleProgram, "the items come from standard input, so the question cannot be answered there: give --yes")
+				return invalid(bind.CodeConsoleProgram, "the items come from standard input, so the question cannot be answered there: give --yes")
 			}
 			if err := s.confirm(ctx, c, fmt.Sprintf("Write the items of %s to %s? Items with their keys are replaced.", c.Args().First(), strings.Join(s.m.tables(), ", "))); err != nil {
 				return err
@@ -164,7 +205,7 @@ func (s *session) loadCommand() *cli.Command {
 	}
 }
 
-// batchItems is how many items DynamoDB writes with a request.
+// batchItems is the number of items that DynamoDB writes with a request.
 const batchItems = 25
 
 // load writes items line by line, 25 with a request.
@@ -190,9 +231,9 @@ func (s *session) load(ctx context.Context, in io.Reader) error {
 		if len(strings.TrimSpace(string(text))) > 0 {
 			e, it, problem := s.parse(text)
 			if problem != "" {
-				return errors.Join(flush(), invalid(write.CodeConsoleName, "line %d: %s", line, problem))
+				return errors.Join(flush(), invalid(bind.CodeConsoleName, "line %d: %s", line, problem))
 			}
-			id := e.table + " " + write.KeyID(write.KeyOf(e.s, it))
+			id := e.table + " " + layout.KeyID(layout.KeyOf(e.s, it))
 			if len(seen) == batchItems || seen[id] {
 				if err := flush(); err != nil {
 					return err
@@ -270,7 +311,7 @@ func (s *session) put(ctx context.Context, batch map[string][]types.WriteRequest
 			n -= len(requests)
 		}
 		if err != nil {
-			return n, failed("write items", err)
+			return n, s.failed("write items", err)
 		}
 		if len(batch) > 0 {
 			if err := s.app.wait(ctx, wait); err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/avjson"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
-	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // fuzzModel is the model of the lab, and its lock.
@@ -62,7 +62,7 @@ func printAll(t *testing.T, m *model, it item.Item) {
 	}
 	if x.owner != nil {
 		_ = x.model.keyAttributes(x)
-		_ = write.KeyID(write.KeyOf(x.model.s, it))
+		_ = layout.KeyID(layout.KeyOf(x.model.s, it))
 	}
 }
 

@@ -10,9 +10,10 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // states returns the states of an item, newest first: its versions, the current one, and deleted copies; or the events of a series.
@@ -37,7 +38,7 @@ func (f family) states(e *entityModel) []stored {
 }
 
 // versionOf returns the version of a state.
-func versionOf(x stored) int64 { return write.StoredVersion(x.model.s, x.raw) }
+func versionOf(x stored) int64 { return layout.StoredVersion(x.model.s, x.raw) }
 
 // logCommand prints the history of an item.
 func (s *session) logCommand() *cli.Command {
@@ -90,15 +91,20 @@ func (s *session) logRow(e *entityModel, states []stored, i int, x stored) []str
 		state += " (restored)"
 	}
 	written := ""
-	if a := write.StateClock(e.s); a != nil {
+	if a := layout.StateClock(e.s); a != nil {
 		f, _ := x.attr(a.Name)
 		written = f.Value
 	}
 	changed := "first"
-	if i+1 < len(states) {
+	switch omitted := bind.Omitted(e.s, x.raw); {
+	case omitted != nil:
+		changed = omitted.Error()
+	case i+1 < len(states) && bind.Omitted(e.s, states[i+1].raw) != nil:
+		changed = "unknown"
+	case i+1 < len(states):
 		var names []string
 		for _, d := range differences(states[i+1], x) {
-			names = append(names, item.Text(d.name))
+			names = append(names, s.marked(item.Text(d.name), d.odd()))
 		}
 		changed = cmp.Or(strings.Join(names, ", "), "nothing")
 	}
@@ -110,6 +116,9 @@ type difference struct {
 	name     string
 	old, new field
 }
+
+// odd reports whether the attribute is not declared.
+func (d difference) odd() bool { return d.old.Odd || d.new.Odd }
 
 // differences returns the attributes of the model in which two states differ; the version and the time of the write always do.
 func differences(a, b stored) []difference {
@@ -147,12 +156,15 @@ func (s *session) diffCommand() *cli.Command {
 				return err
 			}
 			args := c.Args().Slice()
-			if len(args) < 3 {
-				return invalid(write.CodeConsoleName, "give an entity, its key parts, and two versions")
+			if len(args) == 0 {
+				return invalid(bind.CodeConsoleName, "give an entity, its key parts, and two versions; log lists the versions")
 			}
 			e, err := s.m.entity(args[0])
 			if err != nil {
 				return err
+			}
+			if missing := e.withoutVersions(args[1:]); missing {
+				return invalid(bind.CodeConsoleName, "give two versions after the parts of the key (%s), the old one and the new one; log %s with the same parts lists them", strings.Join(e.partNames(), ", "), e.s.Name)
 			}
 			g, err := parseGiven(args[1 : len(args)-2])
 			if err != nil {
@@ -172,9 +184,22 @@ func (s *session) diffCommand() *cli.Command {
 					return err
 				}
 			}
+			for _, x := range two {
+				if err := bind.Omitted(e.s, x.raw); err != nil {
+					return err
+				}
+			}
 			return s.printDiff(two[0], two[1])
 		}),
 	}
+}
+
+// withoutVersions reports whether diff lacks a version: it has too few arguments, or one of the last two is a part of the key.
+func (e *entityModel) withoutVersions(args []string) bool {
+	return len(args) < 2 || slices.ContainsFunc(args[len(args)-2:], func(arg string) bool {
+		name, _, part := strings.Cut(arg, "=")
+		return part && slices.Contains(e.partNames(), name)
+	})
 }
 
 // pick returns the state with a version, or the event with a value of orderBy.
@@ -190,7 +215,7 @@ func pick(states []stored, name string) (stored, error) {
 		}
 		names = append(names, own)
 	}
-	return stored{}, invalid(write.CodeConsoleName, "there is no version %s; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
+	return stored{}, invalid(bind.CodeConsoleName, "there is no version %s; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 func (s *session) printDiff(a, b stored) error {
@@ -198,7 +223,10 @@ func (s *session) printDiff(a, b stored) error {
 	if s.out.json {
 		out := map[string]any{}
 		for _, d := range all {
-			out[d.name] = map[string]any{"old": d.old.Plain, "new": d.new.Plain}
+			both := map[string]any{"old": d.old.Plain, "new": d.new.Plain}
+			if out[d.name] = both; d.odd() {
+				both["undeclared"] = true
+			}
 		}
 		return s.out.object(out)
 	}
@@ -214,7 +242,7 @@ func (s *session) printDiff(a, b stored) error {
 	}
 	rows := [][]string{{"attribute", title(a), title(b)}}
 	for _, d := range all {
-		rows = append(rows, []string{item.Text(d.name), cmp.Or(d.old.Value, "–"), cmp.Or(d.new.Value, "–")})
+		rows = append(rows, []string{s.marked(item.Text(d.name), d.odd()), cmp.Or(d.old.Value, "–"), cmp.Or(d.new.Value, "–")})
 	}
 	s.out.table(rows)
 	return nil

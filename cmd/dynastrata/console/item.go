@@ -10,13 +10,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/internal/identify"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/identify"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
-// Kind is what a stored item is.
+// A Kind classifies a stored item.
 type Kind string
 
 // The kinds of items.
@@ -35,11 +35,11 @@ const (
 )
 
 var relatedKinds = map[string]Kind{
-	write.CurrentKind: KindCurrent, write.EventKind: KindEvent, write.SnapshotKind: KindVersion, write.CopyKind: KindDeleted,
+	layout.CurrentKind: KindCurrent, layout.EventKind: KindEvent, layout.SnapshotKind: KindVersion, layout.CopyKind: KindDeleted,
 }
 
 // hidden is printed instead of a secret.
-const hidden = write.HiddenValue
+const hidden = layout.HiddenValue
 
 // field is a named value as it is printed.
 type field struct {
@@ -122,11 +122,11 @@ func (m *model) describe(x *stored, id identify.Identity, now time.Time) {
 		if end >= firstSecond && end <= lastSecond { // other times have no text
 			x.Expires = time.Unix(end, 0).UTC()
 		}
-		x.Expired = write.Expired(e.s, it, now)
+		x.Expired = layout.Expired(e.s, it, now)
 	}
-	x.Deleted = x.Kind == KindVersion && write.IsDeletedState(e.s, it)
+	x.Deleted = x.Kind == KindVersion && layout.IsDeletedState(e.s, it)
 	_, x.Restored = it[schema.OpAttr]
-	primary := write.KeyOf(e.s, it)
+	primary := layout.KeyOf(e.s, it)
 	for _, name := range slices.Sorted(maps.Keys(it)) {
 		if _, key := primary[name]; key {
 			continue
@@ -220,7 +220,7 @@ func (m *model) distinction(x *stored) string {
 	if x.Kind == KindCurrent || infix == "" {
 		return ""
 	}
-	text, _ := write.SortKey(x.model.s, x.raw)
+	text, _ := layout.SortKey(x.model.s, x.raw)
 	at := strings.LastIndex(text, infix)
 	if at < 0 {
 		return ""

@@ -1,16 +1,18 @@
 package console
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // given are key parts from the command line, by name.
@@ -22,7 +24,7 @@ func parseGiven(args []string) (given, error) {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		if _, twice := g[name]; !ok || name == "" || value == "" || twice {
-			return nil, invalid(write.CodeConsoleKey, "key parts are given as name=value, each once")
+			return nil, invalid(bind.CodeConsoleKey, "key parts are given as name=value, each once, with a value; dynastrata schema lists them")
 		}
 		g[name] = value
 	}
@@ -43,13 +45,19 @@ func (g given) only(keys ...*schema.KeyDef) error {
 			}
 		}
 	}
-	for name := range g {
+	for _, name := range slices.Sorted(maps.Keys(g)) {
 		if !known[name] {
-			return invalid(write.CodeConsoleKey, "the key has no such part; it has: %s", strings.Join(names, ", "))
+			return invalid(bind.CodeConsoleKey, "the key has no part %s; it has: %s", item.Text(name), strings.Join(names, ", "))
 		}
 	}
 	return nil
 }
+
+// anInstant describes how a time is given.
+const anInstant = "a time, such as 2026-04-22T12:00:00Z"
+
+// examples are values of kinds of key parts that not every text is.
+var examples = map[key.Kind]string{key.Int: "a whole number, such as -42", key.Uint: "a whole number from 0, such as 42", key.Bool: "true or false", key.Time: anInstant}
 
 // value reads the value of a key part.
 func value(f *key.Field, text string) (key.Value, error) {
@@ -67,7 +75,7 @@ func value(f *key.Field, text string) (key.Value, error) {
 		}
 	}
 	if err != nil {
-		return v, invalid(write.CodeConsoleKey, "%s must be a %s", f.Attr, f.Kind)
+		return v, invalid(bind.CodeConsoleKey, "%s must be %s", item.Text(f.Attr), examples[f.Kind])
 	}
 	return v, nil
 }
@@ -78,11 +86,14 @@ func native(a *schema.Attr, text string) (types.AttributeValue, error) {
 		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 			return a.Format.Value(t)
 		}
+		if a.Format.Text() {
+			return nil, invalid(bind.CodeConsoleKey, "%s must be %s", item.Text(a.Name), anInstant)
+		}
 	}
 	switch a.Scalar {
 	case types.ScalarAttributeTypeN:
 		if _, err := item.ParseDecimal(text); err != nil {
-			return nil, invalid(write.CodeConsoleKey, "%s must be a number", a.Name)
+			return nil, invalid(bind.CodeConsoleKey, "%s must be a number, such as 42", item.Text(a.Name))
 		}
 		return item.N(text), nil
 	case types.ScalarAttributeTypeB:
@@ -133,7 +144,7 @@ func compose(k *schema.KeyDef, g given) (it item.Item, whole bool, err error) {
 func begin(attr string, t *key.Template, vs []key.Value, whole bool) (item.Item, bool, error) {
 	text, err := t.ComposeValues(vs)
 	if err != nil {
-		return nil, false, invalid(write.CodeConsoleKey, "%v", err)
+		return nil, false, invalid(bind.CodeConsoleKey, "%v", err)
 	}
 	if text == "" {
 		return item.Item{}, whole, nil
@@ -153,7 +164,7 @@ func (e *entityModel) primary(g given) (item.Item, error) {
 			return nil, err
 		}
 		if !whole {
-			return nil, invalid(write.CodeConsoleKey, "%s needs each part of its key: %s", e.s.Name, strings.Join(e.partNames(), ", "))
+			return nil, invalid(bind.CodeConsoleKey, "%s needs each part of its key: %s", e.s.Name, strings.Join(e.partNames(), ", "))
 		}
 		for name, av := range it {
 			out[name] = av

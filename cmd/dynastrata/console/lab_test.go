@@ -21,8 +21,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -76,6 +76,7 @@ type lab struct {
 	now    time.Time
 	ids    int
 	prefix string // begins the ids of writes, which are tokens of transactions
+	space  entity.Namespace
 	db     *entity.DB
 	lock   string                 // path
 	before atomic.Pointer[func()] // called before each request, if set
@@ -111,7 +112,7 @@ func (l *lab) declare(client entity.Client, table string) {
 
 func (l *lab) open(client entity.Client, table string) error {
 	db, err := entity.Open(client, entity.Config{
-		Table: table, TimePrecision: time.Second, Clock: func() time.Time { return l.now },
+		Table: table, Namespace: l.space, TimePrecision: time.Second, Clock: func() time.Time { return l.now },
 		NewID: func() string { l.ids++; return fmt.Sprintf("%s-%02d", l.prefix, l.ids) },
 	})
 	if err != nil {

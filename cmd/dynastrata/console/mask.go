@@ -19,11 +19,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/recorded"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // masker replaces secrets by pseudonyms. Equal values of one kind have equal pseudonyms in one dump, and different values have
@@ -40,7 +41,7 @@ type masker struct {
 	undeclared int            // values of undeclared attributes that were left out
 }
 
-// disguise is how values of an attribute are replaced.
+// A disguise says how values of an attribute are replaced.
 type disguise int
 
 const (
@@ -188,7 +189,7 @@ func (k *masker) refused(entities []*entityModel) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return invalid(write.CodeConsoleName, "secrets that a dump cannot disguise: %s; name the entities to dump without them", strings.Join(all, "; "))
+	return invalid(bind.CodeConsoleName, "secrets that a dump cannot disguise: %s; name the entities to dump without them", strings.Join(all, "; "))
 }
 
 // obstacle returns why a secret cannot be disguised in a table that is as declared; "" if it can.
@@ -237,7 +238,7 @@ func (k *masker) mask(x stored) (item.Item, bool) {
 	for _, name := range e.s.KeyNames() {
 		fits = fits && out[name] != nil
 	}
-	return out, fits && write.CheckSize(e.s, out) == nil
+	return out, fits && bind.CheckSize(e.s, out) == nil
 }
 
 // keys replaces the secrets in the keys of an item, whose attributes in out are replaced.
@@ -269,9 +270,9 @@ func (k *masker) keys(x stored, out item.Item) bool {
 		}
 	}
 	if pk, ok := out[e.s.PK.Attribute()].(*types.AttributeValueMemberS); ok && partition != "" { // it follows from the sort key
-		sortKey, _ := write.SortKey(e.s, out)
+		sortKey, _ := layout.SortKey(e.s, out)
 		series := item.Item{e.s.PK.Attr: item.S(strings.TrimSuffix(pk.Value, partition))}
-		out[e.s.PK.Attr] = write.EventKey(e.s, series, sortKey)[e.s.PK.Attr]
+		out[e.s.PK.Attr] = layout.EventKey(e.s, series, sortKey)[e.s.PK.Attr]
 	}
 	return true
 }

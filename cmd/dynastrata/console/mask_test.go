@@ -23,8 +23,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -432,4 +432,13 @@ func TestSecrets_MayBeInUndeclaredAttributes(t *testing.T) {
 	require.NotContains(t, r.out, "ssn")
 	require.Contains(t, r.err, "1 undeclared attribute left out")
 	require.Contains(t, l.run("get", "Telemetry", "channel=c-1", "deviceId=d-7").out, "ssn = 123-45-6789  ! not declared", "no secrets")
+	require.Contains(t, l.run("query", "Telemetry", "channel=c-1", "deviceId=d-7").out, "ssn=123-45-6789 ! not declared")
+	for _, args := range []string{"query Employee employeeId=e-1", "query Employee byTenant tenantId=t-1"} {
+		require.Contains(t, l.run(strings.Fields(args)...).out, "ssn=<hidden> ! not declared", args)
+	}
+	require.Contains(t, l.run("log", "Employee", "employeeId=e-1").out, "department, ssn ! not declared")
+	require.Contains(t, l.run("diff", "Employee", "employeeId=e-1", "1", "3").out, "ssn ! not declared")
+	require.Contains(t, l.run("--json", "diff", "Employee", "employeeId=e-1", "1", "3").out, `"ssn":{"new":"<hidden>","old":null,"undeclared":true}`)
+	r = l.run("tail", "--from-start", "--limit", "8", "Telemetry") // 3 appends of two items, and two updates
+	require.Contains(t, r.out, "ssn ! not declared")
 }

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
-	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
-// model is what is known of the entities of a database.
+// A model holds what is known of the entities of a database.
 type model struct {
 	entities []*entityModel // by name; read models after the others
 	blind    bool           // which attributes are secret is unknown
@@ -37,7 +38,7 @@ type constraint struct {
 	key  *key.Template
 }
 
-// Names of what read models store; the name of the view follows.
+// Names of what read models store besides rows; the name of the view follows. An entity of the program can have such a name too.
 var derivedNames = []struct {
 	prefix string
 	kind   Kind
@@ -49,13 +50,19 @@ func modelOf(l schemalock.Lock, physical func(logical string) string) (*model, e
 		return nil, l.Err()
 	}
 	m := &model{blind: l.Format == 1}
-	for _, e := range slices.Concat(l.Entities, l.Derived) {
-		em, err := restore(e)
+	for i, e := range slices.Concat(l.Entities, l.Derived) {
+		em, err := restore(e, i >= len(l.Entities))
 		if err != nil {
 			return nil, err
 		}
 		em.table = physical(em.s.Table)
 		m.entities = append(m.entities, em)
+	}
+	space := m.namespace()
+	for _, em := range m.entities {
+		if em.s.Prefix == "" && space != "" { // of sentinels and checkpoints of an entity whose own keys have none
+			em.s.Prefix = space + strings.ToLower(em.s.Name)
+		}
 	}
 	for _, em := range m.entities[len(l.Entities):] {
 		em.derived = KindRow
@@ -70,6 +77,22 @@ func modelOf(l schemalock.Lock, physical func(logical string) string) (*model, e
 		em.guarded = m.madeFromSecrets(em)
 	}
 	return m, nil
+}
+
+// namespace returns how keys of the library begin, such as $app#v1#; "" if no declared key shows it. All of a database begin with the same.
+func (m *model) namespace() string {
+	for _, e := range m.entities {
+		prefixes := []string{e.s.Prefix}
+		for _, c := range e.uniques {
+			prefixes = append(prefixes, c.key.Prefix)
+		}
+		for _, prefix := range prefixes {
+			if parts := strings.SplitAfterN(prefix, "#", 3); len(parts) == 3 {
+				return parts[0] + parts[1]
+			}
+		}
+	}
+	return ""
 }
 
 // madeFromSecrets reports whether a source of a read model has secrets, or is not known. A lock that does not name the sources was
@@ -119,7 +142,26 @@ func (m *model) entity(name string) (*entityModel, error) {
 		}
 		names = append(names, e.s.Name)
 	}
-	return nil, invalid(write.CodeConsoleName, "there is no entity %s; there are: %s", name, strings.Join(names, ", "))
+	return nil, invalid(bind.CodeConsoleName, "there is no entity %s; there are: %s", name, strings.Join(names, ", "))
+}
+
+// manifestOf returns what stores the manifest of the view that has rows; nil if the lock lacks it. An entity of the program may have its name.
+func (m *model) manifestOf(rows *entityModel) *entityModel {
+	i := slices.IndexFunc(m.entities, func(e *entityModel) bool {
+		return e.derived == KindManifest && e.table == rows.table && e.s.Name == "TimelineManifest-"+rows.view()
+	})
+	if i < 0 {
+		return nil
+	}
+	return m.entities[i]
+}
+
+// view returns the name of the view whose rows the entity has; "" for others.
+func (e *entityModel) view() string {
+	if e.derived != KindRow {
+		return ""
+	}
+	return strings.TrimPrefix(e.s.Name, "Timeline-")
 }
 
 // tables returns the physical tables, in order.
@@ -163,7 +205,7 @@ func (m *model) mayHaveSecrets(e *entityModel) bool {
 // hides reports whether values of an attribute are never printed: it is secret, may have been, is made from secrets by a read model,
 // or is a key that is composed from one of these.
 func (m *model) hides(e *entityModel, attr string) bool {
-	if write.Hides(e.s, attr) || e.withholds(attr) || e.undeclared(attr) && m.mayHaveSecrets(e) {
+	if layout.Hides(e.s, attr) || e.withholds(attr) || e.undeclared(attr) && m.mayHaveSecrets(e) {
 		return true
 	}
 	for _, k := range slices.Concat(e.s.Keys(), e.s.RelatedKeys) {
@@ -221,7 +263,7 @@ func (e *entityModel) index(name string) (*schema.Index, error) {
 		}
 		names = append(names, cmp.Or(x.Name, x.Index))
 	}
-	return nil, invalid(write.CodeConsoleName, "%s has no index %s; it has: %s", e.s.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
+	return nil, invalid(bind.CodeConsoleName, "%s has no index %s; it has: %s", e.s.Name, name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // kinds returns the kinds of items that the entity stores, in the order in which a partition is drawn.
@@ -244,7 +286,7 @@ func (e *entityModel) kinds() []Kind {
 
 // infixOf returns the infix of a related item's sort key.
 func infixOf(k Kind) string {
-	for _, x := range write.RelatedKinds {
+	for _, x := range layout.RelatedKinds {
 		if relatedKinds[x.Kind] == k {
 			return x.Infix
 		}

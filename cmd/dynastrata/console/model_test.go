@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -51,6 +52,44 @@ func same(t *testing.T, a, b *schema.KeyDef) {
 	}
 }
 
+// A value that does not fit its key part is refused with an example of one that does, and not searched as text.
+func TestKey_SaysHowAValueIsGiven(t *testing.T) {
+	t.Parallel()
+	type visit struct {
+		_    entity.Key `name:"Visit" pk:"$#{at}#{n}#{u}" sk:"$#{open}"`
+		_    entity.GSI `name:"byEnd" index:"gsi1" pk:"ended" sk:"count"`
+		At   time.Time  `dynamodbav:"at"`
+		N    int        `dynamodbav:"n"`
+		U    uint8      `dynamodbav:"u"`
+		Open bool       `dynamodbav:"open"`
+		End  time.Time  `dynamodbav:"ended"`
+		C    float64    `dynamodbav:"count"`
+	}
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	entity.Must(entity.New[visit](db))
+	e := entity.Must(entity.Must(modelOfDB(db)).entity("Visit"))
+	x := entity.Must(e.index("byEnd"))
+	for _, c := range []struct{ part, text, says string }{
+		{"at", "today", "at must be a time, such as 2026-04-22T12:00:00Z"}, {"n", "x", "n must be a whole number, such as -42"},
+		{"u", "-1", "u must be a whole number from 0, such as 42"}, {"open", "maybe", "open must be true or false"},
+	} {
+		g := given{"at": "2026-04-22T12:00:00Z", "n": "1", "u": "1", "open": "true"}
+		_, err := e.primary(g)
+		require.NoError(t, err)
+		g[c.part] = c.text
+		_, err = e.primary(g)
+		require.ErrorContains(t, err, c.says)
+	}
+	for _, c := range []struct{ part, text, says string }{{"ended", "today", "ended must be a time, such as 2026-04-22T12:00:00Z"}, {"count", "x", "count must be a number, such as 42"}} {
+		g := given{"ended": "2026-04-22T12:00:00Z", "count": "1.5"}
+		g[c.part] = c.text
+		_, _, err := e.queryInput(x, x.PK, g)
+		require.ErrorContains(t, err, c.says)
+	}
+	_, err := e.primary(given{"zz": "1", "aa": "1"})
+	require.ErrorContains(t, err, "the key has no part aa; it has: at, n, u, open")
+}
+
 // Any item is decoded: what is damaged or foreign is marked.
 func TestDecode_MarksWhatDoesNotBelong(t *testing.T) {
 	t.Parallel()
@@ -78,8 +117,9 @@ func TestDecode_MarksWhatDoesNotBelong(t *testing.T) {
 		"null":         {item.Item{"pk": nil, schema.EntityAttr: nil}, KindUnknown, "of no declared entity"},
 		"sentinel":     {item.Item{"pk": item.S("$app#v1#employee.email#a"), "sk": item.S("$app#v1#employee.email"), schema.EntityAttr: item.S("Employee._unique.email"), schema.OwnerPKAttr: item.S("$app#v1#employee#e-1"), schema.OwnerSKAttr: item.S("$app#v1#employee")}, KindSentinel, ""},
 		"no owner":     {item.Item{"pk": item.S("$app#v1#employee.email#a"), schema.EntityAttr: item.S("Employee._unique.email")}, KindSentinel, ""},
-		"old sentinel": {item.Item{"pk": item.S("x"), schema.EntityAttr: item.S("Employee._unique.phone")}, KindSentinel, "of a constraint that is not declared"},
-		"checkpoint":   {item.Item{"pk": item.S("x"), schema.EntityAttr: item.S("Employee._rewrite")}, KindCheckpoint, ""},
+		"old sentinel": {item.Item{"pk": item.S("$app#v1#employee.phone#x"), schema.EntityAttr: item.S("Employee._unique.phone")}, KindSentinel, "of a constraint that is not declared"},
+		"checkpoint":   {item.Item{"pk": item.S("$app#v1#employee._rewrite#x"), schema.EntityAttr: item.S("Employee._rewrite")}, KindCheckpoint, ""},
+		"only named":   {item.Item{"pk": item.S("x"), schema.EntityAttr: item.S("Employee._rewrite")}, KindUnknown, "of no declared entity"},
 		"row":          {item.Item{"pk": item.S("$app#v1#timeline-visits#g"), "sk": item.S("$app#v1#timeline-visits#d-7"), schema.EntityAttr: item.S("Timeline-visits")}, KindRow, ""},
 		"manifest":     {item.Item{"pk": item.S("$app#v1#timelinemanifest-visits#v"), "sk": item.S("$app#v1#timelinemanifest-visits"), schema.EntityAttr: item.S("TimelineManifest-visits")}, KindManifest, ""},
 	} {

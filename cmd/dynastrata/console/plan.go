@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -112,7 +112,7 @@ func (s *session) view(ctx context.Context, c *cli.Command) (View, timeline.Expl
 		}
 		names = append(names, x.View)
 	}
-	return nil, timeline.Explanation{}, invalid(write.CodeConsoleName, "give the name of a view of the program; it has: %s", cmp.Or(strings.Join(names, ", "), "none"))
+	return nil, timeline.Explanation{}, invalid(bind.CodeConsoleName, "give the name of a view of the program; it has: %s", cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // store returns the store that the first argument names.
@@ -127,13 +127,13 @@ func (s *session) store(ctx context.Context, c *cli.Command) (Store, error) {
 		}
 		names = append(names, x.name())
 	}
-	return Store{}, invalid(write.CodeConsoleName, "give the name of an entity in Stores of the program; there are: %s", cmp.Or(strings.Join(names, ", "), "none"))
+	return Store{}, invalid(bind.CodeConsoleName, "give the name of an entity in Stores of the program; there are: %s", cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // needsProgram refuses what needs declarations if there is only a lock.
 func (s *session) needsProgram(ctx context.Context, c *cli.Command) error {
 	if s.app.Open == nil {
-		return invalid(write.CodeConsoleProgram, "this needs the declarations, which are Go code: run it from your own main, with console.Main")
+		return invalid(bind.CodeConsoleProgram, "this needs the declarations, which are Go code: run it from your own main, with console.Main")
 	}
 	return s.database(ctx, c)
 }

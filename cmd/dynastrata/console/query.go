@@ -12,10 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/urfave/cli/v3"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // getCommand prints one current item.
@@ -41,7 +42,7 @@ func (s *session) getCommand() *cli.Command {
 				return err
 			}
 			if it == nil {
-				return fmt.Errorf("%w: %s with this key", errNotFound, e.s.Name)
+				return s.absent(ctx, e, primary)
 			}
 			x := s.m.decode(e.table, it, s.app.Clock())
 			if s.out.json {
@@ -53,6 +54,20 @@ func (s *session) getCommand() *cli.Command {
 			return nil
 		}),
 	}
+}
+
+// absent returns the error for an item that is not there, which says whether a deleted copy is.
+func (s *session) absent(ctx context.Context, e *entityModel, primary item.Item) error {
+	if e.has("lifecycle.SoftDelete") {
+		f, err := s.family(ctx, e, primary)
+		if err != nil {
+			return err
+		}
+		if copies := f.of(KindDeleted); len(copies) > 0 {
+			return fmt.Errorf("%w: %s with this key was deleted at %s; show prints the deleted copy, and run restore brings it back", errNotFound, e.s.Name, copies[len(copies)-1].Of)
+		}
+	}
+	return fmt.Errorf("%w: %s with this key", errNotFound, e.s.Name)
 }
 
 // queryCommand prints the items of a partition.
@@ -69,7 +84,7 @@ func (s *session) queryCommand() *cli.Command {
 				return err
 			}
 			if c.NArg() == 0 {
-				return invalid(write.CodeConsoleName, "give the name of an entity")
+				return invalid(bind.CodeConsoleName, "give the name of an entity")
 			}
 			e, err := s.m.entity(c.Args().First())
 			if err != nil {
@@ -157,10 +172,9 @@ func (s *session) partitions(ctx context.Context, e *entityModel, x *schema.Inde
 	if _, has := g["generation"]; has || e.derived != KindRow || x != nil {
 		return []given{g}, nil
 	}
-	view := strings.TrimPrefix(e.s.Name, "Timeline-")
-	manifest, err := s.m.entity("TimelineManifest-" + view)
-	if err != nil {
-		return nil, err
+	view, manifest := e.view(), s.m.manifestOf(e)
+	if manifest == nil {
+		return nil, invalid(bind.CodeConsoleLock, "the lock lacks TimelineManifest-%s, which says what rows are served", view)
 	}
 	primary, err := manifest.primary(given{"view": view})
 	if err != nil {
@@ -179,7 +193,7 @@ func (s *session) partitions(ctx context.Context, e *entityModel, x *schema.Inde
 		return nil, fmt.Errorf("%w: the manifest of the view %s names no rows", errNotFound, view)
 	}
 	var all []given
-	for _, partition := range write.GenerationPartitions(id.Value) {
+	for _, partition := range layout.GenerationPartitions(id.Value) {
 		one := maps.Clone(g)
 		one["generation"] = partition
 		all = append(all, one)
@@ -245,7 +259,7 @@ func (e *entityModel) queryInput(x *schema.Index, pk *schema.KeyDef, g given) (i
 		return nil, nil, err
 	}
 	if !whole {
-		return nil, nil, invalid(write.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
+		return nil, nil, invalid(bind.CodeConsoleKey, "the partition needs each of: %s", parts(pk))
 	}
 	var conds []expr.Cond
 	for _, name := range pk.Attributes() {
@@ -283,7 +297,7 @@ func (s *session) row(x stored) []string {
 	for _, a := range x.Attrs {
 		part := slices.ContainsFunc(x.Parts, func(p field) bool { return p.Name == a.Name })
 		if !part && !library(x, a.Name) {
-			attrs = append(attrs, a.label()+"="+a.Value)
+			attrs = append(attrs, s.marked(a.label()+"="+a.Value, a.Odd))
 		}
 	}
 	return []string{kind, x.keyText(), strings.Join(attrs, " ")}

@@ -11,8 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
 // spent adds up what reads cost.
@@ -49,7 +50,7 @@ func (s *session) get(ctx context.Context, table string, key item.Item, cost *sp
 	strong := true
 	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: &strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}, again)
 	if err != nil {
-		return nil, failed("read an item of "+table, err)
+		return nil, s.failed("read an item of "+table, err)
 	}
 	cost.add(out.ConsumedCapacity)
 	return out.Item, nil
@@ -62,7 +63,7 @@ func (s *session) query(ctx context.Context, in *dynamodb.QueryInput, cost *spen
 		for {
 			out, err := s.client.Query(ctx, in, again)
 			if err != nil {
-				yield(nil, failed("query "+*in.TableName, err))
+				yield(nil, s.failed("query "+*in.TableName, err))
 				return
 			}
 			cost.add(out.ConsumedCapacity)
@@ -86,7 +87,7 @@ func (s *session) scan(ctx context.Context, table string, cost *spent) iter.Seq2
 		for {
 			out, err := s.client.Scan(ctx, in, again)
 			if err != nil {
-				yield(nil, failed("scan "+table, err))
+				yield(nil, s.failed("scan "+table, err))
 				return
 			}
 			cost.add(out.ConsumedCapacity)
@@ -101,10 +102,10 @@ func (s *session) scan(ctx context.Context, table string, cost *spent) iter.Seq2
 }
 
 // failed adds to an error what was tried. It names no keys.
-func failed(what string, err error) error {
+func (s *session) failed(what string, err error) error {
 	var missing *types.ResourceNotFoundException
 	if errors.As(err, &missing) {
-		return &requestError{what, errors.New("there is no such table or index")}
+		return &requestError{what, errors.New("there is no such table or index" + engine.Place(s.client) + "; give --table, --region or --endpoint")}
 	}
 	return &requestError{what, err}
 }
@@ -134,13 +135,13 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 		}
 		return f, err
 	}
-	in := write.QueryRelated(e.s, e.table, primary, "").Query(true)
+	in := engine.QueryInput(layout.QueryRelated(e.s, e.table, primary, ""))
 	for it, err := range s.query(ctx, in, &f.cost) {
 		if err != nil {
 			return f, err
 		}
 		x := s.m.decode(e.table, it, now)
-		if x.model == e && x.owner != nil && write.KeyID(x.owner) == write.KeyID(primary) {
+		if x.model == e && x.owner != nil && layout.KeyID(x.owner) == layout.KeyID(primary) {
 			f.items = append(f.items, x)
 		}
 	}
@@ -160,7 +161,7 @@ func (s *session) family(ctx context.Context, e *entityModel, primary item.Item)
 			if err != nil {
 				return f, err
 			}
-			if y := s.m.decode(e.table, it, now); it != nil && y.owner != nil && write.KeyID(y.owner) == write.KeyID(primary) {
+			if y := s.m.decode(e.table, it, now); it != nil && y.owner != nil && layout.KeyID(y.owner) == layout.KeyID(primary) {
 				f.items = append(f.items, y)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
-	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // restorer makes a schema from the facts of a lock. It is the inverse of what package schemalock writes.
@@ -26,7 +26,7 @@ type restorer struct {
 }
 
 // restore returns the entity that the facts describe. The error is an *entity.InputError.
-func restore(facts schemalock.Entity) (*entityModel, error) {
+func restore(facts schemalock.Entity, derived bool) (*entityModel, error) {
 	r := &restorer{e: &entityModel{facts: facts}, attrs: map[string]*schema.Attr{}, shards: map[*schema.Index]int{}}
 	r.s.Name, r.s.Payload, r.s.Options.TTL = facts.Name, 1, "_ttl"
 	for _, f := range facts.Facts { // attributes first: keys are made of them
@@ -58,14 +58,14 @@ func restore(facts schemalock.Entity) (*entityModel, error) {
 			x.Spread(n, r.s.PK, r.s.SK)
 		}
 	}
-	r.s.Expires = r.e.has("lifecycle.TTL") || strings.HasPrefix(facts.Name, "Timeline") && r.s.UsesTTL
+	r.s.Expires = r.e.has("lifecycle.TTL") || derived && r.s.UsesTTL // rows of read models have an end of their own
 	r.e.s = schema.Recorded(r.s)
 	return r.e, nil
 }
 
 func (r *restorer) bad(what, problem string) error {
 	if r.err == nil {
-		r.err = invalid(write.CodeConsoleLock, "entity %s: %s: %s", r.e.facts.Name, what, problem)
+		r.err = invalid(bind.CodeConsoleLock, "entity %s: %s: %s", r.e.facts.Name, what, problem)
 	}
 	return r.err
 }

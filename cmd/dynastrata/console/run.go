@@ -9,11 +9,11 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/migrate"
 	"github.com/dynastrata/dynastrata/timeline"
 )
@@ -124,7 +124,7 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 		}
 	}
 	if len(names) == 0 {
-		return invalid(write.CodeConsoleName, "%s has no such unique constraint", e.s.Name)
+		return invalid(bind.CodeConsoleName, "%s has no such unique constraint", e.s.Name)
 	}
 	if !c.Bool("dry-run") {
 		if err := s.confirm(ctx, c, fmt.Sprintf("Repair the sentinels of %s (%s)? It scans the table.", e.s.Name, strings.Join(names, ", "))); err != nil {

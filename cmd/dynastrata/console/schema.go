@@ -10,9 +10,9 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/dynastrata/dynastrata/internal/recorded"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/layout/recorded"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 )
 
 // schemaFormats are the formats of the command schema.
@@ -169,7 +169,7 @@ func (s *session) printSchema(all []shown, format string) error {
 	case "html":
 		s.out.write(page(all))
 	default:
-		return invalid(write.CodeConsoleName, "there is no format %s; there are: %s", format, strings.Join(schemaFormats, ", "))
+		return invalid(bind.CodeConsoleName, "there is no format %s; there are: %s", format, strings.Join(schemaFormats, ", "))
 	}
 	return nil
 }

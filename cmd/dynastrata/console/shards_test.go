@@ -15,8 +15,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/localdb"
-	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // Job is in an index whose partitions are spread over four.

@@ -104,9 +104,20 @@ func (s *session) shownValue(a field) string {
 		text = s.out.faint(hidden)
 	}
 	if a.Odd {
-		text += "  " + s.out.alarm("! not declared")
+		text += "  " + s.out.alarm(notDeclared)
 	}
 	return text
+}
+
+// notDeclared follows an attribute that the declaration does not have, wherever its name is printed.
+const notDeclared = "! not declared"
+
+// marked returns the text of an attribute in a list.
+func (s *session) marked(text string, odd bool) string {
+	if !odd {
+		return text
+	}
+	return text + " " + s.out.alarm(notDeclared)
 }
 
 // heading returns one line about an item: its kind, what distinguishes it, size and expiry.

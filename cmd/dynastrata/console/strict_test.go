@@ -18,7 +18,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/schemalock"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // Each mistake on a command line has the code of one, and help that was not asked for is on standard error.
@@ -50,6 +50,41 @@ func TestUsage_MistakesAreRefusedByEachCommand(t *testing.T) {
 		require.Contains(t, out, "USAGE", args)
 		require.Empty(t, errs, args)
 	}
+}
+
+// A flag whose value is empty, as that of a variable that a shell does not have, is a mistake: the command would read another table, or
+// another database. An environment variable without a value does not count.
+func TestUsage_AFlagWithoutAValueIsAMistake(t *testing.T) {
+	dir := t.TempDir()
+	l := &lab{t: t, now: noon, table: "app", lock: dir + "/dynastrata.lock"}
+	l.declare(nil, "app")
+	require.NoError(t, os.WriteFile(l.lock, []byte(schemalock.Of(l.db).String()), 0o600))
+	run := func(args ...string) (int, string) {
+		var out, errs strings.Builder
+		code := Run(t.Context(), App{}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, append([]string{"--lock", l.lock, "--table", "app"}, args...))
+		return code, errs.String()
+	}
+	for flag, args := range map[string][]string{
+		"lock": {"--lock", "", "schema"}, "endpoint": {"--endpoint", "", "check"}, "region": {"--region=", "check"}, "table": {"--table", "", "check"},
+		"out": {"dump", "--out", ""}, "format": {"schema", "--format", ""},
+	} {
+		for _, endpoint := range []string{"", "http://127.0.0.1:1"} {
+			t.Setenv("DYNAMODB_ENDPOINT", endpoint)
+			if flag == "endpoint" && endpoint == "" {
+				require.NoError(t, os.Unsetenv("DYNAMODB_ENDPOINT"))
+			}
+			code, errs := run(args...)
+			require.Equal(t, ExitUsage, code, flag)
+			require.Contains(t, errs, "--"+flag+" is given without a value", flag)
+		}
+	}
+	code, errs := run("--table", "logs=", "check")
+	require.Equal(t, ExitUsage, code)
+	require.Contains(t, errs, "--table is given without a value")
+	t.Setenv("DYNAMODB_ENDPOINT", "")
+	t.Setenv("DYNASTRATA_LOCK", "")
+	code, errs = run("schema", "Employee")
+	require.Equal(t, ExitOK, code, errs)
 }
 
 // load says how much it has written when it cannot go on, and takes no text that it would change.

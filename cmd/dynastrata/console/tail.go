@@ -12,8 +12,8 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/stream"
 )
 
@@ -52,7 +52,7 @@ func (s *session) tailCommand() *cli.Command {
 			err := t.run(ctx)
 			if ctx.Err() != nil {
 				s.err.line("interrupted; tail --from-start begins with the oldest record, up to 24 hours ago")
-				return nil
+				return nil //nolint:nilerr // an interruption ends it as intended
 			}
 			if errors.Is(err, errEnough) {
 				return nil
@@ -90,7 +90,7 @@ func (t *tail) run(ctx context.Context) error {
 				return stream.Response{}, t.print(table, e.Records)
 			})
 			if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, stream.ErrNoStream) {
-				err = failed("read the stream of "+table, err)
+				err = t.s.failed("read the stream of "+table, err)
 			}
 			ended <- err
 		}()
@@ -106,7 +106,7 @@ func (t *tail) run(ctx context.Context) error {
 		}
 	}
 	if none == len(tables) {
-		return invalid(write.CodeConsoleProgram, "no table has a stream; declare one with stream:\"both\" on entity.Key")
+		return invalid(bind.CodeConsoleProgram, "no table has a stream; declare one with stream:\"both\" on entity.Key")
 	}
 	return err
 }
@@ -154,10 +154,13 @@ func (t *tail) printOne(table string, r stream.Record) error {
 		return nil
 	}
 	name := changeName(x, r)
-	var changed []string
+	var changed, shown []string
 	if r.Old != nil && r.New != nil {
 		for _, d := range differences(t.s.m.decode(table, r.Old, t.s.app.Clock()), x) {
-			changed = append(changed, d.name)
+			changed, shown = append(changed, d.name), append(shown, d.name)
+			if d.odd() {
+				shown[len(shown)-1] += " " + notDeclared
+			}
 		}
 	}
 	p := t.s.out
@@ -173,7 +176,7 @@ func (t *tail) printOne(table string, r stream.Record) error {
 	} else {
 		text := fmt.Sprintf("%s  %s %s %s", r.Time.Format(time.RFC3339), p.kind(x.Kind), p.bold(name), strings.TrimSpace(x.Entity+" "+x.keyText()+" "+x.Of))
 		if len(changed) > 0 {
-			text += p.faint("  " + printable(strings.Join(changed, ", "), false))
+			text += p.faint("  " + printable(strings.Join(shown, ", "), false))
 		}
 		p.line("%s", text)
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/write"
 	"github.com/dynastrata/dynastrata/unique"
 )
 
@@ -28,7 +29,7 @@ func (s *session) restore(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	if x.restore == nil {
-		return invalid(write.CodeConsoleProgram, "%s has no soft delete", e.s.Name)
+		return invalid(bind.CodeConsoleProgram, "%s has no soft delete", e.s.Name)
 	}
 	if len(g) < len(e.partNames()) {
 		return s.restoreMany(ctx, c, x, e, g)
@@ -119,10 +120,10 @@ func (s *session) deleted(ctx context.Context, e *entityModel, g given, f func(s
 		}
 		for _, it := range page {
 			x := s.m.decode(e.table, it, s.app.Clock())
-			if x.model != e || x.Kind != KindDeleted || x.Expired || !g.matches(it, e.s.PK, e.s.SK) || write.KeyID(x.owner) == last {
+			if x.model != e || x.Kind != KindDeleted || x.Expired || !g.matches(it, e.s.PK, e.s.SK) || layout.KeyID(x.owner) == last {
 				continue
 			}
-			last = write.KeyID(x.owner)
+			last = layout.KeyID(x.owner)
 			current, err := s.get(ctx, e.table, x.owner, &spent{})
 			if err != nil {
 				return err

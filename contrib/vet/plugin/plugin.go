@@ -13,9 +13,10 @@ import (
 
 func init() { register.Plugin(vet.Analyzer.Name, New) }
 
-// settings are those of the linter in the configuration of golangci-lint.
+// settings holds the linter's part of a golangci-lint configuration.
 type settings struct {
 	Applied *bool `json:"applied"` // false: results of appends need not be read
+	Lock    *bool `json:"lock"`    // false: what versioned.Lock does not notice is not reported
 }
 
 type linter struct{}
@@ -26,9 +27,12 @@ func New(conf any) (register.LinterPlugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Applied != nil {
-		if err := vet.Analyzer.Flags.Set("applied", strconv.FormatBool(*s.Applied)); err != nil {
-			return nil, fmt.Errorf("the setting applied: %w", err)
+	for name, set := range map[string]*bool{"applied": s.Applied, "lock": s.Lock} {
+		if set == nil {
+			continue
+		}
+		if err := vet.Analyzer.Flags.Set(name, strconv.FormatBool(*set)); err != nil {
+			return nil, fmt.Errorf("the setting %s: %w", name, err)
 		}
 	}
 	return linter{}, nil

@@ -55,9 +55,7 @@ func TestRunBeside_SaysWhyACommandCannotRun(t *testing.T) {
 
 func TestRun_KeepsTheDatabaseUntilItIsInterrupted(t *testing.T) {
 	t.Parallel()
-	database := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"TableNames":[]}`)
-	}))
+	database := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"TableNames":[]}`) }))
 	defer database.Close()
 	if os.Getenv("LOCALDB_RUN") == "keep" {
 		os.Exit(run(nil, os.Stdout, os.Stderr))

@@ -128,31 +128,31 @@ func TestAllocations_OfEachVerbStayBounded(t *testing.T) {
 		bound float64
 		call  func() error
 	}{
-		{"Create", 62, func() error { _, err := orders.Create(ctx, o); return err }},
-		{"Put", 98, func() error { _, err := orders.Put(ctx, o); return err }},
-		{"Get", 26, func() error { _, err := orders.Get(ctx, id); return err }},
-		{"Update", 70, func() error {
+		{"Create", 66, func() error { _, err := orders.Create(ctx, o); return err }},
+		{"Put", 93, func() error { _, err := orders.Put(ctx, o); return err }},
+		{"Get", 27, func() error { _, err := orders.Get(ctx, id); return err }},
+		{"Update", 71, func() error {
 			_, err := orders.Update(ctx, id, entity.Set(&f.Note, &note), entity.Add(&f.Count, 1), entity.Set(&f.Paid, true))
 			return err
 		}},
-		{"Upsert", 108, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
-		{"Delete", 30, func() error { return orders.Delete(ctx, id) }},
-		{"Append", 82, func() error {
+		{"Upsert", 102, func() error { _, _, err := orders.Upsert(ctx, o); return err }},
+		{"Delete", 32, func() error { return orders.Delete(ctx, id) }},
+		{"Append", 93, func() error {
 			_, err := series.Append(ctx, sample{Device: "d", At: due, Value: 9.5, Unit: &note})
 			return err
 		}},
-		{"GetMany of 100", 1320, func() error {
+		{"GetMany of 100", 1264, func() error {
 			found, err := orders.GetMany(ctx, values)
 			if err == nil && slices.Contains(found, nil) {
 				err = errors.New("an item was not found")
 			}
 			return err
 		}},
-		{"PutMany of 25", 1050, func() error {
+		{"PutMany of 25", 1093, func() error {
 			_, err := orders.PutMany(ctx, values[:25], entity.Unconditional())
 			return err
 		}},
-		{"Transact of 2", 130, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
+		{"Transact of 2", 136, func() error { return db.Transact(ctx, orders.Op().Create(o), orders.Op().Create(second)) }},
 	} {
 		require.NoError(t, verb.call(), verb.name)
 		got := testing.AllocsPerRun(200, func() {

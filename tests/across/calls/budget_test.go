@@ -17,11 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/write"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
@@ -263,7 +263,7 @@ func TestBudget_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
 			"PutMany": dbtest.ErrorOf(faulty.PutMany(l.Ctx, []Plain{{ID: "a"}}, b)), "Purge": faulty.Purge(l.Ctx, Plain{ID: "a"}, b), "DeleteAll": dbtest.ErrorOf(faulty.DeleteAll(l.Ctx, faulty.Query(Plain{ID: "a"}), "", b)),
 			"Verify": dbtest.ErrorOf(migrate.VerifyUnique(l.Ctx, lookup, b)), "BatchWrite": dbtest.ErrorOf(l.DB.BatchWrite(l.Ctx, faulty.Op().BatchPut(Plain{ID: "a"}, b))),
 		} {
-			require.Equal(t, write.CodeOption, dbtest.InputCode(err), "%s: %v", name, err)
+			require.Equal(t, bind.CodeOption, dbtest.InputCode(err), "%s: %v", name, err)
 		}
 	}
 	view := entity.Must(timeline.New(l.DB, timeline.Projection[string, int]{

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -39,7 +39,7 @@ func TestSlogTracer_Levels(t *testing.T) {
 	badges, invoices := entity.Must(entity.New[Badge](l.DB)), entity.Must(entity.New[Invoice](l.DB))
 	l.CreateTables()
 	ctx, f := t.Context(), entity.Fields[Badge]()
-	l.OK(badges.Create(ctx, Badge{ID: "a", Owner: "ada"}))
+	l.OK(badges.Create(ctx, Badge{ID: "a", Owner: "ada lovelace"}))
 	gone := l.Open(dynamodb.New(l.Raw.Options(), func(o *dynamodb.Options) {
 		o.BaseEndpoint, o.HTTPClient = aws.String("http://127.0.0.1:1"), http.DefaultClient // nothing listens there
 	}))
@@ -51,7 +51,7 @@ func TestSlogTracer_Levels(t *testing.T) {
 			return dbtest.ErrorOf(badges.Update(ctx, Badge{ID: "a", Version: 7}, entity.Set(&f.Owner, "b")))
 		}},
 		{"level=INFO verb=Create entity=Badge error=ErrTaken", func(ctx context.Context) error {
-			return dbtest.ErrorOf(badges.Create(ctx, Badge{ID: "b", Owner: "ada"}))
+			return dbtest.ErrorOf(badges.Create(ctx, Badge{ID: "b", Owner: "ada lovelace"}))
 		}},
 		{"level=INFO verb=Get entity=Badge error=EDD-", func(ctx context.Context) error { return dbtest.ErrorOf(badges.Get(ctx, Badge{})) }},
 		{"level=INFO entity=Badge error=ErrInvalidCursor", func(ctx context.Context) error {
@@ -71,6 +71,6 @@ func TestSlogTracer_Levels(t *testing.T) {
 			part = strings.ReplaceAll(strings.TrimSpace(part), "_", " ")
 			require.Contains(t, log.String(), part)
 		}
-		require.NotContains(t, log.String(), "ada")
+		require.NotContains(t, log.String(), "lovelace")
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
-	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/stream"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
@@ -33,7 +33,7 @@ var functions = map[string][]any{
 	"entity.Unconditional": {entity.Unconditional}, "entity.Consistent": {entity.Consistent}, "entity.Desc": {entity.Desc}, "entity.Idempotent": {entity.Idempotent},
 	"entity.Filter": {entity.Filter}, "entity.If": {entity.If}, "entity.IncludeExpired": {entity.IncludeExpired}, "entity.KeepImage": {entity.KeepImage}, "entity.FromImage": {entity.FromImage}, "entity.Where": {entity.Where},
 	"entity.Limit": {entity.Limit}, "entity.MaxEvaluated": {entity.MaxEvaluated}, "entity.MaxRequests": {entity.MaxRequests}, "entity.Named": {entity.Named},
-	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.Visit": {entity.Visit[Plain]}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "tables.AddIndexes": {tables.AddIndexes}, "tables.OnIndex": {tables.OnIndex}, "tables.Create": {tables.Create}, "tables.Verify": {tables.Verify}, "tables.Of": {tables.Of},
+	"entity.OnProgress": {entity.OnProgress}, "entity.OnPage": {entity.OnPage}, "entity.Hydrate": {entity.Hydrate}, "entity.SkipUndecodable": {entity.SkipUndecodable}, "entity.Segments": {entity.Segments}, "entity.Segment": {entity.Segment}, "tables.AddIndexes": {tables.AddIndexes}, "tables.OnIndex": {tables.OnIndex}, "tables.Create": {tables.Create}, "tables.Verify": {tables.Verify}, "tables.Of": {tables.Of},
 	"entity.Budget": {entity.Budget}, "entity.Tracers": {entity.Tracers}, "entity.SlogTracer": {entity.SlogTracer}, "entity.WithCallName": {entity.WithCallName},
 
 	"timeseries.New": {timeseries.New[Ticks], timeseries.New[Plain]},
@@ -73,7 +73,7 @@ var values = map[string]any{
 	"entity.KeyCaseError": &entity.KeyCaseError{}, "entity.ValidationError": &entity.ValidationError{}, "entity.PrepareError": &entity.PrepareError{}, "entity.DecodeError": &entity.DecodeError{},
 	"entity.TransactError": &entity.TransactError{}, "entity.OpError": entity.OpError{}, "tables.Error": &tables.Error{}, "tables.VerifyError": &tables.VerifyError{},
 	"entity.UnprocessedError": &entity.UnprocessedError{}, "entity.Config": entity.Config{}, "entity.Namespace": entity.Namespace{},
-	"entity.Page": entity.Page[Plain]{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "tables.IndexProgress": tables.IndexProgress{},
+	"entity.Page": entity.Page[Plain]{}, "entity.StringSet": entity.StringSet{}, "entity.NumberSet": entity.NumberSet{}, "entity.Report": entity.Report{}, "entity.Token": entity.Token{}, "entity.ScanProgress": entity.ScanProgress{}, "tables.IndexProgress": tables.IndexProgress{},
 	"entity.Erased": entity.Erased{}, "entity.CursorError": &entity.CursorError{}, "entity.CursorReason": entity.CursorReason(""), "entity.IndexError": &entity.IndexError{},
 	"entity.Call": entity.Call{}, "entity.Attempt": entity.Attempt{}, "entity.Failure": &entity.Failure{}, "entity.SlogOptions": entity.SlogOptions{}, "entity.UnitBudget": &entity.UnitBudget{},
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
@@ -114,7 +114,7 @@ var exempt = map[string]string{
 	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
 	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "stream.Client": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
-	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface",
+	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface", "entity.CollectionPart": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface", "entity.ChangeOption": "an interface",

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/schemalock"
 	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
 // caller calls functions and methods with zero values, and what they return too, and notes who panics.
@@ -177,7 +177,7 @@ func declared(t *testing.T, dir string) (funcs, types []string) {
 // The tables of functions and types are complete, so that what is added is called too.
 func TestZero_TheTablesAreComplete(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"entity", "timeseries", "versioned", "lease", "lifecycle", "unique", "schemalock", "timeline", "stream", "migrate", "tables"} {
+	for _, dir := range []string{"entity", "timeseries", "versioned", "lease", "lifecycle", "unique", "tables/schemalock", "timeline", "stream", "migrate", "tables"} {
 		funcs, types := declared(t, dir)
 		require.NotEmpty(t, funcs)
 		for _, name := range funcs {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dynastrata/dynastrata/internal/dbtest"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // seconds is a number of seconds since 1970, as items have it; 0 is never.

@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/internal/dbtest"
-	"github.com/dynastrata/dynastrata/internal/testsize"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -58,7 +58,7 @@ func TestStorm_OfValuesAndVersions(t *testing.T) {
 	s := &storm{lab: open[Pass](t), m: newModel()}
 	s.fast = s.program(func() time.Duration { return 0 })
 	s.slow = s.program(func() time.Duration { return s.behind })
-	testsize.Check(t, testsize.Pick(3, 60)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(3, 10)*int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1)), func(rt *rapid.T) {
 		s.m = newModel()
 		for _, it := range s.Items() {
 			s.RemoveItem(it)

@@ -384,7 +384,7 @@ var declared = regexp.MustCompile(`(?m)^\s(Code\w+) += "(EDD-91\d\d)"`)
 // codes returns the declared codes of arguments: text → constant.
 func codes(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../../internal/write/errors.go")
+	text, err := os.ReadFile("../../../internal/bind/errors.go")
 	require.NoError(t, err)
 	found := map[string]string{}
 	for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
@@ -447,6 +447,9 @@ func TestCalls_OtherMistakesUnderTheSameCodes(t *testing.T) {
 	requireInput(t, "EDD-9105", c.update(entity.Attr[string]("nickname").Set("A")))
 	requireInput(t, "EDD-9111", c.update(entity.Set(&e.DisplayName, "A"), entity.If(entity.And())))
 	requireInput(t, "EDD-9114", c.db.Transact(c.ctx, nil))
+	requireInput(t, "EDD-9108", c.db.Transact(c.ctx))
+	requireInput(t, "EDD-9108", c.db.Transact(c.ctx, []entity.Op{}...))
+	requireInput(t, "EDD-9108", c.db.TransactWithToken(c.ctx, entity.Token{ID: "t"}))
 	index, err := c.employees.Index("byDepartment")
 	require.NoError(t, err)
 	requireInput(t, "EDD-9108", collect(c, index.Query(employee{Department: "Eng"}, entity.Consistent())))

@@ -72,7 +72,7 @@ type Child struct {
 type Parent struct {
 	_      entity.Key `name:"Wrong" pk:"$#{id}"`
 	ID     string     `dynamodbav:"id" entity:"required"`
-	Parent *Parent    `dynamodbav:"parent"` // want `EDD-9003: field ID of the nested struct declared.Parent has an entity tag`
+	Parent *Parent    `dynamodbav:"parent"` // want `EDD-9003: field Parent.ID of declared.Parent: a field of a nested struct has no entity tag`
 }
 
 type (

@@ -39,8 +39,8 @@ type columns struct {
 func stores(db *entity.DB, ttl time.Duration, opts ...entity.StoreOption) {
 	_, _ = entity.New[models.Employee](db)
 	_, _ = timeseries.New[models.Telemetry](db)
-	_, _ = entity.New[models.Telemetry](db)    // want `EDD-9047: the struct's declarations need timeseries.New`
-	_, _ = timeseries.New[models.Employee](db) // want `EDD-9047: the struct lacks the declaration that timeseries.New is for`
+	_, _ = entity.New[models.Telemetry](db)    // want `EDD-9047: _ timeseries.Events needs timeseries.New, and not entity.New`
+	_, _ = timeseries.New[models.Employee](db) // want `EDD-9047: the struct lacks the declaration that timeseries.New is for: _ timeseries.Events`
 	_, _ = entity.New[models.Keyless](db)      // want `EDD-9030: there is no _ entity.Key field`
 	_, _ = entity.New[models.Misspelt](db)
 	_, _ = entity.New[*models.Employee](db) // want `EDD-9048: an entity is a struct`

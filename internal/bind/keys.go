@@ -1,0 +1,160 @@
+package bind
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// CheckPart rejects a key part that is absent, or that is zero without the role zero.
+func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error {
+	if item.Absent(av) {
+		return Invalid(s, CodeKeyPart, a, "the key part is missing")
+	}
+	if a.IsZero {
+		return nil
+	}
+	zero := false
+	if text, ok := av.(*types.AttributeValueMemberS); ok && a.Text {
+		zero = a.TextField().Empty(text.Value)
+	} else if a.Time {
+		t, err := a.Format.FromValue(av)
+		zero = err == nil && t.IsZero()
+	} else {
+		switch v := av.(type) {
+		case *types.AttributeValueMemberN:
+			zero = strings.Trim(v.Value, "0.") == ""
+		case *types.AttributeValueMemberB:
+			zero = len(v.Value) == 0 || a.IsArray() && len(bytes.Trim(v.Value, "\x00")) == 0
+		case *types.AttributeValueMemberBOOL:
+			zero = !v.Value
+		}
+	}
+	if zero {
+		return Invalid(s, CodeKeyPart, a, `the key part is zero; if zero is a real value here, tag the field entity:"zero"`)
+	}
+	return nil
+}
+
+func keyBytes(av types.AttributeValue) int {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	}
+	return 0
+}
+
+// Keys is what [Key] composes primary keys of and in.
+type Keys struct {
+	Encoded        item.Item // the attributes of the value, encoded already; nil: Key encodes the parts
+	s              *schema.Schema
+	together       item.Values // that Key encodes the parts in
+	parts, primary item.Item   // maps for the next key; nil: new ones
+}
+
+// NewKeys returns a Keys for n values of s, which are encoded together and composed in the same maps.
+func NewKeys(s *schema.Schema, n int) *Keys {
+	k := &Keys{s: s}
+	if s.Unopened != nil {
+		return k
+	}
+	each := len(s.PK.Parts)
+	if s.SK != nil {
+		each += len(s.SK.Parts)
+	}
+	k.together, k.parts = item.ValuesFor(n*each), item.Item{}
+	if k.primary = k.parts; !s.NativeKey {
+		k.primary = item.Item{}
+	}
+	return k
+}
+
+// Key is [Key] for v, without a map. The next call changes parts.
+func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err error) {
+	composed, parts, err := Key(k.s, v, k)
+	if err != nil {
+		return primary, nil, err
+	}
+	return item.Primary{Names: k.s.SortedKey}.With(composed), parts, nil
+}
+
+// Key composes the primary key of v, which needs only the key parts. parts are the key parts as they are stored. It can be the same
+// map as primary, so neither may be changed. k may be nil.
+func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, err error) {
+	if s.Unopened != nil {
+		return nil, nil, s.Unopened
+	}
+	if k == nil {
+		k = &Keys{}
+	}
+	if primary, parts = k.primary, k.parts; parts == nil {
+		parts = make(item.Item, 2)
+		if primary = parts; !s.NativeKey {
+			primary = make(item.Item, 2)
+		}
+	} else if k.Encoded == nil {
+		clear(parts)
+		clear(primary)
+	}
+	defs := [...]*schema.KeyDef{s.PK, s.SK}
+	for _, def := range defs {
+		if def == nil {
+			continue
+		}
+		for _, a := range def.Parts {
+			av := k.Encoded[a.Name]
+			if k.Encoded == nil {
+				if av, err = EncodeAttr(s, a, v, &k.together); err != nil {
+					return nil, nil, err
+				}
+			}
+			if text, ok := av.(*types.AttributeValueMemberS); !ok || text.Value == "" || a.Text || a.Time { // most parts are texts
+				if err := CheckPart(s, a, av); err != nil {
+					return nil, nil, err
+				}
+			}
+			parts[a.Name] = av
+		}
+	}
+	for i, def := range defs {
+		if def == nil {
+			continue
+		}
+		n := 0
+		if def.Native != nil { // the key is its part
+			name := def.Native[0].Name
+			primary[name], n = parts[name], keyBytes(parts[name])
+		} else {
+			text, missing, err := def.Template.Compose(parts)
+			switch {
+			case err != nil:
+				return nil, nil, KeyError(s, err)
+			case len(missing) > 0:
+				return nil, nil, Invalid(s, CodeKeyPart, s.Attr(missing[0]), "the key part is missing")
+			case text == "":
+				return nil, nil, Invalid(s, CodeKeyPart, nil, "the key part is missing")
+			}
+			primary[def.Attr], n = &types.AttributeValueMemberS{Value: text}, len(text)
+		}
+		if n > s.KeyLimits[i] {
+			return nil, nil, TooLarge(s, "the %s is %d bytes long, %d are allowed", [...]string{"partition key", "sort key"}[i], n, s.KeyLimits[i])
+		}
+	}
+	return primary, parts, nil
+}
+
+// CheckPartitionKey rejects a partition key that is too long for DynamoDB.
+func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
+	if n := keyBytes(av); n > key.MaxPartitionKey {
+		return TooLarge(s, "the partition key is %d bytes long, %d are allowed", n, key.MaxPartitionKey)
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package bind
+
+import (
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+)
+
+// Options are the settings of one call, as its options make them. A verb looks at the settings that its options can make.
+type Options struct {
+	Errs []error // the mistakes of options
+
+	// Of reads.
+	Strong       bool                                                   // strongly consistent
+	Expired      bool                                                   // return expired items too
+	Keep         func(it map[string]types.AttributeValue, table string) // takes the item as it was read; nil: not requested
+	Filters      []Cond
+	Limit        *int   // maximum number of items
+	MaxEvaluated *int   // maximum number of evaluated items
+	MaxRequests  *int   // maximum number of requests
+	Hydrate      bool   // read whole items by the entries of an index
+	Range        []Cond // conditions on key fields
+	Desc         bool
+	Skip         bool               // go on past items that do not decode
+	Current      bool               // list the current state too
+	Segments     *int               // parts of a table that are read concurrently
+	Segment      *Segment           // the only part to read; nil: the whole table
+	Scanned      func(ScanProgress) // called with the progress of a scan; nil: not reported
+
+	// Of writes of one item.
+	If         []Cond
+	Changes    []Change
+	Idempotent bool   // send the write as a transaction under a token
+	Expect     *int64 // version
+	AnyVersion bool   // expect no version, whatever the given struct holds
+	From       Image  // the item that the write is planned from; nil: it is read
+	Old        any    // *T, receives the item before the write; nil: not requested
+	IfPresent  bool   // a missing item is no error
+	Missing    *bool  // receives whether there was none; nil: not requested
+
+	// Of calls about many items.
+	Budget        *Pace                 // paces the requests; nil: they are not paced
+	Unconditional bool                  // replace what is stored without a condition
+	Progress      func(n int)           // called with the number of removed items; nil: not reported
+	Passed        func(RewriteProgress) // called after each page of a pass; nil: not reported
+	Dry           bool                  // read only
+	Strict        bool                  // end at the first item that stays as it is for a problem
+	Restart       bool                  // begin again, whatever the checkpoint says
+	NewVersion    bool                  // rewrite as an update, with a version and a time
+	Checkpoint    *string
+
+	// Of the declaration of a store.
+	Name     string         // replaces the declared name of the entity
+	After    *time.Duration // how long items live, for a declared time to live
+	NoExpiry bool           // items do not expire, although a time to live is declared
+	Upgrades []Upgrade      // from earlier payload versions, in order
+
+	// Of this module only.
+	SoleWriter bool                                        // a write with a lost answer may be repeated, since nothing else writes the item
+	DecodeOld  func(map[string]types.AttributeValue) error // decodes the item before the write into Old
+	Handle     string                                      // the constructor of a store that runs, "" for entity.New
+	Table      string                                      // logical table of a store, instead of the declared one
+	Own        bool                                        // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived    bool                                        // the items are derived from others, and rebuilt when their form changes
+	Sources    []string                                    // of derived items: the entities that they are made from
+	Secret     bool                                        // derived items are made from what has secret fields
+}
+
+// Segment is one of several parts of a table.
+type Segment struct{ Number, Of int }
+
+// Err returns the first mistake, or nil.
+func (o *Options) Err() error {
+	if len(o.Errs) == 0 {
+		return nil
+	}
+	return o.Errs[0]
+}
+
+// Add adds a mistake.
+func (o *Options) Add(err error) { o.Errs = append(o.Errs, err) }
+
+// Setting is what an option does. An option type embeds a Setting and marks, which say where the option is accepted.
+type Setting func(*Options)
+
+var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
+
+func (f Setting) set(o *Options) {
+	if f == nil {
+		o.Add(errEmpty)
+		return
+	}
+	f(o)
+}
+
+// setter is any option.
+type setter interface{ set(*Options) }
+
+// Collect returns the settings that the options of a call make.
+func Collect[O any](opts []O) *Options {
+	all := new(Options)
+	for _, o := range opts {
+		if o, ok := any(o).(setter); ok {
+			o.set(all)
+		} else {
+			all.Add(errEmpty)
+		}
+	}
+	return all
+}
+
+// The options of each family of verbs.
+type (
+	GetOption     interface{ get() }
+	QueryOption   interface{ query() }
+	ScanOption    interface{ scan() }
+	ListOption    interface{ list() }    // of lists of versions
+	DeletedOption interface{ deleted() } // of lists of deleted copies
+	UpdateOption  interface{ update() }
+	DeleteOption  interface{ remove() }
+	WriteOption   interface{ write() } // of the other writes over a stored item
+	RestoreOption interface{ restore() }
+	CreateOption  interface{ create() }
+	AppendOption  interface{ append() }
+	BatchOption   interface{ batch() }
+	PurgeOption   interface{ purge() }
+	RewriteOption interface{ rewrite() }
+	CopyOption    interface{ copy() }
+	PassOption    interface{ pass() } // of checks of a whole table
+	StoreOption   interface{ store() }
+)
+
+// The marks of options. An option is accepted by the verbs of its marks and of the marks that those embed.
+type (
+	ForGet   struct{}
+	ForQuery struct{}
+	ForScan  struct{}
+	ForList  struct{}
+	ForIndex struct { // every read of an index
+		ForQuery
+		ForScan
+	}
+	ForBounded struct{ ForIndex } // also of deleted copies
+	ForMany    struct {           // every read of many items
+		ForBounded
+		ForList
+	}
+	ForRead struct {
+		ForGet
+		ForMany
+	}
+	ForOrder struct {
+		ForQuery
+		ForList
+	}
+
+	ForUpdate struct{}
+	ForDelete struct{}
+	ForWrite  struct {
+		ForUpdate
+		ForDelete
+	}
+	ForRestored struct{}
+	ForChange   struct { // the changes of an item
+		ForUpdate
+		ForDelete
+		ForRestored
+	}
+	ForRestore struct {
+		ForWrite
+		ForRestored
+	}
+	ForCreate struct{ ForRestore }
+	ForAppend struct{ ForCreate } // every write of one item
+
+	ForBatch   struct{}
+	ForPurge   struct{}
+	ForRewrite struct{}
+	ForCopy    struct{ ForRewrite }
+	ForPass    struct{ ForCopy }
+	ForSegment struct { // a part of a table
+		ForScan
+		ForRewrite
+	}
+	ForTable struct { // a whole table
+		ForScan
+		ForPass
+	}
+
+	ForStore struct{}
+)
+
+// WriteSetting is an option for writes of one item, but Append.
+type WriteSetting struct {
+	ForCreate
+	Setting
+}
+
+// StoreSetting is an option for the declaration of a store.
+type StoreSetting struct {
+	ForStore
+	Setting
+}
+
+func (ForGet) get()          {}
+func (ForQuery) query()      {}
+func (ForScan) scan()        {}
+func (ForList) list()        {}
+func (ForBounded) deleted()  {}
+func (ForDelete) remove()    {}
+func (ForUpdate) update()    {}
+func (ForWrite) write()      {}
+func (ForRestored) restore() {}
+func (ForCreate) create()    {}
+func (ForAppend) append()    {}
+func (ForBatch) batch()      {}
+func (ForPurge) purge()      {}
+func (ForRewrite) rewrite()  {}
+func (ForCopy) copy()        {}
+func (ForPass) pass()        {}
+func (ForStore) store()      {}
+
+// Upgrade converts items of one payload version to the next.
+type Upgrade struct {
+	From     int
+	Old, New reflect.Type
+	Apply    func(any) (any, error)
+}
+
+// Image is an item exactly as it was read, with its table; nil if there was none.
+type Image interface {
+	Image() (it map[string]types.AttributeValue, table string)
+}
+
+// ScanProgress is the progress of a scan.
+type ScanProgress = entitytype.ScanProgress
+
+// RewriteProgress is the progress of a rewrite.
+type RewriteProgress = entitytype.RewriteProgress
+
+// Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
+// field, a path in text, or an attribute by name. Inside names a place within one of these.
+type Target struct {
+	Pointer any
+	Entry   *string // key in the map at Pointer
+	Key     any     // the same key as the caller gave it
+	Elem    *int    // index in the list at Pointer
+	Text    string  // path, when Pointer is nil
+	Attr    string  // name, when Pointer is nil and there is no Text
+	Inside  string  // path from there; it may begin with an index
+}
+
+// Where is the operator of a condition that was built with the SDK's expression package.
+const Where expr.Op = "Where"
+
+// Cond is a condition before it is checked against a schema: Values are Go values of the target's type.
+type Cond struct {
+	Op     expr.Op
+	Target Target
+	Values []any
+	Conds  []Cond
+	Built  expr.Cond // of Where, with encoded values
+	Err    error     // why Where failed
+}
+
+// Change is an update's change before it is checked against a schema.
+type Change struct {
+	Kind   expr.Kind
+	Target Target
+	Value  any  // of the target's type; the elements for Push, Insert and Discard
+	Once   bool // Set only when absent
+}

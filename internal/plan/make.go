@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Make plans one attempt of op. To the actions that the verb plans on op's item it adds two guards, in this order: that the key parts are
+// stored in the given case, for entities whose keys are in lower case; and, in a plan that is made without reading the item, that its
+// payload version is one that the plan is made for. [Resolve] knows what it means if one of them does not hold.
+func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error) {
+	s := op.Schema
+	folds := op.Parts != nil && len(s.Folded) > 0
+	if folds && layout.Live(s, in.Image, in.Now) {
+		if err := op.sameCase(in.Image); err != nil && op.Creates {
+			return nil, fmt.Errorf("%w: %w", entitytype.ErrExists, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	p, err := op.Plan(ctx, r, in)
+	if err != nil {
+		return nil, err
+	}
+	step := p.Sends()
+	if folds {
+		op.guardCase(step, in.Now)
+	}
+	if s == nil || op.AsStored || op.Creates || in.Image != nil || !s.HasMetadata || s.Options.Derived {
+		return p, nil
+	}
+	return p, op.guardPayload(step, in.Now)
+}
+
+// Resolve returns what a definite refusal of p means, a plan of op that was made at the time now.
+func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution {
+	s, step := op.Schema, p.Sends()
+	if slices.ContainsFunc(f, func(f Failure) bool { return f.Hidden }) {
+		return Resolution{Replan: entitytype.ErrItemHidden}
+	}
+	blind := step.blind
+	for i := range f {
+		if step.Actions[i].Payload.Op == expr.None || !f[i].Failed() || !layout.Live(s, f[i].Image, blind) {
+			continue
+		}
+		if err := layout.CheckPayload(s, f[i].Image[schema.PayloadAttr]); err != nil {
+			return Resolution{Err: err}
+		}
+		if layout.Outdated(s, f[i].Image) {
+			l.Outdated = true
+			return Resolution{Replan: entitytype.ErrConflict}
+		}
+	}
+	v := p.Refused(f, l)
+	if op.Parts != nil && len(s.Folded) > 0 {
+		for i := range f {
+			err := layout.SameCase(s, op.Parts, f[i].Image)
+			switch {
+			case !f[i].Failed() || err == nil || !op.isOwn(&step.Actions[i]) || !layout.Live(s, f[i].Image, now):
+			case errors.Is(v.Err, entitytype.ErrExists):
+				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
+			default:
+				return Resolution{Err: err}
+			}
+		}
+		if v.Next != nil {
+			op.guardCase(v.Next.Sends(), now)
+		}
+	}
+	if v.Next != nil && !blind.IsZero() {
+		if err := op.guardPayload(v.Next.Sends(), blind); err != nil {
+			return Resolution{Err: err}
+		}
+	}
+	return v
+}
+
+// isOwn reports whether an action is on the item of op.
+func (op *Op) isOwn(a *Action) bool { return a.Table == op.Table && layout.SameKey(a.Key, op.Key) }
+
+// CaseError is [layout.SameCase] for a write: the error has the stored item. Without parts it is nil.
+func CaseError(s *schema.Schema, parts, stored item.Item) error {
+	if parts == nil {
+		return nil
+	}
+	if err := layout.SameCase(s, parts, stored); err != nil {
+		return &Refused{Class: err, Schema: s, Image: stored}
+	}
+	return nil
+}
+
+// sameCase is CaseError for an item that op may act on.
+func (op *Op) sameCase(it item.Item) error { return CaseError(op.Schema, op.Parts, it) }
+
+// guardCase adds CaseGuard to the actions on op's item, unless that has expired.
+func (op *Op) guardCase(step *Step, now time.Time) {
+	guard := layout.CaseGuard(op.Schema, op.Parts)
+	if op.Schema.Expires {
+		guard = expr.Any(guard, layout.HasExpired(op.Schema, now))
+	}
+	for i := range step.Actions {
+		if a := &step.Actions[i]; op.isOwn(a) {
+			a.Cond = expr.All(a.Cond, guard)
+		}
+	}
+}
+
+// guardPayload adds to the actions of step on op's item the condition that the item has a payload version that they are made
+// for. An action that changes attributes of the stored item, or has conditions on them, needs today's. Any other write needs
+// one that the program knows.
+func (op *Op) guardPayload(step *Step, now time.Time) error {
+	s := op.Schema
+	step.blind = now
+	for i := range step.Actions {
+		a := &step.Actions[i]
+		if a.Kind == Put || a.Table != op.Table || len(step.Actions) > 1 && !layout.SameKey(a.Key, op.Key) {
+			continue
+		}
+		switch {
+		case s.Upgrades == nil && !s.Expires && a.Kind != Check:
+			a.Payload = s.Known
+		case a.Kind == Check && !concerns(s, a.Cond):
+			continue
+		case a.Kind == Delete && (s.Upgrades == nil || !concerns(s, a.Cond)):
+			a.Payload = layout.Readable(s, now)
+		default:
+			a.Payload = layout.UpToDate(s, now)
+		}
+		a.Cond = a.Cond.And(a.Payload)
+	}
+	return checkStep(s, step)
+}
+
+// concerns reports whether a condition is about more than whether there is an item, which one, and whether it has expired.
+func concerns(s *schema.Schema, c expr.Cond) bool {
+	about := func(path expr.Path) bool {
+		name := path.Root()
+		return name != schema.WriteAttr && name != s.Options.TTL && !slices.Contains(s.PK.Attributes(), name) && !slices.Contains(s.SK.Attributes(), name)
+	}
+	switch {
+	case c.Op == expr.None:
+		return false
+	case c.Conds != nil:
+		return slices.ContainsFunc(c.Conds, func(x expr.Cond) bool { return concerns(s, x) })
+	}
+	for _, o := range c.Compared() {
+		if o.Path != nil && about(o.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkStep rejects a step that exceeds the limits of a transaction.
+func checkStep(s *schema.Schema, step *Step) error {
+	if n := len(step.Actions); n > MaxActions {
+		return bind.Invalid(s, bind.CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
+	}
+	bytes, several := 0, len(step.Actions) > 1 // one item is checked alone
+	for i := range step.Actions {
+		a := &step.Actions[i]
+		if n := a.Cond.Operators(); n > bind.MaxOperators {
+			return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, bind.MaxOperators)
+		} else if n > bind.MaxOperators/4 { // shorter conditions always fit
+			if bytes := len(new(expr.Renderer).Cond(a.Cond)); bytes > bind.MaxExpression {
+				return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, bind.MaxExpression)
+			}
+		}
+		if several {
+			bytes += item.Size(a.Item) + item.Size(a.Key)
+		}
+	}
+	if bytes > MaxTransactionBytes {
+		return bind.TooLarge(s, "the items of the write are %d bytes, %d are allowed", bytes, MaxTransactionBytes)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
+)
+
+// Op is one intended write or check.
+type Op struct {
+	Verb   string
+	Schema *schema.Schema
+	Table  string    // physical name
+	Key    item.Item // primary key of the item
+	Parts  item.Item // key parts as given and stored; nil if the operation guards them itself
+	Err    error     // bad input
+
+	Asked
+	Needs
+	Traits
+
+	// Plan plans one attempt, without the guards that Make adds. It reads through r what Needs does not name.
+	Plan func(ctx context.Context, r layout.Reader, in *Input) (Plan, error)
+}
+
+// Asked is what the caller of a write asked for.
+type Asked struct {
+	Expect     *int64                // the expected version; nil for any
+	Created    types.AttributeValue  // with Expect: the expected created_at, in its format; nil for any
+	ExpectNone bool                  // no live item is expected
+	If         expr.Cond             // the conditions
+	Changes    []expr.Change         // the changes
+	Old        func(item.Item) error // takes the item before the write, nil if there was none; nil if not requested
+	IfPresent  bool                  // a missing item is no error
+	Idempotent bool                  // sent as a transaction under a token, so that it can be repeated after a lost answer
+
+	// SoleWriter reports that repeating or delaying the write does no harm: only this operation writes the item, or its
+	// effect is wanted whenever its conditions hold. So a refusal is final, whether or not an earlier attempt was
+	// applied.
+	SoleWriter bool
+}
+
+// Needs is what must be read before a plan.
+type Needs struct {
+	Read        bool      // the current item
+	Given       item.Item // the current item as the caller has it, which saves the first read
+	AsStored    bool      // the item as it is stored, also if its payload version is outdated
+	Discards    bool      // of an outdated item nothing is kept, so that it need not be upgraded
+	SoftDeletes bool      // the newest deleted copy: the operation makes one, which depends on it
+	Past        bool      // traces of earlier lives, if there is no live item
+	Context     bool      // what the context of the call has for the entity: it is stored
+	More        bool      // what Plan reads
+}
+
+// Traits is what the executor knows about a write besides its plan.
+type Traits struct {
+	ChecksOnly  bool // it writes nothing
+	Creates     bool // it fails if there is a live item
+	Generated   bool // the value has an id that was generated for this operation
+	Mergeable   bool // its actions have a Fold
+	AlsoDeleted bool // the error for a missing item must also cover a deleted one
+
+	// Unsure is called when the write is refused, and an earlier attempt may have been applied, or may still be. It may be
+	// nil. An operation needs it if it goes on after such a refusal.
+	Unsure func()
+}
+
+// KeyText formats the key of the item for messages.
+func (op *Op) KeyText() string { return layout.KeyText(op.Schema, op.Key) }
+
+// Reads reports whether op needs a read before planning, at least in a transaction.
+func (op *Op) Reads() bool { return op.Read || op.Past || op.More || op.Old != nil }
+
+// NeedsRead reports whether op must be planned from the current item.
+func (op *Op) NeedsRead(in *Input) bool {
+	return op.Read || in.Joined && op.Old != nil || in.Learned.ReadFirst
+}
+
+// fromOld computes the result of changes from the old item that a lone action returned.
+func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
+	base := r.Image
+	if base == nil {
+		base = item.Clone(op.Key)
+	}
+	it, err := expr.Apply(base, changes)
+	return Result{Item: it, Old: r.Image, Created: r.Image == nil}, err
+}
+
+var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
+
+// Begin starts an operation on the item with the key of v, and compiles its conditions. v may be encoded already, as it; otherwise that
+// is nil. Mistakes are in the Err of the operation.
+func Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, spec *bind.Options) *Op {
+	op := &Op{Verb: verb, Schema: s, Table: table, Asked: Asked{Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}}
+	op.Context = s.Contexts != nil
+	switch {
+	case len(spec.Errs) > 0:
+		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", spec.Errs[0])
+	case s.LocksGiven || spec.Expect != nil || spec.AnyVersion:
+		op.Err = op.expects(v, spec)
+	}
+	if op.Err != nil {
+		return op
+	}
+	if spec.DecodeOld != nil { // a transaction does not return items
+		op.Old, op.Read = spec.DecodeOld, op.Idempotent
+	}
+	if op.Key, op.Parts, op.Err = bind.Key(s, v, &bind.Keys{Encoded: it}); op.Err != nil {
+		return op
+	}
+	if spec.From != nil { // the item in the caller's image
+		image, table := spec.From.Image()
+		switch {
+		case image == nil:
+			op.Err = bind.Invalid(s, bind.CodeOption, nil, "the image holds no item; pass it to a Get with KeepImage first")
+		case table != op.Table || layout.KeyID(layout.KeyOf(s, image)) != layout.KeyID(op.Key):
+			op.Err = bind.Invalid(s, bind.CodeOption, nil, "the image holds another item")
+		default:
+			op.Given = image
+		}
+	}
+	if op.Err == nil && len(spec.If) > 0 {
+		op.If, op.Err = bind.Conditions(s, spec.If)
+	}
+	return op
+}

@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/wire"
+)
+
+// Limits of DynamoDB for a transaction.
+const (
+	MaxActions          = 100             // in one transaction
+	MaxTransactionBytes = 4 * 1024 * 1024 // of all items of a transaction
+)
+
+// Plan is what one attempt of a write sends, and what the answers mean.
+type Plan interface {
+	// Sends returns the actions. Without actions there is nothing to write.
+	Sends() *Step
+	// Refused decides what a definite refusal means. The failures are aligned with the actions. What they show about stored items is
+	// added to l.
+	Refused(f []Failure, l *Learned) Resolution
+	// Applied returns the result of the write. returned is set for a lone action.
+	Applied(returned Returned) (Result, error)
+}
+
+// Step is a set of actions that are sent together. Plans embed it.
+type Step struct {
+	Actions       []Action
+	EntityActions int       // how many of the first actions concern items of the entity; 0: all
+	Whole         bool      // decide on a refusal only after every action was evaluated, with no conflict
+	blind         time.Time // when the step was planned, if that was without reading the item
+}
+
+// Sends implements Plan.
+func (s *Step) Sends() *Step { return s }
+
+// ActionKind is what an action does.
+type ActionKind int
+
+// Kinds of actions.
+const (
+	Put ActionKind = iota
+	Update
+	Delete
+	Check
+)
+
+// Returns selects the image that a lone action returns.
+type Returns int
+
+// Values of Returns.
+const (
+	ReturnNothing Returns = iota
+	ReturnOld
+	ReturnNew
+)
+
+// Action is one write or check of one item.
+type Action struct {
+	Kind    ActionKind
+	Table   string
+	Key     item.Item // for Update, Delete and Check
+	Item    item.Item // for Put
+	Cond    expr.Cond
+	Changes []expr.Change
+	Returns Returns
+	WriteID string    // the write id that it stores; "" if none
+	Payload expr.Cond // the part of Cond about the payload version of the item; may be empty
+
+	// Pin is the part of Cond that holds for what was read, never holds again once it fails, and fails after the write.
+	// So Cond lets the action through at most once, and a failure is final. It is empty if there is no such part.
+	Pin expr.Cond
+	// Final reports whether Cond, which failed on an item, fails on all later states too. nil means unknown.
+	Final func(item.Item) bool
+
+	// Refusal decides what a refusal of the action means, in a plan that Compose or Join makes.
+	Refusal Refusal
+
+	Fold     Folder // merges the action with another on the same item; nil if it cannot be merged
+	Label    string // replaces the key in print if the key must not be shown; "" shows the key
+	Claims   bool   // claims an item with one owner, such as a sentinel
+	Releases bool   // gives up such an item
+}
+
+// Failure is why an action was refused. Code is DynamoDB's reason code, or "" or "None" if the action was not refused.
+type Failure struct {
+	Code   string
+	Image  item.Item // the item whose condition failed; nil if there was none
+	Hidden bool      // there was one, but the client does not return it, or it was made since
+	There  item.Item // with Hidden: what a read found after the refusal; nil if only an item can have refused the action
+}
+
+// Failed reports whether the action's condition did not hold.
+func (f Failure) Failed() bool { return f.Code == "ConditionalCheckFailed" }
+
+// Resolution is the meaning of a definite refusal. Exactly one field is set.
+type Resolution struct {
+	Err    error   // the operation failed
+	Replan error   // the item changed since it was read: plan again; the error to return if no attempt is left
+	Result *Result // the operation is done
+	Next   Plan    // send this plan
+}
+
+// Returned is what DynamoDB returned for a successful lone action.
+type Returned struct {
+	Image  item.Item // the item before the action, if it asked for that; the item after it if Proven
+	New    wire.Item // the item after the action, if it asked for that
+	Proven bool      // the answer was lost, and a read showed that the write was applied
+	Again  bool      // the request arrived twice: Image is the item after the first time
+}
+
+// Result is the result of a write.
+type Result struct {
+	Item     item.Item // the item after the write as far as it is known; nil after a removal
+	Stored   wire.Item // set instead of Item: the item that DynamoDB returned
+	Existing item.Item // the stored event that an append found
+	Old      item.Item // the item before the write, nil if there was none; set if the operation has an Old
+	Created  bool      // an upsert created the item
+	Skipped  bool      // nothing had to be written because of what is stored
+	Reason   string    // why an event was skipped
+}
+
+// Learned is what the refusals of earlier attempts have shown about stored items.
+type Learned struct {
+	ReadFirst bool // plan from the current item
+	Outdated  bool // the item has an earlier payload version, in which the plan means nothing: upgrade it first
+	Expired   bool // the item had expired at the last attempt
+
+	taken   []int64         // versions of the item that snapshots of another life use
+	foreign map[string]bool // by KeyID of a sentinel's key: whether it belongs to another item, or the item has got it back
+}
+
+// VersionTaken says that a snapshot of another life uses version n of the item, because a program that keeps no history created the
+// item again. The next plan continues after that history.
+func (l *Learned) VersionTaken(n int64) { l.taken = append(l.taken, n) }
+
+// AnyVersionTaken reports whether VersionTaken was called.
+func (l *Learned) AnyVersionTaken() bool { return l.taken != nil }
+
+// Sentinel says whether the sentinel under k belongs to another item, so that it must not be deleted or reserved. The item may get it
+// back.
+func (l *Learned) Sentinel(k item.Item, others bool) {
+	if l.foreign == nil {
+		l.foreign = map[string]bool{}
+	}
+	l.foreign[layout.KeyID(k)] = others
+}
+
+// Foreign reports whether the sentinel under k belongs to another item, as far as is known.
+func (l *Learned) Foreign(k item.Item) bool { return l.foreign != nil && l.foreign[layout.KeyID(k)] }
+
+// Input is what a plan is made from.
+type Input struct {
+	Now        time.Time
+	WriteID    string
+	Joined     bool      // part of a transaction with other operations, so no image is returned
+	Image      item.Item // the current item if Read, in today's payload version unless AsStored; nil if absent
+	NewestCopy item.Item // the newest deleted copy, expired or not, if SoftDeletes
+	Past       Past      // traces of earlier lives, if Past and there is no live item
+	Context    item.Item // of the attributes with the role context: what they get; see InContext
+	Learned    Learned
+}
+
+// HistoryVersion returns the version under which the history keeps the stored item: its own, or, if that is taken, the
+// first one after the history of other lives.
+func (in *Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
+	n := layout.StoredVersion(s, it)
+	if slices.Contains(in.Learned.taken, n) {
+		return max(n, in.Past.Version) + 1
+	}
+	return n
+}
+
+// Refusal decides what the refusal of one action means.
+type Refusal interface {
+	Refused(f Failure, l *Learned) Resolution
+}
+
+// Means is a Refusal that means the same whatever the item is.
+type Means Resolution
+
+// Refused implements Refusal.
+func (x Means) Refused(Failure, *Learned) Resolution { return Resolution(x) }
+
+// Again is the Refusal of an action that is guarded by what was read: read and plan again.
+var Again = Means{Replan: entitytype.ErrConflict}
+
+// Fixed is a plan whose answers mean the same whatever they have.
+type Fixed struct {
+	Step
+	Result    Result
+	IfRefused Resolution
+}
+
+// Refused implements Plan.
+func (x *Fixed) Refused([]Failure, *Learned) Resolution { return x.IfRefused }
+
+// Applied implements Plan.
+func (x *Fixed) Applied(Returned) (Result, error) { return x.Result, nil }
+
+// Nothing returns a plan that writes nothing, with its result.
+func Nothing(result Result) Plan { return &Fixed{Result: result} }
+
+// Skipped resolves a failure which shows that nothing has to be written.
+func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }

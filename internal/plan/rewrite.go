@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/dynastrata/dynastrata/internal/expr"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/schema"
+
+	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/layout"
+)
+
+// Rewriting is what a stored item should be.
+type Rewriting struct {
+	Item    item.Item // nil: it stays as it is
+	Current bool      // it is a current item
+	// SameState says that only the form of the item changes. It keeps its write id, by which its snapshot is known.
+	SameState bool
+	Claims    []UniqueConstraint // constraints under which the item has a value that nothing claims
+	carried   []Action           // that move the claims of a current item from an earlier form to Item
+}
+
+// ClaimsOf returns the puts of the sentinels that claim the values of a stored item with the key of op, under the
+// constraints in claims.
+func ClaimsOf(op *Op, in *Input, it item.Item, claims []UniqueConstraint) (parts []Action, err error) {
+	for _, g := range claims {
+		more, err := g.Guard(&Mutation{Kind: Created, Op: op, In: in, New: it})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, more...)
+	}
+	return parts, nil
+}
+
+// differences returns the changes of attributes that turn one item into another.
+func differences(was, is item.Item) []expr.Change {
+	var changes []expr.Change
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if !item.Equal(was[name], is[name]) {
+			changes = append(changes, expr.Change{Kind: expr.Set, Path: expr.Attr(name), Value: is[name]})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := is[name]; !ok {
+			changes = append(changes, expr.Change{Kind: expr.Remove, Path: expr.Attr(name)})
+		}
+	}
+	return changes
+}
+
+// NewRewrite plans the write of what bring makes of a stored item of s, current or related. The item is as image when it
+// is planned first, and is read again if it was written meanwhile. A current item gets a new write id, so that a write that
+// was planned from the old state is planned again. A related item keeps its own: it says which write the item is of. With
+// newVersion, the write of a current item is an update: it gets a version and a time, and leaves a snapshot.
+//
+// A value that another item claims is the error of the constraint. The result is skipped if nothing is to be written.
+func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool, bring func(context.Context, layout.Reader, item.Item) (Rewriting, error)) *Op {
+	op := &Op{Verb: "Rewrite", Schema: s, Table: table, Key: layout.KeyOf(s, image), Asked: Asked{SoleWriter: true}, Needs: Needs{Read: true, Given: image, AsStored: true, More: true}}
+	op.Context = newVersion && s.Contexts != nil
+	op.Plan = func(ctx context.Context, r layout.Reader, in *Input) (Plan, error) {
+		var rw Rewriting
+		var err error
+		if in.Image != nil {
+			rw, err = bring(ctx, r, in.Image)
+		}
+		if err == nil && rw.Item != nil && rw.Current {
+			rw.carried, err = op.carried(ctx, r, in, rw.Item, rw.Claims)
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case rw.Item == nil && len(rw.Claims) == 0:
+			return Nothing(Result{Skipped: true}), nil
+		case rw.Item != nil && newVersion && rw.Current:
+			return op.renewed(in, rw)
+		}
+		return op.rewritten(in, rw)
+	}
+	return op
+}
+
+// renewed writes the item as an update does.
+func (op *Op) renewed(in *Input, rw Rewriting) (Plan, error) {
+	guard, pin, err := Unchanged(op.Schema, in.Image)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := layout.Open(op.Schema, in.Image)
+	if err != nil {
+		return nil, err
+	}
+	in.Image = stored.Item
+	it, err := in.rewrite(op.Schema, differences(in.Image, rw.Item), bind.OnRewrite)
+	if err != nil {
+		return nil, err
+	}
+	main := Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: guard, WriteID: WriteID(op.Schema, in), Pin: pin, Refusal: Again}
+	claims, err := ClaimsOf(op, in, it, rw.Claims)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Compose(Mutation{Kind: Updated, Op: op, In: in, Old: in.Image, New: it}, slices.Concat([]Action{main}, claims, rw.carried), Result{Item: it})
+	if err != nil {
+		return nil, err
+	}
+	p.Sends().EntityActions = 1
+	return p, nil
+}
+
+// rewritten changes the attributes that differ, without a trace in version, time and history.
+func (op *Op) rewritten(in *Input, rw Rewriting) (Plan, error) {
+	s := op.Schema
+	guard, pin, err := Unchanged(s, in.Image)
+	if err != nil {
+		return nil, err
+	}
+	main := Action{Kind: Check, Table: op.Table, Key: op.Key, Cond: guard, Pin: pin, Refusal: Again}
+	after := in.Image
+	if rw.Item != nil {
+		after = item.Clone(rw.Item)
+		main.Kind = Update
+		_, had := in.Image[schema.WriteAttr]
+		renew := rw.Current && !rw.SameState || rw.carried != nil // an earlier program must not write what it planned with the claim
+		if s.HasMetadata && (renew || !had) {
+			after[schema.WriteAttr], main.WriteID = item.S(in.WriteID), in.WriteID
+		}
+		if !had || !renew {
+			main.Pin = expr.Cond{} // the guard can hold after the write too, which has the same effect when it is repeated
+		}
+		main.Changes = differences(in.Image, after)
+	}
+	claims, err := ClaimsOf(op, in, after, rw.Claims)
+	if err != nil {
+		return nil, err
+	}
+	parts := slices.Concat([]Action{main}, claims, rw.carried)
+	p, err := Join(s, parts, len(parts), Result{Item: after})
+	p.Sends().EntityActions = 1
+	return p, errors.Join(err, bind.CheckSize(s, after))
+}

@@ -1,0 +1,246 @@
+package iac_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
+	"github.com/dynastrata/dynastrata/tables/iac"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+)
+
+// Report has a composed key in each kind of index.
+type Report struct {
+	_ entity.Key `name:"Report" pk:"$#{id}" sk:"$"`
+	_ entity.GSI `name:"all" index:"gsi1" pk:"$#{kind}" sk:"$#{day}"`
+	_ entity.GSI `name:"keys" index:"gsi2" pk:"gsi2pk={kind}" project:"keys"`
+	_ entity.GSI `name:"some" index:"gsi3" pk:"gsi3pk={kind}" sk:"gsi3sk={day}" project:"id, title"`
+
+	ID    string `dynamodbav:"id"`
+	Kind  string `dynamodbav:"kind"`
+	Day   string `dynamodbav:"day,omitempty"`
+	Title string `dynamodbav:"title,omitempty"`
+	Body  string `dynamodbav:"body,omitempty"`
+}
+
+// Sealed is keyed by a binary and a number, and has an index of several native attributes and a local one.
+type Sealed struct {
+	_ entity.Key `name:"Sealed" table:"sealed" pk:"digest" sk:"size"`
+	_ entity.GSI `name:"byOwner" index:"owner-index" pk:"owner" sk:"digest" project:"keys"`
+	_ entity.GSI `name:"byPlace" index:"place-index" pk:"owner+shelf" sk:"row+digest" project:"note,colour"`
+	_ entity.LSI `name:"byColour" index:"colour-index" sk:"colour"`
+
+	Digest []byte `dynamodbav:"digest"`
+	Size   int    `dynamodbav:"size"`
+	Owner  string `dynamodbav:"owner,omitempty"`
+	Shelf  []byte `dynamodbav:"shelf,omitempty"`
+	Row    int    `dynamodbav:"row,omitempty"`
+	Colour string `dynamodbav:"colour,omitempty"`
+	Note   string `dynamodbav:"note,omitempty"`
+}
+
+// Parked expires, and shares the default table and an index with reports.
+type Parked struct {
+	_ entity.Key    `name:"Parked" pk:"$#{id}" sk:"$#{day}"`
+	_ entity.GSI    `name:"byDay" index:"gsi2" pk:"gsi2pk={day}" project:"keys"`
+	_ entity.GSI    `name:"byNumber" index:"gsi4" pk:"day" sk:"number" project:"keys"`
+	_ lifecycle.TTL `attr:"_ttl" after:"30d"`
+
+	ID     string `dynamodbav:"id"`
+	Day    string `dynamodbav:"day"`
+	Number int    `dynamodbav:"number,omitempty"`
+}
+
+// LedgerEntry has a stream, and a table name that has to be spelled.
+type LedgerEntry struct {
+	_ entity.Key `name:"LedgerEntry" table:"ledger_entries" pk:"$#{id}" sk:"$" stream:"new"`
+	_ entity.GSI `name:"byDay" index:"gsi1" pk:"$#{day}" project:"keys"`
+
+	ID  string `dynamodbav:"id"`
+	Day string `dynamodbav:"day,omitempty"`
+}
+
+func declare[T any](t *testing.T, db *entity.DB, opts ...entity.StoreOption) {
+	t.Helper()
+	entity.Must(entity.New[T](db, opts...))
+}
+
+func declareAll(t *testing.T, db *entity.DB) {
+	t.Helper()
+	declare[Report](t, db)
+	declare[Sealed](t, db)
+	declare[Parked](t, db)
+	declare[Report](t, db, entity.Named("Summary"))
+	declare[LedgerEntry](t, db)
+}
+
+// config uses every option.
+func config(prefix string) entity.Config {
+	return entity.Config{
+		Table: prefix + "app", Tables: map[string]string{"sealed": prefix + "sealed", "ledger_entries": prefix + "ledger"},
+		TableOptions: map[string]entity.TableOptions{
+			"sealed":         {PointInTimeRecovery: true},
+			"ledger_entries": {DeletionProtection: true, Provisioned: &entity.Throughput{Read: 5, Write: 2}, Indexes: map[string]entity.Throughput{"gsi1": {Read: 7, Write: 3}}},
+		},
+	}
+}
+
+func specOf(t *testing.T, prefix string) tables.Spec {
+	t.Helper()
+	db := entity.Must(entity.Open(nil, config(prefix)))
+	declareAll(t, db)
+	return tables.Of(db)
+}
+
+// The files were compared by hand with the references of AWS::DynamoDB::Table and aws_dynamodb_table.
+func TestTexts_AreWrittenAsTheirToolsReadThem(t *testing.T) {
+	t.Parallel()
+	spec := specOf(t, "prod-")
+	for file, write := range map[string]func(tables.Spec) ([]byte, error){"cloudformation.json": iac.CloudFormation, "terraform.tf.json": iac.Terraform} {
+		got, again := entity.Must(write(spec)), entity.Must(write(spec))
+		require.Equal(t, string(got), string(again))
+		require.Equal(t, string(entity.Must(os.ReadFile(filepath.Join("testdata", file)))), string(got), file)
+	}
+}
+
+// stack is a template as a reader sees it, with the names of the API.
+type stack struct {
+	Resources map[string]struct {
+		Type       string
+		Properties struct {
+			dynamodb.CreateTableInput
+			TimeToLiveSpecification          *types.TimeToLiveSpecification
+			PointInTimeRecoverySpecification *types.PointInTimeRecoverySpecification
+		}
+	}
+}
+
+// CloudFormation makes of the template what Verify requires.
+func TestCloudFormation_MakesTheTablesThatVerifyAccepts(t *testing.T) {
+	t.Parallel()
+	raw, table := localdb.Test(t)
+	wire, cfg := faults.New(raw.Options().HTTPClient), config(table+"-")
+	sealed := cfg.TableOptions["sealed"]
+	sealed.PointInTimeRecovery = false // no local database has it
+	cfg.TableOptions["sealed"] = sealed
+	db := entity.Must(entity.Open(dynamodb.New(raw.Options(), func(o *dynamodb.Options) { o.HTTPClient = wire }), cfg))
+	declareAll(t, db)
+	text := entity.Must(iac.CloudFormation(tables.Of(db)))
+	var made stack
+	require.NoError(t, json.Unmarshal(text, &made))
+	require.Len(t, made.Resources, 3)
+	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
+		r := made.Resources[id]
+		require.Equal(t, "AWS::DynamoDB::Table", r.Type)
+		in := r.Properties.CreateTableInput
+		if in.StreamSpecification != nil { // a template has only the view
+			in.StreamSpecification.StreamEnabled = aws.Bool(true)
+		}
+		require.NoError(t, dbtest.ErrorOf(raw.CreateTable(t.Context(), &in)), id)
+		t.Cleanup(func() { // before the tables are deleted
+			entity.Must(raw.UpdateTable(context.WithoutCancel(t.Context()), &dynamodb.UpdateTableInput{TableName: in.TableName, DeletionProtectionEnabled: aws.Bool(false)}))
+		})
+		if ttl := r.Properties.TimeToLiveSpecification; ttl != nil {
+			entity.Must(raw.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: in.TableName, TimeToLiveSpecification: ttl}))
+		}
+	}
+	require.NoError(t, tables.Verify(t.Context(), db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	require.Zero(t, wire.Count("UpdateTimeToLive"), "nothing was left to do")
+}
+
+var (
+	validID   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,254}$`)
+	validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+)
+
+// Tables with similar names still get different resources, whatever other tables there are.
+func TestTexts_NamesAreValidAndApart(t *testing.T) {
+	t.Parallel()
+	logical := []string{"", "table", "Table", "device_readings", "device-readings", "device.readings", "deviceReadings", "DeviceReadings",
+		"deviceReadings_", "2024", "äö", "öä", "default", "a_1", "a1", "a__1", strings.Repeat("a", 255), strings.Repeat("a", 254) + "b", "..", "__"}
+	ids, names := map[string]string{}, map[string]string{}
+	one := func(names ...string) (id, resource string) {
+		var s tables.Spec
+		for _, name := range names {
+			s.Tables = append(s.Tables, tables.Table{Name: "tab", Logical: []string{name}, Key: tables.Key{Partition: []tables.Attribute{{Name: "pk", Type: "S"}}}})
+		}
+		var stack struct{ Resources map[string]any }
+		text := entity.Must(iac.CloudFormation(s))
+		require.NoError(t, json.Unmarshal(text, &stack))
+		var config struct {
+			Resource struct {
+				Tables map[string]any `json:"aws_dynamodb_table"`
+			}
+		}
+		text = entity.Must(iac.Terraform(s))
+		require.NoError(t, json.Unmarshal(text, &config))
+		require.Len(t, stack.Resources, len(names))
+		require.Len(t, config.Resource.Tables, len(names))
+		return slices.Sorted(maps.Keys(stack.Resources))[0], slices.Sorted(maps.Keys(config.Resource.Tables))[0]
+	}
+	for _, name := range logical {
+		id, resource := one(name)
+		require.Regexp(t, validID, id)
+		require.Regexp(t, validName, resource)
+		require.Empty(t, ids[id], "%q is %s too", name, id)
+		require.Empty(t, names[resource], "%q is %s too", name, resource)
+		ids[id], names[resource] = name+" ", name+" "
+	}
+	one(logical...)
+	id, resource := one("device_readings")
+	require.Equal(t, "DeviceReadingsTable", id)
+	require.Equal(t, "table_device_readings", resource)
+	id, resource = one("")
+	require.Equal(t, "Table", id)
+	require.Equal(t, "table", resource)
+}
+
+// Terraform replaces ${…} and %{…} inside every string.
+func TestTerraform_NamesAreNoTemplates(t *testing.T) {
+	t.Parallel()
+	s := tables.Spec{Tables: []tables.Table{{Name: "tab", TTL: "${ttl}", Key: tables.Key{Partition: []tables.Attribute{{Name: "%{if}<&", Type: "S"}}},
+		GSIs: []tables.Index{{Name: "x", Key: tables.Key{Partition: []tables.Attribute{{Name: "$${a}", Type: "S"}}}, Projection: tables.Projection{Type: "INCLUDE", Include: []string{"${b}"}}}},
+	}}}
+	text := entity.Must(iac.Terraform(s))
+	for _, want := range []string{`"attribute_name": "$${ttl}"`, `"hash_key": "%%{if}<&"`, `"$$${a}"`, `"$${b}"`} {
+		require.Contains(t, string(text), want)
+	}
+	text = entity.Must(iac.CloudFormation(s))
+	require.Contains(t, string(text), `"AttributeName": "${ttl}"`)
+}
+
+func TestTexts_AreNotWrittenWhereSomethingIsWrong(t *testing.T) {
+	t.Parallel()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{"typo": {}}}))
+	declare[LedgerEntry](t, db)
+	for _, s := range []tables.Spec{tables.Of(db), {Tables: []tables.Table{{Name: "tab"}}}, {Tables: []tables.Table{ledger(t), ledger(t)}}} {
+		require.Error(t, dbtest.ErrorOf(iac.CloudFormation(s)))
+		require.Error(t, dbtest.ErrorOf(iac.Terraform(s)))
+	}
+	require.JSONEq(t, `{"AWSTemplateFormatVersion":"2010-09-09","Resources":{}}`, string(entity.Must(iac.CloudFormation(tables.Spec{}))))
+}
+
+// ledger is a table that is valid alone.
+func ledger(t *testing.T) tables.Table {
+	t.Helper()
+	db := entity.Must(entity.Open(nil, entity.Config{Table: "app"}))
+	declare[LedgerEntry](t, db)
+	return tables.Of(db).Tables[0]
+}

@@ -1,0 +1,182 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/unique"
+)
+
+// frozen returns handles with a clock that stands still.
+func (w *world[T]) frozen() handles[T] {
+	at := w.Clock.Now()
+	return w.open(w.Raw, func(c *entity.Config) { c.Clock = func() time.Time { return at } })
+}
+
+func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
+	t.Parallel()
+	w := open[Shelf](t)
+	d := w.frozen()
+	ids := []string{"a", "ab", "a#v#0000001", "a#deleted#2101-01-01T00:00:00.000000000Z", "A"}
+	for i, id := range ids {
+		require.NoError(t, dbtest.ErrorOf(d.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Name: id, Email: fmt.Sprintf("e%d@x", i)}))))
+	}
+	for _, id := range ids {
+		key := w.make(Rival{Root: "r", ID: id})
+		require.NoError(t, dbtest.ErrorOf(d.Update(w.Ctx, key, w.name(id+" 2"))))
+		require.NoError(t, d.Delete(w.Ctx, key))
+	}
+	for _, id := range ids {
+		key := w.make(Rival{Root: "r", ID: id})
+		v := entity.Must(d.past.Get(w.Ctx, key, 1))
+		require.Equal(t, id, v.Item.Name)
+		c := entity.Must(d.bin.Get(w.Ctx, key))
+		require.Equal(t, id+" 2", c.Item.Name)
+		require.Len(t, entity.Must(d.past.List(key).Collect(w.Ctx)), 3)
+		back := entity.Must(d.bin.Restore(w.Ctx, key))
+		require.Equal(t, []string{id, id + " 2"}, []string{back.ID, back.Name})
+	}
+	w.sound()
+}
+
+func TestNoVerbWritesAUniqueFieldWithoutItsClaim(t *testing.T) {
+	t.Parallel()
+	in[Plain](t, noBypass)
+	in[Locked](t, noBypass)
+	in[Free](t, noBypass)
+}
+
+func noBypass[T any](t *testing.T, w *world[T]) {
+	w.add("owner", "taken@x", "1")
+	w.add("a", "a@x", "1")
+	p := Rival{ID: "a", Email: "taken@x"}
+	for name, write := range map[string]func() error{
+		"path":   w.updating("a", entity.Attr[string]("email").Set("taken@x")),
+		"put":    func() error { _, err := w.Put(w.Ctx, w.make(p), replacing[T]()...); return err },
+		"upsert": func() error { _, _, err := w.Upsert(w.Ctx, w.make(p)); return err },
+		"modify": func() error {
+			return dbtest.ErrorOf(w.Modify(w.Ctx, w.key("a"), func(v *T) error { w.at(v).Email = "taken@x"; return nil }))
+		},
+		"transact": func() error { return w.db.Transact(w.Ctx, w.Op().Update(w.key("a"), w.email("taken@x"))) },
+		"two": func() error {
+			return w.db.Transact(w.Ctx, w.Op().CheckExists(w.key("owner")), w.Op().Put(w.make(p), replacing[T]()...))
+		},
+		"new": func() error {
+			return w.db.Transact(w.Ctx, w.Op().Create(w.make(Rival{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
+		},
+	} {
+		dbtest.As[*unique.ViolationError](t, write(), name)
+		w.sound()
+	}
+	w.Wire.Reset()
+	var refused *entity.InputError
+	require.ErrorAs(t, dbtest.ErrorOf(w.PutMany(w.Ctx, []T{w.make(p)}, entity.Unconditional())), &refused)
+	require.ErrorAs(t, dbtest.ErrorOf(w.DeleteMany(w.Ctx, []T{w.key("a")}, entity.Unconditional())), &refused)
+	require.Empty(t, w.Wire.Requests(), "what claims nothing is refused before any request")
+
+	w.update("a", entity.Attr[string]("email").Set("b@x")) // and what they write is claimed, what they replace is free
+	require.NoError(t, dbtest.ErrorOf(w.look.Upsert(w.Ctx, w.make(Rival{ID: "b", Email: "a@x"}))))
+	require.NoError(t, dbtest.ErrorOf(w.look.Put(w.Ctx, w.make(Rival{ID: "b", Name: "without"}), replacing[T]()...)))
+	require.Len(t, w.sound().sentinels, 2)
+	w.add("c", "a@x", "c")
+	w.update("c", entity.Remove(&w.f.Email))
+	require.Len(t, w.sound().sentinels, 2)
+}
+
+func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
+	t.Parallel()
+	t.Run("siblings", func(t *testing.T) {
+		t.Parallel()
+		w := open[Shelf](t)
+		full := func(id string) {
+			require.NoError(t, dbtest.ErrorOf(w.look.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Email: id + "@x"}))))
+			require.NoError(t, dbtest.ErrorOf(w.look.Update(w.Ctx, w.make(Rival{Root: "r", ID: id}), w.name("2"))))
+		}
+		for _, id := range []string{"ab", "a!", "b"} {
+			full(id)
+		}
+		stays := w.Items()
+		full("a")
+		require.NoError(t, w.Purge(w.Ctx, w.make(Rival{Root: "r", ID: "a"})))
+		require.ElementsMatch(t, stays, w.Items())
+	})
+	t.Run("values of every copy, and no others", func(t *testing.T) {
+		t.Parallel()
+		w := open[Bin](t)
+		for i := range 3 {
+			w.add("a", fmt.Sprintf("%d@x", i), "life")
+			w.remove("a")
+		}
+		w.add("heir", "1@x", "has the value of a copy")
+		w.add("a", "3@x", "live")
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		d := w.sound()
+		require.Len(t, d.sentinels, 1)
+		require.Len(t, d.beings, 1)
+	})
+	t.Run("an expired reserved copy", func(t *testing.T) {
+		t.Parallel()
+		w := open[Reserve](t)
+		w.add("a", "a@x", "1")
+		w.remove("a")
+		w.Clock.Move(31 * 24 * time.Hour)
+		w.written = nil
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.Empty(t, w.Items())
+	})
+	t.Run("more than a page", func(t *testing.T) {
+		t.Parallel()
+		w := open[Kept](t)
+		w.add("a", "a@x", "1")
+		for i := range 6 {
+			w.update("a", w.name(fmt.Sprint(i)+strings.Repeat("x", 300_000)))
+		}
+		w.written = nil
+		require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+		require.Empty(t, w.Items())
+	})
+}
+
+func TestConflicts_ThatDoNotEndAreDefiniteErrorsAndReadsAreConsistent(t *testing.T) {
+	t.Parallel()
+	w := open[Free](t, dbtest.Attempts(4))
+	w.add("a", "a@x", "1")
+	w.Wire.Inject(func(r faults.Request) faults.Fault {
+		if isWrite(r) {
+			return faults.Conflict
+		}
+		return faults.None
+	})
+	_, err := w.Update(w.Ctx, w.key("a"), w.name("never"))
+	require.ErrorIs(t, err, entity.ErrConflict)
+	require.False(t, entity.IsAmbiguous(err))
+	w.Wire.Inject(nil)
+
+	w.Wire.Reset()
+	require.NoError(t, dbtest.ErrorOf(w.Update(w.Ctx, w.key("a"), w.email("b@x"))))
+	require.NoError(t, w.Delete(w.Ctx, w.key("a")))
+	require.NoError(t, dbtest.ErrorOf(w.bin.Restore(w.Ctx, w.key("a"))))
+	require.NoError(t, dbtest.ErrorOf(w.past.Revert(w.Ctx, w.key("a"), 1)))
+	require.NoError(t, dbtest.ErrorOf(w.past.Get(w.Ctx, w.key("a"), 1)))
+	require.NoError(t, dbtest.ErrorOf(w.Create(w.Ctx, w.make(Rival{ID: "b"}))))
+	require.NoError(t, w.Purge(w.Ctx, w.key("a")))
+	reads := 0
+	for _, r := range w.Wire.Requests() {
+		if isWrite(r) {
+			continue
+		}
+		var in struct{ ConsistentRead bool }
+		require.NoError(t, json.Unmarshal(r.Body, &in))
+		require.True(t, in.ConsistentRead, "%s", r.Body)
+		reads++
+	}
+	require.Greater(t, reads, 8)
+}

@@ -1,0 +1,359 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/stream"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
+)
+
+// most is the size of the largest item that DynamoDB stores, as it counts.
+const most = 400 * 1024
+
+// bulky is an item whose past states are larger than itself.
+type bulky struct {
+	_ entity.Key           `name:"Bulky" pk:"$#{id}" sk:"$"`
+	_ entity.GSI           `name:"deleted" index:"gsi1" pk:"$#{team}" sk:"$#{gone}"`
+	_ unique.Constraint    `name:"mail" fields:"mail"`
+	_ versioned.Retain     `ttl:"30d"`
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+
+	ID      string     `dynamodbav:"id"`
+	Team    string     `dynamodbav:"team,omitempty"`
+	Mail    string     `dynamodbav:"mail,omitempty"`
+	Log     []string   `dynamodbav:"log,omitempty"`
+	Version int64      `dynamodbav:"version" entity:"version"`
+	Made    time.Time  `dynamodbav:"made" entity:"created_at"`
+	Changed time.Time  `dynamodbav:"changed" entity:"updated_at"`
+	Gone    *time.Time `dynamodbav:"gone,omitempty" entity:"deleted_at"`
+}
+
+// fading is one that expires, so that each write keeps the state that it makes too.
+type fading struct {
+	_ entity.Key       `name:"Fading" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain `ttl:"30d"`
+	_ lifecycle.TTL    `attr:"end" after:"90d"`
+
+	ID      string    `dynamodbav:"id"`
+	Log     []string  `dynamodbav:"log,omitempty"`
+	Seen    time.Time `dynamodbav:"seen"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Made    time.Time `dynamodbav:"made" entity:"created_at"`
+}
+
+// bloat makes the stored item of id as large as DynamoDB allows, less the given bytes, as ListAppend of a program without a history
+// can.
+func bloat(b *dbtest.Bench, id string, less int) {
+	b.T.Helper()
+	it := b.Current(id)
+	it["log"] = list(dbtest.S(""))
+	bytes := most - less - item.Size(it)
+	it["log"] = list(dbtest.S(strings.Repeat("x", bytes)))
+	b.PutItem(it)
+}
+
+// Whatever can be stored can be changed and removed: a state that is too large for the history or the copies is left out of them,
+// and the reads of them say so.
+func TestLarge_WhatIsStoredCanBeChangedAndRemoved(t *testing.T) {
+	t.Parallel()
+	b, docs := dbtest.OpenStore[bulky](t)
+	history, deleted := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs))
+	f, ctx, lost := entity.Fields[bulky](), t.Context(), 0
+	for n, less := range []int{2000, 1024, 700, 500, 250, 0} {
+		id := fmt.Sprint(n)
+		key := bulky{ID: id}
+		entity.Must(docs.Create(ctx, bulky{ID: id, Team: "red", Mail: id + "@x"}))
+		bloat(b, id, less)
+		entity.Must(docs.Update(ctx, key, entity.Set(&f.Team, "r"))) // one byte less per letter
+		entity.Must(docs.Update(ctx, key, entity.Remove(&f.Log)))
+		bloat(b, id, less)
+		require.NoError(t, docs.Delete(ctx, key), less)
+
+		states := entity.Must(history.List(key, entity.IncludeExpired(), versioned.WithCurrent()).Collect(ctx))
+		require.Len(t, states, 4, less)
+		for i, v := range states {
+			require.Equal(t, int64(i+1), v.Number)
+			require.Equal(t, id+"@x", v.Item.Mail)
+			got, err := history.Get(ctx, key, v.Number)
+			at, errAt := history.At(ctx, key, v.ValidFrom)
+			require.Equal(t, v, at)
+			if v.Omitted == nil {
+				b.OK(got, err)
+				require.NoError(t, errAt)
+				require.Equal(t, v, got)
+				require.NotNil(t, v.Item.Log)
+				continue
+			}
+			lost++
+			require.Less(t, less, 800, "it fits with what the library adds")
+			require.ErrorIs(t, err, entity.ErrOmitted)
+			require.ErrorIs(t, errAt, entity.ErrOmitted)
+			require.ErrorContains(t, err, "EDD-9272")
+			require.ErrorContains(t, err, fmt.Sprintf("the content of the state was left out: with it, version %d would have had ", v.Number))
+			require.Nil(t, v.Item.Log)
+			require.Equal(t, "red"[:len(v.Item.Team)], v.Item.Team, "a part of the key of an index")
+			require.ErrorIs(t, dbtest.ErrorOf(history.Diff(ctx, key, v.Number, 3)), entity.ErrOmitted)
+		}
+		copies := entity.Must(deleted.List(key).Collect(ctx))
+		require.Len(t, copies, 1)
+		whole := copies[0].Omitted == nil
+		require.Equal(t, states[3].Omitted == nil, whole)
+		require.Equal(t, copies[0], entity.Must(deleted.Get(ctx, key)))
+		_, err := docs.Create(ctx, bulky{ID: "other", Mail: id + "@x"})
+		require.ErrorAs(t, err, new(*unique.ViolationError), "the copy keeps the value")
+		_, err = deleted.Restore(ctx, key)
+		if whole {
+			require.NoError(t, err, less)
+			require.NoError(t, docs.Delete(ctx, key))
+		} else {
+			require.ErrorIs(t, err, entity.ErrOmitted)
+			require.Contains(t, err.Error(), "version 4")
+			require.ErrorIs(t, dbtest.ErrorOf(deleted.RestoreCopy(ctx, copies[0])), entity.ErrOmitted)
+			require.ErrorIs(t, dbtest.ErrorOf(docs.Create(ctx, key)), entity.ErrDeleted)
+			require.Equal(t, copies, entity.Must(entity.Must(deleted.Index("deleted")).Query(bulky{Team: "r"}).Collect(ctx)))
+		}
+		require.NoError(t, deleted.Purge(ctx, key))
+		entity.Must(docs.Create(ctx, bulky{ID: "other", Mail: id + "@x"}))
+		require.NoError(t, docs.Purge(ctx, bulky{ID: "other"}))
+		require.Empty(t, b.Items())
+	}
+	require.Positive(t, lost)
+}
+
+// An item that expires stores each new state in its history too, for DynamoDB removes it without a trace.
+func TestLarge_AnExpiringItemCanBeChangedByEveryVerb(t *testing.T) {
+	t.Parallel()
+	b, docs := dbtest.OpenStore[fading](t)
+	history, f, ctx := entity.Must(versioned.Of(docs)), entity.Fields[fading](), t.Context()
+	for name, write := range map[string]func(fading) error{
+		"update": func(key fading) error { return dbtest.ErrorOf(docs.Update(ctx, key, entity.Remove(&f.Log))) },
+		"still large": func(key fading) error {
+			return dbtest.ErrorOf(docs.Update(ctx, key, entity.Set(&f.Seen, time.Unix(0, 0).UTC()))) // as long as before
+		},
+		"upsert": func(key fading) error { return dbtest.ErrorOf(docs.Upsert(ctx, key, entity.Set(&f.Log, nil))) },
+		"put":    func(key fading) error { return dbtest.ErrorOf(docs.Put(ctx, key)) },
+		"modify": func(key fading) error {
+			return dbtest.ErrorOf(docs.Modify(ctx, key, func(v *fading) error { v.Log = nil; return nil }))
+		},
+		"delete":   func(key fading) error { return docs.Delete(ctx, key) },
+		"transact": func(key fading) error { return b.DB.Transact(ctx, docs.Op().Delete(key)) },
+		"purge":    func(key fading) error { return docs.Purge(ctx, key) },
+	} {
+		key := fading{ID: name, Seen: dbtest.Start}
+		entity.Must(docs.Create(ctx, key))
+		bloat(b, name, 0)
+		require.NoError(t, write(key), name)
+		states := entity.Must(history.List(key, versioned.WithCurrent()).Collect(ctx))
+		if name == "purge" {
+			require.Empty(t, states)
+			continue
+		}
+		require.Len(t, states, 2, name)
+		require.ErrorIs(t, states[0].Omitted, entity.ErrOmitted, name)
+		require.Equal(t, name == "delete" || name == "transact", states[1].Omitted != nil, name)
+		if name == "update" {
+			require.ErrorIs(t, dbtest.ErrorOf(history.Revert(ctx, key, 1)), entity.ErrOmitted)
+		}
+	}
+}
+
+// grown is an item whose updates are sent without a read, so that only DynamoDB knows its size.
+type grown struct {
+	_ entity.Key `name:"Grown" pk:"$#{id}" sk:"$"`
+
+	ID  string   `dynamodbav:"id"`
+	Log []string `dynamodbav:"log,omitempty"`
+	N   int      `dynamodbav:"n"`
+}
+
+// An update that lets an item grow too large gives ErrTooLarge, and a transaction names the operation.
+func TestLarge_AnUpdateThatGrowsTooLargeIsErrTooLarge(t *testing.T) {
+	t.Parallel()
+	b, docs := dbtest.OpenStore[grown](t)
+	f, ctx, op := entity.Fields[grown](), t.Context(), docs.Op()
+	key := grown{ID: "large"}
+	entity.Must(docs.Create(ctx, key))
+	entity.Must(docs.Create(ctx, grown{ID: "small"}))
+	bloat(b, "large", 100)
+	more := entity.ListAppend(&f.Log, strings.Repeat("x", 200))
+	one := entity.Add(&f.N, 1)
+	for name, err := range map[string]error{
+		"Update":            dbtest.ErrorOf(docs.Update(ctx, key, more)),
+		"Update Idempotent": dbtest.ErrorOf(docs.Update(ctx, key, more, entity.Idempotent())),
+		"Upsert":            dbtest.ErrorOf(func() (any, error) { _, _, err := docs.Upsert(ctx, key, more); return nil, err }()),
+		"Modify":            dbtest.ErrorOf(docs.Modify(ctx, key, func(v *grown) error { v.Log = append(v.Log, strings.Repeat("x", 200)); return nil })),
+	} {
+		require.ErrorIs(t, err, entity.ErrTooLarge, name)
+		require.False(t, entity.IsAmbiguous(err), name)
+		require.Contains(t, dbtest.As[*entity.Error](t, err).Key, "large")
+	}
+	culprit, fine := op.Update(key, more), op.Update(grown{ID: "small"}, one)
+	for name, err := range map[string]error{
+		"Transact":          b.DB.Transact(ctx, fine, culprit),
+		"TransactWithToken": b.DB.TransactWithToken(ctx, entity.Token{ID: "t"}, fine, culprit),
+	} {
+		require.ErrorIs(t, err, entity.ErrTooLarge, name)
+		require.ErrorIs(t, entity.FailureOf(err, culprit), entity.ErrTooLarge, name)
+		require.NoError(t, entity.FailureOf(err, fine), name)
+	}
+	entity.Must(docs.Update(ctx, key, one)) // it still fits
+	require.Zero(t, entity.Must(docs.Get(ctx, grown{ID: "small"})).N, "nothing was applied")
+}
+
+// kept is an item with a history and a trash, logged a series with enrichment.
+type kept struct {
+	_ entity.Key           `name:"Kept" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain     ``
+	_ lifecycle.SoftDelete ``
+
+	ID      string    `dynamodbav:"id"`
+	Log     []string  `dynamodbav:"log,omitempty"`
+	N       int       `dynamodbav:"n"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+}
+
+type logged struct {
+	_ entity.Key        `name:"Logged" pk:"$#{id}" sk:"$"`
+	_ timeseries.Events `orderBy:"at"`
+
+	ID   string    `dynamodbav:"id"`
+	At   time.Time `dynamodbav:"at"`
+	Note *string   `dynamodbav:"note,omitempty" entity:"append"`
+	Log  []string  `dynamodbav:"log,omitempty"`
+}
+
+// Every verb whose result is too large gives ErrTooLarge, and stores nothing.
+func TestLarge_EveryVerbThatGrowsTooLargeIsErrTooLarge(t *testing.T) {
+	t.Parallel()
+	b, ctx, half := dbtest.Open(t), t.Context(), strings.Repeat("x", most/2)
+	docs, plain := dbtest.Declare[kept](t, b.DB), dbtest.Declare[grown](t, b.DB)
+	series := entity.Must(timeseries.New[logged](b.DB))
+	b.CreateTables()
+	history, deleted := entity.Must(versioned.Of(docs)), entity.Must(lifecycle.Of(docs))
+	f, l := entity.Fields[kept](), entity.Fields[logged]()
+	change := func(id string, with func(item.Item)) {
+		it := b.Current(id)
+		with(it)
+		b.PutItem(it)
+	}
+
+	entity.Must(plain.Create(ctx, grown{ID: "put"}))
+	entity.Must(docs.Create(ctx, kept{ID: "put too"}))
+	entity.Must(docs.Create(ctx, kept{ID: "revert", Log: []string{half}}))
+	entity.Must(docs.Update(ctx, kept{ID: "revert"}, entity.Remove(&f.Log)))
+	change("revert", func(it item.Item) { it["unknown"] = dbtest.S(half) })
+	entity.Must(docs.Create(ctx, kept{ID: "restore", Log: []string{half}}))
+	require.NoError(t, docs.Delete(ctx, kept{ID: "restore"}))
+	at := dbtest.Start.Truncate(time.Second)
+	entity.Must(series.Append(ctx, logged{ID: "append", At: at}))
+	entity.Must(series.Update(ctx, logged{ID: "append"}, entity.Set(&l.Log, []string{half})))
+	event := func(second int, note string) logged {
+		return logged{ID: "append", At: at.Add(time.Duration(second) * time.Second), Note: &note}
+	}
+	whole, more := []string{half, half}, entity.ListAppend(&f.Log, half)
+	copied := entity.Must(deleted.Get(ctx, kept{ID: "restore"}))
+
+	before := b.Items()
+	for name, write := range map[string]func() error{
+		"Put":                func() error { return dbtest.ErrorOf(plain.Put(ctx, grown{ID: "put", Log: whole})) },
+		"Put with a history": func() error { return dbtest.ErrorOf(docs.Put(ctx, kept{ID: "put too", Log: whole})) },
+		"Create":             func() error { return dbtest.ErrorOf(plain.Create(ctx, grown{ID: "new", Log: whole})) },
+		"Revert":             func() error { return dbtest.ErrorOf(history.Revert(ctx, kept{ID: "revert"}, 1)) },
+		"Revert, in a transaction": func() error {
+			return b.DB.Transact(ctx, history.Op().Revert(kept{ID: "revert"}, 1), plain.Op().Create(grown{ID: "new"}))
+		},
+		"Restore":     func() error { return dbtest.ErrorOf(deleted.Restore(ctx, kept{ID: "restore"}, more)) },
+		"RestoreCopy": func() error { return dbtest.ErrorOf(deleted.RestoreCopy(ctx, copied, more)) },
+		"Restore, in a transaction": func() error {
+			return b.DB.Transact(ctx, plain.Op().Create(grown{ID: "new"}), deleted.Op().Restore(kept{ID: "restore"}, more))
+		},
+		"Append":           func() error { return dbtest.ErrorOf(series.Append(ctx, event(1, half))) },
+		"Append alone":     func() error { return dbtest.ErrorOf(series.Append(ctx, event(1, half+half))) },
+		"Append to a past": func() error { return dbtest.ErrorOf(series.Append(ctx, event(-1, half+half))) },
+		"Append, in a transaction": func() error {
+			return b.DB.Transact(ctx, series.Op().Append(event(1, half)), plain.Op().Create(grown{ID: "new"}))
+		},
+		"AppendAll": func() error { return dbtest.ErrorOf(series.AppendAll(ctx, []logged{event(1, half)})) },
+		"Series.Update": func() error {
+			return dbtest.ErrorOf(series.Update(ctx, logged{ID: "append"}, entity.ListAppend(&l.Log, half)))
+		},
+		"Series.Upsert": func() error {
+			return dbtest.ErrorOf(series.Upsert(ctx, logged{ID: "append"}, entity.ListAppend(&l.Log, half)))
+		},
+	} {
+		err := write()
+		assert.ErrorIs(t, err, entity.ErrTooLarge, name)
+		assert.False(t, entity.IsAmbiguous(err), name)
+		assert.Equal(t, before, b.Items(), name)
+	}
+}
+
+// scroll is the first form of an item, and parchment the second: its step cannot be applied to a state without its content.
+type scroll struct {
+	_ entity.Key `name:"Scroll" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+
+	ID      string    `dynamodbav:"id"`
+	Lines   []string  `dynamodbav:"log,omitempty"`
+	Version int64     `dynamodbav:"v" entity:"version"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+}
+
+type parchment struct {
+	_ entity.Key `name:"Scroll" pk:"$#{id}" sk:"$" payload:"2"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+
+	ID      string    `dynamodbav:"id"`
+	Title   string    `dynamodbav:"title"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Changed time.Time `dynamodbav:"changed" entity:"updated_at"`
+}
+
+func TestLarge_AStateWithoutItsContentIsReadAfterAnUpgradeAndFromAStream(t *testing.T) {
+	t.Parallel()
+	b, old := dbtest.OpenStore[scroll](t)
+	ctx := t.Context()
+	entity.Must(old.Create(ctx, scroll{ID: "a"}))
+	bloat(b, "a", 0)
+	require.NoError(t, old.Delete(ctx, scroll{ID: "a"}))
+
+	now := dbtest.Declare[parchment](t, b.Open(b.Client), entity.Upgrade(1, func(s scroll) (parchment, error) {
+		return parchment{ID: s.ID, Title: s.Lines[0], Version: s.Version}, nil
+	}))
+	history, deleted := entity.Must(versioned.Of(now)), entity.Must(lifecycle.Of(now))
+	for i, v := range entity.Must(history.List(parchment{ID: "a"}).Collect(ctx)) {
+		require.Equal(t, int64(i+1), v.Number)
+		require.ErrorIs(t, v.Omitted, entity.ErrOmitted)
+		require.Equal(t, v.ValidFrom, v.Item.Changed)
+	}
+	copies := entity.Must(deleted.List(parchment{ID: "a"}).Collect(ctx))
+	require.Len(t, copies, 1)
+	require.ErrorContains(t, copies[0].Omitted, "version 2")
+	require.Equal(t, "a", copies[0].Item.ID)
+	require.ErrorIs(t, dbtest.ErrorOf(deleted.Restore(ctx, parchment{ID: "a"})), entity.ErrOmitted)
+
+	for _, it := range b.Items() {
+		change, ok, err := stream.Of(old, stream.Record{Operation: "INSERT", SequenceNumber: "1", Keys: b.Key(b.KeyOf(it)), New: it})
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.ErrorIs(t, change.Omitted, entity.ErrOmitted)
+		require.Equal(t, "a", change.New.ID)
+	}
+	require.NoError(t, deleted.Purge(ctx, parchment{ID: "a"}))
+	require.Empty(t, b.Items())
+}
