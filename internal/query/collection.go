@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -254,8 +253,8 @@ func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
 }
 
 // Run reads page after page and passes each item to the parts that want it, in sort key order. A part with a limit takes
-// no more items than that. Reading ends when no part takes more. Without an error, and if a function of a part ends it by
-// entitytype.ErrStop, the slices are set. failed is the part whose item gave the error, nil for another error.
+// no more items than that. Reading ends when no part takes more. Without an error, and if a function of a part ends it, the
+// slices are set. failed is the part whose item gave the error, nil for another error.
 func (g *Collection) Run(ctx context.Context) (failed *Part, err error) {
 	type place struct {
 		group reflect.Value // of the items for a slice
@@ -282,7 +281,7 @@ func (g *Collection) Run(ctx context.Context) (failed *Part, err error) {
 	if bounded { // items of other parts come in between, so ask for more than the sum
 		ask = min(max(sum, 25), maxEvaluated)
 	}
-	page := func(items []wire.Item) error {
+	page := func(items []wire.Item) (stop bool, err error) {
 		defer wire.ReleaseAll(items)
 		filters := make([]expr.Cond, len(g.parts))
 		for i, p := range g.parts {
@@ -297,17 +296,19 @@ func (g *Collection) Run(ctx context.Context) (failed *Part, err error) {
 				ours, err := p.Plan.wants(it, filters[i])
 				switch {
 				case err != nil:
-					return err
+					return false, err
 				case !ours:
 					continue
 				case p.Into == nil:
-					err = p.Take(wire.Of(it))
+					stop, err = p.Take(wire.Of(it))
 				default:
 					err = p.add(at[i].group, wire.Of(it))
 				}
 				if err != nil {
 					failed = p
-					return err
+				}
+				if stop || err != nil {
+					return stop, err
 				}
 				if at[i].left--; at[i].left == 0 {
 					at[i].done = true
@@ -315,20 +316,17 @@ func (g *Collection) Run(ctx context.Context) (failed *Part, err error) {
 				}
 			}
 		}
-		return nil
+		return false, nil
 	}
-	for start := item.Item(nil); open > 0; ask = nextAsk(ask) {
+	for start, stop := item.Item(nil), false; open > 0 && !stop; ask = nextAsk(ask) {
 		got, err := g.cover.fetch(ctx, start, ask, false, nil)
 		if err == nil {
-			err = page(got.Rows)
-		}
-		if errors.Is(err, entitytype.ErrStop) {
-			break
+			stop, err = page(got.Rows)
 		}
 		if err != nil {
 			return failed, err
 		}
-		if start = got.Last; start == nil {
+		if start = got.Last; start == nil || g.cover.atEnd(start) {
 			break
 		}
 	}

@@ -294,13 +294,13 @@ func (p *Plan) Count(ctx context.Context) (n int, err error) {
 }
 
 // Part is one query of entity.DB.GetCollection, and where its items go: to the slice that Into points to, or, if that is
-// nil, to Take.
+// nil, to Take, which may end the reading.
 type Part struct {
 	Seal
 	Decoding
 	Plan          *Plan // nil: the query cannot be part of a collection
 	Into          any
-	Take          func(wire.Item) error
+	Take          func(wire.Item) (stop bool, err error)
 	Code, Problem string // what is wrong with where the items go, "" for nothing
 }
 
@@ -332,12 +332,16 @@ func (q *Query[T]) Into(dst *[]T) CollectionPart {
 
 // Visit returns q as a part of entity.DB.GetCollection that calls f with each of its items.
 func (q *Query[T]) Visit(f func(T) error) CollectionPart {
-	p := &Part{Decoding: q.From, Plan: q.plan().ofOne(), Take: func(it wire.Item) error {
+	p := &Part{Decoding: q.From, Plan: q.plan().ofOne(), Take: func(it wire.Item) (bool, error) {
 		var v T
 		if err := q.From.Decode(it, &v); err != nil {
-			return err
+			return false, err
 		}
-		return f(v)
+		err := f(v)
+		if errors.Is(err, entitytype.ErrStop) {
+			return true, nil
+		}
+		return false, err
 	}}
 	if f == nil {
 		p.Code, p.Problem = bind.CodeCollection, "needs a function, not nil"

@@ -170,7 +170,7 @@ func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
 		if p.Limit > 0 && total >= p.Limit {
 			return p.Limit, nil
 		}
-		if start = got.Last; start == nil || b.spent {
+		if start = got.Last; start == nil || p.atEnd(start) || b.spent {
 			return total, nil
 		}
 	}
