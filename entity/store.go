@@ -137,7 +137,7 @@ func create(h engine.Holder, value any, opts []CreateOption) engine.Operation {
 			return plan.NewCreate(c.Schema, c.Table, v, spec)
 		})
 	}
-	return engine.NewOperation(c, plan.NewCreate(c.Schema, c.Table, v, spec), nil)
+	return engine.Operation{Core: c, Op: plan.NewCreate(c.Schema, c.Table, v, spec)}
 }
 
 func complete(ctx context.Context, h engine.Holder, value, into any) error {
@@ -160,29 +160,29 @@ func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
 			return plan.NewPut(c.Schema, c.Table, v, spec, filled)
 		})
 	}
-	return engine.NewOperation(c, plan.NewPut(c.Schema, c.Table, v, spec, nil), nil)
+	return engine.Operation{Core: c, Op: plan.NewPut(c.Schema, c.Table, v, spec, nil)}
 }
 
 func update(h engine.Holder, key any, opts []UpdateOption) engine.Operation {
 	c, spec := engine.Of(h), bind.Collect(opts)
 	engine.Returning(c, spec)
-	return engine.NewOperation(c, plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
+	return engine.Operation{Core: c, Op: plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec)}
 }
 
 func remove(h engine.Holder, key any, opts []DeleteOption) engine.Operation {
 	c, spec := engine.Of(h), bind.Collect(opts)
 	engine.Returning(c, spec)
-	return engine.NewOperation(c, plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec), nil)
+	return engine.Operation{Core: c, Op: plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec)}
 }
 
 func checkExists(h engine.Holder, key any, conds []Cond) engine.Operation {
 	c := engine.Of(h)
-	return engine.NewOperation(c, plan.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), erase(conds)), nil)
+	return engine.Operation{Core: c, Op: plan.NewCheckExists(c.Schema, c.Table, reflect.ValueOf(key), erase(conds))}
 }
 
 func checkNotExists(h engine.Holder, key any) engine.Operation {
 	c := engine.Of(h)
-	return engine.NewOperation(c, plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key)), nil)
+	return engine.Operation{Core: c, Op: plan.NewCheckNotExists(c.Schema, c.Table, reflect.ValueOf(key))}
 }
 
 func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
@@ -194,7 +194,7 @@ func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
 			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled)
 		})
 	}
-	return engine.NewOperation(c, plan.NewUpsert(c.Schema, c.Table, v, spec, nil), nil)
+	return engine.Operation{Core: c, Op: plan.NewUpsert(c.Schema, c.Table, v, spec, nil)}
 }
 
 // Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when
@@ -396,7 +396,7 @@ func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) eng
 	if f == nil {
 		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
-	return engine.NewOperation(c, plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
+	return engine.Operation{Core: c, Op: plan.NewModify(c.Schema, c.Table, reflect.ValueOf(key), spec, func(image item.Item) (was, is reflect.Value, err error) {
 		// Decoded twice: what f changes may be reached through pointers, slices and maps.
 		before, after := reflect.New(c.Schema.Type), reflect.New(c.Schema.Type)
 		if err := c.Decode(image, before.Interface()); err != nil {
@@ -406,7 +406,7 @@ func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) eng
 			err = f(after.Interface())
 		}
 		return before.Elem(), after.Elem(), err
-	}), nil)
+	})}
 }
 
 // Modify reads the item, calls f to change it, and writes what f changed, guarded by what was read; it returns the
@@ -434,7 +434,7 @@ func (s *Store[T]) Touch(ctx context.Context, key T, field *time.Time, every tim
 func touch(ctx context.Context, h engine.Holder, key any, field *time.Time, every time.Duration) (bool, error) {
 	c := engine.Of(h)
 	op := plan.NewTouch(c.Schema, c.Table, reflect.ValueOf(key), bind.Target{Pointer: field}, every)
-	result, err := engine.NewOperation(c, op, func(plan.Result, any) error { return nil }).Run(ctx, nil)
+	result, err := engine.Operation{Core: c, Op: op, Decode: func(plan.Result, any) error { return nil }}.Run(ctx, nil)
 	return err == nil && !result.Skipped, err
 }
 

@@ -169,7 +169,7 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 		}
 		return &plan.Fixed{Step: *p.Sends(), IfRefused: plan.Resolution{Err: ErrLost}}, nil
 	}
-	h.op = engine.NewWrite[item](engine.NewOperation(l.c, &op, nil))
+	h.op = engine.NewWrite[item](engine.Operation{Core: l.c, Op: &op})
 	return h, nil
 }
 

@@ -30,7 +30,7 @@ type RestoreOption interface{ bind.RestoreOption }
 // value; entity.ErrConditionFailed for conditions on the copy; a *versioned.ConflictError; entity.ErrConflict.
 func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) (restored T, err error) {
 	c := engine.Of(d)
-	_, err = engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), bind.Collect(opts), ""), nil).Run(ctx, &restored)
+	_, err = engine.Operation{Core: c, Op: newRestore(c, reflect.ValueOf(key), bind.Collect(opts), "")}.Run(ctx, &restored)
 	return restored, err
 }
 
@@ -38,7 +38,7 @@ func (d *Deleted[T]) Restore(ctx context.Context, key T, opts ...RestoreOption) 
 // reads the item's highest version, at two requests more, so that no version is used twice.
 func (d *Deleted[T]) RestoreCopy(ctx context.Context, chosen DeletedItem[T], opts ...RestoreOption) (restored T, err error) {
 	c := engine.Of(d)
-	_, err = engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, bind.Collect(opts)), nil).Run(ctx, &restored)
+	_, err = engine.Operation{Core: c, Op: restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, bind.Collect(opts))}.Run(ctx, &restored)
 	return restored, err
 }
 
@@ -51,13 +51,13 @@ type Ops[T any] struct{ handle }
 // Restore is [Deleted.Restore] as a value.
 func (o Ops[T]) Restore(key T, opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
-	return engine.NewWrite[T](engine.NewOperation(c, newRestore(c, reflect.ValueOf(key), bind.Collect(opts), ""), nil))
+	return engine.NewWrite[T](engine.Operation{Core: c, Op: newRestore(c, reflect.ValueOf(key), bind.Collect(opts), "")})
 }
 
 // RestoreCopy is [Deleted.RestoreCopy] as a value.
 func (o Ops[T]) RestoreCopy(chosen DeletedItem[T], opts ...RestoreOption) entity.Write[T] {
 	c := engine.Of(o)
-	return engine.NewWrite[T](engine.NewOperation(c, restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, bind.Collect(opts)), nil))
+	return engine.NewWrite[T](engine.Operation{Core: c, Op: restoreCopy(c, reflect.ValueOf(chosen.Item), chosen.DeletedAt, bind.Collect(opts))})
 }
 
 // restoreCopy plans the restore of the copy of v that was deleted at deletedAt.

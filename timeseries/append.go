@@ -213,9 +213,9 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 			return &appending{plan.Step{Actions: []plan.Action{current, put}, Whole: true}, ev, in.Joined}, nil
 		}
 	}
-	return engine.NewOperation(c, op, func(got plan.Result, into any) error {
+	return engine.Operation{Core: c, Op: op, Decode: func(got plan.Result, into any) error {
 		return decode(got, &current{core: c, primary: op.Key, events: e}, into)
-	})
+	}}
 }
 
 // appending is the plan of an append. It sends together

@@ -27,7 +27,7 @@ func (e *events) refused(c *engine.Core, verb string) error { return c.Wrap(verb
 
 // refusedOp returns the operation of a verb that needs a current item, for a series without one.
 func (e *events) refusedOp(c *engine.Core, verb string) engine.Operation {
-	return engine.NewOperation(c, &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)}, nil)
+	return engine.Operation{Core: c, Op: &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table, Err: e.refusal(c)}}
 }
 
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.

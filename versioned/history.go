@@ -238,7 +238,7 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) engine.Operation {
 	spec := bind.Collect(opts)
 	engine.Returning(c, spec)
-	return engine.NewOperation(c, plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
+	return engine.Operation{Core: c, Op: plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
 		switch live := layout.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:
@@ -247,5 +247,5 @@ func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOptio
 			return nil, nil
 		}
 		return it, cmp.Or(err, bind.Omitted(c.Schema, it))
-	}), nil)
+	})}
 }

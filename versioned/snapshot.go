@@ -65,7 +65,7 @@ func (r *retain) Snapshots(m *plan.Mutation) ([]plan.Action, error) {
 			states = append(states, x)
 		}
 	case plan.Restored:
-		if !expires(s, m.Copy) && !m.In.Learned.AnyVersionTaken() { // a copy without a version of its own can have no snapshot
+		if !expires(s, m.Copy) && m.In.Learned.Taken == nil { // a copy without a version of its own can have no snapshot
 			states = []state{{item: m.DeletedState, deleted: true, guard: absentOrSameDeleted(s, m.DeletedState)}}
 		}
 	}
@@ -191,9 +191,9 @@ func (x taken) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
 	switch s := x.Op.Schema; x.Kind {
 	case plan.Created: // which reads the history in any case
 	case plan.Restored:
-		l.VersionTaken(layout.StoredVersion(s, x.Copy))
+		l.Taken = append(l.Taken, layout.StoredVersion(s, x.Copy))
 	default:
-		l.VersionTaken(layout.StoredVersion(s, x.Old))
+		l.Taken = append(l.Taken, layout.StoredVersion(s, x.Old))
 	}
 	return plan.Resolution{Replan: entitytype.ErrConflict}
 }

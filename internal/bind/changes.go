@@ -2,6 +2,7 @@ package bind
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -126,17 +127,17 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 			if r.Value, err = encode(s, &plain, reflect.ValueOf(value), n.Attr.Exact, nil); err != nil {
 				return nil, false, err
 			}
-			needs, fits := "", true // what the attribute must be stored as
-			switch kind := item.TypeName(r.Value); c.Kind {
+			needs, fits := "", []string(nil) // what the attribute must be stored as; nil: anything
+			switch c.Kind {
 			case expr.Add:
-				needs, fits = "Add needs an attribute that is stored as a number", kind == "N"
+				needs, fits = "Add needs an attribute that is stored as a number", []string{"N"}
 			case expr.ListAppend, expr.ListPrepend:
-				needs, fits = "ListAppend and ListPrepend need an attribute that is stored as a list", kind == "L"
+				needs, fits = "ListAppend and ListPrepend need an attribute that is stored as a list", []string{"L"}
 			case expr.AddToSet, expr.DeleteFromSet:
-				needs, fits = "the attribute is not stored as a set; tag the field stringset, numberset or binaryset", kind == "SS" || kind == "NS" || kind == "BS"
+				needs, fits = "the attribute is not stored as a set; tag the field stringset, numberset or binaryset", []string{"SS", "NS", "BS"}
 			}
 			switch {
-			case !fits:
+			case fits != nil && !slices.Contains(fits, item.TypeName(r.Value)):
 				return nil, false, Invalid(s, CodeValue, n.Attr, "%s", needs)
 			case n.Top && n.Attr.IsRequired && item.Empty(r.Value):
 				return nil, false, Invalid(s, CodeRequired, n.Attr, "%s", n.Attr.WhyRequired())
@@ -147,7 +148,7 @@ func Changes(s *schema.Schema, list []Change) (out []expr.Change, simple bool, e
 					return nil, false, Invalid(s, CodeValue, n.Attr, "an empty value is not stored here")
 				}
 				r.Kind, r.Value = expr.Remove, nil // as in a write of the whole value
-			case n.Attr.Role.Has(schema.SetOnce):
+			case n.Attr.IsOnce && n.Attr.Role.Has(schema.SetOnce):
 				r.Kind = expr.SetIfNotExists
 			}
 		}

@@ -83,7 +83,11 @@ func isNegative(v reflect.Value) bool {
 // Node returns the place in the item that a target names. The path of a target in text, such as features.colour or items[0].qty, begins
 // with an attribute of the struct. Names with a dot or a bracket need a field address or entity.MapEntry.
 func Node(s *schema.Schema, t Target) (n *schema.Node, err error) {
-	a, steps := s.Attr(t.Attr), expr.Path(nil)
+	var a *schema.Attr
+	var steps expr.Path
+	if t.Pointer == nil {
+		a = s.Attr(t.Attr)
+	}
 	switch {
 	case t.Pointer != nil:
 		p := reflect.ValueOf(t.Pointer)

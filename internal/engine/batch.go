@@ -246,7 +246,8 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			for _, t := range answer {
 				n += len(t.items)
 			}
-			q.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
+			q.Returned = n
+			q.answered(out.ResultMetadata, &q.ReadUnits, each(out.ConsumedCapacity)...)
 			return nil
 		})
 		if err != nil {
@@ -415,7 +416,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			out, err = r.Client.BatchWriteItem(ctx, in, sent.options)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
-				q.wrote(out.ResultMetadata, each(out.ConsumedCapacity)...)
+				q.answered(out.ResultMetadata, &q.WriteUnits, each(out.ConsumedCapacity)...)
 			}
 			return err
 		})

@@ -159,14 +159,14 @@ func once(o *dynamodb.Options) {
 // writeRequest is one request that writes. It is watched on its way to the connection: a request that was not written in full was
 // not applied, whatever its error. Without this, every broken connection would make a write ambiguous.
 type writeRequest struct {
-	mu       sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
-	watched  bool       // the SDK's client took the options; another one may ignore them
-	begun    bool       // the request reached the HTTP client
-	asked    int        // connections asked for
-	got      int        // connections obtained
-	cut      int        // writes that ended with an error
-	whole    bool       // a write ended without an error; it may still be in a buffer
-	answered bool       // part of an answer arrived
+	mu      sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
+	watched bool       // the SDK's client took the options; another one may ignore them
+	begun   bool       // the request reached the HTTP client
+	asked   int        // connections asked for
+	got     int        // connections obtained
+	cut     int        // writes that ended with an error
+	whole   bool       // a write ended without an error; it may still be in a buffer
+	arrived bool       // part of an answer did
 
 	request
 	trace httptrace.ClientTrace
@@ -197,7 +197,7 @@ func (a *writeRequest) watch(stack *middleware.Stack) error {
 					}
 				})
 			},
-			GotFirstResponseByte: func() { a.note(func() { a.answered = true }) },
+			GotFirstResponseByte: func() { a.note(func() { a.arrived = true }) },
 		}
 	}
 	return stack.Deserialize.Add(a, middleware.After)
@@ -248,14 +248,14 @@ func (a *writeRequest) unsent() bool {
 	case !a.begun:
 		return true
 	}
-	return a.asked > 0 && !a.whole && !a.answered && a.got == a.cut
+	return a.asked > 0 && !a.whole && !a.arrived && a.got == a.cut
 }
 
 // written reports whether the request may be on its way, whatever the error.
 func (a *writeRequest) written() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.whole || a.answered || a.got > a.cut
+	return a.whole || a.arrived || a.got > a.cut
 }
 
 // classify returns the class of the watched request's error. If no hook was called, it depends on the type of the error

@@ -19,8 +19,8 @@ import (
 
 // form makes one request from its parts, as text and as the SDK's input together. Without Own, the input is sent. It shares no map
 // or pointer with the parts: a middleware may change it, and a client may still be sending it when the next plan takes the place
-// of this one. With Own, the text is sent, and the input has the tables, by which the SDK finds the endpoint, the flags of reads, and
-// something for all else that the SDK requires.
+// of this one. With Own, the text is sent, and the input has the tables, by which the SDK finds the endpoint, the expressions, the flags
+// of reads, and something for all else that the SDK requires.
 type form struct {
 	wire.Writer
 	expr.Renderer // of the expressions of one item
@@ -84,9 +84,9 @@ func (f *form) action(a *plan.Action, in inputs) {
 	} else {
 		f.item("Key", a.Key, in.key)
 	}
-	f.expression("ConditionExpression", f.Cond(a.Cond), in.condition)
+	f.text("ConditionExpression", f.Cond(a.Cond), in.condition)
 	if in.update != nil {
-		f.expression("UpdateExpression", f.Update(a.Changes), in.update)
+		f.text("UpdateExpression", f.Update(a.Changes), in.update)
 	}
 	f.placeholders(in)
 	*in.failure = types.ReturnValuesOnConditionCheckFailureAllOld
@@ -102,12 +102,10 @@ func (f *form) action(a *plan.Action, in inputs) {
 // page adds the parts of a read of a range.
 func (f *form) page(g *layout.Range, in inputs) {
 	f.text("TableName", g.Table, in.table)
-	if g.Index != "" {
-		f.text("IndexName", g.Index, in.index)
-	}
-	f.expression("KeyConditionExpression", f.Cond(g.Key), in.keyCondition)
-	f.expression("FilterExpression", f.Cond(g.Filter), in.filter)
-	f.expression("ProjectionExpression", f.Project(g.Project), in.projection)
+	f.text("IndexName", g.Index, in.index)
+	f.text("KeyConditionExpression", f.Cond(g.Key), in.keyCondition)
+	f.text("FilterExpression", f.Cond(g.Filter), in.filter)
+	f.text("ProjectionExpression", f.Project(g.Project), in.projection)
 	f.placeholders(in)
 	if g.Start != nil {
 		f.item("ExclusiveStartKey", g.Start, in.start)
@@ -132,39 +130,22 @@ func (f *form) page(g *layout.Range, in inputs) {
 	}
 }
 
-// text adds a text that the input has in any case.
+// text adds a text, unless it is empty. The pointers of several in the input share an allocation.
 func (f *form) text(name, s string, in **string) {
-	f.Name(name)
-	f.String(s)
-	*in = f.pointer(s)
-}
-
-// pointer returns a pointer to a copy of s for the input. Several share an allocation.
-func (f *form) pointer(s string) *string {
-	if len(f.shown) == cap(f.shown) {
-		f.shown = make([]string, 0, 4)
-	}
-	f.shown = append(f.shown, s)
-	return &f.shown[len(f.shown)-1]
-}
-
-// expression adds an expression, nothing for the empty one.
-func (f *form) expression(name, s string, in **string) {
-	if in == nil || s == "" {
+	if s == "" {
 		return
 	}
 	f.Name(name)
 	f.String(s)
-	if !f.call.Own {
-		*in = f.pointer(s)
+	if len(f.shown) == cap(f.shown) {
+		f.shown = make([]string, 0, 4)
 	}
+	f.shown = append(f.shown, s)
+	*in = &f.shown[len(f.shown)-1]
 }
 
-// unseen and noText stand in the input for what the SDK requires and only the text has.
-var (
-	unseen = item.Item{}
-	noText = ""
-)
+// unseen stands in the input for what the SDK requires and only the text has.
+var unseen = item.Item{}
 
 // item adds an item or its key.
 func (f *form) item(name string, it item.Item, in *item.Item) {
@@ -220,7 +201,9 @@ func (f *form) placeholders(in inputs) {
 	if !f.call.Own {
 		*in.names, *in.values = f.NameMap(), f.ValueMap()
 	}
-	f.Reset()
+	clear(f.Names)
+	clear(f.Values)
+	f.Names, f.Values = f.Names[:0], f.Values[:0]
 }
 
 // query returns the input of the request that reads a range with a Key.

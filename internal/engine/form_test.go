@@ -241,7 +241,7 @@ func TestForm_KeepsNoValues(t *testing.T) {
 	t.Parallel()
 	f := newForm(&wire.Call{Own: true})
 	in := &dynamodb.PutItemInput{}
-	f.expression("ConditionExpression", f.Cond(expr.Compare(expr.Eq, expr.Attr("a"), item.S("secret"))), &in.ConditionExpression)
+	f.text("ConditionExpression", f.Cond(expr.Compare(expr.Eq, expr.Attr("a"), item.S("secret"))), &in.ConditionExpression)
 	f.placeholders(inputs{})
 	require.Empty(t, f.Names)
 	require.Empty(t, f.Values)

@@ -28,17 +28,13 @@ func Settle(o Op, result plan.Result) error { return o.settle(result) }
 
 // Operation is a write without the type of its result: a plan, and how to decode its result.
 type Operation struct {
-	c      *Core
-	op     *plan.Op
-	decode func(result plan.Result, into any) error // into points to the caller's result; nil: it is an item
+	Core *Core
+	Op   *plan.Op
+	// Decode decodes the result into the value that into points to. If it is nil, the result is an item, and the caller gets the zero
+	// value if the write has none.
+	Decode func(result plan.Result, into any) error
 
-	deferred *Deferred[*plan.Op] // takes the place of op; nil for an entity without a Prepare method
-}
-
-// NewOperation returns a write of c. decode decodes the result into its second argument. Without it the result is an item, and
-// the caller gets the zero value if the write has no item.
-func NewOperation(c *Core, op *plan.Op, decode func(result plan.Result, into any) error) Operation {
-	return Operation{c: c, op: op, decode: decode}
+	deferred *Deferred[*plan.Op] // takes the place of Op; nil for an entity without a Prepare method
 }
 
 // Deferred is a write of a value whose Prepare method is called when the write is run. B is the bound write. It is safe
@@ -95,9 +91,9 @@ func WholeOperation(c *Core, verb string, v reflect.Value, withoutIDs bool, buil
 		return op
 	}
 	if !c.Schema.Prepares {
-		return NewOperation(c, bound(value.AsGiven()), nil)
+		return Operation{Core: c, Op: bound(value.AsGiven())}
 	}
-	o := NewOperation(c, &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table}, nil)
+	o := Operation{Core: c, Op: &plan.Op{Verb: verb, Schema: c.Schema, Table: c.Table}}
 	o.deferred = NewDeferred(value, bound)
 	return o
 }
@@ -112,10 +108,10 @@ func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *bind.Whole {
 
 // give decodes the result of o into the value that into points to. What a write stores has today's payload version.
 func (o Operation) give(result plan.Result, into any) (err error) {
-	codec := &o.c.Schema.Codec
+	codec := &o.Core.Schema.Codec
 	switch {
-	case o.decode != nil:
-		return o.decode(result, into)
+	case o.Decode != nil:
+		return o.Decode(result, into)
 	case !result.Stored.Missing():
 		defer result.Stored.Release()
 		err = codec.Read(result.Stored, reflect.ValueOf(into))
@@ -123,7 +119,7 @@ func (o Operation) give(result plan.Result, into any) (err error) {
 		err = codec.Decode(result.Item, reflect.ValueOf(into))
 	}
 	if err != nil {
-		return o.c.undecoded(err, into)
+		return o.Core.undecoded(err, into)
 	}
 	return nil
 }
@@ -132,13 +128,13 @@ func (o Operation) plan(ctx context.Context) *plan.Op {
 	if u := o.deferred; u != nil {
 		return u.Bind(ctx)
 	}
-	return o.op
+	return o.Op
 }
 
 // String prints the compiled plan. It needs no client.
 func (o Operation) String() string {
-	in := &plan.Input{Now: o.c.Runner.Clock().UTC(), WriteID: o.c.Runner.NewID(), Joined: true, Context: plan.ShownContext(o.c.Schema)}
-	op, asGiven := o.op, false
+	in := &plan.Input{Now: o.Core.Runner.Clock().UTC(), WriteID: o.Core.Runner.NewID(), Joined: true, Context: plan.ShownContext(o.Core.Schema)}
+	op, asGiven := o.Op, false
 	if o.deferred != nil {
 		op, asGiven = o.deferred.Preview()
 	}
@@ -151,12 +147,12 @@ func (o Operation) String() string {
 // Run plans the write, sends it alone, and decodes its result into the value that into points to. A Prepare method is called
 // within the measured call. Run is called once, and o is used for nothing else.
 func (o Operation) Run(ctx context.Context, into any) (result plan.Result, err error) {
-	op := o.op
-	err = o.c.MeasureCall(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
+	op := o.Op
+	err = o.Core.MeasureCall(ctx, entitytype.Call{Verb: op.Verb}, func() string { return op.KeyText() }, func(ctx context.Context) error {
 		if o.deferred != nil {
 			op = o.deferred.Bind(ctx)
 		}
-		if result, err = o.c.Runner.Run(ctx, op); err != nil {
+		if result, err = o.Core.Runner.Run(ctx, op); err != nil {
 			return err
 		}
 		if m := meterOf(ctx); m != nil {
@@ -184,7 +180,7 @@ func (w *Write[R]) Result() R {
 	return w.result
 }
 
-func (w *Write[R]) owner() *Core { return w.c }
+func (w *Write[R]) owner() *Core { return w.Core }
 
 // settle decodes a result, which only a transaction can return the error of.
 func (w *Write[R]) settle(result plan.Result) error {

@@ -64,7 +64,8 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 			it, n = wire.Item{}, 0
 		}
 		found = it
-		q.answered(out.ResultMetadata, n, 0, out.ConsumedCapacity)
+		q.Returned = n
+		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
 		return nil
 	})
 	return found, err
@@ -103,9 +104,10 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 			if err != nil {
 				return err
 			}
-			q.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+			q.Returned, q.Evaluated = int(out.Count), int(out.ScannedCount)
+			q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
 			page = layout.Page{Rows: q.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}
-			page.Units = units([]*types.ConsumedCapacity{out.ConsumedCapacity})
+			page.Units = q.ReadUnits
 			return nil
 		}
 		in, err := f.query(g, capacity)
@@ -116,7 +118,8 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 		if err != nil {
 			return err
 		}
-		q.answered(out.ResultMetadata, int(out.Count), int(out.ScannedCount), out.ConsumedCapacity)
+		q.Returned, q.Evaluated = int(out.Count), int(out.ScannedCount)
+		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
 		page = layout.Page{Rows: q.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}
 		return nil
 	})
@@ -172,7 +175,8 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 				n++
 			}
 		}
-		q.answered(out.ResultMetadata, n, 0, each(out.ConsumedCapacity)...)
+		q.Returned = n
+		q.answered(out.ResultMetadata, &q.ReadUnits, each(out.ConsumedCapacity)...)
 		if len(items) != len(keys) {
 			wire.ReleaseAll(items)
 			return errOtherCount

@@ -40,7 +40,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *writeRequest)
 		}
 		out, err := r.Client.PutItem(ctx, in, sent.options)
 		if err == nil {
-			sent.wrote(out.ResultMetadata, out.ConsumedCapacity)
+			sent.answered(out.ResultMetadata, &sent.WriteUnits, out.ConsumedCapacity)
 		}
 		return plan.Returned{}, err
 	case plan.Update:
@@ -56,7 +56,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *writeRequest)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		sent.wrote(out.ResultMetadata, out.ConsumedCapacity)
+		sent.answered(out.ResultMetadata, &sent.WriteUnits, out.ConsumedCapacity)
 		return returnedBy(a, sent.item(out.Attributes))
 	default:
 		in := &dynamodb.DeleteItemInput{}
@@ -71,7 +71,7 @@ func (r *Runner) single(ctx context.Context, a *plan.Action, sent *writeRequest)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		sent.wrote(out.ResultMetadata, out.ConsumedCapacity)
+		sent.answered(out.ResultMetadata, &sent.WriteUnits, out.ConsumedCapacity)
 		return returnedBy(a, sent.item(out.Attributes))
 	}
 }
@@ -126,7 +126,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 		case plan.Update:
 			f.Name("Update")
 			f.Begin('{')
-			w.Update = &types.Update{UpdateExpression: &noText}
+			w.Update = &types.Update{}
 			f.action(a, inputs{
 				table: &w.Update.TableName, key: &w.Update.Key, condition: &w.Update.ConditionExpression, update: &w.Update.UpdateExpression,
 				names: &w.Update.ExpressionAttributeNames, values: &w.Update.ExpressionAttributeValues, failure: &w.Update.ReturnValuesOnConditionCheckFailure,
@@ -142,7 +142,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 		default:
 			f.Name("ConditionCheck")
 			f.Begin('{')
-			w.ConditionCheck = &types.ConditionCheck{ConditionExpression: &noText}
+			w.ConditionCheck = &types.ConditionCheck{}
 			f.action(a, inputs{
 				table: &w.ConditionCheck.TableName, key: &w.ConditionCheck.Key, condition: &w.ConditionCheck.ConditionExpression,
 				names: &w.ConditionCheck.ExpressionAttributeNames, values: &w.ConditionCheck.ExpressionAttributeValues,
@@ -159,7 +159,7 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	}
 	out, err := r.Client.TransactWriteItems(ctx, in, sent.options)
 	if err == nil {
-		sent.wrote(out.ResultMetadata, each(out.ConsumedCapacity)...)
+		sent.answered(out.ResultMetadata, &sent.WriteUnits, each(out.ConsumedCapacity)...)
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
-			q.answered(out.ResultMetadata, 0, 0)
+			q.answered(out.ResultMetadata, nil)
 		}
 		return err
 	})

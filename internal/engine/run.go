@@ -71,7 +71,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 	case op.NeedsRead(in):
 		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 	}
-	if err == nil && in.Learned.AnyVersionTaken() {
+	if err == nil && in.Learned.Taken != nil {
 		in.Past, err = plan.ReadPast(ctx, r, op, in.Now)
 	}
 	if err == nil && op.Past && !layout.Live(op.Schema, in.Image, in.Now) {

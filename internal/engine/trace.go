@@ -174,15 +174,6 @@ type attempt struct {
 	capacity types.ReturnConsumedCapacity // whether the answer should say what the request consumed
 }
 
-func units(all []*types.ConsumedCapacity) (sum float64) {
-	for _, u := range all {
-		if u != nil && u.CapacityUnits != nil {
-			sum += *u.CapacityUnits
-		}
-	}
-	return sum
-}
-
 // each returns pointers to the elements of a list.
 func each(all []types.ConsumedCapacity) (list []*types.ConsumedCapacity) {
 	for i := range all {
@@ -191,17 +182,14 @@ func each(all []types.ConsumedCapacity) (list []*types.ConsumedCapacity) {
 	return list
 }
 
-// answered notes the answer to a read: how many items it has and, of a query or scan, how many were evaluated.
-func (x *attempt) answered(md smithymiddleware.Metadata, items, evaluated int, consumed ...*types.ConsumedCapacity) {
+// answered notes an answer, and adds what it says was consumed to units.
+func (x *attempt) answered(md smithymiddleware.Metadata, units *float64, consumed ...*types.ConsumedCapacity) {
 	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
-	x.Returned, x.Evaluated = items, evaluated
-	x.ReadUnits += units(consumed)
-}
-
-// wrote notes the answer to a write.
-func (x *attempt) wrote(md smithymiddleware.Metadata, consumed ...*types.ConsumedCapacity) {
-	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
-	x.WriteUnits += units(consumed)
+	for _, u := range consumed {
+		if u != nil && u.CapacityUnits != nil {
+			*units += *u.CapacityUnits
+		}
+	}
 }
 
 // end notes how the request ended.

@@ -148,11 +148,10 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 
 // plan reads what the ops need, in parallel, and plans them with one reading of the clock.
 func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure, err error) {
-	now, reads := t.r.Clock().UTC(), !first
+	now := t.r.Clock().UTC()
 	for i := range t.ops { // ids in the order of the ops
 		op := &t.ops[i]
 		op.in = plan.Input{Now: now, Joined: t.joined, Learned: op.in.Learned}
-		reads = reads || op.Reads()
 		if op.Schema == nil || op.Schema.StoresID {
 			op.in.WriteID = t.r.NewID()
 		}
@@ -165,7 +164,7 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 	if failed != nil {
 		return failed, nil
 	}
-	if len(t.ops) > 1 && reads {
+	if len(t.ops) > 1 && (!first || slices.ContainsFunc(t.ops, func(op operation) bool { return op.Reads() })) {
 		Parallel(len(t.ops), 8, func(i int) { t.ops[i].plan, t.ops[i].err = t.r.plan(ctx, t.ops[i].Op, &t.ops[i].in, first) })
 	} else {
 		for i := range t.ops {

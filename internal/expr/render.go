@@ -15,7 +15,7 @@ type Renderer struct {
 	Names  []string               // for which the placeholders of the expressions so far stand: the i-th for #i
 	Values []types.AttributeValue // the i-th for :i
 
-	clauses [len(words)][]byte // memory of [Renderer.AppendUpdate]
+	clauses [len(words)][]byte // memory of [Renderer.Update]
 
 	print func([]Path, types.AttributeValue) string // set: names and values are written out for a reader
 	show  func(Path) string                         // of paths, for that reader
@@ -27,17 +27,10 @@ func Printer(path func(Path) string, value func([]Path, types.AttributeValue) st
 	return &Renderer{print: value, show: path}
 }
 
-// Reset forgets the names and values, and keeps their memory for the next request.
-func (r *Renderer) Reset() {
-	clear(r.Names)
-	clear(r.Values)
-	r.Names, r.Values = r.Names[:0], r.Values[:0]
-}
-
 // Cond returns c as a condition, filter or key condition expression, "" for the empty condition.
 func (r *Renderer) Cond(c Cond) string {
 	var room [256]byte
-	switch text := r.AppendCond(room[:0], c); string(text) { // the guards of most writes take no memory
+	switch text := r.cond(room[:0], c); string(text) { // the guards of most writes take no memory
 	case string(Exists) + "(#0)":
 		return string(Exists) + "(#0)"
 	case string(NotExists) + "(#0)":
@@ -47,8 +40,8 @@ func (r *Renderer) Cond(c Cond) string {
 	}
 }
 
-// AppendCond appends the text of [Renderer.Cond].
-func (r *Renderer) AppendCond(b []byte, c Cond) []byte {
+// cond appends a condition.
+func (r *Renderer) cond(b []byte, c Cond) []byte {
 	switch c.Op {
 	case None:
 		return b
@@ -58,28 +51,19 @@ func (r *Renderer) AppendCond(b []byte, c Cond) []byte {
 				b = append(append(append(b, ' '), c.Op...), ' ')
 			}
 			if k.Op == And || k.Op == Or {
-				b = append(r.AppendCond(append(b, '('), k), ')')
+				b = append(r.cond(append(b, '('), k), ')')
 			} else {
-				b = r.AppendCond(b, k)
+				b = r.cond(b, k)
 			}
 		}
 		return b
 	case Not:
-		return append(r.AppendCond(append(b, "NOT ("...), c.Conds[0]), ')')
+		return append(r.cond(append(b, "NOT ("...), c.Conds[0]), ')')
 	case Exists, NotExists:
 		return append(r.path(append(append(b, c.Op...), '('), c.Path), ')')
 	case BeginsWith, Contains, HasType:
 		b = append(r.path(append(append(b, c.Op...), '('), c.Path), ", "...)
 		return append(r.value(b, c.Path, nil, c.Values[0]), ')')
-	}
-	return r.compare(b, c)
-}
-
-// compare appends a comparison.
-func (r *Renderer) compare(b []byte, c Cond) []byte {
-	last := len(c.Values)
-	if c.Operands != nil {
-		last = len(c.Operands) - 1
 	}
 	b = r.operand(b, &c, 0)
 	switch c.Op {
@@ -88,7 +72,7 @@ func (r *Renderer) compare(b []byte, c Cond) []byte {
 		return r.operand(append(b, " AND "...), &c, 2)
 	case In:
 		b = append(b, " IN ("...)
-		for i := range last {
+		for i := range max(len(c.Values), len(c.Operands)-1) {
 			if i > 0 {
 				b = append(b, ", "...)
 			}
@@ -119,12 +103,6 @@ func (r *Renderer) operand(b []byte, c *Cond, i int) []byte {
 
 // Update returns changes as an update expression, "" for none. It keeps their order within each clause.
 func (r *Renderer) Update(changes []Change) string {
-	var room [512]byte
-	return string(r.AppendUpdate(room[:0], changes))
-}
-
-// AppendUpdate appends the text of [Renderer.Update].
-func (r *Renderer) AppendUpdate(b []byte, changes []Change) []byte {
 	for i := range r.clauses {
 		r.clauses[i] = r.clauses[i][:0]
 	}
@@ -135,17 +113,18 @@ func (r *Renderer) AppendUpdate(b []byte, changes []Change) []byte {
 		}
 		*clause = r.change(*clause, &changes[i])
 	}
-	from := len(b)
+	var room [512]byte
+	b := room[:0]
 	for i, text := range r.clauses {
 		if len(text) == 0 {
 			continue
 		}
-		if len(b) > from {
+		if len(b) > 0 {
 			b = append(b, ' ')
 		}
 		b = append(append(b, words[i]...), text...)
 	}
-	return b
+	return string(b)
 }
 
 // words are the words with which clauses begin.
@@ -191,18 +170,14 @@ func (r *Renderer) ifNotExists(b []byte, source, about Path, v types.AttributeVa
 
 // Project returns a projection expression for top-level attributes.
 func (r *Renderer) Project(attributes []string) string {
-	return string(r.AppendProject(nil, attributes))
-}
-
-// AppendProject appends the text of [Renderer.Project].
-func (r *Renderer) AppendProject(b []byte, attributes []string) []byte {
+	var b []byte
 	for i, a := range attributes {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		b = r.name(b, a)
+		b = r.path(b, Path{{Name: a}})
 	}
-	return b
+	return string(b)
 }
 
 var (
@@ -222,21 +197,14 @@ func (r *Renderer) path(b []byte, p Path) []byte {
 		if i > 0 {
 			b = append(b, '.')
 		}
-		b = r.name(b, s.Name)
+		n := slices.Index(r.Names, s.Name)
+		if n < 0 {
+			n = len(r.Names)
+			r.Names = append(r.Names, s.Name)
+		}
+		b = strconv.AppendInt(append(b, '#'), int64(n), 10)
 	}
 	return b
-}
-
-func (r *Renderer) name(b []byte, attribute string) []byte {
-	if r.print != nil {
-		return append(b, attribute...)
-	}
-	i := slices.Index(r.Names, attribute)
-	if i < 0 {
-		i = len(r.Names)
-		r.Names = append(r.Names, attribute)
-	}
-	return strconv.AppendInt(append(b, '#'), int64(i), 10)
 }
 
 // value appends a value that is compared with, or given to, the attribute at a path or those among operands.

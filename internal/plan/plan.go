@@ -132,16 +132,11 @@ type Learned struct {
 	Outdated  bool // the item has an earlier payload version, in which the plan means nothing: upgrade it first
 	Expired   bool // the item had expired at the last attempt
 
-	taken   []int64         // versions of the item that snapshots of another life use
+	// Taken are versions of the item that snapshots of another life use, because a program that keeps no history created the item again.
+	// The next plan continues after that history.
+	Taken   []int64
 	foreign map[string]bool // by KeyID of a sentinel's key: whether it belongs to another item, or the item has got it back
 }
-
-// VersionTaken says that a snapshot of another life uses version n of the item, because a program that keeps no history created the
-// item again. The next plan continues after that history.
-func (l *Learned) VersionTaken(n int64) { l.taken = append(l.taken, n) }
-
-// AnyVersionTaken reports whether VersionTaken was called.
-func (l *Learned) AnyVersionTaken() bool { return l.taken != nil }
 
 // Sentinel says whether the sentinel under k belongs to another item, so that it must not be deleted or reserved. The item may get it
 // back.
@@ -171,7 +166,7 @@ type Input struct {
 // first one after the history of other lives.
 func (in *Input) HistoryVersion(s *schema.Schema, it item.Item) int64 {
 	n := layout.StoredVersion(s, it)
-	if slices.Contains(in.Learned.taken, n) {
+	if slices.Contains(in.Learned.Taken, n) {
 		return max(n, in.Past.Version) + 1
 	}
 	return n
