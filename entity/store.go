@@ -157,10 +157,10 @@ func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
 	engine.Returning(c, spec)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
-			return plan.NewPut(c.Schema, c.Table, v, spec, filled)
+			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled, true)
 		})
 	}
-	return engine.Operation{Core: c, Op: plan.NewPut(c.Schema, c.Table, v, spec, nil)}
+	return engine.Operation{Core: c, Op: plan.NewUpsert(c.Schema, c.Table, v, spec, nil, true)}
 }
 
 func update(h engine.Holder, key any, opts []UpdateOption) engine.Operation {
@@ -191,10 +191,10 @@ func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
 	engine.Returning(c, spec)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
-			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled)
+			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled, false)
 		})
 	}
-	return engine.Operation{Core: c, Op: plan.NewUpsert(c.Schema, c.Table, v, spec, nil)}
+	return engine.Operation{Core: c, Op: plan.NewUpsert(c.Schema, c.Table, v, spec, nil, false)}
 }
 
 // Ops builds the writes of a store as values. Mistakes in the arguments are returned when the op is run, and shown when

@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
-// Reason is why an item is rewritten. An item can have several.
+// A Reason says why an item is rewritten. An item can have several.
 type Reason string
 
 // The reasons.
@@ -29,7 +29,7 @@ const (
 	Extra     Reason = "extra"     // there is a copy, and no item that the function makes it of
 )
 
-// Problem is why an item cannot be rewritten. Such an item stays as it is.
+// A Problem says why an item cannot be rewritten. Such an item stays as it is.
 type Problem string
 
 // The problems.

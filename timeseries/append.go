@@ -19,7 +19,7 @@ import (
 // AppendOption is accepted by Append and AppendAll: entity.If.
 type AppendOption interface{ bind.AppendOption }
 
-// Reason is why an append was not applied to the current item.
+// A Reason says why an append was not applied to the current item.
 type Reason string
 
 // Reasons. They are results of Append and not errors, because clocks and retries of many devices lead to them regularly.

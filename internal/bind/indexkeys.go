@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Scope is how much of the item a write without a read knows.
+// Scope says how much of the item a write without a read knows.
 type Scope int
 
 const (

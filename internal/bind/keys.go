@@ -52,7 +52,7 @@ func keyBytes(av types.AttributeValue) int {
 	return 0
 }
 
-// Keys is what [Key] composes primary keys of and in.
+// Keys holds the encoded attributes and the memory of which [Key] composes primary keys.
 type Keys struct {
 	Encoded        item.Item // the attributes of the value, encoded already; nil: Key encodes the parts
 	s              *schema.Schema

@@ -85,7 +85,7 @@ func (o *Options) Err() error {
 // Add adds a mistake.
 func (o *Options) Add(err error) { o.Errs = append(o.Errs, err) }
 
-// Setting is what an option does. An option type embeds a Setting and marks, which say where the option is accepted.
+// A Setting changes the Options of a call. An option type embeds a Setting and marks, which say where the option is accepted.
 type Setting func(*Options)
 
 var errEmpty = errors.New("an option is nil or a zero value; use the functions that make options")
@@ -243,7 +243,7 @@ type ScanProgress = entitytype.ScanProgress
 // RewriteProgress is the progress of a rewrite.
 type RewriteProgress = entitytype.RewriteProgress
 
-// Target is what a condition or change is about: a pointer into a prototype, a map entry or list element of such a
+// Target names the place of a condition or change: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.
 type Target struct {
 	Pointer any

@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// IDSource is what generated ids are made of: Config.Clock and Config.NewID.
+// IDSource makes ids, with Config.Clock and Config.NewID.
 type IDSource struct {
 	Clock func() time.Time
 	NewID func() string

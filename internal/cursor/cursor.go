@@ -35,7 +35,7 @@ const (
 	sealed = 1   // plus the kind: encrypted; see seal.go
 )
 
-// kind is what a cursor holds. It is the version of the open form. Each kind has a form of its own, so that a release that
+// kind tells the contents of cursors apart. It is the version of the open form. Each kind has a form of its own, so that a release that
 // does not know the kind refuses the cursor.
 type kind int
 
@@ -87,7 +87,7 @@ func fingerprint(query string) []byte {
 	return sum[:12]
 }
 
-// Position is where a page begins.
+// A Position begins a page.
 type Position struct {
 	Key    item.Item // of the item next to the page; nil: the page begins, or ends, with the query
 	Before bool      // the page ends before that item; otherwise it begins after it

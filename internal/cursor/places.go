@@ -6,7 +6,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Places is where a page of a query over several partitions begins.
+// Places begin a page of a query over several partitions.
 type Places struct {
 	Before bool        // the page ends at the places; otherwise it begins there
 	Keys   []item.Item // of each partition the key of the item next to the page; nil for its beginning, or its end for Before
@@ -16,7 +16,7 @@ type Places struct {
 	In    int
 }
 
-// placesBody is how Places are written.
+// placesBody is the encoded form of Places.
 type placesBody struct {
 	Before bool       `json:"b,omitempty"`
 	Keys   []position `json:"k"`

@@ -15,7 +15,7 @@ type Database struct {
 	TableOptions map[string]entitytype.TableOptions // by logical name
 }
 
-// declarations is what is declared on an entity.DB.
+// declarations lists the entities that are declared on an entity.DB.
 type declarations struct {
 	mu     sync.Mutex
 	tables map[string]*schema.Table

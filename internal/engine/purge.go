@@ -51,7 +51,7 @@ func (p *Purge) Run(ctx context.Context) error {
 	}
 }
 
-// found is what a round has read and removed.
+// found counts what a round has read and removed.
 type found int
 
 const (

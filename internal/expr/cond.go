@@ -40,7 +40,7 @@ type Cond struct {
 	Conds    []Cond
 }
 
-// Operand is what a comparison compares: the attribute at Path, the size of that attribute, or Value where Path is nil.
+// An Operand is one side of a comparison: the attribute at Path, the size of that attribute, or Value where Path is nil.
 type Operand struct {
 	Path  Path
 	Size  bool

@@ -290,7 +290,7 @@ func (t *Template) escaped(text string) string {
 	return text
 }
 
-// position is where a value is relative to all values that the part can have.
+// position compares a value with all values that the part can have.
 type position int
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TimeFormat is how a time is stored. Each text format has a fixed width, so that texts sort as the times do.
+// TimeFormat says how times are stored. Each text format has a fixed width, so that texts sort as the times do.
 type TimeFormat int
 
 // The formats of a time.

@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// Range is what one request reads of a partition or, without Key, of a whole table or index.
+// A Range selects the items that one request reads: in a partition or, without Key, in a whole table or index.
 type Range struct {
 	Table    string
 	Index    string    // "" for the table itself

@@ -163,7 +163,7 @@ func UpToDate(s *schema.Schema, now time.Time) expr.Cond {
 	return expr.Any(AbsentOrExpired(s, now), today)
 }
 
-// conversion is what the steps of an upgrade make of an item.
+// conversion holds an item after the steps of an upgrade.
 type conversion struct {
 	it      item.Item // as it is stored
 	steps   schema.Upgrades

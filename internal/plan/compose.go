@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Kind is what a mutation does to the current item.
+// Kind says whether a mutation creates, changes or removes the current item.
 type Kind int
 
 // Kinds of mutations.

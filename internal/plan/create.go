@@ -61,7 +61,10 @@ func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change,
 // holdsOnNone rejects conditions of a write that may create its item if what they give without an item is not known before the write:
 // an expired item counts as absent.
 func (op *Op) holdsOnNone() error {
-	if _, known := op.If.OnNone(); known || !op.Schema.Expires {
+	if !op.Schema.Expires {
+		return nil
+	}
+	if _, known := op.If.OnNone(); known {
 		return nil
 	}
 	return bind.InMemory(op.Schema, op.If, "a "+op.Verb+" over an item that may have expired")
@@ -86,11 +89,12 @@ func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (
 		return nil, past.CaseErr
 	}
 	none := expr.All(s.Absent, op.If)
-	switch holds, _ := op.If.OnNone(); {
-	case s.Options.Derived: // rows are read, and guarded, as they are stored
+	if s.Options.Derived { // rows are read, and guarded, as they are stored
 		none = expr.All(layout.AbsentOrExpired(s, in.Now), op.If)
-	case holds && s.Expires: // whatever the expired item holds
-		none = expr.Any(none, layout.HasExpired(s, in.Now))
+	} else if s.Expires {
+		if holds, _ := op.If.OnNone(); holds { // whatever the expired item holds
+			none = expr.Any(none, layout.HasExpired(s, in.Now))
+		}
 	}
 	put := Action{Kind: Put, Table: op.Table, Key: op.Key, Item: it, Cond: none, WriteID: WriteID(s, in), Refusal: refusal}
 	return Compose(Mutation{Kind: Created, Op: op, In: in, New: it}, []Action{put}, result)

@@ -32,7 +32,7 @@ type Op struct {
 	Plan func(ctx context.Context, r layout.Reader, in *Input) (Plan, error)
 }
 
-// Asked is what the caller of a write asked for.
+// Asked holds the options of the caller of a write.
 type Asked struct {
 	Expect     *int64                // the expected version; nil for any
 	Created    types.AttributeValue  // with Expect: the expected created_at, in its format; nil for any
@@ -49,7 +49,7 @@ type Asked struct {
 	SoleWriter bool
 }
 
-// Needs is what must be read before a plan.
+// Needs lists the reads that come before a plan.
 type Needs struct {
 	Read        bool      // the current item
 	Given       item.Item // the current item as the caller has it, which saves the first read
@@ -61,7 +61,7 @@ type Needs struct {
 	More        bool      // what Plan reads
 }
 
-// Traits is what the executor knows about a write besides its plan.
+// Traits describe a write to the executor, besides its plan.
 type Traits struct {
 	ChecksOnly  bool // it writes nothing
 	Creates     bool // it fails if there is a live item

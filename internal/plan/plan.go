@@ -18,7 +18,7 @@ const (
 	MaxTransactionBytes = 4 * 1024 * 1024 // of all items of a transaction
 )
 
-// Plan is what one attempt of a write sends, and what the answers mean.
+// A Plan has the actions that one attempt of a write sends, and says what their answers mean.
 type Plan interface {
 	// Sends returns the actions. Without actions there is nothing to write.
 	Sends() *Step
@@ -40,7 +40,7 @@ type Step struct {
 // Sends implements Plan.
 func (s *Step) Sends() *Step { return s }
 
-// ActionKind is what an action does.
+// ActionKind selects the request of an action.
 type ActionKind int
 
 // Kinds of actions.
@@ -88,7 +88,7 @@ type Action struct {
 	Releases bool   // gives up such an item
 }
 
-// Failure is why an action was refused. Code is DynamoDB's reason code, or "" or "None" if the action was not refused.
+// A Failure says why an action was refused. Code is DynamoDB's reason code, or "" or "None" if the action was not refused.
 type Failure struct {
 	Code   string
 	Image  item.Item // the item whose condition failed; nil if there was none
@@ -107,7 +107,7 @@ type Resolution struct {
 	Next   Plan    // send this plan
 }
 
-// Returned is what DynamoDB returned for a successful lone action.
+// Returned holds the answer to a successful lone action.
 type Returned struct {
 	Image  item.Item // the item before the action, if it asked for that; the item after it if Proven
 	New    wire.Item // the item after the action, if it asked for that
@@ -126,7 +126,7 @@ type Result struct {
 	Reason   string    // why an event was skipped
 }
 
-// Learned is what the refusals of earlier attempts have shown about stored items.
+// Learned holds facts about stored items that the refusals of earlier attempts have shown.
 type Learned struct {
 	ReadFirst bool // plan from the current item
 	Outdated  bool // the item has an earlier payload version, in which the plan means nothing: upgrade it first
@@ -150,7 +150,7 @@ func (l *Learned) Sentinel(k item.Item, others bool) {
 // Foreign reports whether the sentinel under k belongs to another item, as far as is known.
 func (l *Learned) Foreign(k item.Item) bool { return l.foreign != nil && l.foreign[layout.KeyID(k)] }
 
-// Input is what a plan is made from.
+// Input has the items, the time and the ids from which a plan is made.
 type Input struct {
 	Now        time.Time
 	WriteID    string

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
-// Rewriting is what a stored item should be.
+// Rewriting describes the item that should be stored.
 type Rewriting struct {
 	Item    item.Item // nil: it stays as it is
 	Current bool      // it is a current item

@@ -37,7 +37,7 @@ func touchable(s *schema.Schema, field bind.Target, every time.Duration) (*schem
 	return n.Attr, bind.MayChange(s, n, expr.Set)
 }
 
-// composedOfMore is why an attribute cannot be touched of which a key of an index depends.
+// composedOfMore says why an attribute of which a key of an index depends cannot be touched.
 const composedOfMore = "an index key, or the condition of an index, is about the attribute and others; use Update"
 
 // NewTouch plans the write of the current time into one time attribute if it is absent or older than every. It is one

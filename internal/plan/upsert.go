@@ -28,8 +28,15 @@ type upsert struct {
 	returns Returns       // what the result is made of
 }
 
-// newUpsert plans an Upsert or, with replace, a Put.
-func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec *bind.Options, filled []string, replace bool) *Op {
+// NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as stored. With replace
+// it is a Put, which removes those too, but for attributes that the library keeps, that are written once, or that the struct does not
+// know. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put. filled are the
+// attributes that the caller's value left empty and the declaration filled.
+func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, filled []string, replace bool) *Op {
+	verb := "Upsert"
+	if replace {
+		verb = "Put"
+	}
 	it, wrong := bind.Encode(s, v)
 	op := Begin(s, table, verb, v, it, spec)
 	if op.Err != nil {
@@ -101,19 +108,6 @@ func newUpsert(s *schema.Schema, table, verb string, v reflect.Value, spec *bind
 	op.Read = op.Read || op.Idempotent || s.KeepsHistory || s.HasUnique // a transaction does not show whether it created the item
 	op.Read = op.Read && !op.ExpectNone
 	return op
-}
-
-// NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as
-// stored. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put.
-// filled are the attributes that the caller's value left empty and the declaration filled.
-func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, filled []string) *Op {
-	return newUpsert(s, table, "Upsert", v, spec, filled, false)
-}
-
-// NewPut plans a write that creates or replaces: it sets or removes every attribute of the struct. Attributes that the
-// library keeps, that are written once, or that the struct does not know stay as stored.
-func NewPut(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, filled []string) *Op {
-	return newUpsert(s, table, "Put", v, spec, filled, true)
 }
 
 // WriteKind returns the kind of write for the expiry.

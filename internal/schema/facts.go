@@ -12,7 +12,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// Facts are what the declarations of an entity mean for every call. Build finds them once.
+// Facts hold for every call about an entity, by its declarations. Build finds them once.
 type Facts struct {
 	// Own holds for the items of the entity, current or not, in a table or index shared with other entities. It is empty for a
 	// verbatim entity with a table of its own.

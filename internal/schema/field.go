@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role is what a struct field is for.
+// A Role says how the library uses a struct field.
 type Role string
 
 // The roles of the `entity` tag.

@@ -25,7 +25,7 @@ type Index struct {
 	Complete bool // a write of an item that lacks a part of the key is an error
 }
 
-// Projection is what an index carries: everything, or the keys and the attributes of Include.
+// Projection lists the attributes that an index carries: all, or the keys and those of Include.
 type Projection struct {
 	All     bool
 	Include []string

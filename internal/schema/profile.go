@@ -15,7 +15,7 @@ const (
 	bigintDigits = 38
 )
 
-// Profile is how the keys and items of `$` entities are written. The zero Profile is that of a database of its own. In
+// Profile describes how the keys and items of `$` entities are written. The zero Profile is that of a database of its own. In
 // tables that effect-dynamodb uses too, keys and items are as it writes them.
 type Profile struct {
 	shared bool // with effect-dynamodb

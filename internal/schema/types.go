@@ -202,7 +202,7 @@ type place struct {
 	addressed bool
 }
 
-// lossy is why values of a type cannot be stored.
+// lossy says why values of a type cannot be stored.
 type lossy struct {
 	code, problem string
 	place         string       // in the value: [].Price

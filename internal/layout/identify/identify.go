@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Role is what an item of a table is to an entity.
+// A Role relates an item of a table to an entity.
 type Role int
 
 // The roles.
@@ -25,7 +25,7 @@ const (
 	Checkpoint             // holds what package migrate keeps
 )
 
-// Identity is what a stored item is to an entity.
+// An Identity relates a stored item to an entity.
 type Identity struct {
 	Role  Role
 	Kind  string    // of an own item: layout.CurrentKind, or the kind of a related item

@@ -47,7 +47,7 @@ func (w *workshop) change(all []*mutant) error {
 	return os.WriteFile(filepath.Join(w.dir, "overlay.json"), overlay, 0o600)
 }
 
-// program is where the test program of a package is.
+// program returns the path of the test program of a package.
 func (w *workshop) program(pkg string) string {
 	return filepath.Join(w.dir, strings.Trim(strings.ReplaceAll(pkg, "/", "-"), ".-")+"-.test")
 }
