@@ -143,7 +143,7 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 				done[i/64] |= 1 << (i % 64)
 			}
 		}
-	} else if !l.values(entries, dst, &done) {
+	} else if !it.Missing() && !l.values(entries, dst, &done) {
 		return false
 	}
 	for i := range l.parts {
