@@ -307,7 +307,7 @@ type tableItems struct {
 func (q *request) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
 	if page := q.Page; page != nil {
 		for _, t := range page.Tables() {
-			all = append(all, tableItems{t.Name, t.Items()})
+			all = append(all, tableItems{t.Name, t.Items})
 		}
 	} else {
 		for name, items := range out.Responses {

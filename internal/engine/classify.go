@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -151,10 +150,7 @@ func exhausted(ctx context.Context, err error) error {
 }
 
 // once is the options of a call that does not read items: without the SDK's retries.
-func once(o *dynamodb.Options) {
-	o.Retryer = aws.NopRetryer{}
-	wire.Options(o)
-}
+func once(o *dynamodb.Options) { new(wire.Call).Options(o) }
 
 // writeRequest is one request that writes. It is watched on its way to the connection: a request that was not written in full was
 // not applied, whatever its error. Without this, every broken connection would make a write ambiguous.

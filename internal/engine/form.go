@@ -49,12 +49,13 @@ func (f *form) end(table *string, capacity types.ReturnConsumedCapacity, in *typ
 		f.String(string(capacity))
 	}
 	f.End('}')
-	text, err := f.Finish()
+	err := f.Err
 	if !f.call.Own {
 		err = nil // of the text
 	} else if err == nil {
-		f.call.Text, f.call.Table = bytes.Clone(text), table
+		f.call.Text, f.call.Table = bytes.Clone(f.Text), table
 	}
+	f.Writer = wire.Writer{Text: f.Text[:0]}
 	if f.call, f.shown = nil, nil; cap(f.Text) <= mostKept {
 		forms.Put(f)
 	}

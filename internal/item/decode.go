@@ -129,11 +129,10 @@ func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 	return a.decode(v, allocate(dst, a.index))
 }
 
-// decode decodes an item.
+// decode decodes an item. An attribute that comes twice makes it give up.
 func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	var done seen
-	entries, m := it.Values()
-	if m != nil {
+	if m := it.Stored(); m != nil {
 		for i := range l.fields {
 			av, ok := m[l.fields[i].name]
 			if ok && (av == nil || !l.fields[i].set(wire.ValueOf(av), dst)) {
@@ -143,8 +142,14 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 				done[i/64] |= 1 << (i % 64)
 			}
 		}
-	} else if !l.values(entries, dst, &done) {
-		return false
+	}
+	for all := it.Fields(l); all.Next(); {
+		i := all.Index
+		bit := uint64(1) << (i % 64)
+		if done[i/64]&bit != 0 || !l.fields[i].set(all.Value, dst) {
+			return false
+		}
+		done[i/64] |= bit
 	}
 	for i := range l.parts {
 		at := l.of[i]
@@ -155,22 +160,6 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 		if err != nil || av != nil && !l.fields[at].set(wire.ValueOf(av), dst) {
 			return false
 		}
-	}
-	return true
-}
-
-// values decodes the entries of a map of a page. An attribute that comes twice makes it give up.
-func (l *structLayout) values(entries wire.Elements, dst reflect.Value, done *seen) bool {
-	for indexes := entries.Indexes(l); entries.Next(); {
-		i := indexes.Of(entries.Value)
-		if i < 0 {
-			continue
-		}
-		bit := uint64(1) << (i % 64)
-		if done[i/64]&bit != 0 || !l.fields[i].set(entries.Value, dst) {
-			return false
-		}
-		done[i/64] |= bit
 	}
 	return true
 }
@@ -266,13 +255,6 @@ func structDecoder(t reflect.Type) decoder {
 		if v.Kind() != wire.M {
 			return v.Kind() == wire.NULL
 		}
-		if in.layout == nil {
-			return false
-		}
-		if !v.FromPage() {
-			return in.layout.decode(v.Item(), dst)
-		}
-		var done seen
-		return in.layout.values(v.Elements(), dst, &done)
+		return in.layout != nil && in.layout.decode(v.Item(), dst)
 	}
 }

@@ -63,6 +63,27 @@ func TestDecode_ACompiledDecoderIsForOneTypeAndAnEmptyStruct(t *testing.T) {
 	require.Nil(t, one.B, "NULL replaces what the struct had")
 }
 
+// A map of attribute values can be nil, as one that the caller made may be.
+func TestDecode_ANilMapHasNoAttributes(t *testing.T) {
+	t.Parallel()
+	type inner struct{ A string }
+	type outer struct {
+		In  inner
+		Ptr *inner
+		M   map[string]string
+		Any any
+	}
+	none := &types.AttributeValueMemberM{}
+	for _, c := range []*item.Codec{{}, compiled(item.Codec{})} {
+		var got outer
+		require.NoError(t, c.Decode(item.Item{"In": none, "Ptr": none, "M": none, "Any": none}, reflect.ValueOf(&got)))
+		require.Equal(t, outer{Ptr: &inner{}, M: map[string]string{}, Any: map[string]any{}}, got)
+		got = outer{}
+		require.NoError(t, c.Decode(nil, reflect.ValueOf(&got)))
+		require.Zero(t, got)
+	}
+}
+
 type user struct {
 	ID   string `dynamodbav:"id,omitempty"`
 	Name string `dynamodbav:"name"`

@@ -175,12 +175,9 @@ func anyOf(v wire.Value) (x any, ok bool) {
 	case wire.BS:
 		return anyList(v, func(e wire.Value) ([]byte, bool) { return e.Binary(), true })
 	case wire.M:
-		if !v.FromPage() {
-			return anyMap(v)
-		}
 		m := make(map[string]any, v.Len())
-		for all := v.Elements(); all.Next(); {
-			if m[all.Value.NameText()], ok = anyOf(all.Value); !ok {
+		for name, e := range v.Item().All() {
+			if m[name], ok = anyOf(e); !ok {
 				return nil, false
 			}
 		}
@@ -221,17 +218,6 @@ func exact(x any) any {
 		}
 	}
 	return x
-}
-
-func anyMap(v wire.Value) (any, bool) {
-	m := make(map[string]any, v.Len())
-	for name, av := range v.Item().Stored() {
-		var ok bool
-		if m[name], ok = anyOf(wire.ValueOf(av)); !ok {
-			return nil, false
-		}
-	}
-	return m, true
 }
 
 func anyList[E any](v wire.Value, of func(wire.Value) (E, bool)) ([]E, bool) {
@@ -332,31 +318,22 @@ func mapDecoder(t reflect.Type, elem decoder) decoder {
 			return v.Kind() == wire.NULL
 		}
 		dst.Set(reflect.MakeMapWithSize(t, v.Len()))
-		name, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
-		put := func(text string, e wire.Value) bool {
-			name.SetString(text)
-			value.SetZero()
-			if !elem(e, value) {
-				return false
-			}
-			dst.SetMapIndex(name, value)
-			return true
-		}
-		if !v.FromPage() {
-			for text, av := range v.Item().Stored() {
-				if !put(text, wire.ValueOf(av)) {
-					return false
-				}
-			}
-			return true
-		}
-		for all := v.Elements(); all.Next(); {
-			if !put(all.Value.NameText(), all.Value) {
-				return false
-			}
-		}
-		return true
+		return decodeEntries(v.Item(), dst, elem)
 	}
+}
+
+// decodeEntries decodes the attributes of an item into a map.
+func decodeEntries(it wire.Item, dst reflect.Value, elem decoder) bool {
+	name, value := reflect.New(dst.Type().Key()).Elem(), reflect.New(dst.Type().Elem()).Elem()
+	for text, e := range it.All() {
+		name.SetString(text)
+		value.SetZero()
+		if !elem(e, value) {
+			return false
+		}
+		dst.SetMapIndex(name, value)
+	}
+	return true
 }
 
 // timeDecoder returns the decoder of a top-level time, of which t is the field's type.
@@ -403,15 +380,13 @@ func nestedTimeDecoder(t reflect.Type, o options) decoder {
 
 // readTime is format.Parse for the text of v, without an allocation in the usual case.
 func readTime(format key.TimeFormat, v wire.Value) (time.Time, bool) {
-	if format.Text() && v.FromPage() {
-		if t, ok := utcTime(v.Bytes()); ok {
+	if format.Text() {
+		var room [40]byte
+		if t, ok := utcTime(v.AppendText(room[:0])); ok {
 			return t, true
 		}
-	}
-	if !format.Text() {
-		if n, ok := v.Int(); ok {
-			return format.Time(n)
-		}
+	} else if n, ok := v.Int(); ok {
+		return format.Time(n)
 	}
 	t, err := format.Parse(v.Text())
 	return t, err == nil

@@ -104,7 +104,7 @@ var operations = []operation{
 		func(out smithy.Deserializable, p *Page) {
 			all := map[string][]wiretest.Item{}
 			for _, t := range p.Tables() {
-				all[t.Name] = mapsOf(t.Items())
+				all[t.Name] = mapsOf(t.Items)
 			}
 			out.(*dynamodb.BatchGetItemOutput).Responses = all
 		},
@@ -125,7 +125,7 @@ func answered(body []byte) *smithyhttp.Response {
 func (o operation) compare(t testing.TB, body []byte) (ours bool) {
 	t.Helper()
 	ctx, want, alone := context.Background(), o.out(), dynamodb.Options{Protocol: sdk}
-	Options(&alone)
+	new(Call).Options(&alone)
 	wantErr := alone.Protocol.DeserializeResponse(ctx, o.schema, dynamodb.TypeRegistry, answered(body), want)
 	c, opts := Call{Own: true}, dynamodb.Options{Protocol: sdk}
 	c.Options(&opts)
@@ -270,19 +270,24 @@ func TestCall_TakesTheItemsOfTheOutput(t *testing.T) {
 func TestPage_MemoryIsReturnedOnce(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
-	_, err := read(io.MultiReader(strings.NewReader(`{"Items":[`), iotest.ErrReader(broken)), 0)
+	_, err := receive(io.MultiReader(strings.NewReader(`{"Items":[`), iotest.ErrReader(broken)), 0)
 	require.ErrorIs(t, err, broken)
 
-	page, err := read(strings.NewReader(`{"Items":[{"a":{"S":"x"}}]}`), 0)
+	a, err := receive(strings.NewReader(`{"Items":[{"a":{"S":"x"}}]}`), 0)
 	require.NoError(t, err)
-	_, err = page.parse(listed)
-	require.NoError(t, err)
-	m, it := page.memory, page.Item(0)
+	_, ok := a.parse("Items", (*answer).items)
+	require.True(t, ok)
+	page := &Page{a}
+	it := page.Item(0)
+	v := it.Value("a")
 	page.Release()
-	m.body = append(m.body[:0], "another answer"...)
+	a.body = append(a.body[:0], "another answer"...)
 	page.Release()
-	assert.Equal(t, "another answer", string(m.body), "a second release leaves the memory alone")
-	for _, use := range []func(){func() { it.Len() }, func() { it.Get("a") }, func() { it.Map() }, func() { it.Values() }, func() { page.Item(0) }} {
+	assert.Equal(t, "another answer", string(a.body), "a second release leaves the memory alone")
+	for _, use := range []func(){
+		func() { it.Len() }, func() { it.Get("a") }, func() { it.Map() }, func() { it.Fields(finder(1)) }, func() { it.MayHave("a") },
+		func() { page.Item(0) }, func() { v.Kind() }, func() { v.Text() },
+	} {
 		assert.Panics(t, use)
 	}
 }
@@ -297,14 +302,13 @@ func TestPage_MuchMemoryIsNotKept(t *testing.T) {
 		`{"Items":[{"a":{"S":"` + strings.Repeat("x", maxKept) + `"}}]}`:          false,
 		`{"Items":[` + strings.Repeat(`{"a":{"S":"some text"}},`, 1<<16) + `{}]}`: true,
 	} {
-		page, err := read(strings.NewReader(body), 0)
+		a, err := receive(strings.NewReader(body), 0)
 		require.NoError(t, err)
-		_, err = page.parse(listed)
-		require.NoError(t, err)
-		m := page.memory
-		page.Release()
-		small := cap(m.body) <= maxKept && cap(m.nodes) <= maxKeptNodes && cap(m.rows) <= maxKeptNodes
-		assert.Equal(t, kept, small, "%d bytes, %d nodes, %d rows", cap(m.body), cap(m.nodes), cap(m.rows))
+		_, ok := a.parse("Items", (*answer).items)
+		require.True(t, ok)
+		(&Page{a}).Release()
+		small := cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes
+		assert.Equal(t, kept, small, "%d bytes, %d nodes, %d rows", cap(a.body), cap(a.nodes), cap(a.rows))
 	}
 }
 
@@ -322,7 +326,7 @@ func TestCall_LeavesManyTablesToTheSDK(t *testing.T) {
 
 // A string that is kept keeps little memory besides its own.
 func TestPage_TextsShareSmallPieces(t *testing.T) {
-	p := Page{memory: new(memory), shared: shared{left: 1 << 20}}
+	p := answer{shared: shared{left: 1 << 20}}
 	for _, n := range []int{1, 10, maxShared, 3 * maxPiece, 100, maxPiece} {
 		assert.Len(t, p.text(bytes.Repeat([]byte("x"), n)), n)
 		assert.LessOrEqual(t, p.piece.Cap(), maxPiece)

@@ -1,60 +1,13 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
+	"iter"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
-
-// Page holds the items of one answer. It is for one goroutine at a time.
-type Page struct {
-	shared
-	body   []byte
-	nodes  []node
-	rows   []int32 // of each item its node, -1 if the item is missing
-	tables []Table
-	memory *memory
-}
-
-// Len returns the number of items.
-func (p *Page) Len() int { return len(p.rows) }
-
-// Item returns the i-th item, the zero Item if it is missing.
-func (p *Page) Item(i int) Item {
-	if p.rows[i] < 0 {
-		return Item{}
-	}
-	return Item{page: p, at: p.rows[i]}
-}
-
-// Items returns all items.
-func (p *Page) Items() []Item {
-	all := make([]Item, len(p.rows))
-	for i := range all {
-		all[i] = p.Item(i)
-	}
-	return all
-}
-
-// Table is the items of one table in the answer to a BatchGetItem.
-type Table struct {
-	Name     string
-	page     *Page
-	from, to int
-}
-
-// Tables returns the tables of a BatchGetItem, as they came.
-func (p *Page) Tables() []Table { return p.tables }
-
-// Items returns the items of the table.
-func (t Table) Items() []Item {
-	all := make([]Item, 0, t.to-t.from)
-	for i := t.from; i < t.to; i++ {
-		all = append(all, t.page.Item(i))
-	}
-	return all
-}
 
 // Item is a stored item: one of a page, or a map of attribute values. The zero Item is no item. An item of a page must
 // not be used after its release; the values made of it may.
@@ -92,7 +45,11 @@ func (it Item) Map() map[string]types.AttributeValue {
 	if it.page == nil {
 		return it.m
 	}
-	return it.page.attributes(it.at)
+	m := make(map[string]types.AttributeValue, it.Len())
+	for name, v := range it.All() {
+		m[name] = v.Attribute()
+	}
+	return m
 }
 
 // Detach returns the item as attribute values and releases it.
@@ -158,13 +115,9 @@ func (it Item) MayHave(name string) bool {
 	if it.page == nil {
 		return it.m[name] != nil
 	}
-	w := &it.page.memory.names
-	for i := 1; i < len(w.all); i++ {
-		if n := &w.all[i]; int(n.length) == len(name) && string(n.begin[1:1+n.length]) == name {
-			return true
-		}
-	}
-	return w.incomplete || len(w.all) == maxNames
+	w := &it.page.names
+	n, _ := number(w, name)
+	return n > 0 || w.incomplete || len(w.all) == maxNames
 }
 
 // Value returns one attribute, or a value of the kind None.
@@ -174,7 +127,7 @@ func (it Item) Value(name string) Value {
 		return ValueOf(it.m[name])
 	}
 	found, end := Value{}, p.nodes[it.at].next
-	wanted, _ := number(&p.memory.names, name)
+	wanted, _ := number(&p.names, name)
 	for at := it.at + 1; at < end; at = p.nodes[at].next {
 		n := p.nodes[at].number
 		v := Value{page: p, at: at}
@@ -188,12 +141,25 @@ func (it Item) Value(name string) Value {
 // Stored returns the map that the item was made of, or nil for an item of a page.
 func (it Item) Stored() map[string]types.AttributeValue { return it.m }
 
-// Values returns the attributes of an item of a page, in the order of the answer, or the map that the item was made of.
-func (it Item) Values() (Elements, map[string]types.AttributeValue) {
-	if it.page == nil {
-		return Elements{}, it.m
+// All goes through the attributes, of a page in the order of the answer.
+func (it Item) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if it.page == nil {
+			for name, av := range it.m {
+				if !yield(name, ValueOf(av)) {
+					return
+				}
+			}
+			return
+		}
+		p := it.page
+		for at, end := it.at+1, p.nodes[it.at].next; at < end; at = p.nodes[at].next {
+			v := Value{page: p, at: at}
+			if !yield(p.text(v.Name()), v) {
+				return
+			}
+		}
 	}
-	return Elements{Value: Value{page: it.page}, of: Value{page: it.page, at: it.at}, next: int(it.at) + 1, end: int(it.page.nodes[it.at].next)}, nil
 }
 
 // Value is one value: of a page, or an attribute value.
@@ -206,25 +172,50 @@ type Value struct {
 // ValueOf returns the value of av.
 func ValueOf(av types.AttributeValue) Value { return Value{av: av} }
 
-// Attribute returns the value as an attribute value, nil if it is absent.
+// Attribute returns the value as an attribute value, as the SDK does, nil if it is absent.
 func (v Value) Attribute() types.AttributeValue {
 	if v.page == nil {
 		return v.av
 	}
-	return v.page.attribute(v.at)
-}
-
-// Item returns an M that is an attribute value as an item.
-func (v Value) Item() Item {
-	m, _ := v.av.(*types.AttributeValueMemberM)
-	if m == nil {
-		return Item{}
+	switch v.Kind() {
+	case S:
+		return &types.AttributeValueMemberS{Value: v.Text()}
+	case N:
+		return &types.AttributeValueMemberN{Value: v.Text()}
+	case B:
+		return &types.AttributeValueMemberB{Value: v.Binary()}
+	case BOOL:
+		return &types.AttributeValueMemberBOOL{Value: v.Bool()}
+	case NULL:
+		return &types.AttributeValueMemberNULL{Value: v.Bool()}
+	case L:
+		return &types.AttributeValueMemberL{Value: collect(v, Value.Attribute)}
+	case M:
+		return &types.AttributeValueMemberM{Value: v.Item().Map()}
+	case SS:
+		return &types.AttributeValueMemberSS{Value: collect(v, Value.Text)}
+	case NS:
+		return &types.AttributeValueMemberNS{Value: collect(v, Value.Text)}
 	}
-	return Item{m: m.Value}
+	return &types.AttributeValueMemberBS{Value: collect(v, Value.Binary)}
 }
 
-// FromPage reports whether the value is one of a page.
-func (v Value) FromPage() bool { return v.page != nil }
+func collect[E any](v Value, of func(Value) E) []E {
+	out := make([]E, 0, v.Len())
+	for all := v.Elements(); all.Next(); {
+		out = append(out, of(all.Value))
+	}
+	return out
+}
+
+// Item returns an M as an item.
+func (v Value) Item() Item {
+	it := Item{page: v.page, at: v.at}
+	if m, ok := v.av.(*types.AttributeValueMemberM); ok {
+		it.m = m.Value
+	}
+	return it
+}
 
 // Kind returns the type of the value.
 func (v Value) Kind() Kind {
@@ -256,25 +247,22 @@ func (v Value) Kind() Kind {
 	return None
 }
 
-// Name returns the name of an entry of a page. It must not be kept or changed.
+// Name returns the name of an attribute of a page. It must not be kept or changed.
 func (v Value) Name() []byte {
 	n := &v.page.nodes[v.at]
 	name := v.page.body[n.name:n.nameEnd]
-	if n.escapedName {
-		return appendUnescaped(nil, name)
+	if n.number == 0 && bytes.IndexByte(name, '\\') >= 0 {
+		return unescape(name)
 	}
 	return name
 }
-
-// NameText returns a copy of [Value.Name].
-func (v Value) NameText() string { return v.page.text(v.Name()) }
 
 // Bytes returns the text of an S, N or B of a page, of a B in base64. It must not be kept or changed.
 func (v Value) Bytes() []byte {
 	n := &v.page.nodes[v.at]
 	text := v.page.body[n.from:n.to]
 	if n.escaped {
-		return appendUnescaped(nil, text)
+		return unescape(text)
 	}
 	return text
 }
@@ -303,59 +291,22 @@ func (v Value) AppendText(dst []byte) []byte {
 
 // Int returns an S or N that is an int64, as [strconv.ParseInt] reads it.
 func (v Value) Int() (int64, bool) {
-	if v.page == nil {
-		n, err := strconv.ParseInt(v.Text(), 10, 64)
-		return n, err == nil
-	}
-	if n, ok := digits(v.Bytes()); ok {
-		return n, true
-	}
-	n, err := strconv.ParseInt(string(v.Bytes()), 10, 64)
+	var room [32]byte
+	n, err := strconv.ParseInt(string(v.AppendText(room[:0])), 10, 64)
 	return n, err == nil
-}
-
-// digits reads a whole number of up to 18 digits.
-func digits(b []byte) (n int64, ok bool) {
-	negative := len(b) > 1 && b[0] == '-'
-	if negative {
-		b = b[1:]
-	}
-	if len(b) == 0 || len(b) > 18 {
-		return 0, false
-	}
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	if negative {
-		n = -n
-	}
-	return n, true
 }
 
 // Uint is Int for [strconv.ParseUint].
 func (v Value) Uint() (uint64, bool) {
-	if v.page == nil {
-		n, err := strconv.ParseUint(v.Text(), 10, 64)
-		return n, err == nil
-	}
-	b := v.Bytes()
-	if n, ok := digits(b); ok && b[0] != '-' {
-		return uint64(n), true
-	}
-	n, err := strconv.ParseUint(string(b), 10, 64)
+	var room [32]byte
+	n, err := strconv.ParseUint(string(v.AppendText(room[:0])), 10, 64)
 	return n, err == nil
 }
 
 // Float is Int for [strconv.ParseFloat] with bits.
 func (v Value) Float(bits int) (float64, bool) {
-	if v.page == nil {
-		n, err := strconv.ParseFloat(v.Text(), bits)
-		return n, err == nil
-	}
-	n, err := strconv.ParseFloat(string(v.Bytes()), bits)
+	var room [32]byte
+	n, err := strconv.ParseFloat(string(v.AppendText(room[:0])), bits)
 	return n, err == nil
 }
 
@@ -403,7 +354,7 @@ func (v Value) Len() int {
 	return 0
 }
 
-// Elements goes through the elements of a list or set, or the entries of a map of a page.
+// Elements goes through the elements of a list or set.
 type Elements struct {
 	Value Value // the current one, after Next
 	of    Value
@@ -411,7 +362,7 @@ type Elements struct {
 	end   int
 }
 
-// Elements returns the elements of a list or set, and the entries of a map of a page.
+// Elements returns the elements of a list or set.
 func (v Value) Elements() Elements {
 	if v.page != nil {
 		return Elements{Value: Value{page: v.page}, of: v, next: int(v.at) + 1, end: int(v.page.nodes[v.at].next)}
@@ -447,48 +398,4 @@ func (v Value) element(i int) types.AttributeValue {
 		return &types.AttributeValueMemberB{Value: v.Value[i]}
 	}
 	return nil
-}
-
-// attribute returns the value at a node as the SDK does.
-func (p *Page) attribute(at int32) types.AttributeValue {
-	v := Value{page: p, at: at}
-	switch v.Kind() {
-	case S:
-		return &types.AttributeValueMemberS{Value: v.Text()}
-	case N:
-		return &types.AttributeValueMemberN{Value: v.Text()}
-	case B:
-		return &types.AttributeValueMemberB{Value: v.Binary()}
-	case BOOL:
-		return &types.AttributeValueMemberBOOL{Value: v.Bool()}
-	case NULL:
-		return &types.AttributeValueMemberNULL{Value: v.Bool()}
-	case L:
-		return &types.AttributeValueMemberL{Value: collect(v, Value.Attribute)}
-	case M:
-		return &types.AttributeValueMemberM{Value: p.attributes(at)}
-	case SS:
-		return &types.AttributeValueMemberSS{Value: collect(v, Value.Text)}
-	case NS:
-		return &types.AttributeValueMemberNS{Value: collect(v, Value.Text)}
-	}
-	return &types.AttributeValueMemberBS{Value: collect(v, Value.Binary)}
-}
-
-func collect[E any](v Value, of func(Value) E) []E {
-	out := make([]E, 0, v.Len())
-	for all := v.Elements(); all.Next(); {
-		out = append(out, of(all.Value))
-	}
-	return out
-}
-
-// attributes returns the entries of the map at a node.
-func (p *Page) attributes(at int32) map[string]types.AttributeValue {
-	v := Value{page: p, at: at}
-	m := make(map[string]types.AttributeValue, v.Len())
-	for all := v.Elements(); all.Next(); {
-		m[all.Value.NameText()] = p.attribute(all.Value.at)
-	}
-	return m
 }

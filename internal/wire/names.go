@@ -7,8 +7,8 @@ const maxNames = 128
 // order: the parser guesses how an entry begins by the entry before it, and a decoder finds its fields by number.
 type names struct {
 	all     []name             // by number; the first is no name
-	at      [2 * maxNames]byte // numbers by hash of the name, in the next place if that is taken; 0 in an empty place
-	indexes []Indexes
+	places  [2 * maxNames]byte // numbers by hash of the name, in the next place if that is taken; 0 in an empty place
+	indexes []indexes
 
 	incomplete bool // a name with escapes was left out
 }
@@ -23,27 +23,19 @@ type name struct {
 
 func (n *name) text() []byte { return n.begin[1 : 1+n.length] }
 
-// clear forgets all names.
-func (w *names) clear() { *w = names{all: append(w.all[:0], name{}), indexes: w.indexes[:0]} }
-
-// hash returns where to look for a name first.
+// hash returns a hash of what differs in most texts.
 func hash[T string | []byte](text T) int {
 	n := len(text)
 	if n == 0 {
 		return 0
 	}
-	return int(mix(n, text[0], text[n/2], text[n-1]) % (2 * maxNames))
+	return int((uint32(n)<<24 | uint32(text[n/2])<<16 | uint32(text[0])<<8 | uint32(text[n-1])) * 0x9e3779b1 >> 16)
 }
 
-// mix returns a hash of what differs in most texts.
-func mix(n int, first, middle, last byte) uint32 {
-	return (uint32(n)<<24 | uint32(middle)<<16 | uint32(first)<<8 | uint32(last)) * 0x9e3779b1 >> 16
-}
-
-// number returns the number of a name, 0 if it has none, and its place in w.at.
+// number returns the number of a name, 0 if it has none, and its place.
 func number[T string | []byte](w *names, text T) (n byte, at int) {
-	for at = hash(text); ; at = (at + 1) % len(w.at) {
-		if n = w.at[at]; n == 0 || string(w.all[n].text()) == string(text) {
+	for at = hash(text) % len(w.places); ; at = (at + 1) % len(w.places) {
+		if n = w.places[at]; n == 0 || string(w.all[n].text()) == string(text) {
 			return n, at
 		}
 	}
@@ -57,7 +49,7 @@ func (w *names) learn(after byte, text, begin []byte, kind Kind) byte {
 			return 0
 		}
 		n = byte(len(w.all))
-		w.all, w.at[at] = append(w.all, name{}), n
+		w.all, w.places[at] = append(w.all, name{}), n
 	}
 	known := &w.all[n]
 	known.begin, known.length, known.kind = append(known.begin[:0], begin...), uint32(len(text)), kind
@@ -71,8 +63,8 @@ type Finder interface {
 	Find(name []byte) int
 }
 
-// Indexes are what a Finder finds for the names of a page, so that it is asked once for a name and not for each entry.
-type Indexes struct {
+// indexes are what a Finder finds for the names of a page, so that it is asked once for a name and not for each entry.
+type indexes struct {
 	finder Finder
 	by     []int16 // by number
 }
@@ -80,9 +72,20 @@ type Indexes struct {
 // mostIndexes is for how many Finders indexes are kept.
 const mostIndexes = 64
 
-// Indexes returns the indexes of f for the entries.
-func (e *Elements) Indexes(f Finder) Indexes {
-	w := &e.of.page.memory.names
+// Fields goes through those attributes of an item of a page that a Finder finds.
+type Fields struct {
+	Value     Value // the current one, after Next
+	Index     int   // what the Finder has found for it
+	next, end int32
+	indexes
+}
+
+// Fields returns the attributes that f finds. There are none of an item that is not of a page.
+func (it Item) Fields(f Finder) Fields {
+	if it.page == nil {
+		return Fields{}
+	}
+	w := &it.page.names
 	i := 0
 	for i < len(w.indexes) && w.indexes[i].finder != f {
 		i++
@@ -91,24 +94,32 @@ func (e *Elements) Indexes(f Finder) Indexes {
 		if i == mostIndexes {
 			w.indexes, i = w.indexes[:0], 0
 		}
-		w.indexes = append(w.indexes, Indexes{finder: f, by: make([]int16, 1, len(w.all))})
+		w.indexes = append(w.indexes, indexes{finder: f, by: make([]int16, 1, len(w.all))})
 	}
 	x := &w.indexes[i]
 	for n := len(x.by); n < len(w.all); n++ {
 		x.by = append(x.by, int16(f.Find(w.all[n].text())))
 	}
-	return *x
+	return Fields{Value: Value{page: it.page}, next: it.at + 1, end: it.page.nodes[it.at].next, indexes: *x}
 }
 
-// Of returns the index of an entry.
-func (x *Indexes) Of(v Value) int {
-	if n := v.page.nodes[v.at].number; n > 0 {
-		return int(x.by[n])
+// Next goes to the next attribute. It returns false after the last.
+func (f *Fields) Next() bool {
+	p := f.Value.page
+	for f.next < f.end {
+		n := &p.nodes[f.next]
+		f.Value.at, f.next = f.next, n.next
+		if n.number > 0 {
+			f.Index = int(f.by[n.number])
+		} else {
+			f.Index = f.finder.Find(f.Value.Name())
+		}
+		if f.Index >= 0 {
+			return true
+		}
 	}
-	return x.find(v)
+	return false
 }
-
-func (x *Indexes) find(v Value) int { return x.finder.Find(v.Name()) }
 
 const (
 	mostRecent  = 128

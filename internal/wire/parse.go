@@ -3,9 +3,10 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math"
 	"math/bits"
+	"slices"
+	"strings"
 )
 
 // Kind is DynamoDB's type of a value.
@@ -26,13 +27,17 @@ const (
 	BS
 )
 
+var kindNames = [...]string{S: "S", N: "N", B: "B", BOOL: "BOOL", NULL: "NULL", L: "L", M: "M", SS: "SS", NS: "NS", BS: "BS"}
+
+// String returns the name that DynamoDB has for the type, "" for None.
+func (k Kind) String() string { return kindNames[k] }
+
 // node is a value in a body. The nodes of a list, set or map follow its own, up to next.
 type node struct {
 	name, nameEnd uint32 // the text of the entry's name, if the value is one of a map
 	from, to      uint32 // the text of an S, N or B; from is the number of elements of a list, set or map
 	next          int32  // the node after this one and its content
 	kind          Kind
-	escapedName   bool
 	escaped       bool // also, of a BOOL or NULL, whether it is true
 	number        byte // of the name, 0 if it has none
 }
@@ -40,25 +45,12 @@ type node struct {
 // maxDepth is the most levels of values inside values. DynamoDB allows 32.
 const maxDepth = 64
 
-// errOther says that a text is not the JSON that DynamoDB sends. The SDK may still accept it.
-var errOther = errors.New("not an answer in DynamoDB's own form")
-
-// parser walks a body once.
-type parser struct {
-	body  []byte
-	at    int
-	nodes []node
-	text  int // bytes of the strings so far, as the body has them
-	names *names
-	last  byte // the number of the entry before
-}
-
 // space skips white space and returns the next byte, 0 at the end.
-func (p *parser) space() byte {
-	for p.at < len(p.body) {
-		switch c := p.body[p.at]; c {
+func (a *answer) space() byte {
+	for a.at < len(a.body) {
+		switch c := a.body[a.at]; c {
 		case ' ', '\t', '\n', '\r':
-			p.at++
+			a.at++
 		default:
 			return c
 		}
@@ -67,459 +59,374 @@ func (p *parser) space() byte {
 }
 
 // take skips white space and c. It reports whether c was there.
-func (p *parser) take(c byte) bool {
-	if p.at < len(p.body) && p.body[p.at] == c { // the usual case: no white space
-		p.at++
+func (a *answer) take(c byte) bool {
+	if a.at < len(a.body) && a.body[a.at] == c { // the usual case: no white space
+		a.at++
 		return true
 	}
-	if p.space() != c {
+	if a.space() != c {
 		return false
 	}
-	p.at++
+	a.at++
 	return true
 }
 
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// special has a high bit at the first byte of v that ends plain text: a quote, a backslash or a control character. Bits of
-// later bytes mean nothing.
-func special(v uint64) uint64 {
-	quote, slash := v^ones*'"', v^ones*'\\'
-	return ((v-ones*0x20)&^v | (quote-ones)&^quote | (slash-ones)&^slash) & highs
-}
-
 // str reads a string and returns the bounds of the text between its quotes, and whether it has escapes.
-func (p *parser) str() (from, to uint32, escaped, ok bool) {
-	if !p.take('"') {
+func (a *answer) str() (from, to uint32, escaped, ok bool) {
+	if !a.take('"') {
 		return 0, 0, false, false
 	}
-	return p.rest()
+	return a.rest()
 }
 
-// plainEnd returns where plain text that begins at i ends, or a place before, close to the end of the body.
-func (p *parser) plainEnd(i int) int {
-	b := p.body
+// rest is str after the first quote.
+func (a *answer) rest() (from, to uint32, escaped, ok bool) {
+	b := a.body
+	for i := a.at; ; escaped = true {
+		i = a.plainEnd(i)
+		for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 {
+			i++
+		}
+		switch {
+		case i == len(b) || b[i] < 0x20:
+			return 0, 0, false, false
+		case b[i] == '"':
+			from, a.at = uint32(a.at), i+1
+			return from, uint32(i), escaped, true
+		case i+1 < len(b) && strings.IndexByte(`"\/bfnrt`, b[i+1]) >= 0:
+			i += 2
+		case i+6 <= len(b) && b[i+1] == 'u' && hex4(b[i+2:]) >= 0:
+			i += 6
+		default:
+			return 0, 0, false, false
+		}
+	}
+}
+
+// plainEnd returns where plain text that begins at i ends: at a quote, a backslash or a control character. Close to the end of the
+// body it returns a place before.
+func (a *answer) plainEnd(i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	b := a.body
 	for ; i+8 <= len(b); i += 8 {
-		if found := special(binary.LittleEndian.Uint64(b[i:])); found != 0 {
+		v := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := v^ones*'"', v^ones*'\\'
+		// The first high bit is at the first such byte. Bits of later bytes mean nothing.
+		if found := ((v-ones*0x20)&^v | (quote-ones)&^quote | (slash-ones)&^slash) & highs; found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}
 	return i
 }
 
-// rest is str after the first quote.
-func (p *parser) rest() (from, to uint32, escaped, ok bool) {
-	b, i := p.body, p.at
-	start := i
-	for {
-		i = p.plainEnd(i)
-		for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 {
-			i++
-		}
-		switch {
-		case i >= len(b) || b[i] < 0x20:
-			return 0, 0, false, false
-		case b[i] == '"':
-			p.at = i + 1
-			return uint32(start), uint32(i), escaped, true
-		}
-		n := escapeLength(b[i:])
-		if n == 0 {
-			return 0, 0, false, false
-		}
-		escaped, i = true, i+n
-	}
-}
-
-// escapeLength returns the length of the escape that b begins with, or 0.
-func escapeLength(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if len(b) >= 6 && hex4(b[2:6]) >= 0 {
-			return 6
-		}
-	}
-	return 0
-}
-
 // literal reads a word such as true.
-func (p *parser) literal(word string) bool {
-	p.space()
-	end := p.at + len(word)
-	if end > len(p.body) || string(p.body[p.at:end]) != word {
+func (a *answer) literal(word string) bool {
+	a.space()
+	end := a.at + len(word)
+	if end > len(a.body) || string(a.body[a.at:end]) != word {
 		return false
 	}
-	p.at = end
+	a.at = end
 	return true
 }
 
-// kinds has the types with a name of one letter.
-var kinds = [256]Kind{'S': S, 'N': N, 'B': B, 'L': L, 'M': M}
-
-// kindOf reads the name of a value's type.
-func (p *parser) kindOf() Kind {
-	if b := p.body[p.at:]; len(b) > 2 && b[0] == '"' && b[2] == '"' { // the usual case: no white space
-		p.at += 3
-		return kinds[b[1]]
-	}
-	from, to, escaped, ok := p.str()
-	if !ok || escaped {
-		return None
-	}
-	switch string(p.body[from:to]) {
-	case "S":
-		return S
-	case "N":
-		return N
-	case "B":
-		return B
-	case "BOOL":
-		return BOOL
-	case "NULL":
-		return NULL
-	case "L":
-		return L
-	case "M":
-		return M
-	case "SS":
-		return SS
-	case "NS":
-		return NS
-	case "BS":
-		return BS
-	}
-	return None
-}
+// letters has the types with a name of one letter.
+var letters = [256]Kind{'S': S, 'N': N, 'B': B, 'L': L, 'M': M}
 
 // kind reads {"S":" or how another type begins.
-func (p *parser) kind(n *node) bool {
-	if !p.take('{') {
+func (a *answer) kind(n *node) bool {
+	if !a.take('{') {
 		return false
 	}
-	if n.kind = p.kindOf(); n.kind == None || !p.take(':') {
-		return false
+	if b := a.body[a.at:]; len(b) > 2 && b[0] == '"' && b[2] == '"' { // the usual case: no white space
+		n.kind = letters[b[1]]
+		a.at += 3
+	} else if from, to, escaped, ok := a.str(); ok && !escaped {
+		n.kind = Kind(max(0, slices.Index(kindNames[:], string(a.body[from:to]))))
 	}
-	return n.kind > N || p.take('"')
-}
-
-// text is how most elements of lists begin.
-const text = `{"S":"`
-
-// value reads {"S":"…"} or another type, and adds its nodes.
-func (p *parser) value(depth int) bool {
-	var n node
-	if end := p.at + len(text); end <= len(p.body) && string(p.body[p.at:end]) == text {
-		n.kind, p.at = S, end
-	} else if !p.kind(&n) {
-		return false
-	}
-	return p.content(n, depth)
+	return n.kind != None && a.take(':') && (n.kind > N || a.take('"'))
 }
 
 // content reads what follows the type of a value. n has the name of an entry.
-func (p *parser) content(n node, depth int) bool {
+func (a *answer) content(n node, depth int) bool {
 	if n.kind <= N { // most values
-		return p.plain(n) && p.take('}')
+		return a.plain(n) && a.take('}')
 	}
 	if depth > maxDepth {
 		return false
 	}
 	switch n.kind {
 	case B:
-		if !p.take('"') || !p.plain(n) {
+		if !a.take('"') || !a.plain(n) {
 			return false
 		}
 	case BOOL, NULL:
-		if n.escaped = p.space() == 't'; n.escaped && !p.literal("true") || !n.escaped && !p.literal("false") {
+		if n.escaped = a.space() == 't'; n.escaped && !a.literal("true") || !n.escaped && !a.literal("false") {
 			return false
 		}
-		n.next = int32(len(p.nodes)) + 1
-		p.nodes = append(p.nodes, n)
+		n.next = int32(len(a.nodes)) + 1
+		a.nodes = append(a.nodes, n)
 	case M:
-		if !p.entries(n, depth) {
+		if !a.entries(n, depth) {
 			return false
 		}
 	default:
-		if !p.elements(n, depth) {
+		if !a.elements(n, depth) {
 			return false
 		}
 	}
-	return p.take('}')
+	return a.take('}')
 }
 
 // plain reads the text of an S, N or B after the first quote.
-func (p *parser) plain(n node) (ok bool) {
-	if i := p.plainEnd(p.at); n.kind <= N && i < len(p.body) && p.body[i] == '"' {
-		n.from, n.to, p.at = uint32(p.at), uint32(i), i+1
-	} else if n.from, n.to, n.escaped, ok = p.rest(); !ok || n.kind == B && !p.base64(&n) {
+func (a *answer) plain(n node) (ok bool) {
+	if i := a.plainEnd(a.at); n.kind <= N && i < len(a.body) && a.body[i] == '"' {
+		n.from, n.to, a.at = uint32(a.at), uint32(i), i+1
+	} else if n.from, n.to, n.escaped, ok = a.rest(); !ok {
 		return false
 	}
-	if n.kind == S {
-		p.text += int(n.to - n.from)
+	switch n.kind {
+	case S:
+		a.left += int(n.to - n.from)
+	case B:
+		text := a.body[n.from:n.to]
+		if n.escaped { // such as \/
+			text = unescape(text)
+		}
+		if !isBase64(text) {
+			return false
+		}
 	}
-	n.next = int32(len(p.nodes)) + 1
-	p.nodes = append(p.nodes, n)
+	n.next = int32(len(a.nodes)) + 1
+	a.nodes = append(a.nodes, n)
 	return true
-}
-
-// base64 reports whether the text of n is base64.
-func (p *parser) base64(n *node) bool {
-	text := p.body[n.from:n.to]
-	if n.escaped { // such as \/
-		text = appendUnescaped(nil, text)
-	}
-	return isBase64(text)
 }
 
 // elementKinds has the types of the elements of sets.
 var elementKinds = [...]Kind{SS: S, NS: N, BS: B}
 
 // elements reads a list or set.
-func (p *parser) elements(n node, depth int) bool {
-	at, set := len(p.nodes), n.kind != L
-	p.nodes = append(p.nodes, n)
-	if !p.take('[') {
+func (a *answer) elements(n node, depth int) bool {
+	at := len(a.nodes)
+	a.nodes = append(a.nodes, n)
+	if !a.take('[') {
 		return false
 	}
-	count := uint32(0)
-	for more := p.space() != ']'; more; more = p.take(',') {
-		if set && !(p.take('"') && p.plain(node{kind: elementKinds[n.kind]})) || !set && !p.value(depth+1) {
+	const likely = `{"S":"`
+	for more := a.space() != ']'; more; more = a.take(',') {
+		e, ok := node{kind: elementKinds[n.kind]}, true
+		switch end := a.at + len(likely); {
+		case n.kind != L:
+			ok = a.take('"') && a.plain(e)
+		case end <= len(a.body) && string(a.body[a.at:end]) == likely:
+			e.kind, a.at = S, end
+			ok = a.content(e, depth+1)
+		default:
+			ok = a.kind(&e) && a.content(e, depth+1)
+		}
+		if !ok {
 			return false
 		}
-		count++
+		a.nodes[at].from++
 	}
-	p.nodes[at].from, p.nodes[at].next = count, int32(len(p.nodes))
-	return p.take(']')
+	a.nodes[at].next = int32(len(a.nodes))
+	return a.take(']')
 }
 
-// entries reads an object whose members are values, such as an item.
-func (p *parser) entries(n node, depth int) bool {
-	at := len(p.nodes)
-	p.nodes = append(p.nodes, n)
-	if !p.take('{') {
+// entries reads an object whose members are values, such as an item. It first guesses that the attribute which followed the
+// previous one last time follows it again, and that it is a text without escapes.
+func (a *answer) entries(n node, depth int) bool {
+	at, count := len(a.nodes), uint32(0)
+	a.nodes = append(a.nodes, n)
+	if !a.take('{') {
 		return false
 	}
-	count := uint32(0)
-	for more := p.space() != '}'; more; more = p.take(',') {
-		if !p.entry(depth + 1) {
+	for more := a.space() != '}'; more; more = a.take(',') {
+		count++
+		number := a.all[a.last].next
+		known, from := &a.all[number], a.at
+		end := from + len(known.begin)
+		if number == 0 || end > len(a.body) || string(a.body[from:end]) != string(known.begin) {
+			if !a.entry(depth + 1) {
+				return false
+			}
+			continue
+		}
+		a.at, a.last = end, number
+		e := node{name: uint32(from) + 1, nameEnd: uint32(from+1) + known.length, kind: known.kind, number: number}
+		if e.kind <= N {
+			if i := a.plainEnd(end); i+1 < len(a.body) && a.body[i] == '"' && a.body[i+1] == '}' {
+				if e.kind == S {
+					a.left += i - end
+				}
+				e.from, e.to, e.next, a.at = uint32(end), uint32(i), int32(len(a.nodes))+1, i+2
+				a.nodes = append(a.nodes, e)
+				continue
+			}
+		}
+		if !a.content(e, depth+1) {
 			return false
 		}
-		count++
 	}
-	p.nodes[at].from, p.nodes[at].next = count, int32(len(p.nodes))
-	return p.take('}')
+	a.nodes[at].from, a.nodes[at].next = count, int32(len(a.nodes))
+	return a.take('}')
 }
 
-// entry reads an entry. It first guesses that the attribute which followed the previous one last time follows it again, and
-// that it is a text without escapes.
-func (p *parser) entry(depth int) bool {
-	number := p.names.all[p.last].next
-	known, at := &p.names.all[number], p.at
-	end := at + len(known.begin)
-	if number == 0 || end > len(p.body) || string(p.body[at:end]) != string(known.begin) {
-		return p.newEntry(depth)
-	}
-	p.at, p.last = end, number
-	n := node{name: uint32(at) + 1, nameEnd: uint32(at+1) + known.length, kind: known.kind, number: number}
-	if n.kind > N {
-		return p.content(n, depth)
-	}
-	i := p.plainEnd(end)
-	if i+1 >= len(p.body) || p.body[i] != '"' || p.body[i+1] != '}' {
-		return p.content(n, depth)
-	}
-	if n.kind == S {
-		p.text += i - end
-	}
-	n.from, n.to, n.next = uint32(end), uint32(i), int32(len(p.nodes))+1
-	p.nodes = append(p.nodes, n)
-	p.at = i + 2
-	return true
-}
-
-// newEntry reads an entry and learns how it begins.
-func (p *parser) newEntry(depth int) (ok bool) {
-	p.space()
-	n, from := node{}, p.at
-	if n.name, n.nameEnd, n.escapedName, ok = p.str(); !ok || !p.take(':') || !p.kind(&n) {
+// entry reads an entry that was not guessed, and learns how it begins.
+func (a *answer) entry(depth int) bool {
+	a.space()
+	n, begin := node{}, a.at
+	from, to, escaped, ok := a.str()
+	if n.name, n.nameEnd = from, to; !ok || !a.take(':') || !a.kind(&n) {
 		return false
 	}
-	if n.escapedName {
-		p.names.incomplete = true
+	if escaped {
+		a.incomplete = true
 	} else {
-		n.number = p.names.learn(p.last, p.body[n.name:n.nameEnd], p.body[from:p.at], n.kind)
+		n.number = a.learn(a.last, a.body[from:to], a.body[begin:a.at], n.kind)
 	}
-	p.last = n.number
-	return p.content(n, depth)
+	a.last = n.number
+	return a.content(n, depth)
 }
 
 // skip reads any value and ignores it.
-func (p *parser) skip(depth int) bool {
+func (a *answer) skip(depth int) bool {
 	if depth > maxDepth {
 		return false
 	}
-	switch p.space() {
+	switch a.space() {
 	case '"':
-		_, _, _, ok := p.str()
+		_, _, _, ok := a.str()
 		return ok
 	case '{':
-		p.at++
-		for more := p.space() != '}'; more; more = p.take(',') {
-			if _, _, _, ok := p.str(); !ok || !p.take(':') || !p.skip(depth+1) {
+		a.at++
+		for more := a.space() != '}'; more; more = a.take(',') {
+			if _, _, _, ok := a.str(); !ok || !a.take(':') || !a.skip(depth+1) {
 				return false
 			}
 		}
-		return p.take('}')
+		return a.take('}')
 	case '[':
-		p.at++
-		for more := p.space() != ']'; more; more = p.take(',') {
-			if !p.skip(depth + 1) {
+		a.at++
+		for more := a.space() != ']'; more; more = a.take(',') {
+			if !a.skip(depth + 1) {
 				return false
 			}
 		}
-		return p.take(']')
+		return a.take(']')
 	}
 	n := 0 // a number or word; the SDK checks it
-	for p.at+n < len(p.body) && bytes.IndexByte([]byte(",]} \t\r\n"), p.body[p.at+n]) < 0 {
+	for a.at+n < len(a.body) && bytes.IndexByte([]byte(",]} \t\r\n"), a.body[a.at+n]) < 0 {
 		n++
 	}
-	p.at += n
+	a.at += n
 	return n > 0
 }
 
 // item reads an item and adds its row.
-func (p *parser) item(rows *[]int32) bool {
-	*rows = append(*rows, int32(len(p.nodes)))
-	return p.entries(node{kind: M}, 0)
+func (a *answer) item() bool {
+	a.rows = append(a.rows, int32(len(a.nodes)))
+	return a.entries(node{kind: M}, 0)
 }
 
 // items reads an array of items.
-func (p *parser) items(rows *[]int32) bool {
-	if !p.take('[') {
+func (a *answer) items() bool {
+	if !a.take('[') {
 		return false
 	}
-	for more := p.space() != ']'; more; more = p.take(',') {
-		if !p.item(rows) {
+	for more := a.space() != ']'; more; more = a.take(',') {
+		if !a.item() {
 			return false
 		}
 	}
-	return p.take(']')
+	return a.take(']')
 }
 
-// shape says where an answer has its items.
-type shape struct {
-	member  string // the member of the answer that holds them
-	read    func(p *parser, page *Page) bool
-	counted bool // the answer has their number
-}
-
-var (
-	listed   = shape{"Items", func(p *parser, page *Page) bool { return p.items(&page.rows) }, true}
-	single   = shape{"Item", func(p *parser, page *Page) bool { return p.item(&page.rows) }, false}
-	returned = shape{"Attributes", single.read, false}
-	snapshot = shape{"Responses", readSnapshot, false}
-	batch    = shape{"Responses", readBatch, false}
-)
-
-// readSnapshot reads the items of a TransactGetItems answer; a missing item has the row -1.
-func readSnapshot(p *parser, page *Page) bool {
-	if !p.take('[') {
+// snapshot reads the items of a TransactGetItems answer; a missing item has the row -1.
+func (a *answer) snapshot() bool {
+	if !a.take('[') {
 		return false
 	}
-	for more := p.space() != ']'; more; more = p.take(',') {
-		if !p.take('{') {
+	for more := a.space() != ']'; more; more = a.take(',') {
+		if !a.take('{') {
 			return false
 		}
-		if p.take('}') {
-			page.rows = append(page.rows, -1)
+		if a.take('}') {
+			a.rows = append(a.rows, -1)
 			continue
 		}
-		from, to, escaped, ok := p.str()
-		if !ok || escaped || string(p.body[from:to]) != "Item" || !p.take(':') || !p.item(&page.rows) || !p.take('}') {
+		from, to, escaped, ok := a.str()
+		if !ok || escaped || string(a.body[from:to]) != "Item" || !a.take(':') || !a.item() || !a.take('}') {
 			return false
 		}
 	}
-	return p.take(']')
+	return a.take(']')
 }
 
 // mostTables is the most tables of a BatchGetItem, which has up to 100 keys.
 const mostTables = 100
 
-// readBatch reads the items of a BatchGetItem answer.
-func readBatch(p *parser, page *Page) bool {
-	if !p.take('{') {
+// batch reads the items of a BatchGetItem answer.
+func (a *answer) batch() bool {
+	if !a.take('{') {
 		return false
 	}
-	for more := p.space() != '}'; more; more = p.take(',') {
-		from, to, escaped, ok := p.str()
-		if !ok || escaped || len(page.tables) == mostTables || !p.take(':') {
+	for more := a.space() != '}'; more; more = a.take(',') {
+		from, to, escaped, ok := a.str()
+		if !ok || escaped || len(a.tables) == mostTables || !a.take(':') {
 			return false
 		}
-		t := Table{Name: string(p.body[from:to]), page: page, from: len(page.rows)}
-		for _, other := range page.tables {
-			if other.Name == t.Name {
-				return false
-			}
-		}
-		if !p.items(&page.rows) {
+		t := Table{Name: string(a.body[from:to]), from: len(a.rows)}
+		if slices.ContainsFunc(a.tables, func(other Table) bool { return other.Name == t.Name }) || !a.items() {
 			return false
 		}
-		t.to = len(page.rows)
-		page.tables = append(page.tables, t)
+		t.to = len(a.rows)
+		a.tables = append(a.tables, t)
 	}
-	return p.take('}')
+	return a.take('}')
 }
 
-// parse reads the items of the page's body. rest is the body without them, nil if there is nothing else in it.
-func (page *Page) parse(s shape) (rest []byte, err error) {
-	if s.member == "" || len(page.body) > math.MaxInt32 {
-		return nil, errOther
+// parse reads the items of the body, which are in a member. rest is the body without them, nil if there is nothing else in it.
+// It returns false for a text that is not the JSON that DynamoDB sends. The SDK may still accept it.
+func (a *answer) parse(member string, read func(*answer) bool) (rest []byte, ok bool) {
+	if n := len(a.all); n == 0 || n == maxNames { // with more names than numbers, the next answer begins again
+		a.names = names{all: append(a.all[:0], name{}), indexes: a.indexes[:0]}
 	}
-	p := &page.memory.parser
-	*p = parser{body: page.body, nodes: page.nodes[:0], names: &page.memory.names}
-	if !p.take('{') {
-		return nil, errOther
+	if want := len(a.body) / bytesPerNode; want > cap(a.nodes) {
+		a.nodes = make([]node, 0, want)
+	}
+	a.at, a.last, a.left, a.nodes, a.rows = 0, 0, 0, a.nodes[:0], a.rows[:0]
+	if len(a.body) > math.MaxInt32 || !a.take('{') {
+		return nil, false
 	}
 	cutFrom, cutTo, others := -1, -1, 0
-	for more := p.space() != '}'; more; more = p.take(',') {
-		before := p.at
-		if !p.take('"') {
-			return nil, errOther
-		}
-		from, to, escaped, ok := p.rest()
+	for more := a.space() != '}'; more; more = a.take(',') {
+		before := a.at
+		from, to, escaped, ok := a.str()
 		switch {
-		case !ok || escaped || !p.take(':'):
-			return nil, errOther
-		case string(p.body[from:to]) != s.member:
+		case !ok || escaped || !a.take(':'):
+			return nil, false
+		case string(a.body[from:to]) != member:
 			others++
-			if !p.skip(0) {
-				return nil, errOther
+			if !a.skip(0) {
+				return nil, false
 			}
 			continue
 		case cutFrom >= 0:
-			return nil, errOther
+			return nil, false
 		}
-		if !s.read(p, page) {
-			return nil, errOther
+		if !read(a) {
+			return nil, false
 		}
-		cutFrom, cutTo = before, p.at
-		page.left = p.text
+		cutFrom, cutTo = before, a.at
 	}
-	if page.nodes = p.nodes; !p.take('}') || cutFrom < 0 {
-		return nil, errOther
+	if !a.take('}') || cutFrom < 0 {
+		return nil, false
 	}
 	if others == 0 {
-		return nil, nil
+		return nil, true
 	}
-	return without(page.body[:p.at], cutFrom, cutTo), nil
+	return without(a.body[:a.at], cutFrom, cutTo), true
 }
 
 // without returns the object in body without the member between from and to, which is not the only one.

@@ -38,7 +38,7 @@ func TestValue_NumbersAreReadAsStrconvReadsThem(t *testing.T) {
 		"", "-", "0", "-0", "-1", "+1", "007", "1.5", "1e3", "1:", "1/", "--1", "999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
 		"18446744073709551615", "18446744073709551616", "18446744073709551617", "100000000000000000000000000000000",
 	} {
-		v := parsed(t, &memory{}, `{"Items":[{"n":{"N":"`+text+`"}}]}`).Item(0).Value("n")
+		v := parsed(t, &answer{}, `{"Items":[{"n":{"N":"`+text+`"}}]}`).Item(0).Value("n")
 		n, err := strconv.ParseInt(text, 10, 64)
 		got, ok := v.Int()
 		require.Equal(t, err == nil, ok, "%q", text)
@@ -55,13 +55,10 @@ var (
 	describe   = smithy.NewOperationSchema(schemas.DescribeTable, schemas.DescribeTableInput, schemas.DescribeTableOutput)
 )
 
-// answer reads an answer of a status through a call, or by the SDK in the options of this package.
-func answer(call bool, op *smithy.OperationSchema, status int, body string, out smithy.Deserializable) error {
-	o, option := dynamodb.Options{Protocol: sdk}, Options
-	if call {
-		option = (&Call{Own: true}).Options
-	}
-	option(&o)
+// answerTo reads an answer of a status through a call that reads it itself, or leaves it to the SDK.
+func answerTo(own bool, op *smithy.OperationSchema, status int, body string, out smithy.Deserializable) error {
+	o := dynamodb.Options{Protocol: sdk}
+	(&Call{Own: own}).Options(&o)
 	resp := answered([]byte(body))
 	resp.StatusCode = status
 	return o.Protocol.DeserializeResponse(context.Background(), op, dynamodb.TypeRegistry, resp, out)
@@ -70,27 +67,27 @@ func answer(call bool, op *smithy.OperationSchema, status int, body string, out 
 // An empty or foreign body, as a broken proxy may give, is not an empty answer.
 func TestCall_AnswersThatAreNone(t *testing.T) {
 	t.Parallel()
-	for _, call := range []bool{true, false} {
+	for _, own := range []bool{true, false} {
 		for _, o := range operations {
 			for _, body := range []string{"", " ", "null", "[]", "<html>", `{"Items":[`} {
 				var e *smithy.DeserializationError
-				require.ErrorAs(t, answer(call, o.schema, 200, body, o.out()), &e, "%s %q", o.name, body)
+				require.ErrorAs(t, answerTo(own, o.schema, 200, body, o.out()), &e, "%s %q", o.name, body)
 			}
-			require.Error(t, answer(call, o.schema, 500, "{}", o.out()), o.name)
-			require.Error(t, answer(call, o.schema, 302, "{}", o.out()), o.name)
+			require.Error(t, answerTo(own, o.schema, 500, "{}", o.out()), o.name)
+			require.Error(t, answerTo(own, o.schema, 302, "{}", o.out()), o.name)
 		}
 		for _, body := range []string{"{}", `{"Unknown":1}`} {
-			require.ErrorIs(t, answer(call, operations[5].schema, 200, body, new(dynamodb.BatchGetItemOutput)), errLacking)
-			require.ErrorIs(t, answer(call, operations[4].schema, 200, body, new(dynamodb.TransactGetItemsOutput)), errLacking)
-			require.ErrorIs(t, answer(call, operations[0].schema, 200, body, new(dynamodb.QueryOutput)), errLacking)
-			require.ErrorIs(t, answer(call, operations[1].schema, 200, body, new(dynamodb.ScanOutput)), errLacking)
-			require.ErrorIs(t, answer(call, batchWrite, 200, body, new(dynamodb.BatchWriteItemOutput)), errLacking)
-			require.ErrorIs(t, answer(call, describe, 200, body, new(dynamodb.DescribeTableOutput)), errLacking)
-			require.NoError(t, answer(call, operations[2].schema, 200, body, new(dynamodb.GetItemOutput)), "there is no item")
+			require.ErrorIs(t, answerTo(own, operations[5].schema, 200, body, new(dynamodb.BatchGetItemOutput)), errLacking)
+			require.ErrorIs(t, answerTo(own, operations[4].schema, 200, body, new(dynamodb.TransactGetItemsOutput)), errLacking)
+			require.ErrorIs(t, answerTo(own, operations[0].schema, 200, body, new(dynamodb.QueryOutput)), errLacking)
+			require.ErrorIs(t, answerTo(own, operations[1].schema, 200, body, new(dynamodb.ScanOutput)), errLacking)
+			require.ErrorIs(t, answerTo(own, batchWrite, 200, body, new(dynamodb.BatchWriteItemOutput)), errLacking)
+			require.ErrorIs(t, answerTo(own, describe, 200, body, new(dynamodb.DescribeTableOutput)), errLacking)
+			require.NoError(t, answerTo(own, operations[2].schema, 200, body, new(dynamodb.GetItemOutput)), "there is no item")
 		}
 		for body, n := range map[string]int32{`{"Items":[{},{}]}`: 2, `{"Items":[]}`: 0, `{"Items":[{}],"Count":1}`: 1, `{"Count":3}`: 3} {
 			var out dynamodb.QueryOutput
-			require.NoError(t, answer(call, operations[0].schema, 200, body, &out), body)
+			require.NoError(t, answerTo(own, operations[0].schema, 200, body, &out), body)
 			require.Equal(t, n, out.Count, body)
 		}
 	}

@@ -34,11 +34,11 @@ type payload struct {
 var errReplaced = errors.New("a middleware has changed the table of a request, which Config.MiddlewareIgnoresItems excludes")
 
 // SerializeRequest implements smithyhttp.ClientProtocol.
-func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	if p.call == nil || p.call.Text == nil {
-		return p.Protocol.SerializeRequest(ctx, op, in, req)
+func (c *Call) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	if c.Text == nil {
+		return c.Protocol.SerializeRequest(ctx, op, in, req)
 	}
-	table := p.call.Table
+	table := c.Table
 	switch in := in.(type) {
 	case *dynamodb.PutItemInput:
 		table = in.TableName
@@ -53,15 +53,15 @@ func (p *protocol) SerializeRequest(ctx context.Context, op *smithy.OperationSch
 	case *dynamodb.ScanInput:
 		table = in.TableName
 	}
-	if table != p.call.Table {
+	if table != c.Table {
 		return &smithy.SerializationError{Err: errReplaced}
 	}
-	sent := &p.call.sent
+	sent := &c.sent
 	if sent.headers[0] != "" { // a middleware has sent it before, and may still do so
 		sent = new(payload)
 	}
 	sent.headers = [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}
-	sent.body.Reset(p.call.Text)
+	sent.body.Reset(c.Text)
 	address, header := req.URL, req.Header
 	req.URL, req.Header = nil, nil // which SetStream would copy
 	with, err := req.SetStream(&sent.body)

@@ -54,10 +54,9 @@ func finished(t *testing.T, write func(w *Writer)) []byte {
 	t.Helper()
 	var w Writer
 	write(&w)
-	text, err := w.Finish()
-	require.NoError(t, err)
-	require.True(t, utf8.Valid(text), "%q", text)
-	return text
+	require.NoError(t, w.Err)
+	require.True(t, utf8.Valid(w.Text), "%q", w.Text)
+	return w.Text
 }
 
 // bySDK returns the text that the SDK writes for an input.
@@ -175,27 +174,16 @@ func TestWriter_TextsAndErrors(t *testing.T) {
 		"l": &types.AttributeValueMemberL{}, "s": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
 		"m": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"z": &types.AttributeValueMemberNULL{Value: true}, "a": &types.AttributeValueMemberBOOL{}}},
 	}
-	var w Writer
-	for range 2 {
-		w.Item(it)
-		w.String("x")
-		first, err := w.Finish()
-		require.NoError(t, err)
-		const want = `{"b":{"B":null},"e":{"B":""},"l":{"L":[]},"m":{"M":{"a":{"BOOL":false},"z":{"NULL":true}}},"n":{"N":"1"},"s":{"SS":["x","y"]}},"x"`
-		require.Equal(t, want, string(first))
-		_, err = w.Finish()
-		require.NoError(t, err)
-	}
+	const want = `{"b":{"B":null},"e":{"B":""},"l":{"L":[]},"m":{"M":{"a":{"BOOL":false},"z":{"NULL":true}}},"n":{"N":"1"},"s":{"SS":["x","y"]}}`
+	require.Equal(t, want, string(finished(t, func(w *Writer) { w.Item(it) })))
 	for name, v := range map[string]types.AttributeValue{
 		"nil": nil, "nil in a list": &types.AttributeValueMemberL{Value: []types.AttributeValue{nil}}, "an unknown kind": &types.UnknownUnionMember{Tag: "X"},
 	} {
-		w.Item(map[string]types.AttributeValue{"a": v})
-		_, err := w.Finish()
+		var w Writer
+		w.Item(map[string]types.AttributeValue{"a": v, "b": &types.AttributeValueMemberS{}})
 		var unwritten *smithy.SerializationError
-		require.ErrorAs(t, err, &unwritten, name)
+		require.ErrorAs(t, w.Err, &unwritten, name)
 	}
-	_, err := w.Finish()
-	require.NoError(t, err, "the text before could not be written")
 }
 
 // The text of a call is sent as the SDK would have sent it, however often, and never changes.

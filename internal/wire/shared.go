@@ -37,44 +37,39 @@ type targets struct {
 }
 
 // room makes the piece have room for n bytes, at most maxShared.
-func (p *Page) room(n int) {
-	if p.piece.Cap()-p.piece.Len() >= n {
+func (a *answer) room(n int) {
+	if a.piece.Cap()-a.piece.Len() >= n {
 		return
 	}
-	size := min(p.left, max(2*p.piece.Cap(), minPiece), maxPiece) // many texts are not the first of their kind
+	size := min(a.left, max(2*a.piece.Cap(), minPiece), maxPiece) // many texts are not the first of their kind
 	if size < n {                                                 // names and numbers
 		size = max(n, minPiece)
 	}
-	p.piece.Reset()
-	p.piece.Grow(size)
-	p.texts = nil
-	clear(p.memory.recent[:])
+	a.piece.Reset()
+	a.piece.Grow(size)
+	a.texts = nil
+	clear(a.recent[:])
 }
 
 // text returns a copy of b, which values with the same text may share.
-func (p *Page) text(b []byte) string {
-	switch n := len(b); {
+func (a *answer) text(b []byte) string {
+	n, at := len(b), new(string)
+	switch {
 	case n == 0:
 		return ""
 	case n > maxShared:
 		return string(b)
-	case n > longestText:
-		return p.copied(b)
+	case n <= longestText:
+		if at = &a.recent[hash(b)%mostRecent]; *at == string(b) {
+			return *at
+		}
 	}
-	at := &p.memory.recent[mix(len(b), b[0], b[len(b)/2], b[len(b)-1])%mostRecent]
-	if *at != string(b) {
-		*at = p.copied(b)
-	}
+	a.room(n)
+	a.left -= n
+	from := a.piece.Len()
+	a.piece.Write(b)
+	*at = a.piece.String()[from:]
 	return *at
-}
-
-// copied returns a copy of b in the piece.
-func (p *Page) copied(b []byte) string {
-	p.room(len(b))
-	p.left -= len(b)
-	from := p.piece.Len()
-	p.piece.Write(b)
-	return p.piece.String()[from:]
 }
 
 // Texts returns n empty strings for the elements of a list, or one for a text behind a pointer.
@@ -84,7 +79,7 @@ func (v Value) Texts(n int) []string {
 		return make([]string, n)
 	}
 	bytes := 0
-	for _, e := range p.nodes[v.at:v.page.nodes[v.at].next] {
+	for _, e := range p.nodes[v.at:p.nodes[v.at].next] {
 		if e.kind == S || e.kind == N {
 			bytes += int(e.to - e.from)
 		}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -8,26 +10,17 @@ import (
 
 // hex4 returns the number that four hexadecimal digits make, or -1.
 func hex4(b []byte) rune {
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
+	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
+	if err != nil {
+		return -1
 	}
-	return r
+	return rune(n)
 }
 
-// appendUnescaped appends a string's text without its escapes. Like encoding/json, and the SDK, it makes the replacement
-// character of half a surrogate pair, and, in a text with escapes, of bytes that are not UTF-8.
-func appendUnescaped(dst, text []byte) []byte {
+// unescape returns a string's text without its escapes. Like encoding/json, and the SDK, it makes the replacement character of
+// half a surrogate pair, and, in a text with escapes, of bytes that are not UTF-8.
+func unescape(text []byte) []byte {
+	var dst []byte
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -45,7 +38,11 @@ func appendUnescaped(dst, text []byte) []byte {
 			}
 			dst = utf8.AppendRune(dst, r)
 		case c == '\\':
-			dst = append(dst, unescaped(text[i+1]))
+			c = text[i+1]
+			if n := strings.IndexByte("bfnrt", c); n >= 0 {
+				c = "\b\f\n\r\t"[n]
+			}
+			dst = append(dst, c)
 			i += 2
 		case c < utf8.RuneSelf:
 			dst = append(dst, c)
@@ -57,23 +54,6 @@ func appendUnescaped(dst, text []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// unescaped returns the byte that follows a backslash, decoded.
-func unescaped(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return c
 }
 
 // isBase64 reports whether text is padded base64 without line breaks.

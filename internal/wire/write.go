@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,48 +14,29 @@ import (
 // Writer writes the text of one request. Maps are written in the order of their names. The zero Writer is ready.
 type Writer struct {
 	Text []byte // as far as it is written
-
-	unknown bool // a value was not written, because it is nil or of a type that is not DynamoDB's
+	Err  error  // why a value was not written: it is nil or of a type that is not DynamoDB's
 }
 
 var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's")
 
-// Finish returns the text, whose memory the next one uses. It fails if a value could not be written.
-func (w *Writer) Finish() ([]byte, error) {
-	text, unknown := w.Text, w.unknown
-	w.Text, w.unknown = text[:0], false
-	if unknown {
-		return nil, &smithy.SerializationError{Err: errUnknown}
-	}
-	return text, nil
-}
-
-// comma separates two members of an object, or two elements of an array.
-func (w *Writer) comma() {
-	if n := len(w.Text); n > 0 && w.Text[n-1] != '{' && w.Text[n-1] != '[' && w.Text[n-1] != ':' {
+// Begin begins an object or an array, which may follow another one in an array.
+func (w *Writer) Begin(bracket byte) {
+	if n := len(w.Text); n > 0 && w.Text[n-1] == '}' {
 		w.Text = append(w.Text, ',')
 	}
-}
-
-// Begin begins an object or an array.
-func (w *Writer) Begin(bracket byte) {
-	w.comma()
 	w.Text = append(w.Text, bracket)
 }
 
 // End ends an object or an array.
 func (w *Writer) End(bracket byte) { w.Text = append(w.Text, bracket) }
 
-// Name writes the name of a member.
+// Name writes the name of a member, which may follow another one.
 func (w *Writer) Name(name string) {
-	w.comma()
-	w.Text = append(AppendString(w.Text, name), ':')
-}
-
-// String writes a string.
-func (w *Writer) String(s string) {
-	w.comma()
-	w.Text = AppendString(w.Text, s)
+	if w.Text[len(w.Text)-1] != '{' {
+		w.Text = append(w.Text, ',')
+	}
+	w.String(name)
+	w.Text = append(w.Text, ':')
 }
 
 // Key writes a key.
@@ -71,34 +51,32 @@ func (w *Writer) Key(k Key) {
 
 // Item writes an item.
 func (w *Writer) Item(m map[string]types.AttributeValue) {
-	type member struct {
-		name  string
-		value types.AttributeValue
+	var room [16]string // on the stack
+	names := room[:0]
+	for name := range m {
+		names = append(names, name)
 	}
-	var room [16]member // on the stack
-	members := room[:0]
-	for name, v := range m {
-		members = append(members, member{name, v})
-	}
-	slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
+	slices.Sort(names)
 	w.Begin('{')
-	for _, x := range members {
-		w.Name(x.name)
-		w.Value(x.value)
+	for _, name := range names {
+		w.Name(name)
+		w.Value(m[name])
 	}
 	w.End('}')
 }
 
 // Value writes an attribute value.
 func (w *Writer) Value(v types.AttributeValue) {
-	w.comma()
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
-		w.Text = AppendString(append(w.Text, `{"S":`...), v.Value)
+		w.Text = append(w.Text, `{"S":`...)
+		w.String(v.Value)
 	case *types.AttributeValueMemberN:
-		w.Text = AppendString(append(w.Text, `{"N":`...), v.Value)
+		w.Text = append(w.Text, `{"N":`...)
+		w.String(v.Value)
 	case *types.AttributeValueMemberB:
-		w.Text = appendBinary(append(w.Text, `{"B":`...), v.Value)
+		w.Text = append(w.Text, `{"B":`...)
+		w.binary(v.Value)
 	case *types.AttributeValueMemberBOOL:
 		w.Text = strconv.AppendBool(append(w.Text, `{"BOOL":`...), v.Value)
 	case *types.AttributeValueMemberNULL:
@@ -107,40 +85,39 @@ func (w *Writer) Value(v types.AttributeValue) {
 		w.Text = append(w.Text, `{"M":`...)
 		w.Item(v.Value)
 	case *types.AttributeValueMemberL:
-		w.Text = append(w.Text, `{"L":[`...)
-		for _, e := range v.Value {
-			w.Value(e)
-		}
-		w.Text = append(w.Text, ']')
+		list(w, `{"L":[`, v.Value, (*Writer).Value)
 	case *types.AttributeValueMemberSS:
-		list(w, `{"SS":[`, v.Value, AppendString)
+		list(w, `{"SS":[`, v.Value, (*Writer).String)
 	case *types.AttributeValueMemberNS:
-		list(w, `{"NS":[`, v.Value, AppendString)
+		list(w, `{"NS":[`, v.Value, (*Writer).String)
 	case *types.AttributeValueMemberBS:
-		list(w, `{"BS":[`, v.Value, appendBinary)
+		list(w, `{"BS":[`, v.Value, (*Writer).binary)
 	default:
-		w.unknown = true
+		w.Err = &smithy.SerializationError{Err: errUnknown}
 		return
 	}
 	w.Text = append(w.Text, '}')
 }
 
-// list writes the elements of a set after its beginning.
-func list[E any](w *Writer, begin string, elements []E, add func([]byte, E) []byte) {
+// list writes the elements of a list or set after its beginning.
+func list[E any](w *Writer, begin string, elements []E, write func(*Writer, E)) {
 	w.Text = append(w.Text, begin...)
-	for _, e := range elements {
-		w.comma()
-		w.Text = add(w.Text, e)
+	for i, e := range elements {
+		if i > 0 {
+			w.Text = append(w.Text, ',')
+		}
+		write(w, e)
 	}
 	w.Text = append(w.Text, ']')
 }
 
-// appendBinary appends p in base 64, or null.
-func appendBinary(b, p []byte) []byte {
-	if p == nil {
-		return append(b, "null"...)
+// binary writes b in base 64, or null.
+func (w *Writer) binary(b []byte) {
+	if b == nil {
+		w.Text = append(w.Text, "null"...)
+		return
 	}
-	return append(base64.StdEncoding.AppendEncode(append(b, '"'), p), '"')
+	w.Text = append(base64.StdEncoding.AppendEncode(append(w.Text, '"'), b), '"')
 }
 
 // escaped are the bytes that do not stand for themselves in a string, and those of characters beyond ASCII.
@@ -151,10 +128,10 @@ var escaped = func() (set [256]bool) {
 	return set
 }()
 
-// AppendString appends s as a string of JSON. Bytes that are not UTF-8 become U+FFFD.
-func AppendString(b []byte, s string) []byte {
+// String writes s as a string of JSON. Bytes that are not UTF-8 become U+FFFD.
+func (w *Writer) String(s string) {
 	const hex = "0123456789abcdef"
-	b = append(b, '"')
+	b := append(w.Text, '"')
 	start := 0 // of what is not yet written
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -178,5 +155,5 @@ func AppendString(b []byte, s string) []byte {
 		}
 		start = i + 1
 	}
-	return append(append(b, s[start:]...), '"')
+	w.Text = append(append(b, s[start:]...), '"')
 }

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"io"
+	"sync"
+)
+
+// Page holds the items of one answer. It is for one goroutine at a time. After its release it has no answer: its items panic.
+type Page struct{ *answer }
+
+// Table is the items of one table in the answer to a BatchGetItem.
+type Table struct {
+	Name     string
+	Items    []Item
+	from, to int // in the rows
+}
+
+// Len returns the number of items.
+func (p *Page) Len() int { return len(p.rows) }
+
+// Item returns the i-th item, the zero Item if it is missing.
+func (p *Page) Item(i int) Item {
+	if p.rows[i] < 0 {
+		return Item{}
+	}
+	return Item{page: p, at: p.rows[i]}
+}
+
+// Items returns all items.
+func (p *Page) Items() []Item {
+	all := make([]Item, len(p.rows))
+	for i := range all {
+		all[i] = p.Item(i)
+	}
+	return all
+}
+
+// Tables returns the items of a BatchGetItem by table, as they came.
+func (p *Page) Tables() []Table {
+	all := p.Items()
+	for i := range p.tables {
+		t := &p.tables[i]
+		t.Items = all[t.from:t.to:t.to]
+	}
+	return p.tables
+}
+
+// Release ends the use of the page, so that its memory serves another answer. It may be called twice.
+func (p *Page) Release() {
+	a := p.answer
+	if a == nil {
+		return
+	}
+	p.answer = nil
+	if a.piece.Cap() > 0 {
+		clear(a.recent[:])
+	}
+	a.tables, a.shared = nil, shared{}
+	if cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes {
+		unused.Put(a)
+	}
+}
+
+// answer is the body of an answer, and what is found in it. It is kept for the next answer.
+type answer struct {
+	body   []byte
+	at     int // where the parser is
+	nodes  []node
+	rows   []int32 // of each item its node, -1 if the item is missing
+	tables []Table
+	last   byte // the number of the entry that was read before
+	names
+	shared
+	recent recent // empty between answers
+}
+
+// bytesPerNode is about how long a value and its name are in a body.
+const bytesPerNode = 24
+
+// Memory that a body of more than maxKept bytes, or its values, took is left to the garbage collector. DynamoDB's answers
+// have up to 1 MB of items, which is more in JSON.
+const (
+	maxKept      = 4 << 20
+	maxKeptNodes = maxKept / bytesPerNode
+)
+
+var unused = sync.Pool{New: func() any { return new(answer) }}
+
+// receive returns an answer with the content of r, which is read to its end, where its checksum is verified. size is the expected
+// length, 0 or less if it is unknown. After an error or a panic of r, the memory serves no other answer: a Read that timed out
+// may still be writing into it.
+func receive(r io.Reader, size int64) (*answer, error) {
+	a := unused.Get().(*answer)
+	body := a.body[:0]
+	if want := max(min(size, maxKept)+1, 1<<10); want > int64(cap(body)) {
+		body = make([]byte, 0, want)
+	}
+	for {
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case err == io.EOF:
+			a.body = body
+			return a, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
