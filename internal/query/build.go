@@ -251,7 +251,7 @@ func (b *builder) query(spec *bind.Options) error {
 		}
 	}
 	if b.p.Hydrate {
-		return b.inMemory()
+		return bind.InMemory(b.s, b.p.User, "Hydrate")
 	}
 	return nil
 }
@@ -291,11 +291,9 @@ func (b *builder) scan(spec *bind.Options) (err error) {
 	if err := bind.SegmentOption(b.s, spec); err != nil {
 		return err
 	}
-	if s := spec.Segment; s != nil {
-		b.p.Segment = &segment{s.Number, s.Of}
-	}
+	b.p.Segment = spec.Segment
 	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err == nil && b.p.Hydrate {
-		err = b.inMemory()
+		err = bind.InMemory(b.s, b.p.User, "Hydrate")
 	}
 	return err
 }

@@ -252,87 +252,86 @@ func (p *Plan) wants(it item.Item, filter expr.Cond) (bool, error) {
 	return ours, layout.OfItem(p.Schema, it, err)
 }
 
-// Run reads page after page and passes each item to the parts that want it, in sort key order. A part with a limit takes
+// taker is a part in one run.
+type taker struct {
+	*Part
+	group  reflect.Value // the items for a slice
+	left   int           // how many items it may still take; 0 or less: any number
+	done   bool
+	filter expr.Cond
+}
+
+// deal passes each item to the takers that want it, until one ends the reading or none takes more. failed is the part whose item gave
+// the error, nil for another error.
+func deal(takers []taker, items []wire.Item) (more bool, failed *Part, err error) {
+	defer wire.ReleaseAll(items)
+	for i := range takers {
+		takers[i].filter = takers[i].Plan.filter(takers[i].Plan.Runner.Clock())
+	}
+	for _, stored := range items {
+		it := stored.Map()
+		for i := range takers {
+			t, stop := &takers[i], false
+			if t.done {
+				continue
+			}
+			ours, err := t.Plan.wants(it, t.filter)
+			switch {
+			case err != nil:
+				return false, nil, err
+			case !ours:
+				continue
+			case t.Into == nil:
+				stop, err = t.Take(wire.Of(it))
+			default:
+				err = t.add(t.group, wire.Of(it))
+			}
+			if stop || err != nil {
+				return false, t.Part, err
+			}
+			t.left--
+			t.done = t.left == 0
+		}
+	}
+	return slices.ContainsFunc(takers, func(t taker) bool { return !t.done }), nil, nil
+}
+
+// Run reads answer after answer and passes each item to the parts that want it, in sort key order. A part with a limit takes
 // no more items than that. Reading ends when no part takes more. Without an error, and if a function of a part ends it, the
 // slices are set. failed is the part whose item gave the error, nil for another error.
 func (g *Collection) Run(ctx context.Context) (failed *Part, err error) {
-	type place struct {
-		group reflect.Value // of the items for a slice
-		left  int           // how many items the part may still take; 0: any number
-		done  bool
-	}
-	at, open, sum, bounded := make([]place, len(g.parts)), 0, 0, true
+	takers, sum, bounded := make([]taker, len(g.parts)), 0, true
 	for i, p := range g.parts {
+		t := &takers[i]
+		t.Part, t.left, t.done = p, p.Plan.Limit, p.Plan.Nothing
 		if p.Into != nil {
-			at[i].group = reflect.New(reflect.TypeOf(p.Into).Elem()).Elem()
-			at[i].group.Set(reflect.MakeSlice(at[i].group.Type(), 0, 0))
+			t.group = reflect.New(reflect.TypeOf(p.Into).Elem()).Elem()
+			t.group.Set(reflect.MakeSlice(t.group.Type(), 0, 0))
+		}
+		if !t.done {
+			sum, bounded = sum+t.left, bounded && t.left > 0
 		}
 		ctx = bind.WithPace(ctx, p.Plan.Budget)
-		if at[i].done = p.Plan.Nothing; at[i].done {
-			continue
-		}
-		at[i].left = p.Plan.Limit
-		open, sum, bounded = open+1, sum+p.Plan.Limit, bounded && p.Plan.Limit > 0
 	}
 	if g.cover.Truth {
 		ctx = g.cover.Runner.Direct(ctx)
 	}
-	ask := 0
+	s := g.cover.stream(nil, 0, g.cover.budget())
 	if bounded { // items of other parts come in between, so ask for more than the sum
-		ask = min(max(sum, 25), maxEvaluated)
+		s.ask = min(max(sum, 25), maxEvaluated)
 	}
-	page := func(items []wire.Item) (stop bool, err error) {
-		defer wire.ReleaseAll(items)
-		filters := make([]expr.Cond, len(g.parts))
-		for i, p := range g.parts {
-			filters[i] = p.Plan.filter(p.Plan.Runner.Clock())
-		}
-		for _, stored := range items {
-			it := stored.Map()
-			for i, p := range g.parts {
-				if at[i].done {
-					continue
-				}
-				ours, err := p.Plan.wants(it, filters[i])
-				switch {
-				case err != nil:
-					return false, err
-				case !ours:
-					continue
-				case p.Into == nil:
-					stop, err = p.Take(wire.Of(it))
-				default:
-					err = p.add(at[i].group, wire.Of(it))
-				}
-				if err != nil {
-					failed = p
-				}
-				if stop || err != nil {
-					return stop, err
-				}
-				if at[i].left--; at[i].left == 0 {
-					at[i].done = true
-					open--
-				}
-			}
-		}
-		return false, nil
-	}
-	for start, stop := item.Item(nil), false; open > 0 && !stop; ask = nextAsk(ask) {
-		got, err := g.cover.fetch(ctx, start, ask, false, nil)
+	for more := !g.cover.Nothing; more && !s.over(); {
+		got, err := s.next(ctx)
 		if err == nil {
-			stop, err = page(got.Rows)
+			more, failed, err = deal(takers, got.Rows)
 		}
 		if err != nil {
 			return failed, err
 		}
-		if start = got.Last; start == nil || g.cover.atEnd(start) {
-			break
-		}
 	}
-	for i, p := range g.parts {
-		if p.Into != nil {
-			reflect.ValueOf(p.Into).Elem().Set(at[i].group)
+	for _, t := range takers {
+		if t.Into != nil {
+			reflect.ValueOf(t.Into).Elem().Set(t.group)
 		}
 	}
 	return nil, nil

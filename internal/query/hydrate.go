@@ -3,70 +3,11 @@ package query
 import (
 	"context"
 
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
-
-// mostHydrated is how many whole items are read, and held, at a time: as many as one request can read.
-const mostHydrated = 100
-
-// inMemory refuses a filter that cannot be evaluated on whole items in memory.
-func (b *builder) inMemory() error {
-	return bind.InMemory(b.s, b.p.User, "Hydrate")
-}
-
-// run is the state of one run of a plan.
-type run struct {
-	*budget
-	paging  bool        // it ends with one page
-	entries []wire.Item // of the index, from the last answer
-	pending []wire.Item // those whose items have not been read
-	last    item.Item   // where the index goes on after them
-}
-
-// exhausted reports that the budget ends the run.
-func (r *run) exhausted() bool { return r.spent && len(r.pending) == 0 }
-
-// next returns the next items from start: those of one answer or, with Hydrate, of a part of its entries. ask is how many
-// items are evaluated, 0 for what one answer holds.
-func (p *Plan) next(ctx context.Context, start item.Item, ask int, r *run) (layout.Page, error) {
-	if start != nil && p.atEnd(start) {
-		return layout.Page{}, nil
-	}
-	if !p.Hydrate || len(r.pending) == 0 {
-		if r.evaluate > 0 {
-			ask = r.cap(ask)
-		}
-		got, err := p.fetch(ctx, start, ask, false, nil)
-		if err != nil {
-			return got, err
-		}
-		if r.track != nil || r.evaluate > 0 || r.requests > 0 {
-			r.charge(got)
-		}
-		if !p.Hydrate || len(got.Rows) == 0 {
-			return got, nil
-		}
-		r.entries, r.pending, r.last = got.Rows, got.Rows, got.Last
-	}
-	part := r.pending[:min(mostHydrated, len(r.pending))]
-	r.pending = r.pending[len(part):]
-	got := layout.Page{Last: r.last}
-	if len(r.pending) > 0 {
-		got.Last = p.positionOf(part[len(part)-1])
-	}
-	var err error
-	got.Rows, err = p.whole(ctx, part)
-	if len(r.pending) == 0 {
-		wire.ReleaseAll(r.entries)
-		r.entries = nil
-	}
-	return got, err
-}
 
 // whole reads the items of entries, up to mostHydrated of them, in their order. It leaves out items that do not exist, that
 // do not pass the filter, or whose keys are not those of the entry, because they were written since.

@@ -68,7 +68,7 @@ func BuildMerge(c *engine.Core, verb, where string, plans []*Plan) *Plan {
 	}
 	first, parts := plans[0], m.parts
 	*m = *first
-	m.parts, m.Verb, m.where = parts, verb, where
+	m.parts, m.Verb, m.where, m.Nothing = parts, verb, where, false
 	if first.Spread != nil { // messages name no shard
 		text := first.Partition.Values[0].(*types.AttributeValueMemberS).Value
 		m.Partition.Values = []types.AttributeValue{item.S(key.CutShard(text))}
@@ -93,64 +93,52 @@ func OfEach(where string, plans []*Plan) *Plan {
 	return BuildMerge(plans[0].Core, plans[0].Verb, where, plans)
 }
 
-// stream reads the items of one partition.
-type stream struct {
-	p      *Plan
-	in     *run
-	ask    int
+// lane is the stream of one partition, with the items that it has read.
+type lane struct {
+	*stream
+	number int
 	from   item.Item // the position before items[0]; nil: the beginning
-	start  item.Item // where the next request begins
 	items  []wire.Item
 	taken  int
-	ended  bool         // nothing follows items
-	ahead  *layout.Page // the answer after items, if it was read already
-	number int
 	key    []types.AttributeValue // the sort key of the head
+	ahead  *layout.Page           // what follows items, if it was read already
 }
 
-// head reports whether the stream has an item.
-func (s *stream) head() bool { return s.taken < len(s.items) }
+// head reports whether the lane has an item.
+func (s *lane) head() bool { return s.taken < len(s.items) }
 
 // dry reports that the next item can be known after another request.
-func (s *stream) dry() bool { return !s.head() && !s.ended }
+func (s *lane) dry() bool { return !s.head() && !s.ended }
 
 // place returns the position after the items that were taken.
-func (s *stream) place() item.Item {
+func (s *lane) place() item.Item {
 	switch {
-	case !s.head() && !s.ended:
-		return s.start
+	case s.dry():
+		return s.at
 	case s.taken > 0:
-		return s.p.positionOf(s.items[s.taken-1])
+		return s.positionOf(s.items[s.taken-1])
 	}
 	return s.from
 }
 
-// opposite returns the position from which a read in the other direction meets what came before the stream.
-func (s *stream) opposite() item.Item {
-	switch {
-	case s.head():
-		return s.p.positionOf(s.items[s.taken])
-	case s.ended:
-		return nil
+// opposite returns the position from which a read in the other direction meets what came before the lane.
+func (s *lane) opposite() item.Item {
+	if s.head() {
+		return s.positionOf(s.items[s.taken])
 	}
-	return s.start
+	return s.at
 }
 
-// bound is a place in the order of all partitions: only items after it are read.
-type bound struct {
-	key    []types.AttributeValue // sort key; nil: no bound
-	number int                    // of the partition
-	item   item.Item              // the item's sort key, for a cursor
-}
-
-// merging is one run of a query of several partitions.
+// merging is one run of a query of several partitions. Only items after a bound, a place in the order of all partitions, are read.
 type merging struct {
-	streams []*stream
-	sign    int // -1: descending
-	budget  *budget
-	bound   bound
-	keep    bool // taken items stay in use
-	onwards bool // everything will be read, so answers may be read before they are needed
+	*Plan
+	*budget
+	lanes   []*lane
+	sign    int                    // -1: descending
+	at      cursor.Places          // where it begins; its bound can be nil
+	bound   []types.AttributeValue // the sort key of that
+	keep    bool                   // taken items stay in use
+	onwards bool                   // everything will be read, so answers may be read before they are needed
 }
 
 func (m *Plan) sortKey(it func(string) types.AttributeValue) (key []types.AttributeValue) {
@@ -165,138 +153,128 @@ func (in *merging) compare(a []types.AttributeValue, partA int, b []types.Attrib
 	return in.sign * cmp.Or(compareKeys(a, b), cmp.Compare(partA, partB))
 }
 
-// start begins a run at places, nil for the beginning. back reads in the other direction.
-func (m *Plan) start(at *cursor.Places, limit int, back bool, b *budget) *merging {
-	in := &merging{sign: 1, budget: b}
-	if m.Desc != back {
+// merge begins a run at a place, in its direction.
+func (m *Plan) merge(at cursor.Places, limit int, b *budget) *merging {
+	in := &merging{Plan: m, budget: b, sign: 1, at: at}
+	if m.Desc != at.Before {
 		in.sign = -1
 	}
-	share := 0
-	if limit > 0 {
-		share = m.firstAsk(limit/len(m.parts) + 1)
+	if at.Bound != nil {
+		in.bound = m.sortKey(func(name string) types.AttributeValue { return at.Bound[name] })
+	}
+	if limit > 0 { // each is asked for its share
+		limit = limit/len(m.parts) + 1
 	}
 	for i, p := range m.parts {
 		q := *p
-		q.Desc = p.Desc != back
-		s := &stream{p: &q, in: &run{budget: b}, ask: share, number: i, ended: p.Nothing}
-		if at != nil {
-			s.from, s.start = at.Keys[i], at.Keys[i]
+		q.Desc = p.Desc != at.Before
+		s := &lane{stream: q.stream(nil, limit, b), number: i}
+		if s.ended = p.Nothing; at.Keys != nil {
+			s.from, s.at = at.Keys[i], at.Keys[i]
 		}
-		in.streams = append(in.streams, s)
-	}
-	if at != nil && at.Bound != nil {
-		in.bound = bound{m.sortKey(func(name string) types.AttributeValue { return at.Bound[name] }), at.In, at.Bound}
+		in.lanes = append(in.lanes, s)
 	}
 	return in
 }
 
-// read sends one request for a stream without a head.
-func (in *merging) read(ctx context.Context, m *Plan, s *stream, others int) error {
-	if !in.keep {
-		wire.ReleaseAll(s.items)
-	}
-	ask := s.ask
-	if e := in.budget.evaluate; e > 0 { // leave an item for each stream whose head is not known
-		ask = in.budget.cap(ask)
-		ask = min(ask, max(e-others, 1))
-	}
-	got, err := s.p.next(ctx, s.start, ask, s.in)
-	if err != nil {
-		s.items, s.taken = nil, 0
+// read sends one request for a lane.
+func (in *merging) read(ctx context.Context, s *lane) error {
+	from := s.at
+	got, err := s.next(ctx)
+	switch {
+	case err != nil:
 		return err
+	case s.head():
+		s.ahead = &got
+	default:
+		s.from = from
+		in.begin(s, got.Rows)
 	}
-	in.begin(m, s, got)
 	return nil
 }
 
-// begin makes an answer the items of a stream. It passes over items that are not after the bound: they were written since, or
-// belong to the page on the other side.
-func (in *merging) begin(m *Plan, s *stream, got layout.Page) {
-	s.from, s.start, s.ended = s.start, got.Last, got.Last == nil
-	s.items, s.taken = got.Rows, 0
-	s.ask = nextAsk(s.ask)
-	for ; s.head(); s.taken++ {
-		s.key = m.sortKey(s.items[s.taken].Get)
-		if in.bound.item == nil || s.number == in.bound.number || in.compare(s.key, s.number, in.bound.key, in.bound.number) > 0 {
+// begin makes an answer the items of a lane.
+func (in *merging) begin(s *lane, rows []wire.Item) {
+	s.items, s.taken, s.ahead = rows, -1, nil
+	in.take(s)
+}
+
+// take moves a lane to its next item. It passes over items that are not after the bound: they were written since, or belong to the page on
+// the other side.
+func (in *merging) take(s *lane) {
+	for s.taken++; s.head(); s.taken++ {
+		s.key = in.sortKey(s.items[s.taken].Get)
+		if in.bound == nil || s.number == in.at.In || in.compare(s.key, s.number, in.bound, in.at.In) > 0 {
 			return
 		}
 	}
 }
 
-// fill reads until every stream has a head or has ended. It returns false if the budget does not allow that. Streams that will
+// fill reads until every lane has a head or has ended. It returns false if the budget does not allow that. Lanes that will
 // need a request soon are read on together with those that need one now: the items of all end at about the same place.
-func (in *merging) fill(ctx context.Context, m *Plan) (bool, error) {
+func (in *merging) fill(ctx context.Context) (bool, error) {
 	for {
-		var dry []*stream
-		for _, s := range in.streams {
-			for s.dry() && s.ahead != nil {
+		var due []*lane
+		for _, s := range in.lanes {
+			if !s.head() && !in.keep {
 				wire.ReleaseAll(s.items)
-				got := *s.ahead
-				s.ahead = nil
-				in.begin(m, s, got)
+				s.items, s.taken = nil, 0
+			}
+			if !s.head() && s.ahead != nil {
+				in.begin(s, s.ahead.Rows)
 			}
 			if s.dry() {
-				dry = append(dry, s)
+				due = append(due, s)
 			}
 		}
-		if len(dry) == 0 {
+		dry := len(due)
+		if dry == 0 {
 			return true, nil
 		}
-		due := dry
-		if in.onwards {
-			for _, s := range in.streams {
-				if !s.dry() && !s.ended && s.ahead == nil && (len(s.items)-s.taken)*lastPart <= len(s.items) {
-					due = append(due, s)
-				}
+		for _, s := range in.lanes {
+			if in.onwards && s.head() && !s.ended && s.ahead == nil && (len(s.items)-s.taken)*lastPart <= len(s.items) {
+				due = append(due, s)
 			}
 		}
-		if in.budget.evaluate == 0 && in.budget.requests == 0 && !in.budget.spent && len(due) > 1 {
-			err := engine.ParallelUntilError(ctx, len(due), readsAtOnce, func(ctx context.Context, i int) error {
-				if i < len(dry) {
-					return in.read(ctx, m, dry[i], 0)
-				}
-				got, err := due[i].p.next(ctx, due[i].start, due[i].ask, due[i].in)
-				if err == nil {
-					due[i].ahead = &got
-				}
-				return err
-			})
-			if err != nil {
+		if in.evaluate == 0 && in.requests == 0 && !in.spent && len(due) > 1 {
+			if err := engine.ParallelUntilError(ctx, len(due), readsAtOnce, func(ctx context.Context, i int) error { return in.read(ctx, due[i]) }); err != nil {
 				return false, err
 			}
 			continue
 		}
-		for i, s := range dry {
-			if s.in.exhausted() {
+		for i, s := range due[:dry] {
+			if s.over() {
 				return false, nil
 			}
-			if err := in.read(ctx, m, s, len(dry)-1-i); err != nil {
+			s.spare = dry - 1 - i // an item for each lane whose head is not known
+			if err := in.read(ctx, s); err != nil {
 				return false, err
 			}
 		}
 	}
 }
 
-// least returns the stream with the next item, nil if all have ended.
-func (in *merging) least() (first *stream) {
-	for _, s := range in.streams {
+// first returns the lane with the next item, nil if all have ended or the budget ends the run.
+func (in *merging) first(ctx context.Context) (first *lane, err error) {
+	if known, err := in.fill(ctx); err != nil || !known {
+		return nil, err
+	}
+	for _, s := range in.lanes {
 		if s.head() && (first == nil || in.compare(s.key, s.number, first.key, first.number) < 0) {
 			first = s
 		}
 	}
-	return first
+	return first, nil
 }
 
-// take moves a stream past its head.
-func (in *merging) take(m *Plan, s *stream) {
-	if s.taken++; s.head() {
-		s.key = m.sortKey(s.items[s.taken].Get)
-	}
+// more reports that something may follow what was taken.
+func (in *merging) more() bool {
+	return slices.ContainsFunc(in.lanes, func(s *lane) bool { return s.head() || s.dry() })
 }
 
 // release ends the use of all items.
 func (in *merging) release() {
-	for _, s := range in.streams {
+	for _, s := range in.lanes {
 		wire.ReleaseAll(s.items)
 		if s.ahead != nil {
 			wire.ReleaseAll(s.ahead.Rows)
@@ -304,162 +282,66 @@ func (in *merging) release() {
 	}
 }
 
-// merged yields every item of several partitions, at most Limit of them; see [Plan.All].
-func (m *Plan) merged(ctx context.Context, b *budget, yield func(wire.Item, error) bool) {
-	in := m.start(nil, m.Limit, false, b)
+// eachMerged is each for several partitions.
+func (m *Plan) eachMerged(ctx context.Context, f func(wire.Item) (bool, error)) (stopped bool, err error) {
+	in := m.merge(cursor.Places{}, m.Limit, m.budget())
 	in.onwards = m.Limit == 0
 	defer in.release()
 	for n := 0; m.Limit == 0 || n < m.Limit; n++ {
-		known, err := in.fill(ctx, m)
-		if err != nil {
-			yield(wire.Item{}, err)
-			return
+		s, err := in.first(ctx)
+		if err != nil || s == nil {
+			return false, err
 		}
-		s := in.least()
-		if !known || s == nil || !yield(s.items[s.taken], nil) {
-			return
+		if more, err := f(s.items[s.taken]); err != nil || !more {
+			return true, err
 		}
-		in.take(m, s)
+		in.take(s)
 	}
+	return false, nil
 }
 
-// gathered is what one page takes from the streams, and the places at its beginning and end.
-type gathered struct {
-	items       []wire.Item
-	begin, end  []item.Item // of each partition; begin is for a read in the other direction
-	first, last bound       // of the items; if there are none, first is no bound, and last that of the run
-	more        bool        // something may follow
-}
-
-// gather reads up to limit items, with limit 0 as many as are known after the first requests. The garbage collector takes what
-// it has read and does not return.
-func (m *Plan) gather(ctx context.Context, in *merging, limit int) (page gathered, err error) {
+// mergedPageAt is pageAt for several partitions. Without limit a page has as many items as are known after the first requests. The garbage
+// collector takes what was read and is not returned.
+func (m *Plan) mergedPageAt(ctx context.Context, at cursor.Places, limit int, b *budget) (got page, err error) {
+	in := m.merge(at, limit, b)
 	in.keep = true
-	known, err := in.fill(ctx, m)
-	if err != nil {
-		in.release()
-		return page, err
-	}
-	for _, s := range in.streams {
-		page.begin = append(page.begin, s.opposite())
-	}
-	page.last = in.bound
-	for known {
-		s := in.least()
-		if s == nil {
-			break
-		}
-		it := s.items[s.taken]
-		page.last = bound{s.key, s.number, it.Pick(m.SK.Attributes()...)}
-		if len(page.items) == 0 {
-			page.first = page.last
-		}
-		page.items = append(page.items, it)
-		in.take(m, s)
-		if len(page.items) == limit || limit == 0 && s.dry() {
-			break
-		}
-		if known, err = in.fill(ctx, m); err != nil {
-			wire.ReleaseAll(page.items)
-			in.release()
-			return gathered{}, err
-		}
-	}
-	for _, s := range in.streams {
-		page.end = append(page.end, s.place())
-		page.more = page.more || s.head() || s.dry()
-	}
-	return page, nil
-}
-
-// cursorAtPlaces returns the cursor of places, one for each partition.
-func (m *Plan) cursorAtPlaces(keys []item.Item, at bound, before bool) (string, error) {
-	places := cursor.Places{Before: before, Keys: make([]item.Item, len(keys)), Bound: at.item, In: at.number}
-	for i, p := range m.parts {
-		places.Keys[i] = p.variable(keys[i])
-	}
-	return m.Cursor.EncodePlaces(m.binding(), places)
-}
-
-// places decodes a cursor.
-func (m *Plan) places(text string) (cursor.Places, error) {
-	attrs := make([][]cursor.Attr, len(m.parts))
-	for i, p := range m.parts {
-		attrs[i] = p.variableAttrs()
-	}
-	names := m.SK.Attributes()
-	bounds := slices.DeleteFunc(m.keyAttrs(), func(a cursor.Attr) bool { return !slices.Contains(names, a.Name) })
-	at, err := m.Cursor.DecodePlaces(m.binding(), text, attrs, bounds)
-	if err != nil {
-		return at, err
-	}
-	for i, p := range m.parts {
-		if at.Keys[i] != nil {
-			if err := p.inside(at.Keys[i]); err != nil {
-				return at, err
-			}
-		}
-	}
-	return at, nil
-}
-
-// mergedPage is pageOf for several partitions.
-func (m *Plan) mergedPage(ctx context.Context, text string, limit int) (Page, error) {
-	if text == "" {
-		return m.mergedAt(ctx, nil, limit, m.budget())
-	}
-	at, err := m.places(text)
-	if err != nil {
-		return Page{}, err
-	}
-	switch {
-	case at.Before:
-		return m.mergedBefore(ctx, &at, limit, m.budget())
-	case at.Beginning():
-		return m.mergedAt(ctx, nil, limit, m.budget())
-	}
-	return m.mergedAt(ctx, &at, limit, m.budget())
-}
-
-func (m *Plan) mergedAt(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
-	got, err := m.gather(ctx, m.start(at, limit, false, b), limit)
-	if err != nil {
-		return Page{}, err
-	}
-	page.Items = got.items
-	if got.more {
-		page.Next, err = m.cursorAtPlaces(got.end, got.last, false)
-	}
-	if err == nil && at != nil {
-		page.Prev, err = m.cursorAtPlaces(got.begin, got.first, true)
-	}
-	return page, err
-}
-
-// mergedBefore is pageBefore for several partitions.
-func (m *Plan) mergedBefore(ctx context.Context, at *cursor.Places, limit int, b *budget) (page Page, err error) {
-	in := m.start(at, limit, true, b)
-	got, err := m.gather(ctx, in, limit)
-	if err != nil {
-		return Page{}, err
-	}
-	if len(got.items) == 0 && !got.more && !m.bounded() {
-		return m.mergedAt(ctx, nil, limit, b)
-	}
-	more := got.more
-	if more && in.least() == nil && !b.spent {
-		known, err := in.fill(ctx, m)
+	defer func() {
 		if err != nil {
 			wire.ReleaseAll(got.items)
 			in.release()
-			return Page{}, err
+			got = page{}
 		}
-		more = !known || in.least() != nil
+	}()
+	s, err := in.first(ctx)
+	if err != nil {
+		return got, err
 	}
-	page.Items = got.items
-	slices.Reverse(page.Items)
-	if page.Next, err = m.cursorAtPlaces(got.begin, got.first, false); err == nil && more {
-		page.Prev, err = m.cursorAtPlaces(got.end, got.last, true)
+	got.end.Bound, got.end.In = at.Bound, at.In
+	for _, s := range in.lanes {
+		got.begin.Keys = append(got.begin.Keys, s.opposite())
 	}
-	return page, err
+	for s != nil {
+		if got.items = append(got.items, s.items[s.taken]); len(got.items) == 1 {
+			got.begin.In = s.number
+		}
+		got.end.In = s.number
+		if in.take(s); len(got.items) == limit || limit == 0 && s.dry() {
+			break
+		}
+		if s, err = in.first(ctx); err != nil {
+			return got, err
+		}
+	}
+	if n, names := len(got.items), m.SK.Attributes(); n > 0 {
+		got.begin.Bound, got.end.Bound = got.items[0].Pick(names...), got.items[n-1].Pick(names...)
+	}
+	for _, s := range in.lanes {
+		got.end.Keys = append(got.end.Keys, s.place())
+	}
+	got.more = in.more()
+	if at.Before && got.more && !b.spent && !slices.ContainsFunc(in.lanes, (*lane).head) { // only a request shows whether something follows
+		_, err = in.first(ctx)
+		got.more = in.more()
+	}
+	return got, err
 }

@@ -2,19 +2,16 @@ package query
 
 import (
 	"context"
+	"maps"
 	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
-
-// Page is a part of a query's result, with the cursors of the pages around it. The caller releases the items.
-type Page struct {
-	Items []wire.Item
-	Cursors
-}
 
 // positionNames returns the attributes that are an item's position in the query.
 func (p *Plan) positionNames() []string {
@@ -36,15 +33,8 @@ func (p *Plan) positionOf(it wire.Item) item.Item {
 
 // variable returns what a cursor has of a position: what the query does not fix.
 func (p *Plan) variable(position item.Item) item.Item {
-	if position == nil {
-		return nil
-	}
-	fixed, key := p.fixed(), item.Item{}
-	for name, av := range position {
-		if fixed[name] == nil {
-			key[name] = av
-		}
-	}
+	fixed, key := p.fixed(), maps.Clone(position)
+	maps.DeleteFunc(key, func(name string, _ types.AttributeValue) bool { return fixed[name] != nil })
 	return key
 }
 
@@ -54,34 +44,51 @@ func (p *Plan) variableAttrs() []cursor.Attr {
 	return slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return fixed[a.Name] != nil })
 }
 
-// inside adds what the query fixes to the position in a cursor. The position must be inside the query.
-func (p *Plan) inside(key item.Item) error {
-	for name, av := range p.fixed() {
-		key[name] = av
+// cursorAt returns the cursor of a place, of which there is a position for each partition.
+func (p *Plan) cursorAt(at cursor.Places, before bool) (string, error) {
+	if p.parts == nil {
+		return p.Cursor.EncodePosition(p.binding(), cursor.Position{Key: p.variable(at.Keys[0]), Before: before})
 	}
-	if !p.Key.Holds(key) {
-		return &cursor.Error{Reason: cursor.Altered}
+	at.Before, at.Keys = before, slices.Clone(at.Keys)
+	for i, part := range p.parts {
+		at.Keys[i] = part.variable(at.Keys[i])
 	}
-	return nil
+	return p.Cursor.EncodePlaces(p.binding(), at)
 }
 
-// cursorAt returns the cursor of a position.
-func (p *Plan) cursorAt(at cursor.Position) (string, error) {
-	at.Key = p.variable(at.Key)
-	return p.Cursor.EncodePosition(p.binding(), at)
-}
-
-// position decodes a cursor.
-func (p *Plan) position(text string) (cursor.Position, error) {
-	if text == "" {
-		return cursor.Position{}, nil
+// place decodes a cursor, to which it adds what the query fixes. The positions must be inside the query.
+func (p *Plan) place(text string) (at cursor.Places, err error) {
+	parts := p.parts
+	switch {
+	case text == "":
+		return at, nil
+	case p.Nothing: // such a query never returned a cursor
+		return at, &cursor.Error{Reason: cursor.Foreign}
+	case parts == nil:
+		var one cursor.Position
+		one, err = p.Cursor.DecodePosition(p.binding(), text, p.variableAttrs())
+		if err == nil && one.Before && p.Scan { // a scan never returned such a cursor
+			err = &cursor.Error{Reason: cursor.Altered}
+		}
+		at, parts = cursor.Places{Before: one.Before, Keys: []item.Item{one.Key}}, []*Plan{p}
+	default:
+		var attrs [][]cursor.Attr
+		for _, part := range parts {
+			attrs = append(attrs, part.variableAttrs())
+		}
+		names := p.SK.Attributes()
+		bounds := slices.DeleteFunc(p.keyAttrs(), func(a cursor.Attr) bool { return !slices.Contains(names, a.Name) })
+		at, err = p.Cursor.DecodePlaces(p.binding(), text, attrs, bounds)
 	}
-	at, err := p.Cursor.DecodePosition(p.binding(), text, p.variableAttrs())
-	if err == nil && at.Before && p.Scan { // a scan never returned such a cursor
-		err = &cursor.Error{Reason: cursor.Altered}
-	}
-	if err == nil && at.Key != nil {
-		err = p.inside(at.Key)
+	for i, part := range parts {
+		if err != nil {
+			return at, err
+		}
+		if key := at.Keys[i]; key != nil {
+			if maps.Copy(key, part.fixed()); !part.Key.Holds(key) {
+				err = &cursor.Error{Reason: cursor.Altered}
+			}
+		}
 	}
 	return at, err
 }
@@ -110,117 +117,83 @@ func (p *Plan) atEnd(start item.Item) bool {
 	return false
 }
 
-// page reads from start. last is the start of the next page, nil at the end.
-func (p *Plan) page(ctx context.Context, start item.Item, limit int, r *run) (items []wire.Item, last item.Item, err error) {
-	ask := p.firstAsk(limit)
-	if limit == 0 && p.Hydrate && r.paging {
-		ask = mostHydrated
-	}
-	for ; ; ask = nextAsk(ask) {
-		got, err := p.next(ctx, start, ask, r)
-		if err != nil {
-			wire.ReleaseAll(items)
-			return nil, nil, err
-		}
-		if items == nil {
-			items = got.Rows
-		} else {
-			items = append(items, got.Rows...)
-		}
-		start = got.Last
-		switch {
-		case limit > 0 && len(items) > limit:
-			items = items[:limit]
-			return items, p.positionOf(items[limit-1]), nil
-		case start == nil, limit > 0 && len(items) == limit, limit == 0 && len(items) > 0, r.exhausted():
-			return items, start, nil
-		}
-	}
+// page is what a page takes from the streams, in the direction in which it was read.
+type page struct {
+	items      []wire.Item
+	begin, end cursor.Places // where the pages around it are
+	more       bool          // something may follow its end
 }
 
-// pageOf reads up to limit items at the cursor. With limit 0 it returns the items of one request, and at least one if
-// there is any. It may return fewer if the query bounds its requests or the items that they evaluate.
-func (p *Plan) pageOf(ctx context.Context, text string, limit int) (Page, error) {
-	if p.Nothing {
-		if text != "" { // such a query never returned a cursor
-			return Page{}, &cursor.Error{Reason: cursor.Foreign}
-		}
-		return Page{}, nil
+// turn reads the page at a cursor: up to Limit items, without a limit those of one request. The page that ends before a place is read in
+// the other direction. If everything before has been deleted, it is the first page. A bound can hide that nothing precedes a page, so then
+// an empty page ends the way back.
+func (p *Plan) turn(ctx context.Context, text string) (items []wire.Item, around Cursors, err error) {
+	at, err := p.place(text)
+	if err != nil || p.Nothing {
+		return nil, around, err
 	}
-	at, err := p.position(text)
-	if err != nil {
-		return Page{}, err
+	b := p.budget()
+	got, err := p.pageAt(ctx, at, p.Limit, b)
+	if err == nil && at.Before && len(got.items) == 0 && !got.more && p.Evaluate == 0 && p.Requests == 0 {
+		at = cursor.Places{}
+		got, err = p.pageAt(ctx, at, p.Limit, b)
 	}
-	r := &run{budget: p.budget(), paging: true}
+	next, prev := &around.Next, &around.Prev
 	if at.Before {
-		return p.pageBefore(ctx, at.Key, limit, r)
+		slices.Reverse(got.items)
+		next, prev = prev, next
 	}
-	page, err := p.pageAfter(ctx, at.Key, limit, r)
-	if err != nil || at.Key == nil || p.Scan {
-		return page.Page, err
+	if err == nil && got.more {
+		*next, err = p.cursorAt(got.end, at.Before)
 	}
-	first := page.last // an empty page: what comes before where it ended
-	if len(page.Items) > 0 {
-		first = p.positionOf(page.Items[0])
+	if err == nil && !at.Beginning() && !p.Scan {
+		*prev, err = p.cursorAt(got.begin, !at.Before)
 	}
-	page.Prev, err = p.cursorAt(cursor.Position{Key: first, Before: true})
-	return page.Page, err
+	return got.items, around, err
 }
 
-// pageEnd is a page with the position of its end, nil if nothing follows.
-type pageEnd struct {
-	Page
-	last item.Item
-}
-
-func (p *Plan) pageAfter(ctx context.Context, start item.Item, limit int, r *run) (pageEnd, error) {
-	items, last, err := p.page(ctx, start, limit, r)
-	page := pageEnd{Page{Items: items}, last}
-	if err == nil && last != nil {
-		page.Next, err = p.cursorAt(cursor.Position{Key: last})
+// pageAt reads a page at a place. Backwards it reads one item more than the page has, or without limit once more, which shows whether
+// there is another page.
+func (p *Plan) pageAt(ctx context.Context, at cursor.Places, limit int, b *budget) (got page, err error) {
+	if p.parts != nil {
+		return p.mergedPageAt(ctx, at, limit, b)
 	}
-	return page, err
-}
-
-// pageBefore reads the page that ends before the item with the key start, or at the end of the query if start is nil. It reads
-// in the other direction, one item more than the page has, which shows whether there is another page. If everything before
-// has been deleted, it reads the first page. A bound can hide that nothing precedes a page, so then an empty page ends the way back.
-func (p *Plan) pageBefore(ctx context.Context, start item.Item, limit int, r *run) (page Page, err error) {
-	back := *p
-	back.Desc = !p.Desc
-	ask := 0
-	if limit > 0 {
-		ask = limit + 1
+	q, start, want := p, item.Item(nil), limit
+	if at.Keys != nil {
+		start = at.Keys[0]
 	}
-	items, last, err := back.page(ctx, start, ask, r)
-	switch {
-	case err != nil:
-		return Page{}, err
-	case len(items) == 0 && last == nil && !p.bounded():
-		page, err := p.pageAfter(ctx, nil, limit, r)
-		return page.Page, err
-	case limit > 0 && len(items) > limit:
-		items = items[:limit]
-		last = p.positionOf(items[limit-1])
-	case limit == 0 && last != nil && !r.spent:
-		more, after, err := back.page(ctx, last, 1, &run{budget: r.budget, paging: true})
+	if at.Before {
+		back := *p
+		if q, back.Desc = &back, !p.Desc; limit > 0 {
+			want = limit + 1
+		}
+	}
+	s := q.stream(start, want, b)
+	if p.Hydrate && limit == 0 {
+		s.ask = mostHydrated
+	}
+	if got.items, err = s.page(ctx, want); err != nil {
+		return page{}, err
+	}
+	if limit > 0 && len(got.items) > limit {
+		got.items = got.items[:limit]
+		s.at = p.positionOf(got.items[limit-1])
+	}
+	got.more = s.at != nil
+	if at.Before && limit == 0 && got.more && !b.spent {
+		ahead := q.stream(s.at, 1, b)
+		items, err := ahead.page(ctx, 1)
 		if err != nil {
-			wire.ReleaseAll(items)
-			return Page{}, err
+			wire.ReleaseAll(got.items)
+			return page{}, err
 		}
-		if len(more) == 0 && after == nil {
-			last = nil
-		}
-		wire.ReleaseAll(more)
+		got.more = len(items) > 0 || ahead.at != nil
+		wire.ReleaseAll(items)
 	}
-	page.Items = items
-	end := last // an empty page: what follows where it ended
-	if len(items) > 0 {
-		end = p.positionOf(items[0])
+	first := s.at // an empty page: what comes before where it ended
+	if len(got.items) > 0 {
+		first = p.positionOf(got.items[0])
 	}
-	slices.Reverse(items)
-	if page.Next, err = p.cursorAt(cursor.Position{Key: end}); err == nil && last != nil {
-		page.Prev, err = p.cursorAt(cursor.Position{Key: last, Before: true})
-	}
-	return page, err
+	got.begin.Keys, got.end.Keys = []item.Item{first}, []item.Item{s.at}
+	return got, nil
 }

@@ -64,7 +64,7 @@ type Plan struct {
 	Limit              int                     // 0: none
 	Evaluate, Requests int                     // bounds of the cost of a run; 0: none
 	Segments           int                     // of a scan, read concurrently; 0 or 1: one after the other
-	Segment            *segment                // the only segment that a scan reads; nil: the whole table
+	Segment            *bind.Segment           // the only segment that a scan reads; nil: the whole table
 	Project            []string                // attributes to return; nil: all
 	Hydrate            bool                    // read the whole items of an index's entries
 	Fresh              bool                    // read them consistently
@@ -193,7 +193,7 @@ func (p *Plan) String() string {
 		}
 	}
 	if p.Segment != nil {
-		fmt.Fprintf(&b, "\n  part   segment %d of %d", p.Segment.number, p.Segment.of)
+		fmt.Fprintf(&b, "\n  part   segment %d of %d", p.Segment.Number, p.Segment.Of)
 	}
 	if p.Desc {
 		b.WriteString("\n  order  descending")
@@ -242,7 +242,7 @@ func (p *Plan) binding() string {
 	key := expr.Printer(expr.Path.String, func(_ []expr.Path, av types.AttributeValue) string { return item.ValueText(av) }).Cond(p.Key)
 	parts := []string{p.Verb, p.Table, p.Schema.Name, index, order, key}
 	if p.Segment != nil {
-		parts = append(parts, fmt.Sprintf("segment %d of %d", p.Segment.number, p.Segment.of))
+		parts = append(parts, fmt.Sprintf("segment %d of %d", p.Segment.Number, p.Segment.Of))
 	}
 	return strings.Join(parts, "\x00")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -230,13 +231,8 @@ func (p *Plan) measure(ctx context.Context, f func(context.Context) error) error
 // Each implements Reading.
 func (p *Plan) Each(ctx context.Context, f func(wire.Item) (bool, error), end func() error) error {
 	return p.measure(ctx, func(ctx context.Context) error {
-		for it, err := range p.all(ctx, p.budget()) {
-			if err != nil {
-				return err
-			}
-			if more, err := f(it); err != nil || !more {
-				return err
-			}
+		if stopped, err := p.each(ctx, f); err != nil || stopped {
+			return err
 		}
 		return end()
 	})
@@ -245,42 +241,36 @@ func (p *Plan) Each(ctx context.Context, f func(wire.Item) (bool, error), end fu
 // Few implements Reading.
 func (p *Plan) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
 	return p.measure(ctx, func(ctx context.Context) (err error) {
-		var items []wire.Item
+		var got page
 		switch {
 		case p.parts != nil:
-			var page gathered
-			page, err = p.gather(ctx, p.start(nil, n, false, p.budget()), n)
-			items = page.items
+			got, err = p.mergedPageAt(ctx, cursor.Places{}, n, p.budget())
 		case !p.Nothing:
-			items, _, err = p.page(ctx, nil, n, &run{budget: p.budget(), paging: true})
+			got.items, err = p.stream(nil, n, p.budget()).page(ctx, n)
 		}
 		switch {
 		case err != nil:
 			return err
-		case len(items) == 0:
+		case len(got.items) == 0:
 			return entitytype.ErrNotFound
 		}
-		defer wire.ReleaseAll(items)
-		return f(items)
+		defer wire.ReleaseAll(got.items)
+		return f(got.items)
 	})
 }
 
 // Page implements Reading.
-func (p *Plan) Page(ctx context.Context, cursor string, f func([]wire.Item, Cursors) error) error {
+func (p *Plan) Page(ctx context.Context, text string, f func([]wire.Item, Cursors) error) error {
 	return p.measure(ctx, func(ctx context.Context) error {
 		if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
 			return err
 		}
-		read := p.pageOf
-		if p.parts != nil {
-			read = p.mergedPage
-		}
-		page, err := read(ctx, cursor, p.Limit)
+		items, around, err := p.turn(ctx, text)
+		defer wire.ReleaseAll(items)
 		if err != nil {
 			return err
 		}
-		defer wire.ReleaseAll(page.Items)
-		return f(page.Items, page.Cursors)
+		return f(items, around)
 	})
 }
 

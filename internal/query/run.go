@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -12,101 +13,35 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// maxEvaluated limits the items that one request evaluates while only some of them are wanted.
-const maxEvaluated = 1000
+const (
+	maxEvaluated = 1000 // the items that one request evaluates while only some of them are wanted
+	maxSegments  = 64   // the segments of a table that are read concurrently
+	mostHydrated = 100  // the whole items that are read, and held, at a time: as many as one request can read
+)
 
-// maxSegments is the maximum number of segments of a table that are read concurrently.
-const maxSegments = 64
-
-// tracker reports the progress of a run to a listener.
-type tracker struct {
-	report   func(bind.ScanProgress)
-	progress bind.ScanProgress
-}
-
-// budget is the remaining budget of a run, with 0 for unlimited, and its progress so far.
+// budget is what is left of the bounds of a run, with 0 for unlimited, and its progress so far. Streams can share it.
 type budget struct {
 	evaluate, requests int
 	spent              bool
-	track              *tracker // nil without a listener
-}
-
-// cap limits want, the number of items that the next request evaluates, to the budget. 0 is unlimited.
-func (b *budget) cap(want int) int {
-	if b.evaluate > 0 && (want == 0 || want > b.evaluate) {
-		return b.evaluate
-	}
-	return want
-}
-
-// firstAsk returns how many items the first request evaluates for a limit. With a filter, most of them may not match, and evaluating
-// only limit items at a time would cost a request for every few matches.
-func (p *Plan) firstAsk(limit int) int {
-	if limit > 0 && (p.User.Op != expr.None || p.Scan || p.Own != nil) {
-		return min(max(limit, 25), maxEvaluated)
-	}
-	return limit
-}
-
-// nextAsk returns how many items the request after one that evaluated ask items evaluates; 0: as many as one answer holds.
-func nextAsk(ask int) int {
-	if ask *= 4; ask > maxEvaluated {
-		return 0
-	}
-	return ask
-}
-
-// segment is one segment of a parallel scan.
-type segment struct{ number, of int }
-
-// projection returns the attributes to fetch, or nil for all.
-func (p *Plan) projection(count bool) []string {
-	names := p.Project
-	switch {
-	case p.Hydrate, count && p.Own != nil:
-		names = []string{}
-	case names == nil || count:
-		return nil
-	}
-	needed := slices.Clone(p.Needs)
-	for _, a := range p.keyAttrs() { // for the cursor of the page
-		needed = append(needed, a.Name)
-	}
-	for _, name := range needed {
-		if !slices.Contains(names, name) {
-			names = append(names[:len(names):len(names)], name)
-		}
-	}
-	return names
+	report             func(bind.ScanProgress) // nil without a listener
+	progress           bind.ScanProgress
 }
 
 func (p *Plan) budget() *budget {
-	b := &budget{evaluate: p.Evaluate, requests: p.Requests}
-	if p.Scanned != nil {
-		b.track = &tracker{p.Scanned, bind.ScanProgress{Segments: max(p.Segments, 1)}}
-	}
-	return b
+	return &budget{evaluate: p.Evaluate, requests: p.Requests, report: p.Scanned, progress: bind.ScanProgress{Segments: max(p.Segments, 1)}}
 }
 
-// bounded reports whether a bound of the cost can end a run before its last item.
-func (p *Plan) bounded() bool { return p.Evaluate > 0 || p.Requests > 0 }
-
-// add adds one answer and reports the progress.
-func (t *tracker) add(got layout.Page) {
-	t.progress.Pages++
-	t.progress.Evaluated += got.Evaluated
-	t.progress.Found += got.Count
-	t.progress.ReadUnits += got.Units
-	if got.Last == nil {
-		t.progress.SegmentsDone++
-	}
-	t.report(t.progress)
-}
-
-// charge subtracts one request from the budget.
+// charge subtracts one request from the budget and reports the progress.
 func (b *budget) charge(got layout.Page) {
-	if b.track != nil {
-		b.track.add(got)
+	if b.report != nil {
+		b.progress.Pages++
+		b.progress.Evaluated += got.Evaluated
+		b.progress.Found += got.Count
+		b.progress.ReadUnits += got.Units
+		if got.Last == nil {
+			b.progress.SegmentsDone++
+		}
+		b.report(b.progress)
 	}
 	if b.evaluate > 0 {
 		b.evaluate = max(b.evaluate-got.Evaluated, 0)
@@ -118,62 +53,113 @@ func (b *budget) charge(got layout.Page) {
 	}
 }
 
-// count counts the items without returning them, at most Limit.
-func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
-	for _, part := range p.parts {
-		if b.spent {
-			break
+// stream reads what a plan of one partition, one segment or a whole table is about, answer by answer.
+type stream struct {
+	*Plan
+	*budget
+	counts  bool        // the items are counted and not returned
+	ask     int         // how many items the next request evaluates; 0: as many as one answer holds
+	spare   int         // how many items of the budget are for other streams
+	at      item.Item   // where the next answer begins; nil: the beginning
+	ended   bool        // nothing follows
+	answer  layout.Page // the last one
+	pending []wire.Item // its entries whose whole items have not been read
+}
+
+// stream begins at a position, nil for the beginning, to read limit items, 0 for all. With a filter, most items may not match, and
+// evaluating only limit items at a time would cost a request for every few matches.
+func (p *Plan) stream(at item.Item, limit int, b *budget) *stream {
+	s := &stream{Plan: p, budget: b, ask: limit, at: at}
+	if limit > 0 && (p.User.Op != expr.None || p.Scan || p.Own != nil) {
+		s.ask = min(max(limit, 25), maxEvaluated)
+	}
+	return s
+}
+
+// over reports that the stream has ended, or that the budget ends it.
+func (s *stream) over() bool { return s.ended || s.spent && len(s.pending) == 0 }
+
+// next returns the next items: those of one answer or, with Hydrate, of a part of its entries. Where nothing can follow it sends no
+// request.
+func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
+	if s.at != nil && s.atEnd(s.at) {
+		s.at, s.ended = nil, true
+		return got, nil
+	}
+	if len(s.pending) == 0 {
+		if got, err = s.fetch(ctx); err != nil {
+			return got, err
 		}
-		q := *part
-		q.Limit = max(part.Limit-total, 0)
-		n, err := q.count(ctx, b)
-		if err != nil {
-			return 0, err
-		}
-		if total += n; p.Limit > 0 && total >= p.Limit {
-			return p.Limit, nil
+		s.charge(got)
+		s.answer, s.at = got, got.Last
+		if s.Hydrate {
+			s.pending = got.Rows
 		}
 	}
-	if p.parts != nil || p.Nothing {
-		return total, nil
-	}
-	if p.Hydrate {
-		for _, err := range p.all(ctx, b) {
-			if err != nil {
-				return 0, err
-			}
-			total++
+	if len(s.pending) > 0 {
+		part := s.pending[:min(mostHydrated, len(s.pending))]
+		if s.pending, s.at = s.pending[len(part):], s.answer.Last; len(s.pending) > 0 {
+			s.at = s.positionOf(part[len(part)-1])
 		}
-		return total, nil
-	}
-	if p.Segments > 1 {
-		p.scanSegments(ctx, true, func(got layout.Page, failed error) bool {
-			total, err = total+got.Count, failed
-			return err == nil && (p.Limit == 0 || total < p.Limit)
-		})
-		if err != nil {
-			return 0, err
-		}
-		if p.Limit > 0 {
-			total = min(total, p.Limit)
-		}
-		return total, nil
-	}
-	start := item.Item(nil)
-	for ask := p.firstAsk(p.Limit); ; ask = nextAsk(ask) {
-		got, err := p.fetch(ctx, start, b.cap(ask), true, nil)
-		if err != nil {
-			return 0, err
-		}
-		b.charge(got)
-		total += got.Count
-		if p.Limit > 0 && total >= p.Limit {
-			return p.Limit, nil
-		}
-		if start = got.Last; start == nil || p.atEnd(start) || b.spent {
-			return total, nil
+		got.Rows, err = s.whole(ctx, part)
+		if got.Count = len(got.Rows); len(s.pending) == 0 {
+			wire.ReleaseAll(s.answer.Rows)
 		}
 	}
+	s.ended = s.at == nil
+	if s.Segments <= 1 || len(s.pending) == 0 { // a segment reads its answers to their ends
+		if s.ask *= 4; s.ask > maxEvaluated {
+			s.ask = 0
+		}
+	}
+	return got, err
+}
+
+// fetch sends one request.
+func (s *stream) fetch(ctx context.Context) (layout.Page, error) {
+	in := layout.Range{
+		Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
+		Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
+	}
+	if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
+		in.Limit = most
+	}
+	if s.Index != nil {
+		in.Index = s.Index.Index
+	}
+	if now := s.Runner.Clock(); s.Hydrate {
+		in.Filter = s.sent(now)
+	} else {
+		in.Filter = s.filter(now)
+	}
+	if s.Project != nil || s.Hydrate || s.counts {
+		in.Project = s.projection(s.counts)
+	}
+	if s.Segment != nil {
+		in.Segment, in.Segments = s.Segment.Number, s.Segment.Of
+	}
+	got, err := s.Runner.ReadPage(ctx, &in)
+	if err != nil || s.Own == nil {
+		return got, err
+	}
+	return s.own(got)
+}
+
+// projection returns the attributes to fetch, or nil for all.
+func (p *Plan) projection(count bool) []string {
+	names := p.Project
+	switch {
+	case p.Hydrate, count && p.Own != nil:
+		names = []string{}
+	case names == nil || count:
+		return nil
+	}
+	for _, name := range slices.Concat(p.Needs, p.positionNames()) { // for the cursor of the page
+		if !slices.Contains(names, name) {
+			names = append(names[:len(names):len(names)], name)
+		}
+	}
+	return names
 }
 
 // own drops items that passed the filter but do not belong to the query.
@@ -197,168 +183,171 @@ func (p *Plan) own(got layout.Page) (layout.Page, error) {
 	return got, nil
 }
 
-// fetch sends one request, which evaluates at most limit items. With 0 it evaluates what fits into 1 MB.
-func (p *Plan) fetch(ctx context.Context, start item.Item, limit int, count bool, seg *segment) (layout.Page, error) {
-	in := layout.Range{
-		Table: p.Table, Key: p.Key, Start: start, Limit: limit, Strong: p.Strong, Desc: p.Desc,
-		Count: count && p.Own == nil, Units: p.Scanned != nil,
+// page reads up to limit items, with limit 0 those of one request, and at least one if there is any. It may return fewer if the budget
+// ends it. The stream is then where the next page begins.
+func (s *stream) page(ctx context.Context, limit int) (items []wire.Item, err error) {
+	for {
+		got, err := s.next(ctx)
+		if err != nil {
+			wire.ReleaseAll(items)
+			return nil, err
+		}
+		if items == nil {
+			items = got.Rows
+		} else {
+			items = append(items, got.Rows...)
+		}
+		switch {
+		case limit > 0 && len(items) > limit:
+			items = items[:limit]
+			s.at, s.ended = s.positionOf(items[limit-1]), false
+			return items, nil
+		case s.over(), limit > 0 && len(items) == limit, limit == 0 && len(items) > 0:
+			return items, nil
+		}
 	}
-	if p.Index != nil {
-		in.Index = p.Index.Index
-	}
-	if now := p.Runner.Clock(); p.Hydrate {
-		in.Filter = p.sent(now)
-	} else {
-		in.Filter = p.filter(now)
-	}
-	if p.Project != nil || p.Hydrate || count {
-		in.Project = p.projection(count)
-	}
-	if seg == nil {
-		seg = p.Segment
-	}
-	if seg != nil {
-		in.Segment, in.Segments = seg.number, seg.of
-	}
-	got, err := p.Runner.ReadPage(ctx, &in)
-	if err != nil || p.Own == nil {
-		return got, err
-	}
-	return p.own(got)
 }
 
-// scanSegments scans the segments concurrently and yields pages in no particular order. A segment with an answer waits
-// until it is taken, so at most one answer of each is held.
-func (p *Plan) scanSegments(ctx context.Context, count bool, yield func(layout.Page, error) bool) {
-	ctx, stop := context.WithCancel(ctx)
+// answers yields one answer after the other: of a stream or, with Segments, of several in no particular order. Items up to a limit are
+// yielded together. With counts it counts them only.
+func (p *Plan) answers(ctx context.Context, b *budget, counts bool) iter.Seq2[layout.Page, error] {
+	return func(yield func(layout.Page, error) bool) {
+		if p.Segments > 1 {
+			p.scanSegments(ctx, b, counts, yield)
+			return
+		}
+		s := p.stream(nil, p.Limit, b)
+		if p.Limit > 0 && !counts {
+			items, err := s.page(ctx, p.Limit)
+			yield(layout.Page{Rows: items}, err)
+			return
+		}
+		for s.counts = counts && !p.Hydrate; !s.over(); {
+			if got, err := s.next(ctx); !yield(got, err) {
+				return
+			}
+		}
+	}
+}
+
+// scanSegments is answers for segments, which are read concurrently. One with an answer waits until it is taken, so at most one answer
+// of each is held.
+func (p *Plan) scanSegments(ctx context.Context, b *budget, counts bool, yield func(layout.Page, error) bool) {
 	type answer struct {
 		layout.Page
-		part bool // of an answer of the index, the rest of which follows
+		of   layout.Page // DynamoDB's answer
+		last bool        // no other part of that follows
 		err  error
 	}
-	answers := make(chan answer)
-	done := make(chan struct{})
+	ctx, stop := context.WithCancel(ctx)
+	answers, running := make(chan answer), sync.WaitGroup{}
 	for i := range p.Segments {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			seg := &segment{i, p.Segments}
-			send := func(a answer) bool {
+		q := *p
+		q.Segment = &bind.Segment{Number: i, Of: p.Segments}
+		running.Go(func() {
+			s := q.stream(nil, p.Limit, new(budget))
+			for s.counts = counts && !p.Hydrate; !s.ended; {
+				got, err := s.next(ctx)
 				select {
-				case answers <- a:
-					return a.err == nil
+				case answers <- answer{got, s.answer, len(s.pending) == 0, err}:
 				case <-ctx.Done():
-					return false
-				}
-			}
-			start := item.Item(nil)
-			for ask := p.firstAsk(p.Limit); ; ask = nextAsk(ask) {
-				got, err := p.fetch(ctx, start, ask, count, seg)
-				for err == nil && p.Hydrate && len(got.Rows) > mostHydrated {
-					var part layout.Page
-					if part.Rows, err = p.whole(ctx, got.Rows[:mostHydrated]); err == nil && !send(answer{part, true, nil}) {
-						return
-					}
-					got.Rows = got.Rows[mostHydrated:]
-				}
-				if err == nil && p.Hydrate {
-					got.Rows, err = p.whole(ctx, got.Rows)
-				}
-				if !send(answer{got, false, err}) {
 					return
 				}
-				if start = got.Last; start == nil {
+				if err != nil {
 					return
 				}
 			}
-		}()
+		})
 	}
-	// No goroutine outlives this function.
-	running, finished, track := p.Segments, 0, p.budget().track
-	defer func() {
+	go func() {
+		running.Wait()
+		close(answers)
+	}()
+	defer func() { // no segment is read after this function
 		stop()
-		for ; running > 0; running-- {
-			<-done
+		for range answers {
 		}
 	}()
-	for running > 0 {
-		select {
-		case <-done:
-			running--
-		case a := <-answers:
-			if a.err != nil {
-				yield(layout.Page{}, a.err)
-				return
-			}
-			if !a.part && track != nil {
-				track.add(a.Page)
-			}
-			if a.Last == nil && !a.part {
-				finished++
-			}
-			if !yield(a.Page, nil) {
-				return
-			}
-		case <-ctx.Done():
-			yield(layout.Page{}, ctx.Err())
+	finished := 0
+	for a := range answers {
+		if a.err == nil && a.last {
+			b.charge(a.of)
+		}
+		if a.err == nil && a.last && a.of.Last == nil {
+			finished++
+		}
+		if !yield(a.Page, a.err) {
 			return
 		}
 	}
-	if finished < p.Segments { // segments stopped because ctx ended, before the loop saw it
+	if finished < p.Segments { // segments stopped because ctx ended
 		yield(layout.Page{}, ctx.Err())
 	}
 }
 
-// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one. The plan
-// must have no error.
-func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] { return p.all(ctx, p.budget()) }
-
-// all is All within a budget.
-func (p *Plan) all(ctx context.Context, b *budget) iter.Seq2[wire.Item, error] {
-	return func(yield func(wire.Item, error) bool) {
-		if p.parts != nil {
-			p.merged(ctx, b, yield)
-			return
+// count counts the items without returning them, at most Limit.
+func (p *Plan) count(ctx context.Context, b *budget) (total int, err error) {
+	for _, part := range p.parts {
+		q := *part
+		q.Limit = max(part.Limit-total, 0)
+		n, err := q.count(ctx, b)
+		if err != nil {
+			return 0, err
 		}
-		if p.Nothing {
-			return
-		}
-		if p.Segments > 1 {
-			yielded := 0
-			p.scanSegments(ctx, false, func(got layout.Page, err error) bool {
-				if err != nil {
-					return yield(wire.Item{}, err)
-				}
-				for _, it := range got.Rows {
-					yielded++
-					if !yield(it, nil) || yielded == p.Limit {
-						return false
-					}
-				}
-				wire.ReleaseAll(got.Rows)
-				return true
-			})
-			return
-		}
-		var start item.Item
-		left, in := p.Limit, &run{budget: b}
-		for {
-			items, last, err := p.page(ctx, start, left, in)
-			if err != nil {
-				yield(wire.Item{}, err)
-				return
-			}
-			for _, it := range items {
-				if !yield(it, nil) {
-					return
-				}
-			}
-			wire.ReleaseAll(items)
-			if start = last; start == nil || in.exhausted() || p.Limit > 0 && len(items) >= left {
-				return
-			}
-			if p.Limit > 0 {
-				left -= len(items)
-			}
+		if total += n; p.Limit > 0 && total >= p.Limit {
+			return p.Limit, nil
 		}
 	}
+	if p.parts != nil || p.Nothing {
+		return total, nil
+	}
+	for got, err := range p.answers(ctx, b, true) {
+		if err != nil {
+			return 0, err
+		}
+		wire.ReleaseAll(got.Rows)
+		if total += got.Count; p.Limit > 0 && total >= p.Limit {
+			return p.Limit, nil
+		}
+	}
+	return total, nil
+}
+
+// All yields every item, at most Limit of them. It stops at the first error. An item can be used until the next one. The plan
+// must have no error.
+func (p *Plan) All(ctx context.Context) iter.Seq2[wire.Item, error] {
+	return func(yield func(wire.Item, error) bool) {
+		if _, err := p.each(ctx, func(it wire.Item) (bool, error) { return yield(it, nil), nil }); err != nil {
+			yield(wire.Item{}, err)
+		}
+	}
+}
+
+// each passes every item to f, at most Limit of them, until f stops it. An item can be used until f returns.
+func (p *Plan) each(ctx context.Context, f func(wire.Item) (more bool, err error)) (stopped bool, err error) {
+	switch {
+	case p.parts != nil:
+		return p.eachMerged(ctx, f)
+	case p.Nothing:
+		return false, nil
+	}
+	n := 0
+	for got, err := range p.answers(ctx, p.budget(), false) {
+		if err != nil {
+			return false, err
+		}
+		for _, it := range got.Rows {
+			if more, err := f(it); err != nil || !more {
+				return true, err
+			}
+			if n++; n == p.Limit {
+				break
+			}
+		}
+		wire.ReleaseAll(got.Rows)
+		if p.Limit > 0 && n == p.Limit {
+			break
+		}
+	}
+	return false, nil
 }
