@@ -10,14 +10,46 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/declaretest"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
+
+// start is so far ahead that the database removes nothing itself.
+var start = time.Date(2101, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// Person is a `$` entity.
+type Person struct {
+	_     entity.Key        `name:"Person" pk:"$#{id}" sk:"$"`
+	_     unique.Constraint `name:"email" fields:"email"`
+	ID    string            `dynamodbav:"id"`
+	Email string            `dynamodbav:"email,omitempty"`
+}
+
+// lab is one test's database.
+type lab struct{ *dbtest.Bench }
+
+func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
+	t.Helper()
+	b := &lab{dbtest.Open(t, configure...)}
+	b.Clock.Set(start, 0)
+	return b
+}
+
+// prepare declares T, creates the table, and opens the constraint.
+func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
+	t.Helper()
+	s := dbtest.Declare[T](t, b.DB)
+	require.NoError(t, tables.Create(t.Context(), b.DB))
+	l := entity.Must(unique.Of(s, constraint))
+	return s, l
+}
 
 // Seat is one of several in a room, all in one partition; a claim ends after an hour.
 type Seat struct {
@@ -302,4 +334,21 @@ func TestDeclarations(t *testing.T) {
 	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
 		"entity.Key": reflect.TypeFor[entity.Key](), "timeseries.Events": reflect.TypeFor[timeseries.Events](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
 	}, declaretest.Alone)
+}
+
+// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
+// one after the other, and compares what they print with what they say at their end.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	db, name := localdb.Test(t)
+	client, table = db, name
+	t.Cleanup(func() { client, table = nil, "app" })
+	empty := directory()
+	entity.Must(entity.New[User](empty))
+	require.NoError(t, tables.Create(t.Context(), empty))
+	examples := map[string]func(){
+		"ExampleConstraint":  ExampleConstraint,
+		"ExampleLookup_Find": ExampleLookup_Find,
+		"ExampleOf":          ExampleOf,
+	}
+	require.NoError(t, exampletest.Run("example_test.go", examples))
 }
