@@ -10,8 +10,11 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 )
 
 // hour0 is when the clocks of these tests start: so far ahead that the database removes nothing itself.
@@ -24,6 +27,7 @@ type lab struct{ *dbtest.Bench }
 
 func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
+	dbtest.Parallel(t)
 	h := &lab{dbtest.Open(t, append(configure, func(c *entity.Config) { c.CursorKey = []byte("secret key parts need one") })...)}
 	h.Clock.Set(hour0, 0)
 	return h
@@ -132,4 +136,24 @@ func beforeWrite(wire *faults.Transport, move func()) {
 		}
 		return faults.None
 	})
+}
+
+// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
+// one after the other, and compares what they print with what they say at their end.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	db, name := localdb.Test(t)
+	client, table = db, name
+	t.Cleanup(func() { client, table = nil, "app" })
+	empty := bank()
+	entity.Must(entity.New[Account](empty))
+	entity.Must(entity.New[File](empty))
+	require.NoError(t, tables.Create(t.Context(), empty))
+	examples := map[string]func(){
+		"ExampleDeleted_Restore":     ExampleDeleted_Restore,
+		"ExampleDeleted_RestoreCopy": ExampleDeleted_RestoreCopy,
+		"ExampleSoftDelete":          ExampleSoftDelete,
+		"Example_erasePerson":        Example_erasePerson,
+		"ExampleDeleted_Index":       ExampleDeleted_Index,
+	}
+	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

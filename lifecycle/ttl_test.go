@@ -1,17 +1,94 @@
 package lifecycle_test
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/declaretest"
+	"github.com/dynastrata/dynastrata/timeseries"
+	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
+
+// "joining X" is a table that holds X already, "with ends" a database that expires items by that attribute; "after" and
+// "never" are options of the store, and "shared" is a database that shares its tables.
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	types := declaretest.Types{
+		"entity.Key": reflect.TypeFor[entity.Key](), "entity.GSI": reflect.TypeFor[entity.GSI](), "time.Time": reflect.TypeFor[time.Time](),
+		"lifecycle.SoftDelete": reflect.TypeFor[lifecycle.SoftDelete](), "lifecycle.TTL": reflect.TypeFor[lifecycle.TTL](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
+		"versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](), "timeseries.Events": reflect.TypeFor[timeseries.Events](),
+	}
+	declaretest.Run(t, "testdata/declarations/*.txt", types, func(t *testing.T, c declaretest.Case, where string) error {
+		table, o := &schema.Table{Name: "app"}, declaretest.Options
+		if rest, ends := strings.CutPrefix(where, "with ends "); ends {
+			o.TTL, where = "ends", rest
+		}
+		other, joining := strings.CutPrefix(where, "joining ")
+		after, limited := strings.CutPrefix(where, "after ")
+		switch {
+		case joining:
+			require.NoError(t, declaretest.Declare(table, c.Lookup(t, other), o))
+		case limited:
+			d := entity.Must(time.ParseDuration(after))
+			o.After = &d
+		case where == "shared":
+			o.Profile, o.Precision = schema.NewProfile(true), key.Milli
+		case where == "never":
+			o.NoExpiry = true
+		default:
+			require.Empty(t, where, "an unknown place")
+		}
+		return declaretest.Declare(table, c.Type, o)
+	})
+}
+
+func TestTTL_OptionsNeedATTLAndExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	type plain struct {
+		_  entity.Key `name:"A" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+	}
+	type open struct {
+		_  entity.Key    `name:"A" pk:"$#{id}" sk:"$"`
+		_  lifecycle.TTL `attr:"ends"`
+		ID string        `dynamodbav:"id"`
+	}
+	for _, declare := range []func(*entity.DB) error{
+		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.After(time.Minute)); return err },
+		func(db *entity.DB) error { _, err := entity.New[plain](db, lifecycle.NoExpiry()); return err },
+		func(db *entity.DB) error {
+			return dbtest.ErrorOf(entity.New[open](db, lifecycle.NoExpiry(), lifecycle.After(time.Minute)))
+		},
+	} {
+		require.Equal(t, "EDD-9108", codeOf(declare(entity.Must(entity.Open(nil, entity.Config{Table: "app"})))))
+	}
+}
+
+// codeOf returns the code of a mistake in a declaration or an argument, or "" if err has no code.
+func codeOf(err error) string {
+	var mistake *entity.SchemaError
+	var bad *entity.InputError
+	switch {
+	case errors.As(err, &mistake):
+		return mistake.Code
+	case errors.As(err, &bad):
+		return bad.Code
+	}
+	return ""
+}
 
 // Marker ends 30 days after it came into being, by an attribute that the struct does not have.
 type Marker struct {
@@ -38,7 +115,6 @@ var (
 )
 
 func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
-	t.Parallel()
 	h, s := open[Session](t)
 	ctx, f, key := t.Context(), entity.Fields[Session](), Session{ID: "s"}
 	none, own, later := time.Time{}, hour0.Add(7*day), hour0.Add(7*day+time.Minute)
@@ -71,7 +147,6 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 }
 
 func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
-	t.Parallel()
 	h, s := open[Marker](t, lifecycle.After(90*time.Second))
 	entity.Must(s.Create(t.Context(), Marker{ID: "m"}))
 	h.ends(t, "ends", hour0, 90*time.Second)
@@ -89,7 +164,6 @@ func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 
 // Without a time to live in the configuration, no write gives an item an end, and none takes one away that it was given.
 func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
-	t.Parallel()
 	h, s := open[Session](t, lifecycle.NoExpiry())
 	ctx, f, key := t.Context(), entity.Fields[Session](), Session{ID: "s"}
 	none, end := time.Time{}, hour0.Add(time.Hour)
@@ -118,7 +192,6 @@ type Mislabelled struct {
 }
 
 func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
-	t.Parallel()
 	h, s := open[Session](t)
 	mislabelled := dbtest.Declare[Mislabelled](t, h.DB)
 	ctx, f, m, ms := t.Context(), entity.Fields[Session](), entity.Fields[Mislabelled](), hour0.UnixMilli()
@@ -187,7 +260,6 @@ type Trial struct {
 }
 
 func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
-	t.Parallel()
 	h, s := open[Lease](t)
 	ctx, f, key := t.Context(), entity.Fields[Lease](), Lease{ID: "l"}
 	minute := func(n int) time.Time { return hour0.Add(time.Duration(n) * time.Minute) }
@@ -224,7 +296,6 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 }
 
 func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
-	t.Parallel()
 	h, s := open[Counter](t)
 	ctx, f, key := t.Context(), entity.Fields[Counter](), Counter{ID: "c"}
 	at, zero := uint64(hour0.Unix()), uint64(0)
@@ -237,7 +308,6 @@ func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 }
 
 func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
-	t.Parallel()
 	h, cache := open[Cache](t)
 	ctx, c, key := t.Context(), entity.Fields[Cache](), Cache{ID: "c"}
 	for n, write := range []func() error{
@@ -287,7 +357,6 @@ func lapsed(t *testing.T) (*lab, *entity.Store[Token]) {
 }
 
 func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
-	t.Parallel()
 	h, s := lapsed(t)
 	require.ErrorIs(t, dbtest.ErrorOf(s.Get(t.Context(), token)), entity.ErrNotFound)
 	require.Equal(t, 7, entity.Must(s.Get(t.Context(), token, entity.IncludeExpired())).Uses)
@@ -343,7 +412,6 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 		}, nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			h, s := lapsed(t)
 			before, err := h.Items(), c.write(h, s)
 			require.Len(t, h.Operations(), c.requests)
@@ -362,7 +430,6 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 // A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it
 // replaces that one, as a Put over a live item does.
 func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
-	t.Parallel()
 	h, s := lapsed(t)
 	require.NoError(t, h.Overtake(dbtest.Is("PutItem"), func() error {
 		_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
@@ -378,7 +445,6 @@ func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 // A transaction under a token sends the same each time, and a Put cannot replace an expired item by that. So the expired item is
 // removed first, as DynamoDB would, and nothing else is.
 func TestTTL_ATransactionUnderATokenBeginsANewLife(t *testing.T) {
-	t.Parallel()
 	h, s := lapsed(t)
 	other, put := Token{User: "u", ID: "live"}, s.Op().Put(Token{User: "u", ID: "t", Uses: 1})
 	both := []entity.Op{put, s.Op().Upsert(Token{User: "u", ID: "live", Uses: 9})}

@@ -1,18 +1,22 @@
 package timeseries_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/timeseries"
 )
 
 func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), entity.Fields[Telemetry]()
 	for name, cond := range map[string]entity.Cond{
 		"append":      entity.Eq(f.Alert, true),
@@ -38,7 +42,6 @@ func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
 }
 
 func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), entity.Fields[Telemetry]()
 	for name, c := range map[string]struct {
 		key  Telemetry
@@ -63,7 +66,6 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 }
 
 func TestHistory_FilterIsForOtherFields(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), entity.Fields[Telemetry]()
 	got, _ := w.collect(device, entity.Filter(entity.Eq(f.Alert, false)))
 	require.Equal(t, []int{5, 15}, minutes(got))
@@ -78,7 +80,6 @@ func TestHistory_FilterIsForOtherFields(t *testing.T) {
 }
 
 func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
-	t.Parallel()
 	w := fiveTicks(t)
 	for minute, want := range map[int]int{0: 0, 4: 0, 5: 5, 9: 5, 19: 15, 20: 20, 999: 20} {
 		w.Wire.Reset()
@@ -96,7 +97,6 @@ func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
 }
 
 func TestAt_BeforeAnythingThatTheFormatCanHold(t *testing.T) {
-	t.Parallel()
 	w := open[unixClock](t)
 	w.seed(unixClock{ID: "x", At: start, V: 1})
 	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, unixClock{ID: "x"}, time.Unix(-5, 0))), entity.ErrNotFound)
@@ -108,7 +108,6 @@ func TestAt_BeforeAnythingThatTheFormatCanHold(t *testing.T) {
 }
 
 func TestAt_PassesOverExpiredEvents(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
 	w.Clock.Move(-30 * 24 * time.Hour) // these were accepted by a machine whose clock was behind
@@ -124,7 +123,6 @@ func TestAt_PassesOverExpiredEvents(t *testing.T) {
 }
 
 func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
 	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(w.At(w.Ctx, reading(0, 0), at(0)))))
@@ -134,7 +132,6 @@ func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
 }
 
 func TestHistory_Ranges(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), &entity.Fields[Telemetry]().Timestamp
 	for name, c := range map[string]struct {
 		cond entity.Cond
@@ -171,7 +168,6 @@ func TestHistory_Ranges(t *testing.T) {
 }
 
 func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
-	t.Parallel()
 	w := open[secondClock](t)
 	w.seed(secondClock{ID: "x", At: start, V: 1})
 	key, f := secondClock{ID: "x"}, &entity.Fields[secondClock]().At
@@ -206,7 +202,6 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 
 // internal/key proves that ranges are exact for every type; these are the bounds that no key can have.
 func TestHistory_BoundsThatNoKeyCanHave(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t)
 	w.appendAll([]Meter{reading(2, 2), reading(10, 10), reading(100, 100)})
 	seq := &entity.Fields[Meter]().Seq
@@ -244,5 +239,245 @@ func TestHistory_BoundsThatNoKeyCanHave(t *testing.T) {
 			texts += ev.Text
 		}
 		require.Equal(t, c.want, texts, name)
+	}
+}
+
+// month is longer than any event of these tests lives.
+const month = 31 * 24 * time.Hour
+
+// appends are the ways to append an event, with what each says of it.
+func appends[T any](w *lab[T]) map[string]func(T) timeseries.Result[T] {
+	return map[string]func(T) timeseries.Result[T]{
+		"Append":    func(ev T) timeseries.Result[T] { return w.append(ev) },
+		"AppendAll": func(ev T) timeseries.Result[T] { return w.appendAll([]T{ev})[0] },
+		"Transact": func(ev T) timeseries.Result[T] {
+			op := w.Op().Append(ev)
+			err := w.DB.Transact(w.Ctx, op)
+			var not *timeseries.NotAppliedError
+			if errors.As(err, &not) {
+				return timeseries.Result[T]{Reason: not.Reason}
+			}
+			require.NoError(w.T, err)
+			return op.Result()
+		},
+	}
+}
+
+// An event that has expired is no event, whether or not DynamoDB has removed it: an append of its time, equal to it or not,
+// gives what it gives after the removal, by the same requests.
+func TestExpiredEvent_IsNoEvent(t *testing.T) {
+	t.Parallel()
+	t.Run("late dropped", func(t *testing.T) { expiredIsNoEvent(t, tick, timeseries.Older, timeseries.Older) })
+	t.Run("late recorded", func(t *testing.T) {
+		expiredIsNoEvent(t, func(n, v int) Single { return singleOf("g", fact{at: n, a: v}) }, timeseries.LateRecorded, timeseries.Older)
+	})
+	t.Run("shards", func(t *testing.T) {
+		expiredIsNoEvent(t, func(n, v int) Sharded { return Sharded(singleOf("g", fact{at: n, a: v})) }, timeseries.LateRecorded, timeseries.Older)
+	})
+	t.Run("no current item", func(t *testing.T) {
+		expiredIsNoEvent(t, func(n, v int) Alone { return Alone(singleOf("g", fact{at: n, a: v})) }, "", "")
+	})
+}
+
+// expiredIsNoEvent requires the reason of an append, and of one in a transaction.
+func expiredIsNoEvent[T any](t *testing.T, event func(n, value int) T, reason, joined timeseries.Reason) {
+	for _, name := range []string{"Append", "AppendAll", "Transact"} {
+		for value := range 2 { // equal to what has expired, or not
+			for at := range 2 { // before the time of the current item, or at it
+				what := fmt.Sprintf("%s at %d of %d", name, at, value)
+				var sent [2][]string
+				for removed := range sent {
+					w := open[T](t)
+					w.seed(event(0, 0), event(1, 0))
+					w.Clock.Move(month)
+					if removed == 1 {
+						for _, it := range w.Items() {
+							if dbtest.Text(it["_k"]) == "e" {
+								w.RemoveItem(it)
+							}
+						}
+					}
+					want := reason
+					if name == "Transact" {
+						want = joined
+					}
+					ev := event(at, value)
+					got := appends(w)[name](ev)
+					sent[removed] = w.operations()
+					require.Equal(t, want, got.Reason, what)
+					require.Equal(t, want == "", got.Applied, what)
+					require.Nil(t, got.Existing, what)
+					if want == timeseries.Older {
+						require.Empty(t, w.history(ev), what)
+						continue
+					}
+					require.Equal(t, []T{ev}, w.history(ev), "%s: it is an event from now on", what)
+					want = timeseries.Duplicate
+					require.Equal(t, want, appends(w)[name](ev).Reason, what)
+					require.Equal(t, timeseries.Collision, appends(w)[name](event(at, 7)).Reason, what)
+				}
+				require.Equal(t, sent[1], sent[0], what)
+			}
+		}
+	}
+}
+
+// The answer to an append over an expired event is lost, or the request arrives twice: it counts once.
+func TestExpiredEvent_IsReplacedOnceWhateverBecomesOfTheAnswer(t *testing.T) {
+	for _, fault := range []faults.Fault{faults.Lost, faults.InternalApplied, faults.Twice, faults.Conflict, faults.Drop} {
+		w, ev := open[Alone](t), Alone(singleOf("g", fact{at: 3, a: 1}))
+		w.seed(ev)
+		w.Clock.Move(month)
+		w.Wire.Inject(faults.Nth(1, fault, "PutItem"))
+		ev.Value = 2
+		r, err := w.Append(w.Ctx, ev)
+		if fault == faults.Drop { // nothing was applied, and nothing proves it
+			require.True(t, entity.IsAmbiguous(err))
+			r, err = w.Append(w.Ctx, ev)
+		}
+		require.NoError(t, err)
+		require.True(t, r.Applied, fault)
+		w.Wire.Inject(nil)
+		require.Equal(t, []Alone{ev}, w.history(ev), fault)
+		require.Equal(t, timeseries.Duplicate, w.append(ev).Reason, fault)
+	}
+}
+
+// Two programs find an expired event, or one finds it and the other has replaced it already: one event is stored.
+func TestExpiredEvent_IsReplacedByOneOfTwo(t *testing.T) {
+	w, ev := open[Alone](t), Alone(singleOf("g", fact{at: 3}))
+	w.seed(ev)
+	w.Clock.Move(month)
+	mine, other := ev, ev
+	mine.Value, other.Value = 1, 2
+	require.NoError(t, w.Overtake(dbtest.Is("PutItem"), func() error {
+		r, err := w.Append(w.Ctx, mine)
+		require.Equal(t, timeseries.Collision, r.Reason)
+		require.Equal(t, other, *r.Existing)
+		return err
+	}, func() { require.True(t, entity.Must(declare[Alone](t, w.Open(w.Raw)).Append(w.Ctx, other)).Applied) }))
+	require.Equal(t, []Alone{other}, w.history(ev))
+}
+
+// The series below differ in the format of their clock only.
+type (
+	nanoClock struct {
+		_ entity.Key        `name:"Nano" pk:"$#{id}" sk:"$"`
+		_ timeseries.Events `orderBy:"at"`
+		sample
+	}
+	secondClock struct {
+		_  entity.Key        `name:"Second" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=s"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+	unixClock struct {
+		_  entity.Key        `name:"Unix" pk:"$#{id}" sk:"$"`
+		_  timeseries.Events `orderBy:"at"`
+		ID string            `dynamodbav:"id"`
+		At time.Time         `dynamodbav:"at" entity:"time=unix"`
+		V  int               `dynamodbav:"v" entity:"append"`
+	}
+)
+
+// sample is embedded: orderBy may be a field of an embedded struct.
+type sample struct {
+	ID string    `dynamodbav:"id"`
+	At time.Time `dynamodbav:"at"`
+	V  int       `dynamodbav:"v" entity:"append"`
+}
+
+func TestOrderBy_TimesOfSeveralFormats(t *testing.T) {
+	t.Parallel()
+	t.Run("ns", func(t *testing.T) {
+		clockFormat(t, time.Nanosecond, "2026-04-22T10:00:00.000000000Z", func(at time.Time, v int) nanoClock { return nanoClock{sample: sample{"x", at, v}} })
+	})
+	t.Run("s", func(t *testing.T) {
+		clockFormat(t, time.Second, "2026-04-22T10:00:00Z", func(at time.Time, v int) secondClock { return secondClock{ID: "x", At: at, V: v} })
+	})
+	t.Run("unix", func(t *testing.T) {
+		clockFormat(t, time.Second, "0000000001776852000", func(at time.Time, v int) unixClock { return unixClock{ID: "x", At: at, V: v} })
+	})
+}
+
+// clockFormat appends around a second's and a day's turn and checks order, key text, precision and the years.
+func clockFormat[T any](t *testing.T, unit time.Duration, first string, make func(time.Time, int) T) {
+	w := open[T](t)
+	times := []time.Time{start, start.Add(unit), start.Add(time.Second), start.Add(14 * time.Hour), start.AddDate(1, 0, 0)}
+	if unit == time.Second {
+		times = append(times[:1], times[2:]...)
+	}
+	var want []T
+	for i, at := range times {
+		r := w.append(make(at.In(time.FixedZone("", -3600)), i))
+		require.True(t, r.Applied, "%v", at)
+		require.Equal(t, make(at, i), currentOf(t, r))
+		want = append(want, make(at, i))
+		require.Equal(t, timeseries.Duplicate, w.append(make(at, i)).Reason)
+		require.Equal(t, timeseries.Collision, w.append(make(at, 99)).Reason)
+	}
+	require.Equal(t, want, w.history(make(start, 0)))
+	require.Equal(t, timeseries.Older, w.append(make(start.Add(-unit), 7)).Reason)
+	found := false
+	for _, it := range w.Items() {
+		found = found || strings.HasSuffix(text(it["sk"]), "#e#"+first)
+	}
+	require.True(t, found, "an event's key ends in %s", first)
+
+	w.Wire.Reset()
+	bad := []time.Time{time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if unit > time.Nanosecond {
+		bad = append(bad, times[len(times)-1].Add(unit+1), times[len(times)-1].Add(unit/2))
+	}
+	for _, at := range bad {
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, make(at, 1)))), "%v", at)
+		require.Equal(t, "EDD-9102", dbtest.InputCode(dbtest.ErrorOf(w.AppendAll(w.Ctx, []T{make(at, 1)}))), "%v", at)
+	}
+	require.Equal(t, "EDD-9101", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, make(time.Time{}, 1)))), "a zero time is a forgotten one")
+	require.Empty(t, w.Wire.Requests())
+}
+
+func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
+	w, room := open[Journal](t), 1024-len("$app#v1#journal#e#")
+	long := make([]byte, room+1)
+	for i := range long {
+		long[i] = 'z'
+	}
+	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, entry(string(long), "x"))), entity.ErrTooLarge)
+	require.ErrorIs(t, dbtest.ErrorOf(w.AppendAll(w.Ctx, []Journal{entry("a", "x"), entry(string(long), "x")})), entity.ErrTooLarge)
+	escaped := make([]byte, room/3+1) // each is three bytes in the key
+	for i := range escaped {
+		escaped[i] = '#'
+	}
+	require.ErrorIs(t, dbtest.ErrorOf(w.Append(w.Ctx, entry(string(escaped), "x"))), entity.ErrTooLarge)
+	require.Empty(t, w.Wire.Requests())
+	require.True(t, w.append(entry(string(long[1:]), "x")).Applied)
+}
+
+func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
+	t.Parallel()
+	for name, stored := range map[string]types.AttributeValue{
+		"number": dbtest.N("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open[Telemetry](t)
+			w.seed(tick(0, 1))
+			w.ChangeItem(devicePK, deviceSK, item{"timestamp": stored})
+			before := w.partition(devicePK)
+
+			var clockType *timeseries.OrderByTypeError
+			r, err := w.Append(w.Ctx, tick(1, 1))
+			require.ErrorAs(t, err, &clockType)
+			require.Equal(t, "timestamp", clockType.Attr)
+			require.Zero(t, r)
+			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
+			require.ErrorAs(t, err, &clockType)
+			require.Zero(t, rs[0])
+			require.Zero(t, rs[1])
+			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1))), &clockType)
+			require.Equal(t, before, w.partition(devicePK))
+		})
 	}
 }

@@ -10,14 +10,47 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
+	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/declaretest"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
+
+// start is so far ahead that the database removes nothing itself.
+var start = time.Date(2101, 3, 4, 5, 6, 7, 0, time.UTC)
+
+// Person is a `$` entity.
+type Person struct {
+	_     entity.Key        `name:"Person" pk:"$#{id}" sk:"$"`
+	_     unique.Constraint `name:"email" fields:"email"`
+	ID    string            `dynamodbav:"id"`
+	Email string            `dynamodbav:"email,omitempty"`
+}
+
+// lab is one test's database.
+type lab struct{ *dbtest.Bench }
+
+func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
+	t.Helper()
+	dbtest.Parallel(t)
+	b := &lab{dbtest.Open(t, configure...)}
+	b.Clock.Set(start, 0)
+	return b
+}
+
+// prepare declares T, creates the table, and opens the constraint.
+func prepare[T any](t *testing.T, b *lab, constraint string) (*entity.Store[T], *unique.Lookup[T]) {
+	t.Helper()
+	s := dbtest.Declare[T](t, b.DB)
+	require.NoError(t, tables.Create(t.Context(), b.DB))
+	l := entity.Must(unique.Of(s, constraint))
+	return s, l
+}
 
 // Seat is one of several in a room, all in one partition; a claim ends after an hour.
 type Seat struct {
@@ -61,7 +94,6 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := newLab(t)
 			s, l := prepare[Seat](t, b, "code")
 			entity.Must(s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"}))
@@ -77,7 +109,6 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 
 // A restore claims the value again, and does not take it from a sibling.
 func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
-	t.Parallel()
 	b := newLab(t)
 	s, l := prepare[StoredSeat](t, b, "code")
 	deleted := entity.Must(lifecycle.Of(s))
@@ -169,7 +200,6 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 	t.Parallel()
 	for name, mixed := range map[string]bool{"alone": false, "beside a $ entity": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := newLab(t)
 			var ledgers *entity.Store[Ledger]
 			if mixed {
@@ -258,7 +288,6 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		"not":   {0, func(int) bool { return false }, nil, []string{get, get}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b, find, swap := swapping(t, c.attempts)
 			n := 0
 			b.Wire.Inject(func(faults.Request) faults.Fault {
@@ -302,4 +331,21 @@ func TestDeclarations(t *testing.T) {
 	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
 		"entity.Key": reflect.TypeFor[entity.Key](), "timeseries.Events": reflect.TypeFor[timeseries.Events](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
 	}, declaretest.Alone)
+}
+
+// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
+// one after the other, and compares what they print with what they say at their end.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	db, name := localdb.Test(t)
+	client, table = db, name
+	t.Cleanup(func() { client, table = nil, "app" })
+	empty := directory()
+	entity.Must(entity.New[User](empty))
+	require.NoError(t, tables.Create(t.Context(), empty))
+	examples := map[string]func(){
+		"ExampleConstraint":  ExampleConstraint,
+		"ExampleLookup_Find": ExampleLookup_Find,
+		"ExampleOf":          ExampleOf,
+	}
+	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

@@ -9,8 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/declaretest"
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -103,4 +106,22 @@ func TestDeclarations(t *testing.T) {
 	declaretest.Run(t, "testdata/declarations/*.txt", declaretest.Types{
 		"entity.Key": reflect.TypeFor[entity.Key](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
 	}, declaretest.Alone)
+}
+
+// Examples that need a database have no output that go test would compare, since there may be none. This test runs them,
+// one after the other, and compares what they print with what they say at their end.
+func TestExamples_PrintWhatTheySay(t *testing.T) {
+	db, name := localdb.Test(t)
+	client, table = db, name
+	t.Cleanup(func() { client, table = nil, "app" })
+	empty := newsroom()
+	entity.Must(entity.New[Article](empty))
+	require.NoError(t, tables.Create(t.Context(), empty))
+	examples := map[string]func(){
+		"ExampleExpect":         ExampleExpect,
+		"ExampleHistory_List":   ExampleHistory_List,
+		"ExampleHistory_At":     ExampleHistory_At,
+		"ExampleHistory_Revert": ExampleHistory_Revert,
+	}
+	require.NoError(t, exampletest.Run("example_test.go", examples))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -124,4 +125,12 @@ func TestReplay_FindsWrongAnswers(t *testing.T) {
 		})
 		require.Equal(t, c.wrong, wrong, name)
 	}
+}
+
+// The file next to the program lets the command dynastrata show what the program stores.
+func TestSchemaLock(t *testing.T) {
+	t.Parallel()
+	a, err := open(nil, "telemetry", &costs{})
+	require.NoError(t, err)
+	schemalock.Check(t, a.db, "dynastrata.lock")
 }

@@ -3,22 +3,32 @@ package engine
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
+	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // script answers transactions with one error after the other, then with success. It is not a database, but answers as
@@ -192,4 +202,239 @@ func TestNoTable_IsNamed(t *testing.T) {
 	_, err := b.deliver(t.Context(), "token")
 	require.ErrorIs(t, err, ErrNoTable)
 	require.ErrorContains(t, err, "fleet or readings")
+}
+
+// renamer answers batches under another name of the table, such as its ARN.
+type renamer struct {
+	Client
+	name string
+}
+
+func (r renamer) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	out := &dynamodb.BatchWriteItemOutput{UnprocessedItems: map[string][]types.WriteRequest{}}
+	for _, writes := range in.RequestItems {
+		out.UnprocessedItems[r.name] = append(out.UnprocessedItems[r.name], writes...)
+	}
+	return out, nil
+}
+
+func (r renamer) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}}
+	for _, keys := range in.RequestItems {
+		out.Responses[r.name] = append(out.Responses[r.name], keys.Keys...)
+	}
+	return out, nil
+}
+
+func TestBatch_AnswerThatCannotBeMatchedIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	r := runner(&script{})
+	r.Client = renamer{name: "t"}
+	key := item.Item{"pk": item.S("a")}
+	unwritten, err := r.WriteMany(t.Context(), []BatchWrite{{Table: "arn:t", Key: key, Put: key}})
+	require.Error(t, err)
+	require.Equal(t, []int{0}, unwritten)
+
+	_, err = r.GetMany(t.Context(), []Key{{Table: "arn:t", Key: key}})
+	require.ErrorIs(t, err, errOtherTable)
+}
+
+// hesitant is a client that leaves every second batch unprocessed.
+type hesitant struct {
+	Client
+	sent int
+}
+
+func (c *hesitant) BatchWriteItem(_ context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	if c.sent++; c.sent%2 == 1 {
+		return &dynamodb.BatchWriteItemOutput{UnprocessedItems: in.RequestItems}, nil
+	}
+	return &dynamodb.BatchWriteItemOutput{}, nil
+}
+
+func (c *hesitant) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	if c.sent++; c.sent%2 == 1 {
+		return &dynamodb.BatchGetItemOutput{UnprocessedKeys: in.RequestItems}, nil
+	}
+	return &dynamodb.BatchGetItemOutput{}, nil
+}
+
+// What the repetition of an unprocessed batch has cost comes back when nothing is left.
+func TestBatch_ARepetitionThatProcessesAllGivesItsTokensBack(t *testing.T) {
+	t.Parallel()
+	r := runner(&script{})
+	r.Client, r.Retries = &hesitant{}, ratelimit.NewTokenRateLimit(10)
+	key := item.Item{"pk": item.S("a")}
+	for range 10 {
+		_, err := r.WriteMany(t.Context(), []BatchWrite{{Table: "t", Key: key, Put: key}})
+		require.NoError(t, err)
+		_, err = r.GetMany(t.Context(), []Key{{Table: "t", Key: key}})
+		require.NoError(t, err)
+	}
+}
+
+// leaving is a client that leaves a key unprocessed.
+type leaving struct {
+	Client
+	left map[string]types.KeysAndAttributes
+}
+
+func (c leaving) BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return &dynamodb.BatchGetItemOutput{UnprocessedKeys: c.left}, nil
+}
+
+func TestBatch_OtherKeysLeftUnprocessed(t *testing.T) {
+	t.Parallel()
+	r, key := runner(&script{}), item.Item{"pk": item.S("a"), "sk": item.S("b")}
+	for name, left := range map[string]types.KeysAndAttributes{
+		"of no attributes":      {Keys: []item.Item{{}}},
+		"of one":                {Keys: []item.Item{{"pk": item.S("a")}}},
+		"of three":              {Keys: []item.Item{{"pk": item.S("a"), "sk": item.S("b"), "z": item.S("c")}}},
+		"with other attributes": {Keys: []item.Item{{"pk": item.S("a"), "z": item.S("b")}}},
+	} {
+		r.Client = leaving{left: map[string]types.KeysAndAttributes{"t": left}}
+		_, err := r.GetMany(t.Context(), []Key{{Table: "t", Key: key}})
+		require.ErrorIs(t, err, errOtherKey, name)
+	}
+	r.Client = leaving{left: map[string]types.KeysAndAttributes{"other": {Keys: []item.Item{key}}}}
+	_, err := r.GetMany(t.Context(), []Key{{Table: "t", Key: key}})
+	require.ErrorIs(t, err, errOtherKey)
+}
+
+// A newer SDK with another list of interceptors fails here, until it is counted.
+func TestOwns_EveryListOfInterceptorsCounts(t *testing.T) {
+	t.Parallel()
+	for i := range reflect.TypeFor[smithyhttp.InterceptorRegistry]().NumField() {
+		var r smithyhttp.InterceptorRegistry
+		list := reflect.ValueOf(&r).Elem().Field(i)
+		list.Set(reflect.MakeSlice(list.Type(), 1, 1))
+		assert.Equal(t, 1, interceptors(&r), "%s", reflect.TypeOf(r).Field(i).Name)
+	}
+}
+
+// wrapper is a client of another type.
+type wrapper struct{ *dynamodb.Client }
+
+func TestOwns_KindsOfClients(t *testing.T) {
+	t.Parallel()
+	client := func(opts ...func(*dynamodb.Options)) *dynamodb.Client {
+		return dynamodb.New(dynamodb.Options{}, opts...)
+	}
+	agent := func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, middleware.AddUserAgentKey("x")) }
+	intercepted := func(o *dynamodb.Options) {
+		o.Interceptors.BeforeSigning = make([]smithyhttp.BeforeSigningInterceptor, 1)
+	}
+	other := func(o *dynamodb.Options) { o.Protocol = awsjson.New11(schemas.DynamoDB_20120810) }
+	for name, c := range map[string]struct {
+		client         Client
+		plain, ignores bool
+	}{
+		"the SDK's":         {client(), true, true},
+		"with middleware":   {client(agent), false, true},
+		"with interceptors": {client(intercepted), false, true},
+		"another protocol":  {client(other), false, false},
+		"a wrapper":         {wrapper{client()}, false, false},
+		"a nil pointer":     {(*dynamodb.Client)(nil), false, false},
+		"none":              {nil, false, false},
+	} {
+		assert.Equal(t, c.plain, Owns(c.client, false), name)
+		assert.Equal(t, c.ignores, Owns(c.client, true), name)
+	}
+}
+
+// A transaction takes 100 items and 4 MB, but always one item.
+func TestFitting_StaysWithinTheLimitsOfATransaction(t *testing.T) {
+	small, large := item.Item{"a": item.S("b")}, item.Item{"a": item.S(strings.Repeat("x", 390_000))}
+	fill := func(it item.Item, n int) []item.Item {
+		var all []item.Item
+		for range n {
+			all = append(all, it)
+		}
+		return all
+	}
+	require.Equal(t, 1, fitting(fill(small, 1)))
+	require.Equal(t, 100, fitting(fill(small, 100)))
+	require.Equal(t, 100, fitting(fill(small, 250)))
+	require.Equal(t, 10, fitting(fill(large, 250)))
+	require.Equal(t, 1, fitting(fill(item.Item{"a": item.S(strings.Repeat("x", 5_000_000))}, 2)))
+}
+
+// keeping is a client that keeps the inputs of its reads, as one does that is still sending a second copy of a request when
+// the first is answered.
+type keeping struct {
+	Client
+	queries []*dynamodb.QueryInput
+	scans   []*dynamodb.ScanInput
+}
+
+func (c *keeping) Query(_ context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	c.queries = append(c.queries, in)
+	return &dynamodb.QueryOutput{}, nil
+}
+
+func (c *keeping) Scan(_ context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	c.scans = append(c.scans, in)
+	return &dynamodb.ScanOutput{}, nil
+}
+
+// Callers of ReadPage change the range from page to page.
+func TestReads_TheNextPageDoesNotChangeARequestThatWasSent(t *testing.T) {
+	t.Parallel()
+	client := &keeping{}
+	r := &Runner{Client: client, MaxAttempts: 1}
+	query := &layout.Range{Table: "t", Key: expr.Compare(expr.Eq, expr.Attr("pk"), item.S("a"))}
+	scan := &layout.Range{Table: "t"}
+	for _, start := range []item.Item{nil, {"pk": item.S("a")}} {
+		query.Start, scan.Start = start, start
+		_, err := r.ReadPage(t.Context(), query)
+		require.NoError(t, err)
+		_, err = r.ReadPage(t.Context(), scan)
+		require.NoError(t, err)
+	}
+	require.Nil(t, client.queries[0].ExclusiveStartKey)
+	require.Nil(t, client.scans[0].ExclusiveStartKey)
+	require.NotNil(t, client.queries[1].ExclusiveStartKey)
+	require.NotNil(t, client.scans[1].ExclusiveStartKey)
+}
+
+// somePart returns one of few key values, some of which are equal in another form.
+func somePart(r *rand.Rand) types.AttributeValue {
+	n := r.IntN(3)
+	switch r.IntN(4) {
+	case 0:
+		return item.S(strconv.Itoa(n))
+	case 1:
+		return item.N([...]string{"0", "1", "2"}[n])
+	case 2:
+		return item.N([...]string{"0.0", "1e0", "+2.00"}[n])
+	}
+	return &types.AttributeValueMemberB{Value: []byte(strconv.Itoa(n))}
+}
+
+// However many items there are, one is found by its key and table.
+func TestPlaces_AreFoundByKeyAndTable(t *testing.T) {
+	t.Parallel()
+	r, found := rand.New(rand.NewPCG(testsize.Seed(t), 6)), 0
+	for range testsize.Pick(300, 30_000) {
+		var all places
+		seen := map[string]int{}
+		for range 1 + r.IntN(20) {
+			table, key := [...]string{"a", "b"}[r.IntN(2)], item.Item{"pk": somePart(r)}
+			if r.IntN(2) == 0 {
+				key["sk"] = somePart(r)
+			}
+			want, known := seen[table+" "+layout.KeyID(key)]
+			if !known {
+				want = len(seen)
+				seen[table+" "+layout.KeyID(key)] = want
+			} else {
+				found++
+			}
+			at, was := all.find(table, key)
+			require.Equal(t, known, was)
+			require.Equal(t, want, at)
+		}
+		require.Len(t, all, len(seen))
+	}
+	require.NotZero(t, found)
 }

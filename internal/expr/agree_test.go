@@ -201,3 +201,226 @@ func TestRefused_AgreesWithDynamoDB(t *testing.T) {
 		}
 	})
 }
+
+var kinds = []expr.Kind{expr.Set, expr.SetIfNotExists, expr.Remove, expr.Add, expr.ListAppend, expr.ListPrepend, expr.AddToSet, expr.DeleteFromSet}
+
+// listsIn are the paths of the lists in an item.
+func listsIn(it item.Item) (paths []expr.Path) {
+	for _, p := range pathsIn(it) {
+		if v, _ := p.Lookup(it); exprtest.Type(v) == "L" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// anyElement is a path of an element that the list at p has, or could have.
+func anyElement(t *rapid.T, it item.Item, p expr.Path) expr.Path {
+	v, _ := p.Lookup(it)
+	return p.Child(expr.Step{Index: rapid.IntRange(0, len(v.(*l).Value)+4).Draw(t, "index")})
+}
+
+// anyChanges are changes of an item that can be made together: of any attributes, or of the elements of one list.
+func anyChanges(t *rapid.T, it item.Item) (list []expr.Change) {
+	sizes, lists := []int{1, 1, 1, 2, 3}, listsIn(it)
+	var in expr.Path
+	if len(lists) > 0 && rapid.IntRange(0, 2).Draw(t, "one list") == 0 {
+		sizes, in = []int{2, 3, 4, 5}, rapid.SampledFrom(lists).Draw(t, "list")
+	}
+	for range rapid.SampledFrom(sizes).Draw(t, "changes") {
+		at := anyPath().Draw(t, "path")
+		if in != nil {
+			at = anyElement(t, it, in)
+		}
+		c, meets := anyChange(t, it, at, in == nil), false
+		for _, o := range list {
+			meets = meets || o.Path.Overlaps(c.Path) || o.Path.Disagrees(c.Path)
+		}
+		if !meets {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// anyChange is one change of an item, mostly with a value of a type that fits: at a path or, where it may move, mostly of
+// what the item has.
+func anyChange(t *rapid.T, it item.Item, at expr.Path, moves bool) expr.Change {
+	c := expr.Change{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Path: at}
+	var there []expr.Path
+	for _, p := range pathsIn(it) {
+		v, _ := p.Lookup(it)
+		if fitting(c.Kind, v) {
+			there = append(there, p)
+		}
+	}
+	if moves && len(there) > 0 && rapid.IntRange(0, 3).Draw(t, "there") > 0 {
+		c.Path = rapid.SampledFrom(there).Draw(t, "path")
+	}
+	stored, _ := c.Path.Lookup(it)
+	switch c.Kind {
+	case expr.Set, expr.SetIfNotExists:
+		c.Value = value(1).Draw(t, "value")
+		if c.Kind == expr.SetIfNotExists && rapid.Bool().Draw(t, "other source") {
+			c.Source = anyPath().Draw(t, "source")
+		}
+	case expr.Add:
+		c.Value = item.N(rapid.SampledFrom(nums).Draw(t, "delta"))
+	case expr.ListAppend, expr.ListPrepend:
+		c.Value = &l{Value: rapid.SliceOfN(value(1), 1, 2).Draw(t, "pushed")}
+	case expr.AddToSet, expr.DeleteFromSet:
+		c.Value = set().Draw(t, "elements")
+		if parts := partsOf(stored); fitting(c.Kind, stored) && rapid.IntRange(0, 3).Draw(t, "alike") > 0 {
+			c.Value = setOf(stored, parts[:rapid.IntRange(1, len(parts)).Draw(t, "part")])
+			if rapid.Bool().Draw(t, "more") {
+				c.Value = grown(t, stored)
+			}
+		}
+	}
+	return c
+}
+
+// fitting reports that a change of that kind can be made to v.
+func fitting(kind expr.Kind, v av) bool {
+	switch v.(type) {
+	case *types.AttributeValueMemberN:
+		return !joins(kind) && kind != expr.AddToSet && kind != expr.DeleteFromSet
+	case *l:
+		return kind != expr.Add && kind != expr.AddToSet && kind != expr.DeleteFromSet
+	case *ss, *ns, *bs:
+		return kind != expr.Add && !joins(kind)
+	}
+	return kind == expr.Set || kind == expr.SetIfNotExists || kind == expr.Remove
+}
+
+// joins reports that a change of that kind adds to a list.
+func joins(kind expr.Kind) bool { return kind == expr.ListAppend || kind == expr.ListPrepend }
+
+// setOf is a set of the same type as v with other elements.
+func setOf(v av, elements []av) av {
+	switch v.(type) {
+	case *ss:
+		s := &ss{}
+		for _, e := range elements {
+			s.Value = append(s.Value, e.(*types.AttributeValueMemberS).Value)
+		}
+		return s
+	case *ns:
+		s := &ns{}
+		for _, e := range elements {
+			s.Value = append(s.Value, e.(*types.AttributeValueMemberN).Value)
+		}
+		return s
+	}
+	s := &bs{}
+	for _, e := range elements {
+		s.Value = append(s.Value, e.(*bin).Value)
+	}
+	return s
+}
+
+// grown is a random set of the same type as v.
+func grown(t *rapid.T, v av) av {
+	for {
+		if s := set().Draw(t, "grown"); exprtest.Type(s) == exprtest.Type(v) {
+			return s
+		}
+	}
+}
+
+// update is what a request has of changes.
+func (b bare) update(i int, changes []expr.Change) *types.Update {
+	var r expr.Renderer
+	text := r.Update(changes)
+	return &types.Update{TableName: &b.table, Key: item.Item{"id": id(i)}, UpdateExpression: &text, ExpressionAttributeNames: r.NameMap(), ExpressionAttributeValues: r.ValueMap()}
+}
+
+// refusesUpdate sends changes alone, and reports that DynamoDB refuses them on the item that there is.
+func (b bare) refusesUpdate(t require.TestingT, i int, changes []expr.Change) bool {
+	u := b.update(i, changes)
+	_, err := b.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+		TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression,
+		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+	})
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {
+		return true
+	}
+	require.NoError(t, err)
+	return false
+}
+
+// stored reads the items by number.
+func (b bare) stored(t require.TestingT, n int) map[string]item.Item {
+	var keys []map[string]av
+	for i := range n {
+		keys = append(keys, item.Item{"id": id(i)})
+	}
+	out, err := b.client.BatchGetItem(context.Background(), &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{b.table: {Keys: keys, ConsistentRead: aws.Bool(true)}}})
+	require.NoError(t, err)
+	require.Empty(t, out.UnprocessedKeys)
+	found := map[string]item.Item{}
+	for _, it := range out.Responses[b.table] {
+		found[it["id"].(*types.AttributeValueMemberS).Value] = it
+	}
+	return found
+}
+
+func printedChanges(changes []expr.Change) string {
+	return expr.Printer(expr.Path.String, func(_ []expr.Path, v av) string { return fmt.Sprintf("%s %v", exprtest.Type(v), shown(v)) }).Update(changes)
+}
+
+// What Apply makes of an item is what DynamoDB makes of it, and it refuses what DynamoDB refuses.
+func TestApply_AgreesOnRandomItems(t *testing.T) {
+	t.Parallel()
+	b, seen := newBare(t), map[string]int{}
+	check(t, func(t *rapid.T) {
+		const n = 40
+		items, lists, want := make([]item.Item, n), make([][]expr.Change, n), make([]item.Item, n)
+		for i := range items {
+			items[i] = content().Draw(t, "item")
+			lists[i] = anyChanges(t, items[i])
+			items[i]["id"] = id(i)
+		}
+		b.fill(t, items)
+		together := &dynamodb.TransactWriteItemsInput{}
+		for i, changes := range lists {
+			made, err := expr.Apply(items[i], changes)
+			seen[fmt.Sprint(changes[0].Kind, " ", err == nil)]++
+			if err != nil {
+				require.True(t, b.refusesUpdate(t, i, changes), "DynamoDB takes %s on %v, Apply says %v", printedChanges(changes), shown(&m{Value: items[i]}), err)
+				want[i] = items[i]
+				continue
+			}
+			want[i] = made
+			together.TransactItems = append(together.TransactItems, types.TransactWriteItem{Update: b.update(i, changes)})
+		}
+		_, err := b.client.TransactWriteItems(context.Background(), together)
+		var cancelled *types.TransactionCanceledException
+		if errors.As(err, &cancelled) {
+			for j, reason := range cancelled.CancellationReasons {
+				if *reason.Code != "None" {
+					u := together.TransactItems[j].Update
+					for i := range items {
+						if item.Equal(u.Key["id"], id(i)) {
+							require.Fail(t, "Apply takes what DynamoDB refuses", "%s on %v: %s", printedChanges(lists[i]), shown(&m{Value: items[i]}), aws.ToString(reason.Message))
+						}
+					}
+				}
+			}
+		}
+		require.NoError(t, err)
+		got := b.stored(t, n)
+		for i := range want {
+			it := got[id(i).(*types.AttributeValueMemberS).Value]
+			require.True(t, exprtest.Same(want[i], it), "%s on %v: DynamoDB made %v, Apply %v", printedChanges(lists[i]), shown(&m{Value: items[i]}), shown(&m{Value: it}), shown(&m{Value: want[i]}))
+		}
+	})
+	if !testsize.Long() { // the sample of a usual run is too small to have everything
+		return
+	}
+	for _, k := range kinds {
+		require.NotZero(t, seen[fmt.Sprint(k, " true")], k)
+		require.NotZero(t, seen[fmt.Sprint(k, " false")], k)
+	}
+}

@@ -209,3 +209,117 @@ func copiesOf[T any](t *testing.T, unit time.Duration, want func(i int) (string,
 	require.NotContains(t, it, "gone")
 	require.Len(t, l.ItemsByKey(), 3)
 }
+
+// Dossier has values of every sort, all kept.
+type Dossier struct {
+	_      entity.Key `name:"Dossier" pk:"$#{id}" sk:"$"`
+	_      versioned.Retain
+	_      lifecycle.SoftDelete
+	_      unique.Constraint `name:"code" fields:"code"`
+	ID     string            `dynamodbav:"id"`
+	Code   string            `dynamodbav:"code,omitempty"`
+	Due    *time.Time        `dynamodbav:"due,omitempty"`
+	Count  int64             `dynamodbav:"count"`
+	Log    []string          `dynamodbav:"log"`
+	Tags   []string          `dynamodbav:"tags,omitempty,stringset"`
+	Labels map[string]string `dynamodbav:"labels"`
+	Home   struct {
+		City string `dynamodbav:"city"`
+	} `dynamodbav:"home"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Created time.Time `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+const dossier = "$app#v1#dossier#d $app#v1#dossier"
+
+// A write that is planned from the stored item keeps what it does not know, to the last digit.
+func TestValues_KeepTheirFormInEveryKindOfItem(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[Dossier](t)
+	due := dbtest.Start.Add(time.Hour)
+	v := entity.Must(s.Create(t.Context(), Dossier{ID: "d", Due: &due}))
+	digits := dbtest.N("0.12345678901234567890123456789012345678")
+	l.ChangeItem("$app#v1#dossier#d", "$app#v1#dossier", dbtest.Item{"unknown": digits, "count": dbtest.N("9007199254740993")})
+	l.Clock.Move(time.Second)
+	got := entity.Must(s.Update(t.Context(), v, entity.Add(&entity.Fields[Dossier]().Count, 2)))
+	require.EqualValues(t, 9007199254740995, got.Count)
+	require.NoError(t, s.Delete(t.Context(), v))
+	for key, it := range l.ItemsByKey() {
+		if !strings.Contains(key, ".code#") {
+			require.Equal(t, dbtest.S("2101-05-06T08:08:09.123456789Z"), it["due"], key)
+		}
+	}
+	got = entity.Must(entity.Must(lifecycle.Of(s)).Restore(t.Context(), v))
+	require.Equal(t, due, *got.Due)
+	for _, suffix := range []string{"", "#v#0000002", "#v#0000003"} {
+		it := l.ItemsByKey()[dossier+suffix]
+		require.Equal(t, digits, it["unknown"], suffix)
+		require.Equal(t, dbtest.N("9007199254740995"), it["count"], suffix)
+	}
+	require.Equal(t, dbtest.N("9007199254740993"), l.ItemsByKey()[dossier+"#v#0000001"]["count"])
+}
+
+// World holds the related items of several items in one partition.
+type World struct {
+	_       entity.Key `name:"World" pk:"$#{org}" sk:"$#{id}"`
+	_       entity.GSI `name:"byName" index:"gsi1" pk:"$#{name}" sk:"$#{id}"`
+	_       versioned.Retain
+	_       lifecycle.SoftDelete
+	_       unique.Constraint `name:"name" fields:"org,name"`
+	Org     string            `dynamodbav:"org"`
+	ID      string            `dynamodbav:"id"`
+	Name    string            `dynamodbav:"name"`
+	Version int64             `dynamodbav:"version" entity:"version"`
+	Created time.Time         `dynamodbav:"createdAt" entity:"created_at"`
+}
+
+func TestQueriesAndScansSeeCurrentItemsOnly(t *testing.T) {
+	t.Parallel()
+	l, s := dbtest.OpenStore[World](t)
+	f := entity.Fields[World]()
+	for _, id := range []string{"a", "b", "c", "a#v#0000001", "a#deleted#x"} {
+		v := entity.Must(s.Create(t.Context(), World{Org: "o", ID: id, Name: "n" + id}))
+		l.Clock.Move(time.Second)
+		l.OK(s.Update(t.Context(), v, entity.Set(&f.Name, "m"+id)))
+	}
+	require.NoError(t, s.Delete(t.Context(), World{Org: "o", ID: "c"}))
+	ids := func(q entity.Query[World]) string {
+		got, n := entity.Must(q.Collect(t.Context())), entity.Must(q.Count(t.Context()))
+		require.Len(t, got, n)
+		var ids []string
+		for _, w := range got {
+			ids = append(ids, w.ID)
+		}
+		return strings.Join(ids, " ")
+	}
+	require.Equal(t, "a a#deleted#x a#v#0000001 b", ids(s.Query(World{Org: "o"})))
+	require.Equal(t, "a a#deleted#x a#v#0000001", ids(s.Query(World{Org: "o"}, entity.BeginsWith(&f.ID, "a"))))
+	require.Len(t, strings.Fields(ids(s.Scan())), 4)
+	byName := entity.Must(s.Index("byName"))
+	require.Equal(t, "a", ids(byName.Query(World{Name: "ma"})))
+	require.Equal(t, "", ids(byName.Query(World{Name: "na"})))
+	// The histories of neighbours do not mix (and neither do their bins).
+	history, bin := entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s))
+	for id, want := range map[string]int{"a": 1, "b": 1, "c": 3} {
+		list := entity.Must(history.List(World{Org: "o", ID: id}).Collect(t.Context()))
+		require.Len(t, list, want, id)
+		for _, v := range list {
+			require.Equal(t, id, v.Item.ID)
+		}
+	}
+	require.ErrorIs(t, dbtest.ErrorOf(bin.Get(t.Context(), World{Org: "o", ID: "a"})), entity.ErrNotFound)
+}
+
+func TestTimestamps_TheLibraryOwnsThem(t *testing.T) {
+	t.Parallel()
+	type T = u0VLockSNone
+	l, s := dbtest.OpenStore[T](t)
+	f, given := fields[T](), Person{ID: "p-1", Tenant: "t", Version: 99, CreatedAt: dbtest.Start.Add(-time.Hour), UpdatedAt: dbtest.Start.Add(-time.Hour)}
+	v := entity.Must(s.Create(t.Context(), as[T](given)))
+	require.Equal(t, []any{dbtest.Start, dbtest.Start, int64(1)}, []any{v.CreatedAt, v.UpdatedAt, v.Version})
+	l.Sent()
+	for _, change := range []entity.UpdateOption{entity.Set(&f.CreatedAt, dbtest.Start), entity.Set(&f.UpdatedAt, dbtest.Start), entity.Set(&f.Version, 5), entity.Remove(&f.CreatedAt)} {
+		require.Equal(t, "EDD-9104", dbtest.InputCode(dbtest.ErrorOf(s.Update(t.Context(), v, change))))
+	}
+	require.Empty(t, l.Sent())
+}

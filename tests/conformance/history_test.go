@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/testsize"
@@ -40,7 +41,6 @@ func numbers(list []versioned.Version[kept]) string {
 }
 
 func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 3)
 	get := func(n int64) (versioned.Version[kept], string) {
 		v, err := h.Get(t.Context(), key, n)
@@ -81,7 +81,6 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 }
 
 func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 7)
 	f := b.f
 	list := func(opts ...versioned.ListOption) string {
@@ -119,7 +118,6 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 }
 
 func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 3)
 	at := func(d time.Duration) (versioned.Version[kept], error) {
 		return h.At(t.Context(), key, dbtest.Start.Add(d))
@@ -148,7 +146,6 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 }
 
 func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 2)
 	b.update(hero, entity.Set(&b.f.Badge, "7"), entity.Remove(&b.f.Email))
 	diff := entity.Must(h.Diff(t.Context(), key, 2, 3))
@@ -165,7 +162,6 @@ func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
 }
 
 func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 3)
 	b.update(hero, entity.Set(&b.f.Email, "new@example.com"), entity.Set(&b.f.Badge, "7"))
 	b.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
@@ -203,7 +199,6 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 // A version is missing that a restore is about to make. Before the restore the item is missing, and after it neither is:
 // "not found" of the version alone would be false.
 func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
-	t.Parallel()
 	for _, joined := range []bool{false, true} {
 		b, h, key := lived(t, 2)
 		b.remove(hero)
@@ -224,7 +219,6 @@ func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
 }
 
 func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 2)
 	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
 		_, err := h.Revert(t.Context(), key, 1)
@@ -237,7 +231,6 @@ func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 }
 
 func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 7)
 	f := b.f
 	for _, opts := range [][]versioned.ListOption{
@@ -272,4 +265,109 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 		require.ErrorIs(t, dbtest.ErrorOf(h.List(key, entity.Limit(2)).Page(t.Context(), altered)), entity.ErrInvalidCursor, altered)
 	}
 	require.Empty(t, b.Sent(), "before any request")
+}
+
+// copies are the stored deleted copies.
+func copies(l *dbtest.Bench) []dbtest.Item {
+	l.T.Helper()
+	var out []dbtest.Item
+	for _, it := range l.ItemsByKey() {
+		if dbtest.Text(it["_k"]) == "d" {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// An older copy is restored under a version above all that there have been; the newer copies stay where they are.
+func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
+	type T = u1VRetainSFree
+	b := newBench[T](t)
+	p := b.item(t, live)
+	key := as[T](p)
+	b.remove(p) // 2
+	old, stored := entity.Must(b.bin.Get(t.Context(), key)), copies(b.Bench)[0]
+	b.Clock.Move(time.Second)
+	b.restore(p)                                // 3
+	b.update(p, entity.Set(&b.f.Name, "later")) // 4
+	b.Clock.Move(time.Second)
+	b.remove(p) // 5
+	b.PutItem(stored)
+	list := entity.Must(b.bin.List(key).Collect(t.Context()))
+	require.Len(t, list, 2)
+	require.Equal(t, "later", list[0].Item.Name)
+	require.Equal(t, old, list[1])
+
+	got := entity.Must(b.bin.RestoreCopy(t.Context(), list[1]))
+	require.Equal(t, "N", got.Name)
+	require.EqualValues(t, 6, got.Version)
+	list = entity.Must(b.bin.List(key).Collect(t.Context()))
+	require.Len(t, list, 1)
+	require.Equal(t, "later", list[0].Item.Name)
+	require.Equal(t, "Exists NotDeleted", classesOf(dbtest.ErrorOf(b.bin.Restore(t.Context(), key))))
+	require.Equal(t, "NotDeleted", classesOf(dbtest.ErrorOf(b.bin.RestoreCopy(t.Context(), old))), "that copy is the item")
+}
+
+func TestBin_RestoreCopyOfWhatIsNoCopyIsAnError(t *testing.T) {
+	type T = u1VRetainSFree
+	b := newBench[T](t)
+	p := b.item(t, deleted)
+	b.Sent()
+	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p)}))))
+	require.Empty(t, b.Sent())
+	_, err := b.bin.RestoreCopy(t.Context(), lifecycle.DeletedItem[T]{Item: as[T](p), DeletedAt: dbtest.Start.Add(time.Hour)})
+	require.Equal(t, "NotFound", classesOf(err))
+}
+
+func TestBin_ExpiredCopiesAreGoneForEveryVerb(t *testing.T) {
+	t.Parallel()
+	t.Run("free", func(t *testing.T) { expiredCopies(t, newBench[u1VLockSFreeTTL](t)) })
+	t.Run("reserve", func(t *testing.T) { expiredCopies(t, newBench[u1VRetainSReserveTTL](t)) })
+}
+
+func expiredCopies[T any](t *testing.T, b *bench[T]) {
+	p := b.item(t, deleted)
+	key := as[T](p)
+	chosen := entity.Must(b.bin.Get(t.Context(), key))
+	require.True(t, chosen.ExpiresAt.After(b.Clock.Now()))
+	b.Clock.Move(chosen.ExpiresAt.Add(-time.Nanosecond).Sub(b.Clock.Now()))
+	require.NoError(t, dbtest.ErrorOf(b.bin.Get(t.Context(), key)), "until the last moment")
+	b.Clock.Move(time.Nanosecond)
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.bin.Get(t.Context(), key))))
+	list := entity.Must(b.bin.List(key).Collect(t.Context()))
+	require.Empty(t, list)
+	list = entity.Must(b.bin.List(key, entity.IncludeExpired()).Collect(t.Context()))
+	require.Len(t, list, 1)
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.bin.Restore(t.Context(), key))))
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.bin.RestoreCopy(t.Context(), chosen))))
+	require.Equal(t, "NotFound", classesOf(dbtest.ErrorOf(b.s.Update(t.Context(), key, entity.Set(&b.f.Name, "x")))), "it can no longer be restored")
+	other := p
+	other.ID = "another"
+	require.NoError(t, dbtest.ErrorOf(b.s.Create(t.Context(), as[T](other))), "a reserved value is free when the copy has expired, removed or not")
+	p.Email = "own-" + p.Email
+	b.OK(b.s.Create(t.Context(), as[T](p)))
+}
+
+func TestBin_ListIsPagedAndFiltered(t *testing.T) {
+	type T = u1VNoneSFree
+	b, key := newBench[T](t), as[T](hero)
+	for _, name := range []string{"a", "b", "c"} {
+		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
+		b.remove(hero)
+		b.Clock.Move(time.Second)
+	}
+	var names []string
+	for after, n := "", 0; n == 0 || after != ""; n++ {
+		page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), after))
+		for _, c := range page.Items {
+			names = append(names, c.Item.Name)
+		}
+		after = page.Next
+		require.Less(t, n, 5)
+	}
+	require.Equal(t, []string{"c", "b", "a"}, names)
+	one := entity.Must(b.bin.List(key, entity.Filter(entity.Eq(&b.f.Name, "b"))).One(t.Context()))
+	require.Equal(t, "b", one.Item.Name)
+	page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), ""))
+	require.ErrorIs(t, dbtest.ErrorOf(b.bin.List(as[T](Person{ID: "p-2"}), entity.Limit(1)).Page(t.Context(), page.Next)), entity.ErrInvalidCursor)
 }

@@ -1,14 +1,18 @@
-package testsize_test
+package lint_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/dynastrata/dynastrata/tests/exampletest"
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
+
+// These are tests of what tests share, here since a test program of their own costs more than they do.
 
 func TestRounds_TakeTurnsOrGoAlone(t *testing.T) {
 	t.Setenv(testsize.Variable, "0")
@@ -36,4 +40,33 @@ func TestCheck_TriesAsManyCasesAsAsked(t *testing.T) {
 		testsize.Check(t, cases, func(*rapid.T) { tried++ })
 		require.Equal(t, cases, tried)
 	}
+}
+
+func right() {
+	fmt.Println("one")
+	fmt.Println("two")
+	// prints
+	// one
+	// two
+}
+
+func wrong() {
+	fmt.Println("three")
+	// prints
+	// four
+}
+
+func silent() {}
+
+func TestRun_ComparesWhatExamplesPrintWithWhatTheySay(t *testing.T) {
+	const file = "shared_test.go"
+	err := exampletest.Run(file, map[string]func(){"right": right, "wrong": wrong})
+	require.EqualError(t, err, "wrong says that it prints\nfour\nand prints\nthree\n")
+	err = exampletest.Run(file, map[string]func(){"right": right})
+	require.EqualError(t, err, "shared_test.go has 2 examples that say what they print, 1 are run")
+	err = exampletest.Run(file, map[string]func(){"right": right, "silent": silent})
+	require.EqualError(t, err, "silent does not say what it prints")
+	err = exampletest.Run(file, map[string]func(){"right": right, "absent": silent})
+	require.EqualError(t, err, "there is no function absent")
+	require.Error(t, exampletest.Run("absent.go", nil))
 }
