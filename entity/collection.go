@@ -71,7 +71,7 @@ func (db *DB) readable(parts []CollectionPart) ([]*query.Part, error) {
 	}
 	all, seen := make([]*query.Part, len(parts)), map[any]bool{}
 	for i, given := range parts {
-		p := query.PartOf(given)
+		p, _ := given.(*query.Part)
 		switch {
 		case p == nil:
 			return nil, mistake(bind.CodeForeign, "part %d is nil", i)

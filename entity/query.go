@@ -94,15 +94,25 @@ func current(s *schema.Schema) (own func(item.Item) (bool, error), needs []strin
 	}, needs
 }
 
-// source returns what a query reads of the table or, if x is not nil, of an index, whose items are those for which base holds.
-func source(c *engine.Core, x *schema.Index, verb string, base expr.Cond) query.Source {
+// source returns what a query or a scan reads of the table or, if x is not nil, of an index.
+func source(c *engine.Core, x *schema.Index, verb string) query.Source {
 	s := c.Schema
 	src := query.Source{
 		Core: c, Index: x, PK: s.PK, SK: s.SK, Verb: verb, Expire: s.Expires,
 		Code: schema.CodeUnknownTarget, Other: useFilter,
 	}
+	base := s.CurrentInNamespace
 	if x != nil {
 		src.PK, src.SK, src.Spread = x.PK, x.SK, x.Shards
+	}
+	switch scans := verb == "Scan"; {
+	case x == nil && !scans:
+		base = s.Current
+	case x == nil, x.Local:
+	case x.PK.Prefixed && !scans:
+		base = expr.Cond{}
+	default:
+		base = expr.All(s.InNamespace, s.Own)
 	}
 	if src.Base = func() expr.Cond { return base }; !s.Templated {
 		src.Base = func() expr.Cond { return expr.All(base, unmarked(c, x)) }
@@ -125,7 +135,7 @@ func (s *Store[T]) Query(partition T, opts ...QueryOption) Query[T] {
 // queryOne reads one partition of the table or, if x is an index, of that.
 func queryOne(h engine.Holder, x *schema.Index, partition any, opts []QueryOption) query.Decoding {
 	c := engine.Of(h)
-	src, v, spec := querySource(c, x), reflect.ValueOf(partition), bind.Collect(opts)
+	src, v, spec := source(c, x, "Query"), reflect.ValueOf(partition), bind.Collect(opts)
 	if src.Spread != nil {
 		return query.Items(query.OfEach("", query.BuildEach(src, v, spec)))
 	}
@@ -137,24 +147,9 @@ func queryAny(h engine.Holder, x *schema.Index, partitions any, opts []QueryOpti
 	c, given := engine.Of(h), reflect.ValueOf(partitions)
 	var plans []*query.Plan
 	for i := range given.Len() {
-		plans = append(plans, query.BuildEach(querySource(c, x), given.Index(i), bind.Collect(opts))...)
+		plans = append(plans, query.BuildEach(source(c, x, "Query"), given.Index(i), bind.Collect(opts))...)
 	}
 	return query.Items(query.BuildMerge(c, "QueryAny", "", plans))
-}
-
-// querySource returns what queries of the partitions of the table or of an index read.
-func querySource(c *engine.Core, x *schema.Index) query.Source {
-	base := c.Schema.Current
-	switch {
-	case x == nil:
-	case x.Local:
-		base = c.Schema.CurrentInNamespace
-	case x.PK.Prefixed:
-		base = expr.Cond{}
-	default:
-		base = expr.All(c.Schema.InNamespace, c.Schema.Own)
-	}
-	return source(c, x, "Query", base)
 }
 
 // QueryAny reads the items of several partitions of the table as one query; see [Index.QueryAny].
@@ -177,12 +172,7 @@ type Index[T any] struct {
 
 // scan reads the whole table or, if x is an index, that.
 func scan(h engine.Holder, x *schema.Index, opts []ScanOption) query.Decoding {
-	c := engine.Of(h)
-	base := c.Schema.CurrentInNamespace
-	if x != nil && !x.Local {
-		base = expr.All(c.Schema.InNamespace, c.Schema.Own)
-	}
-	return query.Items(query.BuildScan(source(c, x, "Scan", base), bind.Collect(opts)))
+	return query.Items(query.BuildScan(source(engine.Of(h), x, "Scan"), bind.Collect(opts)))
 }
 
 func indexNamed(c *engine.Core, name string) (*schema.Index, error) {
@@ -352,7 +342,7 @@ func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor s
 		case c.Schema.Contexts != nil && (c.Schema.SoftDeletes || c.Schema.KeepsHistory):
 			_, err = plan.InContext(ctx, c.Schema) // before the first page
 		default:
-			e.inBatches = plan.Transactional(c.Schema) == "" && p.Index == nil && p.User.Op == expr.None && (c.Schema.Templated || p.Base().Op == expr.None) && !(c.Schema.Expires && p.Expired)
+			e.inBatches = plan.Transactional(c.Schema) == "" && p.Index == nil && p.User.Op == expr.None && (c.Schema.Templated || p.Base().Op == expr.None) && (p.Expire || !c.Schema.Expires)
 		}
 		ctx = bind.WithPace(ctx, spec.Budget)
 		for more := err == nil; more; {

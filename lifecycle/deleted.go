@@ -93,7 +93,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec *bind.Options
 		return query.ClosedQuery(c, verb)
 	}
 	src := copiesSource(c, verb)
-	src.Required, src.Base = append([]*schema.Attr{}, c.Schema.SK.Parts...), func() expr.Cond { return expr.Cond{} }
+	src.Exact, src.Base = true, func() expr.Cond { return expr.Cond{} }
 	if _, parts, err := bind.Key(c.Schema, v, nil); err == nil && len(c.Schema.Folded) > 0 {
 		src.Own = func(it item.Item) (bool, error) {
 			err := layout.SameCase(c.Schema, parts, it)
@@ -133,7 +133,6 @@ func (d *Deleted[T]) Query(partition T, opts ...entity.QueryOption) entity.Query
 		return copyQuery[T](c, query.ClosedQuery(c, "Deleted.Query"))
 	}
 	src := tableSource(c, "Deleted.Query", expr.Cond{})
-	src.Optional = append([]*schema.Attr{}, c.Schema.SK.Parts...)
 	return copyQuery[T](c, query.Build(src, reflect.ValueOf(partition), bind.Collect(opts)))
 }
 
@@ -243,10 +242,11 @@ func tableSource(c *engine.Core, verb string, more expr.Cond) query.Source {
 
 // copyQuery makes a query of deleted copies from its plans.
 func copyQuery[T any](c *engine.Core, plans ...*query.Plan) entity.Query[DeletedItem[T]] {
-	codec, d := plans[0].Codec(), query.Items(query.OfEach("", plans))
+	d := query.Items(query.OfEach("", plans))
+	decode := d.Decode
 	d.Decode = func(it wire.Item, into any) error {
 		deleted := into.(*DeletedItem[T])
-		if err := c.ReadFound(codec, it, &deleted.Item); err != nil {
+		if err := decode(it, &deleted.Item); err != nil {
 			return err
 		}
 		stored, err := layout.Open(c.Schema, it.Map())

@@ -84,7 +84,7 @@ func (o *origin) readPart(ctx context.Context, p JobPart, start item.Item, now t
 // readPartition reads the events below the key fields that are set in key: a partition or a part of one, or the same of
 // each partition that a series spreads its events over.
 func (o *origin) readPartition(ctx context.Context, key reflect.Value, now time.Time, to recordSink) error {
-	conds, err := query.EventsUnder(o.core.Schema, key)
+	conds, err := query.Under(o.core, key, o.core.Schema.EventPartitions...)
 	for i := 0; err == nil && i < len(conds); i++ {
 		err = o.readUnder(ctx, conds[i], now, to)
 	}

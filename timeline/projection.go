@@ -244,11 +244,11 @@ func (o *origin) checkPartition(k any, r *record) error {
 	if o.partitionOf == nil {
 		return nil
 	}
-	cond, err := query.Under(o.core.Schema, o.partitionOf(k))
+	conds, err := query.Under(o.core, o.partitionOf(k))
 	if err != nil {
 		return err
 	}
-	if key, ok := layout.SeriesPartition(o.core.Schema, layout.KeyOf(o.core.Schema, r.item)); !ok || !cond.Holds(key) {
+	if key, ok := layout.SeriesPartition(o.core.Schema, layout.KeyOf(o.core.Schema, r.item)); !ok || !conds[0].Holds(key) {
 		return fmt.Errorf("the event is outside the partition that PartitionKey returns for its group")
 	}
 	return nil

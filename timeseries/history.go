@@ -37,8 +37,8 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *bi
 	s, where := c.Schema, ""
 	src := query.Source{
 		Core: c, PK: s.PK, SK: e.eventKey, Spread: s.EventPartitions, Verb: verb, Expire: true,
-		Required: e.eventKey.Parts[:len(e.eventKey.Parts)-1],
-		Code:     bind.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
+		Exact: true,
+		Code:  bind.CodeOrderByRange, Other: "a history is read by ranges of " + e.orderBy.Field + "; put conditions on other fields into entity.Filter",
 		Base: func() expr.Cond { return expr.Cond{} },
 	}
 	primary, parts, err := bind.Key(s, key, nil)

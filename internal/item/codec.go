@@ -32,7 +32,7 @@ type Codec struct {
 	Parts   []KeyPart
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
 
-	compiled *compiled // see Compile; nil: attributevalue decodes every field
+	layout *structLayout // see Compile; nil: attributevalue decodes every field
 }
 
 // StoredField is an attribute whose encoded value is replaced by what As returns.

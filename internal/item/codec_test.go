@@ -395,7 +395,7 @@ func TestDecode_TypesThatContainThemselvesWithoutAStruct(t *testing.T) {
 	}
 	want := book{Title: "a", Outline: outline{{}, {{}, {}}}, Tree: tree{"a": {"b": {}, "c": {"d": {}}}}, Pages: pages{[]*tree{{"a": {}}}}}
 	c := &item.Codec{}
-	c.Compile()
+	c.Compile(reflect.TypeFor[book]())
 	it := must(c.Encode(reflect.ValueOf(want)))
 	var got book
 	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))

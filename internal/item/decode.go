@@ -2,7 +2,6 @@ package item
 
 import (
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -15,62 +14,16 @@ import (
 // decoder sets dst, which is zero, from a stored value. It returns false if it gives up.
 type decoder func(v wire.Value, dst reflect.Value) bool
 
-// compiled is a codec and its layout, which is made for the first item.
-type compiled struct {
-	codec  Codec
-	once   sync.Once
-	typ    reflect.Type  // of the codec's struct
-	layout *structLayout // nil if the type is left to attributevalue
-	own    bool          // see DecodesOwn
-}
-
-// Compile makes Read and Decode use a compiled decoder. It is called when the codec is complete.
-func (c *Codec) Compile() { c.compiled = &compiled{codec: *c} }
-
-// layoutOf returns the layout for t, or nil.
-func (k *compiled) layoutOf(t reflect.Type) *structLayout {
-	if k == nil {
-		return nil
-	}
-	k.once.Do(func() {
-		k.typ, k.layout = t, k.codec.layoutFor(t)
-		k.own = k.layout != nil && k.codec.decodesOwn(t)
-	})
-	if k.typ != t {
-		return nil
-	}
-	return k.layout
-}
-
-// Compiled reports whether items are decoded into t by a compiled decoder.
-func (c *Codec) Compiled(t reflect.Type) bool { return c.compiled.layoutOf(t) != nil }
-
-// DecodesOwn reports whether Decode cannot fail for an item that Encode made of a t: all fields have kinds that the codec
-// encodes and decodes itself.
-func (c *Codec) DecodesOwn(t reflect.Type) bool {
-	return c.compiled.layoutOf(t) != nil && c.compiled.own
-}
-
-// decodesOwn is DecodesOwn for a type with a layout.
-func (c *Codec) decodesOwn(t reflect.Type) bool {
-	facts := factsOf(t)
-	if facts.needs().check || len(c.Texts) > 0 || len(c.Stored) > 0 {
-		return false
-	}
-	for i := range facts.fields {
-		f := &facts.fields[i]
-		own := f.form != byMarshal || c.timeField(f.attr) != nil
-		// A part that is left out is read from a key.
-		if !own || f.omitEmpty && slices.ContainsFunc(c.Parts, func(p KeyPart) bool { return p.Attr == f.attr }) {
-			return false
-		}
-	}
-	return true
+// Compile makes Read and Decode use a compiled decoder for values of struct type t, and reports whether t can have one. It is
+// called when the codec is complete.
+func (c *Codec) Compile(t reflect.Type) bool {
+	c.layout = c.layoutFor(t)
+	return c.layout != nil
 }
 
 // Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode].
 func (c *Codec) Read(it wire.Item, dst reflect.Value) error {
-	if l := c.compiled.layoutOf(dst.Type().Elem()); l != nil {
+	if l := c.layout; l != nil && l.typ == dst.Type().Elem() {
 		if l.decode(it, dst.Elem()) {
 			return nil
 		}
@@ -82,7 +35,7 @@ func (c *Codec) Read(it wire.Item, dst reflect.Value) error {
 // Decode fills the struct that dst points to from it. It ignores attributes that the struct does not have. The error is a
 // *[FieldError].
 func (c *Codec) Decode(it Item, dst reflect.Value) error {
-	if c.compiled != nil && dst.Elem().IsZero() {
+	if c.layout != nil && dst.Elem().IsZero() {
 		return c.Read(wire.Of(it), dst)
 	}
 	return c.decodeEach(it, dst.Elem())
@@ -93,6 +46,7 @@ const mostFields = 256
 
 // structLayout is a struct type compiled. It implements wire.Finder.
 type structLayout struct {
+	typ    reflect.Type
 	fields []attribute
 	byName map[string]int
 	parts  []KeyPart
@@ -212,7 +166,7 @@ func layoutOf(t reflect.Type, of func(*field) attribute) *structLayout {
 	if facts.opaque || len(facts.attrs) > mostFields || facts.problem != "" {
 		return nil
 	}
-	l := &structLayout{byName: map[string]int{}}
+	l := &structLayout{typ: t, byName: map[string]int{}}
 	for i := range facts.fields {
 		f := &facts.fields[i]
 		a := of(f)

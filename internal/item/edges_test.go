@@ -17,9 +17,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// compiled returns a copy of c with a compiled decoder.
-func compiled(c item.Codec) *item.Codec {
-	c.Compile()
+// compiled returns a copy of c with a compiled decoder of a T.
+func compiled[T any](c item.Codec) *item.Codec {
+	c.Compile(reflect.TypeFor[T]())
 	return &c
 }
 
@@ -32,7 +32,7 @@ func TestDecode_NumbersThatDoNotFitAreRefusedCompiledToo(t *testing.T) {
 		F32 float32
 		T   int8 `dynamodbav:",string"`
 	}
-	c := compiled(item.Codec{})
+	c := compiled[numbers](item.Codec{})
 	for _, bad := range []item.Item{
 		{"I8": item.N("128")}, {"I8": item.N("1.5")}, {"I8": item.S("1")}, {"I64": item.N("9223372036854775808")}, {"U8": item.N("256")}, {"U8": item.N("-1")}, {"F32": item.N("3.5e38")},
 		{"T": item.S("128")},
@@ -43,7 +43,7 @@ func TestDecode_NumbersThatDoNotFitAreRefusedCompiledToo(t *testing.T) {
 	var got numbers
 	require.NoError(t, c.Decode(item.Item{"I8": item.N("-128"), "U8": item.N("255"), "F32": item.N("1e38"), "T": item.S("7")}, reflect.ValueOf(&got)))
 	require.Equal(t, numbers{I8: -128, U8: 255, F32: 1e38, T: 7}, got)
-	require.Error(t, compiled(codec).Decode(item.Item{"unix": item.S("1776852000")}, reflect.ValueOf(new(clocks))), "text in a field of epoch seconds")
+	require.Error(t, compiled[clocks](codec).Decode(item.Item{"unix": item.S("1776852000")}, reflect.ValueOf(new(clocks))), "text in a field of epoch seconds")
 }
 
 func TestDecode_ACompiledDecoderIsForOneTypeAndAnEmptyStruct(t *testing.T) {
@@ -53,7 +53,7 @@ func TestDecode_ACompiledDecoderIsForOneTypeAndAnEmptyStruct(t *testing.T) {
 		B *string
 	}
 	type second struct{ N int }
-	c, old := compiled(item.Codec{}), "old"
+	c, old := compiled[first](item.Codec{}), "old"
 	one, two := first{}, second{}
 	require.NoError(t, c.Decode(item.Item{"A": item.S("a"), "B": item.S("b")}, reflect.ValueOf(&one)))
 	require.NoError(t, c.Decode(item.Item{"N": item.N("7")}, reflect.ValueOf(&two)))
@@ -74,7 +74,7 @@ func TestDecode_ANilMapHasNoAttributes(t *testing.T) {
 		Any any
 	}
 	none := &types.AttributeValueMemberM{}
-	for _, c := range []*item.Codec{{}, compiled(item.Codec{})} {
+	for _, c := range []*item.Codec{{}, compiled[outer](item.Codec{})} {
 		var got outer
 		require.NoError(t, c.Decode(item.Item{"In": none, "Ptr": none, "M": none, "Any": none}, reflect.ValueOf(&got)))
 		require.Equal(t, outer{Ptr: &inner{}, M: map[string]string{}, Any: map[string]any{}}, got)
@@ -94,7 +94,7 @@ func TestDecode_APartIsReadFromTheKeyAndTheItemStaysAsItWas(t *testing.T) {
 	c := item.Codec{Parts: []item.KeyPart{{Attr: "id", Keys: []item.KeyText{{
 		Attr: "PK", Template: &key.Template{Segments: []key.Segment{{Literal: "U#", Field: &key.Field{Attr: "id"}}}},
 	}}}}}
-	for _, c := range []*item.Codec{&c, compiled(c)} {
+	for _, c := range []*item.Codec{&c, compiled[user](c)} {
 		stored := item.Item{"PK": item.S("U#7"), "name": item.S("n")}
 		var got user
 		require.NoError(t, c.Decode(stored, reflect.ValueOf(&got)))
@@ -105,23 +105,6 @@ func TestDecode_APartIsReadFromTheKeyAndTheItemStaysAsItWas(t *testing.T) {
 		require.Equal(t, "8", got.ID, "the attribute comes before the key")
 		require.Error(t, c.Decode(item.Item{"PK": item.S("X#7")}, reflect.ValueOf(new(user))))
 	}
-	require.False(t, compiled(c).DecodesOwn(reflect.TypeFor[user]()), "a part that is left out is read from a key")
-}
-
-func TestCodec_DoesNotClaimToDecodeWhatMethodsEncode(t *testing.T) {
-	t.Parallel()
-	type address struct {
-		At netip.Addr `dynamodbav:"at"`
-	}
-	for name, c := range map[string]*item.Codec{
-		"texts":  compiled(item.Codec{Texts: []item.TextField{{Index: []int{1}, Attr: "name"}}}),
-		"stored": compiled(item.Codec{Stored: []item.StoredField{{Attr: "name", As: func(v av) av { return v }}}}),
-	} {
-		require.False(t, c.DecodesOwn(reflect.TypeFor[user]()), name)
-	}
-	require.True(t, compiled(item.Codec{}).DecodesOwn(reflect.TypeFor[user]()))
-	require.False(t, compiled(item.Codec{}).DecodesOwn(reflect.TypeFor[struct{ A []*user }]()), "attributevalue encodes it")
-	require.False(t, compiled(item.Codec{}).DecodesOwn(reflect.TypeFor[address]()))
 }
 
 func TestEncode_EmptyIsLeftOut(t *testing.T) {

@@ -305,20 +305,9 @@ func (c *Codec) EncodeValueIn(a *Values, v reflect.Value, options string) (av ty
 	return av, nil
 }
 
-// mostBytes returns at least the size of a value: that of a number is not computed.
-func mostBytes(av types.AttributeValue) int {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return len(v.Value)
-	case *types.AttributeValueMemberN:
-		return mostNumberBytes
-	}
-	return ValueSize(av)
-}
-
-// encodeFields encodes the fields of v, except those that the codec encodes itself. most is at least the size of the item.
-// suspect reports that a value may not be storable.
-func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, most int, suspect bool, err error) {
+// encodeFields encodes the fields of v, except those that the codec encodes itself. suspect reports that a value may not be
+// storable.
+func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, suspect bool, err error) {
 	it = make(Item, len(fields)+4) // room for keys and hidden attributes
 	for i := range fields {
 		f := &fields[i]
@@ -332,29 +321,22 @@ func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Ite
 		av, err := f.encode(c, fv, a)
 		switch {
 		case err != nil:
-			return nil, 0, false, err
+			return nil, false, err
 		case av != nil:
 			it[f.attr] = av
-			most += len(f.attr) + mostBytes(av)
 			suspect = suspect || unstorable(av) != ""
 		}
 	}
-	return it, most, suspect, nil
+	return it, suspect, nil
 }
 
 // Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
 func (c *Codec) Encode(v reflect.Value) (Item, error) {
-	it, _, err := c.EncodeCounted(v)
-	return it, err
-}
-
-// EncodeCounted is Encode. most is at least the size of the item, 0 if it was not counted.
-func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
 	facts := factsOf(v.Type())
 	together := Values{likely: facts.room}
-	it, most, suspect, err := c.encodeFields(v, facts.fields, &together)
+	it, suspect, err := c.encodeFields(v, facts.fields, &together)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for _, name := range c.Sets {
 		if isNull(it[name]) {
@@ -366,33 +348,35 @@ func (c *Codec) EncodeCounted(v reflect.Value) (it Item, most int, err error) {
 			it[f.Attr] = f.As(av)
 		}
 	}
-	if len(c.Texts) > 0 {
-		if err := c.encodeTexts(v, it); err != nil {
-			return nil, 0, err
+	for i := range c.Texts {
+		f := &c.Texts[i]
+		if fv, ok := fieldByIndex(v, f.Index); ok {
+			av, err := f.Encode(fv)
+			if err != nil {
+				return nil, err
+			}
+			put(it, f.Attr, av)
 		}
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
-		fv, ok := fieldByIndex(v, f.Index)
-		if !ok {
-			continue
+		if fv, ok := fieldByIndex(v, f.Index); ok {
+			av, err := f.Encode(fv, &together)
+			if err != nil {
+				return nil, err
+			}
+			put(it, f.Attr, av)
 		}
-		av, err := f.Encode(fv, &together)
-		switch {
-		case err != nil:
-			return nil, 0, err
-		case av == nil:
-			delete(it, f.Attr)
-		default:
-			it[f.Attr] = av
-			most += len(f.Attr) + mostBytes(av)
-		}
-	}
-	if len(c.Stored) > 0 || len(c.Texts) > 0 {
-		most = 0
 	}
 	if suspect {
 		err = CheckStorable(it) // which finds the first by name
 	}
-	return it, most, err
+	return it, err
+}
+
+// put sets an attribute, or removes it for nil.
+func put(it Item, attr string, av types.AttributeValue) {
+	if it[attr] = av; av == nil {
+		delete(it, attr)
+	}
 }

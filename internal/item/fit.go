@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // fit returns av in a form that attributevalue decodes into a t without loss, or a problem. attributevalue also takes
@@ -79,22 +80,11 @@ func float32Text(text string) string {
 }
 
 func fitLength(av types.AttributeValue, t reflect.Type) string {
-	n := -1
-	switch v := av.(type) {
-	case *types.AttributeValueMemberB:
-		if len(v.Value) != t.Len() {
-			return fmt.Sprintf("the stored binary has another length than %s", t)
-		}
-	case *types.AttributeValueMemberL:
-		n = len(v.Value)
-	case *types.AttributeValueMemberSS:
-		n = len(v.Value)
-	case *types.AttributeValueMemberNS:
-		n = len(v.Value)
-	case *types.AttributeValueMemberBS:
-		n = len(v.Value)
+	v := wire.ValueOf(av)
+	if b, ok := av.(*types.AttributeValueMemberB); ok && len(b.Value) != t.Len() {
+		return fmt.Sprintf("the stored binary has another length than %s", t)
 	}
-	if n > t.Len() {
+	if v.Kind() != wire.M && v.Len() > t.Len() {
 		return fmt.Sprintf("the stored value has more elements than %s", t)
 	}
 	return ""

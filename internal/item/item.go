@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Item is an undecoded DynamoDB item.
@@ -41,21 +43,11 @@ func Absent(av types.AttributeValue) bool {
 
 // Empty reports whether av is absent or an empty collection. A required attribute must not be empty.
 func Empty(av types.AttributeValue) bool {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberB:
-		return len(v.Value) == 0
-	case *types.AttributeValueMemberL:
-		return len(v.Value) == 0
-	case *types.AttributeValueMemberM:
-		return len(v.Value) == 0
-	case *types.AttributeValueMemberSS:
-		return len(v.Value) == 0
-	case *types.AttributeValueMemberNS:
-		return len(v.Value) == 0
-	case *types.AttributeValueMemberBS:
-		return len(v.Value) == 0
+	if b, ok := av.(*types.AttributeValueMemberB); ok {
+		return len(b.Value) == 0
 	}
-	return Absent(av)
+	v := wire.ValueOf(av)
+	return Absent(av) || v.Kind() >= wire.L && v.Len() == 0
 }
 
 // MaxBytes is the size in bytes above which an item is refused before it is sent: DynamoDB's 400 KB, less 1 KB for what
@@ -85,44 +77,28 @@ func ValueSize(av types.AttributeValue) int {
 	case *types.AttributeValueMemberB:
 		return len(v.Value)
 	case *types.AttributeValueMemberSS:
-		total := 0
-		for _, s := range v.Value {
-			total += len(s)
-		}
-		return total
+		return total(v.Value, func(s string) int { return len(s) })
 	case *types.AttributeValueMemberNS:
-		total := 0
-		for _, n := range v.Value {
-			total += numberSize(n)
-		}
-		return total
+		return total(v.Value, numberSize)
 	case *types.AttributeValueMemberBS:
-		total := 0
-		for _, b := range v.Value {
-			total += len(b)
-		}
-		return total
+		return total(v.Value, func(b []byte) int { return len(b) })
 	case *types.AttributeValueMemberL:
-		total := 3
-		for _, e := range v.Value {
-			total += 1 + ValueSize(e)
-		}
-		return total
+		return 3 + len(v.Value) + total(v.Value, ValueSize)
 	case *types.AttributeValueMemberM:
-		total := 3
-		for name, e := range v.Value {
-			total += 1 + len(name) + ValueSize(e)
-		}
-		return total
+		return 3 + len(v.Value) + Size(v.Value)
 	}
 	return 1
 }
 
-// mostNumberBytes is the largest size of a number.
-const mostNumberBytes = 21
+func total[E any](list []E, size func(E) int) (n int) {
+	for _, e := range list {
+		n += size(e)
+	}
+	return n
+}
 
 // numberSize returns one byte for every two significant digits, one for the exponent and one for a sign: at least what
-// DynamoDB counts.
+// DynamoDB counts, and at most the 21 bytes of the largest number.
 func numberSize(text string) int {
 	digits := 0
 	for i := range len(text) {
@@ -130,7 +106,7 @@ func numberSize(text string) int {
 			digits++
 		}
 	}
-	return min(digits/2+3, mostNumberBytes)
+	return min(digits/2+3, 21)
 }
 
 // Equal reports whether DynamoDB considers a and b equal: numbers by value, sets in any order, nil equal only to nil.
@@ -201,28 +177,4 @@ func sameElements[E any](a, b []E, equal func(E, E) bool) bool {
 }
 
 // TypeName returns what attribute_type calls the type of av, "" for nil.
-func TypeName(av types.AttributeValue) string {
-	switch av.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	case *types.AttributeValueMemberM:
-		return "M"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	}
-	return ""
-}
+func TypeName(av types.AttributeValue) string { return wire.ValueOf(av).Kind().String() }

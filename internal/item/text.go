@@ -114,24 +114,3 @@ func (c *Codec) textField(attr string) *TextField {
 	}
 	return nil
 }
-
-// encodeTexts adds the text fields of v to it.
-func (c *Codec) encodeTexts(v reflect.Value, it Item) error {
-	for i := range c.Texts {
-		f := &c.Texts[i]
-		fv, ok := fieldByIndex(v, f.Index)
-		if !ok {
-			continue
-		}
-		av, err := f.Encode(fv)
-		switch {
-		case err != nil:
-			return err
-		case av == nil:
-			delete(it, f.Attr)
-		default:
-			it[f.Attr] = av
-		}
-	}
-	return nil
-}

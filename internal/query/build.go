@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -14,50 +15,46 @@ import (
 
 // bounds compiles the options that all reads of many items share.
 func (b *builder) bounds(spec *bind.Options) error {
-	if b.s.Unopened != nil {
-		return b.s.Unopened
+	if b.Schema.Unopened != nil {
+		return b.Schema.Unopened
 	}
-	b.p.Strong, b.p.Expired, b.p.Skip, b.p.Budget = spec.Strong, spec.Expired, spec.Skip, spec.Budget
+	b.Strong, b.Expire, b.Skip, b.Budget = spec.Strong, b.Expire && !spec.Expired, spec.Skip, spec.Budget
 	if len(spec.Errs) > 0 {
 		return b.fail(bind.CodeOption, nil, "%v", spec.Errs[0])
 	}
-	switch x := b.p.Index; {
+	switch x := b.Index; {
 	case spec.Hydrate && x == nil:
 		return b.fail(bind.CodeHydrate, nil, "Hydrate is for queries and scans of an index; this one reads the table itself, which has whole items")
 	case spec.Hydrate && x.Project.All:
 		return b.fail(bind.CodeHydrate, nil, "the index %s carries whole items, so Hydrate would read them twice; leave it out", x.Name)
 	case spec.Hydrate: // whole items are read by the entries of the index
-		b.p.Hydrate, b.p.Fresh, b.p.Strong = true, b.p.Strong, false
+		b.Hydrate, b.Fresh, b.Strong = true, b.Strong, false
 	}
-	for _, o := range []struct {
-		name  string
-		given *int
-		set   *int
-	}{{"Limit", spec.Limit, &b.p.Limit}, {"MaxEvaluated", spec.MaxEvaluated, &b.p.Evaluate}, {"MaxRequests", spec.MaxRequests, &b.p.Requests}} {
-		if o.given == nil {
-			continue
-		}
-		n, err := bind.CountOption(b.s, o.name, o.given)
-		if err != nil {
-			return err
-		}
-		*o.set = n
+	var err error
+	if b.Limit, err = bind.CountOption(b.Schema, "Limit", spec.Limit); err != nil {
+		return err
 	}
-	if b.p.Strong && b.p.Index != nil && !b.p.Index.Local {
+	if b.Evaluate, err = bind.CountOption(b.Schema, "MaxEvaluated", spec.MaxEvaluated); err != nil {
+		return err
+	}
+	if b.Requests, err = bind.CountOption(b.Schema, "MaxRequests", spec.MaxRequests); err != nil {
+		return err
+	}
+	if b.Strong && b.Index != nil && !b.Index.Local {
 		return b.fail(bind.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
-	b.p.Strong = b.p.Strong || b.p.Truth && (b.p.Index == nil || b.p.Index.Local)
+	b.Strong = b.Strong || b.Truth && (b.Index == nil || b.Index.Local)
 	return nil
 }
 
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
-	for _, a := range b.p.PK.Parts {
-		av, err := bind.EncodeAttr(b.s, a, b.v, nil)
+	for _, a := range b.PK.Parts {
+		av, err := bind.EncodeAttr(b.Schema, a, b.v, nil)
 		if err != nil {
 			return err
 		}
-		if err := bind.CheckPart(b.s, a, av); err != nil {
+		if err := bind.CheckPart(b.Schema, a, av); err != nil {
 			return err
 		}
 		b.given[a.Name] = av
@@ -65,56 +62,46 @@ func (b *builder) partition() error {
 	return nil
 }
 
-func (b *builder) filled(a *schema.Attr) (bool, error) {
-	if fv, err := b.v.FieldByIndexErr(a.Index); err != nil || fv.IsZero() {
-		return b.p.Required != nil && a.AllowsZero() && err == nil, nil
-	}
-	av, err := bind.EncodeAttr(b.s, a, b.v, nil)
-	if err != nil {
-		return false, err
-	}
-	return !item.Absent(av), nil
-}
-
 // leading encodes the sort-key parts that the value fixes, from left to right. It rejects a value with any other field
 // set, which would be ignored otherwise.
-func (b *builder) leading() error {
+func (b *builder) leading() (err error) {
 	var parts []*schema.Attr
-	if b.p.SK != nil {
-		parts = b.p.SK.Parts
+	if b.SK != nil {
+		parts = b.SK.Parts
 	}
-	if b.p.Optional != nil {
-		parts = b.p.Optional
+	if b.Exact {
+		parts = parts[:len(parts)-1]
 	}
-	must := b.p.Required
 	for i, a := range parts {
-		if must != nil && i >= len(must) {
+		if a.Index == nil { // no field of the value
 			break
 		}
-		filled, err := b.filled(a)
-		if err != nil {
-			return err
+		var av types.AttributeValue
+		fv, absent := b.v.FieldByIndexErr(a.Index)
+		filled := absent == nil && (!fv.IsZero() || b.Exact && a.AllowsZero())
+		if filled {
+			if av, err = bind.EncodeAttr(b.Schema, a, b.v, nil); err != nil {
+				return err
+			}
+			filled = fv.IsZero() || !item.Absent(av)
 		}
-		if must != nil && !filled {
+		switch {
+		case b.Exact && !filled:
 			return b.fail(bind.CodeKeyPart, a, "the key part is missing or zero")
-		}
-		if !filled {
+		case !filled:
 			continue
-		}
-		if i > b.lead {
+		case i > b.lead:
 			return b.fail(schema.CodePartOrder, a, "the part is given but %s, which comes before it in the sort key, is not", parts[b.lead].Field)
 		}
-		if b.given[a.Name], err = bind.EncodeAttr(b.s, a, b.v, nil); err != nil {
-			return err
-		}
+		b.given[a.Name] = av
 		b.lead++
 	}
-	if must != nil {
+	if b.Exact {
 		return nil
 	}
-	for _, a := range b.s.Attrs {
-		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() && !slices.Contains(b.p.PK.Parts, a) && !b.p.SK.Has(a) {
-			return b.fail(schema.CodeUnknownTarget, a, "the field is set but is not part of the queried key; %s", b.p.Other)
+	for _, a := range b.Schema.Attrs {
+		if fv, err := b.v.FieldByIndexErr(a.Index); err == nil && !fv.IsZero() && !slices.Contains(b.PK.Parts, a) && !b.SK.Has(a) {
+			return b.fail(schema.CodeUnknownTarget, a, "the field is set but is not part of the queried key; %s", b.Other)
 		}
 	}
 	return nil
@@ -122,17 +109,17 @@ func (b *builder) leading() error {
 
 // target returns the attribute of a range condition. It must be the next part of the sort key.
 func (b *builder) target(c bind.Cond) (*schema.Attr, error) {
-	n, err := bind.Node(b.s, c.Target)
+	n, err := bind.Node(b.Schema, c.Target)
 	if err != nil {
 		return nil, err
 	}
 	parts := []*schema.Attr{}
-	if b.p.SK != nil {
-		parts = b.p.SK.Parts
+	if b.SK != nil {
+		parts = b.SK.Parts
 	}
 	switch {
-	case !n.Top || !b.p.SK.Has(n.Attr) || b.p.Required != nil && n.Attr != parts[len(parts)-1]:
-		return nil, b.fail(b.p.Code, n.Attr, "the field cannot have a range condition here; %s", b.p.Other)
+	case !n.Top || !b.SK.Has(n.Attr) || b.Exact && n.Attr != parts[len(parts)-1]:
+		return nil, b.fail(b.Code, n.Attr, "the field cannot have a range condition here; %s", b.Other)
 	case b.lead < len(parts) && parts[b.lead] == n.Attr:
 		return n.Attr, nil
 	case b.lead < len(parts):
@@ -166,31 +153,31 @@ func (b *builder) conditions(list []bind.Cond) error {
 		switch c.Op {
 		case expr.Eq, expr.Lt, expr.Le, expr.Gt, expr.Ge, expr.Between, expr.BeginsWith:
 		default:
-			return b.fail(b.p.Code, nil, "%s cannot be a condition on the key; %s", c.Op, b.p.Other)
+			return b.fail(b.Code, nil, "%s cannot be a condition on the key; %s", c.Op, b.Other)
 		}
 		a, err := b.target(*c)
 		if err != nil {
 			return err
 		}
-		if err := bind.Ordered(b.s, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+		if err := bind.Ordered(b.Schema, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {
 			if !b.otherEnd(c) {
-				return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; a range can have two ends, by Between, or one of Gt and Ge with one of Lt and Le; use Filter for other fields", b.next.Field)
+				return b.fail(schema.CodePartOrder, a, "DynamoDB takes one range condition, and %s has one; a range can have two ends, by Between, or one of Gt and Ge with one of Lt and Le; use Filter for other fields", a.Field)
 			}
 			continue
 		}
 		if c.Op != expr.Eq {
-			b.bound, b.next = c, a
+			b.bound = c
 			continue
 		}
-		one, err := bind.KeyCondition(b.s, *c)
+		one, err := bind.KeyCondition(b.Schema, *c)
 		if err != nil {
 			return err
 		}
-		if item.Absent(one.Values[0]) && b.p.SK.Native != nil {
-			b.p.Nothing = true // no item has an empty key
+		if item.Absent(one.Values[0]) && b.SK.Native != nil {
+			b.Nothing = true // no item has an empty key
 		}
 		b.given[a.Name] = one.Values[0]
 		b.lead++
@@ -200,12 +187,12 @@ func (b *builder) conditions(list []bind.Cond) error {
 
 // filters compiles the caller's filter. DynamoDB rejects key attributes in it.
 func (b *builder) filters(list []bind.Cond) error {
-	names := append(b.p.PK.Attributes(), b.p.SK.Attributes()...)
-	if _, err := bind.Conditions(b.s, list); err != nil {
+	names := append(b.PK.Attributes(), b.SK.Attributes()...)
+	if _, err := bind.Conditions(b.Schema, list); err != nil {
 		return err
 	}
 	for _, c := range list {
-		r, err := bind.Condition(b.s, c)
+		r, err := bind.Condition(b.Schema, c)
 		if err != nil {
 			return err
 		}
@@ -216,9 +203,9 @@ func (b *builder) filters(list []bind.Cond) error {
 			}
 		})
 		if bad != "" { // a composed key has no field
-			return b.fail(bind.CodeKeyFilter, b.s.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
+			return b.fail(bind.CodeKeyFilter, b.Schema.Attr(bad), "DynamoDB does not filter by an attribute of the key; give the condition outside Filter")
 		}
-		b.p.User = expr.All(b.p.User, r)
+		b.User = expr.All(b.User, r)
 	}
 	return nil
 }
@@ -238,29 +225,30 @@ func (b *builder) query(spec *bind.Options) error {
 	if err != nil {
 		return err
 	}
-	if b.p.Partition, err = b.fixed(b.p.PK); err != nil {
+	if b.Partition, err = b.equal(b.PK); err != nil {
 		return err
 	}
-	if b.p.Sort, err = b.sortCondition(); err != nil {
+	sort, err := b.sortCondition()
+	if err != nil {
 		return err
 	}
-	b.p.Key = joinKey(b.p.Partition, b.p.Sort)
+	b.Key = joinKey(b.Partition, sort)
 	if spec.Filters != nil {
 		if err := b.filters(spec.Filters); err != nil {
 			return err
 		}
 	}
-	if b.p.Hydrate {
-		return bind.InMemory(b.s, b.p.User, "Hydrate")
+	if b.Hydrate {
+		return bind.InMemory(b.Schema, b.User, "Hydrate")
 	}
 	return nil
 }
 
 // Build compiles the query of src for the partition in v. Errors are in the plan's Err.
 func Build(src Source, v reflect.Value, spec *bind.Options) *Plan {
-	b := &builder{p: &Plan{Source: src, Desc: spec.Desc}, s: src.Schema, v: v, given: item.Item{}}
-	b.p.Err = b.query(spec)
-	return b.p
+	b := &builder{Plan: &Plan{Source: src, Desc: spec.Desc}, v: v, given: item.Item{}}
+	b.Err = b.query(spec)
+	return b.Plan
 }
 
 // BuildEach compiles the query of src for the partition in v, once for each partition over which that is spread.
@@ -279,21 +267,21 @@ func (b *builder) scan(spec *bind.Options) (err error) {
 	if err = b.bounds(spec); err != nil {
 		return err
 	}
-	if b.p.Segments, err = bind.CountOption(b.s, "Segments", spec.Segments); err != nil {
+	if b.Segments, err = bind.CountOption(b.Schema, "Segments", spec.Segments); err != nil {
 		return err
 	}
 	switch {
-	case b.p.Segments > maxSegments:
+	case b.Segments > maxSegments:
 		return b.fail(bind.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
-	case b.p.Segments > 1 && (b.p.Evaluate > 0 || b.p.Requests > 0):
+	case b.Segments > 1 && (b.Evaluate > 0 || b.Requests > 0):
 		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	if err := bind.SegmentOption(b.s, spec); err != nil {
+	if err := bind.SegmentOption(b.Schema, spec); err != nil {
 		return err
 	}
-	b.p.Segment = spec.Segment
-	if b.p.User, err = bind.Conditions(b.s, spec.Filters); err == nil && b.p.Hydrate {
-		err = bind.InMemory(b.s, b.p.User, "Hydrate")
+	b.Segment = spec.Segment
+	if b.User, err = bind.Conditions(b.Schema, spec.Filters); err == nil && b.Hydrate {
+		err = bind.InMemory(b.Schema, b.User, "Hydrate")
 	}
 	return err
 }
@@ -301,22 +289,22 @@ func (b *builder) scan(spec *bind.Options) (err error) {
 // BuildScan compiles the scan of src. Errors are in the plan's Err.
 func BuildScan(src Source, spec *bind.Options) *Plan {
 	src.Scan = true
-	b := &builder{p: &Plan{Source: src, Scanned: spec.Scanned}, s: src.Schema}
-	b.p.Err = b.scan(spec)
-	return b.p
+	b := &builder{Plan: &Plan{Source: src, Scanned: spec.Scanned}}
+	b.Err = b.scan(spec)
+	return b.Plan
 }
 
 // present encodes the leading sort-key parts that are set in v.
 func (b *builder) present() error {
-	if b.p.SK == nil {
+	if b.SK == nil {
 		return nil
 	}
-	for _, a := range b.p.SK.Parts {
-		av, err := bind.EncodeAttr(b.s, a, b.v, nil)
+	for _, a := range b.SK.Parts {
+		av, err := bind.EncodeAttr(b.Schema, a, b.v, nil)
 		if err != nil {
 			return err
 		}
-		if bind.CheckPart(b.s, a, av) != nil {
+		if bind.CheckPart(b.Schema, a, av) != nil {
 			return nil //nolint:nilerr // the fixed parts end before the first that is absent
 		}
 		b.given[a.Name] = av
@@ -325,29 +313,12 @@ func (b *builder) present() error {
 	return nil
 }
 
-// Under returns the key condition for all items of s's table that begin with the key fields of v. The partition key's
-// fields must be set, and those of the sort key may be set from the left. If all are set, the condition holds for the
-// item and its related items.
-func Under(s *schema.Schema, v reflect.Value) (expr.Cond, error) {
-	conds, err := under(s, v, s.PK)
-	if err != nil {
-		return expr.Cond{}, err
-	}
-	return conds[0], nil
-}
-
-// EventsUnder returns the key conditions of [Under] for each partition that holds the events of a series: one, unless the
-// series spreads them.
-func EventsUnder(s *schema.Schema, v reflect.Value) ([]expr.Cond, error) {
-	if s.EventPartitions == nil {
-		return under(s, v, s.PK)
-	}
-	return under(s, v, s.EventPartitions...)
-}
-
-// under returns the condition of [Under] for each of several partition keys.
-func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (conds []expr.Cond, err error) {
-	b := &builder{p: &Plan{Source: Source{PK: s.PK, SK: s.SK}}, s: s, v: v, given: item.Item{}}
+// Under returns the key conditions for all items of the table that begin with the key fields of v, one for each of several
+// partition keys over which they are spread, by default for that of the table. The partition key's fields must be set, and those of
+// the sort key may be set from the left. If all are set, the condition holds for the item and its related items.
+func Under(c *engine.Core, v reflect.Value, spread ...*schema.KeyDef) (conds []expr.Cond, err error) {
+	s := c.Schema
+	b := &builder{Plan: &Plan{Source: Source{Core: c, PK: s.PK, SK: s.SK}}, v: v, given: item.Item{}}
 	if err := b.partition(); err != nil {
 		return nil, err
 	}
@@ -358,7 +329,7 @@ func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (con
 	if err != nil {
 		return nil, err
 	}
-	if b.p.Nothing {
+	if b.Nothing {
 		return nil, b.fail(bind.CodeValue, nil, "the sort key is too long")
 	}
 	if k := s.SK; k != nil && k.Prefixed && s.RelatedSuffix > 0 && b.lead == len(k.Parts) {
@@ -367,8 +338,11 @@ func under(s *schema.Schema, v reflect.Value, partitions ...*schema.KeyDef) (con
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
 		sk = expr.Compare(expr.Between, expr.Attr(k.Attr), item.S(text), item.S(text+"$"))
 	}
-	for _, partition := range partitions {
-		pk, err := b.fixed(partition)
+	if spread == nil {
+		spread = []*schema.KeyDef{s.PK}
+	}
+	for _, partition := range spread {
+		pk, err := b.equal(partition)
 		if err != nil {
 			return nil, err
 		}

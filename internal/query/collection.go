@@ -183,16 +183,15 @@ func covering(conds []expr.Cond) expr.Cond {
 
 // coveringCond returns a condition on the sort key that holds whenever one of sorts does. It may also hold between their
 // ranges.
-func coveringCond(sorts []expr.Cond) expr.Cond {
+func coveringCond(sorts [][]expr.Cond) expr.Cond {
 	var out []expr.Cond
 	for i := 0; ; i++ {
 		var at []expr.Cond // the conditions on the i-th attribute of the key
-		for _, s := range sorts {
-			list := terms(s)
-			if i >= len(list) {
+		for _, conds := range sorts {
+			if i >= len(conds) {
 				return expr.All(out...)
 			}
-			at = append(at, list[i])
+			at = append(at, conds[i])
 		}
 		wide := covering(at)
 		if out = append(out, wide); wide.Op != expr.Eq {
@@ -206,7 +205,7 @@ func coveringCond(sorts []expr.Cond) expr.Cond {
 func BuildCollection(verb string, parts []*Part) (*Collection, error) {
 	first := parts[0].Plan
 	g := &Collection{parts: parts}
-	var sorts []expr.Cond
+	var sorts [][]expr.Cond
 	for _, part := range parts {
 		p := part.Plan
 		switch {
@@ -224,7 +223,7 @@ func BuildCollection(verb string, parts []*Part) (*Collection, error) {
 			return nil, p.collectionError(bind.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
 		}
 		if !p.Nothing {
-			sorts = append(sorts, p.Sort)
+			sorts = append(sorts, terms(p.Key)[len(terms(p.Partition)):])
 		}
 	}
 	g.cover = *first

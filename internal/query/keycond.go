@@ -17,14 +17,12 @@ import (
 
 // builder compiles one query.
 type builder struct {
-	p     *Plan
-	s     *schema.Schema
+	*Plan
 	v     reflect.Value
 	given item.Item  // partition parts and leading sort-key parts with fixed values
 	lead  int        // how many sort-key parts are fixed
 	bound *bind.Cond // condition on the next part; the lower one if upper is set
 	upper *bind.Cond
-	next  *schema.Attr // the attribute that bound is about
 }
 
 func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) error {
@@ -32,39 +30,39 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 	if a != nil {
 		field = a.Field
 	}
-	return &entitytype.InputError{Code: code, Type: b.s.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
+	return &entitytype.InputError{Code: code, Type: b.Schema.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
 // value returns the given attribute as a key part.
 func (b *builder) value(f *key.Field) (key.Value, error) {
 	v, present, err := f.FromAttribute(b.given[f.Attr])
 	if err != nil || !present {
-		return v, b.fail(bind.CodeKeyPart, b.s.Attr(f.Attr), "the key part is missing or malformed")
+		return v, b.fail(bind.CodeKeyPart, b.Schema.Attr(f.Attr), "the key part is missing or malformed")
 	}
 	return v, nil
 }
 
 func (b *builder) partError(err error, missing []string) error {
 	if e, ok := err.(*key.PartError); ok {
-		return b.fail(bind.CodeValue, b.s.Attr(e.Attr), "%s", e.Problem)
+		return b.fail(bind.CodeValue, b.Schema.Attr(e.Attr), "%s", e.Problem)
 	}
 	if len(missing) > 0 {
-		return b.fail(bind.CodeKeyPart, b.s.Attr(missing[0]), "the key part is missing")
+		return b.fail(bind.CodeKeyPart, b.Schema.Attr(missing[0]), "the key part is missing")
 	}
 	return b.fail(bind.CodeValue, nil, "%v", err)
 }
 
 func (b *builder) boundValue(f *key.Field, v any) (key.Value, error) {
-	rv := reflect.ValueOf(v)
+	rv, next := reflect.ValueOf(v), b.SK.Parts[b.lead]
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
 		rv = rv.Elem()
 	}
 	if !rv.IsValid() || rv.Kind() == reflect.Pointer {
-		return key.Value{}, b.fail(bind.CodeValue, b.next, "a bound cannot be nil")
+		return key.Value{}, b.fail(bind.CodeValue, next, "a bound cannot be nil")
 	}
 	out := key.Value{Kind: f.Kind}
-	if b.next.Text {
-		av, err := bind.EncodeValue(b.s, b.next, rv.Interface())
+	if next.Text {
+		av, err := bind.EncodeValue(b.Schema, next, rv.Interface())
 		if text, ok := av.(*types.AttributeValueMemberS); ok {
 			out.S = text.Value
 		}
@@ -91,7 +89,7 @@ func (b *builder) rangeConditions() (conds []expr.Cond, err error) {
 		if c == nil {
 			continue
 		}
-		made, err := bind.KeyCondition(b.s, *c)
+		made, err := bind.KeyCondition(b.Schema, *c)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +104,10 @@ func (b *builder) between(low, high expr.Cond) expr.Cond {
 	from, to := low.Values[0], high.Values[0]
 	open := low.Op == expr.Gt || high.Op == expr.Lt
 	if order, ok := expr.Compares(from, to); ok && (order > 0 || order == 0 && open) {
-		b.p.Nothing = true
+		b.Nothing = true
 	}
 	if open {
-		b.p.dropOutside(expr.All(low, high))
+		b.dropOutside(expr.All(low, high))
 	}
 	return expr.Compare(expr.Between, low.Path, from, to)
 }
@@ -120,15 +118,15 @@ func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 	empty := func(i int) bool { return item.Absent(c.Values[i]) }
 	switch c.Op {
 	case expr.And: // it never holds: the upper bound is below the lower one
-		b.p.Nothing = true
+		b.Nothing = true
 	case expr.Gt, expr.Ge, expr.BeginsWith:
 		if empty(0) {
 			return expr.Cond{}
 		}
 	case expr.Lt, expr.Le:
-		b.p.Nothing = empty(0)
+		b.Nothing = empty(0)
 	case expr.Between:
-		b.p.Nothing = empty(1)
+		b.Nothing = empty(1)
 		if empty(0) {
 			return expr.Compare(expr.Le, c.Path, c.Values[1])
 		}
@@ -136,12 +134,12 @@ func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 	return c
 }
 
-// fixed returns the condition that a key equals the given parts.
-func (b *builder) fixed(k *schema.KeyDef) (expr.Cond, error) {
+// equal returns the condition that a key equals the given parts.
+func (b *builder) equal(k *schema.KeyDef) (expr.Cond, error) {
 	if k.Native != nil {
 		var conds []expr.Cond
 		for _, a := range k.Native {
-			if err := bind.CheckPartitionKey(b.s, b.given[a.Name]); err != nil {
+			if err := bind.CheckPartitionKey(b.Schema, b.given[a.Name]); err != nil {
 				return expr.Cond{}, err
 			}
 			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
@@ -153,7 +151,7 @@ func (b *builder) fixed(k *schema.KeyDef) (expr.Cond, error) {
 		return expr.Cond{}, b.partError(err, missing)
 	}
 	pk := item.S(text)
-	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), bind.CheckPartitionKey(b.s, pk)
+	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), bind.CheckPartitionKey(b.Schema, pk)
 }
 
 // nativeSort returns the condition on a sort key that consists of plain attributes.
@@ -202,7 +200,7 @@ func (b *builder) makeBound(f *key.Field) (*key.Bound, error) {
 }
 
 func (b *builder) sortCondition() (expr.Cond, error) {
-	k := b.p.SK
+	k := b.SK
 	if k == nil {
 		return expr.Cond{}, nil
 	}
@@ -235,18 +233,18 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 	}
 	if r.Filter {
 		if f := fields[b.lead]; f.Lower && f.Kind == key.String {
-			return expr.Cond{}, b.fail(bind.CodeOption, b.next, "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
+			return expr.Cond{}, b.fail(bind.CodeOption, k.Parts[b.lead], "this bound cannot be exact on a key part that is stored in lower case; use Le, Ge or Between")
 		}
 		sharper, err := b.rangeConditions()
 		if err != nil {
 			return expr.Cond{}, err
 		}
-		b.p.Range = expr.All(sharper...)
+		b.Range = expr.All(sharper...)
 	}
 	at := expr.Attr(k.Attr)
 	switch r.Op {
 	case key.Empty:
-		b.p.Nothing = true
+		b.Nothing = true
 	case key.Equal:
 		return expr.Compare(expr.Eq, at, item.S(r.Lo)), nil
 	case key.Prefix:

@@ -27,15 +27,13 @@ type Source struct {
 	PK, SK *schema.KeyDef   // SK is nil if there is no sort key
 	Spread []*schema.KeyDef // what PK is in each partition that is read; nil: one
 	Verb   string           // for messages: Query, History
-	// Required are the sort-key parts that the partition value must have. nil means as many as are set.
-	Required []*schema.Attr
-	// Optional are the sort-key parts that the partition value may have. nil means all.
-	Optional []*schema.Attr
+	// Exact makes the partition value have all parts of the sort key but the last. Otherwise it has as many as are set.
+	Exact bool
 	// Other explains what to do instead of a condition on anything but the next part. Code is the code of that error.
 	Code, Other string
 	// Base returns the condition for the items that the query is about.
 	Base func() expr.Cond
-	// Expire reports whether the items can expire.
+	// Expire leaves out expired items.
 	Expire bool
 	// Own reports whether an item that passed the filter belongs to the query. nil means that the filter decides. An
 	// error makes the whole query fail.
@@ -55,7 +53,7 @@ type Plan struct {
 	Err                error
 	where              string    // see Where; "" for that of Partition
 	Key                expr.Cond // key condition: of the partition and of the sort key
-	Partition, Sort    expr.Cond // its two parts
+	Partition          expr.Cond // that of the partition
 	Range              expr.Cond // part of the filter that narrows the key condition
 	InMemory           expr.Cond // checked after the read: see dropOutside
 	User               expr.Cond // the caller's filter
@@ -70,21 +68,20 @@ type Plan struct {
 	Fresh              bool                    // read them consistently
 	Scanned            func(bind.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
-	Expired, Skip      bool
+	Skip               bool
 	Budget             *bind.Pace // paces the requests; may be nil
 }
 
 // filter returns the filter expression: everything besides the key condition.
 func (p *Plan) filter(now time.Time) expr.Cond {
-	base, expires := p.Base(), p.Expire && !p.Expired
-	if !expires && p.Range.Op == expr.None && p.User.Op == expr.None {
+	base, alive := p.Base(), expr.Cond{}
+	switch {
+	case p.Expire:
+		alive = layout.NotExpired(p.Schema, now)
+	case p.Range.Op == expr.None && p.User.Op == expr.None:
 		return base
 	}
-	conds := []expr.Cond{base, p.Range}
-	if expires {
-		conds = append(conds, layout.NotExpired(p.Schema, now))
-	}
-	return expr.All(append(conds, p.User)...)
+	return expr.All(base, p.Range, alive, p.User)
 }
 
 // terms returns the conditions that c joins with AND.
@@ -126,14 +123,6 @@ func (p *Plan) sent(now time.Time) expr.Cond {
 	split(p.Range)
 	split(p.User)
 	return expr.All(conds...)
-}
-
-// Codec returns what decodes the items.
-func (p *Plan) Codec() *item.Codec {
-	if p.Index == nil || p.Hydrate {
-		return &p.Schema.Codec
-	}
-	return p.Schema.CodecOf(p.Index)
 }
 
 // dropOutside makes the query drop items that do not meet c after they were read.

@@ -148,7 +148,10 @@ type Query[T any] struct {
 
 // Items returns the reading of p that decodes items of its entity.
 func Items(p *Plan) Decoding {
-	codec := p.Codec()
+	codec := &p.Schema.Codec
+	if p.Index != nil && !p.Hydrate {
+		codec = p.Schema.CodecOf(p.Index)
+	}
 	return Decoding{p, func(it wire.Item, into any) error { return p.ReadFound(codec, it, into) }, p.Skip}
 }
 
@@ -294,22 +297,14 @@ type Part struct {
 	Code, Problem string // what is wrong with where the items go, "" for nothing
 }
 
-// CollectionPart is a part of entity.DB.GetCollection.
+// CollectionPart is a part of entity.DB.GetCollection, a *Part.
 type CollectionPart interface {
 	fmt.Stringer
 	Sealed
-	part() *Part
+	part()
 }
 
-func (p *Part) part() *Part { return p }
-
-// PartOf opens a part; a nil one is nil.
-func PartOf(p CollectionPart) *Part {
-	if p == nil {
-		return nil
-	}
-	return p.part()
-}
+func (*Part) part() {}
 
 // Into returns q as a part of entity.DB.GetCollection that stores its items in dst.
 func (q *Query[T]) Into(dst *[]T) CollectionPart {

@@ -19,30 +19,33 @@ const (
 	mostHydrated = 100  // the whole items that are read, and held, at a time: as many as one request can read
 )
 
-// budget is what is left of the bounds of a run, with 0 for unlimited, and its progress so far. Streams can share it.
+// budget is what is left of the bounds of a run, with 0 for unlimited. Streams can share it.
 type budget struct {
 	evaluate, requests int
 	spent              bool
-	report             func(bind.ScanProgress) // nil without a listener
-	progress           bind.ScanProgress
+	report             func(layout.Page) // adds an answer to the progress; nil without a listener
 }
 
 func (p *Plan) budget() *budget {
-	return &budget{evaluate: p.Evaluate, requests: p.Requests, report: p.Scanned, progress: bind.ScanProgress{Segments: max(p.Segments, 1)}}
+	b := &budget{evaluate: p.Evaluate, requests: p.Requests}
+	if p.Scanned != nil {
+		sum := bind.ScanProgress{Segments: max(p.Segments, 1)}
+		b.report = func(got layout.Page) {
+			sum.Pages++
+			sum.Evaluated += got.Evaluated
+			sum.Found += got.Count
+			sum.ReadUnits += got.Units
+			if got.Last == nil {
+				sum.SegmentsDone++
+			}
+			p.Scanned(sum)
+		}
+	}
+	return b
 }
 
-// charge subtracts one request from the budget and reports the progress.
+// charge subtracts one request.
 func (b *budget) charge(got layout.Page) {
-	if b.report != nil {
-		b.progress.Pages++
-		b.progress.Evaluated += got.Evaluated
-		b.progress.Found += got.Count
-		b.progress.ReadUnits += got.Units
-		if got.Last == nil {
-			b.progress.SegmentsDone++
-		}
-		b.report(b.progress)
-	}
 	if b.evaluate > 0 {
 		b.evaluate = max(b.evaluate-got.Evaluated, 0)
 		b.spent = b.spent || b.evaluate == 0
@@ -90,7 +93,12 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		if got, err = s.fetch(ctx); err != nil {
 			return got, err
 		}
-		s.charge(got)
+		if s.report != nil {
+			s.report(got)
+		}
+		if s.evaluate > 0 || s.requests > 0 {
+			s.charge(got)
+		}
 		s.answer, s.at = got, got.Last
 		if s.Hydrate {
 			s.pending = got.Rows
@@ -270,8 +278,8 @@ func (p *Plan) scanSegments(ctx context.Context, b *budget, counts bool, yield f
 	}()
 	finished := 0
 	for a := range answers {
-		if a.err == nil && a.last {
-			b.charge(a.of)
+		if a.err == nil && a.last && b.report != nil {
+			b.report(a.of)
 		}
 		if a.err == nil && a.last && a.of.Last == nil {
 			finished++

@@ -267,12 +267,12 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 			codec := s.Codec
 			codec.Parts = keyParts(s.PK, s.SK, x.PK, x.SK)
 			if x.codec = &codec; !o.SDKCodec {
-				codec.Compile()
+				codec.Compile(t)
 			}
 		}
 	}
 	if !o.SDKCodec {
-		s.Codec.Compile()
+		s.Codec.Compile(t)
 	}
 
 	s.prototype = Prototype(t)
@@ -379,7 +379,7 @@ func Project(t reflect.Type, s *Schema, x *Index) (Subset, error) {
 		subset.Names = append(subset.Names, PayloadAttr) // items of a later version are refused
 	}
 	if !s.Options.SDKCodec {
-		subset.Codec.Compile()
+		subset.Codec.Compile(t)
 	}
 	return subset, nil
 }

@@ -119,9 +119,13 @@ func TestAny_TypesOfNumbersAndSets(t *testing.T) {
 func TestAny_RandomValuesAreEncodedAsTheyWereRead(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(testsize.Seed(t), 0))
+	type read struct {
+		V any    `dynamodbav:"v"`
+		A [1]any `dynamodbav:"a"`
+	}
 	var c item.Codec
 	compiled := c
-	compiled.Compile()
+	compiled.Compile(reflect.TypeFor[read]())
 	kept := 0
 	for range testsize.Pick(2_000, 15_000) {
 		v := wiretest.Value(r, 3)
@@ -129,13 +133,10 @@ func TestAny_RandomValuesAreEncodedAsTheyWereRead(t *testing.T) {
 			continue
 		}
 		for _, c := range []*item.Codec{&c, &compiled} {
-			var read struct {
-				V any    `dynamodbav:"v"`
-				A [1]any `dynamodbav:"a"`
-			}
-			require.NoError(t, decode(c, item.Item{"v": v, "a": &types.AttributeValueMemberL{Value: []types.AttributeValue{v}}}, &read))
-			require.Equal(t, read.V, read.A[0])
-			back := entity.Must(encode(c, read))
+			var got read
+			require.NoError(t, decode(c, item.Item{"v": v, "a": &types.AttributeValueMemberL{Value: []types.AttributeValue{v}}}, &got))
+			require.Equal(t, got.V, got.A[0])
+			back := entity.Must(encode(c, got))
 			kept++
 			require.True(t, item.Equal(v, back["v"]), "%#v is %#v", v, back["v"])
 		}
