@@ -40,6 +40,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
+	dbtest.Parallel(t)
 	l := &lab{Bench: dbtest.Open(t), late: &dbtest.Clock{}}
 	l.accounts = dbtest.Declare[account](t, l.DB)
 	l.a = l.leases(l.DB, "a")
@@ -74,7 +75,6 @@ func (l *lab) taken(leases *lease.Leases, holder string, until time.Time) {
 }
 
 func TestAcquire_OneHolderAtATime(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	a := l.acquire(l.a)
 	assert.Equal(t, []string{"GetItem", "UpdateItem"}, l.Operations())
@@ -100,7 +100,6 @@ func TestAcquire_OneHolderAtATime(t *testing.T) {
 }
 
 func TestRelease_KeepsTheFence(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	for fence := range int64(3) {
 		h := l.acquire(l.a)
@@ -118,7 +117,6 @@ func TestRelease_KeepsTheFence(t *testing.T) {
 }
 
 func TestOp_RefusesTransactionsOnceAnotherHoldsTheLease(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	a := l.acquire(l.a)
 	write := func(h *lease.Held, token string) error {
@@ -151,7 +149,6 @@ func TestOp_RefusesTransactionsOnceAnotherHoldsTheLease(t *testing.T) {
 }
 
 func TestSkew_BeyondWhatIsDeclaredIsReported(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.acquire(l.a)
 	l.late.Move(-2 * time.Second)
@@ -182,7 +179,6 @@ func TestAcquire_TakesWhatItHasSeenForLongEnough(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"of a clock that is ahead": 5 * time.Hour, "by a clock that stands still": 0} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			l := newLab(t)
 			l.Clock.Move(ahead)
 			longer := entity.Must(lease.New(l.DB, lease.Options{Holder: "a", Duration: time.Minute}))
@@ -228,7 +224,6 @@ func TestAcquire_TakesWhatItHasSeenForLongEnough(t *testing.T) {
 
 // An acquisition whose context ends gives up what its write took, or may take later.
 func TestAcquire_GivesUpTheLeaseWhenItsContextEnds(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.OK(l.acquire(l.a).Release(l.Ctx))
 	for i, f := range []faults.Fault{faults.Lost, faults.Late, faults.InternalApplied, faults.Drop, faults.Throttle} {
@@ -288,7 +283,6 @@ var onceFaults = []faults.Fault{
 
 // Whatever request fails once, before or after it was applied, the lease is held and given up as if none had, and nothing that arrives late changes it.
 func TestFaults_AtEachRequest(t *testing.T) {
-	t.Parallel()
 	l, fence := newLab(t), int64(0)
 	for _, f := range onceFaults {
 		for n := 1; ; n++ {
@@ -317,7 +311,6 @@ func TestFaults_AtEachRequest(t *testing.T) {
 
 // An acquire that has failed, and may have been applied, does not make its process wait.
 func TestAcquire_ALostAnswerNeverMakesAHolderWaitForItself(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	db := l.Open(l.Client, dbtest.Attempts(1))
 	a := entity.Must(lease.New(db, lease.Options{Holder: "a"}))
@@ -345,7 +338,6 @@ func TestAcquire_ALostAnswerNeverMakesAHolderWaitForItself(t *testing.T) {
 
 // A renewal or release that failed, and arrives after another took the lease, changes nothing.
 func TestRenew_ThatArrivesLateIsRefused(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	for _, call := range []func(*lease.Held) error{
 		func(h *lease.Held) error { return h.Renew(l.Ctx) },
@@ -365,7 +357,6 @@ func TestRenew_ThatArrivesLateIsRefused(t *testing.T) {
 }
 
 func TestKeep_ReturnsWhatTheWorkReturns(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	h, mine := l.acquire(l.a), errors.New("mine")
 	assert.Equal(t, mine, h.Keep(l.Ctx, func(context.Context) error { return mine }))
@@ -375,7 +366,6 @@ func TestKeep_ReturnsWhatTheWorkReturns(t *testing.T) {
 }
 
 func TestNew_RefusesDurationsThatDoNotFit(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	for _, o := range []lease.Options{{Duration: -1}, {Skew: -1}, {Duration: time.Second}, {Duration: 4 * time.Second, Skew: 2*time.Second + 1}} {
 		dbtest.RequireInput(t, dbtest.ErrorOf(lease.New(l.DB, o)), "EDD-9220", "Skew")

@@ -96,7 +96,6 @@ func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (
 }
 
 func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
-	t.Parallel()
 	h, s, deleted, gone := drawer(t)
 	f, tenant := entity.Fields[Doc](), Doc{Tenant: "t"}
 	require.Equal(t, []string{"a!1", "a!3", "a1", "a3", "b1", "b3"}, gone)
@@ -127,7 +126,6 @@ func TestDeletedQuery_ReadsTheCopiesOfAPartition(t *testing.T) {
 }
 
 func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
-	t.Parallel()
 	h, _, deleted, gone := drawer(t)
 	f, want := entity.Fields[Doc](), slices.Concat(gone, gone)
 	slices.Sort(want)
@@ -142,7 +140,6 @@ func TestDeletedScan_ReadsTheCopiesOfTheTable(t *testing.T) {
 }
 
 func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
-	t.Parallel()
 	h, _, deleted, _ := drawer(t)
 	f := entity.Fields[Doc]()
 	for name, q := range map[string]entity.Query[lifecycle.DeletedItem[Doc]]{
@@ -164,7 +161,6 @@ func TestDeletedQuery_MistakesAreFoundBeforeARequest(t *testing.T) {
 // In a shared table nothing in an item but its key says that it is a copy: snapshots of deleted states have the time of
 // the delete, too.
 func TestDeletedQuery_InASharedTable(t *testing.T) {
-	t.Parallel()
 	type paper struct {
 		_       entity.Key           `name:"Paper" pk:"$#tenant_{tenant}" sk:"$#id_{id}"`
 		_       versioned.Retain     ``
@@ -257,7 +253,6 @@ func ids(t *testing.T, q entity.Query[lifecycle.DeletedItem[Letter]]) (all []str
 
 // The trash page of a tenant: its deleted letters from every partition of the table, in the order of their deletes.
 func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
-	t.Parallel()
 	h, s, deleted, trash, rooms := letters(t)
 	ctx, f, tenant := t.Context(), entity.Fields[Letter](), Letter{Tenant: "t"}
 	oldest := []string{"l6", "l5", "l4", "l2", "l1", "l0"} // the clock went backwards
@@ -297,7 +292,6 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 
 // Nothing but copies has the keys of such an index, and copies have those of no other.
 func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
-	t.Parallel()
 	h, s, deleted, _, _ := letters(t)
 	entity.Must(deleted.Restore(t.Context(), Letter{Room: "r0", ID: "l0"}))
 	n := map[string]int{}
@@ -324,7 +318,6 @@ func TestDeletedIndex_CurrentItemsAndSnapshotsAreNotInIt(t *testing.T) {
 
 // A change of an attribute of the partition costs no read: current items have no key with the time of a delete.
 func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
-	t.Parallel()
 	type memo struct {
 		_         entity.Key           `name:"Memo" pk:"$#{id}" sk:"$"`
 		_         entity.GSI           `name:"trash" index:"gsi1" pk:"$#{tenant}" sk:"$#{folder}#{deletedAt}"`
@@ -348,7 +341,6 @@ func TestDeletedIndex_CostsUpdatesNothing(t *testing.T) {
 }
 
 func TestDeletedIndex_Mistakes(t *testing.T) {
-	t.Parallel()
 	_, s, deleted, _, _ := letters(t)
 	for name, open := range map[string]func() error{
 		"of items":                func() error { _, err := deleted.Index("byTenant"); return err },

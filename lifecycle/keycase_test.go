@@ -27,7 +27,6 @@ type Cased struct {
 }
 
 func TestKeyCase_NothingOfADeletedItemIsTakenForThatOfAnother(t *testing.T) {
-	t.Parallel()
 	h, store := lower[Cased](t)
 	deleted, history := entity.Must(lifecycle.Of(store)), entity.Must(versioned.Of(store))
 	ctx, own, other := t.Context(), Cased{ID: "C-1"}, Cased{ID: "c-1"}
@@ -115,7 +114,6 @@ func refusedBirths[T any](t *testing.T, h *lab, s *entity.Store[T], v T, classes
 
 // Whatever a struct keeps, a write that meets an item of another spelling returns it, and a create says that it exists.
 func TestKeyCase_EveryWriteReturnsTheItemOfTheOtherSpelling(t *testing.T) {
-	t.Parallel()
 	otherSpelling(t, Cased{ID: "C-1", Name: "x"}, Cased{ID: "c-1", Name: "y"}, func(v Cased) string { return v.ID })
 	otherSpelling(t, Chronicle{ID: "C-1"}, Chronicle{ID: "c-1"}, func(v Chronicle) string { return v.ID })
 	otherSpelling(t, Reserved{ID: "C-1", Email: "x"}, Reserved{ID: "c-1", Email: "y"}, func(v Reserved) string { return v.ID })
@@ -157,15 +155,13 @@ func TestKeyCase_NoLifeBeginsAfterThatOfAnotherSpelling(t *testing.T) {
 		require.Len(t, entity.Must(entity.Must(versioned.Of(s)).List(Cased{ID: "C-1"}).Collect(ctx)), 2)
 		return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Cased{ID: "C-1"}))
 	}
-	t.Run("history and soft delete", func(t *testing.T) { t.Parallel(); ended(t, Cased{ID: "C-1"}, Cased{ID: "c-1"}, restore, deleted...) })
+	t.Run("history and soft delete", func(t *testing.T) { ended(t, Cased{ID: "C-1"}, Cased{ID: "c-1"}, restore, deleted...) })
 	t.Run("reserving soft delete", func(t *testing.T) {
-		t.Parallel()
 		ended(t, Reserved{ID: "C-1", Email: "x"}, Reserved{ID: "c-1"}, func(ctx context.Context, s *entity.Store[Reserved]) error {
 			return second(entity.Must(lifecycle.Of(s)).Restore(ctx, Reserved{ID: "C-1"}))
 		}, deleted...)
 	})
 	t.Run("history", func(t *testing.T) {
-		t.Parallel()
 		own, other := Chronicle{ID: "C-1"}, Chronicle{ID: "c-1"}
 		ended(t, own, other, func(ctx context.Context, s *entity.Store[Chronicle]) error {
 			entity.Must(s.Create(ctx, own))
@@ -195,7 +191,6 @@ type CasedPage struct {
 // Where nothing of earlier lives is read, items of two spellings can share a key one after the other. Each has copies of
 // its own, and a purge of either takes all.
 func TestKeyCase_EachSpellingHasItsOwnCopies(t *testing.T) {
-	t.Parallel()
 	h, s := lower[CasedPage](t)
 	deleted := entity.Must(lifecycle.Of(s))
 	ctx, upper, low := t.Context(), CasedPage{ID: "C-1"}, CasedPage{ID: "c-1"}
@@ -224,7 +219,6 @@ func TestKeyCase_PurgeTakesWhatHasSharedTheKey(t *testing.T) {
 	t.Parallel()
 	for _, spelling := range []string{"C-1", "c-1"} {
 		t.Run(spelling, func(t *testing.T) {
-			t.Parallel()
 			h, s := lower[Chronicle](t)
 			ctx := t.Context()
 			entity.Must(s.Create(ctx, Chronicle{ID: "C-1"}))

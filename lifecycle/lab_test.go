@@ -27,6 +27,7 @@ type lab struct{ *dbtest.Bench }
 
 func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
+	dbtest.Parallel(t)
 	h := &lab{dbtest.Open(t, append(configure, func(c *entity.Config) { c.CursorKey = []byte("secret key parts need one") })...)}
 	h.Clock.Set(hour0, 0)
 	return h

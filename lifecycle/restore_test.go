@@ -29,7 +29,6 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]bool{"from the current item": false, "from the copy": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			h, s := open[Page](t)
 			deleted := entity.Must(lifecycle.Of(s))
 			others, copies := unwatched[Page](t, h)
@@ -56,7 +55,6 @@ func TestRestore_FindsAnItemThatMovesBetweenItsReads(t *testing.T) {
 
 // One look at both places meets nothing while a transaction is applied: it is the second one that says there is nothing.
 func TestRestore_OfNothingLooksTwice(t *testing.T) {
-	t.Parallel()
 	h, s := open[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
 	require.ErrorIs(t, dbtest.ErrorOf(deleted.Restore(t.Context(), Page{ID: "p"})), entity.ErrNotFound)
@@ -69,7 +67,6 @@ func TestRestore_OfNothingLooksTwice(t *testing.T) {
 
 // The clock of the second delete is behind that of the first. Its copy is still the newest.
 func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
-	t.Parallel()
 	h, s := open[Page](t)
 	deleted, ctx, key := entity.Must(lifecycle.Of(s)), t.Context(), Page{ID: "p"}
 	var want []string
@@ -100,7 +97,6 @@ func TestDelete_ALaterCopyComesAfterEarlierOnesWhateverTheClock(t *testing.T) {
 
 // A delete that is planned from what a handle holds reads the newest copy instead of the item.
 func TestDelete_FromAHandleComesAfterEarlierCopiesToo(t *testing.T) {
-	t.Parallel()
 	h, s := open[Page](t)
 	deleted, ctx, key := entity.Must(lifecycle.Of(s)), t.Context(), Page{ID: "p"}
 	entity.Must(s.Create(ctx, Page{ID: "p", Text: "first"}))
@@ -136,7 +132,6 @@ func lived(t *testing.T) (h *lab, s *entity.Store[Reserved], move func()) {
 
 // A copy under the key of the one that was read has a value that a purge of the latter would leave claimed forever.
 func TestPurge_RemovesACopyOnlyAsItWasRead(t *testing.T) {
-	t.Parallel()
 	h, s, move := lived(t)
 	beforeWrite(h.Wire, move)
 	require.NoError(t, s.Purge(t.Context(), Reserved{ID: "r"}))
@@ -159,7 +154,6 @@ func TestRestore_OfAnotherCopyUnderTheSameKey(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			h, s, move := lived(t)
 			deleted := entity.Must(lifecycle.Of(s))
 			beforeWrite(h.Wire, move)
@@ -200,7 +194,6 @@ func TestRestore_ANewerCopyThatWasMadeMeanwhileCounts(t *testing.T) {
 		}, func(h *lab, s *entity.Store[Account]) { life(h, s, "new") }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			h, s := open[Account](t)
 			deleted := entity.Must(lifecycle.Of(s))
 			others, _ := unwatched[Account](t, h)
@@ -220,7 +213,6 @@ func TestRestore_ANewerCopyThatWasMadeMeanwhileCounts(t *testing.T) {
 // A copy that the caller chose is restored, whatever became the newest one. The mark that a later delete leaves on it, the
 // write id, is no part of its content.
 func TestRestoreCopy_OfACopyThatIsNoLongerTheNewest(t *testing.T) {
-	t.Parallel()
 	h, s := open[Page](t)
 	deleted := entity.Must(lifecycle.Of(s))
 	others, copies := unwatched[Page](t, h)
@@ -241,7 +233,6 @@ func TestRestoreCopy_OfACopyThatIsNoLongerTheNewest(t *testing.T) {
 
 // DynamoDB may remove the newest copy, which has expired, before the delete that marks it is written.
 func TestDelete_TheNewestCopyMayBeRemovedMeanwhile(t *testing.T) {
-	t.Parallel()
 	h, s := open[Account](t)
 	ctx, key := t.Context(), Account{ID: "a"}
 	others, copies := unwatched[Account](t, h)
@@ -284,7 +275,6 @@ func TestWrites_OfAnItemThatIsRestoredMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name := range writesOfPage(t.Context(), nil, nil) {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			h, s := open[Page](t)
 			c := writesOfPage(h.Ctx, h.DB, s)[name]
 			others, copies := unwatched[Page](t, h)
@@ -306,7 +296,6 @@ func TestWrites_OfAnItemThatIsRestoredMeanwhile(t *testing.T) {
 
 // An item that is restored and deleted again and again was never missing either.
 func TestWrites_OfAnItemThatComesAndGoes(t *testing.T) {
-	t.Parallel()
 	h := newLab(t, dbtest.Attempts(3))
 	s := dbtest.Declare[Page](t, h.DB)
 	h.CreateTables()
@@ -332,7 +321,6 @@ func TestWrites_OfAnItemThatComesAndGoes(t *testing.T) {
 
 // If an earlier attempt may still be applied, a write is not made again, since it could then count twice.
 func TestWrites_ThatMayBeAppliedAreNotPlannedAgain(t *testing.T) {
-	t.Parallel()
 	h, s := open[Page](t)
 	others, copies := unwatched[Page](t, h)
 	entity.Must(others.Create(t.Context(), Page{ID: "p", Text: "x"}))
@@ -357,7 +345,6 @@ func TestWrites_ThatMayBeAppliedAreNotPlannedAgain(t *testing.T) {
 
 // A function of Modify that finds nothing elsewhere is not called again because its own item exists.
 func TestModify_ItsFunctionMayFindNothing(t *testing.T) {
-	t.Parallel()
 	h, s := open[Page](t)
 	entity.Must(s.Create(t.Context(), Page{ID: "p", Text: "x"}))
 	calls := 0

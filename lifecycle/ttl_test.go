@@ -115,7 +115,6 @@ var (
 )
 
 func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
-	t.Parallel()
 	h, s := open[Session](t)
 	ctx, f, key := t.Context(), entity.Fields[Session](), Session{ID: "s"}
 	none, own, later := time.Time{}, hour0.Add(7*day), hour0.Add(7*day+time.Minute)
@@ -148,7 +147,6 @@ func TestTTL_AnEndThatTheCallerGivesWins(t *testing.T) {
 }
 
 func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
-	t.Parallel()
 	h, s := open[Marker](t, lifecycle.After(90*time.Second))
 	entity.Must(s.Create(t.Context(), Marker{ID: "m"}))
 	h.ends(t, "ends", hour0, 90*time.Second)
@@ -166,7 +164,6 @@ func TestTTL_AfterComesFromTheConfiguration(t *testing.T) {
 
 // Without a time to live in the configuration, no write gives an item an end, and none takes one away that it was given.
 func TestNoExpiry_OnlyCallersGiveEnds(t *testing.T) {
-	t.Parallel()
 	h, s := open[Session](t, lifecycle.NoExpiry())
 	ctx, f, key := t.Context(), entity.Fields[Session](), Session{ID: "s"}
 	none, end := time.Time{}, hour0.Add(time.Hour)
@@ -195,7 +192,6 @@ type Mislabelled struct {
 }
 
 func TestTTL_MillisecondsAreNoSeconds(t *testing.T) {
-	t.Parallel()
 	h, s := open[Session](t)
 	mislabelled := dbtest.Declare[Mislabelled](t, h.DB)
 	ctx, f, m, ms := t.Context(), entity.Fields[Session](), entity.Fields[Mislabelled](), hour0.UnixMilli()
@@ -264,7 +260,6 @@ type Trial struct {
 }
 
 func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
-	t.Parallel()
 	h, s := open[Lease](t)
 	ctx, f, key := t.Context(), entity.Fields[Lease](), Lease{ID: "l"}
 	minute := func(n int) time.Time { return hour0.Add(time.Duration(n) * time.Minute) }
@@ -301,7 +296,6 @@ func TestTTL_FollowsATimeInTheSameRequest(t *testing.T) {
 }
 
 func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
-	t.Parallel()
 	h, s := open[Counter](t)
 	ctx, f, key := t.Context(), entity.Fields[Counter](), Counter{ID: "c"}
 	at, zero := uint64(hour0.Unix()), uint64(0)
@@ -314,7 +308,6 @@ func TestTTL_AChangeOtherThanSetReadsFirst(t *testing.T) {
 }
 
 func TestTTL_FollowsTheTimesThatTheLibraryKeeps(t *testing.T) {
-	t.Parallel()
 	h, cache := open[Cache](t)
 	ctx, c, key := t.Context(), entity.Fields[Cache](), Cache{ID: "c"}
 	for n, write := range []func() error{
@@ -364,7 +357,6 @@ func lapsed(t *testing.T) (*lab, *entity.Store[Token]) {
 }
 
 func TestTTL_AnExpiredItemIsGoneForEveryRead(t *testing.T) {
-	t.Parallel()
 	h, s := lapsed(t)
 	require.ErrorIs(t, dbtest.ErrorOf(s.Get(t.Context(), token)), entity.ErrNotFound)
 	require.Equal(t, 7, entity.Must(s.Get(t.Context(), token, entity.IncludeExpired())).Uses)
@@ -420,7 +412,6 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 		}, nil, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			h, s := lapsed(t)
 			before, err := h.Items(), c.write(h, s)
 			require.Len(t, h.Operations(), c.requests)
@@ -439,7 +430,6 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 // A Put that found an expired item and was about to replace it meets an item that another program has created meanwhile: it
 // replaces that one, as a Put over a live item does.
 func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
-	t.Parallel()
 	h, s := lapsed(t)
 	require.NoError(t, h.Overtake(dbtest.Is("PutItem"), func() error {
 		_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
@@ -455,7 +445,6 @@ func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 // A transaction under a token sends the same each time, and a Put cannot replace an expired item by that. So the expired item is
 // removed first, as DynamoDB would, and nothing else is.
 func TestTTL_ATransactionUnderATokenBeginsANewLife(t *testing.T) {
-	t.Parallel()
 	h, s := lapsed(t)
 	other, put := Token{User: "u", ID: "live"}, s.Op().Put(Token{User: "u", ID: "t", Uses: 1})
 	both := []entity.Op{put, s.Op().Upsert(Token{User: "u", ID: "live", Uses: 9})}

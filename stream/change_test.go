@@ -16,7 +16,6 @@ import (
 )
 
 func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Team](l)
 	l.create()
@@ -46,7 +45,6 @@ func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
 }
 
 func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Person](l)
 	l.create()
@@ -71,7 +69,6 @@ func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
 }
 
 func TestMutations_OfANoteWithoutHistory(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Note](l)
 	l.create()
@@ -96,7 +93,6 @@ func TestMutations_OfANoteWithoutHistory(t *testing.T) {
 }
 
 func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Ledger](l)
 	l.create()
@@ -119,7 +115,6 @@ func TestMutations_HardDeleteUnderRetainKeepsTheDeletedStateAsASnapshot(t *testi
 }
 
 func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Person](l)
 	l.create()
@@ -173,7 +168,6 @@ func TestChange_CarriesTheItemsTheirVersionsAndTheRecord(t *testing.T) {
 }
 
 func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := entity.Must(timeseries.New[Reading](l.DB))
 	store[Team](l) // shares the table
@@ -223,7 +217,6 @@ func TestViews_OfAnEntityWithSatellites(t *testing.T) {
 		},
 	} {
 		t.Run(string(view), func(t *testing.T) {
-			t.Parallel()
 			l := newLab(t)
 			l.view = view
 			notes, teams := store[Note](l), store[Team](l)
@@ -265,7 +258,6 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 		types.StreamViewTypeKeysOnly:        {{"created", "updated", "deleted"}, {"? INSERT", "? MODIFY", "? REMOVE"}},
 	} {
 		t.Run(string(view), func(t *testing.T) {
-			t.Parallel()
 			alone := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"devices": c.Table} })
 			alone.view = view
 			devices := store[Device](alone)
@@ -289,7 +281,6 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 }
 
 func TestViews_SharedVerbatimEntityNeedsAnImage(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	l.view = types.StreamViewTypeKeysOnly
 	plates := store[Plate](l)

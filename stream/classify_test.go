@@ -228,7 +228,6 @@ func garage(t *testing.T) *lab {
 }
 
 func TestClassify_VerbatimEntitiesByKindAttribute(t *testing.T) {
-	t.Parallel()
 	l := garage(t)
 	cars, bikes, lamps := store[Car](l), store[Bike](l), store[Lamp](l)
 	l.create()
@@ -259,7 +258,6 @@ type Plate struct {
 }
 
 func TestClassify_VerbatimEntityIgnoresMarkedItems(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	plates, teams := store[Plate](l), store[Team](l)
 	l.create()
@@ -275,7 +273,6 @@ func TestClassify_VerbatimEntityIgnoresMarkedItems(t *testing.T) {
 }
 
 func TestClassify_MarkerChangesAreCreatedAndDeleted(t *testing.T) {
-	t.Parallel()
 	l := garage(t)
 	cars, bikes := store[Car](l), store[Bike](l)
 	l.create()
@@ -354,7 +351,6 @@ func interop(t *testing.T) *lab {
 }
 
 func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
-	t.Parallel()
 	l := interop(t)
 	s := store[Room](l)
 	l.create()
@@ -384,7 +380,6 @@ func TestInterop_SatellitesByTheirSortKey(t *testing.T) {
 }
 
 func TestInterop_EventsByTheirSortKey(t *testing.T) {
-	t.Parallel()
 	l := interop(t)
 	s := entity.Must(timeseries.New[Signal](l.DB))
 	l.create()

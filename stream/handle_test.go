@@ -218,7 +218,6 @@ func TestReader_LatestDoesNotDependOnAClock(t *testing.T) {
 	for _, ahead := range []time.Duration{-5 * time.Hour, 0, 5 * time.Hour} {
 		for _, expired := range []bool{false, true} {
 			t.Run(fmt.Sprint(ahead, expired), func(t *testing.T) {
-				t.Parallel()
 				l, b := brookLab(t)
 				hour := time.Now().Add(-time.Hour)
 				b.shard("0", "", hour, "t-1").closed = true
@@ -268,7 +267,6 @@ func TestReader_PassesOverNothingButCheckpoints(t *testing.T) {
 	t.Parallel()
 	for _, view := range []types.StreamViewType{types.StreamViewTypeNewAndOldImages, types.StreamViewTypeNewImage, types.StreamViewTypeKeysOnly} {
 		t.Run(string(view), func(t *testing.T) {
-			t.Parallel()
 			l := newLab(t)
 			db := l.Open(l.Raw)
 			named := entity.Must(entity.New[Named](db))
@@ -317,7 +315,6 @@ func TestReader_PassesOverNothingButCheckpoints(t *testing.T) {
 
 // A process whose clock was hours ahead has died. Another has its shard after the time of a lease.
 func TestReader_AnotherTakesOverFromAClockThatWasAhead(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2", "t-3")
 	hangs, old := make(chan bool), l.process(t, b, stream.ReaderOptions{})

@@ -42,6 +42,7 @@ type lab struct {
 
 func newLab(t testing.TB, change ...func(*entity.Config)) *lab {
 	t.Helper()
+	dbtest.Parallel(t)
 	l := &lab{Bench: dbtest.Open(t, change...), view: types.StreamViewTypeNewAndOldImages}
 	l.Clock.Set(time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC), 0)
 	return l

@@ -221,7 +221,6 @@ func FuzzEvent(f *testing.F) {
 }
 
 func TestFromSDK_KeepsValuesOfEveryType(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Thing](l)
 	l.create()
@@ -237,7 +236,6 @@ func TestFromSDK_KeepsValuesOfEveryType(t *testing.T) {
 // effect-dynamodb decodes a record by the names of its model, takes the item from whatever is stored at the key, and fails for
 // what an event or an older item lacks.
 func TestLambda_RenamedSparseAndOlderItemsAreReadAsGetReadsThem(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := store[Thing](l)
 	l.create()

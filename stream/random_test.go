@@ -151,7 +151,6 @@ func (p persons) check(mutations, purgedLive int) {
 }
 
 func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
-	t.Parallel()
 	p, rnd := openPersons(t), seed(t)
 	mutated, purgedLive := 0, 0
 	for range randomVerbs {
@@ -175,7 +174,6 @@ func TestRandom_FoldingTheStreamOfPersonsGivesWhatAScanGives(t *testing.T) {
 }
 
 func TestRandom_FoldingTheStreamOfASeriesGivesItsItemsAndItsHistory(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := entity.Must(timeseries.New[Reading](l.DB))
 	l.create()

@@ -376,7 +376,6 @@ func TestReader_RefusesWhatItCannotDo(t *testing.T) {
 
 // A process whose acquisitions fail for a while, in which another one reads the shard and stops, goes on where that one stopped.
 func TestReader_AnAcquisitionThatFailedTakesOverWhatIsStored(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2", "t-3", "t-4")
 	first := l.process(t, b, stream.ReaderOptions{})
@@ -409,7 +408,6 @@ func TestReader_AnAcquisitionThatFailedTakesOverWhatIsStored(t *testing.T) {
 
 // The checkpoints of a name are of one table.
 func TestReader_OneNameReadsOneTable(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1")
 	p := l.process(t, b, stream.ReaderOptions{}).start()
@@ -421,7 +419,6 @@ func TestReader_OneNameReadsOneTable(t *testing.T) {
 
 // A lease that is lost while a record is parked ends the shard, and not the reader.
 func TestReader_GoesOnIfTheLeaseIsLostWhileParking(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2")
 	parking, lost := make(chan bool), make(chan bool)
@@ -507,7 +504,6 @@ func (c *blink) DescribeStream(ctx context.Context, in *dynamodbstreams.Describe
 
 // A shard that is missing from an answer is not forgotten, and so not read again after its child.
 func TestReader_KeepsWhatAnAnswerLeavesOut(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1").closed = true
 	b.shard("b", "a", time.Now(), "t-2")
@@ -522,7 +518,6 @@ func TestReader_KeepsWhatAnAnswerLeavesOut(t *testing.T) {
 
 // Shards that end at once are not looked for after each.
 func TestReader_LooksForShardsOncePerPoll(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	for i := range 60 {
 		b.shard(fmt.Sprintf("%03d", i), "", time.Now()).closed = true
@@ -538,7 +533,6 @@ func TestReader_LooksForShardsOncePerPoll(t *testing.T) {
 
 // DynamoDB Local sends an empty map without a type.
 func TestFromSDK_ReadsEmptyMapsOfDynamoDBLocal(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	store[Team](l)
 	l.create()

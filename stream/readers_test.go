@@ -145,6 +145,7 @@ func text(av types.AttributeValue) string {
 
 func brookLab(t *testing.T) (*lab, *brook) {
 	t.Helper()
+	dbtest.Parallel(t)
 	l := newLab(t)
 	store[Team](l)
 	require.NoError(t, tables.Create(l.Ctx, l.DB))
@@ -153,7 +154,6 @@ func brookLab(t *testing.T) (*lab, *brook) {
 
 // A process that is stopped saves what it did and gives up its leases at once, so the next goes on with the next record.
 func TestReader_GoesOnWhereItWasStopped(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2", "t-3", "t-4", "t-5")
 	p := l.process(t, b, stream.ReaderOptions{})
@@ -177,7 +177,6 @@ func TestReader_GoesOnWhereItWasStopped(t *testing.T) {
 
 // A process that hangs, or is cut off, loses its shard to another, and cannot move the checkpoint back.
 func TestReader_AnotherTakesOverFromOneThatHangs(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-2", "t-3", "t-4", "t-5", "t-6")
 	hangs, wake, old := make(chan bool), make(chan bool), l.process(t, b, stream.ReaderOptions{})
@@ -209,7 +208,6 @@ func TestReader_AnotherTakesOverFromOneThatHangs(t *testing.T) {
 
 // A process that comes back after its shard is read, and gone, does not store a checkpoint again.
 func TestReader_DoesNotBringBackWhatIsGone(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("a", "", time.Now(), "t-1", "t-1b", "t-1c").closed = true
 	hangs, wake, old := make(chan bool), make(chan bool), l.process(t, b, stream.ReaderOptions{})
@@ -240,7 +238,6 @@ func TestReader_DoesNotBringBackWhatIsGone(t *testing.T) {
 
 // Shards are split, and split again, while several processes read them, and stop and start. Each record is handled, after its parents.
 func TestReader_SharesShardsThatSplit(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	const families, generations, each = 4, 4, 5
 	name := func(f, g int) string { return fmt.Sprintf("%d%c", g, 'a'+f) }
@@ -306,7 +303,6 @@ func requireInOrder(t *testing.T, order []string) {
 
 // Whatever request fails, before or after it is applied, records are handled in order, and at the end all of them.
 func TestReader_GoesOnAfterAFaultOfEachRequest(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	b.shard("0", "", time.Now(), "a-0", "a-1", "a-2").closed = true
 	b.shard("1", "0", time.Now(), "a-3", "a-4")
@@ -352,7 +348,6 @@ func TestReader_ReportsWhatWasRemovedWhileNothingRead(t *testing.T) {
 		{"the stream is another one", 50 * time.Hour, true, func(b *brook) { b.shards, b.arn = nil, b.arn+"b"; b.shard("2", "1", time.Now(), "t-2") }, []string{"lost 2", "t-2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			l, b := brookLab(t)
 			b.shard("0", "", time.Now(), "t-1").closed = c.finished
 			p := l.process(t, b, stream.ReaderOptions{}).start()
@@ -375,7 +370,6 @@ func TestReader_ReportsWhatWasRemovedWhileNothingRead(t *testing.T) {
 
 // With Latest, all that was written after the first start is handled, also if no process read it before all stopped.
 func TestReader_LatestIsTheFirstStart(t *testing.T) {
-	t.Parallel()
 	l, b := brookLab(t)
 	l.Clock.Set(time.Now(), 0)
 	hour := time.Now().Add(-time.Hour)
@@ -399,7 +393,6 @@ func TestReader_LatestIsTheFirstStart(t *testing.T) {
 
 // Processes are killed, hang and come back, while shards split and requests fail. Each record is handled, after the one before it.
 func TestReaders_Storm(t *testing.T) {
-	t.Parallel()
 	for range testsize.Pick(3, 40) {
 		seed := testsize.Seed(t)
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -489,7 +482,6 @@ func (c *counting) GetRecords(ctx context.Context, in *dynamodbstreams.GetRecord
 
 // The checkpoints are in the stream that they are about. They are not handled, and lead to no other checkpoint.
 func TestReader_DoesNotReadItsOwnCheckpoints(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	teams := store[Team](l)
 	l.create()
@@ -518,7 +510,6 @@ func TestReader_DoesNotReadItsOwnCheckpoints(t *testing.T) {
 // Several processes read the stream of a real table while it is written, and stop and start. All versions of each item are handled, and
 // each after the one before it.
 func TestReaders_HandleAllChangesInOrder(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	teams := store[Team](l)
 	l.create()

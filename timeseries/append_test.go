@@ -59,7 +59,6 @@ func TestAppend_Outcomes(t *testing.T) {
 		"collision, condition fails":           {seed: first, event: tick(0, 2), opts: when(entity.Exists(&f.AccountID)), reason: timeseries.Collision, existing: &stored, requests: one},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			for way, send := range map[string]func(*lab[Telemetry], Telemetry) timeseries.Result[Telemetry]{
 				"Append": func(w *lab[Telemetry], ev Telemetry) timeseries.Result[Telemetry] { return w.append(ev, o.opts...) },
 				"AppendAll": func(w *lab[Telemetry], ev Telemetry) timeseries.Result[Telemetry] {
@@ -117,7 +116,6 @@ func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string][]Meter{"one": {reading(10, 100)}, "two": {reading(10, 100), reading(20, 200)}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
@@ -145,7 +143,6 @@ func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
 		"both":      {[]Meter{same, other}, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
@@ -159,7 +156,6 @@ func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
 }
 
 func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1), tick(5, 1))
 	before := w.partition(devicePK)
@@ -175,7 +171,6 @@ func TestAmbiguous_ALateOrStoredEventIsCertainAfterALostAttempt(t *testing.T) {
 }
 
 func TestAmbiguous_ARefusedEventMayStillBeAppliedByAnEarlierAttempt(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	f := entity.Fields[Telemetry]()
@@ -214,7 +209,6 @@ type Probe struct {
 }
 
 func TestMaxAhead_RefusesAnEventTooFarInTheFutureBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	w := open[Probe](t)
 	now := w.Clock.Now()
 	limit := now.Add(time.Hour)
@@ -358,7 +352,6 @@ func TestLagging_Outcomes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			send := map[string]func(*lab[Telemetry]) []timeseries.Result[Telemetry]{
 				"AppendAll": func(w *lab[Telemetry]) []timeseries.Result[Telemetry] { return w.appendAll(c.events, c.opts...) },
 			}
@@ -394,7 +387,6 @@ func TestLagging_Outcomes(t *testing.T) {
 
 // A repetition of an event that another one of the batch collided with has the current item after the batch, not the one before.
 func TestLagging_ARepetitionHasTheCurrentItem(t *testing.T) {
-	t.Parallel()
 	w := lag(t)
 	rs := w.appendAll([]Telemetry{tick(0, 1), tick(5, 6), tick(5, 5), tick(5, 5)})
 	require.Equal(t, []timeseries.Reason{timeseries.Duplicate, timeseries.Collision, timeseries.Duplicate, timeseries.Duplicate}, reasons(rs))
@@ -404,7 +396,6 @@ func TestLagging_ARepetitionHasTheCurrentItem(t *testing.T) {
 }
 
 func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
-	t.Parallel()
 	empty := open[Meter](t)
 	require.Empty(t, empty.appendAll(nil))
 	require.Empty(t, empty.Wire.Requests())
@@ -418,7 +409,6 @@ func TestAppendAll_SendsOneTransactionForEach99Events(t *testing.T) {
 }
 
 func TestAppendAll_ChunksByBytesToo(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	var evs []Telemetry
 	for i := range 20 {
@@ -438,7 +428,6 @@ func TestAppendAll_ChunksByBytesToo(t *testing.T) {
 }
 
 func TestAppendAll_AFailedChunkLeavesTheResultsOfTheEarlierOnes(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t, dbtest.Attempts(2))
 	var evs []Telemetry
 	for i := range 250 {
@@ -477,7 +466,6 @@ func TestAppendAll_LateEventsThatFailedAreUndecidedAndNotOlder(t *testing.T) {
 		"the first repeat failed": from(2, faults.Throttle, transact),
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := open[Meter](t, dbtest.Attempts(2))
 			w.seed(reading(50, 500))
 			evs := readings("m-1", 1, 150)

@@ -209,8 +209,8 @@ func facts(longest, latest int, must bool) *rapid.Generator[[]fact] {
 
 func TestAppendAll_AgreesWithTheModelOnRandomBatches(t *testing.T) {
 	t.Parallel()
-	t.Run("drop", func(t *testing.T) { t.Parallel(); agree(t, asTelemetry) })
-	t.Run("record", func(t *testing.T) { t.Parallel(); agree(t, asMeter) })
+	t.Run("drop", func(t *testing.T) { agree(t, asTelemetry) })
+	t.Run("record", func(t *testing.T) { agree(t, asMeter) })
 }
 
 func agree[T any](t *testing.T, as mapping[T]) {

@@ -141,12 +141,11 @@ func (sc scenario) finished(t *testing.T, w *lab[Meter]) {
 	sc.sound(t, w)
 }
 
-// each runs f for request 1, 2, … of the scenario until it ends without having met the fault.
+// each runs f for request 1, 2, … of the scenario until it ends without having met the fault. Rounds run in parallel, since f opens a lab.
 func each(t *testing.T, name string, f func(t *testing.T, sc scenario, n int, fault faults.Fault) (met bool)) {
 	sc := scenarios[name]
 	for _, round := range testsize.Rounds(everyFault...) {
 		t.Run(fmt.Sprintf("%s/%s", name, round), func(t *testing.T) {
-			t.Parallel()
 			for n := 1; f(t, sc, n, round.At(n+len(name))); n++ {
 				require.Less(t, n, 50, "it never ends")
 			}
@@ -206,7 +205,6 @@ func TestFaults_AreErrorsAndARepetitionByTheCallerFinishes(t *testing.T) {
 }
 
 func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	require.NoError(t, dbtest.ErrorOf(w.Update(w.Ctx, device, entity.Set(&entity.Fields[Telemetry]().Diagnostics, strings.Repeat("d", 250*1024)))))
@@ -227,7 +225,6 @@ func TestFaults_CurrentItemThatWouldGrowTooLargeIsAnError(t *testing.T) {
 }
 
 func TestFaults_AConditionBesideAConflictDecidesNothing(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	// The compare-and-set failed, but whether the event is stored was not heard: it may be a duplicate.
@@ -265,7 +262,6 @@ func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := lag(t)
 			var r timeseries.Result[Telemetry]
 			repair := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
@@ -282,7 +278,6 @@ func TestConcurrent_ADuplicateWhoseEventGoesAwayIsPlannedAgain(t *testing.T) {
 func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 	t.Parallel()
 	t.Run("Telemetry", func(t *testing.T) {
-		t.Parallel()
 		w, account := open[Telemetry](t, dbtest.Attempts(60)), &entity.Fields[Telemetry]().AccountID
 		enrichWhileAppending(w, tick, account)
 		want, cur := tick(15, 15), w.current(device)
@@ -291,7 +286,6 @@ func TestConcurrent_EnrichmentAndAppendsOfOneItemBothSurvive(t *testing.T) {
 		require.Equal(t, "S $app#v1#telemetry#e", w.partition(devicePK)[deviceSK]["gsi1pk"])
 	})
 	t.Run("shared table", func(t *testing.T) { // the removal reads, and is guarded by what it read
-		t.Parallel()
 		w := open[Pulse](t, sharedTable, dbtest.Attempts(60))
 		enrichWhileAppending(w, pulse, &entity.Fields[Pulse]().AccountID)
 		require.Equal(t, 15, *w.current(pulse(0, 0)).Level)

@@ -17,7 +17,6 @@ import (
 )
 
 func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), entity.Fields[Telemetry]()
 	for name, cond := range map[string]entity.Cond{
 		"append":      entity.Eq(f.Alert, true),
@@ -43,7 +42,6 @@ func TestHistory_ConditionOnAnotherFieldIsRefusedAndNamesFilter(t *testing.T) {
 }
 
 func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), entity.Fields[Telemetry]()
 	for name, c := range map[string]struct {
 		key  Telemetry
@@ -68,7 +66,6 @@ func TestHistory_MistakesInArgumentsSendNothing(t *testing.T) {
 }
 
 func TestHistory_FilterIsForOtherFields(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), entity.Fields[Telemetry]()
 	got, _ := w.collect(device, entity.Filter(entity.Eq(f.Alert, false)))
 	require.Equal(t, []int{5, 15}, minutes(got))
@@ -83,7 +80,6 @@ func TestHistory_FilterIsForOtherFields(t *testing.T) {
 }
 
 func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
-	t.Parallel()
 	w := fiveTicks(t)
 	for minute, want := range map[int]int{0: 0, 4: 0, 5: 5, 9: 5, 19: 15, 20: 20, 999: 20} {
 		w.Wire.Reset()
@@ -101,7 +97,6 @@ func TestAt_IsTheNewestEventAtThatTime(t *testing.T) {
 }
 
 func TestAt_BeforeAnythingThatTheFormatCanHold(t *testing.T) {
-	t.Parallel()
 	w := open[unixClock](t)
 	w.seed(unixClock{ID: "x", At: start, V: 1})
 	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, unixClock{ID: "x"}, time.Unix(-5, 0))), entity.ErrNotFound)
@@ -113,7 +108,6 @@ func TestAt_BeforeAnythingThatTheFormatCanHold(t *testing.T) {
 }
 
 func TestAt_PassesOverExpiredEvents(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 0))
 	w.Clock.Move(-30 * 24 * time.Hour) // these were accepted by a machine whose clock was behind
@@ -129,7 +123,6 @@ func TestAt_PassesOverExpiredEvents(t *testing.T) {
 }
 
 func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t)
 	w.seed(reading(1, 1))
 	require.Equal(t, "EDD-9108", dbtest.InputCode(dbtest.ErrorOf(w.At(w.Ctx, reading(0, 0), at(0)))))
@@ -139,7 +132,6 @@ func TestAt_NeedsAnOrderByThatIsATime(t *testing.T) {
 }
 
 func TestHistory_Ranges(t *testing.T) {
-	t.Parallel()
 	w, f := fiveTicks(t), &entity.Fields[Telemetry]().Timestamp
 	for name, c := range map[string]struct {
 		cond entity.Cond
@@ -176,7 +168,6 @@ func TestHistory_Ranges(t *testing.T) {
 }
 
 func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
-	t.Parallel()
 	w := open[secondClock](t)
 	w.seed(secondClock{ID: "x", At: start, V: 1})
 	key, f := secondClock{ID: "x"}, &entity.Fields[secondClock]().At
@@ -211,7 +202,6 @@ func TestHistory_RangesThatNothingCanMatchSendNoRequest(t *testing.T) {
 
 // internal/key proves that ranges are exact for every type; these are the bounds that no key can have.
 func TestHistory_BoundsThatNoKeyCanHave(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t)
 	w.appendAll([]Meter{reading(2, 2), reading(10, 10), reading(100, 100)})
 	seq := &entity.Fields[Meter]().Seq
@@ -277,17 +267,14 @@ func appends[T any](w *lab[T]) map[string]func(T) timeseries.Result[T] {
 // gives what it gives after the removal, by the same requests.
 func TestExpiredEvent_IsNoEvent(t *testing.T) {
 	t.Parallel()
-	t.Run("late dropped", func(t *testing.T) { t.Parallel(); expiredIsNoEvent(t, tick, timeseries.Older, timeseries.Older) })
+	t.Run("late dropped", func(t *testing.T) { expiredIsNoEvent(t, tick, timeseries.Older, timeseries.Older) })
 	t.Run("late recorded", func(t *testing.T) {
-		t.Parallel()
 		expiredIsNoEvent(t, func(n, v int) Single { return singleOf("g", fact{at: n, a: v}) }, timeseries.LateRecorded, timeseries.Older)
 	})
 	t.Run("shards", func(t *testing.T) {
-		t.Parallel()
 		expiredIsNoEvent(t, func(n, v int) Sharded { return Sharded(singleOf("g", fact{at: n, a: v})) }, timeseries.LateRecorded, timeseries.Older)
 	})
 	t.Run("no current item", func(t *testing.T) {
-		t.Parallel()
 		expiredIsNoEvent(t, func(n, v int) Alone { return Alone(singleOf("g", fact{at: n, a: v})) }, "", "")
 	})
 }
@@ -337,7 +324,6 @@ func expiredIsNoEvent[T any](t *testing.T, event func(n, value int) T, reason, j
 
 // The answer to an append over an expired event is lost, or the request arrives twice: it counts once.
 func TestExpiredEvent_IsReplacedOnceWhateverBecomesOfTheAnswer(t *testing.T) {
-	t.Parallel()
 	for _, fault := range []faults.Fault{faults.Lost, faults.InternalApplied, faults.Twice, faults.Conflict, faults.Drop} {
 		w, ev := open[Alone](t), Alone(singleOf("g", fact{at: 3, a: 1}))
 		w.seed(ev)
@@ -359,7 +345,6 @@ func TestExpiredEvent_IsReplacedOnceWhateverBecomesOfTheAnswer(t *testing.T) {
 
 // Two programs find an expired event, or one finds it and the other has replaced it already: one event is stored.
 func TestExpiredEvent_IsReplacedByOneOfTwo(t *testing.T) {
-	t.Parallel()
 	w, ev := open[Alone](t), Alone(singleOf("g", fact{at: 3}))
 	w.seed(ev)
 	w.Clock.Move(month)
@@ -407,15 +392,12 @@ type sample struct {
 func TestOrderBy_TimesOfSeveralFormats(t *testing.T) {
 	t.Parallel()
 	t.Run("ns", func(t *testing.T) {
-		t.Parallel()
 		clockFormat(t, time.Nanosecond, "2026-04-22T10:00:00.000000000Z", func(at time.Time, v int) nanoClock { return nanoClock{sample: sample{"x", at, v}} })
 	})
 	t.Run("s", func(t *testing.T) {
-		t.Parallel()
 		clockFormat(t, time.Second, "2026-04-22T10:00:00Z", func(at time.Time, v int) secondClock { return secondClock{ID: "x", At: at, V: v} })
 	})
 	t.Run("unix", func(t *testing.T) {
-		t.Parallel()
 		clockFormat(t, time.Second, "0000000001776852000", func(at time.Time, v int) unixClock { return unixClock{ID: "x", At: at, V: v} })
 	})
 }
@@ -458,7 +440,6 @@ func clockFormat[T any](t *testing.T, unit time.Duration, first string, make fun
 }
 
 func TestOrderBy_StringTooLongForAKeyIsTooLargeBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	w, room := open[Journal](t), 1024-len("$app#v1#journal#e#")
 	long := make([]byte, room+1)
 	for i := range long {
@@ -481,7 +462,6 @@ func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 		"number": dbtest.N("1"), "null": &types.AttributeValueMemberNULL{Value: true}, "binary": &types.AttributeValueMemberB{Value: []byte("2")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := open[Telemetry](t)
 			w.seed(tick(0, 1))
 			w.ChangeItem(devicePK, deviceSK, item{"timestamp": stored})

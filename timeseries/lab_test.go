@@ -30,6 +30,7 @@ type lab[T any] struct {
 // open creates the table of T. change is applied to the configuration.
 func open[T any](t *testing.T, change ...func(*entity.Config)) *lab[T] {
 	t.Helper()
+	dbtest.Parallel(t)
 	w := &lab[T]{Bench: dbtest.Open(t, change...)}
 	w.Clock.Set(time.Date(2101, 1, 1, 0, 0, 0, 987654321, time.UTC), 0)
 	w.Series = declare[T](t, w.DB)

@@ -78,7 +78,7 @@ func TestPlan_OfEveryVerb(t *testing.T) {
 		"history-stream":      channels.History(Channel{Channel: "c-1", Stream: "s#t"}),
 		"history-secret":      vaults.History(Vault{ID: "v"}, entity.Gt(&v.Ticket, "T#1"), entity.Filter(entity.Eq(&v.Holder, "ann"))),
 		"query-current":       channels.Query(Channel{Channel: "c-1"}),
-		"query-index":         must(telemetry.Index("byAccount")).Query(Telemetry{AccountID: "acct-1"}),
+		"query-index":         entity.Must(telemetry.Index("byAccount")).Query(Telemetry{AccountID: "acct-1"}),
 	} {
 		golden(t, name, plan.String())
 	}
@@ -99,13 +99,6 @@ func TestPlan_OfAMistakeIsItsCode(t *testing.T) {
 	} {
 		require.Contains(t, plan.String(), code)
 	}
-}
-
-func must[V any](v V, err error) V {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
 
 func golden(t *testing.T, name, got string) {
@@ -149,7 +142,6 @@ func ids() (change func(*entity.Config), first string) {
 }
 
 func TestLayout_CurrentAndEventByteForByte(t *testing.T) {
-	t.Parallel()
 	numbered, id := ids()
 	w, ev := open[Telemetry](t, numbered), tick(0, 1)
 	ev.AccountID, ev.Diagnostics, ev.CreatedAt = "acct", "diag", at(5) // none of them is an append's to write
@@ -183,7 +175,6 @@ type Scale struct {
 }
 
 func TestLayout_NamesPayloadVersionAndNativePartitionKey(t *testing.T) {
-	t.Parallel()
 	numbered, id := ids()
 	w := open[Scale](t, numbered, func(c *entity.Config) {
 		c.SK, c.TTL, c.TimePrecision = "range", "expires", time.Millisecond
@@ -243,7 +234,6 @@ func pulse(minute, level int) Pulse {
 const pulsePK, pulseSK = "$app#v1#pulse#channel_c-1#deviceid_d-7", "$app#v1#pulse"
 
 func TestInterop_AnEventIsWhatEffectDynamoDBWrites(t *testing.T) {
-	t.Parallel()
 	w := open[Pulse](t, sharedTable, func(c *entity.Config) { c.TTL = "expiresAt" })
 	require.True(t, w.append(pulse(1, 5)).Applied)
 	stored := w.partition(pulsePK)
@@ -261,7 +251,6 @@ func TestInterop_AnEventIsWhatEffectDynamoDBWrites(t *testing.T) {
 }
 
 func TestInterop_EnrichmentAndAppendsKeepTheIndexesRight(t *testing.T) {
-	t.Parallel()
 	w, f := open[Pulse](t, sharedTable), entity.Fields[Pulse]()
 	find := func(name string, partition Pulse) int {
 		x := entity.Must(w.look.Index(name))
@@ -305,7 +294,6 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for _, f := range everyFault {
 		t.Run(f.String(), func(t *testing.T) {
-			t.Parallel()
 			w := open[Pulse](t, sharedTable)
 			w.seed(pulse(1, 1))
 			w.Wire.Inject(nthOf(1, f))
@@ -319,7 +307,6 @@ func TestInterop_ALostAnswerOfAnAppendIsAskedForAgain(t *testing.T) {
 }
 
 func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
-	t.Parallel()
 	w := open[Pulse](t, sharedTable)
 	w.seed(pulse(5, 1))
 	before := w.partition(pulsePK)
@@ -349,7 +336,6 @@ func TestKeyCase_NoEventGoesIntoASeriesWhoseKeyDiffersInCase(t *testing.T) {
 
 // Events remain after another program has deleted the current item. They keep the case of the series' key.
 func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
-	t.Parallel()
 	w := open[Pulse](t, sharedTable)
 	w.seed(pulse(5, 1))
 	w.RemoveItem(w.Key(pulsePK, pulseSK))
@@ -363,7 +349,6 @@ func TestKeyCase_EventsAloneKeepTheSpelling(t *testing.T) {
 }
 
 func TestKeyCase_TwoSpellingsInOneCallAreRefusedBeforeAWrite(t *testing.T) {
-	t.Parallel()
 	w, other := open[Pulse](t, sharedTable), pulse(2, 2)
 	other.DeviceID = "d-7"
 	w.Wire.Reset()

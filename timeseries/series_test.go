@@ -23,7 +23,6 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w, enriched := open[Telemetry](t), device
 			enriched.AccountID = "acct-1"
 			got, created, err := w.Upsert(w.Ctx, enriched)
@@ -47,7 +46,6 @@ func TestEnrichment_ByUpsertBeforeTheFirstAppendBlocksNothing(t *testing.T) {
 }
 
 func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
-	t.Parallel()
 	w, v := open[Telemetry](t), tick(9, 9)
 	v.AccountID = "acct-1"
 	op := w.Op().Upsert(v)
@@ -70,7 +68,6 @@ func TestEnrichment_UpsertLeavesOutWhatAppendWrites(t *testing.T) {
 }
 
 func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	f := entity.Fields[Telemetry]()
@@ -96,7 +93,6 @@ func TestEnrichment_UpdateOfAnAppendFieldIsRefused(t *testing.T) {
 
 // TestPurge_StopsAtTheFirstErrorAndGoesOnLater breaks the connection for good in the middle of a purge.
 func TestPurge_StopsAtTheFirstErrorAndGoesOnLater(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t, dbtest.Attempts(1))
 	const events = 1100 // in 11 transactions, 8 at once
 	evs := make([]Meter, events)
@@ -156,7 +152,6 @@ type Load struct {
 }
 
 func TestFields_ZeroOfNonPointersIsAlwaysWritten(t *testing.T) {
-	t.Parallel()
 	w := open[Station](t)
 	w.seed(Station{ID: "s", N: 1, Text: "x", Count: 1, Ratio: 1.5, On: true, Seen: start, Pair: struct{ A, B int }{1, 2}})
 	r := w.append(Station{ID: "s", N: 2})
@@ -178,7 +173,6 @@ func TestFields_ZeroOfNonPointersIsAlwaysWritten(t *testing.T) {
 }
 
 func TestFields_NilSliceMapAndEmbeddedPointerKeepTheirValues(t *testing.T) {
-	t.Parallel()
 	w := open[Station](t)
 	full := Station{
 		ID: "s", N: 1, List: []string{"a", "b"}, Tags: []string{"t"}, Map: map[string]int{"k": 1}, Blob: []byte("bin"), Load: Load{ptr(230)},
@@ -192,7 +186,6 @@ func TestFields_NilSliceMapAndEmbeddedPointerKeepTheirValues(t *testing.T) {
 }
 
 func TestFields_EmptySliceOfAListIsAReport(t *testing.T) {
-	t.Parallel()
 	w := open[Station](t)
 	w.seed(Station{ID: "s", N: 1, List: []string{"a"}})
 	r := w.append(Station{ID: "s", N: 2, List: []string{}})
@@ -201,7 +194,6 @@ func TestFields_EmptySliceOfAListIsAReport(t *testing.T) {
 }
 
 func TestFields_DuplicateComparesContentsAndNotSpelling(t *testing.T) {
-	t.Parallel()
 	w := open[Station](t)
 	ev := Station{ID: "s", N: 1, Ratio: 100, Tags: []string{"a", "b"}, Map: map[string]int{"x": 1, "y": 2}}
 	w.seed(ev)
@@ -223,7 +215,6 @@ type Vote struct {
 }
 
 func TestFields_RequiredAppendFieldMustBeReportedInEveryEvent(t *testing.T) {
-	t.Parallel()
 	w := open[Vote](t)
 	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, Vote{ID: "v", N: 1}))))
 	require.Equal(t, "EDD-9103", dbtest.InputCode(dbtest.ErrorOf(w.Append(w.Ctx, Vote{ID: "v", N: 1, For: ptr("")}))))
@@ -249,7 +240,6 @@ type Boiler struct {
 }
 
 func TestFields_NilEmbeddedPointerReportsNothing(t *testing.T) {
-	t.Parallel()
 	w := open[Boiler](t)
 	w.seed(Boiler{ID: "b", N: 1, Gauge: &Gauge{Bar: 2.5, Unit: "never an append's"}})
 	r := w.append(Boiler{ID: "b", N: 2, Hot: true})
@@ -285,7 +275,6 @@ const (
 )
 
 func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
-	t.Parallel()
 	w, f := open[Tracker](t), entity.Fields[Tracker]()
 	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1})
 	want := map[string]string{
@@ -324,7 +313,6 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 }
 
 func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {
-	t.Parallel()
 	w := open[Tracker](t)
 	byZone := entity.Must(w.Index("byZone"))
 	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1}, Tracker{ID: "u", At: at(5), Zone: "hall", Floor: 1})

@@ -104,15 +104,12 @@ func asSingles[T gauges](evs []T) []Single {
 func TestShards_AgreeWithASeriesInOnePartition(t *testing.T) {
 	t.Parallel()
 	t.Run("shards", func(t *testing.T) {
-		t.Parallel()
 		sameAsOnePartition[Sharded](t, func() (*time.Time, *int) { f := entity.Fields[Sharded](); return &f.At, &f.Value })
 	})
 	t.Run("no current item", func(t *testing.T) {
-		t.Parallel()
 		sameAsOnePartition[Alone](t, func() (*time.Time, *int) { f := entity.Fields[Alone](); return &f.At, &f.Value })
 	})
 	t.Run("both", func(t *testing.T) {
-		t.Parallel()
 		sameAsOnePartition[Log](t, func() (*time.Time, *int) { f := entity.Fields[Log](); return &f.At, &f.Value })
 	})
 }

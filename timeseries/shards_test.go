@@ -31,7 +31,6 @@ func ticks[T gauges](id string, n int) []T {
 
 // The name of a partition follows from the sort key alone, by SHA-256, so that any program can find an event.
 func TestShards_EventsAreWhereTheHashOfTheirSortKeySays(t *testing.T) {
-	t.Parallel()
 	w := open[Sharded](t)
 	w.appendAll(ticks[Sharded]("g-1", 200))
 	held := map[string]int{}
@@ -53,7 +52,6 @@ func TestShards_EventsAreWhereTheHashOfTheirSortKeySays(t *testing.T) {
 }
 
 func TestShards_CostOfEachVerb(t *testing.T) {
-	t.Parallel()
 	w := open[Log](t) // three partitions
 	evs := ticks[Log]("g-1", 30)
 	count := func(want int, what string, f func() error) {
@@ -75,7 +73,6 @@ func TestShards_CostOfEachVerb(t *testing.T) {
 }
 
 func TestShards_AHistoryTakesWhatItsFirstEventsNeed(t *testing.T) {
-	t.Parallel()
 	w, evs := open[Log](t), ticks[Log]("g-1", 30)
 	w.appendAll(evs)
 	for _, o := range []entity.QueryOption{entity.MaxRequests(2), entity.MaxEvaluated(2)} {
@@ -88,7 +85,6 @@ func TestShards_AHistoryTakesWhatItsFirstEventsNeed(t *testing.T) {
 }
 
 func TestHistory_PagesUnderAnyBoundAreTheHistoryInPieces(t *testing.T) {
-	t.Parallel()
 	seed := testsize.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 2))
 	turnHistory[Alone](t, random, 1)
@@ -111,7 +107,6 @@ func turnHistory[T gauges](t *testing.T, random *rand.Rand, parts int) {
 }
 
 func TestShards_CursorsBelongToTheirQuery(t *testing.T) {
-	t.Parallel()
 	for _, key := range [][]byte{nil, []byte("0123456789abcdef0123456789abcdef")} {
 		w := open[Log](t, func(c *entity.Config) { c.CursorKey = key })
 		w.appendAll(append(ticks[Log]("g-1", 30), ticks[Log]("g-2", 30)...))
@@ -131,7 +126,6 @@ func TestShards_CursorsBelongToTheirQuery(t *testing.T) {
 }
 
 func TestShards_PurgeKnowsEveryPartitionAndTheItemOfAnEarlierDeclaration(t *testing.T) {
-	t.Parallel()
 	w := open[Sharded](t)
 	w.appendAll(append(ticks[Sharded]("g-1", 130), ticks[Sharded]("g-2", 3)...))
 	stray := w.Items()[0]
@@ -150,7 +144,6 @@ func TestShards_PurgeKnowsEveryPartitionAndTheItemOfAnEarlierDeclaration(t *test
 
 // An event that is appended while a purge runs is there as a whole afterwards, or not at all.
 func TestShards_AnAppendDuringAPurge(t *testing.T) {
-	t.Parallel()
 	for n := 1; n <= 8; n += testsize.Pick(2, 1) {
 		w := open[Sharded](t)
 		w.appendAll(ticks[Sharded]("g-1", 9))
@@ -171,7 +164,6 @@ func TestShards_AnAppendDuringAPurge(t *testing.T) {
 }
 
 func TestLog_OutcomesOfAnAppend(t *testing.T) {
-	t.Parallel()
 	w, ev := open[Alone](t), Alone(singleOf("g-1", fact{at: 5, a: 1}))
 	other := ev
 	other.Value = 2
@@ -196,7 +188,6 @@ func TestLog_OutcomesOfAnAppend(t *testing.T) {
 }
 
 func TestLog_RefusesWhatNeedsACurrentItemBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	w, ev := open[Log](t), ticks[Log]("g-1", 1)[0]
 	r, f := w.append(ev), entity.Fields[Log]()
 	w.Wire.Reset()
@@ -223,7 +214,6 @@ func TestLog_RefusesWhatNeedsACurrentItemBeforeAnyRequest(t *testing.T) {
 
 // A lost answer is proven by the write id of the event. Without proof the error is ambiguous, and the append can be repeated.
 func TestLog_AFaultAtTheAppend(t *testing.T) {
-	t.Parallel()
 	for _, f := range everyFault {
 		w, ev := open[Log](t), ticks[Log]("g-1", 1)[0]
 		w.Wire.Inject(faults.Nth(1, f))
@@ -244,7 +234,6 @@ func TestLog_AFaultAtTheAppend(t *testing.T) {
 }
 
 func TestLog_AppendAllReportsWhatWasDecidedBeforeAnError(t *testing.T) {
-	t.Parallel()
 	w, evs := open[Log](t, dbtest.Attempts(1)), ticks[Log]("g-1", 60)
 	w.Wire.Inject(from(30, faults.Throttle, "PutItem"))
 	rs, err := w.AppendAll(w.Ctx, evs)
@@ -277,7 +266,6 @@ func decoded(cursor string) string {
 
 // Answers that run out at the same place are read on together.
 func TestShards_AnswersAreReadOnTogether(t *testing.T) {
-	t.Parallel()
 	w, evs := open[Log](t), ticks[Log]("g-1", 100) // 4 MB in three partitions: two answers of each
 	for i := range evs {
 		evs[i].Note = ptr(strings.Repeat("n", 40<<10))
@@ -307,7 +295,6 @@ func TestShards_AnswersAreReadOnTogether(t *testing.T) {
 }
 
 func TestShards_ExpiredEventsAreLeftOut(t *testing.T) {
-	t.Parallel()
 	w, evs := open[Log](t), ticks[Log]("g-1", 20)
 	for _, ev := range evs[10:] {
 		w.append(ev) // accepted first, so they expire first
@@ -316,12 +303,12 @@ func TestShards_ExpiredEventsAreLeftOut(t *testing.T) {
 	w.appendAll(evs[:10])
 	w.Clock.Move(29 * 24 * time.Hour)
 	require.Equal(t, evs[:10], w.history(evs[0]))
-	require.Equal(t, evs[9], must(w.At(w.Ctx, evs[0], at(19))), "the newest that has not expired")
-	require.Equal(t, evs, must(w.History(evs[0], entity.IncludeExpired()).Collect(w.Ctx)))
+	require.Equal(t, evs[9], entity.Must(w.At(w.Ctx, evs[0], at(19))), "the newest that has not expired")
+	require.Equal(t, evs, entity.Must(w.History(evs[0], entity.IncludeExpired()).Collect(w.Ctx)))
 	require.True(t, w.append(evs[15]).Applied, "an event that has expired does not count")
 	require.Equal(t, timeseries.Duplicate, w.append(evs[15]).Reason)
 	w.Clock.Move(2 * 24 * time.Hour)
-	require.Equal(t, evs[15], must(w.At(w.Ctx, evs[0], at(19))))
+	require.Equal(t, evs[15], entity.Must(w.At(w.Ctx, evs[0], at(19))))
 	w.Clock.Move(28 * 24 * time.Hour)
 	require.ErrorIs(t, dbtest.ErrorOf(w.At(w.Ctx, evs[0], at(19))), entity.ErrNotFound)
 }

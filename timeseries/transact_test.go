@@ -27,7 +27,6 @@ func withAccounts(t *testing.T) (*lab[Telemetry], *entity.Store[Account]) {
 }
 
 func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
-	t.Parallel()
 	w, accounts := withAccounts(t)
 	entity.Must(accounts.Create(w.Ctx, Account{AccountID: "a", Plan: "gold"}))
 	w.Wire.Reset()
@@ -49,7 +48,6 @@ func TestTransact_AppendIsAppliedTogetherWithOtherOps(t *testing.T) {
 }
 
 func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
-	t.Parallel()
 	w, f := open[Telemetry](t), entity.Fields[Telemetry]()
 	one := w.Op().Append(tick(0, 1))
 	for name, other := range map[string]entity.Op{
@@ -63,7 +61,6 @@ func TestTransact_WritesOfOneSeriesThatDoNotMergeAreRefused(t *testing.T) {
 }
 
 func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t)
 	var ops []entity.Op
 	for i := range 51 {
@@ -75,7 +72,6 @@ func TestTransact_AppendCountsAsTwoActions(t *testing.T) {
 }
 
 func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
-	t.Parallel()
 	w := open[Meter](t)
 	at := func(seq, value int) entity.Write[timeseries.Result[Meter]] {
 		return w.Op().Append(Meter{MeterID: "a", Seq: int64(seq), Value: value})
@@ -93,7 +89,6 @@ func TestMerge_AppendsOfOneSeriesAdvanceTheCurrentItemOnce(t *testing.T) {
 }
 
 func TestMerge_ConditionsOfMergedAppendsStayApart(t *testing.T) {
-	t.Parallel()
 	w, f := open[Meter](t), entity.Fields[Meter]()
 	entity.Must(w.Append(w.Ctx, Meter{MeterID: "a", Seq: 1, Value: 10}))
 	fine := w.Op().Append(Meter{MeterID: "a", Seq: 2, Value: 20}, entity.If(entity.Eq(&f.Value, 10)))
@@ -112,7 +107,6 @@ const (
 )
 
 func TestCost_NothingIsSentForBadInput(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	for name, c := range map[string]struct {
 		ev   Telemetry
@@ -138,7 +132,6 @@ func TestCost_NothingIsSentForBadInput(t *testing.T) {
 }
 
 func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
-	t.Parallel()
 	var reports []entity.Report
 	w := open[Telemetry](t, func(c *entity.Config) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
@@ -165,7 +158,6 @@ func TestCost_ObserverHearsWhatEachVerbCost(t *testing.T) {
 }
 
 func TestCost_CurrentIsReadOnceAndOnlyWhereTheAnswerLacksIt(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	applied := w.append(tick(5, 1))
 	require.True(t, applied.Applied)
@@ -182,7 +174,6 @@ func TestCost_CurrentIsReadOnceAndOnlyWhereTheAnswerLacksIt(t *testing.T) {
 }
 
 func TestCurrent_OfAnItemThatIsGone(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	r := w.append(tick(0, 1))
 	w.RemoveItem(w.Key(devicePK, deviceSK))
@@ -191,7 +182,6 @@ func TestCurrent_OfAnItemThatIsGone(t *testing.T) {
 }
 
 func TestCurrent_ItemThatDoesNotFitTheStructIsADecodeError(t *testing.T) {
-	t.Parallel()
 	w := open[Telemetry](t)
 	w.seed(tick(0, 1))
 	w.ChangeItem(devicePK, deviceSK, item{"diagnostics": &types.AttributeValueMemberM{}})

@@ -37,6 +37,7 @@ type lab struct{ *dbtest.Bench }
 
 func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
+	dbtest.Parallel(t)
 	b := &lab{dbtest.Open(t, configure...)}
 	b.Clock.Set(start, 0)
 	return b
@@ -93,7 +94,6 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := newLab(t)
 			s, l := prepare[Seat](t, b, "code")
 			entity.Must(s.Create(t.Context(), Seat{Room: "r", ID: "a", Code: "1"}))
@@ -109,7 +109,6 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 
 // A restore claims the value again, and does not take it from a sibling.
 func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
-	t.Parallel()
 	b := newLab(t)
 	s, l := prepare[StoredSeat](t, b, "code")
 	deleted := entity.Must(lifecycle.Of(s))
@@ -201,7 +200,6 @@ func TestReads_OfVerbatimEntitiesHideSentinelsSnapshotsAndCopies(t *testing.T) {
 	t.Parallel()
 	for name, mixed := range map[string]bool{"alone": false, "beside a $ entity": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b := newLab(t)
 			var ledgers *entity.Store[Ledger]
 			if mixed {
@@ -290,7 +288,6 @@ func TestFind_OfAValueThatChangesHands(t *testing.T) {
 		"not":   {0, func(int) bool { return false }, nil, []string{get, get}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			b, find, swap := swapping(t, c.attempts)
 			n := 0
 			b.Wire.Inject(func(faults.Request) faults.Fault {

@@ -55,7 +55,6 @@ func (b *lab) claims() map[string]string {
 
 // A write of the same address in another case neither fails nor writes the sentinel, and the item has the new spelling.
 func TestLower_AChangeOfCaseIsNoChangeOfTheValue(t *testing.T) {
-	t.Parallel()
 	b := newLab(t)
 	s, l := prepare[Caller](t, b, "email")
 	f := entity.Fields[Caller]()
@@ -120,7 +119,6 @@ func TestLower_AChangeOfCaseIsNoChangeOfTheValue(t *testing.T) {
 
 // Earlier states have other spellings of the address that the item has claimed.
 func TestLower_RevertRestoreAndPurge(t *testing.T) {
-	t.Parallel()
 	b := newLab(t)
 	b.Clock.Set(start, time.Second)
 	s, l := prepare[Author](t, b, "email")
@@ -149,7 +147,6 @@ func TestLower_RevertRestoreAndPurge(t *testing.T) {
 
 // Whatever is written in whatever case, items and sentinels agree with a map from lower-cased addresses to owners.
 func TestLower_RandomWritesAgreeWithAMap(t *testing.T) {
-	t.Parallel()
 	b := newLab(t)
 	b.Clock.Set(start, time.Second)
 	s, l := prepare[Author](t, b, "email")
@@ -234,7 +231,6 @@ func TestLower_RandomWritesAgreeWithAMap(t *testing.T) {
 
 // Each request of a change can fail, before or after it was applied: the item and its one sentinel agree.
 func TestLower_FaultAtEachRequest(t *testing.T) {
-	t.Parallel()
 	for _, round := range testsize.Rounds(faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied, faults.Conflict, faults.Cut) {
 		b := newLab(t)
 		s, l := prepare[Caller](t, b, "email")

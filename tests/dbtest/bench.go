@@ -51,6 +51,19 @@ func Database(t testing.TB) (client *dynamodb.Client, table string) {
 	return localdb.Test(t)
 }
 
+// parallel are the tests that Parallel was called for.
+var parallel sync.Map
+
+// Parallel lets a test run in parallel with others, as each with tables of its own can. Unlike t.Parallel it may be called again, so that
+// what opens tables for a test can call it.
+func Parallel(t testing.TB) {
+	if test, ok := t.(*testing.T); ok {
+		if _, again := parallel.LoadOrStore(t, nil); !again {
+			test.Parallel()
+		}
+	}
+}
+
 // Open returns a bench for t. Each function changes the configuration of its DB: by default the table, the clock, and ids
 // that are counted behind a random prefix. CreateTables makes the table, once the entities are declared.
 func Open(t testing.TB, configure ...func(*entity.Config)) *Bench {
