@@ -14,7 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/testsize"
-	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -42,7 +41,6 @@ func numbers(list []versioned.Version[kept]) string {
 }
 
 func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 3)
 	get := func(n int64) (versioned.Version[kept], string) {
 		v, err := h.Get(t.Context(), key, n)
@@ -83,7 +81,6 @@ func TestHistory_GetFindsAVersionWhereverItIs(t *testing.T) {
 }
 
 func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 7)
 	f := b.f
 	list := func(opts ...versioned.ListOption) string {
@@ -121,7 +118,6 @@ func TestHistory_ListIsOrderedBoundedFilteredAndPaged(t *testing.T) {
 }
 
 func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 3)
 	at := func(d time.Duration) (versioned.Version[kept], error) {
 		return h.At(t.Context(), key, dbtest.Start.Add(d))
@@ -150,7 +146,6 @@ func TestHistory_AtIsTheStateOfThatTime(t *testing.T) {
 }
 
 func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 2)
 	b.update(hero, entity.Set(&b.f.Badge, "7"), entity.Remove(&b.f.Email))
 	diff := entity.Must(h.Diff(t.Context(), key, 2, 3))
@@ -167,7 +162,6 @@ func TestHistory_DiffNamesAttributesFieldsAndValues(t *testing.T) {
 }
 
 func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 3)
 	b.update(hero, entity.Set(&b.f.Email, "new@example.com"), entity.Set(&b.f.Badge, "7"))
 	b.ChangeItem(personPK, personSK, dbtest.Item{"unknown": dbtest.S("stays")})
@@ -205,7 +199,6 @@ func TestHistory_RevertBringsTheContentBackAsANewVersion(t *testing.T) {
 // A version is missing that a restore is about to make. Before the restore the item is missing, and after it neither is:
 // "not found" of the version alone would be false.
 func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
-	t.Parallel()
 	for _, joined := range []bool{false, true} {
 		b, h, key := lived(t, 2)
 		b.remove(hero)
@@ -226,7 +219,6 @@ func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
 }
 
 func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 2)
 	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
 		_, err := h.Revert(t.Context(), key, 1)
@@ -239,7 +231,6 @@ func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 }
 
 func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
-	t.Parallel()
 	b, h, key := lived(t, 7)
 	f := b.f
 	for _, opts := range [][]versioned.ListOption{
@@ -276,142 +267,6 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 	require.Empty(t, b.Sent(), "before any request")
 }
 
-// Employee is the guide's: soft delete and versions, both with a time to live.
-type Employee struct {
-	_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
-	_ entity.GSI           `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{department}#{employeeId}"`
-	_ versioned.Retain     `ttl:"90d"`
-	_ lifecycle.SoftDelete `ttl:"30d"`
-	Staff
-}
-
-// EmployeeReserve keeps its unique email while it is deleted.
-type EmployeeReserve struct {
-	_ entity.Key           `name:"Employee" pk:"$#{employeeId}" sk:"$"`
-	_ versioned.Retain     ``
-	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
-	_ unique.Constraint    `name:"email" fields:"email"`
-	Staff
-}
-
-// Staff are the fields of every employee.
-type Staff struct {
-	EmployeeID  string    `dynamodbav:"employeeId"`
-	TenantID    string    `dynamodbav:"tenantId" entity:"immutable"`
-	Email       string    `dynamodbav:"email"`
-	DisplayName string    `dynamodbav:"displayName" entity:"required"`
-	Department  string    `dynamodbav:"department"`
-	Version     int64     `dynamodbav:"version" entity:"version"`
-	CreatedAt   time.Time `dynamodbav:"createdAt" entity:"created_at"`
-	UpdatedAt   time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
-}
-
-var (
-	aliceStaff = Staff{EmployeeID: "emp-alice", TenantID: "t-acme", Email: "alice@acme.com", DisplayName: "Alice", Department: "Engineering"}
-	bobStaff   = Staff{EmployeeID: "emp-bob", TenantID: "t-acme", Email: "bob@acme.com", DisplayName: "Bob", Department: "Sales"}
-)
-
-const (
-	alicePK    = "$app#v1#employee#emp-alice"
-	employeeSK = "$app#v1#employee"
-)
-
-// guide is a table with the item of the guide's example: alice was created and updated.
-type guide struct {
-	*dbtest.Bench
-	s       *entity.Store[Employee]
-	bin     *lifecycle.Deleted[Employee]
-	history *versioned.History[Employee]
-	byTen   *entity.Index[Employee]
-	key     Employee
-}
-
-func newGuide(t *testing.T) guide {
-	t.Helper()
-	l, s := dbtest.OpenStore[Employee](t)
-	g := guide{Bench: l, s: s, bin: entity.Must(lifecycle.Of(s)), history: entity.Must(versioned.Of(s)), byTen: entity.Must(s.Index("byTenant"))}
-	g.key = Employee{Staff: Staff{EmployeeID: "emp-alice"}}
-	l.OK(s.Create(t.Context(), Employee{Staff: aliceStaff}))
-	l.Clock.Move(time.Second)
-	e := entity.Fields[Employee]()
-	_, err := s.Update(t.Context(), g.key, entity.Set(&e.DisplayName, "Alice Baker"), entity.Set(&e.Department, "Engineering"), entity.Set(&e.TenantID, "t-acme"))
-	require.NoError(t, err)
-	l.Clock.Move(time.Second)
-	return g
-}
-
-// delete deletes alice softly and returns the time.
-func (g guide) delete(t *testing.T) time.Time {
-	t.Helper()
-	at := g.Clock.Now()
-	require.NoError(t, g.s.Delete(t.Context(), g.key))
-	g.Clock.Move(time.Second)
-	return at
-}
-
-// alice returns alice's item with a suffix of the sort key, or nil.
-func (g guide) alice(t *testing.T, suffix string) dbtest.Item {
-	t.Helper()
-	return g.ItemsByKey()[alicePK+" "+employeeSK+suffix]
-}
-
-func TestGuide_VisibilityAfterDeletion(t *testing.T) {
-	t.Parallel()
-	g := newGuide(t)
-	at := g.delete(t)
-	require.ErrorIs(t, dbtest.ErrorOf(g.s.Get(t.Context(), g.key)), entity.ErrNotFound)
-	tenant := Employee{Staff: Staff{TenantID: "t-acme"}}
-	found := entity.Must(g.byTen.Query(tenant).Collect(t.Context()))
-	require.Empty(t, found, "no index")
-	found = entity.Must(g.s.Query(g.key).Collect(t.Context()))
-	require.Empty(t, found, "no query of the partition")
-	found = entity.Must(g.s.Scan().Collect(t.Context()))
-	require.Empty(t, found, "no scan")
-	many := entity.Must(g.s.GetMany(t.Context(), []Employee{g.key}))
-	require.Nil(t, many[0])
-	copied := entity.Must(g.bin.Get(t.Context(), g.key))
-	require.Equal(t, "Alice Baker", copied.Item.DisplayName)
-	require.Equal(t, at, copied.DeletedAt)
-	require.Equal(t, at.Truncate(time.Second).Add(30*24*time.Hour), copied.ExpiresAt)
-	require.Equal(t, []lifecycle.DeletedItem[Employee]{copied}, entity.Must(g.bin.List(g.key, entity.Limit(20)).Collect(t.Context())))
-}
-
-func TestGuide_ReservePolicyKeepsTheValueUntilThePurge(t *testing.T) {
-	t.Parallel()
-	l, s := dbtest.OpenStore[EmployeeReserve](t)
-	bin := entity.Must(lifecycle.Of(s))
-	alice := entity.Must(s.Create(t.Context(), EmployeeReserve{Staff: aliceStaff}))
-	l.Clock.Move(time.Second)
-	require.NoError(t, s.Delete(t.Context(), alice))
-	bob := bobStaff
-	bob.Email = alice.Email
-	dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(s.Create(t.Context(), EmployeeReserve{Staff: bob})), "the deleted copy keeps the value")
-	l.OK(bin.Restore(t.Context(), alice))
-	l.Clock.Move(time.Second)
-	require.NoError(t, s.Delete(t.Context(), alice))
-	require.NoError(t, bin.Purge(t.Context(), alice))
-	require.NoError(t, dbtest.ErrorOf(s.Create(t.Context(), EmployeeReserve{Staff: bob})), "the purge has given it up")
-}
-
-// Create, update, soft delete, restore: a complete audit trail.
-func TestGuide_TheHistoryIsTheWholeLifecycle(t *testing.T) {
-	t.Parallel()
-	g := newGuide(t)
-	g.delete(t)
-	require.NoError(t, dbtest.ErrorOf(g.bin.Restore(t.Context(), g.key)))
-	trail := entity.Must(g.history.List(g.key, versioned.WithCurrent()).Collect(t.Context()))
-	var names []string
-	for i, v := range trail {
-		names = append(names, fmt.Sprintf("%d: %s %v", v.Number, v.Item.DisplayName, v.Deleted))
-		require.Equal(t, "alice@acme.com", v.Item.Email)
-		require.Equal(t, dbtest.Start.Add(time.Duration(i)*time.Second), v.ValidFrom)
-	}
-	require.Equal(t, "1: Alice false, 2: Alice Baker false, 3: Alice Baker true, 4: Alice Baker false", strings.Join(names, ", "))
-	require.NotNil(t, g.alice(t, "#v#0000003")["_deleted"])
-	require.NotContains(t, g.alice(t, "#v#0000002"), "_deleted")
-	require.NotContains(t, g.alice(t, ""), "_deleted")
-}
-
 // copies are the stored deleted copies.
 func copies(l *dbtest.Bench) []dbtest.Item {
 	l.T.Helper()
@@ -426,7 +281,6 @@ func copies(l *dbtest.Bench) []dbtest.Item {
 
 // An older copy is restored under a version above all that there have been; the newer copies stay where they are.
 func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
-	t.Parallel()
 	type T = u1VRetainSFree
 	b := newBench[T](t)
 	p := b.item(t, live)
@@ -455,7 +309,6 @@ func TestBin_RestoreOfAnOlderCopyGivesNoVersionTwice(t *testing.T) {
 }
 
 func TestBin_RestoreCopyOfWhatIsNoCopyIsAnError(t *testing.T) {
-	t.Parallel()
 	type T = u1VRetainSFree
 	b := newBench[T](t)
 	p := b.item(t, deleted)
@@ -496,7 +349,6 @@ func expiredCopies[T any](t *testing.T, b *bench[T]) {
 }
 
 func TestBin_ListIsPagedAndFiltered(t *testing.T) {
-	t.Parallel()
 	type T = u1VNoneSFree
 	b, key := newBench[T](t), as[T](hero)
 	for _, name := range []string{"a", "b", "c"} {
@@ -518,18 +370,4 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 	require.Equal(t, "b", one.Item.Name)
 	page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), ""))
 	require.ErrorIs(t, dbtest.ErrorOf(b.bin.List(as[T](Person{ID: "p-2"}), entity.Limit(1)).Page(t.Context(), page.Next)), entity.ErrInvalidCursor)
-}
-
-// Without Retain, a deleted item can come into being again; the copy of its earlier life stays.
-func TestBin_RestoreTakesTheNewestOfSeveralCopies(t *testing.T) {
-	t.Parallel()
-	type T = u1VNoneSFree
-	b, key := newBench[T](t), as[T](hero)
-	for _, name := range []string{"first", "second"} {
-		b.create(Person{ID: "p-1", Tenant: "t", Name: name})
-		b.Clock.Move(time.Second)
-		b.remove(hero)
-	}
-	require.Equal(t, "second", entity.Must(b.bin.Restore(t.Context(), key)).Name)
-	require.Len(t, copies(b.Bench), 1)
 }

@@ -20,7 +20,6 @@ import (
 // A new life begins above the highest version of the earlier ones. What is read for that can be outdated when it is
 // used.
 func TestRace_TwoCreatesAfterADeleteGiveNoVersionTwice(t *testing.T) {
-	t.Parallel()
 	w := open[Kept](t)
 	w.add("a", "a@x", "1")
 	w.remove("a")
@@ -66,7 +65,6 @@ func TestRace_CreateMeetsTheDeleteOfANewItem(t *testing.T) {
 }
 
 func createMeetsDelete[T any](t *testing.T) {
-	t.Parallel()
 	w := open[T](t)
 	for name, write := range map[string]func(*world[T], T) error{
 		"create": func(w *world[T], v T) error { _, err := w.Create(w.Ctx, v); return err },
@@ -108,7 +106,6 @@ func createMeetsDelete[T any](t *testing.T) {
 
 // What time to live has taken away does not stand in the way of a new life.
 func TestCreate_AfterTheCopyExpiredBeginsAboveTheHistory(t *testing.T) {
-	t.Parallel()
 	for name, gone := range map[string]func(item) bool{
 		"the copy":             func(it item) bool { return text(it, "_k") == "d" },
 		"all but one snapshot": func(it item) bool { return text(it, "_k") == "d" || text(it, "sk") == "$app#v1#reserve#v#0000002" },
@@ -143,21 +140,8 @@ func emailMeetsName[T any](t *testing.T, w *world[T]) {
 	w.sound()
 }
 
-// Two updates that were planned from one state leave two versions, and both states are kept.
-func TestRace_TwoUpdatesLeaveTwoVersions(t *testing.T) {
-	t.Parallel()
-	w := open[Free](t)
-	w.add("a", "a@x", "1")
-	require.NoError(t, w.overtake(w.updating("a", w.name("2")), func() { w.update("a", w.name("3")) }))
-	d := w.sound()
-	require.Len(t, d.beings[address{"$app#v1#free#a", "$app#v1#free"}].snapshots, 2)
-	v := entity.Must(w.look.Get(w.Ctx, w.key("a"), entity.Consistent()))
-	require.Equal(t, int64(3), v.Version)
-}
-
 // A touch writes the item without a version of its own, wherever it comes in between.
 func TestRace_TouchBetweenUpdatesKeepsTheHistoryWhole(t *testing.T) {
-	t.Parallel()
 	w := open[Free](t)
 	touch := func() { require.True(t, entity.Must(w.look.Touch(w.Ctx, w.key("a"), &w.f.Seen, 0))) }
 	w.add("a", "a@x", "1")
@@ -178,7 +162,6 @@ func TestRace_TouchBetweenUpdatesKeepsTheHistoryWhole(t *testing.T) {
 
 // The value was claimed for an hour; later another item has it. The item cannot give up what is not its own.
 func TestRace_StolenEmailIsNotGivenUpByUpdate(t *testing.T) {
-	t.Parallel()
 	w := open[Leased](t)
 	w.add("a", "old@x", "1")
 	require.NoError(t, w.overtake(w.updating("a", w.email("new@x")), func() { w.Clock.Move(2 * time.Hour); w.add("thief", "old@x", "t") }))
@@ -310,7 +293,6 @@ func writesMeetAReturnedEmail[T any](t *testing.T, w *world[T]) {
 }
 
 func TestRace_RestoreNeverOverwritesALiveItem(t *testing.T) {
-	t.Parallel()
 	w := open[Bin](t)
 	w.add("a", "old@x", "old")
 	w.remove("a")
@@ -389,7 +371,6 @@ func purgeMeets[T any](t *testing.T, w *world[T]) {
 
 // A create between the removal of the item and that of its snapshots: the purge goes on until there is no item.
 func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
-	t.Parallel()
 	w := open[Free](t)
 	w.add("a", "a@x", "1")
 	w.update("a", w.name("2"))
@@ -404,7 +385,6 @@ func TestRace_PurgeMeetsACreateBeforeTheSnapshotsAreGone(t *testing.T) {
 
 // The address of the item, or of its copy, belongs to another item by the time of the purge.
 func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
-	t.Parallel()
 	w := open[Leased](t)
 	w.add("a", "a@x", "1")
 	w.written = nil
@@ -424,7 +404,6 @@ func TestRace_StolenEmailIsNotFreedByPurge(t *testing.T) {
 // A whole life went by since the snapshot was read: another one has its key. Stopped then, the purge has removed only what
 // it had read.
 func TestRace_PurgeLeavesTheSnapshotOfALaterLife(t *testing.T) {
-	t.Parallel()
 	w := open[Kept](t, dbtest.Attempts(1))
 	w.add("a", "a@x", "1")
 	snapshot := func(r faults.Request) bool { return r.Operation == "DeleteItem" }
@@ -473,7 +452,6 @@ func crowded(t *testing.T) *world[Bin] {
 
 // A life that begins before the first of those transactions has a value of the copies which that one removes.
 func TestPurge_OfManyCopiesTakesNoValueOfALifeThatBeganMeanwhile(t *testing.T) {
-	t.Parallel()
 	w := crowded(t)
 	require.ErrorIs(t, w.overtake(w.purging("a"), func() { w.add("a", "old@x", "2") }), entity.ErrConflict)
 	require.Len(t, w.sound().sentinels, 1)

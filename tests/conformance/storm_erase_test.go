@@ -101,6 +101,8 @@ type office[T any] struct {
 }
 
 func newOffice[T any](t testing.TB, change ...func(*entity.Config)) *office[T] {
+	t.Helper()
+	dbtest.Parallel(t)
 	b, store := dbtest.OpenStore[T](t, change...)
 	return &office[T]{b, store, entity.Must(entity.New[T](b.Open(b.Raw, dbtest.Attempts(10)))), dbtest.Embedded[Mail](entity.Fields[T]())}
 }
@@ -251,7 +253,6 @@ func TestErase_RequestsAndWhatIsLeft(t *testing.T) {
 		{"Record", "PurgeAll", "index", true, "Query 31, TransactWriteItems 30"},
 	} {
 		t.Run(fmt.Sprint(c.kind, c.verb, c.source, c.filter), func(t *testing.T) {
-			t.Parallel()
 			o := kinds[c.kind](t)
 			b := o.bench()
 			o.fill(2, "bob")
@@ -277,7 +278,6 @@ func TestErase_RequestsAndWhatIsLeft(t *testing.T) {
 
 // The writes of a DeleteAll cost what a Delete of each item costs.
 func TestErase_CostsTheUnitsOfDeletes(t *testing.T) {
-	t.Parallel()
 	units := map[string]float64{}
 	o := newOffice[Record](t, func(c *entity.Config) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { units[r.Verb] += r.WriteUnits })
@@ -321,7 +321,6 @@ func TestErase_AnItemThatNoLongerMatchesStays(t *testing.T) {
 						continue // it is in the same box
 					}
 					t.Run(kind+" "+source+" "+verb+" "+race.name, func(t *testing.T) {
-						t.Parallel()
 						o := open(t)
 						b := o.bench()
 						o.fill(1, "ann")
@@ -368,7 +367,6 @@ func TestErase_StormOfWriters(t *testing.T) {
 				continue
 			}
 			t.Run(kind+" "+verb, func(t *testing.T) {
-				t.Parallel()
 				o, seed := open(t, dbtest.Attempts(50)), testsize.Seed(t)
 				b, items, rounds := o.bench(), testsize.Pick(18, 40), testsize.Pick(6, 15)
 				o.fill(items, "ann")
@@ -453,7 +451,6 @@ func TestErase_FaultAtEachRequest(t *testing.T) {
 				{"Letter", "PurgeAll", "index"}, {"Bare", "PurgeAll", "index"}, {"File", "PurgeAll", "index"}, {"Record", "PurgeAll", "index"},
 			} {
 				t.Run(fmt.Sprint(c.kind, c.verb, c.source, attempts, round), func(t *testing.T) {
-					t.Parallel()
 					o := kinds[c.kind](t, dbtest.Attempts(attempts))
 					b := o.bench()
 					o.fill(1, "bob")
@@ -504,7 +501,6 @@ func TestErase_FaultAtEachRequest(t *testing.T) {
 
 // Whoever sends a request again cannot know whether it removes something new.
 func TestDeleteAll_ALostAnswerWithoutWriteIDsEndsIt(t *testing.T) {
-	t.Parallel()
 	o := newOffice[Bare](t)
 	o.fill(1, "ann")
 	o.Wire.Inject(faults.Nth(1, faults.Lost, "DeleteItem"))
@@ -531,7 +527,6 @@ func TestPurgeAll_OfALongHistoryKeepsTheItemToTheEnd(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			o := newOffice[File](t, dbtest.Attempts(1))
 			q := o.query("table", true)
 			o.fill(1, "ann")
@@ -570,7 +565,6 @@ func TestPurgeAll_OfALongHistoryKeepsTheItemToTheEnd(t *testing.T) {
 
 // The cursor goes on where a call ended: each item is found once.
 func TestErase_GoesOnFromTheCursor(t *testing.T) {
-	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	for _, batches := range []bool{true, false} {
 		o := newOffice[Letter](t)
@@ -629,7 +623,6 @@ func TestErase_GoesOnFromTheCursor(t *testing.T) {
 
 // Expired items are deleted already, and purged like others.
 func TestErase_ExpiredItems(t *testing.T) {
-	t.Parallel()
 	o := newOffice[Pass](t)
 	o.fill(2, "ann")
 	all := o.run(o.store.Query(o.of(Mail{Box: "b"}), entity.IncludeExpired()))
@@ -645,7 +638,6 @@ func TestErase_ExpiredItems(t *testing.T) {
 
 // In a table shared with effect-dynamodb items have no write ids.
 func TestErase_InASharedTable(t *testing.T) {
-	t.Parallel()
 	o := newOffice[Record](t, func(c *entity.Config) { c.Interop, c.TimePrecision = true, time.Millisecond })
 	o.Clock.Set(dbtest.Start, time.Second)
 	for _, verb := range []string{"DeleteAll", "PurgeAll"} {
@@ -671,7 +663,6 @@ func TestErase_InASharedTable(t *testing.T) {
 
 // Items of another entity can take the key of one that was found.
 func TestErase_LeavesAnItemOfAnotherEntity(t *testing.T) {
-	t.Parallel()
 	for _, verb := range []string{"DeleteAll", "PurgeAll"} {
 		o := newOffice[Red](t)
 		blue := entity.Must(entity.New[Blue](o.Open(o.Raw)))
@@ -690,7 +681,6 @@ func TestErase_LeavesAnItemOfAnotherEntity(t *testing.T) {
 }
 
 func TestErase_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	o, other := newOffice[Letter](t), newOffice[Letter](t)
 	o.Wire.Reset()
 	own := o.store.Query(o.of(Mail{Box: "b"}))

@@ -27,7 +27,6 @@ func (w *world[T]) frozen() handles[T] {
 }
 
 func TestRelatedItems_OfItemsInOnePartitionAreSeparate(t *testing.T) {
-	t.Parallel()
 	w := open[Shelf](t)
 	d := w.frozen()
 	ids := []string{"a", "ab", "a#v#0000001", "a#deleted#2101-01-01T00:00:00.000000000Z", "A"}
@@ -99,7 +98,6 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 	t.Parallel()
 	t.Run("siblings", func(t *testing.T) {
-		t.Parallel()
 		w := open[Shelf](t)
 		full := func(id string) {
 			require.NoError(t, dbtest.ErrorOf(w.look.Create(w.Ctx, w.make(Rival{Root: "r", ID: id, Email: id + "@x"}))))
@@ -114,7 +112,6 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 		require.ElementsMatch(t, stays, w.Items())
 	})
 	t.Run("values of every copy, and no others", func(t *testing.T) {
-		t.Parallel()
 		w := open[Bin](t)
 		for i := range 3 {
 			w.add("a", fmt.Sprintf("%d@x", i), "life")
@@ -128,7 +125,6 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 		require.Len(t, d.beings, 1)
 	})
 	t.Run("an expired reserved copy", func(t *testing.T) {
-		t.Parallel()
 		w := open[Reserve](t)
 		w.add("a", "a@x", "1")
 		w.remove("a")
@@ -138,7 +134,6 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 		require.Empty(t, w.Items())
 	})
 	t.Run("more than a page", func(t *testing.T) {
-		t.Parallel()
 		w := open[Kept](t)
 		w.add("a", "a@x", "1")
 		for i := range 6 {
@@ -151,7 +146,6 @@ func TestPurge_RemovesWhatBelongsToTheItemAndNothingElse(t *testing.T) {
 }
 
 func TestConflicts_ThatDoNotEndAreDefiniteErrorsAndReadsAreConsistent(t *testing.T) {
-	t.Parallel()
 	w := open[Free](t, dbtest.Attempts(4))
 	w.add("a", "a@x", "1")
 	w.Wire.Inject(func(r faults.Request) faults.Fault {
@@ -256,7 +250,6 @@ func (a *answers) Do(r *http.Request) (*http.Response, error) {
 // The reads of a swap are of different moments. An address that has moved from one item to the other in between is in both
 // plans, and given up in both; that is no mistake of the caller.
 func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
-	t.Parallel()
 	w := open[Plain](t)
 	w.add("a", "a@x", "1")
 	w.add("b", "b@x", "1")
@@ -280,7 +273,6 @@ func TestSwap_OfAValueThatMovesBetweenItsReads(t *testing.T) {
 
 // One half of a swap was planned from an item that has changed since, and the other half fails for it.
 func TestSwap_OfAValueThatItsOwnerGotMeanwhile(t *testing.T) {
-	t.Parallel()
 	w := open[Plain](t)
 	w.add("a", "a@x", "1")
 	w.add("b", "", "1")
@@ -292,7 +284,6 @@ func TestSwap_OfAValueThatItsOwnerGotMeanwhile(t *testing.T) {
 
 // With the last attempt, such a failure of the other half says nothing: the next plan would have given the value up.
 func TestSwap_IsAConflictWhenItsLastPlanIsStale(t *testing.T) {
-	t.Parallel()
 	w := open[Plain](t, func(c *entity.Config) { c.MaxAttempts = 1 })
 	w.add("a", "a@x", "1")
 	w.add("b", "", "1")

@@ -51,11 +51,12 @@ type written struct {
 // in runs a test with an entity T, in parallel with others.
 func in[T any](t *testing.T, test func(*testing.T, *world[T])) {
 	t.Helper()
-	t.Run(reflect.TypeFor[T]().Name(), func(t *testing.T) { t.Parallel(); test(t, open[T](t)) })
+	t.Run(reflect.TypeFor[T]().Name(), func(t *testing.T) { test(t, open[T](t)) })
 }
 
 func open[T any](t testing.TB, change ...func(*entity.Config)) *world[T] {
 	t.Helper()
+	dbtest.Parallel(t)
 	w := &world[T]{declares: declaredBy[T](), Bench: dbtest.Open(t), f: dbtest.Embedded[Rival](entity.Fields[T]())}
 	w.Clock.Set(dbtest.Start, time.Microsecond) // no two readings are of one time
 	w.handles = w.open(w.Client, change...)

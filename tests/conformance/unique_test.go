@@ -100,7 +100,6 @@ func TestUnique_ADeleteReservesNoClaimThatHasEnded(t *testing.T) {
 }
 
 func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
-	t.Parallel()
 	type T = u2VRetainSReserve
 	b := newBench[T](t)
 	mail, badge := entity.Must(unique.Of(b.s, "email")), entity.Must(unique.Of(b.s, "badge"))
@@ -247,7 +246,6 @@ func exchange[T any](t *testing.T, b *bench[T]) {
 
 // Only the operation that wants a sentinel of a third item fails, and its error names the owner.
 func TestMerge_OfAValueOfAThirdItemFailsTheTakerAlone(t *testing.T) {
-	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
 	f := b.f
 	a, c, third := b.item(t, live), b.item(t, live), b.item(t, live)
@@ -269,7 +267,6 @@ func TestMerge_OfAValueOfAThirdItemFailsTheTakerAlone(t *testing.T) {
 
 // Two claims of one value, and a value that is reserved and claimed at once, are errors before anything is written.
 func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
-	t.Parallel()
 	b := newBench[u1VNoneSReserve](t)
 	type T = u1VNoneSReserve
 	a, before := b.item(t, live), b.ItemsByKey()
@@ -290,7 +287,6 @@ func TestMerge_OfTwoClaimsIsRefusedBeforeAnyWrite(t *testing.T) {
 }
 
 func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
-	t.Parallel()
 	b := newBench[u1VRetainSFree](t)
 	type T = u1VRetainSFree
 	f, p := b.f, b.item(t, live)

@@ -127,6 +127,7 @@ type bench[T any] struct {
 
 func newBench[T any](t *testing.T) *bench[T] {
 	t.Helper()
+	dbtest.Parallel(t)
 	l, s := dbtest.OpenStore[T](t)
 	b := &bench[T]{Bench: l, s: s, quiet: dbtest.Declare[T](t, l.Open(l.Raw)), f: fields[T]()}
 	if traitsOf[T]().soft {
@@ -289,7 +290,6 @@ func expecting(verb, state string) string {
 func verbTable[T any](t *testing.T) {
 	c := traitsOf[T]()
 	t.Run(c.String(), func(t *testing.T) {
-		t.Parallel()
 		b, states := newBench[T](t), []string{absent, live}
 		if c.soft {
 			states = append(states, deleted, copied)
