@@ -23,7 +23,7 @@ import (
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
-// Followed is read from the table's stream; Unfollowed shares its table.
+// Followed is read from the table's stream.
 type Followed struct {
 	_ entity.Key `name:"Followed" pk:"$#{id}" sk:"$" stream:"both"`
 	_ entity.GSI `name:"byKind" index:"gsi1" pk:"$#{kind}"`
@@ -34,10 +34,10 @@ type Followed struct {
 	Day  string `dynamodbav:"day,omitempty"`
 }
 
-type Unfollowed struct {
-	_ entity.Key `name:"Unfollowed" pk:"$#{id}" sk:"$"`
-
-	ID string `dynamodbav:"id"`
+// Line lies in the table that entities call logs.
+type Line struct {
+	_  entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
+	ID string     `dynamodbav:"id"`
 }
 
 // schemaErrors are the mistakes that err joins.
@@ -62,17 +62,15 @@ func schemaErrors(t *testing.T, err error) map[string]string {
 func TestStream_IsOneForATable(t *testing.T) {
 	t.Parallel()
 	type Other struct {
-		_ entity.Key `name:"Other" pk:"$#{id}" sk:"$" stream:"keys"`
-
-		ID string `dynamodbav:"id"`
+		_  entity.Key `name:"Other" pk:"$#{id}" sk:"$" stream:"keys"`
+		ID string     `dynamodbav:"id"`
 	}
 	type Wrong struct {
-		_ entity.Key `name:"Wrong" pk:"$#{id}" sk:"$" stream:"all"`
-
-		ID string `dynamodbav:"id"`
+		_  entity.Key `name:"Wrong" pk:"$#{id}" sk:"$" stream:"all"`
+		ID string     `dynamodbav:"id"`
 	}
 	db := paper(t)
-	dbtest.Declare[Unfollowed](t, db)
+	dbtest.Declare[Team](t, db)
 	require.Empty(t, tables.Of(db).Tables[0].Stream)
 	dbtest.Declare[Followed](t, db)
 	require.Equal(t, types.StreamViewTypeNewAndOldImages, tables.Of(db).Tables[0].Stream, "who does not read the stream does not mind")
@@ -108,11 +106,6 @@ func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 		}
 	})
 	dbtest.Declare[Followed](t, l.DB)
-	type Line struct {
-		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
-
-		ID string `dynamodbav:"id"`
-	}
 	dbtest.Declare[Line](t, l.DB)
 	want := map[string]string{
 		`TableOptions[""]`:             "EDD-9068 Indexes names gsi9, which is no global index of table " + l.Table + "\n",
@@ -223,11 +216,6 @@ func served(t *testing.T, table string) *entity.DB {
 
 func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	t.Parallel()
-	type Line struct {
-		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
-
-		ID string `dynamodbav:"id"`
-	}
 	db := served(t, "arn:aws:dynamodb:eu-west-1:123456789012:table/app")
 	dbtest.Declare[Team](t, db)
 	dbtest.Declare[Line](t, db)
