@@ -271,6 +271,7 @@ type Local struct {
 // before returns a bench with a table of parcels, and one of them.
 func before(t *testing.T, configure ...func(*entity.Config)) *dbtest.Bench {
 	t.Helper()
+	dbtest.Parallel(t)
 	b := dbtest.Open(t, configure...)
 	s := dbtest.Declare[Parcel](t, b.DB)
 	b.CreateTables()
@@ -305,7 +306,6 @@ func added(b *dbtest.Bench) []string {
 }
 
 func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(b.Client)
 	s := dbtest.Declare[Indexed](t, db)
@@ -331,7 +331,6 @@ func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 }
 
 func TestAddIndexes_AddsNoneToATableThatDiffersInSomethingElse(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(b.Client)
 	dbtest.Declare[Local](t, db)
@@ -346,7 +345,6 @@ func TestAddIndexes_AFaultAtEitherIndex(t *testing.T) {
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Throttle) {
 		for n := 1; n <= testsize.Pick(1, 2); n++ {
 			t.Run(fmt.Sprintf("%s at index %d", round, n), func(t *testing.T) {
-				t.Parallel()
 				b := before(t)
 				db := b.Open(b.Client)
 				dbtest.Declare[Indexed](t, db)
@@ -394,7 +392,6 @@ func (s *building) Do(req *http.Request) (*http.Response, error) {
 }
 
 func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(b.Through(faults.New(&building{next: b.Raw.Options().HTTPClient})))
 	dbtest.Declare[Indexed](t, db)
@@ -412,7 +409,6 @@ func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
 type plain struct{ entity.Client }
 
 func TestAddIndexes_MistakesAreFoundBeforeARequest(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(plain{b.Client})
 	dbtest.Declare[Parcel](t, db)
