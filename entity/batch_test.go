@@ -39,7 +39,6 @@ func TestGetMany_KeepsTheOrderAndSharesRepeatedKeys(t *testing.T) {
 }
 
 func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
-	t.Parallel()
 	y := newYard(t)
 	y.OK(y.DB.BatchWrite(t.Context(), y.puts(70)...))
 	y.Sent()
@@ -71,7 +70,6 @@ func TestBatchGet_FillsInOrderAndAsksForEachItemOnce(t *testing.T) {
 // DynamoDB reads all keys of a table in one request alike, so consistent loads go by themselves, and first: an item that
 // is read consistently need not be read again.
 func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
-	t.Parallel()
 	l, s := lapsed(t, -time.Hour)
 	token := func() Token { return Token{User: "u", ID: "t"} }
 	a, b, c, other := token(), token(), token(), Token{User: "u", ID: "other"}
@@ -97,7 +95,6 @@ func TestBatchGet_OptionsAreThoseOfEachLoad(t *testing.T) {
 }
 
 func TestBatchGet_FailsWhole(t *testing.T) {
-	t.Parallel()
 	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })
 	y.OK(y.DB.BatchWrite(t.Context(), y.puts(2)...))
 	g, b := Dial{ID: "g-1"}, Bare{ID: "b-1"}
@@ -131,7 +128,6 @@ func TestBatchGet_FailsWhole(t *testing.T) {
 }
 
 func TestBatchGet_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	y, g := newYard(t), Dial{ID: "a"}
 	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw))
 	for code, load := range map[string]entity.GetOp{
@@ -166,7 +162,6 @@ func dials(n int) []Dial {
 }
 
 func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
-	t.Parallel()
 	l, s := open[Dial](t)
 	left := entity.Must(s.PutMany(t.Context(), dials(60)))
 	require.Empty(t, left)
@@ -190,7 +185,6 @@ func TestBatch_PutsAndDeletesInChunksAndWritesWholeItems(t *testing.T) {
 }
 
 func TestBatch_WhatStaysUnwrittenIsReturned(t *testing.T) {
-	t.Parallel()
 	l, s := open[Dial](t, dbtest.Attempts(3))
 	l.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
 	vs := dials(30)
@@ -207,7 +201,6 @@ func TestBatch_WhatStaysUnwrittenIsReturned(t *testing.T) {
 }
 
 func TestBatch_NeedsUnconditionalIfWritesDependOnTheItem(t *testing.T) {
-	t.Parallel()
 	l, s := open[Employee](t)
 	left, err := s.PutMany(t.Context(), []Employee{alice()})
 	dbtest.RequireInput(t, err, "EDD-9117", "TenantID")
@@ -263,7 +256,6 @@ func (y *yard) values(n int) (values []int, names []string) {
 }
 
 func TestBatchWrite_GoesToSeveralTablesInOneRequest(t *testing.T) {
-	t.Parallel()
 	y := newYard(t)
 	require.Empty(t, entity.Must(y.DB.BatchWrite(t.Context(), y.puts(30)...)))
 	require.Equal(t, []string{"BatchWriteItem", "BatchWriteItem", "BatchWriteItem"}, y.Operations(), "60 writes, 25 a request")
@@ -283,7 +275,6 @@ func TestBatchWrite_GoesToSeveralTablesInOneRequest(t *testing.T) {
 }
 
 func TestBatchWrite_OfWritesOfOneItemTheLastCounts(t *testing.T) {
-	t.Parallel()
 	y := newYard(t)
 	put, del := y.dial.Op().BatchPut(Dial{ID: "g-0", Value: 1}), y.dial.Op().BatchDelete(Dial{ID: "g-0"})
 	y.OK(y.DB.BatchWrite(t.Context(), del, put))
@@ -296,7 +287,6 @@ func TestBatchWrite_OfWritesOfOneItemTheLastCounts(t *testing.T) {
 }
 
 func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
-	t.Parallel()
 	y := newYard(t, func(c *entity.Config) { c.MaxAttempts = 3 })
 	y.Wire.Inject(func(faults.Request) faults.Fault { return faults.Unprocessed })
 	ops, last := y.puts(20), y.dial.Op().BatchPut(Dial{ID: "g-0", Value: 7})
@@ -341,7 +331,6 @@ func TestBatchWrite_GivesBackTheOpsThatWereNotApplied(t *testing.T) {
 }
 
 func TestBatchWrite_MistakesAreFoundBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	y := newYard(t)
 	staff, good := dbtest.Declare[Employee](t, y.DB), y.dial.Op().BatchPut(Dial{ID: "a"})
 	elsewhere := dbtest.Declare[Dial](t, y.Open(y.Raw)).Op().BatchPut(Dial{ID: "a"})

@@ -141,7 +141,6 @@ func stocked(t *testing.T, n, bulk int, configure ...func(*entity.Config)) *offi
 }
 
 func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
-	t.Parallel()
 	o := stocked(t, 25, 50_000) // 3.75 MB
 	members, tickets, notices := groupOf(o.members.Query(Member{Tenant: "a"})), groupOf(o.tickets.Query(Voucher{Tenant: "a"})), groupOf(o.notices.Query(Notice{Tenant: "a"}))
 	pages := 0
@@ -176,7 +175,6 @@ func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
 }
 
 func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
-	t.Parallel()
 	o, m, k := stocked(t, 3, 1), entity.Fields[Member](), entity.Fields[Voucher]()
 	body := func(parts ...entity.CollectionPart) string {
 		require.NoError(t, o.DB.GetCollection(t.Context(), parts...))
@@ -211,7 +209,6 @@ func red2(o *office) entity.CollectionPart {
 
 // Below a `$` partition a query needs no filter, and must then get everything.
 func TestGetCollection_QueryWithoutAFilterGetsEverything(t *testing.T) {
-	t.Parallel()
 	o := stocked(t, 10, 1)
 	byTeam := entity.Must(o.member.Index("byTeam"))
 	some := groupOf(byTeam.Query(Member{Tenant: "a"}, entity.Filter(entity.Eq(&entity.Fields[Member]().Score, 1))))
@@ -224,7 +221,6 @@ func TestGetCollection_QueryWithoutAFilterGetsEverything(t *testing.T) {
 }
 
 func TestGetCollection_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
-	t.Parallel()
 	o, f := stocked(t, 30, 1), entity.Fields[Member]()
 	var groups []group
 	var parts []entity.CollectionPart
@@ -244,7 +240,6 @@ func TestGetCollection_FiltersThatAreTooManyForOneRequestAreKept(t *testing.T) {
 }
 
 func TestGetCollection_NativeKeys(t *testing.T) {
-	t.Parallel()
 	l, s := orders(t)
 	f, byAmount := entity.Fields[Order](), entity.Must(s.Index("byAmount"))
 	for i, c := range [][]group{
@@ -263,7 +258,6 @@ func TestGetCollection_NativeKeys(t *testing.T) {
 }
 
 func TestGetCollection_WhatCannotMatchCostsNothing(t *testing.T) {
-	t.Parallel()
 	o, f := stocked(t, 3, 1), entity.Fields[Member]()
 	never := func() group { return groupOf(o.members.Query(Member{Tenant: "a"}, entity.Between(&f.Team, "z", "a"))) }
 	a, b, all := never(), never(), groupOf(o.members.Query(Member{Tenant: "a"}, entity.Limit(9)))
@@ -276,7 +270,6 @@ func TestGetCollection_WhatCannotMatchCostsNothing(t *testing.T) {
 
 // With an error, however late, the slices are what they were.
 func TestGetCollection_FailsWhole(t *testing.T) {
-	t.Parallel()
 	o := stocked(t, 25, 50_000, func(c *entity.Config) { c.MaxAttempts = 2 })
 	members, notices := []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 	gather := func(ctx context.Context) error {
@@ -317,7 +310,6 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 }
 
 func TestGetCollection_RefusesQueriesThatDifferBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	o := stocked(t, 1, 1)
 	a := o.members.Query(Member{Tenant: "a"})
 	desc := o.notices.Query(Notice{Tenant: "a"}, entity.Desc())
@@ -391,7 +383,6 @@ type Reporter struct {
 
 // Current items, deleted copies and events are distinguished, whatever a part asks for.
 func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	contracts, pulses := dbtest.Declare[Contract](t, l.DB), entity.Must(timeseries.New[Reporter](l.DB))
 	l.CreateTables()
@@ -437,7 +428,6 @@ func TestGetCollection_ReadsDeletedItemsAndHistories(t *testing.T) {
 
 // Whatever is collected, each slice equals the result of its query alone, for one query's requests.
 func TestGetCollection_EqualsEachQueryAlone(t *testing.T) {
-	t.Parallel()
 	seed := testsize.Seed(t)
 	r, o, tenants := rand.New(rand.NewPCG(seed, 1)), newOffice(t), []string{"a", "b", "ab"}
 	for i, tenant := range tenants {

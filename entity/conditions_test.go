@@ -53,7 +53,6 @@ func trials() map[string]trial {
 
 // A condition means the same on a write in place, on one that reads first, in a check, and as a filter.
 func TestCondition_MeansTheSameEverywhere(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, furnished())
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	for name, c := range trials() {
@@ -80,7 +79,6 @@ func TestCondition_MeansTheSameEverywhere(t *testing.T) {
 }
 
 func TestCondition_InTakesUpToAHundredValues(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, furnished())
 	p, values := entity.Fields[Profile](), make([]int, 100)
 	values[99] = 5
@@ -97,7 +95,6 @@ func many(n int) entity.Cond {
 }
 
 func TestCondition_MoreOperatorsThanAGuardLeavesRoomForAreRefused(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, gadget())
 	g := entity.Fields[Gadget]()
 	_, err := s.Update(t.Context(), gadget(), entity.Set(&g.Name, "n"), entity.If(many(269)))
@@ -119,7 +116,6 @@ type Wide struct {
 }
 
 func TestCondition_TooLongWithItsGuardIsRefused(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Wide{ID: "w"})
 	w, conds := entity.Fields[Wide](), []entity.Cond{}
 	for range 135 {
@@ -135,7 +131,6 @@ func TestCondition_TooLongWithItsGuardIsRefused(t *testing.T) {
 
 // What Set leaves out is what a whole value leaves out.
 func TestChange_SetStoresWhatAWholeValueStores(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()
 	yes, no, empty := true, false, ""
@@ -178,7 +173,6 @@ type satchel struct {
 }
 
 func TestElements_ANilFieldThatIsStoredAsNULLCountsAsAbsent(t *testing.T) {
-	t.Parallel()
 	l, s := open[satchel](t)
 	f := entity.Fields[satchel]()
 	at := keys("pk", "$app#v1#satchel#a", "sk", "$app#v1#satchel")
@@ -199,7 +193,6 @@ func TestElements_ANilFieldThatIsStoredAsNULLCountsAsAbsent(t *testing.T) {
 }
 
 func TestElements_AStoredValueOfAnotherTypeIsNamed(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, satchel{ID: "a"})
 	f := entity.Fields[satchel]()
 	l.patch(keys("pk", "$app#v1#satchel#a", "sk", "$app#v1#satchel"), "list", num("7"))
@@ -207,7 +200,6 @@ func TestElements_AStoredValueOfAnotherTypeIsNamed(t *testing.T) {
 }
 
 func TestChange_NestedWithoutItsParentNamesTheParent(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()
 	for name, c := range map[string]struct {
@@ -245,7 +237,6 @@ func TestChange_NestedWithoutItsParentNamesTheParent(t *testing.T) {
 }
 
 func TestChange_ParentThatIsThereIsNotBlamedForAFailedCondition(t *testing.T) {
-	t.Parallel()
 	_, s := opened(t, furnished())
 	p := entity.Fields[Profile]()
 	_, err := s.Update(t.Context(), Profile{ID: "a"}, entity.Set(&p.Home.City, "x"), entity.If(entity.Eq(&p.Count, 99)))
@@ -277,7 +268,6 @@ func (s *slug) UnmarshalText(b []byte) error { *s = slug(b[2:]); return nil }
 
 // What the codec would leave out or change in silence is a mistake in the call, on every path, before any request.
 func TestInput_ValuesThatWouldBeLost(t *testing.T) {
-	t.Parallel()
 	l, s := open[Loose](t)
 	f, key, late := entity.Fields[Loose](), Loose{ID: "a"}, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
 	l.OK(s.Create(t.Context(), key))
@@ -312,7 +302,6 @@ func TestInput_ValuesThatWouldBeLost(t *testing.T) {
 }
 
 func TestEntry_KeysThatMarshalThemselvesAreFound(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Loose{ID: "a", Marks: map[slug]int{"x": 1}, Pk: "own"})
 	f := entity.Fields[Loose]()
 	got := entity.Must(s.Update(t.Context(), Loose{ID: "a"}, entity.MapEntry(&f.Marks, "x").Set(2), entity.If(entity.MapEntry(&f.Marks, "x").Eq(1))))
@@ -347,7 +336,6 @@ func (l *lab) requireRefused(t *testing.T, err error, code, field string) {
 }
 
 func TestInput_Changes(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	update := func(opts ...entity.UpdateOption) error { return dbtest.ErrorOf(s.Update(t.Context(), key, opts...)) }
@@ -372,7 +360,6 @@ func TestInput_Changes(t *testing.T) {
 }
 
 func TestInput_Conditions(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	p := entity.Fields[Profile]()
 	for _, c := range []entity.Cond{{}, entity.And(), entity.Or(), entity.Not(entity.Cond{}), entity.Or(entity.Eq(&p.Note, "x"), entity.Cond{})} {
@@ -385,7 +372,6 @@ func TestInput_Conditions(t *testing.T) {
 }
 
 func TestInput_MissingKeyPartIsRefusedByEveryVerb(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	full := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
@@ -420,7 +406,6 @@ type Counter struct {
 }
 
 func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
-	t.Parallel()
 	l, s := open[Counter](t)
 	for field, v := range map[string]Counter{
 		"Shard": {Shard: -1},
@@ -438,7 +423,6 @@ func TestInput_ValuesThatAKeyCannotHold(t *testing.T) {
 }
 
 func TestInput_PointersThatNameNoAttribute(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	p, key := entity.Fields[Profile](), Profile{ID: "a"}
 	var own Profile
@@ -452,7 +436,6 @@ func TestInput_PointersThatNameNoAttribute(t *testing.T) {
 }
 
 func TestInput_PathsThatNameNoAttribute(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	for _, path := range []string{"", "unknown", "unknown.city", "home.", ".home", "home..city", "lines[", "lines[]", "lines[x]", "lines[-1]", "lines[0", "lines]0[", "[0]", "lines[0]qty", "lines[0].", "lines[99999999999999999999]"} {
 		l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, entity.Attr[int](path).Set(1))), "EDD-9105", "")
@@ -466,7 +449,6 @@ func TestInput_PathsThatNameNoAttribute(t *testing.T) {
 
 // A path in text has no type of its own; a value that does not fit the attribute must not reach the table.
 func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	key := Profile{ID: "a"}
 	for field, change := range map[string]entity.UpdateOption{
@@ -484,7 +466,6 @@ func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
 }
 
 func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	refused := func(err error) {
@@ -525,7 +506,6 @@ func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {
 }
 
 func TestInput_LargestKeysAreStored(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	task := Task{Project: "p", Status: "open", Priority: 1, TaskID: "t"}
 	task.Project = strings.Repeat("p", 2048-len("$app#v1#task#"))

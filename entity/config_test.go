@@ -98,7 +98,6 @@ func TestPlan_ReadsOfSharedTablesExcludeOtherEntities(t *testing.T) {
 
 // Two named stores of one struct in one table: no read of the one, by key, partition, index or scan, sees the other's.
 func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	red, blue := dbtest.Declare[Task](t, l.DB, entity.Named("Red")), dbtest.Declare[Task](t, l.DB, entity.Named("Blue"))
 	l.CreateTables()
@@ -128,42 +127,23 @@ func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
 	require.Equal(t, "EDD-9031", dbtest.SchemaCode(err), "names are compared without regard to case")
 }
 
-// Entities in two tables, by logical names, in one database handle.
-type (
-	InHouse struct {
-		_  entity.Key `name:"InHouse" pk:"$#{id}"`
-		ID string     `dynamodbav:"id"`
-		N  int        `dynamodbav:"n"`
-	}
-	InStore struct {
-		_  entity.Key `name:"InStore" pk:"$#{id}" sk:"$" table:"store"`
-		ID string     `dynamodbav:"id"`
-		N  int        `dynamodbav:"n"`
-	}
-)
-
 func TestTables_ATransactionSpansTablesByTheirLogicalNames(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, func(c *entity.Config) { c.Tables = map[string]string{"store": c.Table + "-store"} })
-	house, store := dbtest.Declare[InHouse](t, l.DB), dbtest.Declare[InStore](t, l.DB)
-	l.CreateTables()
-	require.NoError(t, l.DB.Transact(t.Context(), house.Op().Create(InHouse{ID: "a", N: 1}), store.Op().Create(InStore{ID: "a", N: 2})))
-	require.Equal(t, []string{"TransactWriteItems"}, l.Operations())
-	h, s := InHouse{ID: "a"}, InStore{ID: "a"}
-	require.NoError(t, l.DB.TransactGet(t.Context(), house.Op().GetInto(&h), store.Op().GetInto(&s)))
-	require.Equal(t, []int{1, 2}, []int{h.N, s.N})
+	y, d, b := newYard(t), Dial{ID: "a"}, Bare{ID: "a"}
+	require.NoError(t, y.DB.Transact(t.Context(), y.dial.Op().Create(Dial{ID: "a", Value: 1}), y.bare.Op().Create(Bare{ID: "a", Name: "n"})))
+	require.Equal(t, []string{"TransactWriteItems"}, y.Operations())
+	require.NoError(t, y.DB.TransactGet(t.Context(), y.dial.Op().GetInto(&d), y.bare.Op().GetInto(&b)))
+	require.Equal(t, []any{1, "n"}, []any{d.Value, b.Name})
 
-	// The same key text in two tables is two items, and a failure names its own.
-	bad := store.Op().Create(InStore{ID: "a"})
-	require.ErrorIs(t, entity.FailureOf(l.DB.Transact(t.Context(), house.Op().Delete(InHouse{ID: "a"}), bad), bad), entity.ErrExists)
-	require.Equal(t, 1, entity.Must(house.Scan().Count(t.Context())))
-	require.Equal(t, 1, entity.Must(store.Scan().Count(t.Context())))
+	// A failure names its own, and nothing is written to the other table.
+	bad := y.bare.Op().Create(Bare{ID: "a"})
+	require.ErrorIs(t, entity.FailureOf(y.DB.Transact(t.Context(), y.dial.Op().Delete(Dial{ID: "a"}), bad), bad), entity.ErrExists)
+	require.Equal(t, 1, entity.Must(y.dial.Scan().Count(t.Context())))
+	require.Equal(t, 1, entity.Must(y.bare.Scan().Count(t.Context())))
 }
 
 // Two namespaces in one table, as two versions of a program have them: no read of one sees what the other stored under
 // the same entity name, in the table or in indexes whose partition both share.
 func TestNamespaces_ShareATableAndNeverMeet(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	teams, invoices := dbtest.Declare[Team](t, l.DB), dbtest.Declare[Invoice](t, l.DB)
 	l.CreateTables()
@@ -196,7 +176,6 @@ type Payload struct {
 }
 
 func TestConfig_NamesOfNamespaceAndKeyAttributes(t *testing.T) {
-	t.Parallel()
 	l, s := open[Employee](t, func(c *entity.Config) {
 		c.Namespace, c.PK, c.SK = entity.Namespace{Name: "Shop", Version: 3}, "hash", "range"
 	})
@@ -263,7 +242,6 @@ func caseVerbs(l *lab, s *entity.Store[Folder], v Folder) map[string]caseVerb {
 }
 
 func TestKeyCase_NoVerbActsOnAnItemWhoseKeyDiffersInCase(t *testing.T) {
-	t.Parallel()
 	l, s := open[Folder](t, shared)
 	l.OK(s.Create(t.Context(), Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"}))
 	before := l.everything()
@@ -286,7 +264,6 @@ func TestKeyCase_NoVerbActsOnAnItemWhoseKeyDiffersInCase(t *testing.T) {
 }
 
 func TestKeyCase_TheStoredSpellingWorksWithEveryVerb(t *testing.T) {
-	t.Parallel()
 	l, s := open[Folder](t, shared)
 	v := Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"}
 	for name, verb := range caseVerbs(l, s, v) {
@@ -304,7 +281,6 @@ func TestKeyCase_TheStoredSpellingWorksWithEveryVerb(t *testing.T) {
 }
 
 func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirCase(t *testing.T) {
-	t.Parallel()
 	l, s := open[Folder](t, shared)
 	f := entity.Fields[Folder]()
 	_, err := s.Update(t.Context(), Folder{ID: "No", Path: "P", N: 1}, entity.Set(&f.Title, "x"))
@@ -327,7 +303,6 @@ func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirCase(t *testing.T) {
 
 // An item that lacks a key part, as an upsert of effect-dynamodb leaves it, does not lock anybody out.
 func TestKeyCase_AnItemWithoutItsKeyPartsCanBeCompleted(t *testing.T) {
-	t.Parallel()
 	l, s := open[Folder](t, shared)
 	v := Folder{ID: "C-1", Path: "p", N: 1, Title: "x"}
 	l.OK(s.Create(t.Context(), v))
@@ -382,7 +357,6 @@ func (l *lab) sibling(t *testing.T, id, sk string, change func(map[string]types.
 }
 
 func TestInterop_ValuesThatNeedEscapingAreRefused(t *testing.T) {
-	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f, byTeam := entity.Fields[Staff](), entity.Must(s.Index("byTeam"))
 	for _, bad := range []string{"a b", "a#b", "50%", "$", "!", `"`, "a\n", "Ü", "日本", "a\x7fé"} {
@@ -402,7 +376,6 @@ func TestInterop_ValuesThatNeedEscapingAreRefused(t *testing.T) {
 }
 
 func TestInterop_QueriesExcludeRelatedItemsOfEffectDynamoDB(t *testing.T) {
-	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f := entity.Fields[Staff]()
 	for i := range 20 {
@@ -452,7 +425,6 @@ func (l *lab) team(t *testing.T, id string) [3]string {
 }
 
 func TestInterop_AnIndexWithRefusedValuesStaysUntilItsPartsChange(t *testing.T) {
-	t.Parallel()
 	l, s := open[Staff](t, shared)
 	f, key := entity.Fields[Staff](), Staff{Tenant: "T", ID: "a"}
 	l.sibling(t, "a", "#id_a", func(it map[string]types.AttributeValue) {
@@ -470,7 +442,6 @@ func TestInterop_AnIndexWithRefusedValuesStaysUntilItsPartsChange(t *testing.T) 
 
 // A put of effect-dynamodb begins the version again, so the same version does not mean the same item.
 func TestInterop_AWriteFromAReadIsGuardedByTheImage(t *testing.T) {
-	t.Parallel()
 	l, s := open[Staff](t, shared)
 	l.sibling(t, "a", "#id_a", nil)
 	runs := 0
@@ -488,7 +459,6 @@ func TestInterop_AWriteFromAReadIsGuardedByTheImage(t *testing.T) {
 }
 
 func TestInterop_ALostAnswerCannotBeTracedWithoutAToken(t *testing.T) {
-	t.Parallel()
 	l, s := open[Staff](t, shared)
 	l.Wire.Inject(faults.Nth(1, faults.Lost, "PutItem"))
 	_, err := s.Create(t.Context(), Staff{Tenant: "T", ID: "a"})

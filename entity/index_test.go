@@ -22,7 +22,6 @@ func profileHalf(team, rank string) string {
 
 // Whatever changes, and on whichever route, an index key is composed of the item as it is.
 func TestIndexKey_OfSeveralPartsFollowsEachOfThem(t *testing.T) {
-	t.Parallel()
 	l, s := open[Profile](t)
 	p, read := entity.Fields[Profile](), []string{"GetItem", "PutItem"}
 	for name, c := range map[string]struct {
@@ -88,7 +87,6 @@ type Origin struct {
 var probeKey = keys("pk", "$app#v1#probe#a", "sk", "$app#v1#probe")
 
 func TestIndexKey_NilAndNullPartsAreAbsent(t *testing.T) {
-	t.Parallel()
 	f, key := entity.Fields[Probe](), Probe{ID: "a"}
 	l, s := opened(t, key)
 	it := l.stored(probeKey)
@@ -118,7 +116,6 @@ func TestIndexKey_NilAndNullPartsAreAbsent(t *testing.T) {
 
 // Without a write id the guard of a read-modify-put is the whole image, and DynamoDB takes only so long a condition.
 func TestIndexKey_VerbatimItemThatIsTooWideToGuardIsRefused(t *testing.T) {
-	t.Parallel()
 	wide := func(n int) map[string]types.AttributeValue {
 		it := keys("id", "a", "hall", "north")
 		it["row"] = num("1")
@@ -141,7 +138,6 @@ func TestIndexKey_VerbatimItemThatIsTooWideToGuardIsRefused(t *testing.T) {
 }
 
 func TestIndexKey_EmptiedNativeIndexAttributeIsAbsent(t *testing.T) {
-	t.Parallel()
 	l, s := open[Order](t)
 	o, key := entity.Fields[Order](), Order{Customer: "c", Number: 1}
 	l.OK(s.Create(t.Context(), Order{Customer: "c", Number: 1, Placed: 3, Amount: 4})) // status is the empty string
@@ -180,7 +176,6 @@ type Visit struct {
 
 // Halves of what the library itself writes follow it just as well.
 func TestIndexKey_OfLibraryOwnedAndSetOncePartsFollowsEveryWrite(t *testing.T) {
-	t.Parallel()
 	l, s := open[Visit](t)
 	v, key := entity.Fields[Visit](), Visit{ID: "a"}
 	for name, write := range map[string]func(){
@@ -240,7 +235,6 @@ type Pulse struct {
 
 // A Put that removes one part of an index key leaves another as stored, which it need not know.
 func TestIndexKey_GoesWithAPartThatAPutRemoves(t *testing.T) {
-	t.Parallel()
 	type owned struct {
 		_     entity.Key `name:"Owned" pk:"$#{id}" sk:"$"`
 		_     entity.GSI `name:"byTeam" index:"gsi1" pk:"$#{team}#{owner}" sk:"$#{id}"`

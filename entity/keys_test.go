@@ -18,7 +18,6 @@ import (
 
 // A verbatim template writes values as they are; one that could be read in two ways is refused.
 func TestKeys_VerbatimValueMayNotHoldWhatFollowsIt(t *testing.T) {
-	t.Parallel()
 	l, s := open[Pallet](t)
 	l.requireRefused(t, dbtest.ErrorOf(s.Create(t.Context(), Pallet{ID: "a#/b", Hall: "north/west", Row: 1})), "EDD-9102", "Hall")
 	_, err := s.Update(t.Context(), Pallet{ID: "a"}, entity.Set(&entity.Fields[Pallet]().Hall, "a/b"), entity.Set(&entity.Fields[Pallet]().Row, 2))
@@ -40,7 +39,6 @@ type Wired struct {
 
 // Whatever form a key part has on disk, the struct that wrote the item reads, changes, lists and deletes it.
 func TestKeys_TheStructThatWroteAnItemFindsItByEveryVerb(t *testing.T) {
-	t.Parallel()
 	l, s := open[Wired](t)
 	f, east := entity.Fields[Wired](), time.FixedZone("", 5*3600+1800)
 	made := Wired{Day: dawn.Truncate(time.Second).In(east), Serial: 42, At: dawn.Truncate(time.Millisecond).In(east), Host: "Web#1"}
@@ -87,7 +85,6 @@ type Epoch struct {
 
 // What is stored as a number is found by the time that it represents.
 func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
-	t.Parallel()
 	l, s := open[Epoch](t)
 	f, milli := entity.Fields[Epoch](), dawn.Truncate(time.Millisecond)
 	for i := range 3 {
@@ -116,7 +113,6 @@ func TestKeys_TimesStoredAsNumbersAreFoundByTheirTime(t *testing.T) {
 
 // Zero is a key part where the field says so. A condition fixes such a part; in the struct it would mean "not given".
 func TestKeys_ZeroPartsAreQueriedByEq(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Counter{N: 0, Hits: 1}, Counter{N: 1, Hits: 2}, Counter{N: 2, Hits: 3})
 	f := entity.Fields[Counter]()
 	require.Contains(t, l.everything(), `$app#v1#counter#0000000000000000000#false $app#v1#counter#0001-01-01T00:00:00Z#00000000000000000000`)
@@ -175,7 +171,6 @@ func blocks(t *testing.T) (*lab, *entity.Store[Block]) {
 
 // Keys that are numbers and bytes themselves work in every verb.
 func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
-	t.Parallel()
 	l, s := blocks(t)
 	f, key := entity.Fields[Block](), Block{Hash: []byte{0, 255, '#'}, Height: 3}
 	require.ErrorIs(t, dbtest.ErrorOf(s.Create(t.Context(), key)), entity.ErrExists)
@@ -222,7 +217,6 @@ func requireHeights(t *testing.T, index *entity.Index[Block], key Block, opts []
 
 // An index with four attributes a side: equal from the left, a range on the next, in both directions, by pages.
 func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
-	t.Parallel()
 	l, s := blocks(t)
 	f, wide := entity.Fields[Block](), entity.Must(s.Index("wide"))
 	key := Block{A: "a", B: 1, C: []byte{0, 1}, D: "d"}
@@ -280,7 +274,6 @@ func orders(t *testing.T) (*lab, *entity.Store[Order]) {
 
 // DynamoDB does not filter by the key that it queries; the answer must say so before a request does.
 func TestQuery_FilterOnANativeKeyAttributeNamesTheField(t *testing.T) {
-	t.Parallel()
 	l, s := orders(t)
 	f, byStatus := entity.Fields[Order](), entity.Must(s.Index("byStatus"))
 	for field, q := range map[string]entity.Query[Order]{
@@ -371,7 +364,6 @@ func gadget() Gadget {
 func gadgetKey() map[string]types.AttributeValue { return keys("hardware_id", gadgetID) }
 
 func TestVerbatim_AnItemHasTheAttributesOfTheStructAndNoOther(t *testing.T) {
-	t.Parallel()
 	l, s := open[Gadget](t)
 	v, at := gadget(), "2024-05-06T07:08:09Z"
 	l.OK(s.Create(t.Context(), v))
@@ -393,7 +385,6 @@ func TestVerbatim_AnItemHasTheAttributesOfTheStructAndNoOther(t *testing.T) {
 }
 
 func TestVerbatim_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
-	t.Parallel()
 	l, s := open[Gadget](t)
 	g, full := entity.Fields[Gadget](), gadget()
 	full.Sensors, full.Features = []string{"a"}, map[string]bool{"led": true}
@@ -425,7 +416,6 @@ func TestVerbatim_NilIsAnEmptyMapOrListOnEveryPath(t *testing.T) {
 
 // Other programs have written times in other spellings, and without the copy.
 func TestVerbatim_TimesOfOtherProgramsAreReadAndWrittenInOneForm(t *testing.T) {
-	t.Parallel()
 	l, s := open[Gadget](t)
 	g := entity.Fields[Gadget]()
 	for stored, want := range map[string]time.Time{
@@ -472,7 +462,6 @@ type Reading13 struct {
 
 // internal/item refuses them wherever they are in a whole value.
 func TestVerbatim_ChangesToNoNumberAreRefused(t *testing.T) {
-	t.Parallel()
 	l, s := open[Reading13](t)
 	f, key := entity.Fields[Reading13](), Reading13{HardwareID: "h", Timestamp: 1, BatchID: "b"}
 	for _, x := range []float64{math.NaN(), math.Inf(-1), math.MaxFloat64} {
@@ -486,7 +475,6 @@ func TestVerbatim_ChangesToNoNumberAreRefused(t *testing.T) {
 }
 
 func TestVerbatim_APaddedKeyRefusesWhatWouldBreakItsOrder(t *testing.T) {
-	t.Parallel()
 	l, s := open[Reading13](t)
 	f := entity.Fields[Reading13]()
 	for at, text := range map[int64]string{1: "0000000000001#b", 1704067800000: "1704067800000#b", 9999999999999: "9999999999999#b"} {

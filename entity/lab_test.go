@@ -25,6 +25,7 @@ type lab struct{ *dbtest.Bench }
 
 func newLab(t *testing.T, configure ...func(*entity.Config)) *lab {
 	t.Helper()
+	dbtest.Parallel(t)
 	l := &lab{dbtest.Open(t, configure...)}
 	l.Clock.Set(dawn, 0)
 	return l

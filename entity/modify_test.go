@@ -38,7 +38,6 @@ type ledgers struct {
 }
 
 func newLedgers(t *testing.T) ledgers {
-	t.Parallel()
 	cost := new(entity.Report)
 	l, s := open[Ledger](t, func(c *entity.Config) { c.Tracer = dbtest.Observer(func(r entity.Report) { *cost = r }) })
 	return ledgers{l, s, cost}
@@ -135,7 +134,6 @@ type place struct {
 }
 
 func TestModify_KeepsInsideAnAttributeWhatTheCallerDidNotChange(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, loose{ID: "a", Any: map[string]any{}, Place: place{"Bern"}, Stops: []place{{"Rom"}, {"Ulm"}}})
 	at := keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose")
 	stop := func(city string) types.AttributeValue {
@@ -162,7 +160,6 @@ func TestModify_KeepsInsideAnAttributeWhatTheCallerDidNotChange(t *testing.T) {
 }
 
 func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
 	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")
 	l.patch(at, "unknown", &types.AttributeValueMemberS{Value: "stays"})
@@ -193,7 +190,6 @@ func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
 }
 
 func TestKeepImage_UnusableImagesAreRefusedBeforeAnyRequest(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Profile{ID: "a"})
 	var h, empty entity.Image
 	l.OK(s.Get(t.Context(), Profile{ID: "a"}, entity.KeepImage(&h)))
@@ -210,7 +206,6 @@ func TestKeepImage_UnusableImagesAreRefusedBeforeAnyRequest(t *testing.T) {
 }
 
 func TestKeepImage_StaleImageIsReadAgain(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
 	f := entity.Fields[Profile]()
 	var h entity.Image

@@ -223,7 +223,6 @@ func chain(err error) string {
 }
 
 func TestSecret_IsNotInErrors(t *testing.T) {
-	t.Parallel()
 	l, s := open[Account](t)
 	byToken := entity.Must(s.Index("byToken"))
 	f, key := entity.Fields[Account](), Account{Tenant: "t", SSN: hush}
@@ -264,7 +263,6 @@ func TestSecret_IsNotInErrorsAboutStoredItems(t *testing.T) {
 		text string
 	}{"number that is text": {"pin", hush}, "text that is no time": {"born", hush}, "number out of range": {"pin", "4242424242"}, "time of another kind": {"born", "4242424242"}} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			l, s := open[Account](t)
 			l.OK(s.Create(t.Context(), secretive()))
 			value := str(av.text)

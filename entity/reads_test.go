@@ -57,7 +57,6 @@ func ofScan(bounds []bound) (opts []entity.ScanOption) {
 
 // Whatever bound ends a page, and however the bounds change from page to page, the cursor goes on exactly where it ended.
 func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	var tasks []Task
@@ -116,7 +115,6 @@ func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
 
 // What a bound promises is the most that a page costs and gives.
 func TestBounds_AreTheMostThatAPageCosts(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	for i := range 30 {
@@ -139,7 +137,6 @@ func TestBounds_AreTheMostThatAPageCosts(t *testing.T) {
 
 // Count adds up what passes the filter on every one of many pages, and transfers no items.
 func TestCount_OverManyPagesWithFilters(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	f, title := entity.Fields[Task](), strings.Repeat("x", 120*1024)
 	for i := range 30 { // 3.6 MB
@@ -202,7 +199,6 @@ func lapsed(t *testing.T, after time.Duration) (*lab, *entity.Store[Token]) {
 }
 
 func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
-	t.Parallel()
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	for i := range 30 {
@@ -227,7 +223,6 @@ func TestQuery_LimitWithAFilterDoesNotCostARequestAnItem(t *testing.T) {
 }
 
 func TestReads_ConsistentIsSentOrRefused(t *testing.T) {
-	t.Parallel()
 	l, s := opened(t, Order{Customer: "c", Number: 1, Status: "s", Placed: 1, Amount: 1})
 	byStatus := entity.Must(s.Index("byStatus"))
 	for name, q := range map[string]entity.Query[Order]{
@@ -247,7 +242,6 @@ func TestReads_ConsistentIsSentOrRefused(t *testing.T) {
 
 // Waits between attempts end with the context, and what was refused all the time was certainly not applied.
 func TestContext_NoWaitOutlastsIt(t *testing.T) {
-	t.Parallel()
 	l, s := open[Team](t, dbtest.Attempts(1000))
 	for name, call := range map[string]func(context.Context) error{
 		"write": func(ctx context.Context) error { return dbtest.ErrorOf(s.Put(ctx, Team{ID: "a"})) },
@@ -274,7 +268,6 @@ func TestContext_NoWaitOutlastsIt(t *testing.T) {
 
 // A call that is refused before it does anything is reported like any other, and its error is a verb's.
 func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
-	t.Parallel()
 	var reports []entity.Report
 	l, s := open[Profile](t, func(c *entity.Config) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
@@ -452,7 +445,6 @@ func grows(t *testing.T, before, p entity.ScanProgress) {
 }
 
 func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
-	t.Parallel()
 	var reports []entity.Report // of calls that come one after the other
 	o := newOffice(t, func(c *entity.Config) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })

@@ -34,7 +34,6 @@ func newCrew(t *testing.T, configure ...func(*entity.Config)) *crew {
 }
 
 func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
-	t.Parallel()
 	c, f := newCrew(t), entity.Fields[Team]()
 	c.OK(c.employees.Create(t.Context(), alice()))
 	c.OK(c.teams.Create(t.Context(), Team{ID: "small", Size: 1}))
@@ -72,7 +71,6 @@ func TestTransact_EveryFailedOpIsNamedWithItsOwnError(t *testing.T) {
 }
 
 func TestTransact_NilOpAndOpOfAnotherDBAreRefused(t *testing.T) {
-	t.Parallel()
 	c := newCrew(t)
 	other, fine := dbtest.Declare[Team](t, c.Open(c.Raw)), c.teams.Op().Create(Team{ID: "a"})
 	var none entity.Op
@@ -86,7 +84,6 @@ func TestTransact_NilOpAndOpOfAnotherDBAreRefused(t *testing.T) {
 }
 
 func TestTransact_HundredActionsAreTheMost(t *testing.T) {
-	t.Parallel()
 	c := newCrew(t)
 	var ops []entity.Op
 	for i := range 100 {
@@ -102,7 +99,6 @@ func TestTransact_HundredActionsAreTheMost(t *testing.T) {
 }
 
 func TestTransact_FourMegabytesAreTheMost(t *testing.T) {
-	t.Parallel()
 	c, big := newCrew(t), strings.Repeat("x", 380*1024)
 	var creates, updates []entity.Op
 	for i := range 12 {
@@ -118,7 +114,6 @@ func TestTransact_FourMegabytesAreTheMost(t *testing.T) {
 }
 
 func TestTransact_MissingTableIsErrNoTable(t *testing.T) {
-	t.Parallel()
 	l := newLab(t)
 	s := dbtest.Declare[Team](t, l.DB)
 	err := l.DB.Transact(t.Context(), s.Op().Create(Team{ID: "a"}), s.Op().Create(Team{ID: "b"}))
@@ -138,7 +133,6 @@ func TestTransact_MissingTableIsErrNoTable(t *testing.T) {
 }
 
 func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
-	t.Parallel()
 	c, f := newCrew(t), entity.Fields[Team]()
 	c.OK(c.teams.Create(t.Context(), Team{ID: "a", Size: 7}))
 	holds := c.teams.Op().CheckExists(Team{ID: "a"}, entity.Eq(&f.Size, 7))
@@ -160,7 +154,6 @@ func TestTransactMerge_NamesTheConditionThatFailed(t *testing.T) {
 
 // An op that fails for good decides; a guard that another op lost is then no reason to plan again.
 func TestTransact_AFailureForGoodEndsItAtOnce(t *testing.T) {
-	t.Parallel()
 	c, p := newCrew(t), entity.Fields[Profile]()
 	other := dbtest.Declare[Profile](t, c.Open(c.Raw))
 	c.OK(other.Create(t.Context(), Profile{ID: "a", Team: "red", Rank: 1}))
@@ -256,7 +249,6 @@ type bench struct {
 }
 
 func newBench(t *testing.T, attempts int) *bench {
-	t.Parallel()
 	b := &bench{lab: newLab(t, func(c *entity.Config) {
 		c.MaxAttempts, c.Tables = attempts, map[string]string{"bare": c.Table + "-bare"}
 	})}

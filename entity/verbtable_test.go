@@ -383,7 +383,6 @@ func (c cell) costs(want error) []string {
 func atEach(t *testing.T, pick func(cell) bool, f func(t *testing.T, st *stage, c cell, live bool, want error)) {
 	for name, shape := range shapes() {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			st := shape.open(t)
 			for _, c := range st.cells {
 				if !pick(c) {

@@ -103,7 +103,6 @@ func without(pk string) func([]stored) []stored {
 }
 
 func TestReplay_Timestamps(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[stamped](t, "timestamps-true")
 	born := p.named(t, "put").Clock
 	p.differences = []difference{{"put-again", "get", begunAgain, one("", "", func(it stored) stored {
@@ -114,7 +113,6 @@ func TestReplay_Timestamps(t *testing.T) {
 }
 
 func TestReplay_PrimaryKeys(t *testing.T) {
-	t.Parallel()
 	r, drop := newReplay(t, "keys-primary-composites"), without("$my-app#v10#pkonly#a_value/1 +ü")
 	r.differences = []difference{{"pk-only", "epoch-put", asciiOnly, drop}}
 	pks, sks, boths, epochs := store[pkOnly](t, r), store[skOnly](t, r), store[both](t, r), store[epoch](t, r)
@@ -141,7 +139,6 @@ func TestReplay_PrimaryKeys(t *testing.T) {
 }
 
 func TestReplay_IndexKeys(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "keys-gsi-composition")
 	s := store[order](t, r)
 	r.create(t)
@@ -235,7 +232,6 @@ func uniqueDifferences(t *testing.T, r *replay) []difference {
 }
 
 func TestReplay_UniqueFields(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[user](t, "unique-fields")
 	p.through(t, "update-u9-missing")
 	p.differences = uniqueDifferences(t, p.replay)
@@ -273,7 +269,6 @@ type account struct {
 }
 
 func TestReplay_UniqueAndVersioned(t *testing.T) {
-	t.Parallel()
 	newPlayer[account](t, "unique-versioned").play(t)
 }
 
@@ -303,7 +298,6 @@ type nested struct {
 }
 
 func TestReplay_Lock(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[product](t, "versioned-no-retain")
 	p.through(t, "delete-missing")
 	p.ahead = 1 // one put was counted here
@@ -366,7 +360,6 @@ type thing struct {
 }
 
 func TestReplay_UpdateOfNothing(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[thing](t, "unversioned-update-missing")
 	p.through(t, "patch-with-condition")
 	p.differences = []difference{
@@ -441,7 +434,6 @@ func docDifferences(t *testing.T, r *replay) []difference {
 }
 
 func TestReplay_Retain(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[doc](t, "versioned-retain")
 	p.through(t, "purge")
 	p.differences = docDifferences(t, p.replay)

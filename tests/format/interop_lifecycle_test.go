@@ -45,12 +45,10 @@ type uniqueEmployee struct {
 }
 
 func TestReplay_Lifecycle(t *testing.T) {
-	t.Parallel()
 	replayLifecycle[employee](t, "lifecycle-no-unique")
 }
 
 func TestReplay_LifecycleWithUniqueValues(t *testing.T) {
-	t.Parallel()
 	replayLifecycle[uniqueEmployee](t, "lifecycle-free-ttl")
 }
 
@@ -173,7 +171,6 @@ type note struct {
 }
 
 func TestReplay_SoftDeleteAlone(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[note](t, "lifecycle-soft-delete-only")
 	p.through(t, "purge")
 	p.differences = []difference{
@@ -213,7 +210,6 @@ type profile struct {
 }
 
 func TestReplay_LowerCase(t *testing.T) {
-	t.Parallel()
 	p := newPlayer[profile](t, "keys-casing-lowercase")
 	const own = "$myapp#v1#userprofile"
 	last := p.recorded(t, "delete", "", "#v#0000001")

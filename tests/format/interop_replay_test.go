@@ -185,6 +185,7 @@ type replay struct {
 
 func newReplay(t *testing.T, name string) *replay {
 	t.Helper()
+	dbtest.Parallel(t)
 	r := &replay{scenario: recorded(t, name)}
 	r.Bench = dbtest.Open(t, sharedTable(r.Schema.Name, r.Schema.Version))
 	return r
@@ -319,39 +320,10 @@ func (r *replay) dump(t *testing.T) []stored {
 	for i, it := range all {
 		items[i] = stored{}
 		for name, av := range it {
-			items[i][name] = typed(t, av)
+			items[i][name] = jsonOf(av)
 		}
 	}
 	return items
-}
-
-// typed is a value as JSON: type → value.
-func typed(t *testing.T, av types.AttributeValue) map[string]any {
-	t.Helper()
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return map[string]any{"S": v.Value}
-	case *types.AttributeValueMemberN:
-		return map[string]any{"N": v.Value}
-	case *types.AttributeValueMemberBOOL:
-		return map[string]any{"BOOL": v.Value}
-	case *types.AttributeValueMemberSS:
-		return map[string]any{"SS": v.Value}
-	case *types.AttributeValueMemberL:
-		list := make([]any, len(v.Value))
-		for i, e := range v.Value {
-			list[i] = typed(t, e)
-		}
-		return map[string]any{"L": list}
-	case *types.AttributeValueMemberM:
-		entries := map[string]any{}
-		for name, e := range v.Value {
-			entries[name] = typed(t, e)
-		}
-		return map[string]any{"M": entries}
-	}
-	require.Fail(t, "no such type was recorded", "%T", av)
-	return nil
 }
 
 func asJSON(t *testing.T, items []stored) string {

@@ -94,7 +94,6 @@ func sameRows[T any](t *testing.T, st step, got []T) {
 }
 
 func TestReplay_TimeSeriesGuide(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "timeseries-guide")
 	s, f := series[telemetry](t, r), entity.Fields[telemetry]()
 	r.steps(t, func(st step) {
@@ -166,7 +165,6 @@ func guideReads(t *testing.T, r *replay, s *timeseries.Series[telemetry]) {
 }
 
 func TestReplay_TimeSeriesWithIndexes(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "timeseries-gsi")
 	// There the policy "sparse" takes an item out of byAlert when an append does not report alertState.
 	still := func(at string) func([]stored) []stored {
@@ -196,7 +194,6 @@ func TestReplay_TimeSeriesWithIndexes(t *testing.T) {
 }
 
 func TestReplay_TimeSeriesWithoutTTL(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "timeseries-no-ttl")
 	s := series[reading](t, r)
 	r.steps(t, func(st step) {
@@ -210,7 +207,6 @@ func TestReplay_TimeSeriesWithoutTTL(t *testing.T) {
 }
 
 func TestReplay_TimeSeriesByANumber(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "timeseries-epoch-order-by")
 	s := series[ping](t, r)
 	r.steps(t, func(st step) {

@@ -38,6 +38,7 @@ type rivals[T any] struct {
 
 func newRivals[T any](t *testing.T) *rivals[T] {
 	t.Helper()
+	dbtest.Parallel(t)
 	w := &rivals[T]{replay: &replay{Bench: dbtest.Open(t, sharedTable("shop", 1))}}
 	declare := func(db *entity.DB) (*entity.Store[T], *lifecycle.Deleted[T]) {
 		s := dbtest.Declare[T](t, db)
@@ -79,7 +80,6 @@ func born(t *testing.T) *rivals[member] {
 }
 
 func TestRace_TwoUpdatesOfAnItemWithAHistoryBothCount(t *testing.T) {
-	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
 	err := w.overtake(func() error {
 		_, err := w.first.Update(w.Ctx, key, entity.Set(&f.Name, "b"))
@@ -93,7 +93,6 @@ func TestRace_TwoUpdatesOfAnItemWithAHistoryBothCount(t *testing.T) {
 
 // effect-dynamodb's put gives the item version 1 again, which it had when the update was planned.
 func TestRace_AnEqualVersionOfAnotherLifeIsNotTheItemRead(t *testing.T) {
-	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
 	err := w.overtake(func() error { return dbtest.ErrorOf(w.first.Update(w.Ctx, key, entity.Set(&f.Name, "b"))) }, func() {
 		w.ChangeItem("$shop#v1#member#id_m", "$shop#v1#member", dbtest.Item{"team": dbtest.S("put again")})
@@ -103,7 +102,6 @@ func TestRace_AnEqualVersionOfAnotherLifeIsNotTheItemRead(t *testing.T) {
 }
 
 func TestRace_ADeleteKeepsTheUpdateThatOvertookIt(t *testing.T) {
-	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
 	err := w.overtake(func() error { return w.first.Delete(w.Ctx, key) }, func() {
 		require.NoError(t, dbtest.ErrorOf(w.second.Update(w.Ctx, key, entity.Set(&f.Email, "b@x"))))
@@ -117,7 +115,6 @@ func TestRace_ADeleteKeepsTheUpdateThatOvertookIt(t *testing.T) {
 }
 
 func TestRace_OfTwoRestoresOneWins(t *testing.T) {
-	t.Parallel()
 	w, key := born(t), member{ID: "m"}
 	require.NoError(t, w.second.Delete(w.Ctx, key))
 	err := w.overtake(func() error {
@@ -131,7 +128,6 @@ func TestRace_OfTwoRestoresOneWins(t *testing.T) {
 
 // Without updated_at and versions, and at one instant, the second copy has the key and the time of the first.
 func TestRace_ARestoreTakesTheCopyThatItHasRead(t *testing.T) {
-	t.Parallel()
 	w, key, f := newRivals[note](t), note{ID: "N"}, entity.Fields[note]()
 	require.NoError(t, dbtest.ErrorOf(w.second.Create(w.Ctx, note{ID: "N", Text: "a"})))
 	require.NoError(t, w.second.Delete(w.Ctx, key))
@@ -145,7 +141,6 @@ func TestRace_ARestoreTakesTheCopyThatItHasRead(t *testing.T) {
 }
 
 func TestRace_APurgeRemovesWhatAnUpdateHasWrittenMeanwhile(t *testing.T) {
-	t.Parallel()
 	w, key, f := born(t), member{ID: "m"}, entity.Fields[member]()
 	require.NoError(t, w.second.Delete(w.Ctx, key))
 	require.NoError(t, dbtest.ErrorOf(w.secondBin.Restore(w.Ctx, key)))
@@ -208,7 +203,6 @@ func states[T any](t *testing.T, r *replay, h *versioned.History[T], key T) stri
 
 // The copy has version 2, as the snapshot of the state before the delete.
 func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "lifecycle-no-unique")
 	_, bin, history := handles[eternal](t, r.DB)
 	r.create(t)
@@ -231,7 +225,6 @@ func TestSibling_ItsDeletedItemsAreRestoredAndTheirHistoryStays(t *testing.T) {
 
 // A restore there keeps the copy's deletedAt in the history.
 func TestSibling_WhatItsRestoreKeepsIsADeletedState(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "lifecycle-free-ttl")
 	_, _, history := handles[uniqueEmployee](t, r.DB)
 	r.create(t)
@@ -241,7 +234,6 @@ func TestSibling_WhatItsRestoreKeepsIsADeletedState(t *testing.T) {
 
 // Its put has begun versions again at 1, with the history of the life before still there.
 func TestSibling_AnItemWhoseVersionsBeganAgainCanBeWritten(t *testing.T) {
-	t.Parallel()
 	r := newReplay(t, "versioned-retain")
 	s := store[doc](t, r)
 	history := entity.Must(versioned.Of(s))
@@ -269,7 +261,6 @@ func TestSibling_AValueThatIsRefusedHereStaysClaimedUntilItGoes(t *testing.T) {
 		"purge":  func(w *rivals[member]) error { return w.second.Purge(w.Ctx, member{ID: "m"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newRivals[member](t)
 			const pk, sk = "$shop#v1#member#id_m", "$shop#v1#member"
 			claim := dbtest.Item{"pk": dbtest.S("$shop#v1#member.email#ann ü@x"), "sk": dbtest.S("$shop#v1#member.email")}

@@ -101,14 +101,12 @@ func (v gsiVector) update(t *testing.T, c *engine.Core) (string, error) {
 	if op.Read {
 		in.Image = before()
 	}
-	p, err := op.Plan(t.Context(), nil, &in)
-	require.NoError(t, err)
+	p := entity.Must(op.Plan(t.Context(), nil, &in))
 	require.Len(t, p.Sends().Actions, 1)
 	if p.Sends().Actions[0].Kind == plan.Put {
 		return indexKeys(t, p.Sends().Actions[0].Item), nil
 	}
-	after, err := expr.Apply(before(), p.Sends().Actions[0].Changes)
-	require.NoError(t, err)
+	after := entity.Must(expr.Apply(before(), p.Sends().Actions[0].Changes))
 	return indexKeys(t, after), nil
 }
 

@@ -137,8 +137,7 @@ var keys = regexp.MustCompile(`pk=("(?:[^"\\]|\\.)*") sk=("(?:[^"\\]|\\.)*")`)
 // composed gives the primary key of v, the last of those in the printed plan.
 func composed[T any](t *testing.T, v T) (pk, sk string, err error) {
 	t.Helper()
-	s, err := entity.New[T](paper(t, "MyApp"))
-	require.NoError(t, err)
+	s := entity.Must(entity.New[T](paper(t, "MyApp")))
 	if err := s.Delete(t.Context(), v); !errors.Is(err, entity.ErrNoClient) {
 		return "", "", err
 	}
@@ -202,8 +201,7 @@ func tagged(t *testing.T, v map[string]any) (text, reason string, err error) {
 	if !ok {
 		written, _, _ = strings.Cut(v["$zoned"].(string), "[")
 	}
-	at, err := time.Parse(time.RFC3339Nano, written)
-	require.NoError(t, err)
+	at := entity.Must(time.Parse(time.RFC3339Nano, written))
 	pk, _, err := composed(t, part[time.Time]{V: at})
 	return strings.TrimPrefix(pk, unnamed), same, err
 }

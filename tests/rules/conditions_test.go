@@ -114,7 +114,6 @@ func ranges[T, V any](t *testing.T, b *dbtest.Bench, query func(...entity.QueryO
 }
 
 func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, f := declare[slotted](b), entity.Fields[slotted]()
 	day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
@@ -139,8 +138,7 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 		}
 	}
 	ranges(t, b, index("byHeat"), all, &f.Heat, func(v slotted) float64 { return v.Heat }, cmp.Compare[float64], 0.5, 1.25, 2)
-	byWord, err := index("byWord")().Collect(t.Context()) // in what order equal keys come is up to the database
-	require.NoError(t, err)
+	byWord := entity.Must(index("byWord")().Collect(t.Context())) // in what order equal keys come is up to the database
 	require.ElementsMatch(t, all, byWord)
 	ranges(t, b, index("byWord"), byWord, &f.Word, func(v slotted) string { return v.Word }, cmp.Compare[string], "", "aa", "b")
 
@@ -159,7 +157,6 @@ func TestQuery_ARangeHasTwoEndsEachOpenOrClosed(t *testing.T) {
 }
 
 func TestTimes_TooFineNameTheRemedy(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, f, fine := declare[slotted](b), entity.Fields[slotted](), now.Add(1)
 	_, err := s.Create(t.Context(), slotted{Box: "x", Day: fine})
@@ -198,7 +195,6 @@ type pair struct{ eq, ne entity.Cond }
 func same[V any](field *V, v V) pair { return pair{entity.Eq(field, v), entity.Ne(field, v)} }
 
 func TestEq_WithAnEmptyValueMeansWhatSetLeaves(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, f, one := declare[note](b), entity.Fields[note](), 1
 	full := note{ID: "x", Text: "t", Count: 1, Done: true, At: now, Ptr: &one, List: []string{"a"}, Set: []string{"a"}, Bytes: []byte{1}, Map: map[string]int{"a": 1}, In: compartment{"n"}, Plain: "p"}
@@ -244,7 +240,6 @@ func TestEq_WithAnEmptyValueMeansWhatSetLeaves(t *testing.T) {
 }
 
 func TestIf_WithoutAConditionIsAMistake(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, f := declare[note](b), entity.Fields[note]()
 	var none []entity.Cond
@@ -260,6 +255,7 @@ var now = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 
 func standing(t *testing.T) *dbtest.Bench {
 	t.Helper()
+	dbtest.Parallel(t)
 	b := dbtest.Open(t)
 	b.Clock.Set(now, 0)
 	return b
@@ -285,7 +281,6 @@ type invoice struct {
 }
 
 func TestMissing_AnItemThatAnIndexWouldLeaveOutIsRefused(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, f, ctx := declare[invoice](b), entity.Fields[invoice](), t.Context()
 	whole := invoice{ID: "x", Customer: "c", Due: &now}

@@ -96,7 +96,6 @@ func wheres(b *dbtest.Bench) map[bool][]expression.ConditionBuilder {
 
 // Every condition of the SDK's package means in If and in Filter what DynamoDB says of it.
 func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s := declare[task](b)
 	b.OK(s.Create(t.Context(), aTask(b)))
@@ -118,7 +117,6 @@ func TestWhere_EveryConditionInIfAndFilter(t *testing.T) {
 }
 
 func TestWhere_PlansHideSecrets(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s := declare[task](b)
 	for _, c := range []expression.ConditionBuilder{
@@ -143,7 +141,6 @@ func TestWhere_PlansHideSecrets(t *testing.T) {
 }
 
 func TestWhere_MistakesAreFoundBeforeARequest(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s := declare[task](b)
 	var none *types.AttributeValueMemberB
@@ -195,7 +192,6 @@ func requireWhere(t *testing.T, err error, code, part string) {
 }
 
 func TestWhere_IsNoConditionOnAKey(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, other := declare[task](b), standing(t)
 	byHeat, byOwner := entity.Must(declare[slotted](other).Index("byHeat")), entity.Must(s.Index("byOwner"))
@@ -214,7 +210,6 @@ func TestWhere_IsNoConditionOnAKey(t *testing.T) {
 // Where the library evaluates conditions itself, those of operators that it evaluates as DynamoDB does are taken, and others are
 // refused.
 func TestWhere_InMemory(t *testing.T) {
-	t.Parallel()
 	b := standing(t)
 	s, f, series := declare[task](b), entity.Fields[task](), declareSeries(t, b)
 	b.OK(s.Create(t.Context(), aTask(b)))

@@ -448,6 +448,7 @@ type sheets struct {
 
 func newSheets(t *testing.T) sheets {
 	t.Helper()
+	dbtest.Parallel(t)
 	b, store := dbtest.OpenStore[sheet](t)
 	return sheets{store, b}
 }
@@ -462,7 +463,6 @@ func (x sheets) after(t *testing.T, stored map[string]av, f func(*sheet)) map[st
 }
 
 func TestModify_LeavesNumbersOfAListAsTheyAre(t *testing.T) {
-	t.Parallel()
 	x := newSheets(t)
 	inside := func(name, number string) av {
 		return &mapOf{Value: map[string]av{"name": str(name), "big": num(number)}}
@@ -496,7 +496,6 @@ func TestModify_LeavesNumbersOfAListAsTheyAre(t *testing.T) {
 }
 
 func TestModify_KeepsOfEachListElementWhatTheStructDoesNotKnow(t *testing.T) {
-	t.Parallel()
 	x := newSheets(t)
 	at := func(name, count string, extra ...string) av {
 		m := map[string]av{"name": str(name), "count": num(count)}
@@ -538,7 +537,6 @@ func TestModify_KeepsOfEachListElementWhatTheStructDoesNotKnow(t *testing.T) {
 }
 
 func TestModify_LeavesNumbersOfASetAsTheyAre(t *testing.T) {
-	t.Parallel()
 	x := newSheets(t)
 	got := x.after(t, map[string]av{"cells": list(), "sizes": &numbersOf{Value: []string{wideA, wideC, "5"}}}, func(v *sheet) {
 		v.Sizes = append(slices.DeleteFunc(v.Sizes, func(f float64) bool { return f == 5 }), 6)
@@ -548,7 +546,6 @@ func TestModify_LeavesNumbersOfASetAsTheyAre(t *testing.T) {
 
 // A float64 does not hold the digits of these numbers; they keep them wherever they are.
 func TestModify_LeavesElementsThatMoveAsTheyAre(t *testing.T) {
-	t.Parallel()
 	x := newSheets(t)
 	for what, c := range map[string]struct {
 		want   []av

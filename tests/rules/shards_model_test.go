@@ -84,6 +84,8 @@ func of[T any](c Card) (v T) {
 }
 
 func newDeck[T any](t *testing.T, db ...func(*entity.Config)) *deck[T] {
+	t.Helper()
+	dbtest.Parallel(t)
 	d := &deck[T]{indexes: map[string]*entity.Index[T]{}, fields: dbtest.Embedded[Card](entity.Fields[T]())}
 	d.Bench, d.cards = dbtest.OpenStore[T](t, db...)
 	for _, name := range []string{"byStatus", "byQueue", "all"} {
@@ -311,7 +313,6 @@ func (d *deck[T]) play(t *testing.T) {
 func TestShards_EveryVerbKeepsTheIndexAndQueriesAreInOneOrder(t *testing.T) {
 	t.Parallel()
 	t.Run("without features", func(t *testing.T) {
-		t.Parallel()
 		d := newDeck[Loose](t, dbtest.Attempts(3))
 		d.write = func(rt *rapid.T, c Card) error {
 			other := dealt(rt)
@@ -328,7 +329,6 @@ func TestShards_EveryVerbKeepsTheIndexAndQueriesAreInOneOrder(t *testing.T) {
 		d.play(t)
 	})
 	t.Run("with history and deleted copies", func(t *testing.T) {
-		t.Parallel()
 		d := newDeck[Kept](t, dbtest.Attempts(3))
 		history := entity.Must(versioned.Of(d.cards))
 		d.bin = entity.Must(lifecycle.Of(d.cards))

@@ -39,7 +39,6 @@ func ranks(all []Loose) (ranks []int) {
 }
 
 func TestShards_TakeWhatAQueryTakes(t *testing.T) {
-	t.Parallel()
 	d := fill(t, 30)
 	f, open := d.fields, of[Loose](Card{Status: "open"})
 	query := func(opts ...entity.QueryOption) []Loose {
@@ -68,7 +67,6 @@ func TestShards_TakeWhatAQueryTakes(t *testing.T) {
 }
 
 func TestShards_RefuseWhatAQueryOfSeveralPartitionsRefuses(t *testing.T) {
-	t.Parallel()
 	d := fill(t, 30)
 	byStatus, open := d.indexes["byStatus"], of[Loose](Card{Status: "open"})
 	var many []Loose
@@ -114,7 +112,6 @@ type One struct {
 
 // A query of more shards finds the items that were stored with fewer, and takes no cursor of these. One of fewer, or of none, misses some.
 func TestShards_OfAnotherNumber(t *testing.T) {
-	t.Parallel()
 	d, open := fill(t, 30), Card{Status: "open"}
 	page := entity.Must(d.indexes["byStatus"].Query(of[Loose](open), entity.Limit(5)).Page(d.Ctx, ""))
 	five := entity.Must(dbtest.Declare[Five](t, d.Open(d.Client)).Index("byStatus"))
@@ -137,7 +134,6 @@ func TestShards_OfAnotherNumber(t *testing.T) {
 }
 
 func TestShards_EachCostsARequest(t *testing.T) {
-	t.Parallel()
 	d := fill(t, 30)
 	query := func(opts ...entity.QueryOption) entity.Query[Loose] {
 		return d.indexes["byStatus"].Query(of[Loose](Card{Status: "open"}), opts...)
@@ -164,7 +160,6 @@ type two struct {
 
 // A fault at each request of a query, in turn, is retried or returned; it never leaves a part out.
 func TestShards_AFaultAtEachRequestLeavesNothingOut(t *testing.T) {
-	t.Parallel()
 	d := fill(t, 30)
 	once := entity.Must(dbtest.Declare[Loose](t, d.Open(d.Client, dbtest.Attempts(1))).Index("byStatus"))
 	open := of[Loose](Card{Status: "open"})
@@ -250,7 +245,6 @@ func TestShards_OfPrimaryKeysOfEachType(t *testing.T) {
 
 // Another program may store the parts of a primary key only in its text, which decides then.
 func TestShards_OfItemsThatLackTheirKeyParts(t *testing.T) {
-	t.Parallel()
 	d := newDeck[Loose](t)
 	d.OK(d.cards.Create(d.Ctx, of[Loose](Card{Board: "b", ID: 1, Status: "open"})))
 	want := d.Items()[0]["gsi1pk"]

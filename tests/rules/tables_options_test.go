@@ -23,7 +23,7 @@ import (
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
-// Followed is read from the table's stream; Unfollowed shares its table.
+// Followed is read from the table's stream.
 type Followed struct {
 	_ entity.Key `name:"Followed" pk:"$#{id}" sk:"$" stream:"both"`
 	_ entity.GSI `name:"byKind" index:"gsi1" pk:"$#{kind}"`
@@ -34,10 +34,10 @@ type Followed struct {
 	Day  string `dynamodbav:"day,omitempty"`
 }
 
-type Unfollowed struct {
-	_ entity.Key `name:"Unfollowed" pk:"$#{id}" sk:"$"`
-
-	ID string `dynamodbav:"id"`
+// Line lies in the table that entities call logs.
+type Line struct {
+	_  entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
+	ID string     `dynamodbav:"id"`
 }
 
 // schemaErrors are the mistakes that err joins.
@@ -62,17 +62,15 @@ func schemaErrors(t *testing.T, err error) map[string]string {
 func TestStream_IsOneForATable(t *testing.T) {
 	t.Parallel()
 	type Other struct {
-		_ entity.Key `name:"Other" pk:"$#{id}" sk:"$" stream:"keys"`
-
-		ID string `dynamodbav:"id"`
+		_  entity.Key `name:"Other" pk:"$#{id}" sk:"$" stream:"keys"`
+		ID string     `dynamodbav:"id"`
 	}
 	type Wrong struct {
-		_ entity.Key `name:"Wrong" pk:"$#{id}" sk:"$" stream:"all"`
-
-		ID string `dynamodbav:"id"`
+		_  entity.Key `name:"Wrong" pk:"$#{id}" sk:"$" stream:"all"`
+		ID string     `dynamodbav:"id"`
 	}
 	db := paper(t)
-	dbtest.Declare[Unfollowed](t, db)
+	dbtest.Declare[Team](t, db)
 	require.Empty(t, tables.Of(db).Tables[0].Stream)
 	dbtest.Declare[Followed](t, db)
 	require.Equal(t, types.StreamViewTypeNewAndOldImages, tables.Of(db).Tables[0].Stream, "who does not read the stream does not mind")
@@ -108,11 +106,6 @@ func TestTableOptions_ThatDoNotFitTheDeclarationsAreRefused(t *testing.T) {
 		}
 	})
 	dbtest.Declare[Followed](t, l.DB)
-	type Line struct {
-		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
-
-		ID string `dynamodbav:"id"`
-	}
 	dbtest.Declare[Line](t, l.DB)
 	want := map[string]string{
 		`TableOptions[""]`:             "EDD-9068 Indexes names gsi9, which is no global index of table " + l.Table + "\n",
@@ -223,11 +216,6 @@ func served(t *testing.T, table string) *entity.DB {
 
 func TestCreateTables_ATableIsMadeByName(t *testing.T) {
 	t.Parallel()
-	type Line struct {
-		_ entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
-
-		ID string `dynamodbav:"id"`
-	}
 	db := served(t, "arn:aws:dynamodb:eu-west-1:123456789012:table/app")
 	dbtest.Declare[Team](t, db)
 	dbtest.Declare[Line](t, db)
@@ -283,6 +271,7 @@ type Local struct {
 // before returns a bench with a table of parcels, and one of them.
 func before(t *testing.T, configure ...func(*entity.Config)) *dbtest.Bench {
 	t.Helper()
+	dbtest.Parallel(t)
 	b := dbtest.Open(t, configure...)
 	s := dbtest.Declare[Parcel](t, b.DB)
 	b.CreateTables()
@@ -317,7 +306,6 @@ func added(b *dbtest.Bench) []string {
 }
 
 func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(b.Client)
 	s := dbtest.Declare[Indexed](t, db)
@@ -343,7 +331,6 @@ func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 }
 
 func TestAddIndexes_AddsNoneToATableThatDiffersInSomethingElse(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(b.Client)
 	dbtest.Declare[Local](t, db)
@@ -358,7 +345,6 @@ func TestAddIndexes_AFaultAtEitherIndex(t *testing.T) {
 	for _, round := range testsize.Rounds(faults.Drop, faults.Lost, faults.Throttle) {
 		for n := 1; n <= testsize.Pick(1, 2); n++ {
 			t.Run(fmt.Sprintf("%s at index %d", round, n), func(t *testing.T) {
-				t.Parallel()
 				b := before(t)
 				db := b.Open(b.Client)
 				dbtest.Declare[Indexed](t, db)
@@ -406,7 +392,6 @@ func (s *building) Do(req *http.Request) (*http.Response, error) {
 }
 
 func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(b.Through(faults.New(&building{next: b.Raw.Options().HTTPClient})))
 	dbtest.Declare[Indexed](t, db)
@@ -424,7 +409,6 @@ func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
 type plain struct{ entity.Client }
 
 func TestAddIndexes_MistakesAreFoundBeforeARequest(t *testing.T) {
-	t.Parallel()
 	b := before(t)
 	db := b.Open(plain{b.Client})
 	dbtest.Declare[Parcel](t, db)

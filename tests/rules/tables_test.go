@@ -95,7 +95,7 @@ func TestCreateTables_DifferentExistingTableIsASchemaError(t *testing.T) {
 			in.TableName, in.BillingMode = &l.Table, types.BillingModePayPerRequest
 			l.OK(l.Raw.CreateTable(t.Context(), &in))
 			made := l.Described(l.Table)
-			dbtest.Declare[Employee](t, l.DB)
+			dbtest.Declare[One](t, l.DB)
 			require.Equal(t, "EDD-9049", dbtest.SchemaCode(tables.Create(t.Context(), l.DB)))
 			require.Zero(t, l.Wire.Count("UpdateTable"))
 			require.Equal(t, made, l.Described(l.Table))
@@ -112,7 +112,7 @@ func timeToLive(t *testing.T, l *dbtest.Bench) types.TimeToLiveDescription {
 func TestCreateTables_EnablesTimeToLiveWhereItIsUsed(t *testing.T) {
 	t.Parallel()
 	for name, attr := range map[string]string{"": "_ttl", "expires": "expires"} {
-		l, _ := dbtest.OpenStore[Token](t, func(c *entity.Config) { c.TTL = name })
+		l, _ := dbtest.OpenStore[Pass](t, func(c *entity.Config) { c.TTL = name })
 		ttl := timeToLive(t, l)
 		require.Equal(t, types.TimeToLiveStatusEnabled, ttl.TimeToLiveStatus)
 		require.Equal(t, attr, *ttl.AttributeName)
@@ -207,28 +207,10 @@ type Team struct {
 	ID string `dynamodbav:"id"`
 }
 
-// Employee has one index.
-type Employee struct {
-	_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`
-	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenantId}" sk:"$#{employeeId}"`
-
-	EmployeeID string `dynamodbav:"employeeId"`
-	TenantID   string `dynamodbav:"tenantId"`
-}
-
 // mortal represents any feature whose current items can expire.
 type mortal struct{}
 
 func (mortal) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
-
-// Token expires.
-type Token struct {
-	_ entity.Key `name:"Token" pk:"$#{user}" sk:"$#{id}"`
-	_ mortal
-
-	User string `dynamodbav:"user"`
-	ID   string `dynamodbav:"id"`
-}
 
 // Sealed is keyed by a binary and a number, and has an index on each kind of attribute, one that holds keys only, and a
 // native index key of several attributes.
@@ -372,7 +354,7 @@ func storedKey(d *types.TableDescription, key []types.KeySchemaElement) []string
 // The bare table has none of what the declarations of the second program need, and another table is missing.
 func TestVerify_FindsEveryDifferenceOfEveryTable(t *testing.T) {
 	t.Parallel()
-	l, _ := dbtest.OpenStore[Unfollowed](t)
+	l, _ := dbtest.OpenStore[Team](t)
 	l.Config.Tables = map[string]string{"logs": l.Table + "-logs"}
 	equipped(&l.Config)
 	l.Config.TableOptions[""] = entity.TableOptions{DeletionProtection: true, PointInTimeRecovery: true, Provisioned: &entity.Throughput{Read: 3, Write: 4}}
@@ -433,7 +415,7 @@ func TestVerify_ComparesUnitsOfTablesAndIndexes(t *testing.T) {
 
 func TestCreateTables_DoesNotChangeTheStreamOfATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	l, _ := dbtest.OpenStore[Unfollowed](t)
+	l, _ := dbtest.OpenStore[Team](t)
 	type Reader struct {
 		_ entity.Key `name:"Reader" pk:"$#{id}" sk:"$" stream:"old"`
 
