@@ -120,12 +120,3 @@ func (f *Fields) Next() bool {
 	}
 	return false
 }
-
-const (
-	mostRecent  = 128
-	longestText = 64
-)
-
-// recent are texts of the piece by their hash, none empty or longer than longestText. Many are the same in most items, such as a
-// partition key or a state.
-type recent [mostRecent]string

@@ -71,7 +71,7 @@ type answer struct {
 	last   byte // the number of the entry that was read before
 	names
 	shared
-	recent recent // empty between answers
+	recent [mostRecent]string // texts of the piece by their hash, empty between answers
 }
 
 // bytesPerNode is about how long a value and its name are in a body.
