@@ -15,9 +15,6 @@ type Table struct {
 	from, to int // in the rows
 }
 
-// Len returns the number of items.
-func (p *Page) Len() int { return len(p.rows) }
-
 // Item returns the i-th item, the zero Item if it is missing.
 func (p *Page) Item(i int) Item {
 	if p.rows[i] < 0 {
