@@ -122,8 +122,8 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 			}
 		}
 	}
-	for all := it.Fields(l); all.Next(); {
-		i := all.Index
+	all := it.Fields(l)
+	for i := all.Next(); i >= 0; i = all.Next() {
 		bit := uint64(1) << (i % 64)
 		if done[i/64]&bit != 0 || !l.fields[i].set(all.Value, dst) {
 			return false

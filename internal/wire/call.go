@@ -72,11 +72,9 @@ func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSche
 	member, read := "", (*answer).item
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
-		count, member, read = &out.Count, "Items", (*answer).items
-		*count = -1
+		out.Count, count, member, read = -1, &out.Count, "Items", (*answer).items
 	case *dynamodb.ScanOutput:
-		count, member, read = &out.Count, "Items", (*answer).items
-		*count = -1
+		out.Count, count, member, read = -1, &out.Count, "Items", (*answer).items
 	case *dynamodb.GetItemOutput:
 		member = "Item"
 	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput:

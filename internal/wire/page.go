@@ -52,7 +52,7 @@ func (p *Page) Release() {
 	if a.piece.Cap() > 0 {
 		clear(a.recent[:])
 	}
-	a.tables, a.shared = nil, shared{}
+	a.shared = shared{}
 	if cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes {
 		unused.Put(a)
 	}
@@ -64,8 +64,8 @@ type answer struct {
 	at     int // where the parser is
 	nodes  []node
 	rows   []int32 // of each item its node, -1 if the item is missing
-	tables []Table
-	last   byte // the number of the entry that was read before
+	tables []Table // of a BatchGetItem
+	last   byte    // the number of the entry that was read before
 	names
 	shared
 	recent [mostRecent]string // texts of the piece by their hash, empty between answers

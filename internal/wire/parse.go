@@ -368,6 +368,7 @@ const mostTables = 100
 
 // batch reads the items of a BatchGetItem answer.
 func (a *answer) batch() bool {
+	a.tables = nil
 	if !a.take('{') {
 		return false
 	}

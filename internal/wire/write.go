@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -51,16 +52,20 @@ func (w *Writer) Key(k Key) {
 
 // Item writes an item.
 func (w *Writer) Item(m map[string]types.AttributeValue) {
-	var room [16]string // on the stack
-	names := room[:0]
-	for name := range m {
-		names = append(names, name)
+	type member struct {
+		name  string
+		value types.AttributeValue
 	}
-	slices.Sort(names)
+	var room [16]member // on the stack
+	members := room[:0]
+	for name, v := range m {
+		members = append(members, member{name, v})
+	}
+	slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
 	w.Begin('{')
-	for _, name := range names {
-		w.Name(name)
-		w.Value(m[name])
+	for _, x := range members {
+		w.Name(x.name)
+		w.Value(x.value)
 	}
 	w.End('}')
 }
