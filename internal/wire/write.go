@@ -18,7 +18,7 @@ type Writer struct {
 	Err  error  // why a value was not written: it is nil or of a type that is not DynamoDB's
 }
 
-var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's")
+var errUnknown error = &smithy.SerializationError{Err: errors.New("a value is nil or of a type that is not DynamoDB's")}
 
 // Begin begins an object or an array, which may follow another one in an array.
 func (w *Writer) Begin(bracket byte) {
@@ -98,7 +98,7 @@ func (w *Writer) Value(v types.AttributeValue) {
 	case *types.AttributeValueMemberBS:
 		list(w, `{"BS":[`, v.Value, (*Writer).binary)
 	default:
-		w.Err = &smithy.SerializationError{Err: errUnknown}
+		w.Err = errUnknown
 		return
 	}
 	w.Text = append(w.Text, '}')
