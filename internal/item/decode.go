@@ -14,11 +14,36 @@ import (
 // decoder sets dst, which is zero, from a stored value. It returns false if it gives up.
 type decoder func(v wire.Value, dst reflect.Value) bool
 
-// Compile makes Read and Decode use a compiled decoder for values of struct type t, and reports whether t can have one. It is
-// called when the codec is complete.
+// Compile makes Read and Decode use a compiled decoder for values of struct type t, with the formats and keys of the codec, which is
+// complete. attributevalue decodes the fields of types that have no decoder. Compile returns false for a struct type whose fields are
+// not those of attributevalue: such values are left to it.
 func (c *Codec) Compile(t reflect.Type) bool {
-	c.layout = c.layoutFor(t)
-	return c.layout != nil
+	compiling.Lock()
+	defer compiling.Unlock()
+	l := layoutOf(t, func(f *field) attribute {
+		if at := c.timeField(f.attr); at != nil {
+			return attribute{decode: timeDecoder(at.Format), keepNull: true}
+		}
+		if text := c.textField(f.attr); text != nil {
+			return attribute{decode: text.read}
+		}
+		if d := compile(f.typ, f.asNumber); d != nil {
+			return attribute{decode: d}
+		}
+		return attribute{decode: func(v wire.Value, dst reflect.Value) bool { return c.unmarshal(f, v.Attribute(), dst) == nil }}
+	})
+	if c.layout = l; l == nil {
+		return false
+	}
+	l.parts = c.Parts
+	for _, p := range c.Parts {
+		at, ok := l.byName[p.Attr]
+		if !ok {
+			at = -1
+		}
+		l.of = append(l.of, at)
+	}
+	return true
 }
 
 // Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode].
@@ -97,8 +122,8 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 			}
 		}
 	}
-	for all := it.Fields(l); all.Next(); {
-		i := all.Index
+	all := it.Fields(l)
+	for i := all.Next(); i >= 0; i = all.Next() {
 		bit := uint64(1) << (i % 64)
 		if done[i/64]&bit != 0 || !l.fields[i].set(all.Value, dst) {
 			return false
@@ -116,37 +141,6 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 		}
 	}
 	return true
-}
-
-// layoutFor compiles struct type t with the formats and keys of the codec. attributevalue decodes the fields of types that have
-// no decoder. It returns nil for a struct type whose fields are not those of attributevalue.
-func (c *Codec) layoutFor(t reflect.Type) *structLayout {
-	compiling.Lock()
-	defer compiling.Unlock()
-	l := layoutOf(t, func(f *field) attribute {
-		if at := c.timeField(f.attr); at != nil {
-			return attribute{decode: timeDecoder(at.Format, f.typ), keepNull: true}
-		}
-		if text := c.textField(f.attr); text != nil {
-			return attribute{decode: text.read}
-		}
-		if d := f.decoder(); d != nil {
-			return attribute{decode: d}
-		}
-		return attribute{decode: func(v wire.Value, dst reflect.Value) bool { return c.unmarshal(f, v.Attribute(), dst) == nil }}
-	})
-	if l == nil {
-		return nil
-	}
-	l.parts = c.Parts
-	for _, p := range c.Parts {
-		at, ok := l.byName[p.Attr]
-		if !ok {
-			at = -1
-		}
-		l.of = append(l.of, at)
-	}
-	return l
 }
 
 // read is decode for a stored value.
@@ -199,7 +193,7 @@ func structDecoder(t reflect.Type) decoder {
 	if !known {
 		in = &inner{}
 		nested[t] = in
-		in.layout = layoutOf(t, func(f *field) attribute { return attribute{decode: f.decoder()} })
+		in.layout = layoutOf(t, func(f *field) attribute { return attribute{decode: compile(f.typ, f.asNumber)} })
 		in.done = true
 	}
 	if in.done && in.layout == nil {

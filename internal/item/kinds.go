@@ -14,24 +14,14 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// options are those of a field's tag that change how it is decoded. They hold through pointers, not for elements.
-type options struct {
-	asNumber bool // the option string: a number that is stored as text
-	unixTime bool
-}
-
-// decoder returns the decoder of a field, or nil if it is left to attributevalue.
-func (f *field) decoder() decoder {
-	return compile(f.typ, options{asNumber: f.asNumber, unixTime: f.unixTime})
-}
-
-// compile returns the decoder of type t, or nil if it is left to attributevalue.
-func compile(t reflect.Type, o options) decoder {
+// compile returns the decoder of type t, or nil if it is left to attributevalue. asText is the option string: a number that is stored
+// as text. It holds through pointers, not for elements.
+func compile(t reflect.Type, asText bool) decoder {
 	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || endless(t) {
 		return nil
 	}
 	if isTime(t) {
-		return nestedTimeDecoder(t, o)
+		return nestedTimeDecoder(asText)
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -39,25 +29,25 @@ func compile(t reflect.Type, o options) decoder {
 	case reflect.Bool:
 		return decodeBool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return o.number(decodeInt)
+		return numberDecoder(decodeInt, asText)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return o.number(decodeUint)
+		return numberDecoder(decodeUint, asText)
 	case reflect.Float32, reflect.Float64:
-		return o.number(decodeFloat)
+		return numberDecoder(decodeFloat, asText)
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
 			return decodeAny
 		}
 	case reflect.Pointer:
-		return pointerDecoder(t, compile(t.Elem(), o))
+		return pointerDecoder(t, compile(t.Elem(), asText))
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
 			return decodeBytes
 		}
-		return sliceDecoder(t, compile(t.Elem(), options{}))
+		return sliceDecoder(t, compile(t.Elem(), false))
 	case reflect.Map:
 		if ownText(t.Key()) {
-			return mapDecoder(t, compile(t.Elem(), options{}))
+			return mapDecoder(t, compile(t.Elem(), false))
 		}
 	case reflect.Struct:
 		return structDecoder(t)
@@ -94,9 +84,8 @@ func decodeBool(v wire.Value, dst reflect.Value) bool {
 	return v.Kind() == wire.NULL
 }
 
-// number returns the decoder of a number that set sets.
-func (o options) number(set func(v wire.Value, dst reflect.Value) bool) decoder {
-	asText := o.asNumber
+// numberDecoder returns the decoder of a number that set sets.
+func numberDecoder(set decoder, asText bool) decoder {
 	return func(v wire.Value, dst reflect.Value) bool {
 		switch k := v.Kind(); {
 		case k == wire.N, k == wire.S && asText:
@@ -336,8 +325,8 @@ func decodeEntries(it wire.Item, dst reflect.Value, elem decoder) bool {
 	return true
 }
 
-// timeDecoder returns the decoder of a top-level time, of which t is the field's type.
-func timeDecoder(format key.TimeFormat, t reflect.Type) decoder {
+// timeDecoder returns the decoder of a top-level time.
+func timeDecoder(format key.TimeFormat) decoder {
 	want := wire.S
 	if !format.Text() {
 		want = wire.N
@@ -355,8 +344,8 @@ func timeDecoder(format key.TimeFormat, t reflect.Type) decoder {
 }
 
 // nestedTimeDecoder returns the decoder of a time without a format of its own: RFC 3339 or seconds.
-func nestedTimeDecoder(t reflect.Type, o options) decoder {
-	if o.asNumber {
+func nestedTimeDecoder(asText bool) decoder {
+	if asText {
 		return nil
 	}
 	return func(v wire.Value, dst reflect.Value) bool {

@@ -47,14 +47,15 @@ func Ours(o *dynamodb.Options) bool {
 // Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
 	o.Retryer = aws.NopRetryer{}
-	if !Ours(o) {
-		return
+	if !c.Own {
+		if !Ours(o) {
+			return
+		}
+		c = new(Call) // the client may send the request several times
 	}
-	if !c.Own { // the client may send the request several times
-		c = new(Call)
+	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok {
+		c.Protocol, o.Protocol = sdk, c
 	}
-	c.Protocol = o.Protocol.(*awsjson.Protocol)
-	o.Protocol = c
 }
 
 // DeserializeResponse implements smithyhttp.ClientProtocol.
@@ -71,11 +72,9 @@ func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSche
 	member, read := "", (*answer).item
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
-		count, member, read = &out.Count, "Items", (*answer).items
-		*count = -1
+		out.Count, count, member, read = -1, &out.Count, "Items", (*answer).items
 	case *dynamodb.ScanOutput:
-		count, member, read = &out.Count, "Items", (*answer).items
-		*count = -1
+		out.Count, count, member, read = -1, &out.Count, "Items", (*answer).items
 	case *dynamodb.GetItemOutput:
 		member = "Item"
 	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput:

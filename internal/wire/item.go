@@ -67,9 +67,7 @@ func DetachAll(items []Item) []map[string]types.AttributeValue {
 	for i, it := range items {
 		all[i] = it.Map()
 	}
-	for _, it := range items {
-		it.Release()
-	}
+	ReleaseAll(items)
 	return all
 }
 

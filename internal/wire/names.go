@@ -75,7 +75,6 @@ const mostIndexes = 64
 // Fields goes through those attributes of an item of a page that a Finder finds.
 type Fields struct {
 	Value     Value // the current one, after Next
-	Index     int   // what the Finder has found for it
 	next, end int32
 	indexes
 }
@@ -103,29 +102,19 @@ func (it Item) Fields(f Finder) Fields {
 	return Fields{Value: Value{page: it.page}, next: it.at + 1, end: it.page.nodes[it.at].next, indexes: *x}
 }
 
-// Next goes to the next attribute. It returns false after the last.
-func (f *Fields) Next() bool {
+// Next goes to the next attribute, and returns what the Finder has found for it: -1 after the last.
+func (f *Fields) Next() int {
 	p := f.Value.page
 	for f.next < f.end {
 		n := &p.nodes[f.next]
 		f.Value.at, f.next = f.next, n.next
-		if n.number > 0 {
-			f.Index = int(f.by[n.number])
-		} else {
-			f.Index = f.finder.Find(f.Value.Name())
+		index := int(f.by[n.number])
+		if n.number == 0 {
+			index = f.finder.Find(f.Value.Name())
 		}
-		if f.Index >= 0 {
-			return true
+		if index >= 0 {
+			return index
 		}
 	}
-	return false
+	return -1
 }
-
-const (
-	mostRecent  = 128
-	longestText = 64
-)
-
-// recent are texts of the piece by their hash, none empty or longer than longestText. Many are the same in most items, such as a
-// partition key or a state.
-type recent [mostRecent]string

@@ -72,10 +72,11 @@ func TestNames_OrderAndTypesCanVary(t *testing.T) {
 			}
 			for _, f := range []finder{3, 4} {
 				wanted := map[string]Kind{}
-				for all := it.Fields(f); all.Next(); {
+				all := it.Fields(f)
+				for i := all.Next(); i >= 0; i = all.Next() {
 					name := all.Value.Name()
 					wanted[string(name)] = all.Value.Kind()
-					require.Equal(t, f.Find(name), all.Index)
+					require.Equal(t, f.Find(name), i)
 				}
 				for name, kind := range row {
 					if f.Find([]byte(name)) >= 0 {
@@ -119,12 +120,14 @@ func TestNames_AreKept(t *testing.T) {
 func TestNames_ManyFinders(t *testing.T) {
 	t.Parallel()
 	it := parsed(t, &answer{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`).Item(0)
-	for outer := it.Fields(finder(100)); outer.Next(); {
+	outer := it.Fields(finder(100))
+	for i := outer.Next(); i >= 0; i = outer.Next() {
 		for f := range 2 * mostIndexes {
-			for inner := it.Fields(finder(f + 1)); inner.Next(); {
-				require.Equal(t, finder(f+1).Find(inner.Value.Name()), inner.Index)
+			inner := it.Fields(finder(f + 1))
+			for k := inner.Next(); k >= 0; k = inner.Next() {
+				require.Equal(t, finder(f+1).Find(inner.Value.Name()), k)
 			}
 		}
-		require.Equal(t, len(outer.Value.Name()), outer.Index)
+		require.Equal(t, len(outer.Value.Name()), i)
 	}
 }

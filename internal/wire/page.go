@@ -15,9 +15,6 @@ type Table struct {
 	from, to int // in the rows
 }
 
-// Len returns the number of items.
-func (p *Page) Len() int { return len(p.rows) }
-
 // Item returns the i-th item, the zero Item if it is missing.
 func (p *Page) Item(i int) Item {
 	if p.rows[i] < 0 {
@@ -55,7 +52,7 @@ func (p *Page) Release() {
 	if a.piece.Cap() > 0 {
 		clear(a.recent[:])
 	}
-	a.tables, a.shared = nil, shared{}
+	a.shared = shared{}
 	if cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes {
 		unused.Put(a)
 	}
@@ -67,11 +64,11 @@ type answer struct {
 	at     int // where the parser is
 	nodes  []node
 	rows   []int32 // of each item its node, -1 if the item is missing
-	tables []Table
-	last   byte // the number of the entry that was read before
+	tables []Table // of a BatchGetItem
+	last   byte    // the number of the entry that was read before
 	names
 	shared
-	recent recent // empty between answers
+	recent [mostRecent]string // texts of the piece by their hash, empty between answers
 }
 
 // bytesPerNode is about how long a value and its name are in a body.

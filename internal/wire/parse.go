@@ -368,6 +368,7 @@ const mostTables = 100
 
 // batch reads the items of a BatchGetItem answer.
 func (a *answer) batch() bool {
+	a.tables = nil
 	if !a.take('{') {
 		return false
 	}
@@ -386,8 +387,8 @@ func (a *answer) batch() bool {
 	return a.take('}')
 }
 
-// parse reads the items of the body, which are in a member. rest is the body without them, nil if there is nothing else in it.
-// It returns false for a text that is not the JSON that DynamoDB sends. The SDK may still accept it.
+// parse reads the items of the body, which are in a member. rest is the body with null in their place, nil if there is nothing
+// else in it. It returns false for a text that is not the JSON that DynamoDB sends. The SDK may still accept it.
 func (a *answer) parse(member string, read func(*answer) bool) (rest []byte, ok bool) {
 	if n := len(a.all); n == 0 || n == maxNames { // with more names than numbers, the next answer begins again
 		a.names = names{all: append(a.all[:0], name{}), indexes: a.indexes[:0]}
@@ -401,41 +402,28 @@ func (a *answer) parse(member string, read func(*answer) bool) (rest []byte, ok 
 	}
 	cutFrom, cutTo, others := -1, -1, 0
 	for more := a.space() != '}'; more; more = a.take(',') {
+		if !a.take('"') {
+			return nil, false
+		}
+		from, to, escaped, ok := a.rest()
+		if !ok || escaped || !a.take(':') {
+			return nil, false
+		}
 		before := a.at
-		from, to, escaped, ok := a.str()
-		switch {
-		case !ok || escaped || !a.take(':'):
-			return nil, false
-		case string(a.body[from:to]) != member:
+		switch found := string(a.body[from:to]) == member; {
+		case !found && a.skip(0):
 			others++
-			if !a.skip(0) {
-				return nil, false
-			}
-			continue
-		case cutFrom >= 0:
+		case found && cutFrom < 0 && read(a):
+			cutFrom, cutTo = before, a.at
+		default:
 			return nil, false
 		}
-		if !read(a) {
-			return nil, false
-		}
-		cutFrom, cutTo = before, a.at
 	}
 	if !a.take('}') || cutFrom < 0 {
 		return nil, false
 	}
-	if others == 0 {
-		return nil, true
+	if others > 0 {
+		rest = slices.Concat(a.body[:cutFrom], []byte("null"), a.body[cutTo:a.at])
 	}
-	return without(a.body[:a.at], cutFrom, cutTo), true
-}
-
-// without returns the object in body without the member between from and to, which is not the only one.
-func without(body []byte, from, to int) []byte {
-	before, after := bytes.TrimRight(body[:from], " \t\r\n"), bytes.TrimLeft(body[to:], " \t\r\n")
-	if after[0] == ',' {
-		after = after[1:]
-	} else {
-		before = before[:len(before)-1]
-	}
-	return append(append(make([]byte, 0, len(before)+len(after)), before...), after...)
+	return rest, true
 }

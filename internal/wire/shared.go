@@ -19,6 +19,9 @@ const (
 	shortList = 8
 
 	mostTargets = 16
+
+	mostRecent  = 128
+	longestText = 64 // that equal texts share: many are the same in most items, such as a partition key or a state
 )
 
 // shared allocates texts, lists of strings and targets of pointers.

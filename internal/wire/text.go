@@ -19,8 +19,7 @@ func hex4(b []byte) rune {
 
 // unescape returns a string's text without its escapes. Like encoding/json, and the SDK, it makes the replacement character of
 // half a surrogate pair, and, in a text with escapes, of bytes that are not UTF-8.
-func unescape(text []byte) []byte {
-	var dst []byte
+func unescape(text []byte) (dst []byte) {
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {

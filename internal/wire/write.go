@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,7 +18,7 @@ type Writer struct {
 	Err  error  // why a value was not written: it is nil or of a type that is not DynamoDB's
 }
 
-var errUnknown = errors.New("a value is nil or of a type that is not DynamoDB's")
+var errUnknown error = &smithy.SerializationError{Err: errors.New("a value is nil or of a type that is not DynamoDB's")}
 
 // Begin begins an object or an array, which may follow another one in an array.
 func (w *Writer) Begin(bracket byte) {
@@ -51,16 +52,20 @@ func (w *Writer) Key(k Key) {
 
 // Item writes an item.
 func (w *Writer) Item(m map[string]types.AttributeValue) {
-	var room [16]string // on the stack
-	names := room[:0]
-	for name := range m {
-		names = append(names, name)
+	type member struct {
+		name  string
+		value types.AttributeValue
 	}
-	slices.Sort(names)
+	var room [16]member // on the stack
+	members := room[:0]
+	for name, v := range m {
+		members = append(members, member{name, v})
+	}
+	slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
 	w.Begin('{')
-	for _, name := range names {
-		w.Name(name)
-		w.Value(m[name])
+	for _, x := range members {
+		w.Name(x.name)
+		w.Value(x.value)
 	}
 	w.End('}')
 }
@@ -93,7 +98,7 @@ func (w *Writer) Value(v types.AttributeValue) {
 	case *types.AttributeValueMemberBS:
 		list(w, `{"BS":[`, v.Value, (*Writer).binary)
 	default:
-		w.Err = &smithy.SerializationError{Err: errUnknown}
+		w.Err = errUnknown
 		return
 	}
 	w.Text = append(w.Text, '}')
