@@ -292,6 +292,12 @@ func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 		"Modify, nil": func() error { return dbtest.ErrorOf(s.Modify(t.Context(), v, nil)) },
 		"Touch":       func() error { return dbtest.ErrorOf(s.Touch(t.Context(), Profile{}, &p.SeenAt, 0)) },
 		"Delete":      func() error { return s.Delete(t.Context(), Profile{}) },
+		"Query":       func() error { return dbtest.ErrorOf(s.Query(Profile{}).Collect(t.Context())) },
+		"QueryAny":    func() error { return dbtest.ErrorOf(s.QueryAny([]Profile{v, v}).Collect(t.Context())) },
+		"QueryAny, 0": func() error { return dbtest.ErrorOf(s.QueryAny(nil).Count(t.Context())) },
+		"QueryAny, a mistake": func() error {
+			return dbtest.ErrorOf(s.QueryAny([]Profile{v, {}}).Page(t.Context(), ""))
+		},
 	} {
 		reports = nil
 		err := call()
@@ -300,6 +306,7 @@ func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 		require.Len(t, reports, 1, name)
 		require.Equal(t, []any{verb.Verb, 0}, []any{reports[0].Verb, reports[0].Requests}, name)
 		require.Error(t, reports[0].Err, name)
+		require.True(t, reports[0].Entity == "" || reports[0].Table == l.Table, "%s: the table of a call of one entity", name)
 		require.Empty(t, l.Operations())
 	}
 	reports = nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -215,6 +216,18 @@ func TestGetCollection_VisitsEveryTypeInTheOrderOfTheKey(t *testing.T) {
 	require.Equal(t, [3]int{3, 3, 1}, counts)
 }
 
+// stopping does not decode. Its error is the one with which a Visit ends a collection.
+type stopping string
+
+func (*stopping) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error { return entity.ErrStop }
+
+type halt struct {
+	_ entity.Key `name:"Halt" pk:"$#{id}" sk:"$"`
+
+	ID   string   `dynamodbav:"id"`
+	Text stopping `dynamodbav:"text"`
+}
+
 // What one entity has in a partition of the table is read together with its neighbours.
 func TestGetCollection_EndsWithAnErrorOrWithErrStop(t *testing.T) {
 	t.Parallel()
@@ -244,6 +257,12 @@ func TestGetCollection_EndsWithAnErrorOrWithErrStop(t *testing.T) {
 	require.Len(t, before, 2, "a slice gets the items up to there")
 	require.ErrorIs(t, l.DB.GetCollection(l.Ctx, q.Into(&unchanged), q.Visit(func(task) error { return failure })), failure)
 	require.Equal(t, []task{{ID: 7}}, unchanged)
+
+	halts := dbtest.Declare[halt](t, l.DB)
+	l.OK(halts.PutMany(l.Ctx, []halt{{ID: "a", Text: "x"}}, entity.Unconditional()))
+	same := []halt{{ID: "b"}}
+	dbtest.As[*entity.DecodeError](t, l.DB.GetCollection(l.Ctx, halts.Query(halt{ID: "a"}).Into(&same)), "only the function of a Visit ends it")
+	require.Equal(t, []halt{{ID: "b"}}, same)
 }
 
 func TestGetCollection_RefusesPartsWithFunctions(t *testing.T) {

@@ -3,7 +3,6 @@ package rules_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -524,38 +523,4 @@ func TestUndecodable_TheErrorIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "items that cannot be decoded were left out: 30, of which the first are: item ")
 	joined := dbtest.As[interface{ Unwrap() []error }](t, err)
 	require.Len(t, joined.Unwrap()[1].(interface{ Unwrap() []error }).Unwrap(), 20)
-}
-
-type counted struct {
-	_ entity.Key `name:"Counted" pk:"$#{team}" sk:"$#{id}"`
-
-	Team string `dynamodbav:"team"`
-	ID   string `dynamodbav:"id"`
-}
-
-// A Count with a Limit evaluates no more items than it needs.
-func TestCount_WithALimitReadsNoMoreThanThat(t *testing.T) {
-	t.Parallel()
-	b, lists := dbtest.OpenStore[counted](t)
-	ctx := t.Context()
-	for i := range 30 {
-		entity.Must(lists.Create(ctx, counted{Team: []string{"red", "blue"}[i%2], ID: fmt.Sprint("d", i)}))
-	}
-	for name, c := range map[string]struct {
-		q    entity.Query[counted]
-		want []string // what each request evaluates
-	}{
-		"query":    {lists.Query(counted{Team: "red"}, entity.Limit(3)), []string{"3"}},
-		"any":      {lists.QueryAny([]counted{{Team: "red"}, {Team: "blue"}}, entity.Limit(17)), []string{"17", "2"}},
-		"segments": {lists.Scan(entity.Limit(3), entity.Segments(2)), []string{"25", "25"}},
-	} {
-		b.Wire.Reset()
-		n := entity.Must(c.q.Count(ctx))
-		var limits []string
-		for _, r := range b.Sent() {
-			limits = append(limits, string(regexp.MustCompile(`"Limit":(\d+)`).FindSubmatch(r.Body)[1]))
-		}
-		require.Equal(t, map[string]int{"query": 3, "any": 17, "segments": 3}[name], n)
-		require.Subset(t, c.want, limits, name)
-	}
 }
