@@ -54,7 +54,7 @@ type Values struct {
 // ValuesFor returns a Values for n texts or n numbers.
 func ValuesFor(n int) Values { return Values{likely: room{n, n}} }
 
-// room is how many texts and numbers an item is likely to have.
+// room counts the texts and numbers that an item is likely to have.
 type room struct{ texts, numbers int }
 
 // roomOf counts the fields of a struct that are texts, times and numbers. A list counts as a few of its elements.
@@ -146,7 +146,7 @@ func numberText(v reflect.Value) string {
 	return strconv.FormatUint(v.Uint(), 10)
 }
 
-// form is how a field is encoded.
+// form selects the way in which a field is encoded.
 type form int
 
 const (

@@ -35,7 +35,7 @@ type field struct {
 	options   string // of the tag, with a leading comma
 }
 
-// facts is what the codec knows about a type. Only a struct has fields, attrs and opaque.
+// facts describes a type to the codec. Only a struct has fields, attrs and opaque.
 type facts struct {
 	fields []field          // outer ones first
 	attrs  map[string]field // by attribute; the outermost field of a name counts

@@ -188,7 +188,7 @@ func exactNumber(text string) any {
 	return attributevalue.Number(text)
 }
 
-// exact is what decodeAny makes of x, which attributevalue has decoded with UseNumber.
+// exact returns the result of decodeAny for x, which attributevalue has decoded with UseNumber.
 func exact(x any) any {
 	switch x := x.(type) {
 	case attributevalue.Number:

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Use is what the codec does with a field.
+// A Use says whether the codec stores a field.
 type Use int
 
 // The uses of fields.

@@ -117,7 +117,7 @@ func (p *Plan) atEnd(start item.Item) bool {
 	return false
 }
 
-// page is what a page takes from the streams, in the direction in which it was read.
+// page has the items that a page takes from the streams, in the direction in which it was read.
 type page struct {
 	items      []wire.Item
 	begin, end cursor.Places // where the pages around it are

@@ -19,7 +19,7 @@ const (
 	mostHydrated = 100  // the whole items that are read, and held, at a time: as many as one request can read
 )
 
-// budget is what is left of the bounds of a run, with 0 for unlimited. Streams can share it.
+// budget holds what is left of the bounds of a run, with 0 for unlimited. Streams can share it.
 type budget struct {
 	evaluate, requests int
 	spent              bool

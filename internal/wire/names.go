@@ -63,7 +63,7 @@ type Finder interface {
 	Find(name []byte) int
 }
 
-// indexes are what a Finder finds for the names of a page, so that it is asked once for a name and not for each entry.
+// indexes holds what a Finder has found for the names of a page, so that it is asked once for a name and not for each entry.
 type indexes struct {
 	finder Finder
 	by     []int16 // by number

@@ -214,7 +214,8 @@ func (a *answer) elements(n node, depth int) bool {
 	}
 	const likely = `{"S":"`
 	for more := a.space() != ']'; more; more = a.take(',') {
-		e, ok := node{kind: elementKinds[n.kind]}, true
+		e := node{kind: elementKinds[n.kind]}
+		var ok bool
 		switch end := a.at + len(likely); {
 		case n.kind != L:
 			ok = a.take('"') && a.plain(e)
