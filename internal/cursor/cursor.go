@@ -35,7 +35,7 @@ const (
 	sealed = 1   // plus the kind: encrypted; see seal.go
 )
 
-// kind tells the contents of cursors apart. It is the version of the open form. Each kind has a form of its own, so that a release that
+// kind distinguishes the contents of cursors. It is the version of the open form. Each kind has a form of its own, so that a release that
 // does not know the kind refuses the cursor.
 type kind int
 
