@@ -35,7 +35,7 @@ func (b *Bench) Items() []Item {
 	var all []Item
 	pages := dynamodb.NewScanPaginator(b.Raw, &dynamodb.ScanInput{TableName: &b.Table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(b.Ctx)
+		page, err := pages.NextPage(b.Ctx, func(o *dynamodb.Options) { o.RetryMaxAttempts = 10 }) // a busy database breaks answers off
 		require.NoError(b.T, err)
 		all = append(all, page.Items...)
 	}
