@@ -26,7 +26,7 @@ const perRequest = 100
 // tries is how often a property is tried. DYNASTRATA_ROUNDS multiplies it.
 func tries(t *testing.T) int {
 	t.Helper()
-	return testsize.Pick(12, 80) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
+	return testsize.Pick(12, 240) * int(testsize.Number(t, "DYNASTRATA_ROUNDS", 1))
 }
 
 // check tries a property that often.
