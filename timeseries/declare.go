@@ -93,7 +93,7 @@ func (Events) Declare(d *schema.Decl) {
 			d.Problem(schema.CodeMalformed, "late:%q must be drop or record", late)
 		}
 		if e.noCurrent {
-			d.Problem(schema.CodeNoCurrent, "late is about events that are older than the current item, and there is none")
+			d.Problem(schema.CodeNoCurrent, "late is about events that are older than the current item, which the series does not keep")
 		}
 	}
 	if ok {
