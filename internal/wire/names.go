@@ -79,7 +79,7 @@ type Fields struct {
 	indexes
 }
 
-// Fields returns the attributes that f finds. There are none of an item that is not of a page.
+// Fields returns the attributes that f finds. An item that is not of a page has none.
 func (it Item) Fields(f Finder) Fields {
 	if it.page == nil {
 		return Fields{}

@@ -42,7 +42,7 @@ type slotted struct {
 	Word string     `dynamodbav:"word"`
 }
 
-// span is a range, as options and as what lies in it.
+// span is a range, as options and as the values in it.
 type span[V any] struct {
 	name string
 	opts []entity.QueryOption

@@ -34,7 +34,7 @@ type Followed struct {
 	Day  string `dynamodbav:"day,omitempty"`
 }
 
-// Line lies in the table that entities call logs.
+// Line is stored in the table that entities call logs.
 type Line struct {
 	_  entity.Key `name:"Line" table:"logs" pk:"$#{id}" sk:"$"`
 	ID string     `dynamodbav:"id"`
