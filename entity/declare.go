@@ -20,13 +20,7 @@ import (
 // A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
 // stored as it is in attr; attr, an attribute of the struct that is the key itself; a+b, several of them (indexes
 // only).
-type Key struct{}
-
-// Declare is called by this module when a store is built.
-func (Key) Declare(d *schema.Decl) { d.Primary() }
-
-// PrimaryKey marks the one declaration that an entity must have.
-func (Key) PrimaryKey() {}
+type Key struct{ _ primary }
 
 // GSI declares a global secondary index, in the tag of a blank field:
 //
@@ -47,20 +41,26 @@ func (Key) PrimaryKey() {}
 // one of the constants, assignee is present, and closedAt is absent. A constant is written as one of the role default. Every
 // write keeps the index as the condition says. An Update reads the item first only if that follows neither from its changes
 // nor from the key. One key of the index must begin with $ or be attr={template}: an item outside the index lacks it.
-type GSI struct{}
-
-// Declare is called by this module when a store is built.
-func (GSI) Declare(d *schema.Decl) { d.Global() }
+type GSI struct{ _ global }
 
 // LSI declares a local secondary index, in the tag of a blank field:
 //
 //	_ entity.LSI `name:"byStatus" index:"lsi1" sk:"status"`
 //
 // missing:"error" and when are as for [GSI].
-type LSI struct{}
+type LSI struct{ _ local }
 
-// Declare is called by this module when a store is built.
-func (LSI) Declare(d *schema.Decl) { d.LocalIndex() }
+// The declarations that the fields of these types are.
+type (
+	primary struct{}
+	global  struct{}
+	local   struct{}
+)
+
+func (primary) Declare(d *schema.Decl) { d.Primary() }
+func (primary) PrimaryKey()            {}
+func (global) Declare(d *schema.Decl)  { d.Global() }
+func (local) Declare(d *schema.Decl)   { d.LocalIndex() }
 
 // Preparer is implemented by a *T that completes values of T before they are written. Create, Put, Upsert, PutMany and
 // BatchPut call Prepare once, also in a transaction, with the context of the call and before any request. They call it on

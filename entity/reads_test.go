@@ -169,9 +169,11 @@ func TestCount_OverManyPagesWithFilters(t *testing.T) {
 }
 
 // mortal represents any feature whose current items can expire.
-type mortal struct{}
+type mortal struct{ _ mortalDecl }
 
-func (mortal) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
+type mortalDecl struct{}
+
+func (mortalDecl) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
 
 // Token is an entity that expires.
 type Token struct {

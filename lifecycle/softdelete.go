@@ -21,7 +21,7 @@ import (
 // ttl is how long the copy is kept after the delete; without it, forever. unique is what happens to the unique values
 // of a deleted item: "free" (default) releases them, so that a restore can fail; "reserve" keeps them until the copy
 // expires or is purged.
-type SoftDelete struct{}
+type SoftDelete struct{ _ softDeleteDecl }
 
 // softDelete is the compiled declaration.
 type softDelete struct {
@@ -35,8 +35,10 @@ func (*softDelete) FeatureName() string { return "lifecycle" }
 // Kept returns how long copies are kept; 0 is forever.
 func (f *softDelete) Kept() time.Duration { return f.ttl }
 
-// Declare is called by this module when a store is built.
-func (SoftDelete) Declare(d *schema.Decl) {
+// softDeleteDecl is the declaration that a field of type [SoftDelete] is.
+type softDeleteDecl struct{}
+
+func (softDeleteDecl) Declare(d *schema.Decl) {
 	f := &softDelete{ttl: d.Duration("ttl")}
 	policy, given := d.Tag("unique")
 	if _, twice := schema.Feature[*softDelete](d.Schema); twice {

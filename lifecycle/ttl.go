@@ -36,7 +36,7 @@ import (
 //
 // No verb returns or changes an expired item, whether or not DynamoDB has removed it yet. Its unique values can be claimed
 // by other items at once. Its history stays for the ttl of versioned.Retain. A struct with [SoftDelete] cannot have TTL.
-type TTL struct{}
+type TTL struct{ _ ttlDecl }
 
 // After replaces the after of [TTL], for a time to live that comes from a configuration. d is a number of whole seconds
 // greater than zero. entity.New refuses it for a struct without TTL, and for a store that exists with another one.
@@ -60,8 +60,10 @@ type expiry struct {
 	noExpiry bool // items expire only if the caller says when
 }
 
-// Declare is called by this module when a store is built.
-func (TTL) Declare(d *schema.Decl) {
+// ttlDecl is the declaration that a field of type [TTL] is.
+type ttlDecl struct{}
+
+func (ttlDecl) Declare(d *schema.Decl) {
 	s := d.Schema
 	e := &expiry{after: d.Duration("after"), noExpiry: s.Options.NoExpiry}
 	name, named := d.Need("attr")

@@ -151,7 +151,7 @@ func (g *generation) progress() *float64 {
 }
 
 // expiring makes rows expire with the retention of their view.
-type expiring struct{}
+type expiring struct{ _ expiringDecl }
 
 // expiry is the compiled declaration.
 type expiry struct {
@@ -162,8 +162,10 @@ type expiry struct {
 
 var _ bind.ExpirySetter = (*expiry)(nil) // without it rows would silently stay
 
-// Declare is called by this module when a store is built.
-func (expiring) Declare(d *schema.Decl) {
+// expiringDecl is the declaration that a field of type expiring is.
+type expiringDecl struct{}
+
+func (expiringDecl) Declare(d *schema.Decl) {
 	s := d.Schema
 	if group := s.Attr("group"); s.Options.Secret {
 		group.Role.Roles = append(group.Role.Roles, schema.Secret) // which a group key may be

@@ -29,7 +29,7 @@ import (
 // the arithmetic.
 //
 // Only [Series.Append] and [Series.AppendAll] write fields with the role append, and they write no others.
-type Events struct{}
+type Events struct{ _ eventsDecl }
 
 // events is the compiled declaration.
 type events struct {
@@ -58,8 +58,10 @@ func (e *events) Kept() time.Duration { return e.ttl }
 
 const constructor = "timeseries.New"
 
-// Declare is called by this module when a store is built.
-func (Events) Declare(d *schema.Decl) {
+// eventsDecl is the declaration that a field of type [Events] is.
+type eventsDecl struct{}
+
+func (eventsDecl) Declare(d *schema.Decl) {
 	e := &events{ttl: d.Duration("ttl"), maxAhead: d.Duration("maxAhead")}
 	name, ok := d.Need("orderBy")
 	if digits, has := d.Tag("digits"); has {

@@ -21,7 +21,7 @@ import (
 // claims of items that expire by lifecycle.TTL end with them, and exclude ttl. A struct can have several constraints.
 //
 // The table's partition key and sort key must both be strings, because the sentinels are stored in the same table.
-type Constraint struct{}
+type Constraint struct{ _ constraintDecl }
 
 // constraint is the compiled declaration.
 type constraint struct {
@@ -49,11 +49,13 @@ func (c *constraint) Names(a *schema.Attr) bool {
 	return slices.Contains(c.fields, a)
 }
 
-// Unique marks the declaration, which counts in the struct of an earlier payload version too.
-func (Constraint) Unique() {}
+// constraintDecl is the declaration that a field of type [Constraint] is.
+type constraintDecl struct{}
 
-// Declare is called by this module when a store is built.
-func (Constraint) Declare(d *schema.Decl) {
+// Unique marks the declaration, which counts in the struct of an earlier payload version too.
+func (constraintDecl) Unique() {}
+
+func (constraintDecl) Declare(d *schema.Decl) {
 	c := &constraint{s: d.Schema, ttl: d.Duration("ttl")}
 	name, ok := d.Need("name")
 	if err := schema.Name(name); ok && err != nil {

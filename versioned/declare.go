@@ -18,7 +18,7 @@ import (
 // begins at version 1 again, which is not noticed without that field or [Retain]. A struct that only names a key counts too.
 // A Put of version 0 expects that nothing is stored, the others nothing; [AnyVersion] makes one write expect nothing. Modify,
 // which sees the stored item, a restore, which overwrites nothing, and batches, which have no conditions, ignore the fields.
-type Lock struct{}
+type Lock struct{ _ lockDecl }
 
 // Retain declares that every state of a struct's items is kept, in the tag of a blank field:
 //
@@ -28,7 +28,7 @@ type Lock struct{}
 // lifecycle.TTL need a ttl: the snapshots of an expired item are kept for that time after it expired. Writes may
 // [Expect] a version; they do so by themselves only if [Lock] is declared too. A write costs a consistent read, twice
 // the write units of the item, and the write units of the snapshot.
-type Retain struct{}
+type Retain struct{ _ retainDecl }
 
 // versioning holds what Lock and Retain have in common.
 type versioning struct{}
@@ -57,11 +57,15 @@ func (*retain) KeepsHistory() {}
 // Kept returns how long the snapshot of a replaced state is kept; 0 is forever.
 func (r *retain) Kept() time.Duration { return r.ttl }
 
-// Declare is called by this module when a store is built.
-func (Lock) Declare(d *schema.Decl) { declare(d, "versioned.Lock", &lock{}) }
+// The declarations that the fields of [Lock] and [Retain] are.
+type (
+	lockDecl   struct{}
+	retainDecl struct{}
+)
 
-// Declare is called by this module when a store is built.
-func (Retain) Declare(d *schema.Decl) {
+func (lockDecl) Declare(d *schema.Decl) { declare(d, "versioned.Lock", &lock{}) }
+
+func (retainDecl) Declare(d *schema.Decl) {
 	r := &retain{ttl: d.Duration("ttl")}
 	d.Schema.UsesTTL = d.Schema.UsesTTL || r.ttl > 0
 	d.RelatedItems(len(schema.SnapshotInfix) + longestVersion)

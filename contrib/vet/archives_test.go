@@ -65,7 +65,6 @@ var leftToNew = map[string][]string{
 		"series/mistakes are reported together/wrong: EDD-9015 _ timeseries.Events",
 		"series/mistakes are reported together/wrong: EDD-9042 A",
 		"series/mistakes are reported together/wrong: EDD-9043 _ timeseries.Events",
-		"tags/a declaration is a blank field held by value/iface: EDD-9003 _",
 		"tags/a tag is read to its end/feature_: EDD-9003 _ schema_test.quota",
 	},
 }
@@ -82,9 +81,10 @@ type (
 	level  byte
 	money  struct{ text string }
 	Tree   struct { Name string; Children []*Tree }
-	quota      struct{}
-	retain     struct{}
-	softDelete struct{}
+	quota      struct{ _ declaration }
+	retain     struct{ _ declaration }
+	softDelete struct{ _ declaration }
+	declaration struct{}
 )
 
 func (h *red) UnmarshalText(text []byte) error { return nil }
@@ -92,9 +92,7 @@ func (u uid) MarshalText() ([]byte, error)     { return nil, nil }
 func (u *uid) UnmarshalText(text []byte) error { return nil }
 func (sealed) MarshalText() ([]byte, error)    { return nil, nil }
 func (money) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) { return nil, nil }
-func (quota) Declare(*schema.Decl)      {}
-func (retain) Declare(*schema.Decl)     {}
-func (softDelete) Declare(*schema.Decl) {}
+func (declaration) Declare(*schema.Decl) {}
 `
 
 const imports = `import (

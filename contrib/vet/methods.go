@@ -68,9 +68,10 @@ func borrowed(t types.Type, s *types.Struct) bool {
 	return len(index) > 1 && fields > 1
 }
 
-// declares reports whether t is the type of a declaration.
+// declares reports whether t is the type of fields that declare something: a struct whose one field is blank and a declaration.
 func declares(t types.Type) bool {
-	return has(types.NewMethodSet(t), "Declare", "*"+library+"/internal/schema.Decl", "")
+	s, ok := t.Underlying().(*types.Struct)
+	return ok && s.NumFields() == 1 && s.Field(0).Name() == "_" && has(types.NewMethodSet(s.Field(0).Type()), "Declare", "*"+library+"/internal/schema.Decl", "")
 }
 
 // prepares reports whether t or its address has a Prepare method.

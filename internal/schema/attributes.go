@@ -200,15 +200,15 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 func (b *builder) walk(t reflect.Type) {
 	for _, f := range ruledFields(t, b.rule) {
 		_, hasRole := f.Tag.Lookup("entity")
+		value := declarationOf(f.Type)
 		switch {
-		case f.Type.Implements(declarationType):
-			value, ok := reflect.Zero(f.Type).Interface().(Declaration)
+		case value != nil:
 			switch {
 			case f.StructField.Name != "_":
 				b.add(CodeMalformed, f.Path, "a declaration is a blank field: _ %s", f.Type)
 			case len(f.Index) > 1:
 				b.add(CodeMalformed, f.Path, "an embedded struct cannot declare %s; declare it on the entity itself", f.Type)
-			case !ok || f.Type.Kind() == reflect.Pointer:
+			case f.Type.Kind() == reflect.Pointer:
 				b.add(CodeMalformed, f.Path, "declare %s by value", f.Type)
 			default:
 				b.decls = append(b.decls, pending{f.StructField, value})

@@ -12,15 +12,26 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// Declaration is implemented by the types of the blank fields that declare features. Each feature has its own.
+// A Declaration reads the tag of a blank field that declares a feature. The type of that field, such as entity.Key, is a struct with one
+// blank field, whose type is the Declaration: so no type that programs see has a method for this package.
 type Declaration interface{ Declare(*Decl) }
 
-var declarationType = reflect.TypeFor[Declaration]()
-
-// PrimaryKey is implemented by entity.Key, the one declaration that every entity needs.
+// PrimaryKey is implemented by the declaration of entity.Key, the one that every entity needs.
 type PrimaryKey interface {
 	Declaration
 	PrimaryKey()
+}
+
+// declarationOf returns what a field of type t, or a pointer to t, declares; nil if t declares nothing.
+func declarationOf(t reflect.Type) Declaration {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t.NumField() != 1 || t.Field(0).Name != "_" {
+		return nil
+	}
+	d, _ := reflect.Zero(t.Field(0).Type).Interface().(Declaration)
+	return d
 }
 
 // Decl is one declaration while it is read. Tag keys that its Declare method does not ask for are mistakes.

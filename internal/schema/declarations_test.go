@@ -115,7 +115,7 @@ var known = declaretest.Types{
 	"entity.Key": reflect.TypeFor[entity.Key](), "entity.GSI": reflect.TypeFor[entity.GSI](), "entity.LSI": reflect.TypeFor[entity.LSI](),
 	"timeseries.Events": reflect.TypeFor[timeseries.Events](), "versioned.Lock": reflect.TypeFor[versioned.Lock](), "versioned.Retain": reflect.TypeFor[versioned.Retain](),
 	"lifecycle.SoftDelete": reflect.TypeFor[lifecycle.SoftDelete](), "lifecycle.TTL": reflect.TypeFor[lifecycle.TTL](), "unique.Constraint": reflect.TypeFor[unique.Constraint](),
-	"quota": reflect.TypeFor[quota](), "retain": reflect.TypeFor[retain](), "softDelete": reflect.TypeFor[softDelete](), "schema.Declaration": reflect.TypeFor[schema.Declaration](),
+	"quota": reflect.TypeFor[quota](), "retain": reflect.TypeFor[retain](), "softDelete": reflect.TypeFor[softDelete](),
 
 	"time.Time": reflect.TypeFor[time.Time](), "http.SameSite": reflect.TypeFor[http.SameSite](), "big.Int": reflect.TypeFor[big.Int](),
 	"net.IP": reflect.TypeFor[net.IP](), "netip.Addr": reflect.TypeFor[netip.Addr](),
@@ -464,7 +464,9 @@ func TestDeclaration_NothingOfTheEntityIsDropped(t *testing.T) {
 }
 
 // quota is a feature of a package that entity knows nothing of: this one.
-type quota struct{}
+type quota struct{ _ quotaDecl }
+
+type quotaDecl struct{}
 
 // quotaPlan is what a quota declaration compiles to.
 type quotaPlan struct {
@@ -474,7 +476,7 @@ type quotaPlan struct {
 	keyed   bool
 }
 
-func (quota) Declare(d *schema.Decl) {
+func (quotaDecl) Declare(d *schema.Decl) {
 	q := &quotaPlan{window: d.Duration("window")}
 	if name, ok := d.Need("attr"); ok {
 		q.attr = d.Schema.Attr(name)
@@ -510,19 +512,21 @@ type otherPlan struct{}
 
 // Stand-ins for features of later packages: what counts is the name that their compiled form gives.
 type (
-	retain     struct{}
-	softDelete struct{}
-	named      struct{ name string }
+	retain         struct{ _ retainDecl }
+	softDelete     struct{ _ softDeleteDecl }
+	retainDecl     struct{}
+	softDeleteDecl struct{}
+	named          struct{ name string }
 )
 
 func (n named) FeatureName() string { return n.name }
 
-func (retain) Declare(d *schema.Decl) {
+func (retainDecl) Declare(d *schema.Decl) {
 	d.Keep(named{"versioned"})
 	d.RelatedItems(len("#v#0000000"))
 }
 
-func (softDelete) Declare(d *schema.Decl) {
+func (softDeleteDecl) Declare(d *schema.Decl) {
 	d.Keep(named{"lifecycle"})
 	d.RelatedItems(len("#deleted#2006-01-02T15:04:05.000000000Z"))
 }

@@ -95,7 +95,7 @@ func (b *builder) probeFields(outer *Rule, t reflect.Type, place string, seen ma
 	seen[t] = true
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Type.Implements(declarationType) || !f.IsExported() && !f.Anonymous {
+		if declarationOf(f.Type) != nil || !f.IsExported() && !f.Anonymous {
 			continue
 		}
 		r := ruleOf(outer, f)

@@ -419,7 +419,7 @@ func (a act) String() string {
 
 // features is an entity with some of the features. The type none stands for a declaration that it does not have. V is versioned.Lock or
 // versioned.Retain, and R and F stand for a versioned.Retain and a lifecycle.SoftDelete with a time to live.
-type features[V, R, S, F, K, L, E, B schema.Declaration] struct {
+type features[V, R, S, F, K, L, E, B any] struct {
 	_ entity.Key `name:"Person" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"byTenant" index:"gsi1" pk:"$#{tenant}" sk:"$#{id}"`
 	_ V
@@ -434,10 +434,12 @@ type features[V, R, S, F, K, L, E, B schema.Declaration] struct {
 }
 
 // none is the place of a declaration that an entity does not have.
-type none struct{}
+type none struct{ _ noneDecl }
+
+type noneDecl struct{}
 
 // Declare accepts every tag, and declares nothing.
-func (none) Declare(d *schema.Decl) {
+func (noneDecl) Declare(d *schema.Decl) {
 	for _, key := range []string{"ttl", "unique", "name", "fields"} {
 		d.Tag(key)
 	}

@@ -208,9 +208,11 @@ type Team struct {
 }
 
 // mortal represents any feature whose current items can expire.
-type mortal struct{}
+type mortal struct{ _ mortalDecl }
 
-func (mortal) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
+type mortalDecl struct{}
+
+func (mortalDecl) Declare(d *schema.Decl) { d.Schema.Expires, d.Schema.UsesTTL = true, true }
 
 // Sealed is keyed by a binary and a number, and has an index on each kind of attribute, one that holds keys only, and a
 // native index key of several attributes.
