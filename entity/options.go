@@ -70,28 +70,71 @@ type (
 // GetOption is accepted by Get and [Ops.GetInto]: any [ReadOption], [KeepImage].
 type GetOption interface{ bind.GetOption }
 
-// QueryOption is accepted by queries: a [Cond] on the next part of the sort key, [Filter], [Limit], [Desc], [MaxEvaluated],
-// [MaxRequests], [Hydrate] of an index, any [ReadOption].
+// QueryOption is accepted by queries: a [Cond] on the next part of the sort key, any [OrderOption], [ManyOption], [BoundOption],
+// [IndexOption] and [ReadOption].
 type QueryOption interface{ bind.QueryOption }
 
-// ScanOption is accepted by scans: [Filter], [Limit], [MaxEvaluated], [MaxRequests], [Segments], [Segment], [OnPage], [Hydrate]
-// of an index, any [ReadOption].
+// ScanOption is accepted by scans: [OnPage], any [ManyOption], [BoundOption], [IndexOption], [SegmentOption] and [ReadOption].
 type ScanOption interface{ bind.ScanOption }
 
 // ReadOption is accepted by every read: [Consistent], [IncludeExpired], [SkipUndecodable], [Budget].
 type ReadOption interface {
 	GetOption
-	QueryOption
-	ScanOption
+	ManyOption
+}
+
+// ManyOption is accepted by every read of many items, of their versions and of deleted copies: [Filter], [Limit].
+type ManyOption interface {
+	BoundOption
 	bind.ListOption
+}
+
+// BoundOption is accepted by queries, by scans and by lifecycle.Deleted.List: [MaxEvaluated], [MaxRequests].
+type BoundOption interface {
+	IndexOption
 	bind.DeletedOption
 }
 
-// CreateOption is accepted by Create: [If], [Idempotent].
-type CreateOption interface{ bind.CreateOption }
+// IndexOption is accepted by queries and scans: [Hydrate], for those of an index.
+type IndexOption interface {
+	QueryOption
+	ScanOption
+}
 
-// WriteOption is accepted by writes over a stored item, such as Put, Delete and Modify: [If], [Idempotent], [Returning],
-// [FromImage], versioned.Expect, versioned.AnyVersion.
+// OrderOption is accepted by queries and by versioned.History.List: [Desc].
+type OrderOption interface {
+	QueryOption
+	bind.ListOption
+}
+
+// TableOption is accepted by scans, and by everything in package migrate that reads a whole table: [Segments].
+type TableOption interface {
+	SegmentOption
+	bind.CopyOption
+	bind.PassOption
+}
+
+// SegmentOption is accepted by scans and by migrate.Rewrite: [Segment], any [TableOption].
+type SegmentOption interface {
+	ScanOption
+	bind.RewriteOption
+}
+
+// GuardOption is accepted by every write of one item, timeseries.Series.Append too: [If].
+type GuardOption interface {
+	CreateOption
+	bind.AppendOption
+}
+
+// CreateOption is accepted by Create, and by every other write of one item but Append: [Idempotent], any [GuardOption].
+type CreateOption interface {
+	bind.CreateOption
+	bind.RestoreOption
+	WriteOption
+}
+
+// WriteOption is accepted by writes over a stored item, such as Put, Delete and Modify: [Returning], [FromImage],
+// versioned.Expect, versioned.AnyVersion, any [CreateOption].
 type WriteOption interface {
 	bind.WriteOption
 	bind.UpdateOption
@@ -144,23 +187,23 @@ func SkipUndecodable() ReadOption {
 }
 
 // Desc reads in descending order of the sort key.
-func Desc() orderOption {
+func Desc() OrderOption {
 	return orderOption{Setting: func(o *bind.Options) { o.Desc = true }}
 }
 
 // Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
-func Limit(n int) manyOption {
+func Limit(n int) ManyOption {
 	return manyOption{Setting: func(o *bind.Options) { o.Limit = &n }}
 }
 
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
-func MaxEvaluated(n int) boundOption {
+func MaxEvaluated(n int) BoundOption {
 	return boundOption{Setting: func(o *bind.Options) { o.MaxEvaluated = &n }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
-func MaxRequests(n int) boundOption {
+func MaxRequests(n int) BoundOption {
 	return boundOption{Setting: func(o *bind.Options) { o.MaxRequests = &n }}
 }
 
@@ -177,7 +220,7 @@ func MaxRequests(n int) boundOption {
 // counts items. [MaxEvaluated], [MaxRequests] and [OnPage] count what the index is asked for. Count reads the items, too. Running
 // the query returns an *[InputError] with code EDD-9165 if it reads a table, or an index that carries whole items, or in
 // [DB.GetCollection], and with code EDD-9140 if a condition cannot be evaluated in memory.
-func Hydrate() indexOption {
+func Hydrate() IndexOption {
 	return indexOption{Setting: func(o *bind.Options) { o.Hydrate = true }}
 }
 
@@ -185,14 +228,14 @@ func Hydrate() indexOption {
 // no particular order. Each segment has at most one request under way or one response of up to 1 MB waiting to be
 // yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
 // Page and Count read one segment after the other.
-func Segments(n int) tableOption {
+func Segments(n int) TableOption {
 	return tableOption{Setting: func(o *bind.Options) { o.Segments = &n }}
 }
 
 // Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
-func Segment(i, n int) segmentOption {
+func Segment(i, n int) SegmentOption {
 	return segmentOption{Setting: func(o *bind.Options) { o.Segment = &bind.Segment{Number: i, Of: n} }}
 }
 
@@ -215,13 +258,13 @@ func OnPage(f func(ScanProgress)) ScanOption {
 
 // Filter drops items for which one of conds does not hold, after DynamoDB has read and charged them. Conditions on
 // attributes of the queried key cannot be in Filter; pass them to the query.
-func Filter(conds ...Cond) manyOption {
+func Filter(conds ...Cond) ManyOption {
 	return manyOption{Setting: func(o *bind.Options) { o.Filters = append(o.Filters, erase(conds)...) }}
 }
 
 // If makes a write fail with [ErrConditionFailed] unless all conds hold for the stored item. They are added to the
 // write's own guard. An item that has expired counts as absent. Without a condition it is an *[InputError].
-func If(conds ...Cond) guardOption {
+func If(conds ...Cond) GuardOption {
 	return guardOption{Setting: func(o *bind.Options) {
 		if o.If = append(o.If, erase(conds)...); len(conds) == 0 {
 			o.Add(errors.New("If needs at least one condition"))
@@ -256,6 +299,6 @@ func IfPresent(missing *bool) DeleteOption {
 // whatever it does: an Add is applied once, and its outcome is known. Without it, a write that does not read first is
 // not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
-func Idempotent() deliveryOption {
+func Idempotent() CreateOption {
 	return deliveryOption{Setting: func(o *bind.Options) { o.Idempotent = true }}
 }

@@ -21,6 +21,9 @@ import (
 
 type handle = engine.Handle
 
+// Handle is a store, an index, a series, or any other handle that a package of this module has opened.
+type Handle interface{ engine.Holder }
+
 // typeOf returns the type that a pointer points to. Unlike reflect.TypeFor it adds nothing to a program for each type.
 func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 

@@ -68,7 +68,7 @@ func (r *reach) Store(ctx context.Context, t *lease.Term) error {
 // program returns leases of a process with a clock.
 func program(name string, clock func() time.Time) *lease.Leases {
 	n := 0
-	return lease.Over(&engine.Core{Runner: &engine.Runner{Clock: clock, NewID: func() string { n++; return fmt.Sprint(name, n) }}}, lease.Options{Holder: name})
+	return lease.Over(engine.NewHandle(&engine.Core{Runner: &engine.Runner{Clock: clock, NewID: func() string { n++; return fmt.Sprint(name, n) }}}), lease.Options{Holder: name})
 }
 
 func take(t *testing.T, l *lease.Leases, s *slot) *lease.Held {

@@ -110,7 +110,7 @@ func New(db *entity.DB, o Options) (*Leases, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := Over(engine.Of(store), o)
+	l := Over(store, o)
 	if l.store = store; l.o.Skew < 0 || l.o.Skew > l.o.Duration/2 {
 		problem := fmt.Sprintf("it must be positive and at most half of Duration; they are %v and %v", l.o.Skew, l.o.Duration)
 		return nil, &entity.InputError{Code: bind.CodeLease, Type: "lease.Options", Field: "Skew", Problem: problem}
@@ -118,12 +118,12 @@ func New(db *entity.DB, o Options) (*Leases, error) {
 	return l, nil
 }
 
-// Over returns leases of records; it is for packages of this module.
-func Over(c *engine.Core, o Options) *Leases {
+// Over returns leases of records in the table of h; it is for packages of this module.
+func Over(h entity.Handle, o Options) *Leases {
 	host, _ := os.Hostname()
 	o.Holder = cmp.Or(o.Holder, fmt.Sprintf("%s/%d", host, os.Getpid()))
 	o.Duration, o.Skew = cmp.Or(o.Duration, 30*time.Second), cmp.Or(o.Skew, 2*time.Second)
-	return &Leases{o: o, c: c}
+	return &Leases{o: o, c: engine.Of(h)}
 }
 
 // record is the item of a lease, a [Record].

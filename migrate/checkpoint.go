@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
@@ -130,7 +131,7 @@ var errDone = errors.New("the work is done")
 
 // acquire takes the lease and continues from what the checkpoint says. done is set if the work is done.
 func (p *checkpoint) acquire(ctx context.Context) (done bool, err error) {
-	p.held, err = lease.AcquireIn(ctx, lease.Over(p.j.c, lease.Options{}), p.mark+" "+p.name, p, func(ctx context.Context, t *lease.Term) error {
+	p.held, err = lease.AcquireIn(ctx, lease.Over(engine.NewHandle(p.j.c), lease.Options{}), p.mark+" "+p.name, p, func(ctx context.Context, t *lease.Term) error {
 		if p.stored != nil {
 			if done, err := p.resume(); err != nil || done {
 				return cmp.Or(err, errDone)

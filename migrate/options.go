@@ -7,16 +7,21 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// Option is accepted by [Rewrite]: [DryRun], [NewVersion], [Strict], [Checkpoint], [Restart], [OnProgress],
-// entity.Segments, entity.Segment, entity.Budget.
+// Option is accepted by [Rewrite]: [NewVersion], [Checkpoint], entity.Segment, any [CopyOption].
 type Option interface{ bind.RewriteOption }
 
-// CopyOption is accepted by [Copier.Run]: [DryRun], [Strict], [Restart], [OnProgress], entity.Segments, entity.Budget.
-type CopyOption interface{ bind.CopyOption }
+// CopyOption is accepted by [Copier.Run] and [Rewrite]: [DryRun], [Strict], [Restart], any [PassOption].
+type CopyOption interface {
+	Option
+	bind.CopyOption
+}
 
-// PassOption is accepted by [Copier.Verify], [Copier.CutOver], [Check], [VerifyUnique] and [RepairUnique]: [OnProgress],
-// entity.Segments, entity.Budget.
-type PassOption interface{ bind.PassOption }
+// PassOption is accepted by all of these, and by [Copier.Verify], [Copier.CutOver], [Check], [VerifyUnique] and
+// [RepairUnique]: [OnProgress], entity.Segments, entity.Budget.
+type PassOption interface {
+	CopyOption
+	bind.PassOption
+}
 
 type (
 	rewriteOption struct {
@@ -35,7 +40,7 @@ type (
 
 // DryRun makes [Rewrite] and [Copier.Run] read only. Their report says what a run would write, and in Estimate what that
 // would cost.
-func DryRun() runOption { return runOption{Setting: func(o *bind.Options) { o.Dry = true }} }
+func DryRun() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Dry = true }} }
 
 // NewVersion makes each rewrite of a current item an update: it gets the next version and a new updated_at, and with
 // versioned.Retain its last state becomes a snapshot. Without it, a rewrite leaves no trace in them.
@@ -44,7 +49,7 @@ func NewVersion() Option {
 }
 
 // Strict makes [Rewrite] and [Copier.Run] end at the first item that has a problem, with an *[ItemError].
-func Strict() runOption { return runOption{Setting: func(o *bind.Options) { o.Strict = true }} }
+func Strict() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Strict = true }} }
 
 // Checkpoint keeps the progress of a [Rewrite] in an item of the table, under a name: a letter, then letters, digits, _ and
 // -. A run under the same name goes on where each segment was. Once the work is done, later runs return its report and read
@@ -54,7 +59,7 @@ func Checkpoint(name string) Option {
 }
 
 // Restart makes [Rewrite] begin again, whatever its [Checkpoint] says, and [Copier.Run] whatever it has copied.
-func Restart() runOption { return runOption{Setting: func(o *bind.Options) { o.Restart = true }} }
+func Restart() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Restart = true }} }
 
 // Progress is the progress of a call that reads a whole table; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
 type Progress = entitytype.RewriteProgress
@@ -62,7 +67,7 @@ type Progress = entitytype.RewriteProgress
 // OnProgress makes [Rewrite], [Copier.Run], [Copier.Verify] and [Copier.CutOver] call f after each page of items. [Check] does, too,
 // with the items Evaluated so far, and [VerifyUnique] and [RepairUnique] do after each 100 items and sentinels that were compared,
 // with the number of Items so far. One call is made at a time.
-func OnProgress(f func(Progress)) passOption {
+func OnProgress(f func(Progress)) PassOption {
 	return passOption{Setting: func(o *bind.Options) {
 		if o.Passed = f; f == nil {
 			o.Add(errors.New("OnProgress needs a function"))

@@ -107,11 +107,14 @@ type Change[T any] struct {
 	Record Record
 
 	entity string
-	stored engine.Change
+	recorded
 }
 
-// Stored returns the change as it is stored. It is for timeline.View.Apply, and of no use to programs.
-func (c Change[T]) Stored() engine.Change { return c.stored }
+// recorded is the change as it is stored, which timeline.View.Apply reads.
+type recorded = engine.Recorded
+
+// StoredChange is a change that is not decoded, for timeline.View.Apply. Programs have no other use for it. See [Stored].
+type StoredChange struct{ recorded }
 
 // ImageError reports a record without an image that is needed, because the view of the stream leaves it out: without
 // it the kind of the change is unknown, or there is no item to return. The package documentation lists the views that
@@ -166,16 +169,16 @@ func wrap(c *engine.Core, r Record, err error) error {
 }
 
 // stored returns a change as it is stored.
-func stored(c *engine.Core, r Record, x meaning) engine.Change {
-	return engine.Change{
+func stored(c *engine.Core, r Record, x meaning) recorded {
+	return engine.Record(engine.Change{
 		Core: c, Item: x.new, Sequence: r.SequenceNumber, At: r.Time,
 		Inserted: x.kind == Created || x.kind == Restored || x.kind == Appended || x.kind == EventChanged && x.old == nil, // it may be an append over an expired event
 		Removed:  r.Operation == streamtypes.OperationTypeRemove,
-	}
+	})
 }
 
 func decode[T any](c *engine.Core, r Record, x meaning) (Change[T], error) {
-	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name, stored: stored(c, r, x)}
+	change := Change[T]{Kind: x.kind, Record: r, entity: c.Schema.Name, recorded: stored(c, r, x)}
 	s := c.Schema
 	for _, side := range []struct {
 		image   item.Item

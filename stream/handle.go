@@ -53,8 +53,8 @@ func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds 
 	return Route{try: try, mistake: checkRoute(c, f != nil, kinds)}
 }
 
-// Stored calls f for all changes of a store, which are not decoded. It is for timeline.View.Consume, and of no use to programs.
-func Stored(store engine.Holder, f func(context.Context, engine.Change) error) Route {
+// Stored calls f for all changes of a store, which are not decoded, as timeline.View.Consume does.
+func Stored(store entity.Handle, f func(context.Context, StoredChange) error) Route {
 	c := engine.Of(store)
 	try := func(ctx context.Context, record Record) (outcome, error) {
 		x, known, err := interpret(c, record)
@@ -64,7 +64,7 @@ func Stored(store engine.Holder, f func(context.Context, engine.Change) error) R
 		case !known:
 			return outcome{}, nil
 		}
-		return outcome{known: true, took: true}, f(ctx, stored(c, record, x))
+		return outcome{known: true, took: true}, f(ctx, StoredChange{stored(c, record, x)})
 	}
 	return Route{try: try, mistake: checkRoute(c, f != nil, nil)}
 }

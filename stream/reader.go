@@ -108,7 +108,7 @@ func (r *Reader) open(db *entity.DB) (err error) {
 		return err
 	}
 	c := engine.Of(r.store)
-	o.Source, r.leases = cmp.Or(o.Source, c.Table), lease.Over(c, lease.Options{})
+	o.Source, r.leases = cmp.Or(o.Source, c.Table), lease.Over(engine.NewHandle(c), lease.Options{})
 	return nil
 }
 

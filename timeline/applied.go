@@ -18,10 +18,7 @@ import (
 )
 
 // Change is a change of an item as package stream reads it: a stream.Change of any entity.
-type Change interface {
-	// Stored returns the change as it is stored.
-	Stored() engine.Change
-}
+type Change interface{ engine.Changed }
 
 // A delivery holds the events that changes bring for one group, in their order.
 type delivery struct {
@@ -90,7 +87,7 @@ func (p *application) sourceOf(c Change) (x engine.Change, origin int, err error
 	if c == nil {
 		return x, -1, bad("a change is nil")
 	}
-	if x = c.Stored(); x.Core == nil {
+	if x = engine.ChangeOf(c); x.Core == nil {
 		return x, -1, bad("a change was not read by package stream")
 	}
 	at := p.sourceWith(x.Core)

@@ -147,7 +147,7 @@ func (p *application) err() error {
 	for i, c := range p.changes {
 		if p.failed[i] {
 			if len(e.NotApplied) == 0 {
-				e.Sequence = c.Stored().Sequence
+				e.Sequence = engine.ChangeOf(c).Sequence
 			}
 			e.NotApplied = append(e.NotApplied, i)
 		}

@@ -31,15 +31,10 @@ func (v *View[K, S]) Consume(ctx context.Context, e stream.Event, routes ...stre
 	return v.opened().consume(ctx, e, routes)
 }
 
-// storedChange is a Change that was not decoded.
-type storedChange engine.Change
-
-func (c storedChange) Stored() engine.Change { return engine.Change(c) }
-
 func (v *view) consume(ctx context.Context, e stream.Event, routes []stream.Route) (stream.Response, ApplyResult, error) {
 	var changes []Change
-	collect := func(_ context.Context, c engine.Change) error {
-		changes = append(changes, storedChange(c))
+	collect := func(_ context.Context, c stream.StoredChange) error {
+		changes = append(changes, c)
 		return nil
 	}
 	routes = routes[:len(routes):len(routes)]

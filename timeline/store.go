@@ -256,7 +256,7 @@ func openStores(db *entity.DB, p Projection[any, any], rows rowStore) (s stores,
 	s.manifests, err = entity.New[manifest](db, itemOptions(p, "Manifest")...)
 	if err == nil {
 		s.core = engine.Of(s.manifests)
-		s.leases = lease.Over(s.core, lease.Options{})
+		s.leases = lease.Over(engine.NewHandle(s.core), lease.Options{})
 	}
 	return s, err
 }

@@ -3,6 +3,7 @@ package versioned
 import (
 	"time"
 
+	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -100,17 +101,22 @@ type ConflictError = entitytype.ConflictError
 // Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written
 // before the struct had versions, or written with the version 0. Update, Modify, Put, Upsert, Delete, Revert and
 // lifecycle.Restore of structs that declare [Lock] or [Retain] accept it. It overrides the version in the given struct.
-func Expect(n int64) expectation {
+func Expect(n int64) ExpectOption {
 	return expectation{Setting: func(o *bind.Options) { o.Expect = &n }}
 }
 
 // AnyVersion makes a write expect no version, whatever version the given struct holds; see [Lock]. It is accepted where
 // [Expect] is; the two exclude each other.
-func AnyVersion() expectation {
+func AnyVersion() ExpectOption {
 	return expectation{Setting: func(o *bind.Options) { o.AnyVersion = true }}
 }
 
-// expectation is an option of every write over a stored item, and of lifecycle.Restore.
+// ExpectOption is accepted by every write over a stored item, and by lifecycle.Restore: [Expect], [AnyVersion].
+type ExpectOption interface {
+	entity.WriteOption
+	bind.RestoreOption
+}
+
 type expectation struct {
 	bind.ForRestore
 	bind.Setting

@@ -15,3 +15,17 @@ type Change struct {
 	Sequence string    // of the record
 	At       time.Time // when the item was written, by the clock of DynamoDB; zero if unknown
 }
+
+// Recorded is embedded by the public types of changes: it has the change as it is stored, out of the reach of programs.
+type Recorded struct{ c Change }
+
+// Record returns c, to be embedded.
+func Record(c Change) Recorded { return Recorded{c} }
+
+func (r Recorded) change() Change { return r.c }
+
+// Changed is any public change.
+type Changed interface{ change() Change }
+
+// ChangeOf returns a public change as it is stored.
+func ChangeOf(x Changed) Change { return x.change() }
