@@ -25,7 +25,7 @@ func example(ctx context.Context) error {
 	fmt.Println(strings.Contains(string(document), `"$app#v1#project#${aws:PrincipalTag/tenant}"`), strings.Contains(string(document), "dynamodb:Scan"))
 	return errors.Join(err, err1, err2, err3, err4)
 	// prints
-	// [{{} acme bridge}] [{{} globex bridge} {{} globex tunnel}]
+	// [{{{}} acme bridge}] [{{{}} globex bridge} {{{}} globex tunnel}]
 	// true EDD-9114
 	// true
 	// true
