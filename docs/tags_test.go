@@ -33,9 +33,9 @@ func TestTags_EveryDeclarationAndTagKeyIsListed(t *testing.T) {
 	read := map[string][]string{}
 	schema := methods(t, "internal/schema")
 	for _, dir := range declaring {
-		own := methods(t, dir)
+		own, fieldTypes := methods(t, dir), byField(t, dir)
 		for _, f := range own["Declare"] {
-			if name := receiver(f); ast.IsExported(name) {
+			if name := fieldTypes[receiver(f)]; name != "" {
 				read[dir+"."+name] = tagKeys(f, own, schema)
 			}
 		}
@@ -132,6 +132,30 @@ func methods(t *testing.T, dir string) map[string][]*ast.FuncDecl {
 				found[f.Name.Name] = append(found[f.Name.Name], f)
 			}
 		}
+	}
+	return found
+}
+
+// byField are the exported structs of a package with one blank field, by the type of that field.
+func byField(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+	require.NoError(t, err)
+	for _, file := range files {
+		ast.Inspect(parsed(t, file), func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || !spec.Name.IsExported() {
+				return true
+			}
+			s, ok := spec.Type.(*ast.StructType)
+			if ok && len(s.Fields.List) == 1 && len(s.Fields.List[0].Names) == 1 && s.Fields.List[0].Names[0].Name == "_" {
+				if of, ok := s.Fields.List[0].Type.(*ast.Ident); ok {
+					found[of.Name] = spec.Name.Name
+				}
+			}
+			return true
+		})
 	}
 	return found
 }

@@ -20,7 +20,7 @@ import (
 // A key text is one of: a template that begins with $ and gets a prefix of namespace and entity name; attr={template},
 // stored as it is in attr; attr, an attribute of the struct that is the key itself; a+b, several of them (indexes
 // only).
-type Key struct{ _ primary }
+type Key struct{ _ keyDecl }
 
 // GSI declares a global secondary index, in the tag of a blank field:
 //
@@ -41,26 +41,26 @@ type Key struct{ _ primary }
 // one of the constants, assignee is present, and closedAt is absent. A constant is written as one of the role default. Every
 // write keeps the index as the condition says. An Update reads the item first only if that follows neither from its changes
 // nor from the key. One key of the index must begin with $ or be attr={template}: an item outside the index lacks it.
-type GSI struct{ _ global }
+type GSI struct{ _ gsiDecl }
 
 // LSI declares a local secondary index, in the tag of a blank field:
 //
 //	_ entity.LSI `name:"byStatus" index:"lsi1" sk:"status"`
 //
 // missing:"error" and when are as for [GSI].
-type LSI struct{ _ local }
+type LSI struct{ _ lsiDecl }
 
 // The declarations that the fields of these types are.
 type (
-	primary struct{}
-	global  struct{}
-	local   struct{}
+	keyDecl struct{}
+	gsiDecl struct{}
+	lsiDecl struct{}
 )
 
-func (primary) Declare(d *schema.Decl) { d.Primary() }
-func (primary) PrimaryKey()            {}
-func (global) Declare(d *schema.Decl)  { d.Global() }
-func (local) Declare(d *schema.Decl)   { d.LocalIndex() }
+func (keyDecl) Declare(d *schema.Decl) { d.Primary() }
+func (keyDecl) PrimaryKey()            {}
+func (gsiDecl) Declare(d *schema.Decl) { d.Global() }
+func (lsiDecl) Declare(d *schema.Decl) { d.LocalIndex() }
 
 // Preparer is implemented by a *T that completes values of T before they are written. Create, Put, Upsert, PutMany and
 // BatchPut call Prepare once, also in a transaction, with the context of the call and before any request. They call it on

@@ -166,6 +166,7 @@ func (s *Store[T]) Scan(opts ...ScanOption) Query[T] {
 // Index is a secondary index of a store. It has current items only; indexes of deleted copies are opened by package
 // lifecycle.
 type Index[T any] struct {
+	_ indexOf[T]
 	handle
 	x *schema.Index
 }
@@ -196,7 +197,7 @@ func (s *Store[T]) Index(name string) (*Index[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Index[T]{s.handle, x}, nil
+	return &Index[T]{handle: s.handle, x: x}, nil
 }
 
 // opened returns the declaration of the index, nil if x is nil or a zero value.

@@ -28,7 +28,10 @@ type Handle interface{ engine.Holder }
 func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 
 // Store reads and writes the entities of type T. It is safe for concurrent use.
-type Store[T any] struct{ handle }
+type Store[T any] struct {
+	_ storeOf[T]
+	handle
+}
 
 // sameOptions returns an error if New is called again with options that the store of the first call does not have.
 func sameOptions(c *engine.Core, spec *bind.Options) error {

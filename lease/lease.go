@@ -97,6 +97,7 @@ type item struct {
 
 // Leases takes leases. It is safe for concurrent use.
 type Leases struct {
+	_      opener
 	o      Options
 	c      *engine.Core
 	store  *entity.Store[item]
@@ -116,6 +117,25 @@ func New(db *entity.DB, o Options) (*Leases, error) {
 		return nil, &entity.InputError{Code: bind.CodeLease, Type: "lease.Options", Field: "Skew", Problem: problem}
 	}
 	return l, nil
+}
+
+// With gives options to the [Leases] that entity.Bind opens.
+func With(o Options) entity.BindOption {
+	return bind.BindSetting{Setting: func(all *bind.Options) {
+		all.Bound = append(all.Bound, bind.Bound{Type: reflect.TypeFor[Leases](), Value: o})
+	}}
+}
+
+// opener opens leases for entity.Bind.
+type opener struct{}
+
+func (opener) OpenSole(db *entity.DB, _ string, given []any, _ map[reflect.Type]any) (handle any, used int, err error) {
+	if len(given) == 0 {
+		handle, err = New(db, Options{})
+		return handle, -1, err
+	}
+	handle, err = New(db, given[0].(Options))
+	return handle, 0, err
 }
 
 // Over returns leases of records in the table of h; it is for packages of this module.

@@ -25,20 +25,47 @@ type handle = engine.Handle
 
 // Deleted reads, restores and purges the deleted items of type T. It is safe for concurrent use.
 type Deleted[T any] struct {
+	_ deletedOf[T]
 	handle
 	store *entity.Store[T]
 }
 
 // Of opens the deleted items of a store. The error is an *entity.SchemaError if T does not declare [SoftDelete].
-func Of[T any](store *entity.Store[T]) (*Deleted[T], error) {
-	c := engine.Of(store)
+func Of[T any](store *entity.Store[T]) (*Deleted[T], error) { return open[T](store) }
+
+func open[T any](h entity.Handle) (*Deleted[T], error) {
+	c := engine.Of(h)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
 	if _, ok := schema.Feature[*softDelete](c.Schema); !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration lifecycle.SoftDelete"}
 	}
-	return &Deleted[T]{engine.NewHandle(c), store}, nil
+	return &Deleted[T]{handle: engine.NewHandle(c), store: h.(*entity.Store[T])}, nil
+}
+
+// deletedOf opens deleted items, and indexOf their indexes, for entity.Bind.
+type (
+	deletedOf[T any] struct{}
+	indexOf[T any]   struct{ deletedOf[T] }
+)
+
+func (deletedOf[T]) Entity() any { return (*T)(nil) }
+
+func (deletedOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+	return entity.New[T](db, opts...)
+}
+
+func (deletedOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { return open[T](store) }
+
+func (indexOf[T]) Named() {}
+
+func (indexOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
+	d, err := open[T](store)
+	if err != nil {
+		return nil, err
+	}
+	return d.Index(name)
 }
 
 // DeletedItem is an item as it was when it was deleted.
@@ -157,6 +184,7 @@ func (d *Deleted[T]) Scan(opts ...entity.ScanOption) entity.Query[DeletedItem[T]
 // Config.ReadClient. It costs one write for each delete, restore
 // and purge of an item that is in it.
 type Index[T any] struct {
+	_ indexOf[T]
 	handle
 	x *schema.Index
 }
@@ -169,7 +197,7 @@ func (d *Deleted[T]) Index(name string) (*Index[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Index[T]{engine.HandleOf(d), x}, nil
+	return &Index[T]{handle: engine.HandleOf(d), x: x}, nil
 }
 
 func indexOfCopies(c *engine.Core, name string) (*schema.Index, error) {

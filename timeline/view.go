@@ -162,7 +162,10 @@ func sequence[R any](run func(give func(R) bool) error) iter.Seq2[R, error] {
 func (p Page[R]) Authoritative() bool { return p.Meta.HistoryComplete }
 
 // View builds and reads the rows of a [Projection]. It is safe for concurrent use.
-type View[K comparable, S any] struct{ view *view }
+type View[K comparable, S any] struct {
+	_    viewOf[K, S]
+	view *view
+}
 
 // view is a [View] without its types.
 type view struct {
@@ -189,7 +192,7 @@ func New[K comparable, S any](db *entity.DB, p Projection[K, S]) (*View[K, S], e
 	if err != nil {
 		return nil, err
 	}
-	return &View[K, S]{opened}, nil
+	return &View[K, S]{view: opened}, nil
 }
 
 func newView(db *entity.DB, d *definition, rows rowStore) (*view, error) {

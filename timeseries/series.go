@@ -16,6 +16,7 @@ type handle = engine.Handle
 // the methods about current items fail with an *entity.InputError before any request: Get, GetMany, Query, Update, Upsert, and
 // those of [Ops] except Append.
 type Series[T any] struct {
+	_ seriesOf[T]
 	handle
 	store *entity.Store[T]
 	e     *events
@@ -31,7 +32,16 @@ func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
 	}
 	c := engine.Of(store)
 	e, _ := schema.Feature[*events](c.Schema)
-	return &Series[T]{engine.NewHandle(c), store, e}, nil
+	return &Series[T]{handle: engine.NewHandle(c), store: store, e: e}, nil
+}
+
+// seriesOf opens series for entity.Bind.
+type seriesOf[T any] struct{}
+
+func (seriesOf[T]) Entity() any { return (*T)(nil) }
+
+func (seriesOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+	return New[T](db, opts...)
 }
 
 // opened returns s, or for a nil or zero s a series of which every call fails.

@@ -20,6 +20,7 @@ type handle = engine.Handle
 // Lookup finds items of type T by the value of one constraint. It is safe for concurrent use. VerifyUnique and RepairUnique of
 // package migrate compare all items with all sentinels of the constraint.
 type Lookup[T any] struct {
+	_ lookupOf[T]
 	handle
 	k *constraint
 }
@@ -37,7 +38,22 @@ func Of[T any](store Store[T], name string) (*Lookup[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Lookup[T]{engine.NewHandle(c), k}, nil
+	return &Lookup[T]{handle: engine.NewHandle(c), k: k}, nil
+}
+
+// lookupOf opens lookups for entity.Bind.
+type lookupOf[T any] struct{}
+
+func (lookupOf[T]) Entity() any { return (*T)(nil) }
+
+func (lookupOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+	return entity.New[T](db, opts...)
+}
+
+func (lookupOf[T]) Named() {}
+
+func (lookupOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
+	return Of(store.(Store[T]), name)
 }
 
 func constraintNamed(c *engine.Core, name string) (*constraint, error) {

@@ -26,13 +26,16 @@ var ErrVersionExpired = errors.New("the state has expired")
 
 // History reads the past and present states of items of type T. It is safe for concurrent use.
 type History[T any] struct {
+	_ historyOf[T]
 	handle
 	r *retain
 }
 
 // Of opens the history of a store. The error is an *entity.SchemaError if T does not declare [Retain].
-func Of[T any](store *entity.Store[T]) (*History[T], error) {
-	c := engine.Of(store)
+func Of[T any](store *entity.Store[T]) (*History[T], error) { return open[T](store) }
+
+func open[T any](h entity.Handle) (*History[T], error) {
+	c := engine.Of(h)
 	if err := c.Err(); err != nil {
 		return nil, err
 	}
@@ -40,8 +43,19 @@ func Of[T any](store *entity.Store[T]) (*History[T], error) {
 	if !ok {
 		return nil, &entity.SchemaError{Code: schema.CodeHandle, Type: c.Schema.Type.String(), Problem: "the struct lacks the declaration versioned.Retain"}
 	}
-	return &History[T]{engine.NewHandle(c), r}, nil
+	return &History[T]{handle: engine.NewHandle(c), r: r}, nil
 }
+
+// historyOf opens histories for entity.Bind.
+type historyOf[T any] struct{}
+
+func (historyOf[T]) Entity() any { return (*T)(nil) }
+
+func (historyOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.Handle, error) {
+	return entity.New[T](db, opts...)
+}
+
+func (historyOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { return open[T](store) }
 
 // Version is one state of an item.
 type Version[T any] struct {

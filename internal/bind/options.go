@@ -59,6 +59,7 @@ type Options struct {
 	After    *time.Duration // how long items live, for a declared time to live
 	NoExpiry bool           // items do not expire, although a time to live is declared
 	Upgrades []Upgrade      // from earlier payload versions, in order
+	Bound    []Bound        // options for the handles that entity.Bind opens
 
 	// Of this module only.
 	SoleWriter bool                                        // a write with a lost answer may be repeated, since nothing else writes the item
@@ -133,6 +134,7 @@ type (
 	CopyOption    interface{ copy() }
 	PassOption    interface{ pass() } // of checks of a whole table
 	StoreOption   interface{ store() }
+	BindOption    interface{ bind() }
 )
 
 // The marks of options. An option is accepted by the verbs of its marks and of the marks that those embed.
@@ -193,6 +195,7 @@ type (
 	}
 
 	ForStore struct{}
+	ForBind  struct{}
 )
 
 // WriteSetting is an option for writes of one item, but Append.
@@ -224,6 +227,19 @@ func (ForRewrite) rewrite()  {}
 func (ForCopy) copy()        {}
 func (ForPass) pass()        {}
 func (ForStore) store()      {}
+func (ForBind) bind()        {}
+
+// BindSetting is an option of entity.Bind.
+type BindSetting struct {
+	ForBind
+	Setting
+}
+
+// Bound is a value for the handle of a type that entity.Bind opens: options for the store of an entity, or the definition of a view.
+type Bound struct {
+	Type  reflect.Type
+	Value any
+}
 
 // Upgrade converts items of one payload version to the next.
 type Upgrade struct {

@@ -51,6 +51,7 @@ const (
 	CodeUnsupportedType  = "EDD-9052"
 	CodeInterop          = "EDD-9053"
 	CodeLowerCase        = "EDD-9054"
+	CodeBind             = "EDD-9055"
 	CodeVersionField     = "EDD-9060"
 	CodeUniqueTable      = "EDD-9061"
 	CodeUniquePolicy     = "EDD-9062"
