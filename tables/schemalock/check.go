@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -97,6 +98,42 @@ func write(path, text string) error {
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// ChangedError reports declarations that the items written under a lock do not survive. It has the breaking Changes, at least one.
+type ChangedError struct{ Changes []Change }
+
+func (e *ChangedError) Error() string {
+	lines := make([]string, len(e.Changes))
+	for i, c := range e.Changes {
+		lines[i] = "\n  " + c.String()
+	}
+	return "schema lock: items written under it do not survive these changes of the declarations:" + strings.Join(lines, "")
+}
+
+// Verify compares the declarations on db, all of which were made before, with the text of a lock, such as that of a file that the program
+// embeds:
+//
+//	//go:embed dynastrata.lock
+//	var lock []byte
+//
+// Call it when the program starts, after entity.Bind, and do not go on if it fails: the program would not find items that are stored, or
+// store others under keys of which earlier versions know nothing. Compatible changes are no error; [Check] shows them in a test. Verify does
+// no I/O. Errors: a *[ChangedError]; a *[FormatError] for a text that is no lock; an *entity.InputError for a database that was not opened.
+func Verify(db *entity.DB, lock []byte) error {
+	now := Of(db)
+	if err := now.Err(); err != nil {
+		return err
+	}
+	old, err := Parse(lock)
+	if err != nil {
+		return err
+	}
+	breaking := slices.DeleteFunc(Compare(old, now), func(c Change) bool { return !c.Breaking })
+	if len(breaking) > 0 {
+		return &ChangedError{breaking}
 	}
 	return nil
 }

@@ -110,6 +110,37 @@ func TestCheck_ComparesWithTheFile(t *testing.T) {
 }
 
 // The file that is written keeps its permissions, a link to it stays one, and what cannot be written leaves nothing.
+func TestVerify_RefusesWhatItemsDoNotSurvive(t *testing.T) {
+	t.Parallel()
+	lock := []byte(schemalock.Of(declared[user](t)).String())
+	require.NoError(t, schemalock.Verify(declared[user](t), lock))
+
+	var changed *schemalock.ChangedError
+	require.ErrorAs(t, schemalock.Verify(declared[userBroken](t), lock), &changed)
+	require.NotEmpty(t, changed.Changes)
+	for _, c := range changed.Changes {
+		require.True(t, c.Breaking)
+		require.Contains(t, changed.Error(), c.String())
+	}
+	require.NoError(t, schemalock.Verify(twoDeclared(t), lock), "an entity more is compatible")
+
+	var format *schemalock.FormatError
+	require.ErrorAs(t, schemalock.Verify(declared[user](t), nil), &format)
+	require.Equal(t, "EDD-9160", dbtest.InputCode(schemalock.Verify(nil, lock)))
+}
+
+// twoDeclared has an entity more than the lock of user.
+func twoDeclared(t *testing.T) *entity.DB {
+	t.Helper()
+	db := declared[user](t)
+	type note struct {
+		_  entity.Key `name:"Note" pk:"$#{id}" sk:"$"`
+		ID string     `dynamodbav:"id"`
+	}
+	entity.Must(entity.New[note](db))
+	return db
+}
+
 func TestCheck_WritesInPlaceOfTheFile(t *testing.T) {
 	t.Setenv(schemalock.UpdateVariable, "1")
 	dir, other := t.TempDir(), t.TempDir()

@@ -86,3 +86,13 @@ func ExampleCheck() {
 	// Output:
 	// FAIL schema lock: testdata/missing.lock does not exist; write it with DYNASTRATA_UPDATE_LOCK=1 go test, and commit it
 }
+
+// A program compares its declarations with the lock when it starts.
+func ExampleVerify() {
+	lock := []byte(schemalock.Of(accounts[Account]()).String()) // in a program: //go:embed dynastrata.lock
+	err := schemalock.Verify(accounts[AccountToday](), lock)
+	fmt.Println(err)
+	// Output:
+	// schema lock: items written under it do not survive these changes of the declarations:
+	//   breaking: Account: index gsi1 partition: gsi1pk S $app#v1#account#{owner string} → gsi1pk S $app#v1#account#{owner string|lower}: DynamoDB cannot change the key of an index, and existing items have the old one
+}
