@@ -37,7 +37,7 @@ func importing(name, block string) string {
 	var file strings.Builder
 	file.WriteString("package " + name + "\n")
 	for _, path := range []string{
-		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "os", "slices", "strings", "sync", "time",
+		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "log/slog", "net/http", "os", "slices", "strings", "sync", "time",
 		sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
 		module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/tables/iac", module + "/timeline",

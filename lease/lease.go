@@ -21,9 +21,9 @@ import (
 
 var (
 	// ErrTaken reports that another holds the lease; it is a *[TakenError].
-	ErrTaken = errors.New("another holds the lease")
+	ErrTaken = bind.Sentinel(bind.Unavailable, "another holds the lease")
 	// ErrLost reports that the lease is not held any more: another took it, it was released, or it was not renewed in time.
-	ErrLost = errors.New("the lease is lost")
+	ErrLost = bind.Sentinel(bind.Conflict, "the lease is lost")
 )
 
 // TakenError says who holds a lease. It matches [ErrTaken].

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/lease"
 )
 
 // Classes of errors.
 var (
 	// ErrRunning says that another run holds the lease of the checkpoint. It is a *[RunningError].
-	ErrRunning = errors.New("another run is at work")
+	ErrRunning = bind.Sentinel(bind.Unavailable, "another run is at work")
 	// ErrLeaseLost says that another run took over the checkpoint, or may have, because this one did not renew its lease in time. It
 	// is lease.ErrLost.
 	ErrLeaseLost = lease.ErrLost
@@ -22,7 +23,7 @@ var (
 	// ErrNotBegun says that a copy has not begun.
 	ErrNotBegun = errors.New("the copy has not begun")
 	// ErrUnsettled says that the two sides of a copy are not equal, so it was not cut over. It is an *[UnsettledError].
-	ErrUnsettled = errors.New("the two sides are not equal")
+	ErrUnsettled = bind.Sentinel(bind.Conflict, "the two sides are not equal")
 )
 
 // Skip is returned by the function of a [Copy] to leave an item out. An earlier copy of it is removed.

@@ -18,19 +18,19 @@ import (
 // Classes of errors, for errors.Is.
 var (
 	// ErrRebuildRequired is a *[StaleError]: the rows are of another definition, or a catch-up has none to go on from.
-	ErrRebuildRequired = errors.New("the rows must be rebuilt")
+	ErrRebuildRequired = bind.Sentinel(bind.Unavailable, "the rows must be rebuilt")
 	// ErrBuilding is a *[BuildingError]: another builder is at work.
-	ErrBuilding = errors.New("another builder is at work")
+	ErrBuilding = bind.Sentinel(bind.Unavailable, "another builder is at work")
 	// ErrLeaseLost reports that another builder took over from this one, or may have: this one stopped. It is lease.ErrLost.
 	ErrLeaseLost = lease.ErrLost
 	// ErrPartUnread reports that a part of the history was not read before [Job.Finish].
-	ErrPartUnread = errors.New("a part of the history has not been read")
+	ErrPartUnread = bind.Sentinel(bind.WrongInput, "a part of the history has not been read")
 	// ErrGroupKeyMissing reports that an event has no group key.
 	ErrGroupKeyMissing = errors.New("the event has no group key")
 	// ErrHistoryGap is a *[HistoryExpiredError]: history before the requested time has expired.
-	ErrHistoryGap = errors.New("history has expired")
+	ErrHistoryGap = bind.Sentinel(bind.NotFound, "history has expired")
 	// ErrIncomplete reports that a read with [RequireComplete] found a history that is not proven complete.
-	ErrIncomplete = errors.New("the history is not complete")
+	ErrIncomplete = bind.Sentinel(bind.Unavailable, "the history is not complete")
 	// ErrNoAcceptTime reports that a source does not record when its events were accepted.
 	ErrNoAcceptTime = errors.New("a source does not record when its events were accepted")
 	// ErrDuplicate is the cause of an *[EventError]: two events have the same identity but different content.

@@ -22,7 +22,7 @@ import (
 type handle = engine.Handle
 
 // ErrVersionExpired is the error of [History.At] for a time whose state has expired.
-var ErrVersionExpired = errors.New("the state has expired")
+var ErrVersionExpired = bind.Sentinel(bind.NotFound, "the state has expired")
 
 // History reads the past and present states of items of type T. It is safe for concurrent use.
 type History[T any] struct {

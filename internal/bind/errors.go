@@ -126,3 +126,24 @@ func JoinErrors(errs []error) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Classes of the errors that other packages declare, for entity.ClassOf.
+const (
+	WrongInput  = "invalid input"
+	NotFound    = "not found"
+	Conflict    = "conflict"
+	Unavailable = "unavailable"
+)
+
+// sentinels are the errors made by Sentinel while packages are initialized, by class.
+var sentinels = map[string][]error{}
+
+// Sentinel returns an error of a class, to be a variable of a package.
+func Sentinel(class, text string) error {
+	err := errors.New(text)
+	sentinels[class] = append(sentinels[class], err)
+	return err
+}
+
+// Sentinels returns the errors of a class.
+func Sentinels(class string) []error { return sentinels[class] }

@@ -83,6 +83,12 @@ func classify(ctx context.Context, err error) class {
 	return final
 }
 
+// Unavailable reports whether err is of a request that was throttled, met another write, or had no answer that says what became of it.
+func Unavailable(err error) bool {
+	k := classify(context.Background(), err)
+	return k == transient || k == conflicted || k == unknown
+}
+
 // conflicts are the codes of a request that met another write, in this Region or another. A transaction reports that as a
 // reason of its cancellation; transactions across Regions do not exist.
 var conflicts = map[string]bool{"TransactionConflictException": true, "ReplicatedWriteConflictException": true}
