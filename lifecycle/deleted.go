@@ -70,10 +70,10 @@ func (indexOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
 
 // DeletedItem is an item as it was when it was deleted.
 type DeletedItem[T any] struct {
-	Item      T
-	DeletedAt time.Time
-	ExpiresAt time.Time // when it can no longer be restored; zero if never
-	Omitted   error     `json:",omitempty"` // an entity.ErrOmitted for a copy without its content: Item has only what the library needs
+	Item      T         `json:"item"`
+	DeletedAt time.Time `json:"deleted_at"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // when it can no longer be restored; zero if never
+	Omitted   error     `json:"omitted,omitempty"`   // an entity.ErrOmitted for a copy without its content: Item has only what the library needs
 }
 
 // Get returns the newest deleted copy of the item with key's primary key. It costs one strongly consistent request,

@@ -103,22 +103,23 @@ type Failure struct {
 
 // Row is one group.
 type Row[K comparable, S any] struct {
-	Key         K
-	State       S
-	Events      int64     // number of events applied
-	First, Last time.Time // times of its first and last event
-	ExpiresAt   time.Time // when its retention ends; zero: never
+	Key       K         `json:"key"`
+	State     S         `json:"state"`
+	Events    int64     `json:"events"`              // number of events applied
+	First     time.Time `json:"first,omitzero"`      // time of its first event
+	Last      time.Time `json:"last,omitzero"`       // time of its last event
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // when its retention ends; zero: never
 }
 
 // Page is a page of rows.
 type Page[R any] struct {
-	Rows  []R
-	Meta  Meta
-	Page  int    // number of the page, from 1; 0 for a page after a cursor
-	Size  int    // largest number of rows on the page
-	Total int64  // rows on all pages; -1 if not counted
-	Pages int64  // number of pages, at least 1; -1 if not counted
-	Next  string // cursor of the next page, "" after the last page
+	Rows  []R    `json:"rows"`
+	Meta  Meta   `json:"meta"`
+	Page  int    `json:"page"`           // number of the page, from 1; 0 for a page after a cursor
+	Size  int    `json:"size"`           // largest number of rows on the page
+	Total int64  `json:"total"`          // rows on all pages; -1 if not counted
+	Pages int64  `json:"pages"`          // number of pages, at least 1; -1 if not counted
+	Next  string `json:"next,omitempty"` // cursor of the next page, "" after the last page
 }
 
 // add appends a row unless the page is full, and reports whether it did.

@@ -59,11 +59,11 @@ func (historyOf[T]) OpenPart(store entity.Handle, _ string) (any, error) { retur
 
 // Version is one state of an item.
 type Version[T any] struct {
-	Number    int64
-	Item      T
-	Deleted   bool      // whether this is the state after a delete
-	ValidFrom time.Time // when the item got this state; zero without the role updated_at
-	Omitted   error     `json:",omitempty"` // an entity.ErrOmitted for a state without its content: Item has only what the library needs
+	Number    int64     `json:"number"`
+	Item      T         `json:"item"`
+	Deleted   bool      `json:"deleted,omitempty"`   // whether this is the state after a delete
+	ValidFrom time.Time `json:"valid_from,omitzero"` // when the item got this state; zero without the role updated_at
+	Omitted   error     `json:"omitted,omitempty"`   // an entity.ErrOmitted for a state without its content: Item has only what the library needs
 }
 
 // decode returns a function that fills a *Version[T] from a stored state, which with whole needs its content.

@@ -48,7 +48,7 @@ type RewriteProgress struct {
 
 // Page is a part of the result of a query.
 type Page[T any] struct {
-	Items []T    // can be empty on the last page
-	Next  string // cursor of the next page, "" after the last one
-	Prev  string // cursor of the previous page, "" before the first one and where there is no way back
+	Items []T    `json:"items"`          // can be empty on the last page
+	Next  string `json:"next,omitempty"` // cursor of the next page, "" after the last one
+	Prev  string `json:"prev,omitempty"` // cursor of the previous page, "" before the first one and where there is no way back
 }
