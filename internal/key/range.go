@@ -204,7 +204,10 @@ func (t *Template) check(i int, b *Bound) error {
 
 // beginning returns the range of the items whose part of segment i, after head, begins with v.
 func (t *Template) beginning(head string, i int, v Value) Range {
-	text := t.Segments[i].Field.lowered(v.S)
+	text := v.S
+	if t.Segments[i].Field.Lower {
+		text = strings.ToLower(text)
+	}
 	if t.Escaped {
 		return prefix(head + Escape(text))
 	}
@@ -240,7 +243,7 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 		case where == within && closed:
 			lo = head + t.escaped(text)
 		case where == within:
-			lo = t.past(head+t.escaped(text), i)
+			lo = t.beyond(head+t.escaped(text), i, "\x00") // not "$": the item's key ends here, and its related items do not matter
 		}
 	}
 	before := false
@@ -250,7 +253,7 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 		case where == below:
 			return Range{Op: Empty}
 		case where == within && closed:
-			hi = t.through(head+t.escaped(text), i)
+			hi = t.beyond(head+t.escaped(text), i, "")
 		case where == within:
 			hi, before = head+t.escaped(text), true
 		}
@@ -261,24 +264,13 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 	return r
 }
 
-// past returns the least text above the keys whose part of segment i ends with text.
-func (t *Template) past(text string, i int) string {
-	if literal, _ := t.after(i); literal != "" {
-		return afterLiteral(text, literal)
+// beyond returns the end of the keys whose part of segment i ends with text: text+"$" where a literal follows that begins with '#',
+// and text+last where nothing follows.
+func (t *Template) beyond(text string, i int, last string) string {
+	literal, _ := t.after(i)
+	if literal == "" {
+		return text + last
 	}
-	return text + "\x00" // not text+"$": the item's key ends here, and its related items do not matter
-}
-
-// through returns a text at or above the keys whose part of segment i ends with text, and below all later keys.
-func (t *Template) through(text string, i int) string {
-	if literal, _ := t.after(i); literal != "" {
-		return afterLiteral(text, literal)
-	}
-	return text
-}
-
-// afterLiteral returns the end of the keys that continue text with literal: text+"$" where the literal begins with '#'.
-func afterLiteral(text, literal string) string {
 	_, size := utf8.DecodeRuneInString(literal)
 	return Successor(text + literal[:size])
 }
@@ -306,7 +298,10 @@ func (f *Field) round(v Value, up bool) (string, position) {
 	case v.Kind == String && v.S == "", v.Kind == Int && v.I < 0:
 		return "", below
 	case v.Kind == Time:
-		v.T = f.Time.nearest(v.T, up)
+		exact := f.Time.Exact(v.T)
+		if v.T = f.Time.Truncate(v.T); up && !exact {
+			v.T = v.T.Add(f.Time.Unit())
+		}
 		if v.T.Year() < 0 || !f.Time.Text() && v.T.Before(time.Unix(0, 0)) {
 			return "", below
 		}
@@ -316,14 +311,6 @@ func (f *Field) round(v Value, up bool) (string, position) {
 		return "", above // too wide, or after the year 9999
 	}
 	return text, within
-}
-
-// nearest returns the nearest time of the format that is not before t, or not after it.
-func (f TimeFormat) nearest(t time.Time, up bool) time.Time {
-	if up {
-		return f.ceil(t)
-	}
-	return f.Truncate(t)
 }
 
 // Successor returns the least text above every text that begins with prefix: the prefix with its last rune incremented. It
