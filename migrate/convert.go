@@ -113,7 +113,7 @@ func (c *copier) storable(t target, id string) error {
 			return err
 		}
 	}
-	return bind.CheckSize(c.to.s, it)
+	return bind.CheckSize(c.to.s, item.Size(it))
 }
 
 // whole returns the item of a copy with its keys and hidden attributes.

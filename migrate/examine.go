@@ -80,7 +80,7 @@ func (e examiner) examine(f *finding, now time.Time) {
 			return
 		}
 	}
-	if bind.CheckSize(s, f.want) != nil {
+	if bind.CheckSize(s, item.Size(f.want)) != nil {
 		f.problem = Unstorable
 	}
 }

@@ -127,7 +127,7 @@ func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	return plan.Action{
 		Kind: plan.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: none, WriteID: plan.WriteID(s, in),
 		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays, or a later one takes its place
-	}, bind.CheckSize(s, it)
+	}, bind.CheckSize(s, item.Size(it))
 }
 
 // check returns the check that the event, which had not expired, is stored. Who finds it expired and replaces it brings the

@@ -80,17 +80,6 @@ func CodecError(s *schema.Schema, v reflect.Value, err error) error {
 	return JoinErrors(errs)
 }
 
-// Encode encodes v, for its key and, by WholeItem, for its item. With an error the item is nil, so that the key is made of the parts alone.
-func Encode(s *schema.Schema, v reflect.Value) (it item.Item, err error) {
-	if s.Unopened != nil {
-		return nil, nil //nolint:nilerr // every verb reports it
-	}
-	if it, err = s.Codec.Encode(v); err != nil {
-		return nil, err
-	}
-	return it, nil
-}
-
 // WholeItem returns the item of v, encoded as it with the error err, for a verb that writes whole values. It leaves out attributes that the
 // library owns, empty attributes that are written once, and the attributes that skip reports or that changes set. Required attributes must
 // be present.
@@ -138,7 +127,7 @@ func WholeItem(s *schema.Schema, v reflect.Value, it item.Item, err error, skip 
 
 // KeyAndItem returns the results of Key and of WholeItem, without skip and changes.
 func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
-	it, wrong := Encode(s, v)
+	it, wrong := s.Codec.Encode(v)
 	if primary, parts, err = Key(s, v, &Keys{Encoded: it}); err == nil {
 		it, err = WholeItem(s, v, it, wrong, nil, nil)
 	}
@@ -147,7 +136,7 @@ func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item
 
 // KeyedItem is KeyAndItem for a new item that gets the attributes of primary: it has none of them that the item has already.
 func KeyedItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err error) {
-	it, wrong := Encode(s, v)
+	it, wrong := s.Codec.Encode(v)
 	k := &Keys{Encoded: it}
 	if it != nil && s.NativeKey && !s.PK.Native[0].IsOwned && (s.SK == nil || !s.SK.Native[0].IsOwned) {
 		k.parts, k.primary = it, it
@@ -159,17 +148,12 @@ func KeyedItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err er
 	return primary, it, err
 }
 
-// CheckBytes rejects an item of n bytes, if that is too large for DynamoDB.
-func CheckBytes(s *schema.Schema, n int) error {
+// CheckSize rejects an item of n bytes, if that is too large for DynamoDB.
+func CheckSize(s *schema.Schema, n int) error {
 	if n > item.MaxBytes {
 		return TooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
 	}
 	return nil
-}
-
-// CheckSize rejects an item that is too large for DynamoDB.
-func CheckSize(s *schema.Schema, it item.Item) error {
-	return CheckBytes(s, item.Size(it))
 }
 
 // Kept returns a snapshot or deleted copy as it is stored. One that is larger than an item can be loses its content, so that the
@@ -190,7 +174,7 @@ func Kept(s *schema.Schema, it item.Item) (item.Item, error) {
 			out[name] = av
 		}
 	}
-	return out, CheckSize(s, out)
+	return out, CheckSize(s, item.Size(out))
 }
 
 // Omitted returns an ErrOmitted for a stored state without its content, and nil for any other item.

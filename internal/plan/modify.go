@@ -102,7 +102,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 				return nil, err
 			}
 			check := Action{Kind: Check, Table: table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
-			return Join(s, []Action{check}, 1, result)
+			return Join([]Action{check}, 1, result), nil
 		}
 		if err := guardError(s, changes, in.Image); err != nil {
 			return nil, err

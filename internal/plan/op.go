@@ -80,11 +80,6 @@ func (op *Op) KeyText() string { return layout.KeyText(op.Schema, op.Key) }
 // Reads reports whether op needs a read before planning, at least in a transaction.
 func (op *Op) Reads() bool { return op.Read || op.Past || op.More || op.Old != nil }
 
-// NeedsRead reports whether op must be planned from the current item.
-func (op *Op) NeedsRead(in *Input) bool {
-	return op.Read || in.Joined && op.Old != nil || in.Learned.ReadFirst
-}
-
 // fromOld computes the result of changes from the old item that a lone action returned.
 func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
 	base := r.Image
