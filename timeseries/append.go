@@ -199,14 +199,11 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 	default:
 		op.Key = ev.primary
 		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
-			if err := ev.checkAhead(in.Now); err != nil {
-				return nil, err
-			}
-			current, err := advance(&joinedAdvance{[]*event{ev}, user, in}, ev)
+			put, err := ev.put(in)
 			if err != nil {
 				return nil, err
 			}
-			put, err := ev.put(in)
+			current, err := advance(&joinedAdvance{[]*event{ev}, user, in}, ev)
 			if err != nil {
 				return nil, err
 			}

@@ -135,23 +135,26 @@ func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 }
 
 // equal returns the condition that a key equals the given parts.
-func (b *builder) equal(k *schema.KeyDef) (expr.Cond, error) {
+func (b *builder) equal(k *schema.KeyDef) (cond expr.Cond, err error) {
+	bytes := 0
 	if k.Native != nil {
 		var conds []expr.Cond
 		for _, a := range k.Native {
-			if err := bind.CheckPartitionKey(b.Schema, b.given[a.Name]); err != nil {
-				return expr.Cond{}, err
-			}
+			bytes = max(bytes, item.ValueSize(b.given[a.Name]))
 			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
 		}
-		return expr.All(conds...), nil
+		cond = expr.All(conds...)
+	} else {
+		text, missing, err := k.Template.Compose(b.given)
+		if err != nil || len(missing) > 0 {
+			return cond, b.partError(err, missing)
+		}
+		bytes, cond = len(text), expr.Compare(expr.Eq, expr.Attr(k.Attr), item.S(text))
 	}
-	text, missing, err := k.Template.Compose(b.given)
-	if err != nil || len(missing) > 0 {
-		return expr.Cond{}, b.partError(err, missing)
+	if bytes > key.MaxPartitionKey {
+		err = bind.TooLarge(b.Schema, "the partition key is %d bytes long, %d are allowed", bytes, key.MaxPartitionKey)
 	}
-	pk := item.S(text)
-	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), bind.CheckPartitionKey(b.Schema, pk)
+	return cond, err
 }
 
 // nativeSort returns the condition on a sort key that consists of plain attributes.

@@ -90,7 +90,31 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		return got, nil
 	}
 	if len(s.pending) == 0 {
-		if got, err = s.fetch(ctx); err != nil {
+		in := layout.Range{
+			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
+			Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
+		}
+		if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
+			in.Limit = most
+		}
+		if s.Index != nil {
+			in.Index = s.Index.Index
+		}
+		if now := s.Runner.Clock(); s.Hydrate {
+			in.Filter = s.sent(now)
+		} else {
+			in.Filter = s.filter(now)
+		}
+		if s.Project != nil || s.Hydrate || s.counts {
+			in.Project = s.projection(s.counts)
+		}
+		if s.Segment != nil {
+			in.Segment, in.Segments = s.Segment.Number, s.Segment.Of
+		}
+		if got, err = s.Runner.ReadPage(ctx, &in); err == nil && s.Own != nil {
+			got, err = s.own(got)
+		}
+		if err != nil {
 			return got, err
 		}
 		if s.report != nil {
@@ -121,36 +145,6 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		}
 	}
 	return got, err
-}
-
-// fetch sends one request.
-func (s *stream) fetch(ctx context.Context) (layout.Page, error) {
-	in := layout.Range{
-		Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
-		Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
-	}
-	if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
-		in.Limit = most
-	}
-	if s.Index != nil {
-		in.Index = s.Index.Index
-	}
-	if now := s.Runner.Clock(); s.Hydrate {
-		in.Filter = s.sent(now)
-	} else {
-		in.Filter = s.filter(now)
-	}
-	if s.Project != nil || s.Hydrate || s.counts {
-		in.Project = s.projection(s.counts)
-	}
-	if s.Segment != nil {
-		in.Segment, in.Segments = s.Segment.Number, s.Segment.Of
-	}
-	got, err := s.Runner.ReadPage(ctx, &in)
-	if err != nil || s.Own == nil {
-		return got, err
-	}
-	return s.own(got)
 }
 
 // projection returns the attributes to fetch, or nil for all.
