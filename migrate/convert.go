@@ -78,7 +78,7 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	if err != nil {
 		return target{}, err
 	}
-	if t.key, _, t.item, err = bind.KeyAndItem(s, done.Value); err != nil {
+	if t.key, t.item, err = bind.KeyAndItem(s, done.Value); err != nil {
 		return target{}, err
 	}
 	for _, a := range append([]*schema.Attr{s.Version, s.CreatedAt, s.UpdatedAt}, s.Contexts...) {

@@ -185,7 +185,8 @@ func done(r plan.Result) plan.Resolution { return plan.Resolution{Result: &r} }
 
 // newAppend returns the operation of an append of v. decode sets the caller's Result.
 func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, decode func(plan.Result, *current, any) error) engine.Operation {
-	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Traits: plan.Traits{Mergeable: true}}
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table}
+	op.Mergeable = true
 	ev, err := newEvent(c, e, v)
 	var user expr.Cond
 	if err == nil && (len(spec.If) > 0 || len(spec.Errs) > 0) {

@@ -56,13 +56,14 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *ite
 	if fv.Kind() == reflect.Interface {
 		fv = fv.Elem()
 	}
-	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
-	return encode(s, &n, fv, a.Exact, together)
+	return encode(s, a.Node, fv, a.Exact, together)
 }
 
 // EncodeValue encodes a value for attribute a. An empty value is encoded too.
 func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
-	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, reflect.ValueOf(v), false, nil)
+	n := *a.Node
+	n.Tag.OmitEmpty = false
+	return encode(s, &n, reflect.ValueOf(v), false, nil)
 }
 
 // CodecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
@@ -125,13 +126,13 @@ func WholeItem(s *schema.Schema, v reflect.Value, it item.Item, err error, skip 
 	return it, nil
 }
 
-// KeyAndItem returns the results of Key and of WholeItem, without skip and changes.
-func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
+// KeyAndItem returns the primary key of Key and the result of WholeItem, without skip and changes.
+func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err error) {
 	it, wrong := s.Codec.Encode(v)
-	if primary, parts, err = Key(s, v, &Keys{Encoded: it}); err == nil {
+	if primary, _, err = Key(s, v, &Keys{Encoded: it}); err == nil {
 		it, err = WholeItem(s, v, it, wrong, nil, nil)
 	}
-	return primary, parts, it, err
+	return primary, it, err
 }
 
 // KeyedItem is KeyAndItem for a new item that gets the attributes of primary: it has none of them that the item has already.

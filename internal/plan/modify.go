@@ -45,12 +45,11 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if item.Equal(before[a.Name], av) {
 			continue
 		}
-		n := &schema.Node{Path: a.Path, Attr: a, Top: true}
-		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: layout.Graft(image[a.Name], before[a.Name], av)}
+		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: layout.Graft(image[a.Name], before[a.Name], av)}
 		if !there || a.IndexPart && item.Absent(av) {
 			c.Kind, c.Value = expr.Remove, nil
 		}
-		if err := bind.MayChange(s, n, c.Kind); err != nil {
+		if err := bind.MayChange(s, a.Node, c.Kind); err != nil {
 			return nil, err
 		}
 		if a.IsRequired && item.Empty(av) {

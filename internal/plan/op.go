@@ -95,8 +95,8 @@ var errOldLost = fmt.Errorf("%w: the answer with the item before the write was l
 // Begin starts an operation on the item with the key of v, and compiles its conditions. v may be encoded already, as it; otherwise that
 // is nil. Mistakes are in the Err of the operation.
 func Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, spec *bind.Options) *Op {
-	op := &Op{Verb: verb, Schema: s, Table: table, Asked: Asked{Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}}
-	op.Context = s.Contexts != nil
+	op := &Op{Verb: verb, Schema: s, Table: table}
+	op.Idempotent, op.SoleWriter, op.Context = spec.Idempotent, spec.SoleWriter, s.Contexts != nil
 	switch {
 	case len(spec.Errs) > 0:
 		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", spec.Errs[0])

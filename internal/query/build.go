@@ -159,7 +159,7 @@ func (b *builder) conditions(list []bind.Cond) error {
 		if err != nil {
 			return err
 		}
-		if err := bind.Ordered(b.Schema, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+		if err := bind.Ordered(b.Schema, a.Node, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {
