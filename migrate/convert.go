@@ -89,7 +89,7 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 		if err != nil || fv.IsZero() {
 			continue
 		}
-		if t.item[a.Name], err = bind.EncodeAttr(s, a, v, nil); err != nil {
+		if t.item[a.Name], err = bind.EncodeAttr(s, a, v); err != nil {
 			return target{}, err
 		}
 	}

@@ -133,7 +133,11 @@ func (e *OrderByTypeError) Error() string {
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	var r Result[T]
-	_, err := newAppend(engine.Of(s), s.opened().e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]).Run(ctx, &r)
+	var e *events
+	if s != nil {
+		e = s.e
+	}
+	_, err := newAppend(engine.Of(s), e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]).Run(ctx, &r)
 	return r, err
 }
 

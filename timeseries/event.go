@@ -46,7 +46,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		if !a.Append && a != e.orderBy {
 			continue
 		}
-		av, err := bind.EncodeAttr(s, a, v, nil)
+		av, err := bind.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}

@@ -91,7 +91,11 @@ func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, 
 		for _, a := range def.Parts {
 			av := k.Encoded[a.Name]
 			if k.Encoded == nil {
-				if av, err = EncodeAttr(s, a, v, &k.together); err != nil {
+				fv, absent := v.FieldByIndexErr(a.Index)
+				if absent == nil { // else it is inside a nil embedded pointer
+					av, err = encode(s, a.Node, fv, a.Exact, &k.together)
+				}
+				if err != nil {
 					return nil, nil, err
 				}
 			}

@@ -47,8 +47,8 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 	return av, nil
 }
 
-// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent. together may be nil.
-func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *item.Values) (types.AttributeValue, error) {
+// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
+func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
 	fv, err := v.FieldByIndexErr(a.Index)
 	if err != nil {
 		return nil, nil //nolint:nilerr // inside a nil embedded pointer
@@ -56,7 +56,7 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *ite
 	if fv.Kind() == reflect.Interface {
 		fv = fv.Elem()
 	}
-	return encode(s, a.Node, fv, a.Exact, together)
+	return encode(s, a.Node, fv, a.Exact, nil)
 }
 
 // EncodeValue encodes a value for attribute a. An empty value is encoded too.
@@ -71,7 +71,7 @@ func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue,
 func CodecError(s *schema.Schema, v reflect.Value, err error) error {
 	var errs []error
 	for _, a := range s.Attrs {
-		if _, err := EncodeAttr(s, a, v, nil); err != nil {
+		if _, err := EncodeAttr(s, a, v); err != nil {
 			errs = append(errs, err)
 		}
 	}

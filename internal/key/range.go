@@ -73,7 +73,10 @@ func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	case err != nil:
 		return Range{}, err
 	case len(lead) == len(fields):
-		return equal(head), nil
+		if len(head) > MaxSortKey {
+			return Range{Op: Empty}, nil
+		}
+		return Range{Op: Equal, Lo: head}, nil
 	case len(head) >= MaxSortKey:
 		return Range{Op: Empty}, nil // the next part needs at least one byte
 	case bound == nil:
@@ -94,13 +97,6 @@ func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	default:
 		return t.between(head, next, bound), nil
 	}
-}
-
-func equal(text string) Range {
-	if len(text) > MaxSortKey {
-		return Range{Op: Empty}
-	}
-	return Range{Op: Equal, Lo: text}
 }
 
 func prefix(text string) Range {
@@ -157,19 +153,6 @@ type Bound struct {
 	Op             Op
 	Lo, Hi         Value
 	LoOpen, HiOpen bool // for Between: the end is not part of the range
-}
-
-// lower returns the lower end, if any, and whether it is part of the range.
-func (b *Bound) lower() (v Value, closed, ok bool) {
-	return b.Lo, b.Op == Ge || b.Op == Between && !b.LoOpen, b.Op == Gt || b.Op == Ge || b.Op == Between
-}
-
-// upper returns the upper end, as lower does.
-func (b *Bound) upper() (v Value, closed, ok bool) {
-	if b.Op == Between {
-		return b.Hi, !b.HiOpen, true
-	}
-	return b.Lo, b.Op == Le, b.Op == Lt || b.Op == Le
 }
 
 // check rejects a bound that is wrong for any value of the part.
@@ -235,8 +218,9 @@ func overlaps(text, literal string) bool {
 func (t *Template) between(head string, i int, b *Bound) Range {
 	f := t.Segments[i].Field
 	var lo, hi string // "" for an open end
-	if v, closed, ok := b.lower(); ok {
-		text, where := f.round(v, closed)
+	if b.Op == Gt || b.Op == Ge || b.Op == Between {
+		closed := b.Op == Ge || b.Op == Between && !b.LoOpen
+		text, where := f.round(b.Lo, closed)
 		switch {
 		case where == above:
 			return Range{Op: Empty}
@@ -247,8 +231,12 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 		}
 	}
 	before := false
-	if v, closed, ok := b.upper(); ok {
-		text, where := f.round(v, !closed)
+	if b.Op == Lt || b.Op == Le || b.Op == Between {
+		end, closed := b.Lo, b.Op == Le
+		if b.Op == Between {
+			end, closed = b.Hi, !b.HiOpen
+		}
+		text, where := f.round(end, !closed)
 		switch {
 		case where == below:
 			return Range{Op: Empty}

@@ -28,7 +28,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
 			continue
 		}
-		if _, err := bind.EncodeAttr(s, a, is, nil); err != nil {
+		if _, err := bind.EncodeAttr(s, a, is); err != nil {
 			return nil, err
 		}
 	}

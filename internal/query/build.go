@@ -50,7 +50,7 @@ func (b *builder) bounds(spec *bind.Options) error {
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.PK.Parts {
-		av, err := bind.EncodeAttr(b.Schema, a, b.v, nil)
+		av, err := bind.EncodeAttr(b.Schema, a, b.v)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (b *builder) leading() (err error) {
 		fv, absent := b.v.FieldByIndexErr(a.Index)
 		filled := absent == nil && (!fv.IsZero() || b.Exact && a.AllowsZero())
 		if filled {
-			if av, err = bind.EncodeAttr(b.Schema, a, b.v, nil); err != nil {
+			if av, err = bind.EncodeAttr(b.Schema, a, b.v); err != nil {
 				return err
 			}
 			filled = fv.IsZero() || !item.Absent(av)
@@ -291,7 +291,7 @@ func (b *builder) present() error {
 		return nil
 	}
 	for _, a := range b.SK.Parts {
-		av, err := bind.EncodeAttr(b.Schema, a, b.v, nil)
+		av, err := bind.EncodeAttr(b.Schema, a, b.v)
 		if err != nil {
 			return err
 		}

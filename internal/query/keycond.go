@@ -33,15 +33,6 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 	return &entitytype.InputError{Code: code, Type: b.Schema.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// value returns the given attribute as a key part.
-func (b *builder) value(f *key.Field) (key.Value, error) {
-	v, present, err := f.FromAttribute(b.given[f.Attr])
-	if err != nil || !present {
-		return v, b.fail(bind.CodeKeyPart, b.Schema.Attr(f.Attr), "the key part is missing or malformed")
-	}
-	return v, nil
-}
-
 func (b *builder) partError(err error, missing []string) error {
 	if e, ok := err.(*key.PartError); ok {
 		return b.fail(bind.CodeValue, b.Schema.Attr(e.Attr), "%s", e.Problem)
@@ -215,10 +206,10 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 	}
 	lead := make([]key.Value, b.lead)
 	fields := k.Template.Fields()
-	for i := range lead {
-		v, err := b.value(fields[i])
-		if err != nil {
-			return expr.Cond{}, err
+	for i, f := range fields[:b.lead] {
+		v, present, err := f.FromAttribute(b.given[f.Attr])
+		if err != nil || !present {
+			return expr.Cond{}, b.fail(bind.CodeKeyPart, b.Schema.Attr(f.Attr), "the key part is missing or malformed")
 		}
 		lead[i] = v
 	}

@@ -44,18 +44,6 @@ func (p *Plan) budget() *budget {
 	return b
 }
 
-// charge subtracts one request.
-func (b *budget) charge(got layout.Page) {
-	if b.evaluate > 0 {
-		b.evaluate = max(b.evaluate-got.Evaluated, 0)
-		b.spent = b.spent || b.evaluate == 0
-	}
-	if b.requests > 0 {
-		b.requests--
-		b.spent = b.spent || b.requests == 0
-	}
-}
-
 // stream reads what a plan of one partition, one segment or a whole table is about, answer by answer.
 type stream struct {
 	*Plan
@@ -120,8 +108,13 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		if s.report != nil {
 			s.report(got)
 		}
-		if s.evaluate > 0 || s.requests > 0 {
-			s.charge(got)
+		if s.evaluate > 0 {
+			s.evaluate = max(s.evaluate-got.Evaluated, 0)
+			s.spent = s.spent || s.evaluate == 0
+		}
+		if s.requests > 0 {
+			s.requests--
+			s.spent = s.spent || s.requests == 0
 		}
 		s.answer, s.at = got, got.Last
 		if s.Hydrate {
