@@ -121,13 +121,13 @@ func newBatchOp(h engine.Holder, verb string, v any, opts []BatchOption, build f
 
 func batchPut(c *engine.Core, verb string, v reflect.Value, budget *bind.Pace) *batchOp {
 	if !c.Schema.Completes {
-		key, _, base, err := bind.KeyAndItem(c.Schema, v)
+		key, base, err := bind.KeyAndItem(c.Schema, v)
 		return &batchOp{c: c, verb: verb, key: key, base: base, err: err, budget: budget}
 	}
 	bound := func(done bind.Completed, err error) *batchOp {
 		o := &batchOp{c: c, verb: verb, err: err, budget: budget}
 		if err == nil {
-			o.key, _, o.base, o.err = bind.KeyAndItem(c.Schema, done.Value)
+			o.key, o.base, o.err = bind.KeyAndItem(c.Schema, done.Value)
 		}
 		return o
 	}

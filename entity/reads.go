@@ -79,9 +79,12 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 		err = readable(c, spec)
 	}
 	keys, parts := make([]item.Primary, n), []item.Item(nil) // parts are what the case of stored keys is compared with, if it has to be
-	for i, binder := 0, bind.NewKeys(c.Schema, n); i < n && err == nil; i++ {
-		var of item.Item
-		if keys[i], of, err = binder.Key(reflect.ValueOf(given).Index(i)); err == nil && c.Schema.Folded != nil {
+	for i, memory := 0, bind.NewKeys(c.Schema, n); i < n && err == nil; i++ {
+		var composed, of item.Item
+		if composed, of, err = bind.Key(c.Schema, reflect.ValueOf(given).Index(i), memory); err != nil {
+			break
+		}
+		if keys[i] = (item.Primary{Names: c.Schema.SortedKey}).With(composed); c.Schema.Folded != nil {
 			parts = append(parts, maps.Clone(of))
 		}
 	}

@@ -284,13 +284,14 @@ func sameCase(s *schema.Schema, parts item.Item, it wire.Item) error {
 // get reads the item with the key parts of key into the value that into points to.
 func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into any) error {
 	c, spec := engine.Of(h), bind.Collect(opts)
-	primary, parts, err := bind.NewKeys(c.Schema, 1).Key(reflect.ValueOf(key))
+	composed, parts, err := bind.Key(c.Schema, reflect.ValueOf(key), nil)
 	if len(spec.Errs) > 0 {
 		err = readable(c, spec)
 	}
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", nil, func(context.Context) error { return err })
 	}
+	primary := item.Primary{Names: c.Schema.SortedKey}.With(composed)
 	if spec.Keep != nil {
 		ctx = c.Runner.Direct(ctx)
 	}

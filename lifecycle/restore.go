@@ -250,7 +250,7 @@ func (r *restore) restoredItem(m *plan.Mutation, version int64, in *plan.Input) 
 	if s.HasMetadata { // the payload version remains that of the content
 		it[schema.WriteAttr], it[schema.OpAttr] = item.S(in.WriteID), item.S("restore")
 	}
-	return it, bind.CheckBytes(s, item.Size(it)-item.KeptBytes) // an item of the largest size comes back
+	return it, bind.CheckSize(s, item.Size(it)-item.KeptBytes) // an item of the largest size comes back
 }
 
 // copyLost is the Refusal of the delete of the copy: another write removed or replaced it, or the caller's condition did not hold.

@@ -78,7 +78,7 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 	if err != nil {
 		return target{}, err
 	}
-	if t.key, _, t.item, err = bind.KeyAndItem(s, done.Value); err != nil {
+	if t.key, t.item, err = bind.KeyAndItem(s, done.Value); err != nil {
 		return target{}, err
 	}
 	for _, a := range append([]*schema.Attr{s.Version, s.CreatedAt, s.UpdatedAt}, s.Contexts...) {
@@ -89,7 +89,7 @@ func (c *copier) encoded(v reflect.Value) (t target, err error) {
 		if err != nil || fv.IsZero() {
 			continue
 		}
-		if t.item[a.Name], err = bind.EncodeAttr(s, a, v, nil); err != nil {
+		if t.item[a.Name], err = bind.EncodeAttr(s, a, v); err != nil {
 			return target{}, err
 		}
 	}
@@ -113,7 +113,7 @@ func (c *copier) storable(t target, id string) error {
 			return err
 		}
 	}
-	return bind.CheckSize(c.to.s, it)
+	return bind.CheckSize(c.to.s, item.Size(it))
 }
 
 // whole returns the item of a copy with its keys and hidden attributes.

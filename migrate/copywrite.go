@@ -89,7 +89,7 @@ func copied(op *plan.Op, in *plan.Input, x copying) (plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Join(op.Schema, append(parts, x.fence.check(op.Table)), 1, plan.Result{Item: m.New})
+	return plan.Join(append(parts, x.fence.check(op.Table)), 1, plan.Result{Item: m.New}), nil
 }
 
 // copyParts returns the put of the copy that m makes, and the actions on its unique values.
@@ -132,7 +132,7 @@ func uncopied(op *plan.Op, in *plan.Input, x copying) (plan.Plan, error) {
 	case in.Image == nil: // and still is when the fence counts
 		parts = append([]plan.Action{guarded(plan.Action{Kind: plan.Check, Table: op.Table, Key: op.Key, Cond: op.Schema.Absent})}, parts...)
 	}
-	return plan.Join(op.Schema, parts, 1, plan.Result{Skipped: !x.remove})
+	return plan.Join(parts, 1, plan.Result{Skipped: !x.remove}), nil
 }
 
 // newCopyOf is a copy that is not stored yet.
@@ -170,7 +170,7 @@ func newCopies(s *schema.Schema, table string, now *plan.Input, copies []newCopy
 		parts[i].Refusal = refused
 	}
 	op.Plan = func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error) {
-		return plan.Join(op.Schema, parts, 1, plan.Result{})
+		return plan.Join(parts, 1, plan.Result{}), nil
 	}
 	return op, taken, nil
 }
@@ -186,7 +186,7 @@ func newFences(s *schema.Schema, table string, actions []plan.Action) *plan.Op {
 		for i, a := range actions {
 			parts[i], parts[i].Refusal = a, refused
 		}
-		return plan.Join(op.Schema, parts, 1, plan.Result{})
+		return plan.Join(parts, 1, plan.Result{}), nil
 	}
 	return op
 }

@@ -80,7 +80,7 @@ func (e examiner) examine(f *finding, now time.Time) {
 			return
 		}
 	}
-	if bind.CheckSize(s, f.want) != nil {
+	if bind.CheckSize(s, item.Size(f.want)) != nil {
 		f.problem = Unstorable
 	}
 }
@@ -120,7 +120,7 @@ func (e examiner) decoded(f *finding) Problem {
 			if _, has := f.want[a.Name]; has {
 				continue
 			}
-			av, err := bind.EncodeAttr(s, a, v.Elem(), nil)
+			av, err := bind.EncodeAttr(s, a, v.Elem())
 			if err != nil || item.Absent(av) {
 				return WrongKey
 			}
@@ -186,7 +186,7 @@ func (e examiner) defaulted(f *finding) Problem {
 			continue
 		}
 		a.SetDefault(v.FieldByIndex(a.Index))
-		av, err := bind.EncodeAttr(e.s, a, v, nil)
+		av, err := bind.EncodeAttr(e.s, a, v)
 		if err != nil {
 			return Unstorable
 		}

@@ -133,7 +133,11 @@ func (e *OrderByTypeError) Error() string {
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	var r Result[T]
-	_, err := newAppend(engine.Of(s), s.opened().e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]).Run(ctx, &r)
+	var e *events
+	if s != nil {
+		e = s.e
+	}
+	_, err := newAppend(engine.Of(s), e, reflect.ValueOf(ev), bind.Collect(opts), setResult[T]).Run(ctx, &r)
 	return r, err
 }
 
@@ -185,7 +189,8 @@ func done(r plan.Result) plan.Resolution { return plan.Resolution{Result: &r} }
 
 // newAppend returns the operation of an append of v. decode sets the caller's Result.
 func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, decode func(plan.Result, *current, any) error) engine.Operation {
-	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table, Traits: plan.Traits{Mergeable: true}}
+	op := &plan.Op{Verb: "Append", Schema: c.Schema, Table: c.Table}
+	op.Mergeable = true
 	ev, err := newEvent(c, e, v)
 	var user expr.Cond
 	if err == nil && (len(spec.If) > 0 || len(spec.Errs) > 0) {
@@ -199,14 +204,11 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 	default:
 		op.Key = ev.primary
 		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
-			if err := ev.checkAhead(in.Now); err != nil {
-				return nil, err
-			}
-			current, err := advance(&joinedAdvance{[]*event{ev}, user, in}, ev)
+			put, err := ev.put(in)
 			if err != nil {
 				return nil, err
 			}
-			put, err := ev.put(in)
+			current, err := advance(&joinedAdvance{[]*event{ev}, user, in}, ev)
 			if err != nil {
 				return nil, err
 			}

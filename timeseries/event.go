@@ -46,7 +46,7 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 		if !a.Append && a != e.orderBy {
 			continue
 		}
-		av, err := bind.EncodeAttr(s, a, v, nil)
+		av, err := bind.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}
@@ -87,47 +87,46 @@ func newEvent(c *engine.Core, e *events, v reflect.Value) (*event, error) {
 	return ev, nil
 }
 
-// checkAhead refuses an event that is further in the future than maxAhead allows.
-func (ev *event) checkAhead(now time.Time) error {
-	if ev.e.maxAhead == 0 {
-		return nil
-	}
-	t, err := ev.e.orderBy.Format.FromValue(ev.clock)
-	if err != nil || !t.After(now.Add(ev.e.maxAhead)) {
-		return err
-	}
-	problem := fmt.Sprintf("the event is more than %s ahead of the clock", ev.e.maxAhead)
-	if !ev.e.noCurrent {
-		problem += "; it would block later events"
-	}
-	return &entitytype.InputError{Code: bind.CodeAhead, Type: ev.c.Schema.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
-}
-
-// put returns the put of the event item, under the condition that no event is stored there that has not expired.
+// put returns the put of the event item, under the condition that no event is stored there that has not expired. It refuses an event
+// that is further in the future than maxAhead allows.
 func (ev *event) put(in *plan.Input) (plan.Action, error) {
 	s := ev.c.Schema
+	if most := ev.e.maxAhead; most > 0 {
+		t, err := ev.e.orderBy.Format.FromValue(ev.clock)
+		if err != nil {
+			return plan.Action{}, err
+		}
+		if t.After(in.Now.Add(most)) {
+			problem := fmt.Sprintf("the event is more than %s ahead of the clock", most)
+			if !ev.e.noCurrent {
+				problem += "; it would block later events"
+			}
+			return plan.Action{}, &entitytype.InputError{Code: bind.CodeAhead, Type: s.Type.String(), Field: ev.e.orderBy.Field, Problem: problem}
+		}
+	}
 	it := item.Clone(ev.carried)
 	maps.Copy(it, ev.at)
 	at, err := s.Options.Precision.Value(in.Now)
 	if err != nil {
 		return plan.Action{}, err
 	}
+	put := plan.Action{
+		Kind: plan.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: s.Absent,
+		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays, or a later one takes its place
+	}
 	it[schema.EntityAttr] = item.S(s.Name)
 	if s.HasMetadata {
 		it[schema.KindAttr], it[schema.AtAttr], it[schema.WriteAttr] = item.S(layout.EventKind), at, item.S(in.WriteID)
+		put.WriteID = in.WriteID
 	}
 	if s.Payload > 1 {
 		it[schema.PayloadAttr] = item.N(strconv.Itoa(s.Payload))
 	}
-	none := s.Absent
 	if ev.e.ttl > 0 {
 		it[s.Options.TTL] = item.N(strconv.FormatInt(in.Now.Unix()+int64(ev.e.ttl/time.Second), 10))
-		none = expr.Any(none, layout.HasExpired(s, in.Now))
+		put.Cond = expr.Any(put.Cond, layout.HasExpired(s, in.Now))
 	}
-	return plan.Action{
-		Kind: plan.Put, Table: ev.c.Table, Key: ev.at, Item: it, Cond: none, WriteID: plan.WriteID(s, in),
-		Final: func(stored item.Item) bool { return stored != nil }, // an event that is there stays, or a later one takes its place
-	}, bind.CheckSize(s, it)
+	return put, bind.CheckSize(s, item.Size(it))
 }
 
 // check returns the check that the event, which had not expired, is stored. Who finds it expired and replaces it brings the

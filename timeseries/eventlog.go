@@ -33,9 +33,6 @@ func (e *events) refusedOp(c *engine.Core, verb string) engine.Operation {
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.
 func (ev *event) logAppend(verb string) *plan.Op {
 	return &plan.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
-		if err := ev.checkAhead(in.Now); err != nil {
-			return nil, err
-		}
 		put, err := ev.put(in)
 		return &logging{plan.Step{Actions: []plan.Action{put}, Whole: true}, ev, in.Joined}, err
 	}}

@@ -130,7 +130,7 @@ func (l lookup) find(ctx context.Context, v, into any) error {
 func (l lookup) valueKey(v reflect.Value) (item.Item, error) {
 	s, given := l.k.s, item.Item{}
 	for _, a := range l.k.fields {
-		av, err := bind.EncodeAttr(s, a, v, nil)
+		av, err := bind.EncodeAttr(s, a, v)
 		if err != nil {
 			return nil, err
 		}

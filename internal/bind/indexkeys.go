@@ -129,7 +129,7 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 		if !k.Written() {
 			for _, a := range k.Native {
 				c := touched[a.Name]
-				if err := checkIndexBytes(s, k, keyBytes(c.Value)); err != nil && len(c.Path) == 1 {
+				if err := checkIndexBytes(s, k, item.ValueSize(c.Value)); err != nil && len(c.Path) == 1 {
 					return nil, false, err
 				}
 			}
@@ -184,7 +184,7 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 		case once != nil && !partly && Copies(k) && (once.Role.Has(schema.CreatedAt) || once.Role.Has(schema.SetOnce)):
 			// The part, once stored, never changes, so the key copies it, whether it is stored already or set now.
 			c := expr.Change{Kind: expr.SetIfNotExists, Path: expr.Attr(k.Attr), Source: once.Path, Value: touched[once.Name].Value}
-			if err := checkIndexBytes(s, k, keyBytes(c.Value)); err != nil {
+			if err := checkIndexBytes(s, k, item.ValueSize(c.Value)); err != nil {
 				return nil, false, err
 			}
 			extra = append(extra, c)
@@ -258,7 +258,7 @@ func ComposeIndexKey(s *schema.Schema, k *schema.KeyDef, it item.Item) error {
 			}
 		}
 		for _, a := range k.Native {
-			if err := checkIndexBytes(s, k, keyBytes(it[a.Name])); err != nil {
+			if err := checkIndexBytes(s, k, item.ValueSize(it[a.Name])); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -42,27 +41,16 @@ func CheckPart(s *schema.Schema, a *schema.Attr, av types.AttributeValue) error 
 	return nil
 }
 
-func keyBytes(av types.AttributeValue) int {
-	switch v := av.(type) {
-	case *types.AttributeValueMemberS:
-		return len(v.Value)
-	case *types.AttributeValueMemberB:
-		return len(v.Value)
-	}
-	return 0
-}
-
 // Keys holds the encoded attributes and the memory of which [Key] composes primary keys.
 type Keys struct {
-	Encoded        item.Item // the attributes of the value, encoded already; nil: Key encodes the parts
-	s              *schema.Schema
+	Encoded        item.Item   // the attributes of the value, encoded already; nil: Key encodes the parts
 	together       item.Values // that Key encodes the parts in
 	parts, primary item.Item   // maps for the next key; nil: new ones
 }
 
 // NewKeys returns a Keys for n values of s, which are encoded together and composed in the same maps.
 func NewKeys(s *schema.Schema, n int) *Keys {
-	k := &Keys{s: s}
+	k := new(Keys)
 	if s.Unopened != nil {
 		return k
 	}
@@ -77,17 +65,8 @@ func NewKeys(s *schema.Schema, n int) *Keys {
 	return k
 }
 
-// Key is [Key] for v, without a map. The next call changes parts.
-func (k *Keys) Key(v reflect.Value) (primary item.Primary, parts item.Item, err error) {
-	composed, parts, err := Key(k.s, v, k)
-	if err != nil {
-		return primary, nil, err
-	}
-	return item.Primary{Names: k.s.SortedKey}.With(composed), parts, nil
-}
-
 // Key composes the primary key of v, which needs only the key parts. parts are the key parts as they are stored. It can be the same
-// map as primary, so neither may be changed. k may be nil.
+// map as primary, so neither may be changed, and with a k from NewKeys the next call changes both. k may be nil.
 func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, err error) {
 	if s.Unopened != nil {
 		return nil, nil, s.Unopened
@@ -112,7 +91,11 @@ func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, 
 		for _, a := range def.Parts {
 			av := k.Encoded[a.Name]
 			if k.Encoded == nil {
-				if av, err = EncodeAttr(s, a, v, &k.together); err != nil {
+				fv, absent := v.FieldByIndexErr(a.Index)
+				if absent == nil { // else it is inside a nil embedded pointer
+					av, err = encode(s, a.Node, fv, a.Exact, &k.together)
+				}
+				if err != nil {
 					return nil, nil, err
 				}
 			}
@@ -131,7 +114,7 @@ func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, 
 		n := 0
 		if def.Native != nil { // the key is its part
 			name := def.Native[0].Name
-			primary[name], n = parts[name], keyBytes(parts[name])
+			primary[name], n = parts[name], item.ValueSize(parts[name])
 		} else {
 			text, missing, err := def.Template.Compose(parts)
 			switch {
@@ -149,12 +132,4 @@ func Key(s *schema.Schema, v reflect.Value, k *Keys) (primary, parts item.Item, 
 		}
 	}
 	return primary, parts, nil
-}
-
-// CheckPartitionKey rejects a partition key that is too long for DynamoDB.
-func CheckPartitionKey(s *schema.Schema, av types.AttributeValue) error {
-	if n := keyBytes(av); n > key.MaxPartitionKey {
-		return TooLarge(s, "the partition key is %d bytes long, %d are allowed", n, key.MaxPartitionKey)
-	}
-	return nil
 }

@@ -117,10 +117,9 @@ func Node(s *schema.Schema, t Target) (n *schema.Node, err error) {
 		if a = s.Attr(path.Root()); a == nil {
 			return nil, Invalid(s, CodePointer, nil, "the path begins with %q, which the struct does not have; an attribute has the name of its dynamodbav tag", layout.GivenText(s, t.Text))
 		}
-		n = &schema.Node{Path: path[:1], Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
-		steps = path[1:]
+		n, steps = a.Node, path[1:]
 	default:
-		n = &schema.Node{Path: a.Path, Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+		n = a.Node
 	}
 	if t.Inside != "" {
 		path, ok := parsePath(t.Inside)

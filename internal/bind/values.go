@@ -47,8 +47,8 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 	return av, nil
 }
 
-// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent. together may be nil.
-func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *item.Values) (types.AttributeValue, error) {
+// EncodeAttr encodes one attribute of struct value v. It returns nil if the attribute is absent.
+func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value) (types.AttributeValue, error) {
 	fv, err := v.FieldByIndexErr(a.Index)
 	if err != nil {
 		return nil, nil //nolint:nilerr // inside a nil embedded pointer
@@ -56,13 +56,14 @@ func EncodeAttr(s *schema.Schema, a *schema.Attr, v reflect.Value, together *ite
 	if fv.Kind() == reflect.Interface {
 		fv = fv.Elem()
 	}
-	n := schema.Node{Attr: a, Type: a.Type, Tag: a.Tag, Options: a.Options, Top: true}
-	return encode(s, &n, fv, a.Exact, together)
+	return encode(s, a.Node, fv, a.Exact, nil)
 }
 
 // EncodeValue encodes a value for attribute a. An empty value is encoded too.
 func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue, error) {
-	return encode(s, &schema.Node{Attr: a, Type: a.Type, Options: a.Options, Top: true}, reflect.ValueOf(v), false, nil)
+	n := *a.Node
+	n.Tag.OmitEmpty = false
+	return encode(s, &n, reflect.ValueOf(v), false, nil)
 }
 
 // CodecError finds the attributes that cannot be encoded, by encoding one after the other. It drops the text of the
@@ -70,7 +71,7 @@ func EncodeValue(s *schema.Schema, a *schema.Attr, v any) (types.AttributeValue,
 func CodecError(s *schema.Schema, v reflect.Value, err error) error {
 	var errs []error
 	for _, a := range s.Attrs {
-		if _, err := EncodeAttr(s, a, v, nil); err != nil {
+		if _, err := EncodeAttr(s, a, v); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -78,17 +79,6 @@ func CodecError(s *schema.Schema, v reflect.Value, err error) error {
 		return ValueError(s, nil, err)
 	}
 	return JoinErrors(errs)
-}
-
-// Encode encodes v, for its key and, by WholeItem, for its item. With an error the item is nil, so that the key is made of the parts alone.
-func Encode(s *schema.Schema, v reflect.Value) (it item.Item, err error) {
-	if s.Unopened != nil {
-		return nil, nil //nolint:nilerr // every verb reports it
-	}
-	if it, err = s.Codec.Encode(v); err != nil {
-		return nil, err
-	}
-	return it, nil
 }
 
 // WholeItem returns the item of v, encoded as it with the error err, for a verb that writes whole values. It leaves out attributes that the
@@ -136,18 +126,18 @@ func WholeItem(s *schema.Schema, v reflect.Value, it item.Item, err error, skip 
 	return it, nil
 }
 
-// KeyAndItem returns the results of Key and of WholeItem, without skip and changes.
-func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, parts, it item.Item, err error) {
-	it, wrong := Encode(s, v)
-	if primary, parts, err = Key(s, v, &Keys{Encoded: it}); err == nil {
+// KeyAndItem returns the primary key of Key and the result of WholeItem, without skip and changes.
+func KeyAndItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err error) {
+	it, wrong := s.Codec.Encode(v)
+	if primary, _, err = Key(s, v, &Keys{Encoded: it}); err == nil {
 		it, err = WholeItem(s, v, it, wrong, nil, nil)
 	}
-	return primary, parts, it, err
+	return primary, it, err
 }
 
 // KeyedItem is KeyAndItem for a new item that gets the attributes of primary: it has none of them that the item has already.
 func KeyedItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err error) {
-	it, wrong := Encode(s, v)
+	it, wrong := s.Codec.Encode(v)
 	k := &Keys{Encoded: it}
 	if it != nil && s.NativeKey && !s.PK.Native[0].IsOwned && (s.SK == nil || !s.SK.Native[0].IsOwned) {
 		k.parts, k.primary = it, it
@@ -159,17 +149,12 @@ func KeyedItem(s *schema.Schema, v reflect.Value) (primary, it item.Item, err er
 	return primary, it, err
 }
 
-// CheckBytes rejects an item of n bytes, if that is too large for DynamoDB.
-func CheckBytes(s *schema.Schema, n int) error {
+// CheckSize rejects an item of n bytes, if that is too large for DynamoDB.
+func CheckSize(s *schema.Schema, n int) error {
 	if n > item.MaxBytes {
 		return TooLarge(s, "the item is %d bytes, %d are allowed", n, item.MaxBytes)
 	}
 	return nil
-}
-
-// CheckSize rejects an item that is too large for DynamoDB.
-func CheckSize(s *schema.Schema, it item.Item) error {
-	return CheckBytes(s, item.Size(it))
 }
 
 // Kept returns a snapshot or deleted copy as it is stored. One that is larger than an item can be loses its content, so that the
@@ -190,7 +175,7 @@ func Kept(s *schema.Schema, it item.Item) (item.Item, error) {
 			out[name] = av
 		}
 	}
-	return out, CheckSize(s, out)
+	return out, CheckSize(s, item.Size(out))
 }
 
 // Omitted returns an ErrOmitted for a stored state without its content, and nil for any other item.

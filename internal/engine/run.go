@@ -51,7 +51,8 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 	if r.Client == nil && op.Reads() {
 		return nil, ErrNoClient
 	}
-	if in.Learned.Outdated && !op.NeedsRead(in) {
+	in.Read = op.Read || in.Joined && op.Old != nil || in.Learned.ReadFirst
+	if in.Learned.Outdated && !in.Read {
 		if err := r.upgrade(ctx, op); err != nil {
 			return nil, err
 		}
@@ -68,7 +69,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 		var newest layout.Stored
 		in.Image, newest, _, err = plan.ReadItemAndNewest(ctx, r, op, in.Now, false)
 		in.NewestCopy = newest.Item
-	case op.NeedsRead(in):
+	case in.Read:
 		in.Image, err = r.Get(ctx, op.Table, op.Key, true)
 	}
 	if err == nil && in.Learned.Taken != nil {

@@ -238,7 +238,7 @@ func (t *transaction) oversized(ctx context.Context, refused error) (failed []Op
 					after, err = expr.Apply(after, a.Changes)
 				}
 			}
-			if large := bind.CheckBytes(op.Schema, item.Size(after)); err == nil && large != nil {
+			if large := bind.CheckSize(op.Schema, item.Size(after)); err == nil && large != nil {
 				failed = append(failed, OpFailure{i, fmt.Errorf("%w: %w", large, refused)})
 				break
 			}

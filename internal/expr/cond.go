@@ -86,21 +86,7 @@ func (c Cond) Compared() []Operand {
 }
 
 // All returns a condition that holds if every one of conds does. Empty conditions are dropped.
-func All(conds ...Cond) Cond { return combine(And, conds) }
-
-// Any returns a condition that holds if one of conds does. Empty conditions are dropped.
-func Any(conds ...Cond) Cond { return combine(Or, conds) }
-
-// And is [All] of c and more, which is added to the conditions of c if c is one of All.
-func (c Cond) And(more Cond) Cond {
-	if c.Op != And || more.Op == None {
-		return All(c, more)
-	}
-	c.Conds = append(c.Conds[:len(c.Conds):len(c.Conds)], more)
-	return c
-}
-
-func combine(op Op, conds []Cond) Cond {
+func All(conds ...Cond) Cond {
 	n, last := 0, 0
 	for i := range conds {
 		if conds[i].Op != None {
@@ -119,7 +105,30 @@ func combine(op Op, conds []Cond) Cond {
 			kept = append(kept, c)
 		}
 	}
-	return Cond{Op: op, Conds: kept}
+	return Cond{Op: And, Conds: kept}
+}
+
+// Any returns a condition that holds if one of conds does. Empty conditions are dropped.
+func Any(conds ...Cond) Cond {
+	kept := make([]Cond, 0, len(conds))
+	for _, c := range conds {
+		if c.Op != None {
+			kept = append(kept, c)
+		}
+	}
+	if len(kept) < 2 {
+		return All(kept...)
+	}
+	return Cond{Op: Or, Conds: kept}
+}
+
+// And is [All] of c and more, which is added to the conditions of c if c is one of All.
+func (c Cond) And(more Cond) Cond {
+	if c.Op != And || more.Op == None {
+		return All(c, more)
+	}
+	c.Conds = append(c.Conds[:len(c.Conds):len(c.Conds)], more)
+	return c
 }
 
 // Negate returns a condition that holds if c does not.

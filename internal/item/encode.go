@@ -369,9 +369,11 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 		}
 	}
 	if suspect {
-		err = CheckStorable(it) // which finds the first by name
+		if err := CheckStorable(it); err != nil { // which finds the first by name
+			return nil, err
+		}
 	}
-	return it, err
+	return it, nil
 }
 
 // put sets an attribute, or removes it for nil.

@@ -77,7 +77,7 @@ func (f *Field) FromAttribute(av types.AttributeValue) (v Value, present bool, e
 }
 
 // Text returns the text of v in a key, before escaping.
-func (f *Field) Text(v Value) (string, error) {
+func (f *Field) Text(v Value) (text string, err error) {
 	if f.Kind <= String || f.Kind > Time || v.Kind != f.Kind {
 		if err := f.accepts(v); err != nil {
 			return "", err
@@ -85,16 +85,28 @@ func (f *Field) Text(v Value) (string, error) {
 	}
 	switch f.Kind {
 	case Int:
-		return f.signed(v.I)
+		return f.pad(strconv.FormatInt(v.I, 10))
 	case Uint:
 		return f.pad(strconv.FormatUint(v.U, 10))
 	case Bool:
 		return strconv.FormatBool(v.B), nil
+	case String:
+		text = v.S
 	case Time:
-		return f.timeText(v)
-	default:
-		return f.lowered(v.S), nil
+		if !f.Time.Exact(v.T) {
+			return "", f.problem("is finer than its format %s; give it as t.Truncate(%s)", f.Time, f.Time.UnitName())
+		}
+		if text, err = f.Time.Format(v.T); err != nil {
+			return "", f.problem("%s", err.Error())
+		}
+		if !f.Time.Text() {
+			return f.pad(text)
+		}
 	}
+	if f.Lower {
+		text = strings.ToLower(text)
+	}
+	return text, nil
 }
 
 // accepts rejects a value that is a mistake of the caller, whatever the range of the part.
@@ -113,35 +125,11 @@ func (f *Field) accepts(v Value) error {
 	return nil
 }
 
-func (f *Field) timeText(v Value) (string, error) {
-	if !f.Time.Exact(v.T) {
-		return "", f.problem("is finer than its format %s; give it as t.Truncate(%s)", f.Time, f.Time.UnitName())
-	}
-	text, err := f.Time.Format(v.T)
-	if err != nil {
-		return "", f.problem("%s", err.Error())
-	}
-	switch f.Time {
-	case Unix:
-		return f.signed(v.T.Unix())
-	case UnixMilli:
-		return f.signed(v.T.UnixMilli())
-	default:
-		if f.Lower {
-			return f.lowered(text), nil
-		}
-		return text, nil
-	}
-}
-
-func (f *Field) signed(n int64) (string, error) {
-	if n < 0 {
+// pad returns the text of a number in a key.
+func (f *Field) pad(digits string) (string, error) {
+	if digits[0] == '-' {
 		return "", f.problem("is negative")
 	}
-	return f.pad(strconv.FormatInt(n, 10))
-}
-
-func (f *Field) pad(digits string) (string, error) {
 	width := f.Width
 	switch {
 	case width > 0:
@@ -154,11 +142,4 @@ func (f *Field) pad(digits string) (string, error) {
 		return "", f.problem("does not fit in %d digits", width)
 	}
 	return strings.Repeat("0", width-len(digits)) + digits, nil
-}
-
-func (f *Field) lowered(s string) string {
-	if f.Lower {
-		return strings.ToLower(s)
-	}
-	return s
 }

@@ -73,7 +73,10 @@ func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	case err != nil:
 		return Range{}, err
 	case len(lead) == len(fields):
-		return equal(head), nil
+		if len(head) > MaxSortKey {
+			return Range{Op: Empty}, nil
+		}
+		return Range{Op: Equal, Lo: head}, nil
 	case len(head) >= MaxSortKey:
 		return Range{Op: Empty}, nil // the next part needs at least one byte
 	case bound == nil:
@@ -94,13 +97,6 @@ func (t *Template) Range(lead []Value, bound *Bound) (Range, error) {
 	default:
 		return t.between(head, next, bound), nil
 	}
-}
-
-func equal(text string) Range {
-	if len(text) > MaxSortKey {
-		return Range{Op: Empty}
-	}
-	return Range{Op: Equal, Lo: text}
 }
 
 func prefix(text string) Range {
@@ -159,19 +155,6 @@ type Bound struct {
 	LoOpen, HiOpen bool // for Between: the end is not part of the range
 }
 
-// lower returns the lower end, if any, and whether it is part of the range.
-func (b *Bound) lower() (v Value, closed, ok bool) {
-	return b.Lo, b.Op == Ge || b.Op == Between && !b.LoOpen, b.Op == Gt || b.Op == Ge || b.Op == Between
-}
-
-// upper returns the upper end, as lower does.
-func (b *Bound) upper() (v Value, closed, ok bool) {
-	if b.Op == Between {
-		return b.Hi, !b.HiOpen, true
-	}
-	return b.Lo, b.Op == Le, b.Op == Lt || b.Op == Le
-}
-
 // check rejects a bound that is wrong for any value of the part.
 func (t *Template) check(i int, b *Bound) error {
 	f := t.Segments[i].Field
@@ -204,7 +187,10 @@ func (t *Template) check(i int, b *Bound) error {
 
 // beginning returns the range of the items whose part of segment i, after head, begins with v.
 func (t *Template) beginning(head string, i int, v Value) Range {
-	text := t.Segments[i].Field.lowered(v.S)
+	text := v.S
+	if t.Segments[i].Field.Lower {
+		text = strings.ToLower(text)
+	}
 	if t.Escaped {
 		return prefix(head + Escape(text))
 	}
@@ -232,25 +218,30 @@ func overlaps(text, literal string) bool {
 func (t *Template) between(head string, i int, b *Bound) Range {
 	f := t.Segments[i].Field
 	var lo, hi string // "" for an open end
-	if v, closed, ok := b.lower(); ok {
-		text, where := f.round(v, closed)
+	if b.Op == Gt || b.Op == Ge || b.Op == Between {
+		closed := b.Op == Ge || b.Op == Between && !b.LoOpen
+		text, where := f.round(b.Lo, closed)
 		switch {
 		case where == above:
 			return Range{Op: Empty}
 		case where == within && closed:
 			lo = head + t.escaped(text)
 		case where == within:
-			lo = t.past(head+t.escaped(text), i)
+			lo = t.beyond(head+t.escaped(text), i, "\x00") // not "$": the item's key ends here, and its related items do not matter
 		}
 	}
 	before := false
-	if v, closed, ok := b.upper(); ok {
-		text, where := f.round(v, !closed)
+	if b.Op == Lt || b.Op == Le || b.Op == Between {
+		end, closed := b.Lo, b.Op == Le
+		if b.Op == Between {
+			end, closed = b.Hi, !b.HiOpen
+		}
+		text, where := f.round(end, !closed)
 		switch {
 		case where == below:
 			return Range{Op: Empty}
 		case where == within && closed:
-			hi = t.through(head+t.escaped(text), i)
+			hi = t.beyond(head+t.escaped(text), i, "")
 		case where == within:
 			hi, before = head+t.escaped(text), true
 		}
@@ -261,24 +252,13 @@ func (t *Template) between(head string, i int, b *Bound) Range {
 	return r
 }
 
-// past returns the least text above the keys whose part of segment i ends with text.
-func (t *Template) past(text string, i int) string {
-	if literal, _ := t.after(i); literal != "" {
-		return afterLiteral(text, literal)
+// beyond returns the end of the keys whose part of segment i ends with text: text+"$" where a literal follows that begins with '#',
+// and text+last where nothing follows.
+func (t *Template) beyond(text string, i int, last string) string {
+	literal, _ := t.after(i)
+	if literal == "" {
+		return text + last
 	}
-	return text + "\x00" // not text+"$": the item's key ends here, and its related items do not matter
-}
-
-// through returns a text at or above the keys whose part of segment i ends with text, and below all later keys.
-func (t *Template) through(text string, i int) string {
-	if literal, _ := t.after(i); literal != "" {
-		return afterLiteral(text, literal)
-	}
-	return text
-}
-
-// afterLiteral returns the end of the keys that continue text with literal: text+"$" where the literal begins with '#'.
-func afterLiteral(text, literal string) string {
 	_, size := utf8.DecodeRuneInString(literal)
 	return Successor(text + literal[:size])
 }
@@ -306,7 +286,10 @@ func (f *Field) round(v Value, up bool) (string, position) {
 	case v.Kind == String && v.S == "", v.Kind == Int && v.I < 0:
 		return "", below
 	case v.Kind == Time:
-		v.T = f.Time.nearest(v.T, up)
+		exact := f.Time.Exact(v.T)
+		if v.T = f.Time.Truncate(v.T); up && !exact {
+			v.T = v.T.Add(f.Time.Unit())
+		}
 		if v.T.Year() < 0 || !f.Time.Text() && v.T.Before(time.Unix(0, 0)) {
 			return "", below
 		}
@@ -316,14 +299,6 @@ func (f *Field) round(v Value, up bool) (string, position) {
 		return "", above // too wide, or after the year 9999
 	}
 	return text, within
-}
-
-// nearest returns the nearest time of the format that is not before t, or not after it.
-func (f TimeFormat) nearest(t time.Time, up bool) time.Time {
-	if up {
-		return f.ceil(t)
-	}
-	return f.Truncate(t)
 }
 
 // Successor returns the least text above every text that begins with prefix: the prefix with its last rune incremented. It

@@ -23,6 +23,9 @@ const (
 	UnixMilli                   // a number: milliseconds since 1970
 )
 
+// The years that have four digits.
+const firstYear, lastYear = 0, 9999
+
 var (
 	errYear    = errors.New("is outside the years 0000 to 9999")
 	errRFC3339 = errors.New("is not an RFC 3339 time")
@@ -83,43 +86,29 @@ func (f TimeFormat) Truncate(t time.Time) time.Time {
 }
 
 // Exact reports whether the format holds t without loss.
-func (f TimeFormat) Exact(t time.Time) bool { return f.Truncate(t).Equal(t) }
-
-// ceil returns the earliest time of the format that is not before t.
-func (f TimeFormat) ceil(t time.Time) time.Time {
-	floor := f.Truncate(t)
-	if floor.Equal(t) {
-		return floor
-	}
-	return floor.Add(f.Unit())
-}
+func (f TimeFormat) Exact(t time.Time) bool { return time.Duration(t.Nanosecond())%f.Unit() == 0 }
 
 // Format returns the stored text of t: RFC 3339, or the digits of a number. It truncates; callers that must not lose
-// precision check Exact first.
+// precision check Exact first. It writes RFC 3339 in a third of the time that time.Format needs.
 func (f TimeFormat) Format(t time.Time) (string, error) {
 	t = t.UTC()
-	if !yearFits(t) {
+	year, month, day := t.Date()
+	if year < firstYear || year > lastYear {
 		return "", errYear
 	}
+	end := len("0000-00-00T00:00:00.000000000")
 	switch f {
 	case Unix:
 		return strconv.FormatInt(t.Unix(), 10), nil
 	case UnixMilli:
 		return strconv.FormatInt(t.UnixMilli(), 10), nil
 	case Micro:
-		return rfc3339(t, 6), nil
+		end -= 3
 	case Milli:
-		return rfc3339(t, 3), nil
+		end -= 6
 	case Second:
-		return rfc3339(t, 0), nil
-	default:
-		return rfc3339(t, 9), nil
+		end -= 10
 	}
-}
-
-// rfc3339 returns t, which is in UTC and in a year of four digits, with this many digits of the second's fraction, as
-// time.Format does in three times the time.
-func rfc3339(t time.Time, digits int) string {
 	var b [len("0000-00-00T00:00:00.000000000Z")]byte // on the stack
 	copy(b[:], "0000-00-00T00:00:00.000000000Z")
 	put := func(from, to, n int) {
@@ -127,7 +116,6 @@ func rfc3339(t time.Time, digits int) string {
 			b[i] = byte('0' + n%10)
 		}
 	}
-	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
 	put(0, 4, year)
 	put(5, 7, int(month))
@@ -136,53 +124,42 @@ func rfc3339(t time.Time, digits int) string {
 	put(14, 16, minute)
 	put(17, 19, second)
 	put(20, 29, t.Nanosecond())
-	end := len("0000-00-00T00:00:00")
-	if digits > 0 {
-		end += 1 + digits
-	}
 	b[end] = 'Z'
-	return string(b[:end+1])
+	return string(b[:end+1]), nil
 }
 
 // Parse reads a stored text, in UTC. A text format reads any RFC 3339 time, of any offset and precision, because items may
 // be older than the format; a number format reads a whole number. Errors never contain the text.
 func (f TimeFormat) Parse(text string) (time.Time, error) {
-	var t time.Time
-	if f.Text() {
-		parsed, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))
-		if err != nil {
-			return time.Time{}, errRFC3339
-		}
-		t = parsed.UTC()
-	} else {
+	if !f.Text() {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return time.Time{}, errInteger
 		}
-		t = f.number(n)
+		t, fits := f.Time(n)
+		if !fits {
+			return time.Time{}, errYear
+		}
+		return t, nil
 	}
-	if !yearFits(t) {
+	t, err := time.Parse(time.RFC3339Nano, strings.ToUpper(text))
+	if err != nil {
+		return time.Time{}, errRFC3339
+	}
+	if t = t.UTC(); t.Year() < firstYear || t.Year() > lastYear { // by its offset
 		return time.Time{}, errYear
 	}
 	return t, nil
 }
 
-// number returns the time of a stored number.
-func (f TimeFormat) number(n int64) time.Time {
-	if f == Unix {
-		return time.Unix(n, 0).UTC()
-	}
-	return time.UnixMilli(n).UTC()
-}
-
 // Time returns the time of a number under a number format, and whether it is in the years that can be stored.
 func (f TimeFormat) Time(n int64) (time.Time, bool) {
-	t := f.number(n)
-	return t, yearFits(t)
+	t := time.UnixMilli(n).UTC()
+	if f == Unix {
+		t = time.Unix(n, 0).UTC()
+	}
+	return t, t.Year() >= firstYear && t.Year() <= lastYear
 }
-
-// yearFits reports whether t has a four-digit year. t is in UTC.
-func yearFits(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
 
 var (
 	errNotText   = errors.New("is not a string")

@@ -22,21 +22,12 @@ func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
 	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
 }
 
-// PresentUnexpired holds if the item exists and has not expired.
-func PresentUnexpired(s *schema.Schema, now time.Time) expr.Cond {
-	if !s.Expires {
-		return s.Exists
-	}
-	return expr.All(s.Exists, NotExpired(s, now))
-}
-
-// AbsentOrExpired is the negation of PresentUnexpired.
+// AbsentOrExpired holds if the item does not exist or has expired.
 func AbsentOrExpired(s *schema.Schema, now time.Time) expr.Cond {
-	none := s.Absent
 	if !s.Expires {
-		return none
+		return s.Absent
 	}
-	return expr.Any(none, HasExpired(s, now))
+	return expr.Any(s.Absent, HasExpired(s, now))
 }
 
 // HasExpired holds for items whose TTL attribute is not after now.

@@ -64,36 +64,36 @@ func (x *composed) Applied(Returned) (Result, error) { return x.result, nil }
 // snapshots of history. A new item claims its values first, because a violation is the better error; every other write takes its
 // snapshots first.
 func Compose(m Mutation, main []Action, result Result) (Plan, error) {
-	s := m.Op.Schema
-	if len(s.Features) == 0 {
-		return Join(s, main, len(main), result)
-	}
-	change := m // on the heap
-	var claims, states []Action
-	for _, g := range UniqueConstraints(s) {
-		more, err := g.Guard(&change)
-		if err != nil {
-			return nil, err
+	s, actions := m.Op.Schema, main
+	if len(s.Features) > 0 {
+		change := m // on the heap
+		var claims, states []Action
+		for _, g := range UniqueConstraints(s) {
+			more, err := g.Guard(&change)
+			if err != nil {
+				return nil, err
+			}
+			claims = append(claims, more...)
 		}
-		claims = append(claims, more...)
-	}
-	if h, ok := schema.Feature[Snapshotter](s); ok {
-		var err error
-		if states, err = h.Snapshots(&change); err != nil {
-			return nil, err
+		if h, ok := schema.Feature[Snapshotter](s); ok {
+			var err error
+			if states, err = h.Snapshots(&change); err != nil {
+				return nil, err
+			}
+		}
+		if m.Kind == Created {
+			actions = slices.Concat(main, claims, states)
+		} else {
+			actions = slices.Concat(main, states, claims)
 		}
 	}
-	if m.Kind == Created {
-		return Join(s, slices.Concat(main, claims, states), len(main), result)
-	}
-	return Join(s, slices.Concat(main, states, claims), len(main), result)
+	return &composed{Step{EntityActions: len(main), Actions: actions}, len(main), result}, nil
 }
 
 // Join makes one plan of actions, which has the given result. The first main actions are of the entity itself, the others were planned from
 // the item that these guard.
-func Join(s *schema.Schema, actions []Action, main int, result Result) (Plan, error) {
-	p := &composed{Step{EntityActions: main, Actions: actions}, main, result}
-	return p, checkStep(s, &p.Step)
+func Join(actions []Action, main int, result Result) Plan {
+	return &composed{Step{EntityActions: main, Actions: actions}, main, result}
 }
 
 // SetDeleted sets the state that the item of m has after its deletion at the given time: with the changes of the caller, with the

@@ -25,7 +25,7 @@ func Complete(s *schema.Schema, primary, it item.Item, writeID string) (item.Ite
 		}
 	}
 	layout.SetHidden(s, it, writeID)
-	return it, bind.CheckSize(s, it)
+	return it, bind.CheckSize(s, item.Size(it))
 }
 
 // completeNew completes it, to which changes are applied, as a new item: with version 1, or the version after those of
@@ -59,11 +59,8 @@ func completeNew(s *schema.Schema, primary, it item.Item, changes []expr.Change,
 }
 
 // holdsOnNone rejects conditions of a write that may create its item if what they give without an item is not known before the write:
-// an expired item counts as absent.
+// an expired item counts as absent. It is for entities whose items expire.
 func (op *Op) holdsOnNone() error {
-	if !op.Schema.Expires {
-		return nil
-	}
 	if _, known := op.If.OnNone(); known {
 		return nil
 	}
@@ -102,13 +99,13 @@ func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (
 
 // NewCreate plans the write of a new item: one Put under the condition that there is no item.
 func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
-	it, wrong := bind.Encode(s, v)
+	it, wrong := s.Codec.Encode(v)
 	op := Begin(s, table, "Create", v, it, spec)
 	if op.Err != nil {
 		return op
 	}
 	given, err := bind.WholeItem(s, v, it, wrong, nil, nil)
-	if op.Err = err; err == nil {
+	if op.Err = err; err == nil && s.Expires {
 		op.Err = op.holdsOnNone()
 	}
 	op.Past, op.Creates = s.LooksBack, true

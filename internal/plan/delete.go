@@ -17,7 +17,10 @@ import (
 // the item is read first, and the Delete is guarded by what was read.
 func NewDelete(s *schema.Schema, table string, v reflect.Value, spec *bind.Options) *Op {
 	op := Begin(s, table, "Delete", v, nil, spec)
-	if op.MoveWith(spec.Changes); op.Err != nil {
+	if len(spec.Changes) > 0 {
+		op.MoveWith(spec.Changes)
+	}
+	if op.Err != nil {
 		return op
 	}
 	if spec.IfPresent { // a missing item is a success, which the caller learns
@@ -72,7 +75,7 @@ func (op *Op) deletes() *Op {
 //	        unique:"reserve" it is put for as long as the copy is kept            value to its owner
 func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
 	s := op.Schema
-	if !op.NeedsRead(in) {
+	if !in.Read {
 		return op.direct(in, Delete), nil
 	}
 	switch live := layout.Live(s, in.Image, in.Now); {
@@ -126,7 +129,7 @@ func (op *Op) direct(in *Input, kind ActionKind) Plan {
 	if op.Old != nil {
 		returns = ReturnOld
 	}
-	cond := expr.All(layout.PresentUnexpired(op.Schema, in.Now), op.expected(), op.If)
+	cond := expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), op.If)...)
 	return &existing{Step{Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}}, op, in.Now}
 }
 

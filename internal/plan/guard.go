@@ -107,20 +107,25 @@ func (op *Op) expects(v reflect.Value, spec *bind.Options) (err error) {
 	return bind.ValueError(s, a, err)
 }
 
-// expected holds if the item is in the expected state.
-func (op *Op) expected() expr.Cond {
-	if op.Expect == nil {
-		return expr.Cond{}
+// present appends to conds that the item exists, has not expired, and is in the expected state.
+func (op *Op) present(conds []expr.Cond, now time.Time) []expr.Cond {
+	s := op.Schema
+	if s.Expires {
+		conds = append(conds, expr.All(s.Exists, layout.NotExpired(s, now)))
+	} else {
+		conds = append(conds, s.Exists)
 	}
-	version := expr.Attr(op.Schema.Version.Name)
-	same := expr.Compare(expr.Eq, version, item.N(strconv.FormatInt(*op.Expect, 10)))
+	if op.Expect == nil {
+		return conds
+	}
+	same := expr.Compare(expr.Eq, s.Version.Path, item.N(strconv.FormatInt(*op.Expect, 10)))
 	switch {
 	case op.Created != nil:
-		return expr.All(same, expr.Compare(expr.Eq, op.Schema.CreatedAt.Path, op.Created))
+		same = expr.All(same, expr.Compare(expr.Eq, s.CreatedAt.Path, op.Created))
 	case *op.Expect == 0: // other libraries start at a stored 0
-		return expr.Any(expr.Compare(expr.NotExists, version), same)
+		same = expr.Any(expr.Compare(expr.NotExists, s.Version.Path), same)
 	}
-	return same
+	return append(conds, same)
 }
 
 // CheckExpected returns an error if the item is not in the expected state. It returns nil if no state is expected.

@@ -17,7 +17,8 @@ import (
 
 // Make plans one attempt of op. To the actions that the verb plans on op's item it adds two guards, in this order: that the key parts are
 // stored in the given case, for entities whose keys are in lower case; and, in a plan that is made without reading the item, that its
-// payload version is one that the plan is made for. [Resolve] knows what it means if one of them does not hold.
+// payload version is one that the plan is made for. [Resolve] knows what it means if one of them does not hold. It rejects a plan that
+// exceeds a limit of DynamoDB.
 func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error) {
 	s := op.Schema
 	folds := op.Parts != nil && len(s.Folded) > 0
@@ -36,10 +37,10 @@ func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error)
 	if folds {
 		op.guardCase(step, in.Now)
 	}
-	if s == nil || op.AsStored || op.Creates || in.Image != nil || !s.HasMetadata || s.Options.Derived {
-		return p, nil
+	if s != nil && !op.AsStored && !op.Creates && in.Image == nil && s.HasMetadata && !s.Options.Derived {
+		op.guardPayload(step, in.Now)
 	}
-	return p, op.guardPayload(step, in.Now)
+	return p, checkStep(s, step)
 }
 
 // Resolve returns what a definite refusal of p means, a plan of op that was made at the time now.
@@ -78,7 +79,8 @@ func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution 
 		}
 	}
 	if v.Next != nil && !blind.IsZero() {
-		if err := op.guardPayload(v.Next.Sends(), blind); err != nil {
+		op.guardPayload(v.Next.Sends(), blind)
+		if err := checkStep(s, v.Next.Sends()); err != nil {
 			return Resolution{Err: err}
 		}
 	}
@@ -118,7 +120,7 @@ func (op *Op) guardCase(step *Step, now time.Time) {
 // guardPayload adds to the actions of step on op's item the condition that the item has a payload version that they are made
 // for. An action that changes attributes of the stored item, or has conditions on them, needs today's. Any other write needs
 // one that the program knows.
-func (op *Op) guardPayload(step *Step, now time.Time) error {
+func (op *Op) guardPayload(step *Step, now time.Time) {
 	s := op.Schema
 	step.blind = now
 	for i := range step.Actions {
@@ -138,7 +140,6 @@ func (op *Op) guardPayload(step *Step, now time.Time) error {
 		}
 		a.Cond = a.Cond.And(a.Payload)
 	}
-	return checkStep(s, step)
 }
 
 // concerns reports whether a condition is about more than whether there is an item, which one, and whether it has expired.
@@ -161,7 +162,7 @@ func concerns(s *schema.Schema, c expr.Cond) bool {
 	return false
 }
 
-// checkStep rejects a step that exceeds the limits of a transaction.
+// checkStep rejects a step that exceeds the limits of a transaction, of an expression, or, by what an update sets alone, of an item.
 func checkStep(s *schema.Schema, step *Step) error {
 	if n := len(step.Actions); n > MaxActions {
 		return bind.Invalid(s, bind.CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
@@ -176,8 +177,17 @@ func checkStep(s *schema.Schema, step *Step) error {
 				return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d bytes together with the guard of the write, %d are allowed", bytes, bind.MaxExpression)
 			}
 		}
+		size := item.Size(a.Key)
 		if several {
-			bytes += item.Size(a.Item) + item.Size(a.Key)
+			bytes += size + item.Size(a.Item)
+		}
+		for _, c := range a.Changes {
+			if c.Kind == expr.Set && len(c.Path) == 1 {
+				size += len(c.Path[0].Name) + item.ValueSize(c.Value)
+			}
+		}
+		if size > item.MaxBytes {
+			return bind.CheckSize(s, size)
 		}
 	}
 	if bytes > MaxTransactionBytes {

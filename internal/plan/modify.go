@@ -28,7 +28,7 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if errOld == nil && errNow == nil && reflect.DeepEqual(old.Interface(), now.Interface()) {
 			continue
 		}
-		if _, err := bind.EncodeAttr(s, a, is, nil); err != nil {
+		if _, err := bind.EncodeAttr(s, a, is); err != nil {
 			return nil, err
 		}
 	}
@@ -45,12 +45,11 @@ func difference(s *schema.Schema, image item.Item, was, is reflect.Value) ([]exp
 		if item.Equal(before[a.Name], av) {
 			continue
 		}
-		n := &schema.Node{Path: a.Path, Attr: a, Top: true}
-		c := expr.Change{Kind: expr.Set, Path: n.Path, Value: layout.Graft(image[a.Name], before[a.Name], av)}
+		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: layout.Graft(image[a.Name], before[a.Name], av)}
 		if !there || a.IndexPart && item.Absent(av) {
 			c.Kind, c.Value = expr.Remove, nil
 		}
-		if err := bind.MayChange(s, n, c.Kind); err != nil {
+		if err := bind.MayChange(s, a.Node, c.Kind); err != nil {
 			return nil, err
 		}
 		if a.IsRequired && item.Empty(av) {
@@ -102,7 +101,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 				return nil, err
 			}
 			check := Action{Kind: Check, Table: table, Key: op.Key, Cond: expr.All(guard, op.If), Pin: pin, Refusal: &asRead{op, in.Image, in.Now}}
-			return Join(s, []Action{check}, 1, result)
+			return Join([]Action{check}, 1, result), nil
 		}
 		if err := guardError(s, changes, in.Image); err != nil {
 			return nil, err

@@ -80,11 +80,6 @@ func (op *Op) KeyText() string { return layout.KeyText(op.Schema, op.Key) }
 // Reads reports whether op needs a read before planning, at least in a transaction.
 func (op *Op) Reads() bool { return op.Read || op.Past || op.More || op.Old != nil }
 
-// NeedsRead reports whether op must be planned from the current item.
-func (op *Op) NeedsRead(in *Input) bool {
-	return op.Read || in.Joined && op.Old != nil || in.Learned.ReadFirst
-}
-
 // fromOld computes the result of changes from the old item that a lone action returned.
 func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
 	base := r.Image
@@ -100,8 +95,8 @@ var errOldLost = fmt.Errorf("%w: the answer with the item before the write was l
 // Begin starts an operation on the item with the key of v, and compiles its conditions. v may be encoded already, as it; otherwise that
 // is nil. Mistakes are in the Err of the operation.
 func Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, spec *bind.Options) *Op {
-	op := &Op{Verb: verb, Schema: s, Table: table, Asked: Asked{Idempotent: spec.Idempotent, SoleWriter: spec.SoleWriter}}
-	op.Context = s.Contexts != nil
+	op := &Op{Verb: verb, Schema: s, Table: table}
+	op.Idempotent, op.SoleWriter, op.Context = spec.Idempotent, spec.SoleWriter, s.Contexts != nil
 	switch {
 	case len(spec.Errs) > 0:
 		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", spec.Errs[0])

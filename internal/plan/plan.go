@@ -155,7 +155,8 @@ type Input struct {
 	Now        time.Time
 	WriteID    string
 	Joined     bool      // part of a transaction with other operations, so no image is returned
-	Image      item.Item // the current item if Read, in today's payload version unless AsStored; nil if absent
+	Read       bool      // the operation is planned from the current item
+	Image      item.Item // that item, in today's payload version unless AsStored; nil if absent
 	NewestCopy item.Item // the newest deleted copy, expired or not, if SoftDeletes
 	Past       Past      // traces of earlier lives, if Past and there is no live item
 	Context    item.Item // of the attributes with the role context: what they get; see InContext

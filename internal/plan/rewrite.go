@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -139,7 +138,7 @@ func (op *Op) rewritten(in *Input, rw Rewriting) (Plan, error) {
 		return nil, err
 	}
 	parts := slices.Concat([]Action{main}, claims, rw.carried)
-	p, err := Join(s, parts, len(parts), Result{Item: after})
+	p := Join(parts, len(parts), Result{Item: after})
 	p.Sends().EntityActions = 1
-	return p, errors.Join(err, bind.CheckSize(s, after))
+	return p, bind.CheckSize(s, item.Size(after))
 }

@@ -96,7 +96,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target
 		}
 		due := expr.Any(expr.Compare(expr.NotExists, a.Path), expr.Compare(expr.Le, a.Path, latest))
 		return &touched{Step{Actions: []Action{{
-			Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(layout.PresentUnexpired(s, in.Now), due), WriteID: writeID,
+			Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), due)...), WriteID: writeID,
 		}}}, s, in.Now}, nil
 	}
 	return op

@@ -18,7 +18,6 @@ import (
 // update is an Update with its compiled arguments. The changes and conditions of the caller are in the Changes and If of op.
 type update struct {
 	op             *Op
-	s              *schema.Schema
 	guards         []expr.Cond   // that the changes can be made
 	derived        []expr.Change // the changes of expiry and index keys that follow, unless clockDependent
 	clockDependent bool          // the derived changes depend on the clock
@@ -31,7 +30,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	if op.Err != nil {
 		return op
 	}
-	u := &update{op: op, s: s}
+	u := &update{op: op}
 	op.Plan, op.AlsoDeleted = u.plan, s.SoftDeletes
 	simple := false
 	if op.Changes, simple, op.Err = bind.Changes(s, spec.Changes); op.Err == nil && s.SetsExpiry {
@@ -75,18 +74,18 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 //
 // and a refusal shows what did not hold. Otherwise it is planned from the item that was read, and sends what changed says.
 func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
-	op := u.op
-	if op.NeedsRead(in) {
-		if !layout.Live(u.s, in.Image, in.Now) {
+	op, s := u.op, u.op.Schema
+	if in.Read {
+		if !layout.Live(s, in.Image, in.Now) {
 			return nil, op.missing(in.Now)
 		}
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return nil, err
 		}
-		if err := guardError(u.s, op.Changes, in.Image); err != nil {
+		if err := guardError(s, op.Changes, in.Image); err != nil {
 			return nil, err
 		}
-		it, err := in.rewrite(u.s, op.Changes, bind.OnUpdate)
+		it, err := in.rewrite(s, op.Changes, bind.OnUpdate)
 		if err != nil {
 			return nil, err
 		}
@@ -103,32 +102,28 @@ func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 			return nil, err
 		}
 	}
-	changes, writeID := WithWriteID(u.s, append(changes, follow...), in.WriteID)
-	if err := checkKnownSize(u.s, op.Key, changes); err != nil {
-		return nil, err
-	}
+	changes, writeID := WithWriteID(s, append(changes, follow...), in.WriteID)
 	returns := ReturnNew
 	if op.Old != nil { // from which the new item is computed
 		returns = ReturnOld
 	}
-	guards := append(append(make([]expr.Cond, 0, 8), layout.PresentUnexpired(u.s, in.Now), op.expected()), u.guards...)
+	guards := append(append(op.present(make([]expr.Cond, 0, 8), in.Now), u.guards...), op.If)
 	return &updated{Step{Actions: []Action{{
-		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(append(guards, op.If)...), Returns: returns, WriteID: writeID,
-	}}}, u, in.Now, changes}, nil
+		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(guards...), Returns: returns, WriteID: writeID,
+	}}}, u, in.Now}, nil
 }
 
 // updated is a plan of an Update that was made without a read.
 type updated struct {
 	Step
 	*update
-	now  time.Time
-	sent []expr.Change // all changes
+	now time.Time
 }
 
 // Refused implements Plan.
 func (x *updated) Refused(f []Failure, l *Learned) Resolution {
 	image := f[0].Image
-	if !layout.Live(x.s, image, x.now) {
+	if !layout.Live(x.op.Schema, image, x.now) {
 		return Resolution{Err: x.op.missing(x.now)}
 	}
 	if err := x.op.CheckExpected(image, x.now); err != nil {
@@ -139,10 +134,10 @@ func (x *updated) Refused(f []Failure, l *Learned) Resolution {
 
 // unchangeable returns why an update of a stored item was refused that has the expected version.
 func (u *update) unchangeable(image item.Item, l *Learned) Resolution {
-	if err := guardError(u.s, u.op.Changes, image); err != nil {
+	if err := guardError(u.op.Schema, u.op.Changes, image); err != nil {
 		return Resolution{Err: err}
 	}
-	switch null, err := typeMismatch(u.s, image, u.op.Changes); {
+	switch null, err := typeMismatch(u.op.Schema, image, u.op.Changes); {
 	case err != nil:
 		return Resolution{Err: err}
 	case null, u.op.otherwiseStored(image):
@@ -160,9 +155,9 @@ func (x *updated) Applied(r Returned) (Result, error) {
 	case !r.New.Missing():
 		return Result{Stored: r.New}, nil
 	case r.Image == nil:
-		return Result{Item: x.op.known(x.sent)}, nil
+		return Result{Item: x.op.known(x.Actions[0].Changes)}, nil
 	case x.op.Old != nil:
-		return x.op.fromOld(r, x.sent)
+		return x.op.fromOld(r, x.Actions[0].Changes)
 	}
 	return Result{Item: r.Image}, nil
 }
@@ -170,32 +165,33 @@ func (x *updated) Applied(r Returned) (Result, error) {
 // derive returns the changes of expiry and index keys that follow from changes. needRead is set if they depend on the
 // stored item.
 func (u *update) derive(changes []expr.Change, in *Input) (follow []expr.Change, needRead bool, err error) {
-	follow, needRead, err = expiryChanges(u.s, changes, u.op.Parts, in, bind.OnUpdate)
+	follow, needRead, err = expiryChanges(u.op.Schema, changes, u.op.Parts, in, bind.OnUpdate)
 	if err != nil {
 		return nil, false, err
 	}
-	keys, partly, err := bind.SyncIndexKeys(u.s, u.op.Parts, append(slices.Clone(changes), follow...), bind.SomeParts)
+	keys, partly, err := bind.SyncIndexKeys(u.op.Schema, u.op.Parts, append(slices.Clone(changes), follow...), bind.SomeParts)
 	return append(follow, keys...), needRead || partly, err
 }
 
 // owned returns the changes of the attributes that the library keeps.
 func (u *update) owned(in *Input) ([]expr.Change, error) {
 	var out []expr.Change
-	if a := u.s.UpdatedAt; a != nil {
+	s := u.op.Schema
+	if a := s.UpdatedAt; a != nil {
 		av, err := a.Format.Value(in.Now)
 		if err != nil {
-			return nil, bind.ValueError(u.s, a, err)
+			return nil, bind.ValueError(s, a, err)
 		}
 		out = append(out, expr.Change{Kind: expr.Set, Path: a.Path, Value: av})
 	}
-	for _, a := range u.s.Contexts {
+	for _, a := range s.Contexts {
 		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: in.Context[a.Name]}
 		if c.Value == nil {
 			c.Kind = expr.Remove
 		}
 		out = append(out, c)
 	}
-	if a := u.s.Version; a != nil {
+	if a := s.Version; a != nil {
 		out = append(out, expr.Change{Kind: expr.Add, Path: a.Path, Value: item.N("1")})
 	}
 	return out, nil
@@ -235,7 +231,7 @@ func (in *Input) rewrite(s *schema.Schema, changes []expr.Change, on bind.WriteK
 	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(in.WriteID)
 	}
-	if err := bind.CheckSize(s, it); err != nil && item.Size(it) > item.Size(in.Image) { // what is stored can become smaller
+	if err := bind.CheckSize(s, item.Size(it)); err != nil && item.Size(it) > item.Size(in.Image) { // what is stored can become smaller
 		return nil, err
 	}
 	return it, nil
@@ -277,18 +273,4 @@ func (op *Op) known(changes []expr.Change) item.Item {
 		it[op.Schema.CreatedAt.Name] = op.Created
 	}
 	return it
-}
-
-// checkKnownSize rejects a write of attributes that alone are too large for an item.
-func checkKnownSize(s *schema.Schema, key item.Item, changes []expr.Change) error {
-	n := item.Size(key)
-	for _, c := range changes {
-		if c.Kind == expr.Set && len(c.Path) == 1 {
-			n += len(c.Path[0].Name) + item.ValueSize(c.Value)
-		}
-	}
-	if n > item.MaxBytes {
-		return bind.CheckBytes(s, n)
-	}
-	return nil
 }

@@ -21,11 +21,9 @@ import (
 
 type upsert struct {
 	update
-	given   item.Item     // of the value, without the attributes in extra
-	extra   []expr.Change // the caller's changes in addition to the value; the Changes of op are those of both
-	replace bool          // absent attributes are removed, as in a Put
-	filled  []string      // attributes in given that the caller left empty
-	returns Returns       // what the result is made of
+	given item.Item      // of the value, without the attributes in extra
+	extra []expr.Change  // the caller's changes in addition to the value; the Changes of op are those of both
+	kind  bind.WriteKind // OnPut: absent attributes are removed; or OnUpsert
 }
 
 // NewUpsert plans a write that creates or merges: it sets the attributes that v encodes to, and absent ones stay as stored. With replace
@@ -33,11 +31,11 @@ type upsert struct {
 // know. It is one UpdateItem, or, if an index key can only be composed from the stored item, a read and a guarded Put. filled are the
 // attributes that the caller's value left empty and the declaration filled.
 func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Options, filled []string, replace bool) *Op {
-	verb := "Upsert"
+	verb, kind := "Upsert", bind.OnUpsert
 	if replace {
-		verb = "Put"
+		verb, kind = "Put", bind.OnPut
 	}
-	it, wrong := bind.Encode(s, v)
+	it, wrong := s.Codec.Encode(v)
 	op := Begin(s, table, verb, v, it, spec)
 	if op.Err != nil {
 		return op
@@ -58,24 +56,33 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		}
 	}
 	given, err := bind.WholeItem(s, v, it, wrong, skip, extra)
-	if err == nil {
+	if err == nil && s.Expires {
 		err = op.holdsOnNone()
 	}
 	if op.Err = err; err != nil {
 		return op
 	}
-	u := &upsert{update: update{op: op, s: s}, given: given, extra: extra, replace: replace, filled: filled}
+	u := &upsert{update{op: op}, given, extra, kind}
 	op.Changes = make([]expr.Change, 0, len(s.Attrs)+len(extra))
 	for _, a := range s.Attrs {
 		if s.PK.Attr == a.Name || s.SK != nil && s.SK.Attr == a.Name || a.IsOwned || a.Append || a.Clock || len(extra) > 0 && bind.ChangeOf(extra, a.Name) != nil {
 			continue
 		}
-		if c, ok := u.change(a); ok {
-			op.Changes = append(op.Changes, c)
+		av, there := given[a.Name]
+		c := expr.Change{Kind: expr.Set, Path: a.Path, Value: av}
+		switch {
+		case !there && (a.IsOnce || !replace): // it stays as stored
+			continue
+		case there && a.IsOnce && a.Role.Has(schema.SetOnce),
+			there && slices.Contains(filled, a.Name) && (!replace || a.IsOnce) && !s.KeyPart(a): // filled for a new item only
+			c.Kind = expr.SetIfNotExists
+		case !there, a.IndexPart && item.Absent(av):
+			c.Kind, c.Value = expr.Remove, nil
 		}
+		op.Changes = append(op.Changes, c)
 	}
 	if s.SetsExpiry {
-		if op.Changes, op.Err = bind.DropUnsetExpiry(s, op.Changes, u.writeKind()); op.Err != nil {
+		if op.Changes, op.Err = bind.DropUnsetExpiry(s, op.Changes, u.kind); op.Err != nil {
 			return op
 		}
 	}
@@ -95,45 +102,11 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		u.clockDependent = dependsOnClock(s)
 		op.Read = op.Read || needRead
 	}
-	switch {
-	case !replace || op.Old != nil:
-		u.returns = ReturnOld // which shows whether the write created the item
-	case s.Replaces:
-		u.returns = ReturnNothing // the changes are the new item
-	default:
-		u.returns = ReturnNew
-	}
 	op.Plan, op.Past = u.plan, s.LooksBack
 	op.AlsoDeleted = s.SoftDeletes && op.Expect != nil                  // without an expected version, an absent item is not an error
 	op.Read = op.Read || op.Idempotent || s.KeepsHistory || s.HasUnique // a transaction does not show whether it created the item
 	op.Read = op.Read && !op.ExpectNone
 	return op
-}
-
-// WriteKind returns the kind of write for the expiry.
-func (u *upsert) writeKind() bind.WriteKind {
-	if u.replace {
-		return bind.OnPut
-	}
-	return bind.OnUpsert
-}
-
-// change returns what the write does to attribute a, or false if it leaves a as stored.
-func (u *upsert) change(a *schema.Attr) (expr.Change, bool) {
-	av, given := u.given[a.Name]
-	c := expr.Change{Kind: expr.Set, Path: a.Path, Value: av}
-	switch {
-	case !given && a.IsOnce:
-		return c, false
-	case given && a.IsOnce && a.Role.Has(schema.SetOnce),
-		given && slices.Contains(u.filled, a.Name) && (!u.replace || a.IsOnce) && !u.s.KeyPart(a): // filled for a new item only
-		c.Kind = expr.SetIfNotExists
-	case given && a.IndexPart && item.Absent(av), !given && u.replace:
-		c = expr.Change{Kind: expr.Remove, Path: c.Path}
-	case !given:
-		return c, false
-	}
-	return c, true
 }
 
 // known returns the attributes whose new value does not depend on what is stored. NULL stands for a removed attribute.
@@ -156,12 +129,12 @@ func (u *upsert) known(expiry []expr.Change) item.Item {
 // withCreated returns a copy of the changes with that of created_at, which only a new item gets, and room for what the library adds.
 func (u *upsert) withCreated(in *Input) ([]expr.Change, error) {
 	changes := append(make([]expr.Change, 0, len(u.op.Changes)+len(u.derived)+7), u.op.Changes...)
-	a := u.s.CreatedAt
+	a := u.op.Schema.CreatedAt
 	if a == nil {
 		return changes, nil
 	}
 	av, err := a.Format.Value(in.Now)
-	return append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: a.Path, Value: av}), bind.ValueError(u.s, a, err)
+	return append(changes, expr.Change{Kind: expr.SetIfNotExists, Path: a.Path, Value: av}), bind.ValueError(u.op.Schema, a, err)
 }
 
 // derive returns the changes of expiry and index keys that follow from the others. needRead is set if they depend on the
@@ -176,12 +149,12 @@ func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err err
 		return nil, false, err
 	}
 	changes = append(changes, owned...)
-	if follow, needRead, err = expiryChanges(u.s, changes, u.op.Parts, in, u.writeKind()); err != nil {
+	if follow, needRead, err = expiryChanges(u.op.Schema, changes, u.op.Parts, in, u.kind); err != nil {
 		return nil, false, err
 	}
 	// Index keys depend on all of these. The values of what is removed are known.
 	changes = slices.DeleteFunc(append(changes, follow...), func(c expr.Change) bool { return c.Kind == expr.Remove && len(c.Path) == 1 })
-	keys, partly, err := bind.SyncIndexKeys(u.s, u.known(follow), changes, bind.MayCreate)
+	keys, partly, err := bind.SyncIndexKeys(u.op.Schema, u.known(follow), changes, bind.MayCreate)
 	return append(follow, keys...), needRead || partly, err
 }
 
@@ -192,26 +165,26 @@ func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err err
 // and a refusal shows what did not hold; over an item that has expired it is planned again as a creation. Planned from the item that was
 // read, it sends what changed says, and what created says if that is absent.
 func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
-	op := u.op
-	switch read := op.NeedsRead(in); {
-	case op.ExpectNone, in.Learned.Expired, read && !layout.Live(u.s, in.Image, in.Now):
+	op, s := u.op, u.op.Schema
+	switch {
+	case op.ExpectNone, in.Learned.Expired, in.Read && !layout.Live(s, in.Image, in.Now):
 		return u.create(in)
-	case read:
+	case in.Read:
 		if err := op.CheckExpected(in.Image, in.Now); err != nil {
 			return nil, err
 		}
-		if err := guardError(u.s, op.Changes, in.Image); err != nil {
+		if err := guardError(s, op.Changes, in.Image); err != nil {
 			return nil, err
 		}
 		changes, err := u.withCreated(in)
 		if err != nil {
 			return nil, err
 		}
-		it, err := in.rewrite(u.s, changes, u.writeKind())
+		it, err := in.rewrite(s, changes, u.kind)
 		if err != nil {
 			return nil, err
 		}
-		layout.SetHidden(u.s, it, in.WriteID)
+		layout.SetHidden(s, it, in.WriteID)
 		return op.changed(in, it)
 	}
 	changes, err := u.withCreated(in)
@@ -228,21 +201,25 @@ func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	changes, writeID := WithWriteID(u.s, append(append(append(changes, follow...), owned...), u.s.Hidden...), in.WriteID)
-	if err := checkKnownSize(u.s, op.Key, changes); err != nil {
-		return nil, err
-	}
+	changes, writeID := WithWriteID(s, append(append(append(changes, follow...), owned...), s.Hidden...), in.WriteID)
 	guards := make([]expr.Cond, 0, 8)
 	if op.Expect != nil {
-		guards = append(guards, layout.PresentUnexpired(u.s, in.Now), op.expected())
+		guards = op.present(guards, in.Now)
 	}
-	if u.s.Expires {
-		guards = append(guards, layout.NotExpired(u.s, in.Now))
+	if s.Expires {
+		guards = append(guards, layout.NotExpired(s, in.Now))
+	}
+	returns := ReturnNew
+	switch {
+	case u.kind == bind.OnUpsert || op.Old != nil:
+		returns = ReturnOld // which shows whether the write created the item
+	case s.Replaces:
+		returns = ReturnNothing // the changes are the new item
 	}
 	return &upserted{Step{Actions: []Action{{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), op.If)...),
-		Returns: u.returns, WriteID: writeID,
-	}}}, u, in.Now, in.Joined, changes}, nil
+		Returns: returns, WriteID: writeID,
+	}}}, u, in.Now, in.Joined}, nil
 }
 
 // create plans the creation of the item.
@@ -251,11 +228,11 @@ func (u *upsert) create(in *Input) (Plan, error) {
 	if op.Expect != nil {
 		return nil, op.missing(in.Now)
 	}
-	it, err := apply(u.s, u.given, u.extra)
+	it, err := apply(op.Schema, u.given, u.extra)
 	if err != nil {
 		return nil, err
 	}
-	if it, err = completeNew(u.s, op.Key, it, u.extra, in); err != nil {
+	if it, err = completeNew(op.Schema, op.Key, it, u.extra, in); err != nil {
 		return nil, err
 	}
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
@@ -288,7 +265,6 @@ type upserted struct {
 	*upsert
 	now    time.Time
 	joined bool
-	sent   []expr.Change // all changes
 }
 
 // Refused implements Plan.
@@ -297,8 +273,8 @@ func (x *upserted) Refused(f []Failure, l *Learned) Resolution {
 	if err := x.op.CheckExpected(image, x.now); err != nil {
 		return Resolution{Err: err}
 	}
-	if image != nil && !layout.Live(x.s, image, x.now) {
-		if holds, _ := x.op.If.OnNone(); !holds && !x.s.Options.Derived {
+	if image != nil && !layout.Live(x.op.Schema, image, x.now) {
+		if holds, _ := x.op.If.OnNone(); !holds && !x.op.Schema.Options.Derived {
 			return Resolution{Err: entitytype.ErrConditionFailed}
 		}
 		l.Expired = true
@@ -309,23 +285,24 @@ func (x *upserted) Refused(f []Failure, l *Learned) Resolution {
 
 // Applied computes the new item from the image before the write.
 func (x *upserted) Applied(r Returned) (result Result, err error) {
-	switch {
-	case x.returns == ReturnNothing && x.s.UpdatedAt == nil && x.s.Contexts == nil:
+	s, sent := x.op.Schema, x.Actions[0].Changes
+	switch returns := x.Actions[0].Returns; {
+	case returns == ReturnNothing && s.UpdatedAt == nil && s.Contexts == nil:
 		return Result{Item: x.given}, nil
-	case x.joined, x.returns == ReturnNothing:
+	case x.joined, returns == ReturnNothing:
 		r.New.Release()
-		return Result{Item: x.op.known(x.sent)}, nil
-	case x.returns == ReturnNew:
+		return Result{Item: x.op.known(sent)}, nil
+	case returns == ReturnNew:
 		return Result{Item: r.Image, Stored: r.New}, nil
 	case !r.Proven && !r.Again:
-		return x.op.fromOld(r, x.sent)
+		return x.op.fromOld(r, sent)
 	}
 	result.Item = r.Image
-	if result.Created, err = x.created(r, x.sent); err != nil {
+	if result.Created, err = x.created(r, sent); err != nil {
 		return Result{}, err
 	}
 	if r.Again {
-		if result.Item, err = expr.Apply(r.Image, x.sent); err != nil {
+		if result.Item, err = expr.Apply(r.Image, sent); err != nil {
 			return Result{}, err
 		}
 	}
@@ -349,7 +326,7 @@ func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
 	}
 	created := item.Equal(&types.AttributeValueMemberM{Value: r.Image}, &types.AttributeValueMemberM{Value: fresh})
 	switch {
-	case !created || u.s.Version != nil:
+	case !created || u.op.Schema.Version != nil:
 		return created, nil
 	case r.Again:
 		return false, fmt.Errorf("%w: %w", entitytype.ErrReadBack, errCreated)

@@ -50,7 +50,7 @@ func (b *builder) bounds(spec *bind.Options) error {
 // partition encodes the partition key's parts. All must be given.
 func (b *builder) partition() error {
 	for _, a := range b.PK.Parts {
-		av, err := bind.EncodeAttr(b.Schema, a, b.v, nil)
+		av, err := bind.EncodeAttr(b.Schema, a, b.v)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (b *builder) leading() (err error) {
 		fv, absent := b.v.FieldByIndexErr(a.Index)
 		filled := absent == nil && (!fv.IsZero() || b.Exact && a.AllowsZero())
 		if filled {
-			if av, err = bind.EncodeAttr(b.Schema, a, b.v, nil); err != nil {
+			if av, err = bind.EncodeAttr(b.Schema, a, b.v); err != nil {
 				return err
 			}
 			filled = fv.IsZero() || !item.Absent(av)
@@ -159,7 +159,7 @@ func (b *builder) conditions(list []bind.Cond) error {
 		if err != nil {
 			return err
 		}
-		if err := bind.Ordered(b.Schema, &schema.Node{Attr: a, Top: true}, c.Op); err != nil {
+		if err := bind.Ordered(b.Schema, a.Node, c.Op); err != nil {
 			return err
 		}
 		if b.bound != nil {
@@ -210,44 +210,35 @@ func (b *builder) filters(list []bind.Cond) error {
 	return nil
 }
 
-// query compiles the partition, the conditions on the key and the filters.
-func (b *builder) query(spec *bind.Options) error {
-	if err := b.bounds(spec); err != nil {
-		return err
-	}
-	if err := b.partition(); err != nil {
-		return err
-	}
-	if err := b.leading(); err != nil {
-		return err
-	}
-	err := b.conditions(spec.Range)
-	if err != nil {
-		return err
-	}
-	if b.Partition, err = b.equal(b.PK); err != nil {
-		return err
-	}
-	sort, err := b.sortCondition()
-	if err != nil {
-		return err
-	}
-	b.Key = joinKey(b.Partition, sort)
-	if spec.Filters != nil {
-		if err := b.filters(spec.Filters); err != nil {
-			return err
-		}
-	}
-	if b.Hydrate {
-		return bind.InMemory(b.Schema, b.User, "Hydrate")
-	}
-	return nil
-}
-
-// Build compiles the query of src for the partition in v. Errors are in the plan's Err.
+// Build compiles the query of src for the partition in v: the conditions on the key, and the filters. Errors are in the plan's Err.
 func Build(src Source, v reflect.Value, spec *bind.Options) *Plan {
-	b := &builder{Plan: &Plan{Source: src, Desc: spec.Desc}, v: v, given: item.Item{}}
-	b.Err = b.query(spec)
+	b, sort := &builder{Plan: &Plan{Source: src, Desc: spec.Desc}, v: v, given: item.Item{}}, expr.Cond{}
+	err := b.bounds(spec)
+	if err == nil {
+		err = b.partition()
+	}
+	if err == nil {
+		err = b.leading()
+	}
+	if err == nil && spec.Range != nil {
+		err = b.conditions(spec.Range)
+	}
+	if err == nil {
+		b.Partition, err = b.equal(b.PK)
+	}
+	if err == nil {
+		sort, err = b.sortCondition()
+	}
+	if err == nil {
+		b.Key = joinKey(b.Partition, sort)
+	}
+	if err == nil && spec.Filters != nil {
+		err = b.filters(spec.Filters)
+	}
+	if err == nil && b.Hydrate {
+		err = bind.InMemory(b.Schema, b.User, "Hydrate")
+	}
+	b.Err = err
 	return b.Plan
 }
 
@@ -300,7 +291,7 @@ func (b *builder) present() error {
 		return nil
 	}
 	for _, a := range b.SK.Parts {
-		av, err := bind.EncodeAttr(b.Schema, a, b.v, nil)
+		av, err := bind.EncodeAttr(b.Schema, a, b.v)
 		if err != nil {
 			return err
 		}

@@ -33,15 +33,6 @@ func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) 
 	return &entitytype.InputError{Code: code, Type: b.Schema.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
-// value returns the given attribute as a key part.
-func (b *builder) value(f *key.Field) (key.Value, error) {
-	v, present, err := f.FromAttribute(b.given[f.Attr])
-	if err != nil || !present {
-		return v, b.fail(bind.CodeKeyPart, b.Schema.Attr(f.Attr), "the key part is missing or malformed")
-	}
-	return v, nil
-}
-
 func (b *builder) partError(err error, missing []string) error {
 	if e, ok := err.(*key.PartError); ok {
 		return b.fail(bind.CodeValue, b.Schema.Attr(e.Attr), "%s", e.Problem)
@@ -135,23 +126,26 @@ func (b *builder) withoutEmpty(c expr.Cond) expr.Cond {
 }
 
 // equal returns the condition that a key equals the given parts.
-func (b *builder) equal(k *schema.KeyDef) (expr.Cond, error) {
+func (b *builder) equal(k *schema.KeyDef) (cond expr.Cond, err error) {
+	bytes := 0
 	if k.Native != nil {
 		var conds []expr.Cond
 		for _, a := range k.Native {
-			if err := bind.CheckPartitionKey(b.Schema, b.given[a.Name]); err != nil {
-				return expr.Cond{}, err
-			}
+			bytes = max(bytes, item.ValueSize(b.given[a.Name]))
 			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
 		}
-		return expr.All(conds...), nil
+		cond = expr.All(conds...)
+	} else {
+		text, missing, err := k.Template.Compose(b.given)
+		if err != nil || len(missing) > 0 {
+			return cond, b.partError(err, missing)
+		}
+		bytes, cond = len(text), expr.Compare(expr.Eq, expr.Attr(k.Attr), item.S(text))
 	}
-	text, missing, err := k.Template.Compose(b.given)
-	if err != nil || len(missing) > 0 {
-		return expr.Cond{}, b.partError(err, missing)
+	if bytes > key.MaxPartitionKey {
+		err = bind.TooLarge(b.Schema, "the partition key is %d bytes long, %d are allowed", bytes, key.MaxPartitionKey)
 	}
-	pk := item.S(text)
-	return expr.Compare(expr.Eq, expr.Attr(k.Attr), pk), bind.CheckPartitionKey(b.Schema, pk)
+	return cond, err
 }
 
 // nativeSort returns the condition on a sort key that consists of plain attributes.
@@ -212,10 +206,10 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 	}
 	lead := make([]key.Value, b.lead)
 	fields := k.Template.Fields()
-	for i := range lead {
-		v, err := b.value(fields[i])
-		if err != nil {
-			return expr.Cond{}, err
+	for i, f := range fields[:b.lead] {
+		v, present, err := f.FromAttribute(b.given[f.Attr])
+		if err != nil || !present {
+			return expr.Cond{}, b.fail(bind.CodeKeyPart, b.Schema.Attr(f.Attr), "the key part is missing or malformed")
 		}
 		lead[i] = v
 	}

@@ -102,7 +102,13 @@ func (d Decoding) first(ctx context.Context, n int, into any) error {
 func (d Decoding) collect(ctx context.Context, into any) error {
 	all, skipped := reflect.ValueOf(into).Elem(), new(Skipped)
 	all.Set(reflect.MakeSlice(all.Type(), 0, 0))
-	err := d.Each(ctx, func(it wire.Item) (bool, error) { return true, skipped.Take(d.Skip, d.add(all, it)) }, skipped.End)
+	err := d.Each(ctx, func(it wire.Item) (bool, error) {
+		err := d.add(all, it)
+		if err != nil {
+			err = skipped.Take(d.Skip, err)
+		}
+		return true, err
+	}, skipped.End)
 	if err != nil && !errors.Is(err, entitytype.ErrUndecodable) {
 		all.SetZero()
 	}

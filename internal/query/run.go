@@ -44,18 +44,6 @@ func (p *Plan) budget() *budget {
 	return b
 }
 
-// charge subtracts one request.
-func (b *budget) charge(got layout.Page) {
-	if b.evaluate > 0 {
-		b.evaluate = max(b.evaluate-got.Evaluated, 0)
-		b.spent = b.spent || b.evaluate == 0
-	}
-	if b.requests > 0 {
-		b.requests--
-		b.spent = b.spent || b.requests == 0
-	}
-}
-
 // stream reads what a plan of one partition, one segment or a whole table is about, answer by answer.
 type stream struct {
 	*Plan
@@ -90,14 +78,43 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		return got, nil
 	}
 	if len(s.pending) == 0 {
-		if got, err = s.fetch(ctx); err != nil {
+		in := layout.Range{
+			Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
+			Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
+		}
+		if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
+			in.Limit = most
+		}
+		if s.Index != nil {
+			in.Index = s.Index.Index
+		}
+		if now := s.Runner.Clock(); s.Hydrate {
+			in.Filter = s.sent(now)
+		} else {
+			in.Filter = s.filter(now)
+		}
+		if s.Project != nil || s.Hydrate || s.counts {
+			in.Project = s.projection(s.counts)
+		}
+		if s.Segment != nil {
+			in.Segment, in.Segments = s.Segment.Number, s.Segment.Of
+		}
+		if got, err = s.Runner.ReadPage(ctx, &in); err == nil && s.Own != nil {
+			got, err = s.own(got)
+		}
+		if err != nil {
 			return got, err
 		}
 		if s.report != nil {
 			s.report(got)
 		}
-		if s.evaluate > 0 || s.requests > 0 {
-			s.charge(got)
+		if s.evaluate > 0 {
+			s.evaluate = max(s.evaluate-got.Evaluated, 0)
+			s.spent = s.spent || s.evaluate == 0
+		}
+		if s.requests > 0 {
+			s.requests--
+			s.spent = s.spent || s.requests == 0
 		}
 		s.answer, s.at = got, got.Last
 		if s.Hydrate {
@@ -121,36 +138,6 @@ func (s *stream) next(ctx context.Context) (got layout.Page, err error) {
 		}
 	}
 	return got, err
-}
-
-// fetch sends one request.
-func (s *stream) fetch(ctx context.Context) (layout.Page, error) {
-	in := layout.Range{
-		Table: s.Table, Key: s.Key, Start: s.at, Limit: s.ask, Strong: s.Strong, Desc: s.Desc,
-		Count: s.counts && s.Own == nil, Units: s.Scanned != nil,
-	}
-	if most := max(s.evaluate-s.spare, 1); s.evaluate > 0 && (s.ask == 0 || s.ask > most) {
-		in.Limit = most
-	}
-	if s.Index != nil {
-		in.Index = s.Index.Index
-	}
-	if now := s.Runner.Clock(); s.Hydrate {
-		in.Filter = s.sent(now)
-	} else {
-		in.Filter = s.filter(now)
-	}
-	if s.Project != nil || s.Hydrate || s.counts {
-		in.Project = s.projection(s.counts)
-	}
-	if s.Segment != nil {
-		in.Segment, in.Segments = s.Segment.Number, s.Segment.Of
-	}
-	got, err := s.Runner.ReadPage(ctx, &in)
-	if err != nil || s.Own == nil {
-		return got, err
-	}
-	return s.own(got)
 }
 
 // projection returns the attributes to fetch, or nil for all.

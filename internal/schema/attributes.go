@@ -22,6 +22,7 @@ type Attr struct {
 	Role       Field
 	Options    string // codec options for single values: ",stringset"
 	Rule       *Rule
+	Node       *Node          // the attribute as a whole
 	Time       bool           // the type is time.Time or a pointer to it
 	Format     key.TimeFormat // of a Time or an Epoch
 	Text       bool           // stored as the text that the value marshals to

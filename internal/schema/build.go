@@ -290,12 +290,11 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	s.addresses = make(map[address]*Node, len(s.Attrs))
 	nodes := make([]Node, len(s.Attrs)) // together, since they live as long as s
 	for i, a := range s.Attrs {
-		v, err := s.prototype.Elem().FieldByIndexErr(a.Index)
-		if err != nil {
-			continue // in an embedded pointer to an unexported struct, which callers cannot address
+		a.Node = &nodes[i]
+		*a.Node = Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
+		if v, err := s.prototype.Elem().FieldByIndexErr(a.Index); err == nil { // else in an embedded pointer to an unexported struct, which callers cannot address
+			s.place(v, a.Node)
 		}
-		nodes[i] = Node{Path: a.Path, Attr: a, Field: a.Field, Type: a.Type, Tag: a.Tag, Options: a.Options, Rule: a.Rule, Top: true}
-		s.place(v, &nodes[i])
 	}
 	s.indexKeys, s.keys = len(s.IndexKeys()), slices.Clip(s.Keys())
 	if s.Profile.shared {

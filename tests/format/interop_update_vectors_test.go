@@ -97,7 +97,7 @@ func (v gsiVector) update(t *testing.T, c *engine.Core) (string, error) {
 	if op.Err != nil {
 		return "", op.Err
 	}
-	in := plan.Input{Now: time.Unix(0, 0)}
+	in := plan.Input{Now: time.Unix(0, 0), Read: op.Read}
 	if op.Read {
 		in.Image = before()
 	}

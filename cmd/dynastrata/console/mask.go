@@ -238,7 +238,7 @@ func (k *masker) mask(x stored) (item.Item, bool) {
 	for _, name := range e.s.KeyNames() {
 		fits = fits && out[name] != nil
 	}
-	return out, fits && bind.CheckSize(e.s, out) == nil
+	return out, fits && bind.CheckSize(e.s, item.Size(out)) == nil
 }
 
 // keys replaces the secrets in the keys of an item, whose attributes in out are replaced.
