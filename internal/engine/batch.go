@@ -210,11 +210,15 @@ var errOtherKey = errors.New("the database left a key unprocessed that was not a
 
 // keyLike returns an unprocessed key, which has the attributes of the keys that were asked for.
 func keyLike(asked []item.Primary, it item.Item) (key item.Primary, ok bool) {
-	if len(asked) == 0 || len(it) != asked[0].Len() {
+	if len(asked) == 0 {
 		return key, false
 	}
 	key = asked[0].With(it)
-	return key, !slices.Contains(key.Values[:key.Len()], nil)
+	n := len(key.Values)
+	if key.Names[1] == "" {
+		n = 1
+	}
+	return key, len(it) == n && !slices.Contains(key.Values[:n], nil)
 }
 
 // asked is n keys by table.
@@ -247,7 +251,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 				n += len(t.items)
 			}
 			q.Returned = n
-			q.answered(out.ResultMetadata, &q.ReadUnits, each(out.ConsumedCapacity)...)
+			q.answered(out.ResultMetadata, &q.ReadUnits, nil, out.ConsumedCapacity...)
 			return nil
 		})
 		if err != nil {
@@ -408,15 +412,16 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
 			q.Batch = len(b.left)
-			sent := &writeRequest{request: request{Call: wire.Call{Own: r.Own}}}
+			sent := new(request)
+			sent.Own, sent.Watch = r.Own, sent.watch
 			in, err := newForm(&sent.Call).batchWrite(writes, b.left, tables, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = r.Client.BatchWriteItem(ctx, in, sent.options)
+			out, err = r.Client.BatchWriteItem(ctx, in, sent.Options)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
-				q.answered(out.ResultMetadata, &q.WriteUnits, each(out.ConsumedCapacity)...)
+				q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)
 			}
 			return err
 		})

@@ -155,7 +155,7 @@ func (o Operation) Run(ctx context.Context, into any) (result plan.Result, err e
 		if result, err = o.Core.Runner.Run(ctx, op); err != nil {
 			return err
 		}
-		if m := meterOf(ctx); m != nil {
+		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
 			m.outcome(op.Verb, OutcomeOf(result))
 		}
 		return o.give(result, into)

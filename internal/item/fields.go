@@ -43,7 +43,7 @@ type facts struct {
 	// problem is why a value of the struct inside another would lose a field, or "".
 	problem string
 	plain   bool // isPlain
-	room    room
+	room    Room
 	needs   func() needs
 }
 

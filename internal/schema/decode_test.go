@@ -291,11 +291,12 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 			}
 			var values []reflect.Value
 			var errs []error
+			rows := page.Items()
 			for i := range stored {
 				v := reflect.New(typ)
-				errs, values = append(errs, own.Read(page.Item(i), v)), append(values, v)
+				errs, values = append(errs, own.Read(rows[i], v)), append(values, v)
 			}
-			page.Release()
+			wire.ReleaseAll(rows)
 			again, _ := pageOf(t, append(w.AppendItems([]byte(`{"Items":`), some[:1]), '}')) // in the memory of the first
 			for i, it := range stored {
 				items++
@@ -317,7 +318,7 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 				compiled += len(stored)
 			}
 			if again != nil {
-				again.Release()
+				wire.ReleaseAll(again.Items())
 			}
 		}
 	}

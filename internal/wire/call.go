@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
@@ -31,6 +32,9 @@ type Call struct {
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
+	// Watch is added to the steps of the request, if it is not nil.
+	Watch func(*middleware.Stack) error
+
 	*awsjson.Protocol         // the SDK's, whose place the call takes
 	sent              payload // of the first time that the request is written
 }
@@ -46,7 +50,9 @@ func Ours(o *dynamodb.Options) bool {
 
 // Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
-	o.Retryer = aws.NopRetryer{}
+	if o.Retryer = (aws.NopRetryer{}); c.Watch != nil {
+		o.APIOptions = append(o.APIOptions, c.Watch)
+	}
 	if !c.Own {
 		if !Ours(o) {
 			return
@@ -56,6 +62,31 @@ func (c *Call) Options(o *dynamodb.Options) {
 	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok {
 		c.Protocol, o.Protocol = sdk, c
 	}
+}
+
+// Item returns the item of the answer, which is typed if the SDK has read it: the zero Item without one, or for one that has no
+// attributes, as some emulators answer.
+func (c *Call) Item(typed map[string]types.AttributeValue) Item {
+	switch p := c.Page; {
+	case p == nil && len(typed) > 0:
+		return Item{m: typed}
+	case p != nil && p.nodes[p.rows[0]].from > 0:
+		return Item{page: p, at: p.rows[0]}
+	}
+	Item{page: c.Page}.Release()
+	return Item{}
+}
+
+// Items is Item for an answer with several, all of which it returns.
+func (c *Call) Items(typed []map[string]types.AttributeValue) []Item {
+	if c.Page == nil {
+		return OfAll(typed)
+	}
+	items := c.Page.Items()
+	if len(items) == 0 {
+		Item{page: c.Page}.Release()
+	}
+	return items
 }
 
 // DeserializeResponse implements smithyhttp.ClientProtocol.
@@ -69,7 +100,7 @@ func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSche
 		return &smithy.DeserializationError{Err: err}
 	}
 	var count *int32 // of a query or scan; without one in the answer it would be 0
-	member, read := "", (*answer).item
+	member, read := "", (func(*answer) bool)(nil)
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
 		out.Count, count, member, read = -1, &out.Count, "Items", (*answer).items
@@ -97,7 +128,7 @@ func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSche
 			return nil
 		}
 	}
-	defer (&Page{a}).Release()
+	defer Item{page: &Page{a}}.Release()
 	switch {
 	case string(a.body) == "{}": // as for most writes: there is nothing to read
 	case !bytes.HasPrefix(bytes.TrimLeft(a.body, " \t\r\n"), []byte("{")):

@@ -43,7 +43,7 @@ func mapsOf(items []Item) []wiretest.Item {
 	return out
 }
 
-func first(p *Page) wiretest.Item { return p.Item(0).Map() }
+func first(p *Page) wiretest.Item { return p.Items()[0].Map() }
 
 // around puts the items of an answer among other members.
 func around(member string, w wiretest.Writer, items []byte) []byte {
@@ -134,7 +134,7 @@ func (o operation) compare(t testing.TB, body []byte) (ours bool) {
 	if page := c.Page; page != nil {
 		ours = true
 		o.fill(got, page)
-		page.Release()
+		Item{page: page}.Release()
 	}
 	if fmt.Sprint(wantErr) != fmt.Sprint(err) {
 		t.Fatalf("%s: the SDK says %v, the call %v, for %q", o.name, wantErr, err, body)
@@ -247,7 +247,7 @@ func TestCall_TakesTheItemsOfTheOutput(t *testing.T) {
 	page, out := ask(items)
 	assert.Empty(t, out.Items)
 	assert.EqualValues(t, 1, out.Count)
-	it := page.Item(0)
+	it := page.Items()[0]
 	assert.Equal(t, &types.AttributeValueMemberS{Value: "x"}, it.Get("a"))
 	it.Release()
 	it.Release()
@@ -278,15 +278,15 @@ func TestPage_MemoryIsReturnedOnce(t *testing.T) {
 	_, ok := a.parse("Items", (*answer).items)
 	require.True(t, ok)
 	page := &Page{a}
-	it := page.Item(0)
+	it := page.Items()[0]
 	v := it.Value("a")
-	page.Release()
+	it.Release()
 	a.body = append(a.body[:0], "another answer"...)
-	page.Release()
+	it.Release()
 	assert.Equal(t, "another answer", string(a.body), "a second release leaves the memory alone")
 	for _, use := range []func(){
-		func() { it.Len() }, func() { it.Get("a") }, func() { it.Map() }, func() { it.Fields(finder(1)) }, func() { it.MayHave("a") },
-		func() { page.Item(0) }, func() { v.Kind() }, func() { v.Text() },
+		func() { it.Get("a") }, func() { it.Map() }, func() { it.Fields(finder(1)) }, func() { it.Value("a") },
+		func() { page.Items() }, func() { v.Kind() }, func() { v.Text() },
 	} {
 		assert.Panics(t, use)
 	}
@@ -306,7 +306,7 @@ func TestPage_MuchMemoryIsNotKept(t *testing.T) {
 		require.NoError(t, err)
 		_, ok := a.parse("Items", (*answer).items)
 		require.True(t, ok)
-		(&Page{a}).Release()
+		Item{page: &Page{a}}.Release()
 		small := cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes
 		assert.Equal(t, kept, small, "%d bytes, %d nodes, %d rows", cap(a.body), cap(a.nodes), cap(a.rows))
 	}
