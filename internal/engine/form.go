@@ -76,8 +76,7 @@ func (f *form) action(a *plan.Action) (in types.Update) {
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = f.placeholders()
 	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-	f.Name("ReturnValuesOnConditionCheckFailure")
-	f.String(string(in.ReturnValuesOnConditionCheckFailure))
+	f.Part(`"ReturnValuesOnConditionCheckFailure":"ALL_OLD"`)
 	return in
 }
 
@@ -93,22 +92,27 @@ func (f *form) query(g *layout.Range, capacity types.ReturnConsumedCapacity) (in
 		in.ExclusiveStartKey = f.item("ExclusiveStartKey", g.Start)
 	}
 	if g.Limit > 0 {
-		in.Limit = f.number("Limit", g.Limit)
+		in.Limit = aws.Int32(int32(g.Limit))
+		f.Part(`"Limit":`)
+		f.Text = strconv.AppendInt(f.Text, int64(g.Limit), 10)
 	}
 	if g.Strong {
-		in.ConsistentRead = f.flag("ConsistentRead", true)
+		in.ConsistentRead = aws.Bool(true)
+		f.Part(`"ConsistentRead":true`)
 	}
 	if g.Desc {
-		in.ScanIndexForward = f.flag("ScanIndexForward", false)
+		in.ScanIndexForward = aws.Bool(false)
+		f.Part(`"ScanIndexForward":false`)
 	}
 	if g.Count {
 		in.Select = types.SelectCount
-		f.Name("Select")
-		f.String(string(types.SelectCount))
+		f.Part(`"Select":"COUNT"`)
 	}
 	if g.Segments > 0 {
-		f.number("Segment", g.Segment)
-		f.number("TotalSegments", g.Segments)
+		f.Part(`"Segment":`)
+		f.Text = strconv.AppendInt(f.Text, int64(g.Segment), 10)
+		f.Part(`"TotalSegments":`)
+		f.Text = strconv.AppendInt(f.Text, int64(g.Segments), 10)
 	}
 	in.ReturnConsumedCapacity = capacity
 	return in, f.end(in.TableName, capacity)
@@ -161,18 +165,6 @@ func (f *form) item(name string, it item.Item) item.Item {
 	return maps.Clone(it)
 }
 
-func (f *form) number(name string, n int) *int32 {
-	f.Name(name)
-	f.Text = strconv.AppendInt(f.Text, int64(n), 10)
-	return aws.Int32(int32(n))
-}
-
-func (f *form) flag(name string, v bool) *bool {
-	f.Name(name)
-	f.Text = strconv.AppendBool(f.Text, v)
-	return &v
-}
-
 // placeholders adds what those of the expressions so far stand for, and forgets it.
 func (f *form) placeholders() (names map[string]string, values item.Item) {
 	if len(f.Names) > 0 {
@@ -205,7 +197,7 @@ func (f *form) batchGet(keys map[string][]item.Primary, consistent bool, capacit
 	in := &dynamodb.BatchGetItemInput{RequestItems: make(map[string]types.KeysAndAttributes, len(keys)), ReturnConsumedCapacity: capacity}
 	f.Part(`"RequestItems":{`)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
-		shown := types.KeysAndAttributes{Keys: []item.Item{}}
+		shown := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: aws.Bool(consistent)}
 		f.Name(table)
 		f.Part(`{"Keys":[`)
 		for _, key := range keys[table] {
@@ -214,8 +206,7 @@ func (f *form) batchGet(keys map[string][]item.Primary, consistent bool, capacit
 				shown.Keys = append(shown.Keys, key.Map())
 			}
 		}
-		f.Part("]")
-		shown.ConsistentRead = f.flag("ConsistentRead", consistent)
+		f.Part(`],"ConsistentRead":` + strconv.FormatBool(consistent))
 		f.Part("}")
 		in.RequestItems[table] = shown
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -21,12 +22,12 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		client, q.Own = r.reader(ctx, consistent)
 		q.Consistent = consistent
 		f := newForm(&q.Call)
-		in := &dynamodb.GetItemInput{TableName: f.text("TableName", table), Key: unseen, ReturnConsumedCapacity: q.capacity}
+		in := &dynamodb.GetItemInput{TableName: f.text("TableName", table), Key: unseen, ConsistentRead: &consistent, ReturnConsumedCapacity: q.capacity}
 		f.Name("Key")
 		if f.Key(key); !q.Own {
 			in.Key = key.Map()
 		}
-		in.ConsistentRead = f.flag("ConsistentRead", consistent)
+		f.Part(`"ConsistentRead":` + strconv.FormatBool(consistent))
 		if err := f.end(in.TableName, q.capacity); err != nil {
 			return err
 		}

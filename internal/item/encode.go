@@ -297,38 +297,28 @@ func (c *Codec) EncodeValue(a *Values, v reflect.Value, options string) (av type
 	return av, nil
 }
 
-// encodeFields encodes the fields of v, except those that the codec encodes itself. suspect reports that a value may not be
-// storable.
-func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, suspect bool, err error) {
-	it = make(Item, len(fields)+4) // room for keys and hidden attributes
-	for i := range fields {
-		f := &fields[i]
+// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
+func (c *Codec) Encode(v reflect.Value) (Item, error) {
+	facts := factsOf(v.Type())
+	together, suspect := Values{Likely: facts.room}, false // suspect: a value may not be storable
+	it := make(Item, len(facts.fields)+4)                  // room for keys and hidden attributes
+	for i := range facts.fields {
+		f := &facts.fields[i]
 		if f.time && c.timeField(f.attr) != nil || len(c.Texts) > 0 && c.textField(f.attr) != nil {
 			continue
 		}
-		fv, ok := fieldByIndex(v, f.index)
-		if !ok {
+		fv, err := v.FieldByIndexErr(f.index)
+		if err != nil { // inside a nil embedded pointer
 			continue
 		}
-		av, err := f.encode(c, fv, a)
+		av, err := f.encode(c, fv, &together)
 		switch {
 		case err != nil:
-			return nil, false, err
+			return nil, err
 		case av != nil:
 			it[f.attr] = av
 			suspect = suspect || unstorable(av) != ""
 		}
-	}
-	return it, suspect, nil
-}
-
-// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
-func (c *Codec) Encode(v reflect.Value) (Item, error) {
-	facts := factsOf(v.Type())
-	together := Values{Likely: facts.room}
-	it, suspect, err := c.encodeFields(v, facts.fields, &together)
-	if err != nil {
-		return nil, err
 	}
 	for _, name := range c.Sets {
 		if isNull(it[name]) {
@@ -342,7 +332,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	}
 	for i := range c.Texts {
 		f := &c.Texts[i]
-		if fv, ok := fieldByIndex(v, f.Index); ok {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
 			av, err := f.Encode(fv)
 			if err != nil {
 				return nil, err
@@ -352,7 +342,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
-		if fv, ok := fieldByIndex(v, f.Index); ok {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
 			av, err := f.Encode(fv, &together)
 			if err != nil {
 				return nil, err
@@ -361,9 +351,9 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 		}
 	}
 	if suspect {
-		err = CheckStorable(it) // which finds the first by name
+		return it, CheckStorable(it) // which finds the first by name
 	}
-	return it, err
+	return it, nil
 }
 
 // put sets an attribute, or removes it for nil.

@@ -181,15 +181,6 @@ func Pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// fieldByIndex is FieldByIndex, but returns false for a field behind a nil embedded pointer.
-func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
-	if len(index) == 1 {
-		return v.Field(index[0]), true
-	}
-	fv, err := v.FieldByIndexErr(index)
-	return fv, err == nil
-}
-
 func allocate(v reflect.Value, index []int) reflect.Value {
 	for i, x := range index {
 		if i > 0 && v.Kind() == reflect.Pointer {
