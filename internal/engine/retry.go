@@ -89,9 +89,6 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 	return k, err
 }
 
-// late reports that the request must not be repeated any more.
-func (t *attempts) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
-
 // refund gives tokens back to the retry budget: the database has answered.
 func (r *Runner) refund(t *attempts, k class) {
 	if r.Retries == nil || k != success && k != refused {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -103,7 +104,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		case final:
 			return fail(r.tableError(err, tables...))
 		}
-		if sent.late() {
+		if !sent.until.IsZero() && time.Now().After(sent.until) {
 			return fail(exhausted(ctx, err))
 		}
 		if err := r.again(ctx, &sent, k, err); err != nil {

@@ -119,9 +119,6 @@ func Named(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, nameKey{}, name)
 }
 
-// Observed reports whether calls are measured for the program.
-func (r *Runner) Observed() bool { return r.Tracer != nil }
-
 // errPanicked is the error of a call whose function did not return.
 var errPanicked = errors.New("a function of the program panicked")
 

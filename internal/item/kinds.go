@@ -385,7 +385,7 @@ func utcTime(b []byte) (t time.Time, ok bool) {
 	hour, ok4 := decimal(b[11:13])
 	minute, ok5 := decimal(b[14:16])
 	second, ok6 := decimal(b[17:19])
-	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) || month < 1 || month > 12 || day < 1 || day > 28 && day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
+	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) || month < 1 || month > 12 || day < 1 || day > 28 && day > time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day() || hour > 23 || minute > 59 || second > 59 {
 		return t, false
 	}
 	nanos := 0
@@ -409,8 +409,4 @@ func decimal(b []byte) (n int, ok bool) {
 		n = n*10 + int(c-'0')
 	}
 	return n, true
-}
-
-func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -35,8 +37,10 @@ type Call struct {
 	// Watch is added to the steps of the request, if it is not nil.
 	Watch func(*middleware.Stack) error
 
-	*awsjson.Protocol         // the SDK's, whose place the call takes
-	sent              payload // of the first time that the request is written
+	*awsjson.Protocol // the SDK's, whose place the call takes
+
+	body    bytes.Reader // of the first time that the request is written
+	headers [2]string    // the values of its headers
 }
 
 // If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
@@ -87,6 +91,23 @@ func (c *Call) Items(typed []map[string]types.AttributeValue) []Item {
 		Item{page: c.Page}.Release()
 	}
 	return items
+}
+
+// Tables is Items for an answer with items of several tables, in the order of their names.
+func (c *Call) Tables(typed map[string][]map[string]types.AttributeValue) (all []Table) {
+	if c.Page == nil {
+		for name, items := range typed {
+			all = append(all, Table{Name: name, Items: OfAll(items)})
+		}
+	} else {
+		items := c.Page.Items()
+		for _, t := range c.Page.tables {
+			t.Items = items[t.from:t.to:t.to]
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(x, y Table) int { return strings.Compare(x.Name, y.Name) })
+	return all
 }
 
 // DeserializeResponse implements smithyhttp.ClientProtocol.

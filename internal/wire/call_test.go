@@ -103,7 +103,7 @@ var operations = []operation{
 		func() smithy.Deserializable { return &dynamodb.BatchGetItemOutput{} },
 		func(out smithy.Deserializable, p *Page) {
 			all := map[string][]wiretest.Item{}
-			for _, t := range p.Tables() {
+			for _, t := range (&Call{Page: p}).Tables(nil) {
 				all[t.Name] = mapsOf(t.Items)
 			}
 			out.(*dynamodb.BatchGetItemOutput).Responses = all

@@ -26,16 +26,6 @@ func (p *Page) Items() []Item {
 	return all
 }
 
-// Tables returns the items of a BatchGetItem by table, as they came.
-func (p *Page) Tables() []Table {
-	all := p.Items()
-	for i := range p.tables {
-		t := &p.tables[i]
-		t.Items = all[t.from:t.to:t.to]
-	}
-	return p.tables
-}
-
 // answer is the body of an answer, and what is found in it. It is kept for the next answer.
 type answer struct {
 	body   []byte
