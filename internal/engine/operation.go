@@ -113,13 +113,14 @@ func (o Operation) give(result plan.Result, into any) error {
 		return o.Decode(result, into)
 	}
 	it := result.Stored
-	if it.Missing() {
+	switch {
+	case !it.Missing():
+		defer it.Release()
+	case result.Item != nil:
 		it = wire.Of(result.Item)
-	}
-	if it.Missing() {
+	default:
 		return nil
 	}
-	defer it.Release()
 	if err := o.Core.Schema.Codec.Read(it, reflect.ValueOf(into)); err != nil {
 		return o.Core.undecoded(err, into)
 	}

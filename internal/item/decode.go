@@ -105,15 +105,6 @@ func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	var done [mostFields]bool
 	all, m := it.Fields(l)
-	if m != nil {
-		for i := range l.fields {
-			av, ok := m[l.fields[i].name]
-			if ok && (av == nil || !l.fields[i].set(wire.ValueOf(av), dst)) {
-				return false
-			}
-			done[i] = ok
-		}
-	}
 	for i := all.Next(); i >= 0; i = all.Next() {
 		if done[i] || !l.fields[i].set(all.Value, dst) {
 			return false
@@ -122,11 +113,18 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	}
 	for i := range l.fields {
 		f := &l.fields[i]
-		if f.part == nil || done[i] {
+		if done[i] {
 			continue
 		}
-		av, err := f.part.read(it.Get)
-		if err != nil || av != nil && !f.set(wire.ValueOf(av), dst) {
+		av, stored := m[f.name]
+		if !stored && f.part != nil {
+			var err error
+			if av, err = f.part.read(it.Get); err != nil {
+				return false
+			}
+			stored = av != nil
+		}
+		if stored && (av == nil || !f.set(wire.ValueOf(av), dst)) {
 			return false
 		}
 	}

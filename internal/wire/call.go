@@ -81,16 +81,22 @@ func (c *Call) Item(typed map[string]types.AttributeValue) Item {
 	return Item{}
 }
 
-// Items is Item for an answer with several, all of which it returns.
+// Items is Item for an answer with several. It returns them all, the zero Item for a missing one.
 func (c *Call) Items(typed []map[string]types.AttributeValue) []Item {
-	if c.Page == nil {
+	p := c.Page
+	if p == nil {
 		return OfAll(typed)
 	}
-	items := c.Page.Items()
-	if len(items) == 0 {
-		Item{page: c.Page}.Release()
+	all := make([]Item, len(p.rows))
+	for i, at := range p.rows {
+		if at >= 0 {
+			all[i] = Item{page: p, at: at}
+		}
 	}
-	return items
+	if len(all) == 0 {
+		Item{page: p}.Release()
+	}
+	return all
 }
 
 // Tables is Items for an answer with items of several tables, in the order of their names.
@@ -100,8 +106,9 @@ func (c *Call) Tables(typed map[string][]map[string]types.AttributeValue) (all [
 			all = append(all, Table{Name: name, Items: OfAll(items)})
 		}
 	} else {
-		items := c.Page.Items()
-		for _, t := range c.Page.tables {
+		tables := c.Page.tables
+		items := c.Items(nil) // after which a page without items has no tables
+		for _, t := range tables {
 			t.Items = items[t.from:t.to:t.to]
 			all = append(all, t)
 		}

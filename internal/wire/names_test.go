@@ -63,7 +63,7 @@ func TestNames_OrderAndTypesCanVary(t *testing.T) {
 		}
 		page := parsed(t, a, `{"Items":[`+b.String()[1:]+`]}`)
 		for i, row := range want {
-			it, found := page.Items()[i], map[string]Kind{}
+			it, found := itemsOf(page)[i], map[string]Kind{}
 			for name, v := range it.All() {
 				found[name] = v.Kind()
 				if page.nodes[v.at].number == 0 {
@@ -103,7 +103,7 @@ func TestNames_AreKept(t *testing.T) {
 	a := &answer{}
 	const body = `{"Items":[{"pk":{"S":"tenant"},"n":{"N":"1"},"m":{"M":{"a":{"S":"open"}}}},{"pk":{"S":"tenant"},"m":{"M":{"a":{"S":"open"}}}}]}`
 	page := parsed(t, a, body)
-	items := page.Items()
+	items := itemsOf(page)
 	items[0].Map()
 	allocs := testing.AllocsPerRun(10, func() {
 		_, ok := a.parse("Items", (*answer).items)
@@ -120,7 +120,7 @@ func TestNames_AreKept(t *testing.T) {
 // More finders than are kept do not get each other's indexes, also if one is in use.
 func TestNames_ManyFinders(t *testing.T) {
 	t.Parallel()
-	it := parsed(t, &answer{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`).Items()[0]
+	it := itemsOf(parsed(t, &answer{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`))[0]
 	outer, _ := it.Fields(finder(100))
 	for i := outer.Next(); i >= 0; i = outer.Next() {
 		for f := range 2 * mostIndexes {

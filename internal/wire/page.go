@@ -15,17 +15,6 @@ type Table struct {
 	from, to int // in the rows
 }
 
-// Items returns all items, the zero Item for a missing one.
-func (p *Page) Items() []Item {
-	all := make([]Item, len(p.rows))
-	for i, at := range p.rows {
-		if at >= 0 {
-			all[i] = Item{page: p, at: at}
-		}
-	}
-	return all
-}
-
 // answer is the body of an answer, and what is found in it. It is kept for the next answer.
 type answer struct {
 	body   []byte
