@@ -281,7 +281,7 @@ func (db *DB) measure(ctx context.Context, verb string, n int, f func(context.Co
 		return &Error{Verb: verb, Err: err}
 	}
 	call := entitytype.Call{Verb: verb, Batch: n}
-	if db.runner.Observed() {
+	if db.runner.Tracer != nil {
 		for _, op := range ops {
 			if op != nil {
 				call.Entities = append(call.Entities, engine.OwnerOf(op).Schema.Name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/plan"
@@ -112,7 +113,7 @@ func (db *DB) transact(ctx context.Context, verb string, token *Token, ops []Op)
 		case err != nil:
 			return &Error{Verb: verb, Err: err}
 		}
-		engine.Note(ctx, verb, plan.Result{})
+		engine.Outcome(ctx, verb, entitytype.OutcomeApplied)
 		for i, op := range ops {
 			if err := engine.Settle(op, results[i]); err != nil {
 				return &Error{Verb: verb, Err: fmt.Errorf("the transaction was applied, but the result of op %d: %w", i, err)}

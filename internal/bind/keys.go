@@ -58,7 +58,7 @@ func NewKeys(s *schema.Schema, n int) *Keys {
 	if s.SK != nil {
 		each += len(s.SK.Parts)
 	}
-	k.together, k.parts = item.ValuesFor(n*each), item.Item{}
+	k.together, k.parts = item.Values{Likely: item.Room{Texts: n * each, Numbers: n * each}}, item.Item{}
 	if k.primary = k.parts; !s.NativeKey {
 		k.primary = item.Item{}
 	}

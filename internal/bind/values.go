@@ -36,7 +36,7 @@ func encode(s *schema.Schema, n *schema.Node, v reflect.Value, exact bool, toget
 		if n.Tag.OmitEmpty {
 			options += ",omitempty"
 		}
-		av, err = s.Codec.EncodeValueIn(together, v, options)
+		av, err = s.Codec.EncodeValue(together, v, options)
 		if _, null := av.(*types.AttributeValueMemberNULL); null && n.Top {
 			av = n.Attr.Stored(av)
 		}

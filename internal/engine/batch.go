@@ -49,13 +49,6 @@ func (x *identities) key(table string, m item.Item) item.Primary {
 	return wire.KeyOf(m)
 }
 
-// name sets the names of the key attributes of a table, if its items are given as a whole.
-func (x *identities) name(table string, names []string) {
-	if _, ok := x.keys[table]; !ok {
-		x.keys[table] = wire.KeyNamed(names)
-	}
-}
-
 // number returns the number of the item with a primary key. first reports whether it is new.
 func (x *identities) number(table string, key item.Primary) (n int, first bool) {
 	if _, ok := x.keys[table]; !ok {
@@ -112,12 +105,12 @@ func chunks(keys []wanted) func(from, to int) asked {
 // findMany reads the items of n different keys to their places among the items that are known; it releases those if it fails.
 func (r *Runner) findMany(ctx context.Context, n int, ask func(from, to int) asked, consistent bool, known *identities, items []wire.Item) error {
 	var mu sync.Mutex
-	place := func(answer []tableItems) {
+	place := func(answer []wire.Table) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, t := range answer {
-			for _, it := range t.items {
-				if at, ok := known.find(t.name, it); ok {
+			for _, it := range t.Items {
+				if at, ok := known.find(t.Name, it); ok {
 					items[at] = it
 				}
 			}
@@ -210,11 +203,15 @@ var errOtherKey = errors.New("the database left a key unprocessed that was not a
 
 // keyLike returns an unprocessed key, which has the attributes of the keys that were asked for.
 func keyLike(asked []item.Primary, it item.Item) (key item.Primary, ok bool) {
-	if len(asked) == 0 || len(it) != asked[0].Len() {
+	if len(asked) == 0 {
 		return key, false
 	}
 	key = asked[0].With(it)
-	return key, !slices.Contains(key.Values[:key.Len()], nil)
+	n := len(key.Values)
+	if key.Names[1] == "" {
+		n = 1
+	}
+	return key, len(it) == n && !slices.Contains(key.Values[:n], nil)
 }
 
 // asked is n keys by table.
@@ -225,10 +222,10 @@ type asked struct {
 
 // getChunk reads up to mostKeys items. It asks again for unprocessed keys, and gives up after MaxAttempts answers in a row
 // without an item.
-func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]tableItems)) error {
+func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, found func([]wire.Table)) error {
 	for idle := (attempts{}); ; {
 		var out *dynamodb.BatchGetItemOutput
-		var answer []tableItems
+		var answer []wire.Table
 		err := r.read(ctx, "BatchGetItem", slices.Collect(maps.Keys(wanted.keys)), func(ctx context.Context, q *request) (err error) {
 			var client Client
 			client, q.Own = r.reader(ctx, consistent)
@@ -241,22 +238,22 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			if err != nil {
 				return err
 			}
-			answer = q.tables(out)
+			answer = q.Call.Tables(out.Responses)
 			n := 0
 			for _, t := range answer {
-				n += len(t.items)
+				n += len(t.Items)
 			}
 			q.Returned = n
-			q.answered(out.ResultMetadata, &q.ReadUnits, each(out.ConsumedCapacity)...)
+			q.answered(out.ResultMetadata, &q.ReadUnits, nil, out.ConsumedCapacity...)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		for _, t := range answer {
-			if _, ok := wanted.keys[t.name]; !ok && len(t.items) > 0 {
+			if _, ok := wanted.keys[t.Name]; !ok && len(t.Items) > 0 {
 				for _, t := range answer {
-					wire.ReleaseAll(t.items)
+					wire.ReleaseAll(t.Items)
 				}
 				return errOtherTable
 			}
@@ -297,27 +294,6 @@ func (r *Runner) rest(ctx context.Context, idle *attempts, progress bool, left *
 	return r.again(ctx, idle, transient, left)
 }
 
-// tableItems is the items of one table in an answer.
-type tableItems struct {
-	name  string
-	items []wire.Item
-}
-
-// tables returns the items of an answer by table, in the order of their names.
-func (q *request) tables(out *dynamodb.BatchGetItemOutput) (all []tableItems) {
-	if page := q.Page; page != nil {
-		for _, t := range page.Tables() {
-			all = append(all, tableItems{t.Name, t.Items})
-		}
-	} else {
-		for name, items := range out.Responses {
-			all = append(all, tableItems{name, wire.OfAll(items)})
-		}
-	}
-	slices.SortFunc(all, func(x, y tableItems) int { return strings.Compare(x.name, y.name) })
-	return all
-}
-
 // mostWrites is the most writes that BatchWriteItem takes; writesAtOnce is how many batches are sent concurrently.
 const (
 	mostWrites   = 25
@@ -339,7 +315,9 @@ func lastOfEach(writes []BatchWrite) []int {
 		key := w.Key
 		if key == nil {
 			key = w.Put
-			known.name(w.Table, w.Names)
+			if _, ok := known.keys[w.Table]; !ok {
+				known.keys[w.Table] = wire.KeyNamed(w.Names)
+			}
 		}
 		at, first := known.number(w.Table, known.key(w.Table, key))
 		if first {
@@ -408,15 +386,16 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
 			q.Batch = len(b.left)
-			sent := &writeRequest{request: request{Call: wire.Call{Own: r.Own}}}
+			sent := new(request)
+			sent.Own, sent.Watch = r.Own, sent.watch
 			in, err := newForm(&sent.Call).batchWrite(writes, b.left, tables, q.capacity)
 			if err != nil {
 				return err
 			}
-			out, err = r.Client.BatchWriteItem(ctx, in, sent.options)
+			out, err = r.Client.BatchWriteItem(ctx, in, sent.Options)
 			b.wrote = b.wrote || err != nil && sent.classify(ctx, err) == unknown
 			if err == nil {
-				q.answered(out.ResultMetadata, &q.WriteUnits, each(out.ConsumedCapacity)...)
+				q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)
 			}
 			return err
 		})

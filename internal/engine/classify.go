@@ -158,61 +158,55 @@ func exhausted(ctx context.Context, err error) error {
 // once is the options of a call that does not read items: without the SDK's retries.
 func once(o *dynamodb.Options) { new(wire.Call).Options(o) }
 
-// writeRequest is one request that writes. It is watched on its way to the connection: a request that was not written in full was
-// not applied, whatever its error. Without this, every broken connection would make a write ambiguous.
-type writeRequest struct {
+// request is one request. A write is watched on its way to the connection: what was not written in full was not applied, whatever the
+// error. Without this, every broken connection would make a write ambiguous.
+type request struct {
+	wire.Call
+	entitytype.Attempt
+	capacity types.ReturnConsumedCapacity // whether the answer should say what the request consumed
+
 	mu      sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
-	watched bool       // the SDK's client took the options; another one may ignore them
+	watched bool       // the SDK's client took the steps of watch; another one may ignore them
 	begun   bool       // the request reached the HTTP client
-	asked   int        // connections asked for
-	got     int        // connections obtained
-	cut     int        // writes that ended with an error
-	whole   bool       // a write ended without an error; it may still be in a buffer
-	arrived bool       // part of an answer did
-
-	request
-	trace httptrace.ClientTrace
-}
-
-// options sets the options of the request: those of its answer, and the hooks.
-func (a *writeRequest) options(o *dynamodb.Options) {
-	a.Options(o)
-	o.APIOptions = append(o.APIOptions, a.watch)
+	asked   bool       // for a connection
+	open    int        // connections obtained, less the writes that ended with an error
+	whole   bool       // a write ended without an error, so that it may still be in a buffer, or part of an answer arrived
+	trace   httptrace.ClientTrace
 }
 
 // watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
 // request for credentials, are not counted.
-func (a *writeRequest) watch(stack *middleware.Stack) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.watched { // a client may use the options for several requests
-		a.watched = true
-		a.trace = httptrace.ClientTrace{
-			GetConn: func(string) { a.note(func() { a.asked++ }) },
-			GotConn: func(httptrace.GotConnInfo) { a.note(func() { a.got++ }) },
+func (q *request) watch(stack *middleware.Stack) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.watched { // a client may use the options for several requests
+		q.watched = true
+		q.trace = httptrace.ClientTrace{
+			GetConn: func(string) { q.note(func() { q.asked = true }) },
+			GotConn: func(httptrace.GotConnInfo) { q.note(func() { q.open++ }) },
 			WroteRequest: func(w httptrace.WroteRequestInfo) {
-				a.note(func() {
+				q.note(func() {
 					if w.Err != nil {
-						a.cut++
+						q.open--
 					} else {
-						a.whole = true
+						q.whole = true
 					}
 				})
 			},
-			GotFirstResponseByte: func() { a.note(func() { a.arrived = true }) },
+			GotFirstResponseByte: func() { q.note(func() { q.whole = true }) },
 		}
 	}
-	return stack.Deserialize.Add(a, middleware.After)
+	return stack.Deserialize.Add(q, middleware.After)
 }
 
 // ID implements middleware.DeserializeMiddleware.
-func (a *writeRequest) ID() string { return "dynastrata.request" }
+func (q *request) ID() string { return "dynastrata.request" }
 
 // HandleDeserialize implements middleware.DeserializeMiddleware.
-func (a *writeRequest) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
-	a.mu.Lock()
-	a.begun = true
-	a.mu.Unlock()
+func (q *request) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+	q.mu.Lock()
+	q.begun = true
+	q.mu.Unlock()
 	if req, ok := in.Request.(*smithyhttp.Request); ok && req.GetBody == nil {
 		// So net/http can take another connection when a kept one was closed before anything was written. That is the most frequent
 		// failure of a connection, and the only one after which net/http repeats a POST.
@@ -225,49 +219,35 @@ func (a *writeRequest) HandleDeserialize(ctx context.Context, in middleware.Dese
 			}
 		}
 	}
-	hooks := &a.trace
+	hooks := &q.trace
 	if httptrace.ContextClientTrace(ctx) != nil { // WithClientTrace adds those to the hooks, for each request
-		own := a.trace
+		own := q.trace
 		hooks = &own
 	}
 	return next.HandleDeserialize(httptrace.WithClientTrace(ctx, hooks), in)
 }
 
-func (a *writeRequest) note(f func()) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (q *request) note(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	f()
 }
 
 // unsent reports whether the request was certainly not written in full. It is false while a connection's write has not
 // ended, as after a cancelled context.
-func (a *writeRequest) unsent() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case !a.watched:
-		return false
-	case !a.begun:
-		return true
-	}
-	return a.asked > 0 && !a.whole && !a.arrived && a.got == a.cut
+func (q *request) unsent() bool {
+	return q.watched && (!q.begun || q.asked && !q.whole && q.open == 0)
 }
 
-// written reports whether the request may be on its way, whatever the error.
-func (a *writeRequest) written() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.whole || a.arrived || a.got > a.cut
-}
-
-// classify returns the class of the watched request's error. If no hook was called, it depends on the type of the error
-// alone.
-func (a *writeRequest) classify(ctx context.Context, err error) class {
+// classify returns the class of the request's error. If no hook was called, it depends on the type of the error alone.
+func (q *request) classify(ctx context.Context, err error) class {
 	k := classify(ctx, err)
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	switch {
-	case k == unknown && a.unsent():
+	case k == unknown && q.unsent():
 		return transient
-	case k == transient && neverDialled(err) && a.written():
+	case k == transient && neverDialled(err) && (q.whole || q.open > 0):
 		return unknown // an HTTP client that tries again had another connection
 	}
 	return k

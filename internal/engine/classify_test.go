@@ -82,7 +82,8 @@ func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
 func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
-	out := new(writeRequest)
+	out := new(request)
+	out.Watch = out.watch
 	_, err := r.single(ctx, &plan.Action{Kind: plan.Put, Table: "t", Item: it}, out)
 	if err == nil {
 		return final, nil
@@ -245,7 +246,7 @@ func TestAttempt_AClosedConnectionIsReplacedBeforeAWrite(t *testing.T) {
 
 func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
 	t.Parallel()
-	var a writeRequest
+	var a request
 	require.NoError(t, a.watch(middleware.NewStack("", smithyhttp.NewStackRequest)))
 	a.begun = true
 	hooks := &a.trace

@@ -92,8 +92,8 @@ func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
 // that value to zero.
 func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 	if c.Schema.HasMetadata {
-		if c.Schema.Upgrades != nil || it.MayHave(schema.PayloadAttr) {
-			payload := it.Get(schema.PayloadAttr)
+		if v := it.Value(schema.PayloadAttr); c.Schema.Upgrades != nil || v.Kind() != wire.None {
+			payload := v.Attribute()
 			if err := layout.CheckPayload(c.Schema, payload); err != nil {
 				return err
 			}

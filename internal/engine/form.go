@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -37,18 +38,17 @@ var forms = sync.Pool{New: func() any { return new(form) }}
 func newForm(call *wire.Call) *form {
 	f := forms.Get().(*form)
 	f.call = call
-	f.Begin('{')
+	f.Part("{")
 	return f
 }
 
 // end adds the last part of every request, and ends the use of f. table is where the input has its table, if it has one itself.
-func (f *form) end(table *string, capacity types.ReturnConsumedCapacity, in *types.ReturnConsumedCapacity) error {
-	if in != nil && capacity != "" {
-		*in = capacity
+func (f *form) end(table *string, capacity types.ReturnConsumedCapacity) error {
+	if capacity != "" {
 		f.Name("ReturnConsumedCapacity")
 		f.String(string(capacity))
 	}
-	f.End('}')
+	f.Part("}")
 	err := f.Err
 	if !f.call.Own {
 		err = nil // of the text
@@ -62,79 +62,86 @@ func (f *form) end(table *string, capacity types.ReturnConsumedCapacity, in *typ
 	return err
 }
 
-// inputs points to the fields of one of the SDK's inputs, or of an element of one. A part without a field is not in that request.
-type inputs struct {
-	table, index                     **string
-	item, key, start                 *item.Item
-	condition, update                **string
-	keyCondition, filter, projection **string
-	names                            *map[string]string
-	values                           *item.Item
-	failure                          *types.ReturnValuesOnConditionCheckFailure
-	returned                         *types.ReturnValue
-	limit, segment, segments         **int32
-	strong, forward                  **bool
-	choose                           *types.Select
-}
-
-// action adds the parts of a write, alone or in a transaction.
-func (f *form) action(a *plan.Action, in inputs) {
-	f.text("TableName", a.Table, in.table)
-	if in.item != nil {
-		f.item("Item", a.Item, in.item)
+// action adds the parts of a write, alone or in a transaction, and returns them as those of an update. The Key of a Put is its item.
+func (f *form) action(a *plan.Action) (in types.Update) {
+	in.TableName = f.text("TableName", a.Table)
+	if a.Kind == plan.Put {
+		in.Key = f.item("Item", a.Item)
 	} else {
-		f.item("Key", a.Key, in.key)
+		in.Key = f.item("Key", a.Key)
 	}
-	f.text("ConditionExpression", f.Cond(a.Cond), in.condition)
-	if in.update != nil {
-		f.text("UpdateExpression", f.Update(a.Changes), in.update)
+	in.ConditionExpression = f.text("ConditionExpression", f.Cond(a.Cond))
+	if a.Kind == plan.Update {
+		in.UpdateExpression = f.text("UpdateExpression", f.Update(a.Changes))
 	}
-	f.placeholders(in)
-	*in.failure = types.ReturnValuesOnConditionCheckFailureAllOld
-	f.Name("ReturnValuesOnConditionCheckFailure")
-	f.String(string(*in.failure))
-	if in.returned != nil {
-		*in.returned = returns[a.Returns]
-		f.Name("ReturnValues")
-		f.String(string(*in.returned))
-	}
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = f.placeholders()
+	in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+	f.Part(`"ReturnValuesOnConditionCheckFailure":"ALL_OLD"`)
+	return in
 }
 
-// page adds the parts of a read of a range.
-func (f *form) page(g *layout.Range, in inputs) {
-	f.text("TableName", g.Table, in.table)
-	f.text("IndexName", g.Index, in.index)
-	f.text("KeyConditionExpression", f.Cond(g.Key), in.keyCondition)
-	f.text("FilterExpression", f.Cond(g.Filter), in.filter)
-	f.text("ProjectionExpression", f.Project(g.Project), in.projection)
-	f.placeholders(in)
+// query returns the input of the request that reads a range with a Key. Of a range without one the text is that of a scan.
+func (f *form) query(g *layout.Range, capacity types.ReturnConsumedCapacity) (in dynamodb.QueryInput, err error) {
+	in.TableName = f.text("TableName", g.Table)
+	in.IndexName = f.text("IndexName", g.Index)
+	in.KeyConditionExpression = f.text("KeyConditionExpression", f.Cond(g.Key))
+	in.FilterExpression = f.text("FilterExpression", f.Cond(g.Filter))
+	in.ProjectionExpression = f.text("ProjectionExpression", f.Project(g.Project))
+	in.ExpressionAttributeNames, in.ExpressionAttributeValues = f.placeholders()
 	if g.Start != nil {
-		f.item("ExclusiveStartKey", g.Start, in.start)
+		in.ExclusiveStartKey = f.item("ExclusiveStartKey", g.Start)
 	}
 	if g.Limit > 0 {
-		f.number("Limit", g.Limit, in.limit)
+		in.Limit = aws.Int32(int32(g.Limit))
+		f.Part(`"Limit":`)
+		f.Text = strconv.AppendInt(f.Text, int64(g.Limit), 10)
 	}
 	if g.Strong {
-		f.flag("ConsistentRead", true, in.strong)
+		in.ConsistentRead = aws.Bool(true)
+		f.Part(`"ConsistentRead":true`)
 	}
 	if g.Desc {
-		f.flag("ScanIndexForward", false, in.forward)
+		in.ScanIndexForward = aws.Bool(false)
+		f.Part(`"ScanIndexForward":false`)
 	}
 	if g.Count {
-		*in.choose = types.SelectCount
-		f.Name("Select")
-		f.String(string(types.SelectCount))
+		in.Select = types.SelectCount
+		f.Part(`"Select":"COUNT"`)
 	}
 	if g.Segments > 0 {
-		f.number("Segment", g.Segment, in.segment)
-		f.number("TotalSegments", g.Segments, in.segments)
+		f.Part(`"Segment":`)
+		f.Text = strconv.AppendInt(f.Text, int64(g.Segment), 10)
+		f.Part(`"TotalSegments":`)
+		f.Text = strconv.AppendInt(f.Text, int64(g.Segments), 10)
 	}
+	in.ReturnConsumedCapacity = capacity
+	return in, f.end(in.TableName, capacity)
 }
 
-// text adds a text, unless it is empty. The pointers of several in the input share an allocation.
-func (f *form) text(name, s string, in **string) {
+// scan returns the input of the request that reads a range without a Key.
+func (f *form) scan(g *layout.Range, capacity types.ReturnConsumedCapacity) (*dynamodb.ScanInput, error) {
+	in, err := f.query(g, capacity)
+	scan := &dynamodb.ScanInput{
+		TableName: in.TableName, IndexName: in.IndexName, FilterExpression: in.FilterExpression, ProjectionExpression: in.ProjectionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		ExclusiveStartKey: in.ExclusiveStartKey, Limit: in.Limit, ConsistentRead: in.ConsistentRead, Select: in.Select, ReturnConsumedCapacity: capacity,
+	}
+	if g.Segments > 0 {
+		scan.Segment, scan.TotalSegments = aws.Int32(int32(g.Segment)), aws.Int32(int32(g.Segments))
+	}
+	return scan, err
+}
+
+// QueryInput returns the whole input of the request that reads a range with a Key.
+func QueryInput(g *layout.Range) *dynamodb.QueryInput {
+	in, _ := newForm(&wire.Call{}).query(g, "") // whose text is not sent
+	return &in
+}
+
+// text adds a text, unless it is empty. The pointers to several share an allocation.
+func (f *form) text(name, s string) *string {
 	if s == "" {
-		return
+		return nil
 	}
 	f.Name(name)
 	f.String(s)
@@ -142,152 +149,93 @@ func (f *form) text(name, s string, in **string) {
 		f.shown = make([]string, 0, 4)
 	}
 	f.shown = append(f.shown, s)
-	*in = &f.shown[len(f.shown)-1]
+	return &f.shown[len(f.shown)-1]
 }
 
 // unseen stands in the input for what the SDK requires and only the text has.
 var unseen = item.Item{}
 
 // item adds an item or its key.
-func (f *form) item(name string, it item.Item, in *item.Item) {
+func (f *form) item(name string, it item.Item) item.Item {
 	f.Name(name)
 	f.Item(it)
-	if *in = unseen; !f.call.Own {
-		*in = maps.Clone(it)
+	if f.call.Own {
+		return unseen
 	}
-}
-
-// key adds the key of an item to read.
-func (f *form) key(key item.Primary, in *item.Item) {
-	f.Name("Key")
-	f.Key(key)
-	if *in = unseen; !f.call.Own {
-		*in = key.Map()
-	}
-}
-
-func (f *form) number(name string, n int, in **int32) {
-	f.Name(name)
-	f.Text = strconv.AppendInt(f.Text, int64(n), 10)
-	shown := int32(n)
-	*in = &shown
-}
-
-func (f *form) flag(name string, v bool, in **bool) {
-	f.Name(name)
-	f.Text = strconv.AppendBool(f.Text, v)
-	*in = &v
+	return maps.Clone(it)
 }
 
 // placeholders adds what those of the expressions so far stand for, and forgets it.
-func (f *form) placeholders(in inputs) {
+func (f *form) placeholders() (names map[string]string, values item.Item) {
 	if len(f.Names) > 0 {
-		f.Name("ExpressionAttributeNames")
-		f.Begin('{')
+		f.Part(`"ExpressionAttributeNames":{`)
 		for i, name := range f.Names {
 			f.Name("#" + strconv.Itoa(i))
 			f.String(name)
 		}
-		f.End('}')
+		f.Part("}")
 	}
 	if len(f.Values) > 0 {
-		f.Name("ExpressionAttributeValues")
-		f.Begin('{')
+		f.Part(`"ExpressionAttributeValues":{`)
 		for i, v := range f.Values {
 			f.Name(":" + strconv.Itoa(i))
 			f.Value(v)
 		}
-		f.End('}')
+		f.Part("}")
 	}
 	if !f.call.Own {
-		*in.names, *in.values = f.NameMap(), f.ValueMap()
+		names, values = f.NameMap(), f.ValueMap()
 	}
 	clear(f.Names)
 	clear(f.Values)
 	f.Names, f.Values = f.Names[:0], f.Values[:0]
-}
-
-// query returns the input of the request that reads a range with a Key.
-func (f *form) query(g *layout.Range, capacity types.ReturnConsumedCapacity) (*dynamodb.QueryInput, error) {
-	in := &dynamodb.QueryInput{}
-	f.page(g, inputs{
-		table: &in.TableName, index: &in.IndexName, keyCondition: &in.KeyConditionExpression, filter: &in.FilterExpression,
-		projection: &in.ProjectionExpression, names: &in.ExpressionAttributeNames, values: &in.ExpressionAttributeValues,
-		start: &in.ExclusiveStartKey, limit: &in.Limit, strong: &in.ConsistentRead, forward: &in.ScanIndexForward, choose: &in.Select,
-	})
-	return in, f.end(in.TableName, capacity, &in.ReturnConsumedCapacity)
-}
-
-// scan returns the input of the request that reads a range without a Key.
-func (f *form) scan(g *layout.Range, capacity types.ReturnConsumedCapacity) (*dynamodb.ScanInput, error) {
-	in := &dynamodb.ScanInput{}
-	f.page(g, inputs{
-		table: &in.TableName, index: &in.IndexName, filter: &in.FilterExpression, projection: &in.ProjectionExpression,
-		names: &in.ExpressionAttributeNames, values: &in.ExpressionAttributeValues, start: &in.ExclusiveStartKey, limit: &in.Limit,
-		strong: &in.ConsistentRead, choose: &in.Select, segment: &in.Segment, segments: &in.TotalSegments,
-	})
-	return in, f.end(in.TableName, capacity, &in.ReturnConsumedCapacity)
-}
-
-// QueryInput returns the whole input of the request that reads a range with a Key.
-func QueryInput(g *layout.Range) *dynamodb.QueryInput {
-	in, _ := newForm(&wire.Call{}).query(g, "") // whose text is not sent
-	return in
+	return names, values
 }
 
 // batchGet returns the input of the request that reads keys by table.
 func (f *form) batchGet(keys map[string][]item.Primary, consistent bool, capacity types.ReturnConsumedCapacity) (*dynamodb.BatchGetItemInput, error) {
-	in := &dynamodb.BatchGetItemInput{RequestItems: make(map[string]types.KeysAndAttributes, len(keys))}
-	f.Name("RequestItems")
-	f.Begin('{')
+	in := &dynamodb.BatchGetItemInput{RequestItems: make(map[string]types.KeysAndAttributes, len(keys)), ReturnConsumedCapacity: capacity}
+	f.Part(`"RequestItems":{`)
 	for _, table := range slices.Sorted(maps.Keys(keys)) {
-		shown := types.KeysAndAttributes{Keys: []item.Item{}}
+		shown := types.KeysAndAttributes{Keys: []item.Item{}, ConsistentRead: aws.Bool(consistent)}
 		f.Name(table)
-		f.Begin('{')
-		f.Name("Keys")
-		f.Begin('[')
+		f.Part(`{"Keys":[`)
 		for _, key := range keys[table] {
 			f.Key(key)
 			if !f.call.Own {
 				shown.Keys = append(shown.Keys, key.Map())
 			}
 		}
-		f.End(']')
-		f.flag("ConsistentRead", consistent, &shown.ConsistentRead)
-		f.End('}')
+		f.Part(`],"ConsistentRead":` + strconv.FormatBool(consistent))
+		f.Part("}")
 		in.RequestItems[table] = shown
 	}
-	f.End('}')
-	return in, f.end(nil, capacity, &in.ReturnConsumedCapacity)
+	f.Part("}")
+	return in, f.end(nil, capacity)
 }
 
 // batchWrite returns the input of the request that makes some of the writes, by table.
 func (f *form) batchWrite(writes []BatchWrite, left []int, tables []string, capacity types.ReturnConsumedCapacity) (*dynamodb.BatchWriteItemInput, error) {
-	in := &dynamodb.BatchWriteItemInput{RequestItems: make(map[string][]types.WriteRequest, len(tables))}
-	f.Name("RequestItems")
-	f.Begin('{')
+	in := &dynamodb.BatchWriteItemInput{RequestItems: make(map[string][]types.WriteRequest, len(tables)), ReturnConsumedCapacity: capacity}
+	f.Part(`"RequestItems":{`)
 	for _, table := range tables {
 		var shown []types.WriteRequest
 		f.Name(table)
-		f.Begin('[')
+		f.Part("[")
 		for _, k := range left {
 			w := &writes[k]
 			if w.Table != table {
 				continue
 			}
 			var it item.Item
-			f.Begin('{')
 			if w.Put != nil {
-				f.Name("PutRequest")
-				f.Begin('{')
-				f.item("Item", w.Put, &it)
+				f.Part(`{"PutRequest":{`)
+				it = f.item("Item", w.Put)
 			} else {
-				f.Name("DeleteRequest")
-				f.Begin('{')
-				f.item("Key", w.Key, &it)
+				f.Part(`{"DeleteRequest":{`)
+				it = f.item("Key", w.Key)
 			}
-			f.End('}')
-			f.End('}')
+			f.Part("}}")
 			switch {
 			case f.call.Own:
 			case w.Put != nil:
@@ -296,9 +244,9 @@ func (f *form) batchWrite(writes []BatchWrite, left []int, tables []string, capa
 				shown = append(shown, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: it}})
 			}
 		}
-		f.End(']')
+		f.Part("]")
 		in.RequestItems[table] = shown
 	}
-	f.End('}')
-	return in, f.end(nil, capacity, &in.ReturnConsumedCapacity)
+	f.Part("}")
+	return in, f.end(nil, capacity)
 }

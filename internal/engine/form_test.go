@@ -136,8 +136,8 @@ func (r random) page() *layout.Range {
 }
 
 // written is a request that writes.
-func written(own bool, capacity types.ReturnConsumedCapacity) *writeRequest {
-	return &writeRequest{request: request{Call: wire.Call{Own: own}, attempt: attempt{capacity: capacity}}}
+func written(own bool, capacity types.ReturnConsumedCapacity) *request {
+	return &request{Call: wire.Call{Own: own}, capacity: capacity}
 }
 
 // request returns a random request, and the answer to it.
@@ -240,14 +240,13 @@ func TestForm_RefusesWhatIsNoValue(t *testing.T) {
 func TestForm_KeepsNoValues(t *testing.T) {
 	t.Parallel()
 	f := newForm(&wire.Call{Own: true})
-	in := &dynamodb.PutItemInput{}
-	f.text("ConditionExpression", f.Cond(expr.Compare(expr.Eq, expr.Attr("a"), item.S("secret"))), &in.ConditionExpression)
-	f.placeholders(inputs{})
+	f.text("ConditionExpression", f.Cond(expr.Compare(expr.Eq, expr.Attr("a"), item.S("secret"))))
+	f.placeholders()
 	require.Empty(t, f.Names)
 	require.Empty(t, f.Values)
 	require.Nil(t, f.Values[:1][0])
 	require.Empty(t, f.Names[:1][0])
-	require.NoError(t, f.end(nil, "", nil))
+	require.NoError(t, f.end(nil, ""))
 	require.Empty(t, f.Text)
 	require.Nil(t, f.call)
 }

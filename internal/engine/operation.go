@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // Op is the sealed part of entity.Op.
@@ -107,18 +108,20 @@ func NewWhole(c *Core, v reflect.Value, withoutIDs bool) *bind.Whole {
 }
 
 // give decodes the result of o into the value that into points to. What a write stores has today's payload version.
-func (o Operation) give(result plan.Result, into any) (err error) {
-	codec := &o.Core.Schema.Codec
-	switch {
-	case o.Decode != nil:
+func (o Operation) give(result plan.Result, into any) error {
+	if o.Decode != nil {
 		return o.Decode(result, into)
-	case !result.Stored.Missing():
-		defer result.Stored.Release()
-		err = codec.Read(result.Stored, reflect.ValueOf(into))
-	case result.Item != nil:
-		err = codec.Decode(result.Item, reflect.ValueOf(into))
 	}
-	if err != nil {
+	it := result.Stored
+	switch {
+	case !it.Missing():
+		defer it.Release()
+	case result.Item != nil:
+		it = wire.Of(result.Item)
+	default:
+		return nil
+	}
+	if err := o.Core.Schema.Codec.Read(it, reflect.ValueOf(into)); err != nil {
 		return o.Core.undecoded(err, into)
 	}
 	return nil
@@ -155,7 +158,7 @@ func (o Operation) Run(ctx context.Context, into any) (result plan.Result, err e
 		if result, err = o.Core.Runner.Run(ctx, op); err != nil {
 			return err
 		}
-		if m := meterOf(ctx); m != nil {
+		if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
 			m.outcome(op.Verb, OutcomeOf(result))
 		}
 		return o.give(result, into)

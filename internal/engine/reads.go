@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -13,33 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
-// A request is sent once. Its items are read without attribute values where that is possible.
-type request struct {
-	wire.Call
-	attempt
-}
-
-// item returns the item in an answer, which has it as attribute values if the SDK has read it.
-func (q *request) item(typed item.Item) wire.Item {
-	if q.Page == nil {
-		return wire.Of(typed)
-	}
-	return q.Page.Item(0)
-}
-
-// items is item for an answer with several.
-func (q *request) items(typed []item.Item) []wire.Item {
-	page := q.Page
-	if page == nil {
-		return wire.OfAll(typed)
-	}
-	items := page.Items()
-	if len(items) == 0 {
-		page.Release()
-	}
-	return items
-}
-
 // Find reads one item; a missing one is the zero Item. The caller releases it.
 func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consistent bool) (wire.Item, error) {
 	var found wire.Item
@@ -47,24 +21,23 @@ func (r *Runner) Find(ctx context.Context, table string, key item.Primary, consi
 		var client Client
 		client, q.Own = r.reader(ctx, consistent)
 		q.Consistent = consistent
-		in, f := &dynamodb.GetItemInput{}, newForm(&q.Call)
-		f.text("TableName", table, &in.TableName)
-		f.key(key, &in.Key)
-		f.flag("ConsistentRead", consistent, &in.ConsistentRead)
-		if err := f.end(in.TableName, q.capacity, &in.ReturnConsumedCapacity); err != nil {
+		f := newForm(&q.Call)
+		in := &dynamodb.GetItemInput{TableName: f.text("TableName", table), Key: unseen, ConsistentRead: &consistent, ReturnConsumedCapacity: q.capacity}
+		f.Name("Key")
+		if f.Key(key); !q.Own {
+			in.Key = key.Map()
+		}
+		f.Part(`"ConsistentRead":` + strconv.FormatBool(consistent))
+		if err := f.end(in.TableName, q.capacity); err != nil {
 			return err
 		}
 		out, err := client.GetItem(ctx, in, q.Options)
 		if err != nil {
 			return err
 		}
-		it, n := q.item(out.Item), 1
-		if it.Len() == 0 {
-			it.Release()
-			it, n = wire.Item{}, 0
+		if found = q.Item(out.Item); !found.Missing() {
+			q.Returned = 1
 		}
-		found = it
-		q.Returned = n
 		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
 		return nil
 	})
@@ -106,21 +79,20 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 			}
 			q.Returned, q.Evaluated = int(out.Count), int(out.ScannedCount)
 			q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
-			page = layout.Page{Rows: q.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}
-			page.Units = q.ReadUnits
+			page = layout.Page{Rows: q.Items(out.Items), Count: q.Returned, Evaluated: q.Evaluated, Last: out.LastEvaluatedKey, Units: q.ReadUnits}
 			return nil
 		}
 		in, err := f.query(g, capacity)
 		if err != nil {
 			return err
 		}
-		out, err := client.Query(ctx, in, q.Options)
+		out, err := client.Query(ctx, &in, q.Options)
 		if err != nil {
 			return err
 		}
 		q.Returned, q.Evaluated = int(out.Count), int(out.ScannedCount)
 		q.answered(out.ResultMetadata, &q.ReadUnits, out.ConsumedCapacity)
-		page = layout.Page{Rows: q.items(out.Items), Count: int(out.Count), Evaluated: int(out.ScannedCount), Last: out.LastEvaluatedKey}
+		page = layout.Page{Rows: q.Items(out.Items), Count: q.Returned, Evaluated: q.Evaluated, Last: out.LastEvaluatedKey}
 		return nil
 	})
 	if err != nil && g.Index != "" {
@@ -142,22 +114,16 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 	var items []wire.Item
 	err := r.read(ctx, "TransactGetItems", tables, func(ctx context.Context, q *request) error {
 		q.Batch, q.Own = len(keys), r.Own
-		in, f := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys))}, newForm(&q.Call)
-		f.Name("TransactItems")
-		f.Begin('[')
-		for i := range keys {
-			get := &types.Get{}
-			in.TransactItems[i].Get = get
-			f.Begin('{')
-			f.Name("Get")
-			f.Begin('{')
-			f.text("TableName", keys[i].Table, &get.TableName)
-			f.item("Key", keys[i].Key, &get.Key)
-			f.End('}')
-			f.End('}')
+		in := &dynamodb.TransactGetItemsInput{TransactItems: make([]types.TransactGetItem, len(keys)), ReturnConsumedCapacity: q.capacity}
+		f := newForm(&q.Call)
+		f.Part(`"TransactItems":[`)
+		for i, key := range keys {
+			f.Part(`{"Get":{`)
+			in.TransactItems[i].Get = &types.Get{TableName: f.text("TableName", key.Table), Key: f.item("Key", key.Key)}
+			f.Part("}}")
 		}
-		f.End(']')
-		if err := f.end(nil, q.capacity, &in.ReturnConsumedCapacity); err != nil {
+		f.Part("]")
+		if err := f.end(nil, q.capacity); err != nil {
 			return err
 		}
 		out, err := r.Client.TransactGetItems(ctx, in, q.Options)
@@ -168,15 +134,13 @@ func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, err
 		for _, response := range out.Responses {
 			typed = append(typed, response.Item)
 		}
-		items = q.items(typed)
-		n := 0
+		items = q.Items(typed)
 		for _, it := range items {
 			if !it.Missing() {
-				n++
+				q.Returned++
 			}
 		}
-		q.Returned = n
-		q.answered(out.ResultMetadata, &q.ReadUnits, each(out.ConsumedCapacity)...)
+		q.answered(out.ResultMetadata, &q.ReadUnits, nil, out.ConsumedCapacity...)
 		if len(items) != len(keys) {
 			wire.ReleaseAll(items)
 			return errOtherCount

@@ -25,74 +25,63 @@ type Key struct {
 // returns maps what an action returns to DynamoDB's names.
 var returns = [...]types.ReturnValue{plan.ReturnNothing: types.ReturnValueNone, plan.ReturnOld: types.ReturnValueAllOld, plan.ReturnNew: types.ReturnValueAllNew}
 
-// single sends one action as a plain call and returns the image that the action asked for.
-func (r *Runner) single(ctx context.Context, a *plan.Action, sent *writeRequest) (returned plan.Returned, err error) {
-	f := newForm(&sent.Call)
+// single sends one action as a plain call and returns the image that the action asked for. An answer without the item that it asked
+// for, which exists, says nothing: a broken proxy may have made it. Some emulators return an empty map for a new item.
+func (r *Runner) single(ctx context.Context, a *plan.Action, q *request) (plan.Returned, error) {
+	f := newForm(&q.Call)
+	in, back := f.action(a), returns[a.Returns]
+	if a.Kind != plan.Put {
+		f.Name("ReturnValues")
+		f.String(string(back))
+	}
+	if err := f.end(in.TableName, q.capacity); err != nil {
+		return plan.Returned{}, err
+	}
+	var found wire.Item
 	switch a.Kind {
 	case plan.Put:
-		in := &dynamodb.PutItemInput{}
-		f.action(a, inputs{
-			table: &in.TableName, item: &in.Item, condition: &in.ConditionExpression, names: &in.ExpressionAttributeNames,
-			values: &in.ExpressionAttributeValues, failure: &in.ReturnValuesOnConditionCheckFailure,
-		})
-		if err := f.end(in.TableName, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
-			return plan.Returned{}, err
-		}
-		out, err := r.Client.PutItem(ctx, in, sent.options)
+		out, err := r.Client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: in.TableName, Item: in.Key, ConditionExpression: in.ConditionExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
+			ExpressionAttributeValues: in.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
+			ReturnConsumedCapacity: q.capacity,
+		}, q.Options)
 		if err == nil {
-			sent.answered(out.ResultMetadata, &sent.WriteUnits, out.ConsumedCapacity)
+			q.answered(out.ResultMetadata, &q.WriteUnits, out.ConsumedCapacity)
 		}
 		return plan.Returned{}, err
 	case plan.Update:
-		in := &dynamodb.UpdateItemInput{}
-		f.action(a, inputs{
-			table: &in.TableName, key: &in.Key, condition: &in.ConditionExpression, update: &in.UpdateExpression, names: &in.ExpressionAttributeNames,
-			values: &in.ExpressionAttributeValues, failure: &in.ReturnValuesOnConditionCheckFailure, returned: &in.ReturnValues,
-		})
-		if err := f.end(in.TableName, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
-			return plan.Returned{}, err
-		}
-		out, err := r.Client.UpdateItem(ctx, in, sent.options)
+		out, err := r.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: in.TableName, Key: in.Key, ConditionExpression: in.ConditionExpression, UpdateExpression: in.UpdateExpression,
+			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure, ReturnValues: back, ReturnConsumedCapacity: q.capacity,
+		}, q.Options)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		sent.answered(out.ResultMetadata, &sent.WriteUnits, out.ConsumedCapacity)
-		return returnedBy(a, sent.item(out.Attributes))
+		q.answered(out.ResultMetadata, &q.WriteUnits, out.ConsumedCapacity)
+		found = q.Item(out.Attributes)
 	default:
-		in := &dynamodb.DeleteItemInput{}
-		f.action(a, inputs{
-			table: &in.TableName, key: &in.Key, condition: &in.ConditionExpression, names: &in.ExpressionAttributeNames,
-			values: &in.ExpressionAttributeValues, failure: &in.ReturnValuesOnConditionCheckFailure, returned: &in.ReturnValues,
-		})
-		if err := f.end(in.TableName, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
-			return plan.Returned{}, err
-		}
-		out, err := r.Client.DeleteItem(ctx, in, sent.options)
+		out, err := r.Client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: in.TableName, Key: in.Key, ConditionExpression: in.ConditionExpression, ExpressionAttributeNames: in.ExpressionAttributeNames,
+			ExpressionAttributeValues: in.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: in.ReturnValuesOnConditionCheckFailure,
+			ReturnValues: back, ReturnConsumedCapacity: q.capacity,
+		}, q.Options)
 		if err != nil {
 			return plan.Returned{}, err
 		}
-		sent.answered(out.ResultMetadata, &sent.WriteUnits, out.ConsumedCapacity)
-		return returnedBy(a, sent.item(out.Attributes))
+		q.answered(out.ResultMetadata, &q.WriteUnits, out.ConsumedCapacity)
+		found = q.Item(out.Attributes)
 	}
-}
-
-// returnedBy returns the image in the answer to a. An answer without the item that a asked for, which exists, says nothing: a broken
-// proxy may have made it. Some emulators return an empty map for a new item.
-func returnedBy(a *plan.Action, answered wire.Item) (plan.Returned, error) {
-	if a.Returns == plan.ReturnNothing {
-		return plan.Returned{}, nil
-	}
-	if a.Returns == plan.ReturnNew && answered.Len() > 0 {
-		return plan.Returned{New: answered}, nil
-	}
-	image := answered.Detach()
 	switch {
-	case len(image) == 0 && (a.Returns == plan.ReturnNew || a.Returns == plan.ReturnOld && failsAbsent(a.Cond)):
-		return plan.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
-	case len(image) == 0:
+	case a.Returns == plan.ReturnNothing:
 		return plan.Returned{}, nil
+	case found.Missing() && (a.Returns == plan.ReturnNew || failsAbsent(a.Cond)):
+		return plan.Returned{}, &smithy.DeserializationError{Err: errNoAttributes}
+	case a.Returns == plan.ReturnNew:
+		return plan.Returned{New: found}, nil
 	}
-	return plan.Returned{Image: image, Again: a.Returns == plan.ReturnOld && wroteBy(image, a.WriteID)}, nil
+	image := found.Detach()
+	return plan.Returned{Image: image, Again: wroteBy(image, a.WriteID)}, nil
 }
 
 var errNoAttributes = errors.New("the answer lacks the attributes that the request asked for")
@@ -106,60 +95,49 @@ func failsAbsent(c expr.Cond) bool {
 }
 
 // together sends actions as one transaction under token.
-func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, sent *writeRequest) error {
-	sent.Batch = len(actions)
-	in, f := &dynamodb.TransactWriteItemsInput{TransactItems: make([]types.TransactWriteItem, len(actions))}, newForm(&sent.Call)
-	f.Name("TransactItems")
-	f.Begin('[')
+func (r *Runner) together(ctx context.Context, actions []plan.Action, token string, q *request) error {
+	q.Batch = len(actions)
+	in := &dynamodb.TransactWriteItemsInput{TransactItems: make([]types.TransactWriteItem, len(actions)), ReturnConsumedCapacity: q.capacity}
+	f := newForm(&q.Call)
+	f.Part(`"TransactItems":[`)
 	for i := range actions {
-		a, w := &actions[i], &in.TransactItems[i]
-		f.Begin('{')
-		switch a.Kind {
+		switch a, w := &actions[i], &in.TransactItems[i]; a.Kind {
 		case plan.Put:
-			f.Name("Put")
-			f.Begin('{')
-			w.Put = &types.Put{}
-			f.action(a, inputs{
-				table: &w.Put.TableName, item: &w.Put.Item, condition: &w.Put.ConditionExpression, names: &w.Put.ExpressionAttributeNames,
-				values: &w.Put.ExpressionAttributeValues, failure: &w.Put.ReturnValuesOnConditionCheckFailure,
-			})
+			f.Part(`{"Put":{`)
+			p := f.action(a)
+			w.Put = &types.Put{
+				TableName: p.TableName, Item: p.Key, ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
+				ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+			}
 		case plan.Update:
-			f.Name("Update")
-			f.Begin('{')
-			w.Update = &types.Update{}
-			f.action(a, inputs{
-				table: &w.Update.TableName, key: &w.Update.Key, condition: &w.Update.ConditionExpression, update: &w.Update.UpdateExpression,
-				names: &w.Update.ExpressionAttributeNames, values: &w.Update.ExpressionAttributeValues, failure: &w.Update.ReturnValuesOnConditionCheckFailure,
-			})
+			f.Part(`{"Update":{`)
+			p := f.action(a)
+			w.Update = &p
 		case plan.Delete:
-			f.Name("Delete")
-			f.Begin('{')
-			w.Delete = &types.Delete{}
-			f.action(a, inputs{
-				table: &w.Delete.TableName, key: &w.Delete.Key, condition: &w.Delete.ConditionExpression, names: &w.Delete.ExpressionAttributeNames,
-				values: &w.Delete.ExpressionAttributeValues, failure: &w.Delete.ReturnValuesOnConditionCheckFailure,
-			})
+			f.Part(`{"Delete":{`)
+			p := f.action(a)
+			w.Delete = &types.Delete{
+				TableName: p.TableName, Key: p.Key, ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
+				ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+			}
 		default:
-			f.Name("ConditionCheck")
-			f.Begin('{')
-			w.ConditionCheck = &types.ConditionCheck{}
-			f.action(a, inputs{
-				table: &w.ConditionCheck.TableName, key: &w.ConditionCheck.Key, condition: &w.ConditionCheck.ConditionExpression,
-				names: &w.ConditionCheck.ExpressionAttributeNames, values: &w.ConditionCheck.ExpressionAttributeValues,
-				failure: &w.ConditionCheck.ReturnValuesOnConditionCheckFailure,
-			})
+			f.Part(`{"ConditionCheck":{`)
+			p := f.action(a)
+			w.ConditionCheck = &types.ConditionCheck{
+				TableName: p.TableName, Key: p.Key, ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
+				ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+			}
 		}
-		f.End('}')
-		f.End('}')
+		f.Part("}}")
 	}
-	f.End(']')
-	f.text("ClientRequestToken", token, &in.ClientRequestToken)
-	if err := f.end(nil, sent.capacity, &in.ReturnConsumedCapacity); err != nil {
+	f.Part("]")
+	in.ClientRequestToken = f.text("ClientRequestToken", token)
+	if err := f.end(nil, q.capacity); err != nil {
 		return err
 	}
-	out, err := r.Client.TransactWriteItems(ctx, in, sent.options)
+	out, err := r.Client.TransactWriteItems(ctx, in, q.Options)
 	if err == nil {
-		sent.answered(out.ResultMetadata, &sent.WriteUnits, each(out.ConsumedCapacity)...)
+		q.answered(out.ResultMetadata, &q.WriteUnits, nil, out.ConsumedCapacity...)
 	}
 	return err
 }
@@ -171,7 +149,7 @@ func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDe
 		out, err := r.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}, once)
 		if err == nil {
 			found = out.Table
-			q.answered(out.ResultMetadata, nil)
+			q.answered(out.ResultMetadata, nil, nil)
 		}
 		return err
 	})

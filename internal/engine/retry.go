@@ -40,9 +40,9 @@ func (t *attempts) paced(ctx context.Context, budgets []*bind.Pace) error {
 	return err
 }
 
-// try sends q once and returns the class of its error. watch is nil or watches it on its way. send is called with the context of
-// the request. The class is final if the request was not sent, because ctx or the wait for a budget ended.
-func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, q *request, watch *writeRequest, send func(context.Context, *request) error) (class, error) {
+// try sends a request once and returns the class of its error. send is called with the context of the request. The class is final if
+// the request was not sent, because ctx or the wait for a budget ended.
+func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, send func(context.Context, *request) error) (class, error) {
 	budgets := bind.PacesOf(ctx)
 	if budgets != nil {
 		if err := t.paced(ctx, budgets); err != nil {
@@ -53,12 +53,12 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 	if t.sent++; t.life > 0 && t.until.IsZero() {
 		t.until = time.Now().Add(t.life)
 	}
-	own, m := ctx, meterOf(ctx)
+	own, q := ctx, &request{capacity: types.ReturnConsumedCapacityNone}
+	m, _ := ctx.Value(meterKey{}).(*meter)
 	observed := m != nil || budgets != nil
-	x := &q.attempt
-	if x.capacity = types.ReturnConsumedCapacityNone; observed {
-		x.Attempt = entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}
-		x.capacity = types.ReturnConsumedCapacityTotal
+	if observed {
+		q.Attempt = entitytype.Attempt{Operation: operation, Tables: slices.Compact(slices.Sorted(slices.Values(tables))), Number: t.sent, Start: time.Now()}
+		q.capacity = types.ReturnConsumedCapacityTotal
 	}
 	if r.RequestTimeout > 0 {
 		limited, cancel := context.WithTimeout(own, r.RequestTimeout)
@@ -67,34 +67,27 @@ func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables 
 	}
 	err := send(own, q)
 	k := success
-	switch {
-	case err == nil:
-	case watch != nil:
-		k = watch.classify(own, err)
-	default:
-		k = classify(own, err)
+	if err != nil {
+		k = q.classify(own, err)
 	}
 	if k != success && own.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("no answer within the request timeout of %v: %w", r.RequestTimeout, err)
 	}
 	r.refund(t, k)
 	if observed {
-		x.end(k, err)
+		q.end(k, err)
 		for _, b := range budgets {
-			b.Spend(time.Now(), x.ReadUnits, x.WriteUnits)
+			b.Spend(time.Now(), q.ReadUnits, q.WriteUnits)
 		}
 	}
 	if m != nil {
-		m.add(&x.Attempt)
+		m.add(&q.Attempt)
 		if r.Tracer != nil {
-			r.Tracer.Request(ctx, x.Attempt)
+			r.Tracer.Request(ctx, q.Attempt)
 		}
 	}
 	return k, err
 }
-
-// late reports that the request must not be repeated any more.
-func (t *attempts) late() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
 // refund gives tokens back to the retry budget: the database has answered.
 func (r *Runner) refund(t *attempts, k class) {
@@ -169,7 +162,7 @@ func (r *Runner) read(ctx context.Context, operation string, tables []string, se
 		case err != nil:
 			return err
 		}
-		k, err := r.try(ctx, &t, operation, tables, new(request), nil, send)
+		k, err := r.try(ctx, &t, operation, tables, send)
 		if err == nil {
 			return nil
 		}

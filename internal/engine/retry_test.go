@@ -101,7 +101,7 @@ func TestRetries_ComeBackWithAnswers(t *testing.T) {
 			require.NoError(t, get(t.Context(), r))
 		}
 		require.Equal(t, 7, left())
-		k, err := r.try(t.Context(), &attempts{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, new(request), nil, func(context.Context, *request) error { return nil })
+		k, err := r.try(t.Context(), &attempts{sent: 1, token: func() error { return r.Retries.AddTokens(2) }}, "GetItem", []string{"t"}, func(context.Context, *request) error { return nil })
 		require.Equal(t, success, k)
 		require.NoError(t, err)
 		require.Equal(t, 10, left())
@@ -120,9 +120,9 @@ func TestRequestTimeout_CountsAsALostAnswer(t *testing.T) {
 		require.Equal(t, 3*time.Second, time.Since(begun))
 
 		write := func(ctx context.Context, _ *request) error { return Sleep(ctx, time.Minute) }
-		k, _ := r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, new(request), &writeRequest{}, write)
+		k, _ := r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, write)
 		require.Equal(t, unknown, k, "a write without an answer may have been applied")
-		k, _ = r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, new(request), &writeRequest{}, func(context.Context, *request) error { return &types.ConditionalCheckFailedException{} })
+		k, _ = r.try(t.Context(), &attempts{}, "PutItem", []string{"t"}, func(context.Context, *request) error { return &types.ConditionalCheckFailedException{} })
 		require.Equal(t, refused, k)
 	})
 }
@@ -187,13 +187,12 @@ func TestPace_SpreadsRequestsByWhatTheyConsume(t *testing.T) {
 func TestTry_AllocatesNothingMoreUnlessItIsObserved(t *testing.T) {
 	r := &Runner{MaxAttempts: 1, Retries: ratelimit.NewTokenRateLimit(500)}
 	ctx, tables := t.Context(), []string{"t"}
-	var out writeRequest
 	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
 		tr := attempts{}
-		if k, err := r.try(ctx, &tr, "GetItem", tables, &out.request, &out, func(context.Context, *request) error { return nil }); k != success || err != nil {
+		if k, err := r.try(ctx, &tr, "GetItem", tables, func(context.Context, *request) error { return nil }); k != success || err != nil {
 			t.Error(k, err)
 		}
-	}), 0.0)
+	}), 1.0, "the request itself")
 	f := func(context.Context) error { return nil }
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		if err := r.Measure(ctx, entitytype.Call{Verb: "Get", Entity: "E", Table: "t"}, f); err != nil {

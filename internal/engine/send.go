@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
-	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // writeIDIn returns the id of the last write of the item, or "".
@@ -76,14 +76,13 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		if err := ctx.Err(); err != nil {
 			return fail(err)
 		}
-		out := &writeRequest{request: request{Call: wire.Call{Own: r.Own}}}
 		var got response
-		k, err := r.try(ctx, &sent, operation, tables, &out.request, out, func(ctx context.Context, _ *request) (err error) {
-			if plain {
-				got.returned, err = r.single(ctx, a, out)
+		k, err := r.try(ctx, &sent, operation, tables, func(ctx context.Context, q *request) (err error) {
+			if q.Own, q.Watch = r.Own, q.watch; plain {
+				got.returned, err = r.single(ctx, a, q)
 				return err
 			}
-			return r.together(ctx, actions, token, out)
+			return r.together(ctx, actions, token, q)
 		})
 		switch k {
 		case success:
@@ -105,7 +104,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		case final:
 			return fail(r.tableError(err, tables...))
 		}
-		if sent.late() {
+		if !sent.until.IsZero() && time.Now().After(sent.until) {
 			return fail(exhausted(ctx, err))
 		}
 		if err := r.again(ctx, &sent, k, err); err != nil {

@@ -31,11 +31,6 @@ type meter struct {
 
 type meterKey struct{}
 
-func meterOf(ctx context.Context) *meter {
-	m, _ := ctx.Value(meterKey{}).(*meter)
-	return m
-}
-
 // add adds a request.
 func (m *meter) add(a *entitytype.Attempt) {
 	if m.outer != nil {
@@ -85,16 +80,9 @@ func (m *meter) end(begun time.Time, err error) Report {
 	return r
 }
 
-// Note notes the result of the write that a call is about.
-func Note(ctx context.Context, verb string, result plan.Result) {
-	if m := meterOf(ctx); m != nil {
-		m.outcome(verb, OutcomeOf(result))
-	}
-}
-
-// Outcome is Note for several writes.
+// Outcome notes the result of the writes that a call is about.
 func Outcome(ctx context.Context, verb string, o entitytype.Outcome) {
-	if m := meterOf(ctx); m != nil {
+	if m, _ := ctx.Value(meterKey{}).(*meter); m != nil {
 		m.outcome(verb, o)
 	}
 }
@@ -131,9 +119,6 @@ func Named(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, nameKey{}, name)
 }
 
-// Observed reports whether calls are measured for the program.
-func (r *Runner) Observed() bool { return r.Tracer != nil }
-
 // errPanicked is the error of a call whose function did not return.
 var errPanicked = errors.New("a function of the program panicked")
 
@@ -142,7 +127,7 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 	if ctx == nil {
 		return &entitytype.Error{Verb: call.Verb, Entity: call.Entity, Err: CheckContext(ctx)}
 	}
-	if r.Tracer == nil || meterOf(ctx) != nil {
+	if r.Tracer == nil || ctx.Value(meterKey{}) != nil {
 		return f(ctx)
 	}
 	call.Name, _ = ctx.Value(nameKey{}).(string)
@@ -163,62 +148,52 @@ func (r *Runner) Measure(ctx context.Context, call entitytype.Call, f func(conte
 
 // Metered runs f as a part of a call, whether or not that is measured, and returns what its requests cost.
 func Metered(ctx context.Context, f func(context.Context) error) (Report, error) {
-	m, begun := &meter{outer: meterOf(ctx)}, time.Now()
+	outer, _ := ctx.Value(meterKey{}).(*meter)
+	m, begun := &meter{outer: outer}, time.Now()
 	err := f(context.WithValue(ctx, meterKey{}, m))
 	return m.end(begun, err), err
 }
 
-// attempt is one request while it is sent.
-type attempt struct {
-	entitytype.Attempt
-	capacity types.ReturnConsumedCapacity // whether the answer should say what the request consumed
-}
-
-// each returns pointers to the elements of a list.
-func each(all []types.ConsumedCapacity) (list []*types.ConsumedCapacity) {
-	for i := range all {
-		list = append(list, &all[i])
+// answered notes an answer, and adds what it says was consumed, in one table or in several, to units.
+func (q *request) answered(md smithymiddleware.Metadata, units *float64, one *types.ConsumedCapacity, several ...types.ConsumedCapacity) {
+	q.RequestID, _ = middleware.GetRequestIDMetadata(md)
+	if one != nil && one.CapacityUnits != nil {
+		*units += *one.CapacityUnits
 	}
-	return list
-}
-
-// answered notes an answer, and adds what it says was consumed to units.
-func (x *attempt) answered(md smithymiddleware.Metadata, units *float64, consumed ...*types.ConsumedCapacity) {
-	x.RequestID, _ = middleware.GetRequestIDMetadata(md)
-	for _, u := range consumed {
-		if u != nil && u.CapacityUnits != nil {
+	for _, u := range several {
+		if u.CapacityUnits != nil {
 			*units += *u.CapacityUnits
 		}
 	}
 }
 
 // end notes how the request ended.
-func (x *attempt) end(k class, err error) {
-	x.Duration = time.Since(x.Start)
+func (q *request) end(k class, err error) {
+	q.Duration = time.Since(q.Start)
 	if k == success {
-		x.Class, x.Status = entitytype.ClassOK, 200
+		q.Class, q.Status = entitytype.ClassOK, 200
 		return
 	}
 	var answer *awshttp.ResponseError
 	if errors.As(err, &answer) && answer.ResponseError != nil {
-		x.Status, x.RequestID = answer.HTTPStatusCode(), answer.ServiceRequestID()
+		q.Status, q.RequestID = answer.HTTPStatusCode(), answer.ServiceRequestID()
 	}
-	x.Code = codeOf(err)
+	q.Code = codeOf(err)
 	switch k {
 	case conflicted:
-		x.Class = entitytype.ClassConflict
+		q.Class = entitytype.ClassConflict
 	case refused:
-		x.Class = entitytype.ClassRefused
+		q.Class = entitytype.ClassRefused
 	case unknown:
-		x.Class = entitytype.ClassLost
+		q.Class = entitytype.ClassLost
 	case transient:
-		if x.Throttles = throttlesOf(err); x.Throttles != nil {
-			x.Class = entitytype.ClassThrottled
+		if q.Throttles = throttlesOf(err); q.Throttles != nil {
+			q.Class = entitytype.ClassThrottled
 			return
 		}
 		fallthrough
 	default:
-		x.Class = entitytype.ClassFailed
+		q.Class = entitytype.ClassFailed
 	}
 }
 

@@ -135,7 +135,14 @@ func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 			return failed, err
 		}
 		if !again {
-			if failed, again = t.explain(ctx, failed); !again {
+			for i, f := range failed { // what each op would report alone
+				explained, exists := t.r.explain(ctx, t.ops[f.Index].Op, f.Err)
+				if exists {
+					explained, again = errComesAndGoes, true
+				}
+				failed[i].Err = explained
+			}
+			if !again {
 				return failed, cause
 			}
 		}
@@ -353,19 +360,6 @@ func failure(op *plan.Op, step *plan.Step, v plan.Resolution, got response, imag
 		return &plan.Ambiguous{Err: refused}
 	}
 	return refused
-}
-
-// explain adds to the failures what each op would report alone. again is set if one of them is about an item that exists
-// by now.
-func (t *transaction) explain(ctx context.Context, failed []OpFailure) (explained []OpFailure, again bool) {
-	for i, f := range failed {
-		err, exists := t.r.explain(ctx, t.ops[f.Index].Op, f.Err)
-		if exists {
-			err, again = errComesAndGoes, true
-		}
-		failed[i].Err = err
-	}
-	return failed, again
 }
 
 // place is an item that a transaction writes or checks.

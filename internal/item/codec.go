@@ -83,7 +83,12 @@ func (f *TimeField) Encode(fv reflect.Value, a *Values) (types.AttributeValue, e
 		}
 		fv = fv.Elem()
 	}
-	t := timeOf(fv)
+	var t time.Time
+	if fv.CanAddr() && fv.Type() == timeType { // not copied to the heap
+		t = *fv.Addr().Interface().(*time.Time)
+	} else {
+		t = fv.Convert(timeType).Interface().(time.Time)
+	}
 	if t.IsZero() && f.OmitEmpty {
 		return nil, nil
 	}
@@ -164,16 +169,6 @@ func (c *Codec) unmarshal(f *field, av types.AttributeValue, fv reflect.Value) e
 func isNull(av types.AttributeValue) bool {
 	_, null := av.(*types.AttributeValueMemberNULL)
 	return null
-}
-
-// timeOf returns the time in fv, which it does not copy to the heap if it can be addressed.
-func timeOf(fv reflect.Value) time.Time {
-	if fv.CanAddr() {
-		if at, ok := fv.Addr().Interface().(*time.Time); ok {
-			return *at
-		}
-	}
-	return fv.Convert(timeType).Interface().(time.Time)
 }
 
 func setTime(fv reflect.Value, t time.Time) {

@@ -100,11 +100,11 @@ func TestTimeField_ExactRefusesWhatItWouldTruncate(t *testing.T) {
 }
 
 func TestEncodeValue_KeepsTheFieldsCodecOptions(t *testing.T) {
-	got := must(codec.EncodeValue(reflect.ValueOf([]string{"a"}), ",stringset"))
+	got := must(codec.EncodeValue(nil, reflect.ValueOf([]string{"a"}), ",stringset"))
 	require.Equal(t, &ss{Value: []string{"a"}}, got)
-	got = must(codec.EncodeValue(reflect.ValueOf(""), ",omitempty"))
+	got = must(codec.EncodeValue(nil, reflect.ValueOf(""), ",omitempty"))
 	require.Nil(t, got)
-	got = must(codec.EncodeValue(reflect.ValueOf([]byte{1}), ""))
+	got = must(codec.EncodeValue(nil, reflect.ValueOf([]byte{1}), ""))
 	require.Equal(t, &b{Value: []byte{1}}, got, "bytes are a binary, not a list of numbers")
 }
 
@@ -169,7 +169,7 @@ func TestEncode_ValuesThatWouldBeLostAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := codec0.Encode(reflect.ValueOf(guarded{A: v}))
 			require.Error(t, err)
-			_, err = codec0.EncodeValue(reflect.ValueOf(v), "")
+			_, err = codec0.EncodeValue(nil, reflect.ValueOf(v), "")
 			require.Error(t, err)
 			var f *item.FieldError
 			if name != "a map of arrays" { // attributevalue's own error
@@ -191,7 +191,7 @@ func TestEncode_MethodsOfPointersAreUsed(t *testing.T) {
 		Map  map[string]*inked
 	}{inked{"a"}, []inked{{"b"}}, map[string]*inked{"k": {"c"}}})))
 	require.Equal(t, item.Item{"One": item.S("ink:a"), "Many": &l{Value: []av{item.S("ink:b")}}, "Map": &m{Value: item.Item{"k": item.S("ink:c")}}}, it)
-	got := must(codec0.EncodeValue(reflect.ValueOf(inked{"a"}), ""))
+	got := must(codec0.EncodeValue(nil, reflect.ValueOf(inked{"a"}), ""))
 	require.Equal(t, item.S("ink:a"), got)
 }
 

@@ -35,13 +35,10 @@ func (c *Codec) Compile(t reflect.Type) bool {
 	if c.layout = l; l == nil {
 		return false
 	}
-	l.parts = c.Parts
-	for _, p := range c.Parts {
-		at, ok := l.byName[p.Attr]
-		if !ok {
-			at = -1
+	for i := range c.Parts {
+		if at, ok := l.byName[c.Parts[i].Attr]; ok {
+			l.fields[at].part = &c.Parts[i]
 		}
-		l.of = append(l.of, at)
 	}
 	return true
 }
@@ -74,8 +71,6 @@ type structLayout struct {
 	typ    reflect.Type
 	fields []attribute
 	byName map[string]int
-	parts  []KeyPart
-	of     []int // of each part its field
 }
 
 // Find returns the index of the field for an attribute, or -1.
@@ -91,11 +86,9 @@ type attribute struct {
 	name     string
 	index    []int
 	decode   decoder
-	keepNull bool // NULL is as if the attribute were absent
+	keepNull bool     // NULL is as if the attribute were absent
+	part     *KeyPart // nil for a field that is not part of a key
 }
-
-// seen is a set of fields.
-type seen [mostFields / 64]uint64
 
 // set decodes v into the field of dst.
 func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
@@ -110,33 +103,28 @@ func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 
 // decode decodes an item. An attribute that comes twice makes it give up.
 func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
-	var done seen
-	if m := it.Stored(); m != nil {
-		for i := range l.fields {
-			av, ok := m[l.fields[i].name]
-			if ok && (av == nil || !l.fields[i].set(wire.ValueOf(av), dst)) {
-				return false
-			}
-			if ok {
-				done[i/64] |= 1 << (i % 64)
-			}
-		}
-	}
-	all := it.Fields(l)
+	var done [mostFields]bool
+	all, m := it.Fields(l)
 	for i := all.Next(); i >= 0; i = all.Next() {
-		bit := uint64(1) << (i % 64)
-		if done[i/64]&bit != 0 || !l.fields[i].set(all.Value, dst) {
+		if done[i] || !l.fields[i].set(all.Value, dst) {
 			return false
 		}
-		done[i/64] |= bit
+		done[i] = true
 	}
-	for i := range l.parts {
-		at := l.of[i]
-		if at < 0 || done[at/64]&(1<<(at%64)) != 0 {
+	for i := range l.fields {
+		f := &l.fields[i]
+		if done[i] {
 			continue
 		}
-		av, err := l.parts[i].read(it.Get)
-		if err != nil || av != nil && !l.fields[at].set(wire.ValueOf(av), dst) {
+		av, stored := m[f.name]
+		if !stored && f.part != nil {
+			var err error
+			if av, err = f.part.read(it.Get); err != nil {
+				return false
+			}
+			stored = av != nil
+		}
+		if stored && (av == nil || !f.set(wire.ValueOf(av), dst)) {
 			return false
 		}
 	}

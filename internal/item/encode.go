@@ -48,17 +48,14 @@ func ownEncoding(t reflect.Type) bool {
 type Values struct {
 	texts   []types.AttributeValueMemberS
 	numbers []types.AttributeValueMemberN
-	likely  room
+	Likely  Room
 }
 
-// ValuesFor returns a Values for n texts or n numbers.
-func ValuesFor(n int) Values { return Values{likely: room{n, n}} }
-
-// room counts the texts and numbers that an item is likely to have.
-type room struct{ texts, numbers int }
+// Room counts the texts and numbers that an item is likely to have.
+type Room struct{ Texts, Numbers int }
 
 // roomOf counts the fields of a struct that are texts, times and numbers. A list counts as a few of its elements.
-func roomOf(fields []field) (r room) {
+func roomOf(fields []field) (r Room) {
 	for i := range fields {
 		f, n := &fields[i], 1
 		t := Pointee(f.typ)
@@ -68,9 +65,9 @@ func roomOf(fields []field) (r room) {
 		switch k := t.Kind(); {
 		case f.form != asPlain && f.form != asList && !f.time, k == reflect.Bool, k == reflect.Slice:
 		case f.time, k == reflect.String:
-			r.texts += n
+			r.Texts += n
 		default:
-			r.numbers += n
+			r.Numbers += n
 		}
 	}
 	return r
@@ -84,8 +81,8 @@ func (a *Values) text(s string) types.AttributeValue {
 		return &types.AttributeValueMemberS{Value: s}
 	}
 	if len(a.texts) == 0 {
-		a.texts = make([]types.AttributeValueMemberS, max(a.likely.texts, atLeast))
-		a.likely.texts = 0
+		a.texts = make([]types.AttributeValueMemberS, max(a.Likely.Texts, atLeast))
+		a.Likely.Texts = 0
 	}
 	av := &a.texts[0]
 	a.texts, av.Value = a.texts[1:], s
@@ -97,8 +94,8 @@ func (a *Values) number(text string) types.AttributeValue {
 		return N(text)
 	}
 	if len(a.numbers) == 0 {
-		a.numbers = make([]types.AttributeValueMemberN, max(a.likely.numbers, atLeast))
-		a.likely.numbers = 0
+		a.numbers = make([]types.AttributeValueMemberN, max(a.Likely.Numbers, atLeast))
+		a.Likely.Numbers = 0
 	}
 	av := &a.numbers[0]
 	a.numbers, av.Value = a.numbers[1:], text
@@ -281,14 +278,9 @@ func (f *field) encode(c *Codec, v reflect.Value, a *Values) (types.AttributeVal
 	return &types.AttributeValueMemberL{Value: list}, nil
 }
 
-// EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"). It returns nil if
-// the options make the value absent.
-func (c *Codec) EncodeValue(v reflect.Value, options string) (types.AttributeValue, error) {
-	return c.EncodeValueIn(nil, v, options)
-}
-
-// EncodeValueIn is EncodeValue in the memory of a, for values that are kept or dropped together.
-func (c *Codec) EncodeValueIn(a *Values, v reflect.Value, options string) (av types.AttributeValue, err error) {
+// EncodeValue encodes one value like a field with the given codec options (",stringset", ",omitempty"), in the memory of a, which
+// may be nil. It returns nil if the options make the value absent.
+func (c *Codec) EncodeValue(a *Values, v reflect.Value, options string) (av types.AttributeValue, err error) {
 	if (options == "" || options == ",omitempty") && factsOf(v.Type()).plain {
 		av = a.plain(v, options != "")
 	} else {
@@ -305,38 +297,28 @@ func (c *Codec) EncodeValueIn(a *Values, v reflect.Value, options string) (av ty
 	return av, nil
 }
 
-// encodeFields encodes the fields of v, except those that the codec encodes itself. suspect reports that a value may not be
-// storable.
-func (c *Codec) encodeFields(v reflect.Value, fields []field, a *Values) (it Item, suspect bool, err error) {
-	it = make(Item, len(fields)+4) // room for keys and hidden attributes
-	for i := range fields {
-		f := &fields[i]
+// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
+func (c *Codec) Encode(v reflect.Value) (Item, error) {
+	facts := factsOf(v.Type())
+	together, suspect := Values{Likely: facts.room}, false // suspect: a value may not be storable
+	it := make(Item, len(facts.fields)+4)                  // room for keys and hidden attributes
+	for i := range facts.fields {
+		f := &facts.fields[i]
 		if f.time && c.timeField(f.attr) != nil || len(c.Texts) > 0 && c.textField(f.attr) != nil {
 			continue
 		}
-		fv, ok := fieldByIndex(v, f.index)
-		if !ok {
+		fv, err := v.FieldByIndexErr(f.index)
+		if err != nil { // inside a nil embedded pointer
 			continue
 		}
-		av, err := f.encode(c, fv, a)
+		av, err := f.encode(c, fv, &together)
 		switch {
 		case err != nil:
-			return nil, false, err
+			return nil, err
 		case av != nil:
 			it[f.attr] = av
 			suspect = suspect || unstorable(av) != ""
 		}
-	}
-	return it, suspect, nil
-}
-
-// Encode returns v, a struct of the codec's type, as an item. The error is a *[FieldError] or one of attributevalue.
-func (c *Codec) Encode(v reflect.Value) (Item, error) {
-	facts := factsOf(v.Type())
-	together := Values{likely: facts.room}
-	it, suspect, err := c.encodeFields(v, facts.fields, &together)
-	if err != nil {
-		return nil, err
 	}
 	for _, name := range c.Sets {
 		if isNull(it[name]) {
@@ -350,7 +332,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	}
 	for i := range c.Texts {
 		f := &c.Texts[i]
-		if fv, ok := fieldByIndex(v, f.Index); ok {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
 			av, err := f.Encode(fv)
 			if err != nil {
 				return nil, err
@@ -360,7 +342,7 @@ func (c *Codec) Encode(v reflect.Value) (Item, error) {
 	}
 	for i := range c.Times {
 		f := &c.Times[i]
-		if fv, ok := fieldByIndex(v, f.Index); ok {
+		if fv, err := v.FieldByIndexErr(f.Index); err == nil {
 			av, err := f.Encode(fv, &together)
 			if err != nil {
 				return nil, err

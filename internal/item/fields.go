@@ -43,7 +43,7 @@ type facts struct {
 	// problem is why a value of the struct inside another would lose a field, or "".
 	problem string
 	plain   bool // isPlain
-	room    room
+	room    Room
 	needs   func() needs
 }
 
@@ -79,29 +79,26 @@ func (f *facts) list(t reflect.Type) {
 		if f.problem == "" && (sf.Problem != "" || sf.TopOnly) {
 			f.problem = "field " + sf.Path + " of " + t.String() + ": " + cmp.Or(sf.Problem, TopOnly)
 		}
-		if sf.Use == Stored {
-			f.add(sf)
+		if sf.Use != Stored {
+			continue
 		}
+		bare, options := Pointee(sf.Type), strings.Split(sf.Tag.Get("dynamodbav"), ",")[1:]
+		isFloat := bare.Kind() == reflect.Float64 || bare.Kind() == reflect.Float32
+		found := field{
+			index: sf.Index, attr: sf.Attr.Name, typ: sf.Type,
+			asNumber:  sf.Attr.String,
+			floatText: isFloat && sf.Attr.String,
+			unixTime:  isTime(bare) && sf.IsExported() && sf.Attr.UnixTime,
+			time:      isTime(bare),
+			form:      formOf(sf.Type, options), omitEmpty: sf.Attr.OmitEmpty,
+		}
+		for _, o := range options {
+			found.options += "," + o
+		}
+		f.fields = append(f.fields, found)
+		f.attrs[found.attr] = found
 	}
 	f.opaque = hidden && len(f.fields) == 0 && !isTime(t)
-}
-
-func (f *facts) add(sf Field) {
-	bare, options := Pointee(sf.Type), strings.Split(sf.Tag.Get("dynamodbav"), ",")[1:]
-	isFloat := bare.Kind() == reflect.Float64 || bare.Kind() == reflect.Float32
-	found := field{
-		index: sf.Index, attr: sf.Attr.Name, typ: sf.Type,
-		asNumber:  sf.Attr.String,
-		floatText: isFloat && sf.Attr.String,
-		unixTime:  isTime(bare) && sf.IsExported() && sf.Attr.UnixTime,
-		time:      isTime(bare),
-		form:      formOf(sf.Type, options), omitEmpty: sf.Attr.OmitEmpty,
-	}
-	for _, o := range options {
-		found.options += "," + o
-	}
-	f.fields = append(f.fields, found)
-	f.attrs[found.attr] = found
 }
 
 // needsOf computes the needs of t from the types that its values contain.
@@ -179,15 +176,6 @@ func Pointee(t reflect.Type) reflect.Type {
 		t = t.Elem()
 	}
 	return t
-}
-
-// fieldByIndex is FieldByIndex, but returns false for a field behind a nil embedded pointer.
-func fieldByIndex(v reflect.Value, index []int) (reflect.Value, bool) {
-	if len(index) == 1 {
-		return v.Field(index[0]), true
-	}
-	fv, err := v.FieldByIndexErr(index)
-	return fv, err == nil
 }
 
 func allocate(v reflect.Value, index []int) reflect.Value {

@@ -171,9 +171,9 @@ func settle(v reflect.Value) bool {
 		}
 	case reflect.Struct:
 		for _, f := range factsOf(v.Type()).fields {
-			fv, ok := fieldByIndex(v, f.index)
+			fv, err := v.FieldByIndexErr(f.index)
 			switch {
-			case !ok:
+			case err != nil: // inside a nil embedded pointer
 			case f.unixTime:
 				fits = toUTC(fv) && fits
 			default:

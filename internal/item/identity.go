@@ -11,16 +11,20 @@ type Primary = wire.Key
 
 // AppendKey appends a text of a key. It is equal for equal keys of the same names only; numbers are equal by value.
 func AppendKey(dst []byte, k Primary) []byte {
-	for i := range k.Len() {
-		dst = appendPart(dst, wire.ValueOf(k.Values[i]))
+	for i, name := range k.Names {
+		if name != "" {
+			dst = appendPart(dst, wire.ValueOf(k.Values[i]))
+		}
 	}
 	return dst
 }
 
 // AppendKeyOf is AppendKey for the primary key of an item, which has the names of k.
 func AppendKeyOf(dst []byte, it wire.Item, k Primary) []byte {
-	for i := range k.Len() {
-		dst = appendPart(dst, it.Value(k.Names[i]))
+	for _, name := range k.Names {
+		if name != "" {
+			dst = appendPart(dst, it.Value(name))
+		}
 	}
 	return dst
 }
@@ -31,7 +35,8 @@ func appendPart(dst []byte, v wire.Value) []byte {
 	dst = append(dst, 0, 0, 0, 0)
 	switch v.Kind() {
 	case wire.S:
-		dst = v.AppendText(dst)
+		var room [128]byte
+		dst = append(dst, v.Bytes(room[:0])...)
 	case wire.N:
 		text := v.Text()
 		if d, err := ParseDecimal(text); err == nil { // the same digits for every way to write the number

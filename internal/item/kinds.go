@@ -28,12 +28,9 @@ func compile(t reflect.Type, asText bool) decoder {
 		return decodeString
 	case reflect.Bool:
 		return decodeBool
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return numberDecoder(decodeInt, asText)
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return numberDecoder(decodeUint, asText)
-	case reflect.Float32, reflect.Float64:
-		return numberDecoder(decodeFloat, asText)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Float32, reflect.Float64:
+		return numberDecoder(asText)
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
 			return decodeAny
@@ -84,43 +81,36 @@ func decodeBool(v wire.Value, dst reflect.Value) bool {
 	return v.Kind() == wire.NULL
 }
 
-// numberDecoder returns the decoder of a number that set sets.
-func numberDecoder(set decoder, asText bool) decoder {
+// numberDecoder returns the decoder of a number.
+func numberDecoder(asText bool) decoder {
 	return func(v wire.Value, dst reflect.Value) bool {
-		switch k := v.Kind(); {
-		case k == wire.N, k == wire.S && asText:
-			return set(v, dst)
-		default:
+		if k := v.Kind(); k != wire.N && !(k == wire.S && asText) {
 			return k == wire.NULL
 		}
+		var room [32]byte
+		text := v.Bytes(room[:0])
+		switch {
+		case dst.CanInt():
+			n, err := strconv.ParseInt(string(text), 10, 64)
+			if err != nil || dst.OverflowInt(n) {
+				return false
+			}
+			dst.SetInt(n)
+		case dst.CanUint():
+			n, err := strconv.ParseUint(string(text), 10, 64)
+			if err != nil || dst.OverflowUint(n) {
+				return false
+			}
+			dst.SetUint(n)
+		default:
+			n, err := strconv.ParseFloat(string(text), dst.Type().Bits())
+			if err != nil {
+				return false
+			}
+			dst.SetFloat(n)
+		}
+		return true
 	}
-}
-
-func decodeInt(v wire.Value, dst reflect.Value) bool {
-	n, ok := v.Int()
-	if !ok || dst.OverflowInt(n) {
-		return false
-	}
-	dst.SetInt(n)
-	return true
-}
-
-func decodeUint(v wire.Value, dst reflect.Value) bool {
-	n, ok := v.Uint()
-	if !ok || dst.OverflowUint(n) {
-		return false
-	}
-	dst.SetUint(n)
-	return true
-}
-
-func decodeFloat(v wire.Value, dst reflect.Value) bool {
-	n, ok := v.Float(dst.Type().Bits())
-	if !ok {
-		return false
-	}
-	dst.SetFloat(n)
-	return true
 }
 
 func decodeBytes(v wire.Value, dst reflect.Value) bool {
@@ -369,12 +359,13 @@ func nestedTimeDecoder(asText bool) decoder {
 
 // readTime is format.Parse for the text of v, without an allocation in the usual case.
 func readTime(format key.TimeFormat, v wire.Value) (time.Time, bool) {
+	var room [40]byte
+	text := v.Bytes(room[:0])
 	if format.Text() {
-		var room [40]byte
-		if t, ok := utcTime(v.AppendText(room[:0])); ok {
+		if t, ok := utcTime(text); ok {
 			return t, true
 		}
-	} else if n, ok := v.Int(); ok {
+	} else if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return format.Time(n)
 	}
 	t, err := format.Parse(v.Text())
@@ -394,7 +385,7 @@ func utcTime(b []byte) (t time.Time, ok bool) {
 	hour, ok4 := decimal(b[11:13])
 	minute, ok5 := decimal(b[14:16])
 	second, ok6 := decimal(b[17:19])
-	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) || month < 1 || month > 12 || day < 1 || day > 28 && day > daysIn(year, month) || hour > 23 || minute > 59 || second > 59 {
+	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) || month < 1 || month > 12 || day < 1 || day > 28 && day > time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day() || hour > 23 || minute > 59 || second > 59 {
 		return t, false
 	}
 	nanos := 0
@@ -418,8 +409,4 @@ func decimal(b []byte) (n int, ok bool) {
 		n = n*10 + int(c-'0')
 	}
 	return n, true
-}
-
-func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }

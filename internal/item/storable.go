@@ -192,8 +192,8 @@ func ask(v reflect.Value) (types.AttributeValue, error) {
 // checkFields checks the fields of a struct.
 func checkFields(v reflect.Value, depth int) error {
 	for _, f := range factsOf(v.Type()).fields {
-		fv, ok := fieldByIndex(v, f.index)
-		if !ok || IsBlank(fv, f.options) {
+		fv, err := v.FieldByIndexErr(f.index)
+		if err != nil || IsBlank(fv, f.options) { // or it is inside a nil embedded pointer
 			continue
 		}
 		if f.floatText && !finite(fv) {

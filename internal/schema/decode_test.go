@@ -247,8 +247,9 @@ var (
 	queryShape = smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput)
 )
 
-// pageOf reads a body through the SDK's pipeline for the answer to a query. The items that the SDK reads from it are sdk.
-func pageOf(t *testing.T, body []byte) (page *wire.Page, sdk []item.Item) {
+// rowsOf reads a body through the SDK's pipeline for the answer to a query: the rows of its page, nil where it is left to the SDK. The
+// items that the SDK reads from it are sdk.
+func rowsOf(t *testing.T, body []byte) (rows []wire.Item, sdk []item.Item) {
 	answer := func() *smithyhttp.Response {
 		return &smithyhttp.Response{Response: &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))}}
 	}
@@ -257,7 +258,10 @@ func pageOf(t *testing.T, body []byte) (page *wire.Page, sdk []item.Item) {
 	call, o := wire.Call{Own: true}, dynamodb.Options{Protocol: protocol}
 	call.Options(&o)
 	require.NoError(t, o.Protocol.DeserializeResponse(context.Background(), queryShape, dynamodb.TypeRegistry, answer(), &out))
-	return call.Page, plain.Items
+	if call.Page != nil {
+		rows = call.Items(nil)
+	}
+	return rows, plain.Items
 }
 
 // TestDecode_CompiledIsAsAttributevalue decodes random items into random structs: compiled from the text and from the
@@ -284,8 +288,8 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 				some[i] = itemFor(r, typ, 4)
 			}
 			w := wiretest.Writer{R: r, Odd: r.IntN(4) == 0}
-			page, stored := pageOf(t, append(w.AppendItems([]byte(`{"Items":`), some), '}'))
-			if page == nil {
+			rows, stored := rowsOf(t, append(w.AppendItems([]byte(`{"Items":`), some), '}'))
+			if rows == nil {
 				assert.True(t, w.Odd)
 				continue
 			}
@@ -293,10 +297,10 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 			var errs []error
 			for i := range stored {
 				v := reflect.New(typ)
-				errs, values = append(errs, own.Read(page.Item(i), v)), append(values, v)
+				errs, values = append(errs, own.Read(rows[i], v)), append(values, v)
 			}
-			page.Release()
-			again, _ := pageOf(t, append(w.AppendItems([]byte(`{"Items":`), some[:1]), '}')) // in the memory of the first
+			wire.ReleaseAll(rows)
+			again, _ := rowsOf(t, append(w.AppendItems([]byte(`{"Items":`), some[:1]), '}')) // in the memory of the first
 			for i, it := range stored {
 				items++
 				want, mapped := reflect.New(typ), reflect.New(typ)
@@ -316,9 +320,7 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 			if canCompile {
 				compiled += len(stored)
 			}
-			if again != nil {
-				again.Release()
-			}
+			wire.ReleaseAll(again)
 		}
 	}
 	t.Logf("%d types, %d items, of which %d do not fit; %d compiled", types, items, failed, compiled)

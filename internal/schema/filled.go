@@ -181,7 +181,7 @@ func (b *builder) store(a *Attr, v reflect.Value) (types.AttributeValue, error) 
 	case a.Text:
 		return a.TextField().Encode(v)
 	}
-	return codec.EncodeValue(v, a.Options)
+	return codec.EncodeValue(nil, v, a.Options)
 }
 
 // embedsPreparer reports whether a struct embedded in t has a Prepare method.

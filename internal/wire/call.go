@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
@@ -31,8 +34,13 @@ type Call struct {
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
-	*awsjson.Protocol         // the SDK's, whose place the call takes
-	sent              payload // of the first time that the request is written
+	// Watch is added to the steps of the request, if it is not nil.
+	Watch func(*middleware.Stack) error
+
+	*awsjson.Protocol // the SDK's, whose place the call takes
+
+	body    bytes.Reader // of the first time that the request is written
+	headers [2]string    // the values of its headers
 }
 
 // If a newer SDK changes the protocol, this does not compile, or TestCall_AgreesWithTheSDK fails.
@@ -46,7 +54,9 @@ func Ours(o *dynamodb.Options) bool {
 
 // Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
-	o.Retryer = aws.NopRetryer{}
+	if o.Retryer = (aws.NopRetryer{}); c.Watch != nil {
+		o.APIOptions = append(o.APIOptions, c.Watch)
+	}
 	if !c.Own {
 		if !Ours(o) {
 			return
@@ -56,6 +66,55 @@ func (c *Call) Options(o *dynamodb.Options) {
 	if sdk, ok := o.Protocol.(*awsjson.Protocol); ok {
 		c.Protocol, o.Protocol = sdk, c
 	}
+}
+
+// Item returns the item of the answer, which is typed if the SDK has read it: the zero Item without one, or for one that has no
+// attributes, as some emulators answer.
+func (c *Call) Item(typed map[string]types.AttributeValue) Item {
+	switch p := c.Page; {
+	case p == nil && len(typed) > 0:
+		return Item{m: typed}
+	case p != nil && p.nodes[p.rows[0]].from > 0:
+		return Item{page: p, at: p.rows[0]}
+	}
+	Item{page: c.Page}.Release()
+	return Item{}
+}
+
+// Items is Item for an answer with several. It returns them all, the zero Item for a missing one.
+func (c *Call) Items(typed []map[string]types.AttributeValue) []Item {
+	p := c.Page
+	if p == nil {
+		return OfAll(typed)
+	}
+	all := make([]Item, len(p.rows))
+	for i, at := range p.rows {
+		if at >= 0 {
+			all[i] = Item{page: p, at: at}
+		}
+	}
+	if len(all) == 0 {
+		Item{page: p}.Release()
+	}
+	return all
+}
+
+// Tables is Items for an answer with items of several tables, in the order of their names.
+func (c *Call) Tables(typed map[string][]map[string]types.AttributeValue) (all []Table) {
+	if c.Page == nil {
+		for name, items := range typed {
+			all = append(all, Table{Name: name, Items: OfAll(items)})
+		}
+	} else {
+		tables := c.Page.tables
+		items := c.Items(nil) // after which a page without items has no tables
+		for _, t := range tables {
+			t.Items = items[t.from:t.to:t.to]
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(x, y Table) int { return strings.Compare(x.Name, y.Name) })
+	return all
 }
 
 // DeserializeResponse implements smithyhttp.ClientProtocol.
@@ -69,7 +128,7 @@ func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSche
 		return &smithy.DeserializationError{Err: err}
 	}
 	var count *int32 // of a query or scan; without one in the answer it would be 0
-	member, read := "", (*answer).item
+	member, read := "", (func(*answer) bool)(nil)
 	switch out := out.(type) {
 	case *dynamodb.QueryOutput:
 		out.Count, count, member, read = -1, &out.Count, "Items", (*answer).items
@@ -97,7 +156,7 @@ func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSche
 			return nil
 		}
 	}
-	defer (&Page{a}).Release()
+	defer Item{page: &Page{a}}.Release()
 	switch {
 	case string(a.body) == "{}": // as for most writes: there is nothing to read
 	case !bytes.HasPrefix(bytes.TrimLeft(a.body, " \t\r\n"), []byte("{")):

@@ -43,7 +43,9 @@ func mapsOf(items []Item) []wiretest.Item {
 	return out
 }
 
-func first(p *Page) wiretest.Item { return p.Item(0).Map() }
+func itemsOf(p *Page) []Item { return (&Call{Page: p}).Items(nil) }
+
+func first(p *Page) wiretest.Item { return itemsOf(p)[0].Map() }
 
 // around puts the items of an answer among other members.
 func around(member string, w wiretest.Writer, items []byte) []byte {
@@ -61,13 +63,13 @@ func around(member string, w wiretest.Writer, items []byte) []byte {
 var operations = []operation{
 	{"Query", smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput),
 		func() smithy.Deserializable { return &dynamodb.QueryOutput{} },
-		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.QueryOutput).Items = mapsOf(p.Items()) },
+		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.QueryOutput).Items = mapsOf(itemsOf(p)) },
 		func(w wiretest.Writer, items []wiretest.Item) []byte {
 			return around("Items", w, w.AppendItems(nil, items))
 		}},
 	{"Scan", smithy.NewOperationSchema(schemas.Scan, schemas.ScanInput, schemas.ScanOutput),
 		func() smithy.Deserializable { return &dynamodb.ScanOutput{} },
-		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.ScanOutput).Items = mapsOf(p.Items()) },
+		func(out smithy.Deserializable, p *Page) { out.(*dynamodb.ScanOutput).Items = mapsOf(itemsOf(p)) },
 		func(w wiretest.Writer, items []wiretest.Item) []byte {
 			return around("Items", w, w.AppendItems(nil, items))
 		}},
@@ -87,7 +89,7 @@ var operations = []operation{
 		func() smithy.Deserializable { return &dynamodb.TransactGetItemsOutput{} },
 		func(out smithy.Deserializable, p *Page) {
 			all := []types.ItemResponse{}
-			for _, it := range p.Items() {
+			for _, it := range itemsOf(p) {
 				all = append(all, types.ItemResponse{Item: it.Map()})
 			}
 			out.(*dynamodb.TransactGetItemsOutput).Responses = all
@@ -103,7 +105,7 @@ var operations = []operation{
 		func() smithy.Deserializable { return &dynamodb.BatchGetItemOutput{} },
 		func(out smithy.Deserializable, p *Page) {
 			all := map[string][]wiretest.Item{}
-			for _, t := range p.Tables() {
+			for _, t := range (&Call{Page: p}).Tables(nil) {
 				all[t.Name] = mapsOf(t.Items)
 			}
 			out.(*dynamodb.BatchGetItemOutput).Responses = all
@@ -134,7 +136,7 @@ func (o operation) compare(t testing.TB, body []byte) (ours bool) {
 	if page := c.Page; page != nil {
 		ours = true
 		o.fill(got, page)
-		page.Release()
+		Item{page: page}.Release()
 	}
 	if fmt.Sprint(wantErr) != fmt.Sprint(err) {
 		t.Fatalf("%s: the SDK says %v, the call %v, for %q", o.name, wantErr, err, body)
@@ -247,7 +249,7 @@ func TestCall_TakesTheItemsOfTheOutput(t *testing.T) {
 	page, out := ask(items)
 	assert.Empty(t, out.Items)
 	assert.EqualValues(t, 1, out.Count)
-	it := page.Item(0)
+	it := itemsOf(page)[0]
 	assert.Equal(t, &types.AttributeValueMemberS{Value: "x"}, it.Get("a"))
 	it.Release()
 	it.Release()
@@ -278,15 +280,15 @@ func TestPage_MemoryIsReturnedOnce(t *testing.T) {
 	_, ok := a.parse("Items", (*answer).items)
 	require.True(t, ok)
 	page := &Page{a}
-	it := page.Item(0)
+	it := itemsOf(page)[0]
 	v := it.Value("a")
-	page.Release()
+	it.Release()
 	a.body = append(a.body[:0], "another answer"...)
-	page.Release()
+	it.Release()
 	assert.Equal(t, "another answer", string(a.body), "a second release leaves the memory alone")
 	for _, use := range []func(){
-		func() { it.Len() }, func() { it.Get("a") }, func() { it.Map() }, func() { it.Fields(finder(1)) }, func() { it.MayHave("a") },
-		func() { page.Item(0) }, func() { v.Kind() }, func() { v.Text() },
+		func() { it.Get("a") }, func() { it.Map() }, func() { it.Fields(finder(1)) }, func() { it.Value("a") },
+		func() { itemsOf(page) }, func() { v.Kind() }, func() { v.Text() },
 	} {
 		assert.Panics(t, use)
 	}
@@ -306,7 +308,7 @@ func TestPage_MuchMemoryIsNotKept(t *testing.T) {
 		require.NoError(t, err)
 		_, ok := a.parse("Items", (*answer).items)
 		require.True(t, ok)
-		(&Page{a}).Release()
+		Item{page: &Page{a}}.Release()
 		small := cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes
 		assert.Equal(t, kept, small, "%d bytes, %d nodes, %d rows", cap(a.body), cap(a.nodes), cap(a.rows))
 	}

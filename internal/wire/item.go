@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"iter"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -32,8 +31,17 @@ func OfAll(maps []map[string]types.AttributeValue) []Item {
 // Release ends the use of the page that the item is from, so that its memory serves another answer. Without it, the
 // garbage collector does that. A released item panics when it is used; it never shows another answer's data.
 func (it Item) Release() {
-	if it.page != nil {
-		it.page.Release()
+	if it.page == nil || it.page.answer == nil {
+		return
+	}
+	a := it.page.answer
+	it.page.answer = nil
+	if a.piece.Cap() > 0 {
+		clear(a.recent[:])
+	}
+	a.shared = shared{}
+	if cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes {
+		unused.Put(a)
 	}
 }
 
@@ -45,7 +53,7 @@ func (it Item) Map() map[string]types.AttributeValue {
 	if it.page == nil {
 		return it.m
 	}
-	m := make(map[string]types.AttributeValue, it.Len())
+	m := make(map[string]types.AttributeValue, it.page.nodes[it.at].from)
 	for name, v := range it.All() {
 		m[name] = v.Attribute()
 	}
@@ -78,14 +86,6 @@ func ReleaseAll(items []Item) {
 	}
 }
 
-// Len returns the number of attributes.
-func (it Item) Len() int {
-	if it.page == nil {
-		return len(it.m)
-	}
-	return int(it.page.nodes[it.at].from)
-}
-
 // Together returns how many items there are in the item's page, 1 for a map.
 func (it Item) Together() int {
 	if it.page == nil {
@@ -108,16 +108,6 @@ func (it Item) Pick(names ...string) map[string]types.AttributeValue {
 // Get returns one attribute, or nil.
 func (it Item) Get(name string) types.AttributeValue { return it.Value(name).Attribute() }
 
-// MayHave reports whether the item may have an attribute with this name: no if no item of the last answers had one.
-func (it Item) MayHave(name string) bool {
-	if it.page == nil {
-		return it.m[name] != nil
-	}
-	w := &it.page.names
-	n, _ := number(w, name)
-	return n > 0 || w.incomplete || len(w.all) == maxNames
-}
-
 // Value returns one attribute, or a value of the kind None.
 func (it Item) Value(name string) Value {
 	p := it.page
@@ -126,6 +116,9 @@ func (it Item) Value(name string) Value {
 	}
 	found, end := Value{}, p.nodes[it.at].next
 	wanted, _ := number(&p.names, name)
+	if wanted == 0 && !p.incomplete && len(p.all) < maxNames { // no item of the last answers had one
+		return found
+	}
 	for at := it.at + 1; at < end; at = p.nodes[at].next {
 		n := p.nodes[at].number
 		v := Value{page: p, at: at}
@@ -135,9 +128,6 @@ func (it Item) Value(name string) Value {
 	}
 	return found
 }
-
-// Stored returns the map that the item was made of, or nil for an item of a page.
-func (it Item) Stored() map[string]types.AttributeValue { return it.m }
 
 // All goes through the attributes, of a page in the order of the answer.
 func (it Item) All() iter.Seq2[string, Value] {
@@ -255,8 +245,12 @@ func (v Value) Name() []byte {
 	return name
 }
 
-// Bytes returns the text of an S, N or B of a page, of a B in base64. It must not be kept or changed.
-func (v Value) Bytes() []byte {
+// Bytes returns the text of an S, N or B, of a B of a page in base64: in the memory of the page, or appended to room. It must not
+// be kept or changed.
+func (v Value) Bytes(room []byte) []byte {
+	if v.page == nil {
+		return append(room, v.Text()...)
+	}
 	n := &v.page.nodes[v.at]
 	text := v.page.body[n.from:n.to]
 	if n.escaped {
@@ -268,7 +262,7 @@ func (v Value) Bytes() []byte {
 // Text returns the text of an S or N.
 func (v Value) Text() string {
 	if v.page != nil {
-		return v.page.text(v.Bytes())
+		return v.page.text(v.Bytes(nil))
 	}
 	switch v := v.av.(type) {
 	case *types.AttributeValueMemberS:
@@ -277,35 +271,6 @@ func (v Value) Text() string {
 		return v.Value
 	}
 	return ""
-}
-
-// AppendText appends the text of an S or N.
-func (v Value) AppendText(dst []byte) []byte {
-	if v.page != nil {
-		return append(dst, v.Bytes()...)
-	}
-	return append(dst, v.Text()...)
-}
-
-// Int returns an S or N that is an int64, as [strconv.ParseInt] reads it.
-func (v Value) Int() (int64, bool) {
-	var room [32]byte
-	n, err := strconv.ParseInt(string(v.AppendText(room[:0])), 10, 64)
-	return n, err == nil
-}
-
-// Uint is Int for [strconv.ParseUint].
-func (v Value) Uint() (uint64, bool) {
-	var room [32]byte
-	n, err := strconv.ParseUint(string(v.AppendText(room[:0])), 10, 64)
-	return n, err == nil
-}
-
-// Float is Int for [strconv.ParseFloat] with bits.
-func (v Value) Float(bits int) (float64, bool) {
-	var room [32]byte
-	n, err := strconv.ParseFloat(string(v.AppendText(room[:0])), bits)
-	return n, err == nil
 }
 
 // Bool returns a BOOL.
@@ -320,7 +285,7 @@ func (v Value) Bool() bool {
 // Binary returns a copy of a B.
 func (v Value) Binary() []byte {
 	if v.page != nil {
-		text := v.Bytes()
+		text := v.Bytes(nil)
 		out := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 		n, _ := base64.StdEncoding.Decode(out, text) // parse has checked it
 		return out[:n]

@@ -35,25 +35,17 @@ func KeyNamed(names []string) Key {
 
 // With returns the key of a map with the names of k.
 func (k Key) With(m map[string]types.AttributeValue) Key {
-	for i := range k.Len() {
-		k.Values[i] = m[k.Names[i]]
-	}
+	k.Values[0], k.Values[1] = m[k.Names[0]], m[k.Names[1]]
 	return k
-}
-
-// Len returns the number of attributes.
-func (k Key) Len() int {
-	if k.Names[1] == "" {
-		return 1
-	}
-	return 2
 }
 
 // Map returns the key as attribute values.
 func (k Key) Map() map[string]types.AttributeValue {
 	m := make(map[string]types.AttributeValue, 2)
-	for i := range k.Len() {
-		m[k.Names[i]] = k.Values[i]
+	for i, name := range k.Names {
+		if name != "" {
+			m[name] = k.Values[i]
+		}
 	}
 	return m
 }

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 // maxNames is the most names that have numbers.
 const maxNames = 128
 
@@ -79,10 +81,10 @@ type Fields struct {
 	indexes
 }
 
-// Fields returns the attributes that f finds. An item that is not of a page has none.
-func (it Item) Fields(f Finder) Fields {
+// Fields returns the attributes that f finds. An item that is not of a page has none, but is made of the map m.
+func (it Item) Fields(f Finder) (of Fields, m map[string]types.AttributeValue) {
 	if it.page == nil {
-		return Fields{}
+		return Fields{}, it.m
 	}
 	w := &it.page.names
 	i := 0
@@ -99,7 +101,7 @@ func (it Item) Fields(f Finder) Fields {
 	for n := len(x.by); n < len(w.all); n++ {
 		x.by = append(x.by, int16(f.Find(w.all[n].text())))
 	}
-	return Fields{Value: Value{page: it.page}, next: it.at + 1, end: it.page.nodes[it.at].next, indexes: *x}
+	return Fields{Value: Value{page: it.page}, next: it.at + 1, end: it.page.nodes[it.at].next, indexes: *x}, nil
 }
 
 // Next goes to the next attribute, and returns what the Finder has found for it: -1 after the last.

@@ -63,7 +63,7 @@ func TestNames_OrderAndTypesCanVary(t *testing.T) {
 		}
 		page := parsed(t, a, `{"Items":[`+b.String()[1:]+`]}`)
 		for i, row := range want {
-			it, found := page.Item(i), map[string]Kind{}
+			it, found := itemsOf(page)[i], map[string]Kind{}
 			for name, v := range it.All() {
 				found[name] = v.Kind()
 				if page.nodes[v.at].number == 0 {
@@ -72,7 +72,7 @@ func TestNames_OrderAndTypesCanVary(t *testing.T) {
 			}
 			for _, f := range []finder{3, 4} {
 				wanted := map[string]Kind{}
-				all := it.Fields(f)
+				all, _ := it.Fields(f)
 				for i := all.Next(); i >= 0; i = all.Next() {
 					name := all.Value.Name()
 					wanted[string(name)] = all.Value.Kind()
@@ -103,27 +103,28 @@ func TestNames_AreKept(t *testing.T) {
 	a := &answer{}
 	const body = `{"Items":[{"pk":{"S":"tenant"},"n":{"N":"1"},"m":{"M":{"a":{"S":"open"}}}},{"pk":{"S":"tenant"},"m":{"M":{"a":{"S":"open"}}}}]}`
 	page := parsed(t, a, body)
-	page.Item(0).Map()
+	items := itemsOf(page)
+	items[0].Map()
 	allocs := testing.AllocsPerRun(10, func() {
 		_, ok := a.parse("Items", (*answer).items)
-		assert.True(t, ok && page.Item(1).Value("pk").Text() == "tenant" && page.Item(0).Value("n").Text() == "1")
+		assert.True(t, ok && items[1].Value("pk").Text() == "tenant" && items[0].Value("n").Text() == "1")
 	})
 	assert.Zero(t, allocs)
 	assert.Len(t, a.all, 5)
 	assert.Equal(t, map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: "tenant"},
 		"m":  &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"a": &types.AttributeValueMemberS{Value: "open"}}},
-	}, page.Item(1).Map())
+	}, items[1].Map())
 }
 
 // More finders than are kept do not get each other's indexes, also if one is in use.
 func TestNames_ManyFinders(t *testing.T) {
 	t.Parallel()
-	it := parsed(t, &answer{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`).Item(0)
-	outer := it.Fields(finder(100))
+	it := itemsOf(parsed(t, &answer{}, `{"Items":[{"a":{"S":""},"bb":{"S":""},"ccc":{"S":""}}]}`))[0]
+	outer, _ := it.Fields(finder(100))
 	for i := outer.Next(); i >= 0; i = outer.Next() {
 		for f := range 2 * mostIndexes {
-			inner := it.Fields(finder(f + 1))
+			inner, _ := it.Fields(finder(f + 1))
 			for k := inner.Next(); k >= 0; k = inner.Next() {
 				require.Equal(t, finder(f+1).Find(inner.Value.Name()), k)
 			}

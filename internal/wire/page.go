@@ -15,49 +15,6 @@ type Table struct {
 	from, to int // in the rows
 }
 
-// Item returns the i-th item, the zero Item if it is missing.
-func (p *Page) Item(i int) Item {
-	if p.rows[i] < 0 {
-		return Item{}
-	}
-	return Item{page: p, at: p.rows[i]}
-}
-
-// Items returns all items.
-func (p *Page) Items() []Item {
-	all := make([]Item, len(p.rows))
-	for i := range all {
-		all[i] = p.Item(i)
-	}
-	return all
-}
-
-// Tables returns the items of a BatchGetItem by table, as they came.
-func (p *Page) Tables() []Table {
-	all := p.Items()
-	for i := range p.tables {
-		t := &p.tables[i]
-		t.Items = all[t.from:t.to:t.to]
-	}
-	return p.tables
-}
-
-// Release ends the use of the page, so that its memory serves another answer. It may be called twice.
-func (p *Page) Release() {
-	a := p.answer
-	if a == nil {
-		return
-	}
-	p.answer = nil
-	if a.piece.Cap() > 0 {
-		clear(a.recent[:])
-	}
-	a.shared = shared{}
-	if cap(a.body) <= maxKept && cap(a.nodes) <= maxKeptNodes && cap(a.rows) <= maxKeptNodes {
-		unused.Put(a)
-	}
-}
-
 // answer is the body of an answer, and what is found in it. It is kept for the next answer.
 type answer struct {
 	body   []byte

@@ -234,11 +234,13 @@ func (a *answer) elements(n node, depth int) bool {
 	return a.take(']')
 }
 
-// entries reads an object whose members are values, such as an item. It first guesses that the attribute which followed the
+// entries reads an object whose members are values. At depth 0 that is an item, which gets a row. It first guesses that the attribute which followed the
 // previous one last time follows it again, and that it is a text without escapes.
 func (a *answer) entries(n node, depth int) bool {
 	at, count := len(a.nodes), uint32(0)
-	a.nodes = append(a.nodes, n)
+	if a.nodes = append(a.nodes, n); depth == 0 {
+		a.rows = append(a.rows, int32(at))
+	}
 	if !a.take('{') {
 		return false
 	}
@@ -324,19 +326,13 @@ func (a *answer) skip(depth int) bool {
 	return n > 0
 }
 
-// item reads an item and adds its row.
-func (a *answer) item() bool {
-	a.rows = append(a.rows, int32(len(a.nodes)))
-	return a.entries(node{kind: M}, 0)
-}
-
 // items reads an array of items.
 func (a *answer) items() bool {
 	if !a.take('[') {
 		return false
 	}
 	for more := a.space() != ']'; more; more = a.take(',') {
-		if !a.item() {
+		if !a.entries(node{kind: M}, 0) {
 			return false
 		}
 	}
@@ -357,7 +353,7 @@ func (a *answer) snapshot() bool {
 			continue
 		}
 		from, to, escaped, ok := a.str()
-		if !ok || escaped || string(a.body[from:to]) != "Item" || !a.take(':') || !a.item() || !a.take('}') {
+		if !ok || escaped || string(a.body[from:to]) != "Item" || !a.take(':') || !a.entries(node{kind: M}, 0) || !a.take('}') {
 			return false
 		}
 	}
@@ -388,7 +384,7 @@ func (a *answer) batch() bool {
 	return a.take('}')
 }
 
-// parse reads the items of the body, which are in a member. rest is the body with null in their place, nil if there is nothing
+// parse reads the items of the body, which are in a member: one item, unless read reads the member. rest is the body with null in their place, nil if there is nothing
 // else in it. It returns false for a text that is not the JSON that DynamoDB sends. The SDK may still accept it.
 func (a *answer) parse(member string, read func(*answer) bool) (rest []byte, ok bool) {
 	if n := len(a.all); n == 0 || n == maxNames { // with more names than numbers, the next answer begins again
@@ -414,7 +410,7 @@ func (a *answer) parse(member string, read func(*answer) bool) (rest []byte, ok 
 		switch found := string(a.body[from:to]) == member; {
 		case !found && a.skip(0):
 			others++
-		case found && cutFrom < 0 && read(a):
+		case found && cutFrom < 0 && (read == nil && a.entries(node{kind: M}, 0) || read != nil && read(a)):
 			cutFrom, cutTo = before, a.at
 		default:
 			return nil, false

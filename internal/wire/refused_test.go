@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -30,24 +29,6 @@ func TestCall_WrongGuessesAndRepeatedNames(t *testing.T) {
 		assert.True(t, operations[0].compare(t, []byte(body)), "%s", body)
 	}
 	assert.False(t, operations[5].compare(t, []byte(`{"Responses":{"t":[{"a":{"S":"1"}}],"t":[{"a":{"S":"2"}}]}}`)), "a table that comes twice")
-}
-
-func TestValue_NumbersAreReadAsStrconvReadsThem(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{
-		"", "-", "0", "-0", "-1", "+1", "007", "1.5", "1e3", "1:", "1/", "--1", "999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-		"18446744073709551615", "18446744073709551616", "18446744073709551617", "100000000000000000000000000000000",
-	} {
-		v := parsed(t, &answer{}, `{"Items":[{"n":{"N":"`+text+`"}}]}`).Item(0).Value("n")
-		n, err := strconv.ParseInt(text, 10, 64)
-		got, ok := v.Int()
-		require.Equal(t, err == nil, ok, "%q", text)
-		require.True(t, !ok || got == n, "%q became %d", text, got)
-		u, err := strconv.ParseUint(text, 10, 64)
-		unsigned, ok := v.Uint()
-		require.Equal(t, err == nil, ok, "%q", text)
-		require.True(t, !ok || unsigned == u, "%q became %d", text, unsigned)
-	}
 }
 
 var (

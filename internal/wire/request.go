@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -23,12 +22,6 @@ var targetHeaders = func() map[string]string {
 	}
 	return all
 }()
-
-// payload is the body of a request, with the values of its headers.
-type payload struct {
-	body    bytes.Reader
-	headers [2]string
-}
 
 // errReplaced is the error of a request whose text is for another table than its input.
 var errReplaced = errors.New("a middleware has changed the table of a request, which Config.MiddlewareIgnoresItems excludes")
@@ -56,9 +49,9 @@ func (c *Call) SerializeRequest(ctx context.Context, op *smithy.OperationSchema,
 	if table != c.Table {
 		return &smithy.SerializationError{Err: errReplaced}
 	}
-	sent := &c.sent
+	sent := c
 	if sent.headers[0] != "" { // a middleware has sent it before, and may still do so
-		sent = new(payload)
+		sent = new(Call)
 	}
 	sent.headers = [...]string{targetHeaders[op.ID().Name], "application/x-amz-json-1.0"}
 	sent.body.Reset(c.Text)

@@ -100,12 +100,12 @@ func TestWriter_ItemsAreThoseOfTheSDK(t *testing.T) {
 		}
 		want := bySDK(t, writtenHere[0], &dynamodb.PutItemInput{TableName: &table, Item: it})
 		got := finished(t, func(w *Writer) {
-			w.Begin('{')
+			w.Part("{")
 			w.Name("TableName")
 			w.String(table)
 			w.Name("Item")
 			w.Item(it)
-			w.End('}')
+			w.Part("}")
 		})
 		require.Equal(t, decoded(t, want), decoded(t, got), "%s\n%s", want, got)
 	}
@@ -132,13 +132,13 @@ func TestWriter_KeysAreThoseOfTheSDK(t *testing.T) {
 		table := wiretest.Text(r)
 		want := bySDK(t, writtenHere[6], &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{table: {Keys: maps}}})
 		got := finished(t, func(w *Writer) {
-			w.Begin('{')
+			w.Part("{")
 			w.Name("RequestItems")
-			w.Begin('{')
+			w.Part("{")
 			w.Name(table)
-			w.Begin('{')
+			w.Part("{")
 			w.Name("Keys")
-			w.Begin('[')
+			w.Part("[")
 			for _, key := range keys {
 				w.Key(key)
 			}
@@ -158,10 +158,10 @@ func TestWriter_Texts(t *testing.T) {
 		it := map[string]types.AttributeValue{s: &types.AttributeValueMemberS{Value: s}}
 		want := bySDK(t, writtenHere[0], &dynamodb.PutItemInput{Item: it})
 		got := finished(t, func(w *Writer) {
-			w.Begin('{')
+			w.Part("{")
 			w.Name("Item")
 			w.Item(it)
-			w.End('}')
+			w.Part("}")
 		})
 		require.Equal(t, decoded(t, want), decoded(t, got), "%s\n%s", want, got)
 	}

@@ -20,16 +20,13 @@ type Writer struct {
 
 var errUnknown error = &smithy.SerializationError{Err: errors.New("a value is nil or of a type that is not DynamoDB's")}
 
-// Begin begins an object or an array, which may follow another one in an array.
-func (w *Writer) Begin(bracket byte) {
-	if n := len(w.Text); n > 0 && w.Text[n-1] == '}' {
+// Part writes a part of the request as it is, such as {"Put":{ or }}, after a comma if it begins what follows a member or an element.
+func (w *Writer) Part(text string) {
+	if n := len(w.Text); n > 0 && strings.IndexByte("{[:", w.Text[n-1]) < 0 && text[0] != '}' && text[0] != ']' {
 		w.Text = append(w.Text, ',')
 	}
-	w.Text = append(w.Text, bracket)
+	w.Text = append(w.Text, text...)
 }
-
-// End ends an object or an array.
-func (w *Writer) End(bracket byte) { w.Text = append(w.Text, bracket) }
 
 // Name writes the name of a member, which may follow another one.
 func (w *Writer) Name(name string) {
@@ -42,32 +39,30 @@ func (w *Writer) Name(name string) {
 
 // Key writes a key.
 func (w *Writer) Key(k Key) {
-	w.Begin('{')
-	for i := range k.Len() {
-		w.Name(k.Names[i])
-		w.Value(k.Values[i])
+	w.Part("{")
+	for i, v := range k.Values {
+		if k.Names[i] != "" {
+			w.Name(k.Names[i])
+			w.Value(v)
+		}
 	}
-	w.End('}')
+	w.Text = append(w.Text, '}')
 }
 
 // Item writes an item.
 func (w *Writer) Item(m map[string]types.AttributeValue) {
-	type member struct {
-		name  string
-		value types.AttributeValue
+	var room [16]string // on the stack
+	names := room[:0]
+	for name := range m {
+		names = append(names, name)
 	}
-	var room [16]member // on the stack
-	members := room[:0]
-	for name, v := range m {
-		members = append(members, member{name, v})
+	slices.Sort(names)
+	w.Part("{")
+	for _, name := range names {
+		w.Name(name)
+		w.Value(m[name])
 	}
-	slices.SortFunc(members, func(x, y member) int { return strings.Compare(x.name, y.name) })
-	w.Begin('{')
-	for _, x := range members {
-		w.Name(x.name)
-		w.Value(x.value)
-	}
-	w.End('}')
+	w.Text = append(w.Text, '}')
 }
 
 // Value writes an attribute value.

@@ -1,11 +1,14 @@
 package item
 
 import (
+	"reflect"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // What the short way to read a time takes, the full one takes too, and for the same time.
@@ -25,5 +28,23 @@ func TestUTCTime_TakesOnlyTimes(t *testing.T) {
 	} {
 		_, ok := utcTime([]byte(text))
 		require.False(t, ok, text)
+	}
+}
+
+func TestDecode_NumbersAreReadAsStrconvReadsThem(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "-", "0", "-0", "-1", "+1", "007", "1.5", "1e3", "1:", "1/", "--1", "999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+		"18446744073709551615", "18446744073709551616", "18446744073709551617", "100000000000000000000000000000000",
+	} {
+		v, decode := wire.ValueOf(N(text)), numberDecoder(false)
+		var n int64
+		want, err := strconv.ParseInt(text, 10, 64)
+		require.Equal(t, err == nil, decode(v, reflect.ValueOf(&n).Elem()), "%q", text)
+		require.True(t, err != nil || n == want, "%q became %d", text, n)
+		var u uint64
+		unsigned, err := strconv.ParseUint(text, 10, 64)
+		require.Equal(t, err == nil, decode(v, reflect.ValueOf(&u).Elem()), "%q", text)
+		require.True(t, err != nil || u == unsigned, "%q became %d", text, u)
 	}
 }
