@@ -173,8 +173,12 @@ func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
 				refused++
 				continue
 			}
+			wantErr = CheckStorable(want)
+			if wantErr != nil {
+				want = nil
+			}
 			require.Equal(t, want, got, "%v of %v", typ, p.Elem())
-			require.Equal(t, CheckStorable(want), err, "%v of %v", typ, p.Elem())
+			require.Equal(t, wantErr, err, "%v of %v", typ, p.Elem())
 			encoded++
 		}
 	}
