@@ -387,7 +387,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
 			q.Batch = len(b.left)
 			sent := new(request)
-			sent.Own, sent.Watch = r.Own, sent.watch
+			sent.Own, sent.Call.Watch = r.Own, sent
 			in, err := newForm(&sent.Call).batchWrite(writes, b.left, tables, q.capacity)
 			if err != nil {
 				return err

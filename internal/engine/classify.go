@@ -166,7 +166,7 @@ type request struct {
 	capacity types.ReturnConsumedCapacity // whether the answer should say what the request consumed
 
 	mu      sync.Mutex // hooks run on goroutines of the transport, also after the call has returned
-	watched bool       // the SDK's client took the steps of watch; another one may ignore them
+	watched bool       // the SDK's client took the steps of Watch; another one may ignore them
 	begun   bool       // the request reached the HTTP client
 	asked   bool       // for a connection
 	open    int        // connections obtained, less the writes that ended with an error
@@ -174,9 +174,9 @@ type request struct {
 	trace   httptrace.ClientTrace
 }
 
-// watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
+// Watch adds the hooks in the last step before the request is sent, so that other uses of the call's context, such as the
 // request for credentials, are not counted.
-func (q *request) watch(stack *middleware.Stack) error {
+func (q *request) Watch(stack *middleware.Stack) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.watched { // a client may use the options for several requests

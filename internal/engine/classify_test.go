@@ -83,7 +83,7 @@ func attempted(ctx context.Context, client Client, size int) (class, error) {
 	r := &Runner{Client: client, MaxAttempts: 1}
 	it := item.Item{"pk": item.S("x"), "v": item.S(strings.Repeat("x", size))}
 	out := new(request)
-	out.Watch = out.watch
+	out.Call.Watch = out
 	_, err := r.single(ctx, &plan.Action{Kind: plan.Put, Table: "t", Item: it}, out)
 	if err == nil {
 		return final, nil
@@ -247,7 +247,7 @@ func TestAttempt_AClosedConnectionIsReplacedBeforeAWrite(t *testing.T) {
 func TestAttempt_AWriteThatHasNotEndedMayStillArrive(t *testing.T) {
 	t.Parallel()
 	var a request
-	require.NoError(t, a.watch(middleware.NewStack("", smithyhttp.NewStackRequest)))
+	require.NoError(t, a.Watch(middleware.NewStack("", smithyhttp.NewStackRequest)))
 	a.begun = true
 	hooks := &a.trace
 	require.False(t, a.unsent(), "no hook was called")

@@ -78,7 +78,7 @@ func (t *transaction) deliver(ctx context.Context, token string) (response, erro
 		}
 		var got response
 		k, err := r.try(ctx, &sent, operation, tables, func(ctx context.Context, q *request) (err error) {
-			if q.Own, q.Watch = r.Own, q.watch; plain {
+			if q.Own, q.Call.Watch = r.Own, q; plain {
 				got.returned, err = r.single(ctx, a, q)
 				return err
 			}

@@ -34,8 +34,10 @@ type Call struct {
 	// Page has the items of the answer after the call. It is nil if the output has them.
 	Page *Page
 
-	// Watch is added to the steps of the request, if it is not nil.
-	Watch func(*middleware.Stack) error
+	// Watch adds to the steps of the request, if it is not nil.
+	Watch interface {
+		Watch(*middleware.Stack) error
+	}
 
 	*awsjson.Protocol // the SDK's, whose place the call takes
 
@@ -55,7 +57,7 @@ func Ours(o *dynamodb.Options) bool {
 // Options is the option of the call: without the SDK's retries.
 func (c *Call) Options(o *dynamodb.Options) {
 	if o.Retryer = (aws.NopRetryer{}); c.Watch != nil {
-		o.APIOptions = append(o.APIOptions, c.Watch)
+		o.APIOptions = append(o.APIOptions, c.Watch.Watch)
 	}
 	if !c.Own {
 		if !Ours(o) {

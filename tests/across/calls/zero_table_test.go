@@ -17,9 +17,22 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
+// Handles has each handle that entity.Bind opens.
+type Handles struct {
+	Plain  *entity.Store[Plain]
+	Kept   *entity.Store[Kept]
+	Lookup *unique.Lookup[Kept] `entity:"email"`
+	Past   *versioned.History[Kept]
+	Trash  *lifecycle.Deleted[Kept]
+	Ticks  *timeseries.Series[Ticks]
+	Leases *lease.Leases
+	View   *timeline.View[string, int]
+}
+
 // functions are the exported functions by their names, instances of those with type parameters.
 var functions = map[string][]any{
 	"entity.New": {entity.New[Plain], entity.New[Kept], entity.New[Ticks]}, "entity.Open": {entity.Open},
+	"entity.Bind": {entity.Bind[Handles], entity.Bind[Plain], entity.Bind[int]}, "entity.For": {entity.For[Plain]}, "entity.ClassOf": {entity.ClassOf},
 	"entity.Fields": {entity.Fields[Plain], entity.Fields[int], entity.Fields[*Plain]}, "entity.Project": {entity.Project[Plain, Kept]},
 	"entity.IsAmbiguous": {entity.IsAmbiguous}, "entity.StoredItem": {entity.StoredItem[Plain]}, "entity.FailureOf": {entity.FailureOf},
 	"entity.Eq": {entity.Eq[int]}, "entity.Ne": {entity.Ne[int]}, "entity.Lt": {entity.Lt[int]}, "entity.Le": {entity.Le[int]}, "entity.Gt": {entity.Gt[int]},
@@ -42,11 +55,11 @@ var functions = map[string][]any{
 	"lifecycle.Of":          {lifecycle.Of[Kept], lifecycle.Of[Plain]}, "lifecycle.After": {lifecycle.After}, "lifecycle.NoExpiry": {lifecycle.NoExpiry},
 	"unique.Of": {unique.Of[Kept], unique.Of[Plain]},
 
-	"lease.New": {lease.New},
+	"lease.New": {lease.New}, "lease.With": {lease.With},
 
-	"schemalock.Of": {schemalock.Of}, "schemalock.Parse": {schemalock.Parse}, "schemalock.Compare": {schemalock.Compare},
+	"schemalock.Of": {schemalock.Of}, "schemalock.Parse": {schemalock.Parse}, "schemalock.Compare": {schemalock.Compare}, "schemalock.Verify": {schemalock.Verify},
 
-	"timeline.New": {timeline.New[string, int]}, "timeline.NewLog": {timeline.NewLog}, "timeline.Merge": {timeline.Merge},
+	"timeline.New": {timeline.New[string, int]}, "timeline.Define": {timeline.Define[Handles, string, int]}, "timeline.NewLog": {timeline.NewLog}, "timeline.Merge": {timeline.Merge},
 	"timeline.Series": {timeline.Series[Ticks]}, "timeline.Versions": {timeline.Versions[Kept]}, "timeline.Items": {timeline.Items[Plain, time.Time]}, "timeline.Feed": {timeline.Feed[int]},
 	"timeline.On": {timeline.On[int, string, int]}, "timeline.Ensure": {timeline.Ensure[int, string, int]}, "timeline.AcceptedAt": {timeline.AcceptedAt[time.Time]},
 	"timeline.Classify": {timeline.Classify[Plain]}, "timeline.Upgrade": {timeline.Upgrade[Plain, Kept]}, "timeline.PartitionKey": {timeline.PartitionKey[string, Plain]},
@@ -66,7 +79,7 @@ var functions = map[string][]any{
 // values are the zero values of the exported types that have methods.
 var values = map[string]any{
 	"entity.Store": entity.Store[Plain]{}, "entity.Ops": entity.Ops[Plain]{}, "entity.Index": entity.Index[Plain]{}, "entity.DB": &entity.DB{}, "entity.Image": &entity.Image{},
-	"entity.Path": entity.Path[int]{}, "entity.Cond": entity.Cond{}, "tables.Spec": tables.Spec{}, "tables.Table": tables.Table{}, "tables.Index": tables.Index{},
+	"entity.Path": entity.Path[int]{}, "entity.Class": entity.Class(""), "schemalock.ChangedError": &schemalock.ChangedError{}, "stream.StoredChange": stream.StoredChange{}, "entity.Cond": entity.Cond{}, "tables.Spec": tables.Spec{}, "tables.Table": tables.Table{}, "tables.Index": tables.Index{},
 	"tables.Key": tables.Key{}, "tables.Attribute": tables.Attribute{}, "tables.Projection": tables.Projection{}, "entity.Throughput": entity.Throughput{},
 	"entity.TableOptions": entity.TableOptions{}, "tables.Drift": tables.Drift{}, "tables.DriftKind": tables.DriftKind(""), "tables.Option": tables.Option{},
 	"entity.Error": &entity.Error{}, "entity.SchemaError": &entity.SchemaError{}, "entity.InputError": &entity.InputError{}, "entity.ConditionError": &entity.ConditionError{},
@@ -117,6 +130,8 @@ var exempt = map[string]string{
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface", "entity.CollectionPart": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
 	"entity.BatchOption": "an interface", "entity.PurgeOption": "an interface", "timeseries.AppendOption": "an interface", "versioned.ListOption": "an interface", "lifecycle.RestoreOption": "an interface", "lifecycle.ListOption": "an interface",
+	"entity.ManyOption": "an interface", "entity.BoundOption": "an interface", "entity.IndexOption": "an interface", "entity.OrderOption": "an interface", "entity.TableOption": "an interface",
+	"entity.SegmentOption": "an interface", "entity.GuardOption": "an interface", "entity.BindOption": "an interface", "entity.Handle": "an interface", "versioned.ExpectOption": "an interface",
 	"entity.GetOption": "an interface", "entity.ScanOption": "an interface", "entity.CreateOption": "an interface", "entity.ChangeOption": "an interface",
 }
 
