@@ -27,6 +27,7 @@ type BuildOption func(*buildOptions)
 
 type buildOptions struct {
 	resume          bool
+	needed          bool // build only what the served rows are not
 	segments        int
 	checkpointEvery int // rows of a segment between two checkpoints
 	progress        func(Meta)

@@ -17,7 +17,7 @@
 //			}),
 //		},
 //	})
-//	meta, err := view.Rebuild(ctx)                                           // once, and when the definition changes
+//	meta, err := view.Ensure(ctx)                                            // builds when there are no rows, or the definition has changed
 //	page, err := view.Page(ctx, 1, 20)                                       // stored rows
 //	row, meta, err := view.Get(ctx, "acme", timeline.AsOf(lastNewYearsEve), timeline.FullReplay())  // replayed
 //
@@ -54,7 +54,8 @@
 // [View.Rebuild] is a call, not a service. It reads the whole history, writes all rows as a new generation, and replaces
 // the served generation with one write. Readers see the old rows until then. With one source that has [PartitionKey], it
 // reads and folds a partition at a time. Otherwise it sorts all events by group first, in Projection.Memory and then in
-// temporary files. [View.Explain] reports which, and what it costs.
+// temporary files. [View.Explain] reports which, and what it costs. [View.Ensure] rebuilds only if the rows are of another
+// definition, once among all processes that call it when they start.
 //
 // One builder works at a time, under a lease of 30 seconds that it renews; others get a *[BuildingError]. A builder that
 // lost its lease cannot write any more: rows and manifest carry a fence, a number that grows with each builder. [Resume]

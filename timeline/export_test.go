@@ -1,6 +1,9 @@
 package timeline
 
-import "reflect"
+import (
+	"reflect"
+	"time"
+)
 
 // GroupText returns the text of a group key.
 func GroupText[K comparable](k K) (string, error) {
@@ -29,3 +32,5 @@ func Assembled(s Source, items []map[string]value, emitted func(name string, ver
 	held(len(a.held) + a.size)
 	return err
 }
+
+func init() { betweenLooks = 5 * time.Millisecond } // how long Ensure waits for another process

@@ -54,6 +54,11 @@ func (b *builder) begin(ctx context.Context) error {
 		return err
 	}
 	b.tenure, err = b.acquire(ctx, func(m *manifest) error {
+		if b.needed {
+			if err := b.outdated(m); err != nil {
+				return err
+			}
+		}
 		m.Failure = nil
 		if b.resume && b.canResume(m) {
 			g := *m.Building
@@ -72,7 +77,7 @@ func (b *builder) begin(ctx context.Context) error {
 			now = later(now, m.Active.Through)
 		}
 		m.Building = &generation{
-			ID: spreadOver(b.core.Runner.NewID(), b.Partitions), Fingerprint: b.fingerprint, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
+			ID: spreadOver(b.core.Runner.NewID(), b.Partitions), Fingerprint: b.fingerprint, Version: b.Version, Started: now, Through: now, ReadAt: now, Fence: m.Fence,
 			Route: b.buildRoute(), Segments: b.segments, Expected: expected, Job: b.job,
 		}
 		return nil

@@ -85,6 +85,7 @@ type manifest struct {
 type generation struct {
 	ID           string            `dynamodbav:"id"`
 	Fingerprint  string            `dynamodbav:"fingerprint"`
+	Version      int               `dynamodbav:"version,omitempty"` // of the definition
 	Started      time.Time         `dynamodbav:"started"`
 	Finished     time.Time         `dynamodbav:"finished,omitempty"`
 	Through      time.Time         `dynamodbav:"through"`          // the rows contain events accepted up to here
