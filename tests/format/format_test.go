@@ -202,6 +202,23 @@ func (p *program) goOn() {
 	require.NoError(p.T, p.people.Purge(ctx, three))
 }
 
+// The types of versions and deleted items with the names that the recordings have in JSON.
+type (
+	readState struct {
+		Number    int64
+		Item      Person
+		Deleted   bool
+		ValidFrom time.Time
+		Omitted   error `json:",omitempty"`
+	}
+	readCopy struct {
+		Item      Person
+		DeletedAt time.Time
+		ExpiresAt time.Time
+		Omitted   error `json:",omitempty"`
+	}
+)
+
 // read returns what every kind of read returns.
 func (p *program) read() string {
 	var b strings.Builder
@@ -216,12 +233,20 @@ func (p *program) read() string {
 	say("people", people, err)
 	for _, v := range people {
 		versions, err := p.history.List(v, versioned.WithCurrent()).Collect(ctx)
-		say(fmt.Sprint("versions of ", v.Number), versions, err)
+		var states []readState
+		for _, v := range versions {
+			states = append(states, readState(v))
+		}
+		say(fmt.Sprint("versions of ", v.Number), states, err)
 		found, err := p.byEmail.Find(ctx, Person{Tenant: v.Tenant, Email: strings.ToUpper(v.Email)})
 		say("found", found.Number, err)
 	}
 	copies, err := p.deleted.Query(tenant).Collect(ctx)
-	say("deleted", copies, err)
+	var removed []readCopy
+	for _, c := range copies {
+		removed = append(removed, readCopy(c))
+	}
+	say("deleted", removed, err)
 	for _, name := range []string{"byTeam", "active"} {
 		x := entity.Must(p.people.Index(name))
 		for _, team := range []string{"core", "OPS"} {
