@@ -6,6 +6,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +16,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the examples in the documents")
 
-// withExamples are the documents whose examples are checked. An example is a fenced block that begins with "```text" and a name.
-var withExamples = []string{"layout.md", "semantics.md", "interop.md", "tables.md", "../README.md"}
+// pages are the documents of this folder and the README. An example in one is a fenced block that begins with "```text" and a name.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	return append(found, "../README.md")
+}
 
 const (
 	fence = "```"
@@ -27,7 +33,7 @@ func TestExamples_AreWhatTheLibraryDoes(t *testing.T) {
 	t.Parallel()
 	made := examples(t)
 	shown := map[string]bool{}
-	for _, name := range withExamples {
+	for _, name := range pages(t) {
 		text := read(t, name)
 		renewed := replaceExamples(t, text, func(example, was string) string {
 			now, ok := made[example]

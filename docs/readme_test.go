@@ -37,10 +37,12 @@ func importing(name, block string) string {
 	var file strings.Builder
 	file.WriteString("package " + name + "\n")
 	for _, path := range []string{
-		"context", "crypto/sha256", "errors", "fmt", "hash/crc32", "log/slog", "net/http", "os", "slices", "strings", "sync", "time",
-		sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
+		"context", "crypto/sha256", "encoding/json", "errors", "fmt", "hash/crc32", "iter", "log/slog", "maps", "net/http", "os", "slices", "strconv", "strings",
+		"sync", "time",
+		sdk + "/feature/dynamodb/attributevalue", sdk + "/feature/dynamodb/expression", sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",
 		module + "/lease", module + "/localdb", module + "/stream", module + "/tables", module + "/tables/iac", module + "/timeline",
+		module + "/localdb/faults", module + "/migrate", module + "/tables/schemalock",
 	} {
 		if regexp.MustCompile(`\b` + filepath.Base(path) + `\.[A-Z]`).MatchString(statements) {
 			fmt.Fprintf(&file, "import %q\n", path)
