@@ -61,6 +61,7 @@ func examples(t *testing.T) map[string]string {
 	storedInterop(t, made)
 	storedLives(t, made)
 	storedPasses(t, made)
+	storedKept(t, made)
 	storedTimeline(t, made)
 	tableExamples(t, made)
 	for name, text := range made {
