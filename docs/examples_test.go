@@ -124,8 +124,6 @@ func planExamples(t *testing.T, made map[string]string) {
 
 	made["plan-readme"] = plannedAppend(t)
 	made["plan-update"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Set(&e.TenantID, "t-2")).String()
-	members := entity.Must(entity.New[member](db))
-	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
 	made["plan-update-read"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Remove(&e.Department)).String()
 
 	key := telemetry{Channel: "c-1", DeviceID: "d-7"}

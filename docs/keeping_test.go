@@ -3,13 +3,16 @@ package docs_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/unique"
+	"github.com/dynastrata/dynastrata/versioned"
 )
 
 // account is what unique.md declares.
@@ -31,6 +34,71 @@ func steady(text, table string, runs ...string) string {
 func storedKept(t *testing.T, made map[string]string) {
 	t.Helper()
 	storedAccount(t, made)
+	storedDocument(t, made)
+	storedDeleted(t, made)
+}
+
+// trashed is what soft-delete.md declares.
+type trashed struct {
+	_ entity.Key           `name:"Member" pk:"$#{memberId}" sk:"$"`
+	_ entity.GSI           `name:"trash" index:"gsi1" pk:"$#{team}" sk:"$#{deletedAt}"`
+	_ lifecycle.SoftDelete `ttl:"30d" unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+
+	MemberID  string    `dynamodbav:"memberId"`
+	Team      string    `dynamodbav:"team"`
+	Email     string    `dynamodbav:"email,omitempty"`
+	DeletedBy string    `dynamodbav:"deletedBy,omitempty"`
+	DeletedAt time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
+}
+
+func storedDeleted(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	cfg := config(table)
+	id := cfg.NewID
+	cfg.NewID = func() string { return id() + "-e" }
+	db := entity.Must(entity.Open(client, cfg))
+	members := entity.Must(entity.New[trashed](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	keepExpired(t, client, table, "_ttl")
+	v, err := members.Create(t.Context(), trashed{MemberID: "m-1", Team: "red", Email: "ada@x.org"})
+	require.NoError(t, err)
+	remove := members.Op().Delete(v, entity.Set(&entity.Fields[trashed]().DeletedBy, "ann"))
+	made["plan-delete-soft"] = steady(remove.String(), table, run+"-e", "")
+	require.NoError(t, db.Transact(t.Context(), remove))
+	made["deleted-stored"] = steady(dump(t, client, table, "pk", "sk"), table, run+"-e", "")
+}
+
+// document is what versions.md declares.
+type document struct {
+	_ entity.Key `name:"Document" pk:"$#{documentId}" sk:"$"`
+	_ versioned.Lock
+	_ versioned.Retain `ttl:"90d"`
+
+	DocumentID string    `dynamodbav:"documentId"`
+	Text       string    `dynamodbav:"text"`
+	Version    int64     `dynamodbav:"version"   entity:"version"`
+	CreatedAt  time.Time `dynamodbav:"createdAt" entity:"created_at,time=ms"`
+	UpdatedAt  time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=ms"`
+}
+
+func storedDocument(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	cfg := config(table)
+	id := cfg.NewID
+	cfg.NewID = func() string { return id() + "-d" }
+	db := entity.Must(entity.Open(client, cfg))
+	documents := entity.Must(entity.New[document](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	keepExpired(t, client, table, "_ttl")
+	v, err := documents.Create(t.Context(), document{DocumentID: "d-1", Text: "draft"})
+	require.NoError(t, err)
+	update := documents.Op().Update(v, entity.Set(&entity.Fields[document]().Text, "final"))
+	made["plan-versions"] = steady(update.String(), table, run+"-d", "")
+	require.NoError(t, db.Transact(t.Context(), update))
+	made["versions-stored"] = steady(dump(t, client, table, "pk", "sk"), table, run+"-d", "")
 }
 
 func storedAccount(t *testing.T, made map[string]string) {
