@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,26 @@ func storedKept(t *testing.T, made map[string]string) {
 	storedAccount(t, made)
 	storedDocument(t, made)
 	storedDeleted(t, made)
+	plannedNote(t, made)
+}
+
+// signed is what timestamps.md declares.
+type signed struct {
+	_ entity.Key `name:"Note" pk:"$#{noteId}" sk:"$"`
+
+	NoteID    string    `dynamodbav:"noteId" entity:"id=ulid"`
+	Text      string    `dynamodbav:"text"`
+	By        string    `dynamodbav:"by" entity:"context=actor,required"`
+	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
+}
+
+func plannedNote(t *testing.T, made map[string]string) {
+	t.Helper()
+	cfg := config("app")
+	cfg.FromContext = func(context.Context, string) (string, bool) { return "", false }
+	notes := entity.Must(entity.New[signed](entity.Must(entity.Open(nil, cfg))))
+	made["plan-timestamps"] = notes.Op().Update(signed{NoteID: "n-1"}, entity.Set(&entity.Fields[signed]().Text, "done")).String()
 }
 
 // trashed is what soft-delete.md declares.
