@@ -38,6 +38,26 @@ func storedKept(t *testing.T, made map[string]string) {
 	storedDocument(t, made)
 	storedDeleted(t, made)
 	plannedNote(t, made)
+	plannedSession(t, made)
+}
+
+// session is what expiry.md declares.
+type session struct {
+	_ entity.Key        `name:"Session" pk:"$#{sessionId}" sk:"$"`
+	_ entity.GSI        `name:"byEnd" index:"gsi1" pk:"gsi1pk=session" sk:"gsi1sk={expiresAt}"`
+	_ lifecycle.TTL     `attr:"expiresAt" from:"seenAt" after:"8h"`
+	_ unique.Constraint `name:"token" fields:"token"`
+
+	SessionID string    `dynamodbav:"sessionId"`
+	Token     string    `dynamodbav:"token"`
+	SeenAt    time.Time `dynamodbav:"seenAt"`
+	ExpiresAt time.Time `dynamodbav:"expiresAt,omitempty" entity:"time=unix"`
+}
+
+func plannedSession(t *testing.T, made map[string]string) {
+	t.Helper()
+	sessions := entity.Must(entity.New[session](entity.Must(entity.Open(nil, config("app")))))
+	made["plan-expiry"] = sessions.Op().Create(session{SessionID: "a", Token: "ta", SeenAt: noon}).String()
 }
 
 // signed is what timestamps.md declares.

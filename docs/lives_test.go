@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -57,12 +56,11 @@ type guest struct {
 	Team     string `dynamodbav:"team"`
 }
 
-// storedPasses makes the examples of an item that expires, with a history and a unique value.
+// storedPasses makes the example of a snapshot of an item that expires, with a history and a unique value.
 func storedPasses(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
-	cfg, at := config(table), noon
-	cfg.Clock = func() time.Time { return at }
+	cfg := config(table)
 	id := cfg.NewID
 	cfg.NewID = func() string { return id() + "-p" } // not the tokens of the others
 	db := entity.Must(entity.Open(client, cfg))
@@ -70,17 +68,9 @@ func storedPasses(t *testing.T, made map[string]string) {
 	require.NoError(t, tables.Create(t.Context(), db))
 	keepExpired(t, client, table, "expiresAt")
 
-	stored := func(sortKeys ...string) string {
-		return strings.ReplaceAll(having(dump(t, client, table, "pk", "sk"), sortKeys...), run+"-p", "")
-	}
-	v := pass{PassID: "p-1", Badge: "b-7"}
-	_, err := passes.Create(t.Context(), v)
+	_, err := passes.Create(t.Context(), pass{PassID: "p-1", Badge: "b-7"})
 	require.NoError(t, err)
-	made["expiring-created"] = stored("")
-	at = at.Add(time.Hour)
-	_, err = passes.Update(t.Context(), v, entity.Set(&entity.Fields[pass]().ExpiresAt, at.Add(24*time.Hour)))
-	require.NoError(t, err)
-	made["expiring-extended"] = stored("#v#0000001", "#v#0000002", "pass.badge")
+	made["expiring-created"] = strings.ReplaceAll(having(dump(t, client, table, "pk", "sk"), "#v#0000001"), run+"-p", "")
 }
 
 // having returns the items of a dump whose sort key ends in one of the texts.
