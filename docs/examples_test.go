@@ -320,7 +320,8 @@ func storedLease(t *testing.T, made map[string]string) {
 	held, err := leases.Acquire(t.Context(), "nightly")
 	require.NoError(t, err)
 	require.NoError(t, held.Release(t.Context()))
-	_, err = leases.Acquire(t.Context(), "nightly")
+	held, err = leases.Acquire(t.Context(), "nightly")
 	require.NoError(t, err)
+	made["plan-lease"] = steady(held.Op().String(), table)
 	made["lease-held"] = dump(t, client, table, "pk", "sk")
 }
