@@ -39,6 +39,17 @@ func storedKept(t *testing.T, made map[string]string) {
 	storedDeleted(t, made)
 	plannedNote(t, made)
 	plannedSession(t, made)
+	plannedWriter(t, made)
+}
+
+// plannedWriter prints an update of an item that may have an earlier form.
+func plannedWriter(t *testing.T, made map[string]string) {
+	t.Helper()
+	db := entity.Must(entity.Open(nil, config("app")))
+	writers := entity.Must(entity.New[writer3](db, entity.Upgrade(1, func(w writer2) (writer3, error) {
+		return writer3{ID: w.ID, FullName: w.FullName}, nil
+	})))
+	made["plan-evolution"] = writers.Op().Update(writer3{ID: "w-1"}, entity.Set(&entity.Fields[writer3]().FullName, "Ada B.")).String()
 }
 
 // session is what expiry.md declares.

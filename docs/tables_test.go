@@ -62,7 +62,9 @@ func tableExamples(t *testing.T, made map[string]string) {
 	}
 	db := declaredTables[invoice](t, nil, cfg)
 	made["tables-spec"] = tables.Of(db).String()
-	made["tables-lock"] = strings.TrimSuffix(schemalock.Of(db).String(), "\n")
+	invoices := entity.Must(entity.Open(nil, cfg))
+	_ = entity.Must(entity.New[invoice](invoices))
+	made["tables-lock"] = strings.TrimSuffix(schemalock.Of(invoices).String(), "\n")
 	later := declaredTables[invoiceLater](t, nil, cfg)
 	var changes []string
 	for _, c := range schemalock.Compare(schemalock.Of(db), schemalock.Of(later)) {
