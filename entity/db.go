@@ -92,7 +92,7 @@ type Config struct {
 	RetryBudget int
 
 	// MultiRegion is the replication of the tables, by default SingleRegion. With MRSC, New refuses declarations that such tables
-	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/global-tables.md.
+	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/tables.md.
 	MultiRegion MultiRegion
 
 	// ReadClient sends eventually consistent reads instead of the client given to Open, such as a client of a cache in front of
