@@ -61,7 +61,7 @@ type Config struct {
 	TableOptions map[string]TableOptions // by logical name, "" is the default table
 
 	Namespace Namespace // prefix of every `$` key
-	Interop   bool      // shares tables with effect-dynamodb: all keys are in lower case; see docs/interop.md; needs TimePrecision: time.Millisecond
+	Interop   bool      // shares tables with effect-dynamodb: all keys are in lower case; see docs/sharing.md; needs TimePrecision: time.Millisecond
 
 	TimePrecision time.Duration    // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int              // requests for one write, and rounds of planning; default 10
