@@ -58,7 +58,7 @@ func examples(t *testing.T) map[string]string {
 	storedShards(t, made)
 	storedLease(t, made)
 	storedReader(t, made)
-	storedInterop(t, made)
+	plannedInterop(t, made)
 	storedLives(t, made)
 	storedPasses(t, made)
 	storedKept(t, made)
