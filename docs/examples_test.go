@@ -52,6 +52,7 @@ func examples(t *testing.T) map[string]string {
 	t.Helper()
 	made := map[string]string{"keys": keyTexts(t)}
 	planExamples(t, made)
+	itemPlans(t, made)
 	storedEmployees(t, made)
 	storedSeries(t, made)
 	storedVerbatim(t, made)
@@ -122,7 +123,6 @@ func planExamples(t *testing.T, made map[string]string) {
 	e, r := entity.Fields[employee](), entity.Fields[telemetry]()
 
 	made["plan-readme"] = plannedAppend(t)
-	made["plan-update"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Set(&e.TenantID, "t-2")).String()
 	members := entity.Must(entity.New[member](db))
 	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
 	made["plan-update-read"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Remove(&e.Department)).String()
