@@ -1,10 +1,17 @@
 package docs_test
 
 import (
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables"
 )
 
 // The declarations of the pages about items: changes.md, reading.md, indexes.md, transactions.md and values.md.
@@ -12,7 +19,7 @@ import (
 // Pages that are linked before they are written.
 func init() {
 	for _, page := range []string{
-		"entities.md", "values.md", "indexes.md", "reading.md", "transactions.md",
+		"entities.md", "values.md", "transactions.md",
 		"unique.md", "versions.md", "soft-delete.md", "expiry.md", "timestamps.md", "leases.md", "sharing.md",
 		"series.md", "timelines.md", "testing.md", "production.md", "codes.md",
 	} {
@@ -32,6 +39,29 @@ type account struct {
 	SeenAt    time.Time      `dynamodbav:"seenAt,omitempty"`
 }
 
+type order struct {
+	_ entity.Key `name:"Order" pk:"pk=CUSTOMER#{customerId}" sk:"$#{placedAt}#{orderId}"`
+
+	CustomerID string    `dynamodbav:"customerId"`
+	PlacedAt   time.Time `dynamodbav:"placedAt" entity:"time=s"`
+	OrderID    string    `dynamodbav:"orderId"`
+	Total      int       `dynamodbav:"total"`
+}
+
+type task struct {
+	_ entity.Key `name:"Task" pk:"$#{taskId}" sk:"$"`
+	_ entity.GSI `name:"open" index:"gsi1" pk:"$#{team}" sk:"$#{priority:02}#{due}" when:"status=open|blocked"`
+	_ entity.GSI `name:"mine" index:"gsi2" pk:"$#{assignee}" sk:"$#{due}" project:"keys"`
+
+	TaskID   string    `dynamodbav:"taskId"`
+	Team     string    `dynamodbav:"team"`
+	Status   string    `dynamodbav:"status" entity:"default=open"`
+	Priority int       `dynamodbav:"priority" entity:"zero"`
+	Due      time.Time `dynamodbav:"due" entity:"time=s"`
+	Assignee string    `dynamodbav:"assignee,omitempty"`
+	Text     string    `dynamodbav:"text"`
+}
+
 // itemPlans prints the plans of the pages about items; nothing is sent.
 func itemPlans(t *testing.T, made map[string]string) {
 	t.Helper()
@@ -41,4 +71,31 @@ func itemPlans(t *testing.T, made map[string]string) {
 	made["plan-changes"] = accounts.Op().Update(account{AccountID: "a-1"},
 		entity.Set(&a.Plan, "team"), entity.Add(&a.Seats, 4), entity.MapEntry(&a.Limits, "projects").Set(20),
 		entity.If(entity.Eq(&a.Plan, "free"))).String()
+
+	orders, o := entity.Must(entity.New[order](open())), entity.Fields[order]()
+	march, key := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), order{CustomerID: "c-1"}
+	made["plan-reading"] = strings.Join([]string{
+		orders.Query(key).String(),
+		orders.Query(key, entity.Ge(&o.PlacedAt, march), entity.Lt(&o.PlacedAt, march.AddDate(0, 1, 0))).String(),
+		orders.Query(key, entity.Gt(&o.PlacedAt, march), entity.Filter(entity.Gt(&o.Total, 5))).String(),
+		orders.Query(order{CustomerID: "c-1", PlacedAt: march}, entity.BeginsWith(&o.OrderID, "o-"), entity.Desc()).String(),
+	}, "\n")
+
+	tasks, k := entity.Must(entity.New[task](open())), entity.Fields[task]()
+	made["plan-indexes"] = tasks.Op().Update(task{TaskID: "t-1"}, entity.Set(&k.Status, "done")).String() + "\n" +
+		tasks.Op().Update(task{TaskID: "t-1"}, entity.Set(&k.Priority, 1)).String()
+}
+
+// storedItems makes the examples of the pages about items.
+func storedItems(t *testing.T, made map[string]string) {
+	t.Helper()
+	client, table := localdb.Test(t)
+	db := entity.Must(entity.Open(client, config(table)))
+	tasks := entity.Must(entity.New[task](db))
+	require.NoError(t, tables.Create(t.Context(), db))
+	_, err := tasks.Create(t.Context(), task{TaskID: "t-2", Team: "red", Priority: 2, Due: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)})
+	require.NoError(t, err)
+	made["item-indexes"] = strings.Join(slices.DeleteFunc(strings.Split(dump(t, client, table, "pk", "sk"), "\n"), func(line string) bool {
+		return !regexp.MustCompile("^(gsi..k|pk|sk|status) ").MatchString(line)
+	}), "\n")
 }
