@@ -19,7 +19,7 @@ import (
 // Pages that are linked before they are written.
 func init() {
 	for _, page := range []string{
-		"entities.md", "values.md", "transactions.md",
+		"entities.md", "values.md",
 		"unique.md", "versions.md", "soft-delete.md", "expiry.md", "timestamps.md", "leases.md", "sharing.md",
 		"series.md", "timelines.md", "testing.md", "production.md", "codes.md",
 	} {
@@ -62,6 +62,14 @@ type task struct {
 	Text     string    `dynamodbav:"text"`
 }
 
+type wallet struct {
+	_ entity.Key `name:"Wallet" pk:"$#{walletId}" sk:"$"`
+
+	WalletID string `dynamodbav:"walletId"`
+	Coins    int    `dynamodbav:"coins"`
+	Closed   bool   `dynamodbav:"closed"`
+}
+
 // itemPlans prints the plans of the pages about items; nothing is sent.
 func itemPlans(t *testing.T, made map[string]string) {
 	t.Helper()
@@ -84,6 +92,9 @@ func itemPlans(t *testing.T, made map[string]string) {
 	tasks, k := entity.Must(entity.New[task](open())), entity.Fields[task]()
 	made["plan-indexes"] = tasks.Op().Update(task{TaskID: "t-1"}, entity.Set(&k.Status, "done")).String() + "\n" +
 		tasks.Op().Update(task{TaskID: "t-1"}, entity.Set(&k.Priority, 1)).String()
+
+	wallets, w := entity.Must(entity.New[wallet](open())), entity.Fields[wallet]()
+	made["plan-transactions"] = wallets.Op().Update(wallet{WalletID: "a"}, entity.Add(&w.Coins, -5), entity.If(entity.Ge(&w.Coins, 5))).String()
 }
 
 // storedItems makes the examples of the pages about items.
