@@ -19,7 +19,7 @@ import (
 // Pages that are linked before they are written.
 func init() {
 	for _, page := range []string{
-		"entities.md", "values.md",
+		"values.md",
 		"unique.md", "versions.md", "soft-delete.md", "expiry.md", "timestamps.md", "leases.md", "sharing.md",
 		"series.md", "timelines.md", "testing.md", "production.md", "codes.md",
 	} {
@@ -70,9 +70,22 @@ type wallet struct {
 	Closed   bool   `dynamodbav:"closed"`
 }
 
+type bill struct {
+	_ entity.Key `name:"Invoice" pk:"$#{customer}" sk:"$#{invoiceId}"`
+
+	Customer  string `dynamodbav:"customer"`
+	InvoiceID string `dynamodbav:"invoiceId"`
+	Status    string `dynamodbav:"status" entity:"default=open"`
+	Net       int    `dynamodbav:"net"`
+	Gross     int    `dynamodbav:"gross"`
+}
+
 // itemPlans prints the plans of the pages about items; nothing is sent.
 func itemPlans(t *testing.T, made map[string]string) {
 	t.Helper()
+	billing := entity.Must(entity.New[bill](entity.Must(entity.Open(nil, config("app")))))
+	made["plan-entities"] = billing.Op().Create(bill{Customer: "c 1", InvoiceID: "i-1", Net: 100, Gross: 119}).String()
+
 	open := func() *entity.DB { return entity.Must(entity.Open(nil, config("app"))) }
 
 	accounts, a := entity.Must(entity.New[account](open())), entity.Fields[account]()
@@ -102,11 +115,35 @@ func storedItems(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, config(table)))
-	tasks := entity.Must(entity.New[task](db))
+	tasks, invoices := entity.Must(entity.New[task](db)), entity.Must(entity.New[bill](db))
 	require.NoError(t, tables.Create(t.Context(), db))
-	_, err := tasks.Create(t.Context(), task{TaskID: "t-2", Team: "red", Priority: 2, Due: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)})
+	_, err := invoices.Create(t.Context(), bill{Customer: "c 1", InvoiceID: "i-1", Net: 100, Gross: 119})
+	require.NoError(t, err)
+	made["item-entities"] = dump(t, client, table, "pk", "sk")
+	require.NoError(t, invoices.Delete(t.Context(), bill{Customer: "c 1", InvoiceID: "i-1"}))
+	_, err = tasks.Create(t.Context(), task{TaskID: "t-2", Team: "red", Priority: 2, Due: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)})
 	require.NoError(t, err)
 	made["item-indexes"] = strings.Join(slices.DeleteFunc(strings.Split(dump(t, client, table, "pk", "sk"), "\n"), func(line string) bool {
 		return !regexp.MustCompile("^(gsi..k|pk|sk|status) ").MatchString(line)
 	}), "\n")
+}
+
+// Values in keys that entities.md describes and shows no example of.
+func TestKeys_HaveTheDocumentedTexts(t *testing.T) {
+	t.Parallel()
+	early := time.Date(1969, 12, 31, 23, 59, 59, 500, time.UTC)
+	whole := time.Date(2026, 4, 22, 12, 0, 0, 0, time.FixedZone("", 2*3600))
+	for text, line := range map[string]string{
+		"Acme":                           keyText(t, "", "", part[string]{V: "Acme"}),
+		"00000000000000000042":           keyText(t, "", "", part[uint64]{V: 42}),
+		"0000000000000000000":            keyText(t, "", "", part[int64]{}),
+		"2026-04-22T10:00:00.000000000Z": keyText(t, "", "", part[time.Time]{V: whole}),
+		"1969-12-31T23:59:59.000000500Z": keyText(t, "", "", part[time.Time]{V: early}),
+		"2026-04-22T10:00:00.000000Z":    keyText(t, "", "", microPart{V: whole}),
+		"2026-04-22T10:00:00.000Z":       keyText(t, "", "", milliPart{V: whole}),
+		"2026-04-22T10:00:00Z":           keyText(t, "", "", secondPart{V: whole}),
+		"0000000001776852000":            keyText(t, "", "", unixPart{V: whole}),
+	} {
+		require.Equal(t, "$app#v1#part#"+text, strings.TrimSpace(line))
+	}
 }
