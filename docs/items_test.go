@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ import (
 // Pages that are linked before they are written.
 func init() {
 	for _, page := range []string{
-		"values.md",
+
 		"unique.md", "versions.md", "soft-delete.md", "expiry.md", "timestamps.md", "leases.md", "sharing.md",
 		"series.md", "timelines.md", "testing.md", "production.md", "codes.md",
 	} {
@@ -80,6 +81,19 @@ type bill struct {
 	Gross     int    `dynamodbav:"gross"`
 }
 
+type lamp struct {
+	_ entity.Key `name:"Lamp" pk:"$#{lampId}" sk:"$"`
+
+	LampID string         `dynamodbav:"lampId"`
+	Addr   netip.Addr     `dynamodbav:"addr" entity:"text"`
+	Built  time.Time      `dynamodbav:"built" entity:"time=s"`
+	Rooms  []string       `dynamodbav:"rooms,omitempty,stringset"`
+	Hours  map[string]int `dynamodbav:"hours" entity:"notnull"`
+	Price  *float64       `dynamodbav:"price,omitempty"`
+	Token  string         `dynamodbav:"token" entity:"secret"`
+	Extra  any            `dynamodbav:"extra,omitempty"`
+}
+
 // itemPlans prints the plans of the pages about items; nothing is sent.
 func itemPlans(t *testing.T, made map[string]string) {
 	t.Helper()
@@ -108,6 +122,12 @@ func itemPlans(t *testing.T, made map[string]string) {
 
 	wallets, w := entity.Must(entity.New[wallet](open())), entity.Fields[wallet]()
 	made["plan-transactions"] = wallets.Op().Update(wallet{WalletID: "a"}, entity.Add(&w.Coins, -5), entity.If(entity.Ge(&w.Coins, 5))).String()
+
+	lamps := entity.Must(entity.New[lamp](open()))
+	made["plan-values"] = lamps.Op().Create(lamp{
+		LampID: "l-1", Addr: netip.MustParseAddr("10.0.0.7"), Built: noon, Rooms: []string{"hall"}, Token: "x",
+		Extra: map[string]any{"watts": 9.5, "ports": []any{1, "usb"}},
+	}).String()
 }
 
 // storedItems makes the examples of the pages about items.
