@@ -71,7 +71,7 @@ type wallet struct {
 	Closed   bool   `dynamodbav:"closed"`
 }
 
-type bill struct {
+type charge struct {
 	_ entity.Key `name:"Invoice" pk:"$#{customer}" sk:"$#{invoiceId}"`
 
 	Customer  string `dynamodbav:"customer"`
@@ -97,8 +97,8 @@ type lamp struct {
 // itemPlans prints the plans of the pages about items; nothing is sent.
 func itemPlans(t *testing.T, made map[string]string) {
 	t.Helper()
-	billing := entity.Must(entity.New[bill](entity.Must(entity.Open(nil, config("app")))))
-	made["plan-entities"] = billing.Op().Create(bill{Customer: "c 1", InvoiceID: "i-1", Net: 100, Gross: 119}).String()
+	billing := entity.Must(entity.New[charge](entity.Must(entity.Open(nil, config("app")))))
+	made["plan-entities"] = billing.Op().Create(charge{Customer: "c 1", InvoiceID: "i-1", Net: 100, Gross: 119}).String()
 
 	open := func() *entity.DB { return entity.Must(entity.Open(nil, config("app"))) }
 
@@ -135,12 +135,12 @@ func storedItems(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, config(table)))
-	tasks, invoices := entity.Must(entity.New[task](db)), entity.Must(entity.New[bill](db))
+	tasks, invoices := entity.Must(entity.New[task](db)), entity.Must(entity.New[charge](db))
 	require.NoError(t, tables.Create(t.Context(), db))
-	_, err := invoices.Create(t.Context(), bill{Customer: "c 1", InvoiceID: "i-1", Net: 100, Gross: 119})
+	_, err := invoices.Create(t.Context(), charge{Customer: "c 1", InvoiceID: "i-1", Net: 100, Gross: 119})
 	require.NoError(t, err)
 	made["item-entities"] = dump(t, client, table, "pk", "sk")
-	require.NoError(t, invoices.Delete(t.Context(), bill{Customer: "c 1", InvoiceID: "i-1"}))
+	require.NoError(t, invoices.Delete(t.Context(), charge{Customer: "c 1", InvoiceID: "i-1"}))
 	_, err = tasks.Create(t.Context(), task{TaskID: "t-2", Team: "red", Priority: 2, Due: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)})
 	require.NoError(t, err)
 	made["item-indexes"] = strings.Join(slices.DeleteFunc(strings.Split(dump(t, client, table, "pk", "sk"), "\n"), func(line string) bool {
