@@ -151,6 +151,8 @@ func TestKeys_HaveTheDocumentedTexts(t *testing.T) {
 	whole := time.Date(2026, 4, 22, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 	for text, line := range map[string]string{
 		"Acme":                           keyText(t, "", "", part[string]{V: "Acme"}),
+		"Zürich/1~":                      keyText(t, "", "", part[string]{V: "Zürich/1~"}),
+		"true":                           keyText(t, "", "", part[bool]{V: true}),
 		"00000000000000000042":           keyText(t, "", "", part[uint64]{V: 42}),
 		"0000000000000000000":            keyText(t, "", "", part[int64]{}),
 		"2026-04-22T10:00:00.000000000Z": keyText(t, "", "", part[time.Time]{V: whole}),
