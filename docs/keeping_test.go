@@ -16,8 +16,8 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// account is what unique.md declares.
-type account struct {
+// owner is what unique.md declares.
+type owner struct {
 	_ entity.Key        `name:"Account" pk:"$#{accountId}" sk:"$"`
 	_ unique.Constraint `name:"email" fields:"{email|lower}"`
 
@@ -160,9 +160,9 @@ func storedAccount(t *testing.T, made map[string]string) {
 	id := cfg.NewID
 	cfg.NewID = func() string { return id() + "-a" } // not the tokens of the others
 	db := entity.Must(entity.Open(client, cfg))
-	accounts := entity.Must(entity.New[account](db))
+	accounts := entity.Must(entity.New[owner](db))
 	require.NoError(t, tables.Create(t.Context(), db))
-	create := accounts.Op().Create(account{AccountID: "a-1", Email: "Ada@x.org"})
+	create := accounts.Op().Create(owner{AccountID: "a-1", Email: "Ada@x.org"})
 	made["plan-unique"] = steady(create.String(), table, run+"-a", "")
 	require.NoError(t, db.Transact(t.Context(), create))
 	made["unique-stored"] = steady(having(dump(t, client, table, "pk", "sk"), "account.email"), table, run+"-a", "")
