@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/tables"
 )
 
-// storedLives makes the examples of what a copy stores: a copied item, and its state.
+// storedLives makes the examples of what migrations store: a checkpoint, a copied item, and the state of a copy.
 func storedLives(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
@@ -25,6 +26,11 @@ func storedLives(t *testing.T, made map[string]string) {
 	require.NoError(t, tables.Create(t.Context(), db))
 	_, err := members.Create(t.Context(), member{MemberID: "m-1", Team: "t-2", Email: "ada@x.org"})
 	require.NoError(t, err)
+
+	_, err = migrate.Rewrite(t.Context(), members, migrate.Checkpoint("fill"))
+	require.NoError(t, err)
+	point := having(dump(t, client, table, "pk", "sk"), "member._rewrite")
+	made["rewrite-checkpoint"] = regexp.MustCompile(`(work +S +)\S+`).ReplaceAllString(point, "${1}<fingerprint>")
 
 	guests := entity.Must(entity.New[guest](db))
 	copier := entity.Must(migrate.Copy("guests", members, guests, func(m member) (guest, error) {
