@@ -150,7 +150,7 @@ func storedDocument(t *testing.T, made map[string]string) {
 	update := documents.Op().Update(v, entity.Set(&entity.Fields[document]().Text, "final"))
 	made["plan-versions"] = steady(update.String(), table, run+"-d", "")
 	require.NoError(t, db.Transact(t.Context(), update))
-	made["versions-stored"] = steady(dump(t, client, table, "pk", "sk"), table, run+"-d", "")
+	made["versions-stored"] = steady(having(dump(t, client, table, "pk", "sk"), "#v#0000001"), table, run+"-d", "")
 }
 
 func storedAccount(t *testing.T, made map[string]string) {
