@@ -38,11 +38,11 @@ type (
 	// wraps. Its fields are shown at [entitytype.Error].
 	Error = entitytype.Error
 
-	// SchemaError is one mistake in a declaration, found when a store is built. It has a Code, which docs/validation.md
+	// SchemaError is one mistake in a declaration, found when a store is built. It has a Code, which docs/codes.md
 	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.SchemaError].
 	SchemaError = entitytype.SchemaError
 
-	// InputError is a mistake in the arguments of a call, found before any request. It has a Code, which docs/validation.md
+	// InputError is a mistake in the arguments of a call, found before any request. It has a Code, which docs/codes.md
 	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.InputError].
 	InputError = entitytype.InputError
 

@@ -57,7 +57,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // SchemaError is one mistake in a declaration, found when a store is built.
 type SchemaError struct {
-	Code    string // EDD-9001 to EDD-9099; docs/validation.md explains each
+	Code    string // EDD-9001 to EDD-9099; docs/codes.md explains each
 	Type    string // Go type, or the table
 	Field   string // Go field, "" if the mistake is not about one
 	Problem string // what is wrong, as a sentence
@@ -67,7 +67,7 @@ func (e *SchemaError) Error() string { return located(e.Code, e.Type, e.Field, e
 
 // InputError is a mistake in the arguments of a call, found before any request.
 type InputError struct {
-	Code    string // EDD-9101 and above; docs/validation.md explains each
+	Code    string // EDD-9101 and above; docs/codes.md explains each
 	Type    string // Go type that the argument is about
 	Field   string // Go field, "" if the mistake is not about one
 	Problem string // what is wrong, as a sentence that quotes no value
