@@ -87,7 +87,7 @@ func (c *current) get(ctx context.Context) (item.Item, error) {
 	return c.item, err
 }
 
-// NotAppliedError is the error of an append in a transaction that was not applied, so the transaction failed as a
+// NotAppliedError is the error of an append in a transaction that was not applied. The transaction failed as a
 // whole. entity.StoredItem returns the current item or event that prevented it. It is an entity.ErrExists with [Duplicate] and
 // [Collision], since an event with its orderBy is stored, and otherwise an entity.ErrConditionFailed.
 type NotAppliedError struct{ Reason Reason }
@@ -112,7 +112,7 @@ var meanings = map[Reason]string{
 	ConditionFailed: "a condition given to the append did not hold",
 }
 
-// OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's, so that the two cannot
+// OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's. The two cannot
 // be compared. Another version of the struct or another program has written it.
 type OrderByTypeError struct{ Attr string }
 

@@ -13,7 +13,8 @@ import (
 	"sync"
 )
 
-// ErrInjected is matched by the connection errors of [Drop], [Unsent], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
+// ErrInjected is matched by the connection errors that this package makes. These are of [Drop], [Unsent], [Lost], [Late] and [Cut]. The SDK wraps and
+// treats them like any other.
 var ErrInjected = errors.New("faults: connection reset by test")
 
 // HTTPClient sends requests. It is the type of dynamodb.Options.HTTPClient; *http.Client implements it too.
