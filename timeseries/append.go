@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // AppendOption is accepted by Append and AppendAll: entity.If.
@@ -284,7 +285,7 @@ func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	case err != nil:
 		return plan.Resolution{Err: err}
 	case f[1].Failed():
-		return plan.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
+		return plan.Resolution{Replan: sentinel.ErrConflict} // the event has been removed meanwhile
 	}
 	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
@@ -308,7 +309,7 @@ func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	case err != nil:
 		return plan.Resolution{Err: err}
 	case f[0].Failed():
-		return plan.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
+		return plan.Resolution{Replan: sentinel.ErrConflict} // the item has been removed meanwhile
 	}
 	return done(x.duplicate(x.current, f[1].Image))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // mostRequestIDs is the most request ids that a report has.
@@ -258,26 +259,26 @@ var classes = []struct {
 	err      error
 	expected bool // by programs
 }{
-	{"ErrRetryBudget", entitytype.ErrRetryBudget, false},
-	{"ErrItemHidden", entitytype.ErrItemHidden, false},
-	{"ErrReadBack", entitytype.ErrReadBack, false},
-	{"ErrTaken", entitytype.ErrTaken, true},
-	{"ErrNotFound", entitytype.ErrNotFound, true},
-	{"ErrDeleted", entitytype.ErrDeleted, true},
-	{"ErrNotDeleted", entitytype.ErrNotDeleted, true},
-	{"ErrExists", entitytype.ErrExists, true},
-	{"ErrConditionFailed", entitytype.ErrConditionFailed, true},
-	{"ErrConflict", entitytype.ErrConflict, false},
-	{"ErrTooLarge", entitytype.ErrTooLarge, true},
-	{"ErrUndecodable", entitytype.ErrUndecodable, false},
-	{"ErrOmitted", entitytype.ErrOmitted, true},
-	{"ErrInvalidCursor", entitytype.ErrInvalidCursor, true},
-	{"ErrMultipleItems", entitytype.ErrMultipleItems, false},
-	{"ErrKeyCase", entitytype.ErrKeyCase, true},
-	{"ErrNoTable", entitytype.ErrNoTable, false},
-	{"ErrNoIndex", entitytype.ErrNoIndex, false},
-	{"ErrTokenReused", entitytype.ErrTokenReused, false},
-	{"ErrNoClient", entitytype.ErrNoClient, false},
+	{"ErrRetryBudget", sentinel.ErrRetryBudget, false},
+	{"ErrItemHidden", sentinel.ErrItemHidden, false},
+	{"ErrReadBack", sentinel.ErrReadBack, false},
+	{"ErrTaken", sentinel.ErrTaken, true},
+	{"ErrNotFound", sentinel.ErrNotFound, true},
+	{"ErrDeleted", sentinel.ErrDeleted, true},
+	{"ErrNotDeleted", sentinel.ErrNotDeleted, true},
+	{"ErrExists", sentinel.ErrExists, true},
+	{"ErrConditionFailed", sentinel.ErrConditionFailed, true},
+	{"ErrConflict", sentinel.ErrConflict, false},
+	{"ErrTooLarge", sentinel.ErrTooLarge, true},
+	{"ErrUndecodable", sentinel.ErrUndecodable, false},
+	{"ErrOmitted", sentinel.ErrOmitted, true},
+	{"ErrInvalidCursor", sentinel.ErrInvalidCursor, true},
+	{"ErrMultipleItems", sentinel.ErrMultipleItems, false},
+	{"ErrKeyCase", sentinel.ErrKeyCase, true},
+	{"ErrNoTable", sentinel.ErrNoTable, false},
+	{"ErrNoIndex", sentinel.ErrNoIndex, false},
+	{"ErrTokenReused", sentinel.ErrTokenReused, false},
+	{"ErrNoClient", sentinel.ErrNoClient, false},
 	{"context.Canceled", context.Canceled, true},
 	{"context.DeadlineExceeded", context.DeadlineExceeded, false},
 }
@@ -304,7 +305,7 @@ func failureOf(err error) error {
 		if errors.Is(err, c.err) {
 			f.Classes = append(f.Classes, c.err)
 			f.Expected = f.Expected || c.expected
-			failed = failed || !c.expected && c.err != entitytype.ErrConflict
+			failed = failed || !c.expected && c.err != sentinel.ErrConflict
 			if f.Type == "" {
 				f.Type = c.name
 			}
