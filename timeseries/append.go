@@ -113,14 +113,6 @@ var meanings = map[Reason]string{
 	ConditionFailed: "a condition given to the append did not hold",
 }
 
-// OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's. The two cannot
-// be compared. Another version of the struct or another program has written it.
-type OrderByTypeError struct{ Attr string }
-
-func (e *OrderByTypeError) Error() string {
-	return "the stored orderBy attribute " + e.Attr + " is of another type than the struct's"
-}
-
 // Append stores ev in the history and brings the current item up to it, in one transaction, if ev is newer than the
 // current item. It writes the key, orderBy and the append fields of ev only; a nil pointer, slice or map leaves the
 // value on the current item. If ev is older, a duplicate and so on, the result has the [Reason].
@@ -130,7 +122,7 @@ func (e *OrderByTypeError) Error() string {
 //
 // It costs one request with two transactional writes; an event that is recorded late costs one transaction more. With
 // current:"none" it costs one request with one write. Errors:
-// *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
+// *entity.InputError and entity.ErrTooLarge before any request; *entity.DecodeError if the stored orderBy has another type than the struct's; entity.ErrConflict; an error for
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	var r Result[T]

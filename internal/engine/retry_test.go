@@ -289,3 +289,17 @@ func TestRetries_ComeBackIfTheWaitForUnitsEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestThrottle_OfItsText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]entitytype.Throttle{
+		"TableReadKeyRangeThroughputExceeded":     {Limit: "KeyRangeThroughputExceeded", Kind: "Table", Operation: "Read"},
+		"IndexWriteMaxOnDemandThroughputExceeded": {Limit: "MaxOnDemandThroughputExceeded", Kind: "Index", Operation: "Write"},
+		"TableWriteProvisionedThroughputExceeded": {Limit: "ProvisionedThroughputExceeded", Kind: "Table", Operation: "Write"},
+		"SomethingNew": {Limit: "SomethingNew"},
+		"TableRead":    {Limit: "TableRead"},
+		"":             {},
+	} {
+		require.Equal(t, want, throttleOf(text, ""), text)
+	}
+}

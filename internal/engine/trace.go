@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +33,24 @@ type meter struct {
 
 type meterKey struct{}
 
+// count counts a request by its class.
+func count(a *entitytype.Attempts, c entitytype.Class) {
+	switch c {
+	case entitytype.ClassOK:
+		a.OK++
+	case entitytype.ClassThrottled:
+		a.Throttled++
+	case entitytype.ClassConflict:
+		a.Conflict++
+	case entitytype.ClassLost:
+		a.Lost++
+	case entitytype.ClassRefused:
+		a.Refused++
+	default:
+		a.Failed++
+	}
+}
+
 // add adds a request.
 func (m *meter) add(a *entitytype.Attempt) {
 	if m.outer != nil {
@@ -41,15 +60,15 @@ func (m *meter) add(a *entitytype.Attempt) {
 	defer m.mu.Unlock()
 	r := &m.report
 	r.Requests++
-	r.Attempts.Add(a.Class)
+	count(&r.Attempts, a.Class)
 	r.ReadUnits += a.ReadUnits
 	r.WriteUnits += a.WriteUnits
 	r.Returned += a.Returned
 	r.Evaluated += a.Evaluated
 	for _, t := range a.Throttles {
-		i := slices.IndexFunc(r.Throttles, func(x entitytype.Throttles) bool { return x.Throttle == t })
+		i := slices.IndexFunc(r.Throttles, func(x entitytype.Throttle) bool { x.Count = 0; return x == t })
 		if i < 0 {
-			i, r.Throttles = len(r.Throttles), append(r.Throttles, entitytype.Throttles{Throttle: t})
+			i, r.Throttles = len(r.Throttles), append(r.Throttles, t)
 		}
 		r.Throttles[i].Count++
 	}
@@ -237,13 +256,33 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 			if x.Resource != nil {
 				arn = *x.Resource
 			}
-			all = appendOnce(all, entitytype.NewThrottle(*x.Reason, arn))
+			all = appendOnce(all, throttleOf(*x.Reason, arn))
 		}
 	}
 	if code := codeOf(err); all == nil && throttles(code) {
 		all = []entitytype.Throttle{{Limit: code}}
 	}
 	return all
+}
+
+// throttleOf returns the reason that DynamoDB gives as a text such as TableReadKeyRangeThroughputExceeded.
+func throttleOf(reason, resource string) entitytype.Throttle {
+	t := entitytype.Throttle{Resource: resource}
+	rest := reason
+	cut := func(to *string, names ...string) {
+		for _, name := range names {
+			if after, ok := strings.CutPrefix(rest, name); ok {
+				*to, rest = name, after
+				return
+			}
+		}
+	}
+	cut(&t.Kind, "Table", "Index")
+	cut(&t.Operation, "Read", "Write")
+	if t.Limit = rest; rest == "" {
+		t.Limit, t.Kind, t.Operation = reason, "", ""
+	}
+	return t
 }
 
 func appendOnce(all []entitytype.Throttle, t entitytype.Throttle) []entitytype.Throttle {
