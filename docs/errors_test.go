@@ -222,9 +222,9 @@ var listed = []struct {
 	{entity.ClassExists, "Exists", "Also `*timeseries.NotAppliedError` with `Duplicate` or `Collision`."},
 	{entity.ClassConflict, "Conflict", ""},
 	{entity.ClassRefused, "Refused", ""},
-	{entity.ClassInvalid, "Invalid input", ""},
+	{entity.ClassInvalid, "Invalid input", "`Reason` is `CursorMalformed`, `CursorForeign` (of another query), `CursorAltered` (or under another key) or `CursorGone`."},
 	{entity.ClassUnavailable, "Unavailable", "Also throttling, lost connections, contexts that ended, and `entity.ErrNoIndex` while the index is built."},
 	{entity.ClassUnknown, "Outcome unknown", "Also every error for which `entity.IsAmbiguous` is true."},
-	{entity.ClassBug, "Bug", "Also every other error of DynamoDB, such as no permission, and of your functions."},
+	{entity.ClassBug, "Bug", "Also every other error of DynamoDB, such as no permission, and of your functions. `ErrUndecodable` wraps the first 20 errors, with keys."},
 	{wraps, "Class of what they wrap", ""},
 }
