@@ -224,7 +224,7 @@ var listed = []struct {
 	{entity.ClassRefused, "Refused", ""},
 	{entity.ClassInvalid, "Invalid input", "`Reason` is `CursorMalformed`, `CursorForeign` (of another query), `CursorAltered` (or under another key) or `CursorGone`."},
 	{entity.ClassUnavailable, "Unavailable", "Also throttling, lost connections, contexts that ended, and `entity.ErrNoIndex` while the index is built."},
-	{entity.ClassUnknown, "Outcome unknown", "Also every error for which `entity.IsAmbiguous` is true."},
-	{entity.ClassBug, "Bug", "Also every other error of DynamoDB, such as no permission, and of your functions. `ErrUndecodable` wraps the first 20 errors, with keys."},
+	{entity.ClassUnknown, "Outcome unknown", "Also any error with `entity.IsAmbiguous`."},
+	{entity.ClassBug, "Bug", "Also other errors of DynamoDB, such as no permission, and of your functions. `ErrUndecodable` wraps the first 20 errors, with keys."},
 	{wraps, "Class of what they wrap", ""},
 }

@@ -153,7 +153,8 @@ func (e *KeyCaseError) Error() string {
 // Is reports whether target is ErrKeyCase.
 func (e *KeyCaseError) Is(target error) bool { return target == sentinel.ErrKeyCase }
 
-// DecodeError is a stored item that does not fit the struct. The read or write that met it took place.
+// DecodeError is a stored item that does not fit the struct. The read or write that met it took place, unless it is an append to a series
+// whose stored orderBy has another type.
 type DecodeError struct {
 	Entity  string // entity name
 	Attr    string // the attribute that does not fit, "" if unknown
