@@ -200,7 +200,7 @@ func TestErrors_AreListedByClass(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	for _, c := range listed {
+	for _, c := range classTables {
 		require.NotEmpty(t, rows[c.class], "no error is listed under %s", c.title)
 		fmt.Fprintf(&text, "\n## %s\n\n", c.title)
 		if c.also != "" {
@@ -213,8 +213,8 @@ func TestErrors_AreListedByClass(t *testing.T) {
 	generated(t, "errors.md", "errors", text.String())
 }
 
-// listed are the tables of errors.md.
-var listed = []struct {
+// classTables are the tables of errors.md.
+var classTables = []struct {
 	class       entity.Class
 	title, also string
 }{
