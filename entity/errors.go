@@ -22,14 +22,14 @@ var (
 	ErrInvalidCursor   = sentinel.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
 	ErrDeleted         = sentinel.ErrDeleted         // the item was deleted and can be restored
 	ErrNotDeleted      = sentinel.ErrNotDeleted      // there is nothing to restore: the item exists
-	ErrKeyCase         = sentinel.ErrKeyCase         // the stored key differs from the given one in case, with Interop
-	ErrItemHidden      = sentinel.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
+	ErrKeyCase         = sentinel.ErrKeyCase         // the stored key differs in case, with Interop; it is a *KeyCaseError
+	ErrItemHidden      = sentinel.ErrItemHidden      // the client hides the item that refused a write
 	ErrReadBack        = sentinel.ErrReadBack        // the write is decided, but the item it left could not be read
 	ErrMultipleItems   = sentinel.ErrMultipleItems   // there is more than one item
 	ErrNoTable         = sentinel.ErrNoTable         // the table does not exist
 	ErrNoIndex         = sentinel.ErrNoIndex         // the table does not have the index; it is an *IndexError
 	ErrTokenReused     = sentinel.ErrTokenReused     // the idempotency token was used for another request
-	ErrRetryBudget     = sentinel.ErrRetryBudget     // a request was not repeated: Config.RetryBudget is spent
+	ErrRetryBudget     = sentinel.ErrRetryBudget     // a request was not repeated, as Config.RetryBudget is spent
 	ErrNoClient        = sentinel.ErrNoClient        // the DB was opened without a client
 )
 
@@ -40,24 +40,24 @@ type (
 	// wraps. Its fields are shown at [entitytype.Error].
 	Error = entitytype.Error
 
-	// SchemaError is one mistake in a declaration, found when a store is built. It has a Code, which docs/validation.md
+	// SchemaError is a mistake in a declaration. It is found when a store is built. It has a Code, which docs/codes.md
 	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.SchemaError].
 	SchemaError = entitytype.SchemaError
 
-	// InputError is a mistake in the arguments of a call, found before any request. It has a Code, which docs/validation.md
+	// InputError is a mistake in the arguments of a call. It is found before any request. It has a Code, which docs/codes.md
 	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.InputError].
 	InputError = entitytype.InputError
 
-	// ValidationError is a value that its own Validate method or the [Validator] refused, found before any request. It has
+	// ValidationError is a value that its own Validate method or the [Validator] refused. It is found before any request. It has
 	// the Code, the Type, the Field and Err, which it wraps. The Validate method of a field's type is called whenever the
 	// field is written, that of the struct when a whole value is. Its fields are shown at [entitytype.ValidationError].
 	ValidationError = entitytype.ValidationError
 
-	// PrepareError is the failure of a [Preparer], before any request of the write. It has the Code, the Type and Err, which
+	// PrepareError is the failure of a [Preparer]. It comes before any request of the write. It has the Code, the Type and Err, which
 	// it wraps. Its fields are shown at [entitytype.PrepareError].
 	PrepareError = entitytype.PrepareError
 
-	// ConditionError is an [ErrConditionFailed] of a condition of the library. It has Attr, the attribute that made the
+	// ConditionError says that a condition of the library did not hold. It is an [ErrConditionFailed]. It has Attr, the attribute that made the
 	// condition fail, and the Problem. Its fields are shown at [entitytype.ConditionError].
 	ConditionError = entitytype.ConditionError
 
@@ -80,7 +80,7 @@ type (
 	// wraps. Its fields are shown at [entitytype.IndexError].
 	IndexError = entitytype.IndexError
 
-	// UnprocessedError says that DynamoDB left part of a batch unprocessed in Config.MaxAttempts requests in a row. It has the
+	// UnprocessedError says that DynamoDB left part of a batch undone. It did so in Config.MaxAttempts requests in a row. It has the
 	// Count of keys or writes. Its fields are shown at [entitytype.UnprocessedError].
 	UnprocessedError = entitytype.UnprocessedError
 )

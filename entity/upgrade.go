@@ -8,9 +8,8 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// UpgradeError says that a stored item has an earlier payload version and cannot be upgraded: a function of [Upgrade]
-// returned an error, or no step reads the version. Or it has a later version than the declaration of [Key] reads, because a
-// later program has stored it. It has the Entity, the version From and the error Err. Its fields are shown at
+// UpgradeError says that a stored item has a payload version that cannot be read. Either a function of [Upgrade] returned an error, or no
+// step reads the version, or it is later than the declaration of [Key], because a later program has stored it. It has the Entity, the version From and the error Err. Its fields are shown at
 // [entitytype.UpgradeError].
 type UpgradeError = entitytype.UpgradeError
 

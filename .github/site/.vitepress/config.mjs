@@ -61,8 +61,7 @@ export default withMermaid({
         text: "Advanced",
         collapsed: true,
         items: pages(
-          ["What each verb promises", "docs/semantics"],
-          ["Validation codes", "docs/validation"],
+          ["Codes", "docs/codes"],
           ["Glossary", "docs/glossary"],
           ["Examples", "examples/"],
           ["From the AWS SDK", "docs/from-sdk"],
@@ -70,17 +69,15 @@ export default withMermaid({
           ["Mistakes before the program runs", "docs/vet"],
           ["Streams", "docs/streams"],
           ["Tables", "docs/tables"],
-          ["Local databases", "docs/localdb"],
+          ["Testing", "docs/testing"],
         ),
       },
       {
         text: "Operate",
         collapsed: true,
         items: pages(
-          ["Reliability", "docs/reliability"],
+          ["In production", "docs/production"],
           ["Performance", "docs/performance"],
-          ["Scaling", "docs/scaling"],
-          ["Traces and budgets", "docs/tracing"],
           ["Evolution", "docs/evolution"],
           ["The command", "docs/command"],
           ["Jobs on Apache Beam", "docs/beam"],
@@ -90,7 +87,6 @@ export default withMermaid({
         text: "Inside",
         collapsed: true,
         items: pages(
-          ["Storage format", "docs/layout"],
           ["Leaving the library", "docs/leaving"],
           ["Sharing tables", "docs/sharing"],
           ["Architecture", "ARCHITECTURE"],
