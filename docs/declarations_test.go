@@ -74,15 +74,6 @@ type pass struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
 }
 
-type probe struct {
-	_ entity.Key        `name:"Probe" pk:"$#{probeId}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" shards:"4"`
-
-	ProbeID string `dynamodbav:"probeId"`
-	Seq     uint64 `dynamodbav:"seq"`
-	Value   int    `dynamodbav:"value" entity:"append"`
-}
-
 // part is an entity whose partition key has one part, of any type.
 type part[V any] struct {
 	_ entity.Key `name:"Part" pk:"$#{v}"`
