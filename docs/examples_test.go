@@ -55,7 +55,6 @@ func examples(t *testing.T) map[string]string {
 	itemPlans(t, made)
 	storedItems(t, made)
 	storedSeries(t, made)
-	storedVerbatim(t, made)
 	storedShards(t, made)
 	storedLease(t, made)
 	storedReader(t, made)
@@ -171,18 +170,6 @@ func storedShards(t *testing.T, made map[string]string) {
 	made["index-shards"] = strings.Join(slices.DeleteFunc(strings.Split(dump(t, client, table, "pk", "sk"), "\n"), func(line string) bool {
 		return !strings.Contains(line, "pk ")
 	}), "\n")
-}
-
-// storedVerbatim makes the example of an entity without `$`.
-func storedVerbatim(t *testing.T, made map[string]string) {
-	t.Helper()
-	client, table := localdb.Test(t)
-	db := entity.Must(entity.Open(client, config(table)))
-	devices := entity.Must(entity.New[device](db))
-	require.NoError(t, tables.Create(t.Context(), db))
-	_, err := devices.Create(t.Context(), device{ID: "d-7", Batch: 2, LastSeen: noon.Truncate(time.Second)})
-	require.NoError(t, err)
-	made["item-verbatim"] = dump(t, client, table, "device_id", "sk")
 }
 
 // storedReader makes the example of a shard that was read by a reader which was stopped.
