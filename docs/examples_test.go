@@ -59,7 +59,6 @@ func examples(t *testing.T) map[string]string {
 	storedLease(t, made)
 	storedReader(t, made)
 	plannedInterop(t, made)
-	storedPasses(t, made)
 	storedKept(t, made)
 	storedTimeline(t, made)
 	tableExamples(t, made)

@@ -64,9 +64,9 @@ type guest struct {
 	Team     string `dynamodbav:"team"`
 }
 
-// storedPasses makes the example of a snapshot of an item that expires, with a history and a unique value.
-func storedPasses(t *testing.T, made map[string]string) {
-	t.Helper()
+// A snapshot of an item that expires has the attributes that expiry.md names.
+func TestPasses_SnapshotsHaveAnEnd(t *testing.T) {
+	t.Parallel()
 	client, table := localdb.Test(t)
 	cfg := config(table)
 	id := cfg.NewID
@@ -78,7 +78,10 @@ func storedPasses(t *testing.T, made map[string]string) {
 
 	_, err := passes.Create(t.Context(), pass{PassID: "p-1", Badge: "b-7"})
 	require.NoError(t, err)
-	made["expiring-created"] = strings.ReplaceAll(having(dump(t, client, table, "pk", "sk"), "#v#0000001"), run+"-p", "")
+	first := having(dump(t, client, table, "pk", "sk"), "#v#0000001")
+	require.Regexp(t, `(?m)^_ends +N +1776888000$`, first)
+	require.Regexp(t, `(?m)^expiresAt +N +1784664000$`, first)
+	require.NotContains(t, first, "_ttl")
 }
 
 // having returns the items of a dump whose sort key ends in one of the texts.
