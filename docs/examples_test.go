@@ -121,7 +121,7 @@ func planExamples(t *testing.T, made map[string]string) {
 	readings := entity.Must(timeseries.New[telemetry](db))
 	e, r := entity.Fields[employee](), entity.Fields[telemetry]()
 
-	made["plan-readme"] = plannedAppend(t)
+	made["plan-readme"] = plannedCreate(t)
 	made["plan-update"] = employees.Op().Update(employee{EmployeeID: "e-1"}, entity.Set(&e.TenantID, "t-2")).String()
 	members := entity.Must(entity.New[member](db))
 	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
@@ -147,12 +147,12 @@ func planExamples(t *testing.T, made map[string]string) {
 	}, "\n")
 }
 
-// plannedAppend prints the plan of an append, with the README's declaration.
-func plannedAppend(t *testing.T) string {
+// plannedCreate prints the plan of a create, with the README's declaration.
+func plannedCreate(t *testing.T) string {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, config("app")))
-	series := entity.Must(timeseries.New[readmeTelemetry](db))
-	return series.Op().Append(readmeTelemetry{DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
+	customers := entity.Must(entity.New[readmeCustomer](db))
+	return customers.Op().Create(readmeCustomer{ID: "c-1", Email: "ada@example.org"}).String()
 }
 
 // storedEmployees makes the examples of an ordinary entity.
