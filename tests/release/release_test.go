@@ -146,16 +146,20 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 
 	guide, err := os.ReadFile(filepath.Join(root(t), "docs/guide.md"))
 	require.NoError(t, err)
-	text = ""
-	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(guide), -1) {
-		text += block[1] + "\n"
+	dir := t.TempDir()
+	files := filepath.Join(dir, "files")
+	require.NoError(t, os.Mkdir(files, 0o755))
+	for _, block := range regexp.MustCompile("(?s)```go\n(// (\\w+\\.go).*?)```").FindAllStringSubmatch(string(guide), -1) {
+		file, err := os.OpenFile(filepath.Join(files, block[2]), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		require.NoError(t, err)
+		_, err = file.WriteString(block[1] + "\n")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
 	}
 	shell := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(string(guide))[1]
 	require.Contains(t, shell, "\ngo mod tidy ")
-	require.Contains(t, shell, "\ngo run . ")
-	shell = strings.NewReplacer("\n# copy ", "\ncp ../main.go . # ", "\ngo run . ", "\ngo build -o "+os.DevNull+" . ").Replace(shell)
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o644))
+	require.Contains(t, shell, "\ngo run .\n")
+	shell = strings.NewReplacer("\n# copy ", "\ncp ../files/*.go . # ", "\ngo run .\n", "\ngo build -o "+os.DevNull+" .\n").Replace(shell)
 	run(t, dir, env, "sh", "-ec", shell)
 }
 
