@@ -107,7 +107,7 @@ func packages(t *testing.T) (all []string) {
 	t.Helper()
 	for _, dir := range released(t) {
 		for _, path := range strings.Fields(run(t, filepath.Join(root(t), dir), nil, "go", "list", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...")) {
-			if !regexp.MustCompile(`/(internal|tests|examples)(/|$)`).MatchString(path) && !strings.Contains(path, "/contrib/beam") {
+			if strings.HasPrefix(path, library) && !regexp.MustCompile(`/(internal|tests|examples)(/|$)`).MatchString(path) && !strings.Contains(path, "/contrib/beam") {
 				all = append(all, path)
 			}
 		}
