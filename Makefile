@@ -46,7 +46,7 @@ cover: ## run all tests and print the coverage of each function
 aws: ## try every verb on tables of your own account, with TABLE_PREFIX and REGION; asks first, and deletes the tables
 	@go -C tests/aws run . -prefix "$(TABLE_PREFIX)" -region "$(REGION)"
 
-site: ## make the pages of the documents, and one text of them all, in site/, with Node
+site: ## make the pages of the documents, and one text of them all, in site/, with Node; fails on a dead link or anchor
 	npm --prefix .github/site ci
 	npm --prefix .github/site run build
 	go -C docs test . -count=1 -run TestForModels -models ../site
