@@ -163,6 +163,20 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	run(t, dir, env, "sh", "-ec", shell)
 }
 
+// A workspace replaces the version that its modules require.
+func TestWorkspaces_ReplaceTheVersion(t *testing.T) {
+	replaced := regexp.MustCompile(regexp.QuoteMeta(library) + `\S* (v\S+) =>`)
+	for _, name := range strings.Fields(run(t, root(t), nil, "git", "ls-files", "*go.work")) {
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		require.NoError(t, err)
+		found := replaced.FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, found, name)
+		for _, f := range found {
+			require.Equal(t, version, f[1], name)
+		}
+	}
+}
+
 func TestModules_RequireOneVersionAndReplaceNothing(t *testing.T) {
 	for _, name := range strings.Fields(run(t, root(t), nil, "git", "ls-files", "*go.mod")) {
 		text, err := os.ReadFile(filepath.Join(root(t), name))
@@ -244,13 +258,16 @@ func TestRelease_TagsOnlyWhatIsReady(t *testing.T) {
 	commit(map[string][2]string{"CHANGELOG.md": {"## 0.1.0 (", "## 0.1.1 (2027-01-01)\n\n## 0.1.0 ("}})
 	refused("v0.1.1", "requires github.com/dynastrata/dynastrata")
 
-	if os.Getenv("DYNASTRATA_LONG") != "1" { // the comparison compiles every module twice
-		return
-	}
-	bump := map[string][2]string{"go.work": {"v0.1.0", "v0.1.1"}, "contrib/beam/go.work": {"v0.1.0", "v0.1.1"}, "unique/sentinel.go": {"ViolationError) Is(", "ViolationError) IsNot("}}
+	bump := map[string][2]string{"go.work": {"v0.1.0", "v0.1.1"}}
 	for _, name := range strings.Fields(run(t, dir, nil, "git", "grep", "-l", library+".* v0.1.0", "--", "*go.mod")) {
 		bump[name] = [2]string{" v0.1.0", " v0.1.1"}
 	}
 	commit(bump)
+	refused("v0.1.1", "contrib/beam/go.work replaces github.com/dynastrata/dynastrata v0.1.0")
+
+	if os.Getenv("DYNASTRATA_LONG") != "1" { // the comparison compiles every module twice
+		return
+	}
+	commit(map[string][2]string{"contrib/beam/go.work": {"v0.1.0", "v0.1.1"}, "unique/sentinel.go": {"ViolationError) Is(", "ViolationError) IsNot("}})
 	refused("v0.1.1", "a patch cannot have incompatible changes")
 }
