@@ -70,7 +70,6 @@ var classes = map[string]struct {
 	"versioned.ConflictError":     {&versioned.ConflictError{}, entity.ClassConflict},
 	"versioned.ErrVersionExpired": {versioned.ErrVersionExpired, entity.ClassNotFound},
 	"timeseries.NotAppliedError":  {&timeseries.NotAppliedError{Reason: timeseries.Older}, entity.ClassRefused},
-	"timeseries.OrderByTypeError": {&timeseries.OrderByTypeError{}, entity.ClassBug},
 	"lease.ErrTaken":              {lease.ErrTaken, entity.ClassUnavailable},
 	"lease.ErrLost":               {lease.ErrLost, entity.ClassConflict},
 	"lease.TakenError":            {&lease.TakenError{}, entity.ClassUnavailable},
@@ -85,7 +84,6 @@ var classes = map[string]struct {
 	"schemalock.FormatError":      {&schemalock.FormatError{}, entity.ClassBug},
 	"schemalock.ChangedError":     {&schemalock.ChangedError{}, entity.ClassBug},
 	"localdb.ErrUnavailable":      {localdb.ErrUnavailable, entity.ClassBug},
-	"localdb.ErrNoFetch":          {localdb.ErrNoFetch, entity.ClassBug},
 	"faults.ErrInjected":          {faults.ErrInjected, entity.ClassBug},
 
 	"timeline.ErrRebuildRequired":  {timeline.ErrRebuildRequired, entity.ClassUnavailable},

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Class is what the caller of a failed call can do about it; see [ClassOf].
@@ -66,7 +66,7 @@ func ClassOf(err error) Class {
 		return ClassInvalid
 	case is(ErrNotFound), of(bind.NotFound):
 		return ClassNotFound
-	case is(ErrExists, ErrNotDeleted, entitytype.ErrTaken):
+	case is(ErrExists, ErrNotDeleted, sentinel.ErrTaken):
 		return ClassExists
 	case is(ErrConflict), of(bind.Conflict):
 		return ClassConflict

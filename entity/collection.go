@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/query"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // CollectionPart is a query of [DB.GetCollection], and where its items go: to a slice ([Query].Into) or a function ([Query].Visit).
@@ -15,7 +15,7 @@ import (
 type CollectionPart = query.CollectionPart
 
 // ErrStop is returned by a function given to [Query].Visit to end [DB.GetCollection] without an error.
-var ErrStop = entitytype.ErrStop
+var ErrStop = sentinel.ErrStop
 
 // GetCollection reads several queries of one partition in one pass: a customer with its orders and invoices, for example.
 // It sets the slice of a part made by Into to what the query's Collect would return, and calls the function of one made by Visit

@@ -4,31 +4,33 @@ import (
 	"errors"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Classes of errors, for errors.Is. If DynamoDB returned an error, errors.As finds it behind them.
 var (
-	ErrNotFound        = entitytype.ErrNotFound        // there is no live item with that key
-	ErrExists          = entitytype.ErrExists          // there is an item with that key
-	ErrConflict        = entitytype.ErrConflict        // other writes came in between, more often than MaxAttempts allows
-	ErrConditionFailed = entitytype.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
-	ErrTooLarge        = entitytype.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
-	ErrUndecodable     = entitytype.ErrUndecodable     // the read went on past items that cannot be decoded, by SkipUndecodable
-	ErrOmitted         = entitytype.ErrOmitted         // a past state was too large to be kept with its content
-	ErrInvalidCursor   = entitytype.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
-	ErrDeleted         = entitytype.ErrDeleted         // the item was deleted and can be restored
-	ErrNotDeleted      = entitytype.ErrNotDeleted      // there is nothing to restore: the item exists
-	ErrKeyCase         = entitytype.ErrKeyCase         // the stored key differs from the given one in case, with Interop
-	ErrItemHidden      = entitytype.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
-	ErrReadBack        = entitytype.ErrReadBack        // the write is decided, but the item it left could not be read
-	ErrMultipleItems   = entitytype.ErrMultipleItems   // there is more than one item
-	ErrNoTable         = entitytype.ErrNoTable         // the table does not exist
-	ErrNoIndex         = entitytype.ErrNoIndex         // the table does not have the index; it is an *IndexError
-	ErrTokenReused     = entitytype.ErrTokenReused     // the idempotency token was used for another request
-	ErrRetryBudget     = entitytype.ErrRetryBudget     // a request was not repeated: Config.RetryBudget is spent
-	ErrNoClient        = entitytype.ErrNoClient        // the DB was opened without a client
+	ErrNotFound        = sentinel.ErrNotFound        // there is no live item with that key
+	ErrExists          = sentinel.ErrExists          // there is an item with that key
+	ErrConflict        = sentinel.ErrConflict        // other writes came in between, more often than MaxAttempts allows
+	ErrConditionFailed = sentinel.ErrConditionFailed // the caller's condition, or one that a tag implies, did not hold
+	ErrTooLarge        = sentinel.ErrTooLarge        // an item, key or transaction is larger than DynamoDB allows
+	ErrUndecodable     = sentinel.ErrUndecodable     // the read went on past items that cannot be decoded, by SkipUndecodable
+	ErrOmitted         = sentinel.ErrOmitted         // a past state was too large to be kept with its content
+	ErrInvalidCursor   = sentinel.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
+	ErrDeleted         = sentinel.ErrDeleted         // the item was deleted and can be restored
+	ErrNotDeleted      = sentinel.ErrNotDeleted      // there is nothing to restore: the item exists
+	ErrKeyCase         = sentinel.ErrKeyCase         // the stored key differs from the given one in case, with Interop
+	ErrItemHidden      = sentinel.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
+	ErrReadBack        = sentinel.ErrReadBack        // the write is decided, but the item it left could not be read
+	ErrMultipleItems   = sentinel.ErrMultipleItems   // there is more than one item
+	ErrNoTable         = sentinel.ErrNoTable         // the table does not exist
+	ErrNoIndex         = sentinel.ErrNoIndex         // the table does not have the index; it is an *IndexError
+	ErrTokenReused     = sentinel.ErrTokenReused     // the idempotency token was used for another request
+	ErrRetryBudget     = sentinel.ErrRetryBudget     // a request was not repeated: Config.RetryBudget is spent
+	ErrNoClient        = sentinel.ErrNoClient        // the DB was opened without a client
 )
 
 // The types of errors, for errors.As. They are those of package entitytype; those that wrap another have the method Unwrap.
@@ -80,10 +82,10 @@ type (
 
 // The reasons of a [CursorError].
 const (
-	CursorMalformed = entitytype.CursorMalformed // not a cursor, or one of another form: encrypted or not, of another release
-	CursorForeign   = entitytype.CursorForeign   // of another query
-	CursorAltered   = entitytype.CursorAltered   // changed, or encrypted under a key that is not accepted
-	CursorGone      = entitytype.CursorGone      // the rows of a timeline that it continues with were replaced and removed
+	CursorMalformed = cursor.Malformed // not a cursor, or one of another form: encrypted or not, of another release
+	CursorForeign   = cursor.Foreign   // of another query
+	CursorAltered   = cursor.Altered   // changed, or encrypted under a key that is not accepted
+	CursorGone      = cursor.Gone      // the rows of a timeline that it continues with were replaced and removed
 )
 
 // IsAmbiguous reports whether the write behind err may have been applied, or may still be: its response was lost,

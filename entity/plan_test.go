@@ -305,7 +305,7 @@ func TestSlogTracer_LogsSlowAndFailedCalls(t *testing.T) {
 		{"quick", entity.Report{Verb: "Get", Duration: 99 * time.Millisecond}, ""},
 		{"slow", entity.Report{
 			Verb: "Query", Entity: "Order", Table: "app", Index: "gsi1", Duration: 100 * time.Millisecond, Requests: 3, Attempts: entitytype.Attempts{OK: 1, Throttled: 2},
-			Throttles: []entitytype.Throttles{{Throttle: entitytype.NewThrottle("IndexReadKeyRangeThroughputExceeded", "arn"), Count: 2}},
+			Throttles: []entitytype.Throttle{{Limit: "KeyRangeThroughputExceeded", Kind: "Index", Operation: "Read", Resource: "arn", Count: 2}},
 			ReadUnits: .5, Returned: 2, Evaluated: 7, RequestIDs: []string{"a", "b"},
 		}, `level=WARN msg="slow call" verb=Query entity=Order table=app index=gsi1 duration=100ms requests=3 throttled=2 "throttled by IndexReadKeyRangeThroughputExceeded"=2 "read units"=0.5 returned=2 evaluated=7 "request ids"="[a b]"` + "\n"},
 		{"failed", entity.Report{
@@ -333,18 +333,4 @@ func TestSlogTracer_CostsNothingUnlessItLogs(t *testing.T) {
 		tracer.End(started, entity.Report{Verb: "Get"})
 		tracer.End(started, entity.Report{Verb: "Get", Duration: time.Minute}) // below the level of the logger
 	}))
-}
-
-func TestThrottle_OfItsText(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]entitytype.Throttle{
-		"TableReadKeyRangeThroughputExceeded":     {Limit: "KeyRangeThroughputExceeded", Kind: "Table", Operation: "Read"},
-		"IndexWriteMaxOnDemandThroughputExceeded": {Limit: "MaxOnDemandThroughputExceeded", Kind: "Index", Operation: "Write"},
-		"TableWriteProvisionedThroughputExceeded": {Limit: "ProvisionedThroughputExceeded", Kind: "Table", Operation: "Write"},
-		"SomethingNew": {Limit: "SomethingNew"},
-		"TableRead":    {Limit: "TableRead"},
-		"":             {},
-	} {
-		require.Equal(t, want, entitytype.NewThrottle(text, ""), text)
-	}
 }

@@ -24,6 +24,12 @@ type handle = engine.Handle
 // Handle is a store, an index, a series, or any other handle that a package of this module has opened.
 type Handle interface{ engine.Holder }
 
+// Source is the handle of all items of an entity: a *Store[T] or a *timeseries.Series[T].
+type Source[T any] interface {
+	Handle
+	Get(ctx context.Context, key T, opts ...GetOption) (T, error)
+}
+
 // typeOf returns the type that a pointer points to. Unlike reflect.TypeFor it adds nothing to a program for each type.
 func typeOf(pointer any) reflect.Type { return reflect.TypeOf(pointer).Elem() }
 

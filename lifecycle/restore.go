@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -17,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // RestoreOption is accepted by Restore and RestoreCopy: entity.If, entity.Idempotent, versioned.Expect,
@@ -148,13 +148,13 @@ func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Inp
 			if err := plan.CaseError(s, r.op.Parts, current.Item); err != nil {
 				return newest, copied, err
 			}
-			return newest, copied, entitytype.ErrNotDeleted
+			return newest, copied, sentinel.ErrNotDeleted
 		}
 	}
 	if err := r.op.CheckExpected(nil, in.Now); err != nil {
 		return newest, copied, err
 	}
-	return newest, copied, entitytype.ErrNotFound
+	return newest, copied, sentinel.ErrNotFound
 }
 
 // plan sends together
@@ -197,7 +197,7 @@ func (r *restore) plan(ctx context.Context, reader layout.Reader, in *plan.Input
 	}
 	main := []plan.Action{
 		{Kind: plan.Delete, Table: r.op.Table, Key: layout.KeyOf(s, found.copied.Raw), Cond: expr.All(guard, user), Pin: pin, Refusal: &copyLost{s, found.copied.Raw}},
-		{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: s.Absent, WriteID: plan.WriteID(s, in), Refusal: plan.Means{Err: fmt.Errorf("%w: %w", entitytype.ErrNotDeleted, entitytype.ErrExists)}},
+		{Kind: plan.Put, Table: r.op.Table, Key: r.op.Key, Item: m.New, Cond: s.Absent, WriteID: plan.WriteID(s, in), Refusal: plan.Means{Err: fmt.Errorf("%w: %w", sentinel.ErrNotDeleted, sentinel.ErrExists)}},
 	}
 	if found.newest.Raw != nil && s.HasMetadata { // a delete marks the newest copy, whatever it is
 		unmarked, pin, err := plan.Unchanged(s, found.newest.Raw)
@@ -226,7 +226,7 @@ func (r *restore) condition(copied layout.Stored) (expr.Cond, error) {
 		return expr.Cond{}, err
 	}
 	if !r.op.If.Holds(copied.Item) {
-		return expr.Cond{}, &plan.Refused{Class: entitytype.ErrConditionFailed, Schema: s, Image: copied.Raw, Which: layout.FailedPart(s, r.op.If, copied.Item)}
+		return expr.Cond{}, &plan.Refused{Class: sentinel.ErrConditionFailed, Schema: s, Image: copied.Raw, Which: layout.FailedPart(s, r.op.If, copied.Item)}
 	}
 	return expr.Cond{}, nil
 }
@@ -262,9 +262,9 @@ type copyLost struct {
 // Refused implements plan.Refusal.
 func (x *copyLost) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
 	if layout.SameState(x.s, x.copied, f.Image) {
-		return plan.Resolution{Err: entitytype.ErrConditionFailed}
+		return plan.Resolution{Err: sentinel.ErrConditionFailed}
 	}
-	return plan.Resolution{Replan: entitytype.ErrConflict}
+	return plan.Resolution{Replan: sentinel.ErrConflict}
 }
 
 // errNoCopy is the error of a DeletedItem without the time that its key contains.

@@ -22,7 +22,7 @@
 // # Where the database comes from
 //
 // If DYNAMODB_ENDPOINT is set, the database at that address is used and nothing is started. Otherwise these are tried in turn,
-// and the first that answers is used. [Server.PassedOver] and a line on standard error say why others were passed over:
+// and the first that answers is used. A line on standard error says why others were passed over:
 //
 //  1. [KindDDBLocal]: Amazon's DynamoDB Local, when Java 17 or newer is found through JAVA_HOME or PATH;
 //  2. [KindDynoxide]: Dynoxide, a native program, where a build is pinned (today linux/amd64);

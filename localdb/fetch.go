@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// ErrNoFetch is matched by the error of [Start] when a program would have to be fetched and LOCALDB_NO_FETCH forbids it.
-var ErrNoFetch = errors.New("it is not in the cache, and LOCALDB_NO_FETCH=1 forbids fetching it")
+// errNoFetch is why a program that would have to be fetched is not.
+var errNoFetch = errors.New("it is not in the cache, and LOCALDB_NO_FETCH=1 forbids fetching it")
 
 // pin identifies one version of a program by the digest of its archive, so that the registry need not be trusted.
 type pin struct {
@@ -54,7 +54,7 @@ func install(ctx context.Context, cfg settings, p pin) (string, error) {
 		return dir, nil
 	}
 	if cfg.noFetch {
-		return "", ErrNoFetch
+		return "", errNoFetch
 	}
 	if err := os.MkdirAll(cfg.cache, 0o700); err != nil {
 		return "", err

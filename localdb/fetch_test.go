@@ -92,7 +92,7 @@ func TestInstall_FetchesADamagedProgramAgain(t *testing.T) {
 		offline := cfg
 		offline.noFetch = true
 		_, err = install(t.Context(), offline, pinOf(data))
-		require.ErrorIs(t, err, ErrNoFetch, name)
+		require.ErrorIs(t, err, errNoFetch, name)
 
 		again, err := install(t.Context(), cfg, pinOf(data))
 		require.NoError(t, err, name)
@@ -137,7 +137,7 @@ func TestInstall_Failures(t *testing.T) {
 	nothing := func(context.Context, string, string) error { return nil }
 
 	_, err := install(t.Context(), settings{cache: t.TempDir(), noFetch: true, pack: failing}, expected)
-	require.ErrorIs(t, err, ErrNoFetch)
+	require.ErrorIs(t, err, errNoFetch)
 	require.ErrorContains(t, err, "LOCALDB_NO_FETCH")
 
 	_, err = install(t.Context(), settings{pack: failing}, expected)

@@ -24,14 +24,13 @@ const (
 
 // Server is a running database. Its methods are safe for concurrent use.
 type Server struct {
-	kind       string
-	endpoint   string
-	token      string // identifies the database; see ping
-	passedOver string // why other kinds were passed over
-	http       *http.Client
-	key        string   // the access key of its clients; "" for the common one
-	child      *child   // nil if another process runs the database
-	record     *os.File // of a shared database: open and locked while it is used
+	kind     string
+	endpoint string
+	token    string // identifies the database; see ping
+	http     *http.Client
+	key      string   // the access key of its clients; "" for the common one
+	child    *child   // nil if another process runs the database
+	record   *os.File // of a shared database: open and locked while it is used
 }
 
 // Start returns the database at DYNAMODB_ENDPOINT, or starts one as the package documentation describes. The first start on
@@ -53,10 +52,6 @@ func (s *Server) Endpoint() string { return s.endpoint }
 // Kind returns the kind of database: [KindEndpoint], [KindDDBLocal], [KindDynoxide] or [KindDocker]. A test uses it to
 // leave out what a kind cannot do.
 func (s *Server) Kind() string { return s.kind }
-
-// PassedOver says why other kinds of database were not used, one per line. It is empty when the first kind was used, or the
-// only one that the environment allows.
-func (s *Server) PassedOver() string { return s.passedOver }
 
 // Close stops the database if [Start] started it, and discards its data. It leaves a database that was already running
 // alone, and a shared one to its other users. Closing again does nothing. The error says that the process could not be

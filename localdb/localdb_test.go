@@ -250,7 +250,6 @@ func TestStart_TakesTheFirstAvailableKind(t *testing.T) {
 	server, err := start(t.Context(), settings{notify: &said}, list)
 	require.NoError(t, err)
 	assert.Equal(t, "two", server.Kind())
-	assert.Equal(t, "  - one: no luck", server.PassedOver())
 	assert.Equal(t, "localdb: using two, for want of a better one:\n  - one: no luck\n", said.String())
 	assert.Equal(t, []string{"one", "two"}, tried)
 
@@ -258,7 +257,6 @@ func TestStart_TakesTheFirstAvailableKind(t *testing.T) {
 	server, err = start(t.Context(), settings{kind: "three"}, list)
 	require.NoError(t, err)
 	assert.Equal(t, "three", server.Kind())
-	assert.Empty(t, server.PassedOver())
 	assert.Equal(t, []string{"three"}, tried)
 
 	_, err = start(t.Context(), settings{kind: "four"}, list)

@@ -72,7 +72,6 @@ type record struct {
 	Kind     string
 	Endpoint string
 	Token    string // see ping
-	Passed   string // why other kinds were passed over
 }
 
 // newGroup returns the group of this process. It depends on the host name, because machines can share a home directory but
@@ -162,7 +161,7 @@ func reach(ctx context.Context, file *os.File) (*Server, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
-	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, passedOver: r.Passed, http: newHTTPClient()}
+	server := &Server{kind: r.Kind, endpoint: r.Endpoint, token: r.Token, http: newHTTPClient()}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -201,7 +200,7 @@ func (g *group) start(ctx context.Context, cfg settings, list []candidate) (_ *S
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(record{server.kind, server.endpoint, server.token, server.passedOver})
+	text, err := json.Marshal(record{server.kind, server.endpoint, server.token})
 	if err == nil {
 		_, err = file.Write(text)
 	}

@@ -38,9 +38,8 @@ func start(ctx context.Context, cfg settings, list []candidate) (*Server, error)
 	for _, c := range list {
 		server, err := c.start(ctx, cfg)
 		if err == nil {
-			server.passedOver = reasons(passed)
-			if server.passedOver != "" {
-				_, _ = fmt.Fprintf(cfg.notify, "localdb: using %s, for want of a better one:\n%s\n", c.kind, server.passedOver)
+			if len(passed) > 0 {
+				_, _ = fmt.Fprintf(cfg.notify, "localdb: using %s, for want of a better one:\n%s\n", c.kind, reasons(passed))
 			}
 			return server, nil
 		}

@@ -3,12 +3,12 @@ package migrate
 import (
 	"context"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // copying says what is due of the item under a key that holds, or will hold, the copy of a source item.
@@ -176,7 +176,7 @@ func newCopies(s *schema.Schema, table string, now *plan.Input, copies []newCopy
 }
 
 // refused is the Refusal of actions that are planned once.
-var refused = plan.Means{Err: entitytype.ErrConditionFailed}
+var refused = plan.Means{Err: sentinel.ErrConditionFailed}
 
 // newFences plans writes of fences in one transaction, which fails with ErrConditionFailed if one of them is refused.
 func newFences(s *schema.Schema, table string, actions []plan.Action) *plan.Op {

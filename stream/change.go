@@ -2,7 +2,6 @@ package stream
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
@@ -83,13 +82,6 @@ func (k Kind) ofItem() bool {
 	return false
 }
 
-// Source is a store whose changes can be read from a stream: an *entity.Store[T] or a *timeseries.Series[T].
-type Source[T any] interface {
-	engine.Holder
-	// Get identifies a handle of items of type T. It is not called.
-	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
-}
-
 // Change is one write to an item of entity T: the current item, or an event, snapshot or deleted copy.
 type Change[T any] struct {
 	Kind Kind
@@ -140,7 +132,7 @@ func (e *ImageError) Error() string {
 //
 // Errors are *entity.Error, which wraps a *[RecordError], an *[ImageError], or an *entity.DecodeError if the item does
 // not fit T.
-func Of[T any](store Source[T], r Record) (change Change[T], ok bool, err error) {
+func Of[T any](store entity.Source[T], r Record) (change Change[T], ok bool, err error) {
 	c := engine.Of(store)
 	if err := c.Err(); err != nil {
 		return Change[T]{}, false, err

@@ -327,7 +327,7 @@ type replica[T any] struct {
 	seen    map[string]bool
 }
 
-func follow[T any](t testing.TB, s stream.Source[T], records []stream.Record, id func(T) string) *replica[T] {
+func follow[T any](t testing.TB, s entity.Source[T], records []stream.Record, id func(T) string) *replica[T] {
 	t.Helper()
 	r := &replica[T]{items: map[string]T{}, domain: map[string]T{}, seen: map[string]bool{}}
 	changes, _ := changesOf(t, s, records)

@@ -28,7 +28,7 @@ type outcome struct {
 // called in the order in which they were given to [Handle]; if one fails, all are called again with the same record.
 //
 // DynamoDB can deliver a record more than once, so f must be idempotent. Change.Record.EventID is the same each time.
-func On[T any](store Source[T], f func(context.Context, Change[T]) error, kinds ...Kind) Route {
+func On[T any](store entity.Source[T], f func(context.Context, Change[T]) error, kinds ...Kind) Route {
 	c := engine.Of(store)
 	wanted := map[Kind]bool{}
 	for _, k := range kinds {

@@ -80,7 +80,7 @@ func (l *lab) next() []stream.Record {
 }
 
 // changesOf returns the changes of a store in records, and the number of other records.
-func changesOf[T any](t testing.TB, s stream.Source[T], records []stream.Record) (changes []stream.Change[T], others int) {
+func changesOf[T any](t testing.TB, s entity.Source[T], records []stream.Record) (changes []stream.Change[T], others int) {
 	t.Helper()
 	for _, r := range records {
 		c, ok, err := stream.Of(s, r)
@@ -121,7 +121,7 @@ type step struct {
 
 // steps runs mutations one after the other and compares the changes that each leaves in the stream, and the number of records
 // of no entity.
-func steps[T any](t *testing.T, l *lab, s stream.Source[T], list []step) {
+func steps[T any](t *testing.T, l *lab, s entity.Source[T], list []step) {
 	t.Helper()
 	for _, x := range list {
 		l.Clock.Move(time.Second)
@@ -137,7 +137,7 @@ func second[T any](_ T, err error) error { return err }
 
 // shown describes what a view shows of a change: its kind, or "?" if unknown, with + for the new image and - for
 // the old one.
-func shown[T any](t *testing.T, s stream.Source[T], records []stream.Record) []string {
+func shown[T any](t *testing.T, s entity.Source[T], records []stream.Record) []string {
 	t.Helper()
 	var all []string
 	for _, r := range records {

@@ -173,40 +173,40 @@ func (t Table) KeyAttributes() []Attribute {
 	return slices.Compact(keyed)
 }
 
-// String prints the attribute: pk (S).
-func (a Attribute) String() string { return a.Name + " (" + string(a.Type) + ")" }
+// text is the attribute as a text: pk (S).
+func (a Attribute) text() string { return a.Name + " (" + string(a.Type) + ")" }
 
-// String prints the key as DynamoDB's console does: pk (S) HASH, sk (S) RANGE.
-func (k Key) String() string {
+// text is the key as DynamoDB's console does: pk (S) HASH, sk (S) RANGE.
+func (k Key) text() string {
 	var parts []string
 	for _, a := range k.Partition {
-		parts = append(parts, a.String()+" HASH")
+		parts = append(parts, a.text()+" HASH")
 	}
 	for _, a := range k.Sort {
-		parts = append(parts, a.String()+" RANGE")
+		parts = append(parts, a.text()+" RANGE")
 	}
 	return strings.Join(parts, ", ")
 }
 
-// String prints the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.
-func (p Projection) String() string {
+// text is the projection: ALL, KEYS_ONLY, or INCLUDE with the attributes.
+func (p Projection) text() string {
 	if len(p.Include) == 0 {
 		return string(p.Type)
 	}
 	return string(p.Type) + " " + strings.Join(p.Include, ", ")
 }
 
-// String prints the index on one line.
-func (x Index) String() string {
-	text := x.Name + ": " + x.Key.String() + "; " + x.Projection.String()
+// text is the index on one line.
+func (x Index) text() string {
+	text := x.Name + ": " + x.Key.text() + "; " + x.Projection.text()
 	if x.Throughput != (entity.Throughput{}) {
-		text += "; " + x.Throughput.String()
+		text += "; " + capacity(x.Throughput)
 	}
 	return text
 }
 
-// String prints the table with one line for each of its parts.
-func (t Table) String() string {
+// text is the table with one line for each of its parts.
+func (t Table) text() string {
 	var b strings.Builder
 	line := func(what, text string) { fmt.Fprintf(&b, "\n  %-8s %s", what, text) }
 	b.WriteString("table " + t.Name)
@@ -218,12 +218,12 @@ func (t Table) String() string {
 	}
 	line("logical", strings.Join(logical, ", "))
 	line("entities", strings.Join(t.Entities, ", "))
-	line("key", t.Key.String())
+	line("key", t.Key.text())
 	for _, x := range t.GSIs {
-		line("gsi", x.String())
+		line("gsi", x.text())
 	}
 	for _, x := range t.LSIs {
-		line("lsi", x.String())
+		line("lsi", x.text())
 	}
 	if t.TTL != "" {
 		line("ttl", t.TTL)
@@ -238,7 +238,7 @@ func (t Table) String() string {
 		line("deletion", "protected")
 	}
 	if t.Billing == provisioned {
-		line("billing", string(t.Billing)+": "+t.Throughput.String())
+		line("billing", string(t.Billing)+": "+capacity(t.Throughput))
 	} else {
 		line("billing", string(t.Billing))
 	}
@@ -249,9 +249,14 @@ func (t Table) String() string {
 func (s Spec) String() string {
 	tables := make([]string, len(s.Tables))
 	for i, t := range s.Tables {
-		tables[i] = t.String()
+		tables[i] = t.text()
 	}
 	return strings.Join(tables, "\n")
+}
+
+// capacity is a throughput as a text.
+func capacity(t entity.Throughput) string {
+	return fmt.Sprintf("%d read, %d write units", t.Read, t.Write)
 }
 
 // attributeSpecs returns the key's stored attributes; a nil key has none.

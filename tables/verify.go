@@ -160,21 +160,21 @@ func describedThroughput(p *types.ProvisionedThroughputDescription) (t entity.Th
 // attribute, a stream.
 func (t Table) lacking(got Table) []Drift {
 	var found []Drift
-	if a, b := t.Key.String(), got.Key.String(); a != b {
+	if a, b := t.Key.text(), got.Key.text(); a != b {
 		found = append(found, Drift{Kind: DriftKey, Need: a, Has: b})
 	}
 	check := func(kind string, need, have []Index) {
 		for _, x := range need {
 			i := slices.IndexFunc(have, func(y Index) bool { return y.Name == x.Name })
 			if i < 0 {
-				found = append(found, Drift{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.String()})
+				found = append(found, Drift{Kind: MissingIndex, Index: x.Name, Need: "the " + kind + " index " + x.Name + ": " + x.Key.text()})
 				continue
 			}
 			y := have[i]
-			if a, b := x.Key.String(), y.Key.String(); a != b {
+			if a, b := x.Key.text(), y.Key.text(); a != b {
 				found = append(found, Drift{DifferentIndexKey, x.Name, a, b})
 			} else if !x.Projection.within(y.Projection) {
-				found = append(found, Drift{DifferentProjection, x.Name, x.Projection.String(), y.Projection.String()})
+				found = append(found, Drift{DifferentProjection, x.Name, x.Projection.text(), y.Projection.text()})
 			}
 		}
 	}
@@ -212,12 +212,12 @@ func (t Table) unlike(got Table) []Drift {
 	case got.Billing != provisioned:
 		return append(found, Drift{Kind: DifferentBilling, Need: string(t.Billing), Has: string(got.Billing)})
 	case t.Throughput != got.Throughput:
-		found = append(found, Drift{Kind: DifferentThroughput, Need: t.Throughput.String(), Has: got.Throughput.String()})
+		found = append(found, Drift{Kind: DifferentThroughput, Need: capacity(t.Throughput), Has: capacity(got.Throughput)})
 	}
 	for _, x := range t.GSIs {
 		for _, y := range got.GSIs {
 			if x.Name == y.Name && x.Throughput != y.Throughput {
-				found = append(found, Drift{DifferentThroughput, x.Name, x.Throughput.String(), y.Throughput.String()})
+				found = append(found, Drift{DifferentThroughput, x.Name, capacity(x.Throughput), capacity(y.Throughput)})
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // AppendOption is accepted by Append and AppendAll: entity.If.
@@ -112,14 +113,6 @@ var meanings = map[Reason]string{
 	ConditionFailed: "a condition given to the append did not hold",
 }
 
-// OrderByTypeError is the error of a stored orderBy of another DynamoDB type than the struct's, so that the two cannot
-// be compared. Another version of the struct or another program has written it.
-type OrderByTypeError struct{ Attr string }
-
-func (e *OrderByTypeError) Error() string {
-	return "the stored orderBy attribute " + e.Attr + " is of another type than the struct's"
-}
-
 // Append stores ev in the history and brings the current item up to it, in one transaction, if ev is newer than the
 // current item. It writes the key, orderBy and the append fields of ev only; a nil pointer, slice or map leaves the
 // value on the current item. If ev is older, a duplicate and so on, the result has the [Reason].
@@ -129,7 +122,7 @@ func (e *OrderByTypeError) Error() string {
 //
 // It costs one request with two transactional writes; an event that is recorded late costs one transaction more. With
 // current:"none" it costs one request with one write. Errors:
-// *entity.InputError and entity.ErrTooLarge before any request; *[OrderByTypeError]; entity.ErrConflict; an error for
+// *entity.InputError and entity.ErrTooLarge before any request; *entity.DecodeError if the stored orderBy has another type than the struct's; entity.ErrConflict; an error for
 // which entity.IsAmbiguous reports true if the outcome is unknown.
 func (s *Series[T]) Append(ctx context.Context, ev T, opts ...AppendOption) (Result[T], error) {
 	var r Result[T]
@@ -284,7 +277,7 @@ func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	case err != nil:
 		return plan.Resolution{Err: err}
 	case f[1].Failed():
-		return plan.Resolution{Replan: entitytype.ErrConflict} // the event has been removed meanwhile
+		return plan.Resolution{Replan: sentinel.ErrConflict} // the event has been removed meanwhile
 	}
 	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
@@ -308,7 +301,7 @@ func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	case err != nil:
 		return plan.Resolution{Err: err}
 	case f[0].Failed():
-		return plan.Resolution{Replan: entitytype.ErrConflict} // the item has been removed meanwhile
+		return plan.Resolution{Replan: sentinel.ErrConflict} // the item has been removed meanwhile
 	}
 	return done(x.duplicate(x.current, f[1].Image))
 }

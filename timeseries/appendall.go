@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // seriesAtOnce is the number of series that one AppendAll works on at the same time.
@@ -186,7 +187,7 @@ const (
 func appendAndRecord(ctx context.Context, c *engine.Core, pending []*batchEvent, user expr.Cond) error {
 	for round := 0; len(pending) > 0; round++ {
 		if round >= c.Runner.MaxAttempts {
-			return entitytype.ErrConflict
+			return sentinel.ErrConflict
 		}
 		var late, gone []*batchEvent
 		var err, lateErr error

@@ -168,7 +168,7 @@ func (ev *event) opened(failed []plan.Failure) ([]plan.Failure, error) {
 }
 
 // isOlder reports whether a current item's orderBy is at or after ev's. Without a current item, or without orderBy in
-// it, ev is newer. The error is an *OrderByTypeError.
+// it, ev is newer. The error is a *DecodeError.
 func (ev *event) isOlder(current item.Item) (bool, error) {
 	av, ok := current[ev.e.orderBy.Name]
 	if !ok {
@@ -176,7 +176,7 @@ func (ev *event) isOlder(current item.Item) (bool, error) {
 	}
 	order, ok := expr.Compares(av, ev.clock)
 	if !ok {
-		return false, &OrderByTypeError{ev.e.orderBy.Name}
+		return false, &entitytype.DecodeError{Entity: ev.c.Schema.Name, Attr: ev.e.orderBy.Name, Problem: "orderBy is of another type than the struct's"}
 	}
 	return order >= 0, nil
 }

@@ -467,16 +467,16 @@ func TestOrderBy_StoredOrderByOfAnotherTypeIsATypedError(t *testing.T) {
 			w.ChangeItem(devicePK, deviceSK, item{"timestamp": stored})
 			before := w.partition(devicePK)
 
-			var clockType *timeseries.OrderByTypeError
+			var misfit *entity.DecodeError
 			r, err := w.Append(w.Ctx, tick(1, 1))
-			require.ErrorAs(t, err, &clockType)
-			require.Equal(t, "timestamp", clockType.Attr)
+			require.ErrorAs(t, err, &misfit)
+			require.Equal(t, "timestamp", misfit.Attr)
 			require.Zero(t, r)
 			rs, err := w.AppendAll(w.Ctx, []Telemetry{tick(1, 1), tick(2, 2)})
-			require.ErrorAs(t, err, &clockType)
+			require.ErrorAs(t, err, &misfit)
 			require.Zero(t, rs[0])
 			require.Zero(t, rs[1])
-			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1))), &clockType)
+			require.ErrorAs(t, w.DB.Transact(w.Ctx, w.Op().Append(tick(1, 1))), &misfit)
 			require.Equal(t, before, w.partition(devicePK))
 		})
 	}

@@ -25,14 +25,8 @@ type Lookup[T any] struct {
 	k *constraint
 }
 
-// Store is the handle of a constraint's entity: an *entity.Store[T] or a *timeseries.Series[T].
-type Store[T any] interface {
-	engine.Holder
-	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
-}
-
 // Of opens the constraint that T declares under name. The error is an *entity.SchemaError if T declares no such constraint.
-func Of[T any](store Store[T], name string) (*Lookup[T], error) {
+func Of[T any](store entity.Source[T], name string) (*Lookup[T], error) {
 	c := engine.Of(store)
 	k, err := constraintNamed(c, name)
 	if err != nil {
@@ -53,7 +47,7 @@ func (lookupOf[T]) OpenStore(db *entity.DB, opts []entity.StoreOption) (entity.H
 func (lookupOf[T]) Named() {}
 
 func (lookupOf[T]) OpenPart(store entity.Handle, name string) (any, error) {
-	return Of(store.(Store[T]), name)
+	return Of(store.(entity.Source[T]), name)
 }
 
 func constraintNamed(c *engine.Core, name string) (*constraint, error) {

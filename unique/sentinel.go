@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -17,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // sentinelKey returns the primary key of the sentinel that claims an item's value; nil if the item claims none. Errors:
@@ -108,7 +108,7 @@ func (e *ViolationError) Error() string {
 }
 
 // Is reports whether target is the class of such errors, by which tracers know them.
-func (e *ViolationError) Is(target error) bool { return target == entitytype.ErrTaken }
+func (e *ViolationError) Is(target error) bool { return target == sentinel.ErrTaken }
 
 // errNoOwner is the error of a sentinel without an owner, which another program has written.
 var errNoOwner = errors.New("the sentinel names no owner")
@@ -274,5 +274,5 @@ type moved struct {
 // Refused implements plan.Refusal.
 func (x moved) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
 	l.Sentinel(x.key, x.foreign)
-	return plan.Resolution{Replan: entitytype.ErrConflict}
+	return plan.Resolution{Replan: sentinel.ErrConflict}
 }

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -139,17 +139,17 @@ func stateAt(ctx context.Context, c *engine.Core, key reflect.Value, t time.Time
 			switch {
 			case !ok || at.After(t):
 			case !layout.IsDeletedState(c.Schema, it) && !layout.Live(c.Schema, it, t):
-				return fmt.Errorf("%w: the item had expired", entitytype.ErrNotFound)
+				return fmt.Errorf("%w: the item had expired", sentinel.ErrNotFound)
 			case later > lowest+1: // the state at t may be one of those missing in between
-				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, entitytype.ErrNotFound)
+				return fmt.Errorf("%w: there is no state between versions %d and %d: %w", ErrVersionExpired, lowest, later, sentinel.ErrNotFound)
 			default:
 				return f(it)
 			}
 		}
 		if lowest > 1 {
-			return fmt.Errorf("%w: the oldest remaining state is version %d: %w", ErrVersionExpired, lowest, entitytype.ErrNotFound)
+			return fmt.Errorf("%w: the oldest remaining state is version %d: %w", ErrVersionExpired, lowest, sentinel.ErrNotFound)
 		}
-		return entitytype.ErrNotFound
+		return sentinel.ErrNotFound
 	})
 }
 
@@ -257,7 +257,7 @@ func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOptio
 		switch live := layout.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:
 			err = &plan.ItemPresent{Err: err} // the version is missing, not the item
-		case errors.Is(err, entitytype.ErrNotFound): // neither is there: the plan reports the item, which a restore may bring back with this version
+		case errors.Is(err, sentinel.ErrNotFound): // neither is there: the plan reports the item, which a restore may bring back with this version
 			return nil, nil
 		}
 		return it, cmp.Or(err, bind.Omitted(c.Schema, it))

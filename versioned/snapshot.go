@@ -14,6 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 const (
@@ -195,7 +196,7 @@ func (x taken) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
 	default:
 		l.Taken = append(l.Taken, layout.StoredVersion(s, x.Old))
 	}
-	return plan.Resolution{Replan: entitytype.ErrConflict}
+	return plan.Resolution{Replan: sentinel.ErrConflict}
 }
 
 // keptUntil returns the time to live of a state's snapshot: ttl after the state ended, which is now, or, for the state that

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // validFrom returns when the item came into a state. It reports false without a readable updated_at.
@@ -70,7 +70,7 @@ func readVersionWithCurrent(ctx context.Context, c *engine.Core, r layout.Reader
 	// A live item has no copies, as a rule, and a state has a snapshot once another has replaced it.
 	if it, err := readSnapshot(ctx, c, r, op, n); err != nil || it != nil || !softDeletes(op) {
 		if err == nil && it == nil {
-			err = entitytype.ErrNotFound
+			err = sentinel.ErrNotFound
 		}
 		return it, err
 	}
@@ -111,7 +111,7 @@ func pickVersion(ctx context.Context, c *engine.Core, r layout.Reader, op *plan.
 	it, err := readSnapshot(ctx, c, r, op, n)
 	if it == nil && err == nil {
 		if it = copied; it == nil {
-			err = entitytype.ErrNotFound
+			err = sentinel.ErrNotFound
 		}
 	}
 	return it, err

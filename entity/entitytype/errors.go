@@ -1,33 +1,9 @@
 package entitytype
 
 import (
-	"errors"
 	"fmt"
-)
 
-// Classes of errors, for errors.Is.
-var (
-	ErrNotFound        = errors.New("item not found")
-	ErrExists          = errors.New("item exists")
-	ErrConflict        = errors.New("conflicting write")
-	ErrConditionFailed = errors.New("condition failed")
-	ErrTooLarge        = errors.New("too large for DynamoDB")
-	ErrUndecodable     = errors.New("items that cannot be decoded were left out")
-	ErrOmitted         = errors.New("the content of the state was left out")
-	ErrInvalidCursor   = errors.New("invalid cursor")
-	ErrMultipleItems   = errors.New("more than one item")
-	ErrDeleted         = errors.New("item was deleted")
-	ErrNotDeleted      = errors.New("item is not deleted")
-	ErrKeyCase         = errors.New("the stored key differs in case")
-	ErrItemHidden      = errors.New("the client hides the item that made a condition fail")
-	ErrReadBack        = errors.New("the write is decided, but the item could not be read")
-	ErrNoTable         = errors.New("no such table")
-	ErrNoIndex         = errors.New("no such index")
-	ErrTaken           = errors.New("the value of a unique constraint is taken") // is a *unique.ViolationError
-	ErrTokenReused     = errors.New("idempotency token reused for another request")
-	ErrRetryBudget     = errors.New("the retry budget of the database is spent")
-	ErrStop            = errors.New("stop, without an error")
-	ErrNoClient        = errors.New("the database was opened without a client; plans can be printed but not run")
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Error is the error of a verb. It wraps the class of the failure, which wraps the SDK's error if there is one.
@@ -138,7 +114,7 @@ type ConditionError struct {
 func (e *ConditionError) Error() string { return "condition failed: " + e.Attr + ": " + e.Problem }
 
 // Is reports whether target is ErrConditionFailed.
-func (e *ConditionError) Is(target error) bool { return target == ErrConditionFailed }
+func (e *ConditionError) Is(target error) bool { return target == sentinel.ErrConditionFailed }
 
 // ConflictError is an ErrConflict: the item is not in the expected state.
 type ConflictError struct {
@@ -162,7 +138,7 @@ func (e *ConflictError) Error() string {
 }
 
 // Is reports whether target is ErrConflict.
-func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+func (e *ConflictError) Is(target error) bool { return target == sentinel.ErrConflict }
 
 // KeyCaseError is an ErrKeyCase: a key part of the stored item differs from the given one in case only, so that both have
 // the same key.
@@ -175,7 +151,7 @@ func (e *KeyCaseError) Error() string {
 }
 
 // Is reports whether target is ErrKeyCase.
-func (e *KeyCaseError) Is(target error) bool { return target == ErrKeyCase }
+func (e *KeyCaseError) Is(target error) bool { return target == sentinel.ErrKeyCase }
 
 // DecodeError is a stored item that does not fit the struct. The read or write that met it took place.
 type DecodeError struct {
@@ -212,19 +188,11 @@ func (e *UpgradeError) Unwrap() error { return e.Err }
 // CursorReason says why a cursor cannot be used.
 type CursorReason string
 
-// The reasons of a CursorError.
-const (
-	CursorMalformed CursorReason = "malformed" // not a cursor, or one of another form: encrypted or not, of another release
-	CursorForeign   CursorReason = "foreign"   // of another query
-	CursorAltered   CursorReason = "altered"   // changed, or encrypted under a key that is not accepted
-	CursorGone      CursorReason = "gone"      // the rows of a timeline that it continues with were replaced and removed
-)
-
 var cursorReasons = map[CursorReason]string{
-	CursorMalformed: "it is malformed",
-	CursorForeign:   "it is of another query",
-	CursorAltered:   "it was altered, or encrypted under a key that is not accepted",
-	CursorGone:      "what it goes on with is not there any more",
+	"malformed": "it is malformed",
+	"foreign":   "it is of another query",
+	"altered":   "it was altered, or encrypted under a key that is not accepted",
+	"gone":      "what it goes on with is not there any more",
 }
 
 // CursorError is an ErrInvalidCursor.
@@ -233,11 +201,11 @@ type CursorError struct {
 }
 
 func (e *CursorError) Error() string {
-	return ErrInvalidCursor.Error() + ": " + cursorReasons[e.Reason]
+	return sentinel.ErrInvalidCursor.Error() + ": " + cursorReasons[e.Reason]
 }
 
 // Is reports whether target is ErrInvalidCursor.
-func (e *CursorError) Is(target error) bool { return target == ErrInvalidCursor }
+func (e *CursorError) Is(target error) bool { return target == sentinel.ErrInvalidCursor }
 
 // IndexError is an ErrNoIndex: the table does not have the index of a read, or is still building it.
 type IndexError struct {
@@ -255,7 +223,7 @@ func (e *IndexError) Error() string {
 }
 
 // Is reports whether target is ErrNoIndex.
-func (e *IndexError) Is(target error) bool { return target == ErrNoIndex }
+func (e *IndexError) Is(target error) bool { return target == sentinel.ErrNoIndex }
 
 // Unwrap returns Err.
 func (e *IndexError) Unwrap() error { return e.Err }

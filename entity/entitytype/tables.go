@@ -1,7 +1,5 @@
 package entitytype
 
-import "fmt"
-
 // TableOptions are settings of a table that do not affect the code and may differ between environments; see
 // [entity.Config].TableOptions. Everything that the code depends on is in the tags. The zero value is an on demand table
 // without further settings.
@@ -14,6 +12,3 @@ type TableOptions struct {
 
 // Throughput is a provisioned capacity, in read and write units per second, each 1 or more.
 type Throughput struct{ Read, Write int64 }
-
-// String prints the units: 5 read, 5 write units.
-func (t Throughput) String() string { return fmt.Sprintf("%d read, %d write units", t.Read, t.Write) }

@@ -2,7 +2,6 @@ package entitytype
 
 import (
 	"context"
-	"strings"
 	"time"
 )
 
@@ -41,7 +40,7 @@ type Report struct {
 	Index      string        // name in DynamoDB, "" for the table itself
 	Requests   int           // requests sent, repeats included
 	Attempts   Attempts      // the requests by the class of their answers
-	Throttles  []Throttles   // why requests were throttled, in the order in which each reason came first
+	Throttles  []Throttle    // why requests were throttled, in the order in which each reason came first
 	RequestIDs []string      // of AWS, the newest 16
 	ReadUnits  float64       // read capacity units consumed
 	WriteUnits float64       // write capacity units consumed
@@ -67,24 +66,6 @@ const (
 
 // Attempts counts requests by class.
 type Attempts struct{ OK, Throttled, Conflict, Lost, Refused, Failed int }
-
-// Add counts a request.
-func (a *Attempts) Add(c Class) {
-	switch c {
-	case ClassOK:
-		a.OK++
-	case ClassThrottled:
-		a.Throttled++
-	case ClassConflict:
-		a.Conflict++
-	case ClassLost:
-		a.Lost++
-	case ClassRefused:
-		a.Refused++
-	default:
-		a.Failed++
-	}
-}
 
 // Attempt is one request after it was answered, or after waiting for its answer ended.
 type Attempt struct {
@@ -120,32 +101,7 @@ type Throttle struct {
 	Kind      string // of the resource: Table, Index, or "" if unknown
 	Operation string // Read, Write, or "" if unknown
 	Resource  string // ARN of the table or index, "" if unknown
-}
-
-// NewThrottle returns the reason that DynamoDB gives as a text such as TableReadKeyRangeThroughputExceeded.
-func NewThrottle(reason, resource string) Throttle {
-	t := Throttle{Resource: resource}
-	rest := reason
-	cut := func(to *string, names ...string) {
-		for _, name := range names {
-			if after, ok := strings.CutPrefix(rest, name); ok {
-				*to, rest = name, after
-				return
-			}
-		}
-	}
-	cut(&t.Kind, "Table", "Index")
-	cut(&t.Operation, "Read", "Write")
-	if t.Limit = rest; rest == "" {
-		t.Limit, t.Kind, t.Operation = reason, "", ""
-	}
-	return t
-}
-
-// Throttles counts a reason.
-type Throttles struct {
-	Throttle
-	Count int
+	Count     int    // in a [Report]: for how many requests DynamoDB gave this reason
 }
 
 // An Outcome sums up the result of a write.

@@ -10,15 +10,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/require"
-
-	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
 // canceller answers transactions with an error of its own, and lets everything else through.
 type canceller struct {
-	next faults.HTTPClient
+	next aws.HTTPClient
 
 	mu    sync.Mutex
 	body  string

@@ -8,6 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Codes of bad input, found before any request is sent. docs/validation.md explains each.
@@ -113,7 +114,7 @@ type SizeError struct{ Type, Problem string }
 func (e *SizeError) Error() string { return e.Type + ": too large: " + e.Problem }
 
 // Is reports whether target is ErrTooLarge.
-func (e *SizeError) Is(target error) bool { return target == entitytype.ErrTooLarge }
+func (e *SizeError) Is(target error) bool { return target == sentinel.ErrTooLarge }
 
 func TooLarge(s *schema.Schema, format string, args ...any) error {
 	return &SizeError{s.Type.String(), fmt.Sprintf(format, args...)}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // encode encodes a Go value for the field at n. If exact is set, a time must fit its format. It returns nil for a value
@@ -184,5 +184,5 @@ func Omitted(s *schema.Schema, it item.Item) error {
 	if !omitted {
 		return nil
 	}
-	return fmt.Errorf("%s %w: with it, version %d would have had %d bytes, more than an item can have", CodeOmitted, entitytype.ErrOmitted, layout.StoredVersion(s, it), layout.VersionIn(n))
+	return fmt.Errorf("%s %w: with it, version %d would have had %d bytes, more than an item can have", CodeOmitted, sentinel.ErrOmitted, layout.StoredVersion(s, it), layout.VersionIn(n))
 }

@@ -23,10 +23,10 @@ type Reason = entitytype.CursorReason
 
 // The reasons.
 const (
-	Malformed = entitytype.CursorMalformed
-	Foreign   = entitytype.CursorForeign
-	Altered   = entitytype.CursorAltered
-	Gone      = entitytype.CursorGone
+	Malformed Reason = "malformed"
+	Foreign   Reason = "foreign"
+	Altered   Reason = "altered"
+	Gone      Reason = "gone"
 )
 
 // The first byte of an encoded cursor is its form. A cursor of an unknown form is malformed.

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // must returns v of a call that succeeds.
@@ -40,8 +40,8 @@ func codec(t require.TestingT, keys ...[]byte) cursor.Codec {
 func reason(t require.TestingT, err error) cursor.Reason {
 	var e *cursor.Error
 	require.ErrorAs(t, err, &e)
-	require.ErrorIs(t, err, entitytype.ErrInvalidCursor)
-	require.Contains(t, e.Error(), entitytype.ErrInvalidCursor.Error()+": ")
+	require.ErrorIs(t, err, sentinel.ErrInvalidCursor)
+	require.Contains(t, e.Error(), sentinel.ErrInvalidCursor.Error()+": ")
 	return e.Reason
 }
 

@@ -19,6 +19,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -35,10 +36,10 @@ const (
 )
 
 // ErrNoTable says that the table does not exist.
-var ErrNoTable = entitytype.ErrNoTable
+var ErrNoTable = sentinel.ErrNoTable
 
 // ErrTokenReused says that DynamoDB saw another request under the same idempotency token.
-var ErrTokenReused = entitytype.ErrTokenReused
+var ErrTokenReused = sentinel.ErrTokenReused
 
 // classify returns the class of an error by its type and code, never by its message.
 func classify(ctx context.Context, err error) class {
@@ -150,7 +151,7 @@ func (r *Runner) tableError(err error, tables ...string) error {
 // exhausted returns the error after the last attempt. A lasting conflict is ErrConflict.
 func exhausted(ctx context.Context, err error) error {
 	if classify(ctx, err) == conflicted {
-		return fmt.Errorf("%w: %w", entitytype.ErrConflict, err)
+		return fmt.Errorf("%w: %w", sentinel.ErrConflict, err)
 	}
 	return err
 }

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Purge is the removal of one item.
@@ -72,7 +72,7 @@ func (p *Purge) gone() bool {
 // again counts what a round has found, and returns an error if it was found in too many rounds.
 func (p *Purge) again(what found, times map[found]int) error {
 	if times[what]++; times[what] > p.Runner.MaxAttempts {
-		return entitytype.ErrConflict
+		return sentinel.ErrConflict
 	}
 	return nil
 }
@@ -95,9 +95,9 @@ func (p *Purge) round(ctx context.Context, times map[found]int) (what found, err
 		}
 		switch unmet := p.Only.Op != expr.None && !p.Only.Holds(current); {
 		case unmet && current != nil:
-			return what, entitytype.ErrConditionFailed
+			return what, sentinel.ErrConditionFailed
 		case unmet && (what == main || rest != nil || !p.deleted.any):
-			return what, entitytype.ErrNotFound
+			return what, sentinel.ErrNotFound
 		case unmet: // an answer may have been lost
 			return nothing, nil
 		case p.Only.Op != expr.None, len(rest) == 0:
@@ -360,7 +360,7 @@ func (x *purging) Refused(f []plan.Failure, l *plan.Learned) plan.Resolution {
 			return plan.Skipped()
 		default:
 			l.Sentinel(k, true)
-			v.Replan = entitytype.ErrConflict
+			v.Replan = sentinel.ErrConflict
 		}
 	}
 	return v

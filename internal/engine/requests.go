@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -163,7 +164,7 @@ func (r *Runner) Manage(ctx context.Context, operation, table string, send func(
 }
 
 // ErrNoIndex says that the table does not have the index of the read, or is still building it.
-var ErrNoIndex = entitytype.ErrNoIndex
+var ErrNoIndex = sentinel.ErrNoIndex
 
 // IndexError is an ErrNoIndex.
 type IndexError = entitytype.IndexError

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // attempts is the state of a request that may be sent several times.
@@ -130,7 +131,7 @@ func (r *Runner) charge(ctx context.Context, t *attempts, k class, err error) er
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	return fmt.Errorf("%w: %w", entitytype.ErrRetryBudget, err)
+	return fmt.Errorf("%w: %w", sentinel.ErrRetryBudget, err)
 }
 
 // again waits before a request is repeated whose error is err, of class k. It returns err, and why, if the request must not

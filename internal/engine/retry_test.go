@@ -17,6 +17,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // slow is a client whose reads take a time and return an error or consume units.
@@ -54,10 +55,10 @@ func TestRetries_CostTokens(t *testing.T) {
 		requests int
 		class    error
 	}{
-		{"throttling", 12, throttled, 0, 3, entitytype.ErrRetryBudget},
+		{"throttling", 12, throttled, 0, 3, sentinel.ErrRetryBudget},
 		{"a budget that ends the same way as the attempts", 20, throttled, 0, 5, nil},
-		{"timeouts", 12, nil, time.Minute, 2, entitytype.ErrRetryBudget},
-		{"conflicts", 1, conflict, 0, 5, entitytype.ErrConflict},
+		{"timeouts", 12, nil, time.Minute, 2, sentinel.ErrRetryBudget},
+		{"conflicts", 1, conflict, 0, 5, sentinel.ErrConflict},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := &slow{err: c.err, takes: c.takes}
@@ -71,7 +72,7 @@ func TestRetries_CostTokens(t *testing.T) {
 			if c.class != nil {
 				require.ErrorIs(t, err, c.class, c.name)
 			} else {
-				require.NotErrorIs(t, err, entitytype.ErrRetryBudget)
+				require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
 			}
 		})
 	}
@@ -94,7 +95,7 @@ func TestRetries_ComeBackWithAnswers(t *testing.T) {
 			}
 		}
 		client.err = &types.ProvisionedThroughputExceededException{}
-		require.ErrorIs(t, get(t.Context(), r), entitytype.ErrRetryBudget)
+		require.ErrorIs(t, get(t.Context(), r), sentinel.ErrRetryBudget)
 		require.Equal(t, 0, left())
 		client.err = nil
 		for range 7 {
@@ -211,7 +212,7 @@ func TestRetries_ComeBackIfThereIsNoTimeLeft(t *testing.T) {
 		for range 2 {
 			err := get(t.Context(), r)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, entitytype.ErrRetryBudget)
+			require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
 		}
 	})
 }
@@ -284,7 +285,21 @@ func TestRetries_ComeBackIfTheWaitForUnitsEnds(t *testing.T) {
 			err := get(ctx, r)
 			cancel()
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, entitytype.ErrRetryBudget)
+			require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
 		}
 	})
+}
+
+func TestThrottle_OfItsText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]entitytype.Throttle{
+		"TableReadKeyRangeThroughputExceeded":     {Limit: "KeyRangeThroughputExceeded", Kind: "Table", Operation: "Read"},
+		"IndexWriteMaxOnDemandThroughputExceeded": {Limit: "MaxOnDemandThroughputExceeded", Kind: "Index", Operation: "Write"},
+		"TableWriteProvisionedThroughputExceeded": {Limit: "ProvisionedThroughputExceeded", Kind: "Table", Operation: "Write"},
+		"SomethingNew": {Limit: "SomethingNew"},
+		"TableRead":    {Limit: "TableRead"},
+		"":             {},
+	} {
+		require.Equal(t, want, throttleOf(text, ""), text)
+	}
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // lookBack reads the newest snapshot and deleted copy, and retries until two reads agree, because they are not atomic. A
@@ -43,7 +43,7 @@ func (r *Runner) lookBack(ctx context.Context, op *plan.Op, in *plan.Input) erro
 }
 
 // errComesAndGoes is the error of an operation whose item was found neither existing nor deleted, again and again.
-var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", entitytype.ErrConflict)
+var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", sentinel.ErrConflict)
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
 // confirmed by a read.
@@ -98,10 +98,10 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 func (r *Runner) readBack(ctx context.Context, op *plan.Op) (item.Item, error) {
 	image, err := r.Get(ctx, op.Table, op.Key, true)
 	if err == nil && image == nil {
-		err = entitytype.ErrNotFound
+		err = sentinel.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", entitytype.ErrReadBack, err)
+		return nil, fmt.Errorf("%w: %w", sentinel.ErrReadBack, err)
 	}
 	return image, nil
 }
@@ -134,7 +134,7 @@ func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (it
 			return nil, err
 		}
 	}
-	return nil, entitytype.ErrConflict
+	return nil, sentinel.ErrConflict
 }
 
 // explain adds to the error of an item that was not found whether it has been deleted. If exists is set, the item exists by
@@ -142,7 +142,7 @@ func (r *Runner) upgraded(ctx context.Context, op *plan.Op, image item.Item) (it
 // planned again.
 func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) (explained error, exists bool) {
 	var present *plan.ItemPresent
-	if !op.AlsoDeleted || !errors.Is(err, entitytype.ErrNotFound) || errors.As(err, &present) {
+	if !op.AlsoDeleted || !errors.Is(err, sentinel.ErrNotFound) || errors.As(err, &present) {
 		return err, false
 	}
 	deleted, exists, readErr := plan.Fate(ctx, r, op, r.Clock().UTC())
@@ -150,7 +150,7 @@ func (r *Runner) explain(ctx context.Context, op *plan.Op, err error) (explained
 	case readErr != nil:
 		return fmt.Errorf("%w; whether it was deleted could not be read: %w", err, readErr), false
 	case deleted:
-		return fmt.Errorf("%w: %w", entitytype.ErrDeleted, err), false
+		return fmt.Errorf("%w: %w", sentinel.ErrDeleted, err), false
 	}
 	var missing *plan.Missing
 	var unsure *plan.Ambiguous

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 type (
@@ -28,7 +29,7 @@ const (
 )
 
 // ErrNoClient is the error of every call on a database without a client.
-var ErrNoClient = entitytype.ErrNoClient
+var ErrNoClient = sentinel.ErrNoClient
 
 // Runner sends requests for one database.
 type Runner struct {

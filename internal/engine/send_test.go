@@ -23,11 +23,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
@@ -107,7 +107,7 @@ func TestSend_Transactions(t *testing.T) {
 		"an unknown outcome, and then a final one":           {answers: []error{cut, denied}, actions: 2, requests: 2, as: &ambiguous},
 		"a reused token":                                     {answers: []error{&types.IdempotentParameterMismatchException{}}, actions: 2, requests: 1, is: ErrTokenReused},
 		"a conflict with another Region is repeated":         {answers: []error{other}, actions: 2, requests: 2},
-		"a conflict with another Region that lasts":          {answers: []error{other, other, other, other, other}, actions: 2, requests: 5, is: entitytype.ErrConflict},
+		"a conflict with another Region that lasts":          {answers: []error{other, other, other, other, other}, actions: 2, requests: 5, is: sentinel.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &script{errs: c.answers}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // mostRequestIDs is the most request ids that a report has.
@@ -31,6 +33,24 @@ type meter struct {
 
 type meterKey struct{}
 
+// count counts a request by its class.
+func count(a *entitytype.Attempts, c entitytype.Class) {
+	switch c {
+	case entitytype.ClassOK:
+		a.OK++
+	case entitytype.ClassThrottled:
+		a.Throttled++
+	case entitytype.ClassConflict:
+		a.Conflict++
+	case entitytype.ClassLost:
+		a.Lost++
+	case entitytype.ClassRefused:
+		a.Refused++
+	default:
+		a.Failed++
+	}
+}
+
 // add adds a request.
 func (m *meter) add(a *entitytype.Attempt) {
 	if m.outer != nil {
@@ -40,15 +60,15 @@ func (m *meter) add(a *entitytype.Attempt) {
 	defer m.mu.Unlock()
 	r := &m.report
 	r.Requests++
-	r.Attempts.Add(a.Class)
+	count(&r.Attempts, a.Class)
 	r.ReadUnits += a.ReadUnits
 	r.WriteUnits += a.WriteUnits
 	r.Returned += a.Returned
 	r.Evaluated += a.Evaluated
 	for _, t := range a.Throttles {
-		i := slices.IndexFunc(r.Throttles, func(x entitytype.Throttles) bool { return x.Throttle == t })
+		i := slices.IndexFunc(r.Throttles, func(x entitytype.Throttle) bool { x.Count = 0; return x == t })
 		if i < 0 {
-			i, r.Throttles = len(r.Throttles), append(r.Throttles, entitytype.Throttles{Throttle: t})
+			i, r.Throttles = len(r.Throttles), append(r.Throttles, t)
 		}
 		r.Throttles[i].Count++
 	}
@@ -236,13 +256,33 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 			if x.Resource != nil {
 				arn = *x.Resource
 			}
-			all = appendOnce(all, entitytype.NewThrottle(*x.Reason, arn))
+			all = appendOnce(all, throttleOf(*x.Reason, arn))
 		}
 	}
 	if code := codeOf(err); all == nil && throttles(code) {
 		all = []entitytype.Throttle{{Limit: code}}
 	}
 	return all
+}
+
+// throttleOf returns the reason that DynamoDB gives as a text such as TableReadKeyRangeThroughputExceeded.
+func throttleOf(reason, resource string) entitytype.Throttle {
+	t := entitytype.Throttle{Resource: resource}
+	rest := reason
+	cut := func(to *string, names ...string) {
+		for _, name := range names {
+			if after, ok := strings.CutPrefix(rest, name); ok {
+				*to, rest = name, after
+				return
+			}
+		}
+	}
+	cut(&t.Kind, "Table", "Index")
+	cut(&t.Operation, "Read", "Write")
+	if t.Limit = rest; rest == "" {
+		t.Limit, t.Kind, t.Operation = reason, "", ""
+	}
+	return t
 }
 
 func appendOnce(all []entitytype.Throttle, t entitytype.Throttle) []entitytype.Throttle {
@@ -258,26 +298,26 @@ var classes = []struct {
 	err      error
 	expected bool // by programs
 }{
-	{"ErrRetryBudget", entitytype.ErrRetryBudget, false},
-	{"ErrItemHidden", entitytype.ErrItemHidden, false},
-	{"ErrReadBack", entitytype.ErrReadBack, false},
-	{"ErrTaken", entitytype.ErrTaken, true},
-	{"ErrNotFound", entitytype.ErrNotFound, true},
-	{"ErrDeleted", entitytype.ErrDeleted, true},
-	{"ErrNotDeleted", entitytype.ErrNotDeleted, true},
-	{"ErrExists", entitytype.ErrExists, true},
-	{"ErrConditionFailed", entitytype.ErrConditionFailed, true},
-	{"ErrConflict", entitytype.ErrConflict, false},
-	{"ErrTooLarge", entitytype.ErrTooLarge, true},
-	{"ErrUndecodable", entitytype.ErrUndecodable, false},
-	{"ErrOmitted", entitytype.ErrOmitted, true},
-	{"ErrInvalidCursor", entitytype.ErrInvalidCursor, true},
-	{"ErrMultipleItems", entitytype.ErrMultipleItems, false},
-	{"ErrKeyCase", entitytype.ErrKeyCase, true},
-	{"ErrNoTable", entitytype.ErrNoTable, false},
-	{"ErrNoIndex", entitytype.ErrNoIndex, false},
-	{"ErrTokenReused", entitytype.ErrTokenReused, false},
-	{"ErrNoClient", entitytype.ErrNoClient, false},
+	{"ErrRetryBudget", sentinel.ErrRetryBudget, false},
+	{"ErrItemHidden", sentinel.ErrItemHidden, false},
+	{"ErrReadBack", sentinel.ErrReadBack, false},
+	{"ErrTaken", sentinel.ErrTaken, true},
+	{"ErrNotFound", sentinel.ErrNotFound, true},
+	{"ErrDeleted", sentinel.ErrDeleted, true},
+	{"ErrNotDeleted", sentinel.ErrNotDeleted, true},
+	{"ErrExists", sentinel.ErrExists, true},
+	{"ErrConditionFailed", sentinel.ErrConditionFailed, true},
+	{"ErrConflict", sentinel.ErrConflict, false},
+	{"ErrTooLarge", sentinel.ErrTooLarge, true},
+	{"ErrUndecodable", sentinel.ErrUndecodable, false},
+	{"ErrOmitted", sentinel.ErrOmitted, true},
+	{"ErrInvalidCursor", sentinel.ErrInvalidCursor, true},
+	{"ErrMultipleItems", sentinel.ErrMultipleItems, false},
+	{"ErrKeyCase", sentinel.ErrKeyCase, true},
+	{"ErrNoTable", sentinel.ErrNoTable, false},
+	{"ErrNoIndex", sentinel.ErrNoIndex, false},
+	{"ErrTokenReused", sentinel.ErrTokenReused, false},
+	{"ErrNoClient", sentinel.ErrNoClient, false},
 	{"context.Canceled", context.Canceled, true},
 	{"context.DeadlineExceeded", context.DeadlineExceeded, false},
 }
@@ -304,7 +344,7 @@ func failureOf(err error) error {
 		if errors.Is(err, c.err) {
 			f.Classes = append(f.Classes, c.err)
 			f.Expected = f.Expected || c.expected
-			failed = failed || !c.expected && c.err != entitytype.ErrConflict
+			failed = failed || !c.expected && c.err != sentinel.ErrConflict
 			if f.Type == "" {
 				f.Type = c.name
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // OpFailure is the failure of one op of a transaction.
@@ -327,7 +328,7 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 	case lost != nil && (!final || outdated) && certain:
 		return lost, true, nil // without the claims, of which a new plan decides
 	case failed == nil && lost == nil: // each condition of the merged actions holds on the item that refused them
-		return []OpFailure{{0, fmt.Errorf("%w: %w", entitytype.ErrConflict, got.cause)}}, false, nil
+		return []OpFailure{{0, fmt.Errorf("%w: %w", sentinel.ErrConflict, got.cause)}}, false, nil
 	}
 	return append(failed, lost...), false, nil
 }
@@ -341,16 +342,16 @@ func failure(op *plan.Op, step *plan.Step, v plan.Resolution, got response, imag
 	case v.Replan != nil:
 		class = v.Replan
 	case v.Result != nil: // it may be a success
-		class = entitytype.ErrConditionFailed
+		class = sentinel.ErrConditionFailed
 	default:
-		class = entitytype.ErrConflict
+		class = sentinel.ErrConflict
 	}
 	own := step.EntityActions == 0 || at < step.EntityActions
 	if own && op.Schema != nil && !op.Schema.Options.Derived && !layout.Live(op.Schema, image, now) {
 		image = nil // an expired item counts as absent
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
-	if class == entitytype.ErrConditionFailed {
+	if class == sentinel.ErrConditionFailed {
 		refused.Which = layout.FailedPart(op.Schema, step.Actions[at].Cond, image)
 	}
 	if own {

@@ -7,13 +7,13 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Complete adds the primary key, the index keys and the hidden attributes to it, and checks its size.
@@ -75,13 +75,13 @@ func (op *Op) holdsOnNone() error {
 func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (Plan, error) {
 	s := op.Schema
 	if in.Image != nil && layout.Live(s, in.Image, in.Now) {
-		return nil, &Refused{Class: entitytype.ErrExists, Schema: s, Image: in.Image}
+		return nil, &Refused{Class: sentinel.ErrExists, Schema: s, Image: in.Image}
 	}
 	switch past := &in.Past; {
 	case past.Copy != nil && s.LooksBack && past.CaseErr != nil:
-		return nil, fmt.Errorf("%w: %w: %w", entitytype.ErrExists, entitytype.ErrDeleted, past.CaseErr)
+		return nil, fmt.Errorf("%w: %w: %w", sentinel.ErrExists, sentinel.ErrDeleted, past.CaseErr)
 	case past.Copy != nil && s.LooksBack:
-		return nil, fmt.Errorf("%w: %w", entitytype.ErrExists, entitytype.ErrDeleted)
+		return nil, fmt.Errorf("%w: %w", sentinel.ErrExists, sentinel.ErrDeleted)
 	case past.CaseErr != nil:
 		return nil, past.CaseErr
 	}
@@ -128,9 +128,9 @@ type absent struct {
 // Refused implements Refusal: there is an item, or a condition of the caller did not hold.
 func (x *absent) Refused(f Failure, _ *Learned) Resolution {
 	if layout.Live(x.s, f.Image, x.now) {
-		return Resolution{Err: entitytype.ErrExists}
+		return Resolution{Err: sentinel.ErrExists}
 	}
-	return Resolution{Err: entitytype.ErrConditionFailed}
+	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
 // Transactional returns why the writes of an entity are transactions, or "" if each is a single request.

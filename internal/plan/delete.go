@@ -5,12 +5,12 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // NewDelete plans the removal of an item: one Delete under the condition that the item exists. If a feature takes part,
@@ -87,7 +87,7 @@ func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 	default: // the transaction is applied only if there still is no item
 		return &Fixed{
 			Step:      Step{Actions: []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}}},
-			IfRefused: Resolution{Replan: entitytype.ErrConflict},
+			IfRefused: Resolution{Replan: sentinel.ErrConflict},
 		}, nil
 	}
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
@@ -146,9 +146,9 @@ func (x *existing) Refused(f []Failure, l *Learned) Resolution {
 	}
 	if x.op.otherwiseStored(f[0].Image) {
 		l.ReadFirst = true
-		return Resolution{Replan: entitytype.ErrConflict}
+		return Resolution{Replan: sentinel.ErrConflict}
 	}
-	return Resolution{Err: entitytype.ErrConditionFailed}
+	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
 // Applied implements Plan.
@@ -180,7 +180,7 @@ func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
 		return &Fixed{
 			Step:      Step{Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}}},
-			IfRefused: Resolution{Err: entitytype.ErrExists},
+			IfRefused: Resolution{Err: sentinel.ErrExists},
 		}, nil
 	}
 	return op

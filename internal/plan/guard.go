@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Unchanged guards a write by what was read: by the write id, else by every attribute of the image, including the
@@ -137,7 +138,7 @@ func (op *Op) CheckExpected(image item.Item, now time.Time) error {
 	case op.Expect == nil:
 		return nil
 	case !live:
-		return &Missing{op, fmt.Errorf("%w: %w", entitytype.ErrNotFound, &entitytype.ConflictError{Expected: *op.Expect, Absent: true})}
+		return &Missing{op, fmt.Errorf("%w: %w", sentinel.ErrNotFound, &entitytype.ConflictError{Expected: *op.Expect, Absent: true})}
 	default:
 		again := false
 		if a := op.Schema.CreatedAt; op.Created != nil {
@@ -162,7 +163,7 @@ func (op *Op) missing(now time.Time) error {
 	if err := op.CheckExpected(nil, now); err != nil {
 		return err
 	}
-	return &Missing{op, entitytype.ErrNotFound}
+	return &Missing{op, sentinel.ErrNotFound}
 }
 
 // asRead is the Refusal of an action on op's item that is guarded by what was read: image, at the time now.
@@ -179,7 +180,7 @@ func (x *asRead) Refused(f Failure, _ *Learned) Resolution {
 		return Resolution{Err: err}
 	}
 	if layout.SameState(x.op.Schema, x.image, f.Image) {
-		return Resolution{Err: entitytype.ErrConditionFailed}
+		return Resolution{Err: sentinel.ErrConditionFailed}
 	}
-	return Resolution{Replan: entitytype.ErrConflict}
+	return Resolution{Replan: sentinel.ErrConflict}
 }

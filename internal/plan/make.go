@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Make plans one attempt of op. To the actions that the verb plans on op's item it adds two guards, in this order: that the key parts are
@@ -24,7 +24,7 @@ func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error)
 	folds := op.Parts != nil && len(s.Folded) > 0
 	if folds && layout.Live(s, in.Image, in.Now) {
 		if err := op.sameCase(in.Image); err != nil && op.Creates {
-			return nil, fmt.Errorf("%w: %w", entitytype.ErrExists, err)
+			return nil, fmt.Errorf("%w: %w", sentinel.ErrExists, err)
 		} else if err != nil {
 			return nil, err
 		}
@@ -47,7 +47,7 @@ func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error)
 func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution {
 	s, step := op.Schema, p.Sends()
 	if slices.ContainsFunc(f, func(f Failure) bool { return f.Hidden }) {
-		return Resolution{Replan: entitytype.ErrItemHidden}
+		return Resolution{Replan: sentinel.ErrItemHidden}
 	}
 	blind := step.blind
 	for i := range f {
@@ -59,7 +59,7 @@ func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution 
 		}
 		if layout.Outdated(s, f[i].Image) {
 			l.Outdated = true
-			return Resolution{Replan: entitytype.ErrConflict}
+			return Resolution{Replan: sentinel.ErrConflict}
 		}
 	}
 	v := p.Refused(f, l)
@@ -68,7 +68,7 @@ func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution 
 			err := layout.SameCase(s, op.Parts, f[i].Image)
 			switch {
 			case !f[i].Failed() || err == nil || !op.isOwn(&step.Actions[i]) || !layout.Live(s, f[i].Image, now):
-			case errors.Is(v.Err, entitytype.ErrExists):
+			case errors.Is(v.Err, sentinel.ErrExists):
 				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
 			default:
 				return Resolution{Err: err}

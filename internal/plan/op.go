@@ -7,12 +7,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // Op is one intended write or check.
@@ -90,7 +90,7 @@ func (op *Op) fromOld(r Returned, changes []expr.Change) (Result, error) {
 	return Result{Item: it, Old: r.Image, Created: r.Image == nil}, err
 }
 
-var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", entitytype.ErrReadBack)
+var errOldLost = fmt.Errorf("%w: the answer with the item before the write was lost", sentinel.ErrReadBack)
 
 // Begin starts an operation on the item with the key of v, and compiles its conditions. v may be encoded already, as it; otherwise that
 // is nil. Mistakes are in the Err of the operation.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -185,7 +185,7 @@ type Means Resolution
 func (x Means) Refused(Failure, *Learned) Resolution { return Resolution(x) }
 
 // Again is the Refusal of an action that is guarded by what was read: read and plan again.
-var Again = Means{Replan: entitytype.ErrConflict}
+var Again = Means{Replan: sentinel.ErrConflict}
 
 // Fixed is a plan whose answers mean the same whatever they have.
 type Fixed struct {

@@ -5,12 +5,12 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/schema"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // touchable returns the attribute of a touch, or an error if it cannot be touched.
@@ -114,7 +114,7 @@ func (x *touched) Refused(f []Failure, _ *Learned) Resolution {
 	if layout.Live(x.s, f[0].Image, x.now) {
 		return Skipped()
 	}
-	return Resolution{Err: entitytype.ErrNotFound}
+	return Resolution{Err: sentinel.ErrNotFound}
 }
 
 // Applied implements Plan.

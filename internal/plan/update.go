@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 // update is an Update with its compiled arguments. The changes and conditions of the caller are in the Changes and If of op.
@@ -142,9 +142,9 @@ func (u *update) unchangeable(image item.Item, l *Learned) Resolution {
 		return Resolution{Err: err}
 	case null, u.op.otherwiseStored(image):
 		l.ReadFirst = true
-		return Resolution{Replan: entitytype.ErrConflict}
+		return Resolution{Replan: sentinel.ErrConflict}
 	}
-	return Resolution{Err: entitytype.ErrConditionFailed}
+	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
 // Applied implements Plan.

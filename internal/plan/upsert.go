@@ -10,13 +10,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/schema"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
 type upsert struct {
@@ -254,9 +254,9 @@ func (x *creating) Refused(f Failure, l *Learned) Resolution {
 	}
 	if layout.Live(x.op.Schema, f.Image, x.now) {
 		l.Expired = false
-		return Resolution{Replan: entitytype.ErrConflict}
+		return Resolution{Replan: sentinel.ErrConflict}
 	}
-	return Resolution{Err: entitytype.ErrConditionFailed}
+	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
 // upserted is a plan of an Upsert or Put that was made without a read.
@@ -275,10 +275,10 @@ func (x *upserted) Refused(f []Failure, l *Learned) Resolution {
 	}
 	if image != nil && !layout.Live(x.op.Schema, image, x.now) {
 		if holds, _ := x.op.If.OnNone(); !holds && !x.op.Schema.Options.Derived {
-			return Resolution{Err: entitytype.ErrConditionFailed}
+			return Resolution{Err: sentinel.ErrConditionFailed}
 		}
 		l.Expired = true
-		return Resolution{Replan: entitytype.ErrConflict}
+		return Resolution{Replan: sentinel.ErrConflict}
 	}
 	return x.unchangeable(image, l)
 }
@@ -329,7 +329,7 @@ func (u *upsert) created(r Returned, changes []expr.Change) (bool, error) {
 	case !created || u.op.Schema.Version != nil:
 		return created, nil
 	case r.Again:
-		return false, fmt.Errorf("%w: %w", entitytype.ErrReadBack, errCreated)
+		return false, fmt.Errorf("%w: %w", sentinel.ErrReadBack, errCreated)
 	}
 	return false, &Ambiguous{Err: errCreated}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
+	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -30,7 +31,7 @@ type Reading interface {
 	fmt.Stringer
 	// Each calls f for every item, up to the query's limit, until f returns false or an error, and end after the last one.
 	Each(ctx context.Context, f func(wire.Item) (more bool, err error), end func() error) error
-	// Few reads at most n items and passes them to f. It returns entitytype.ErrNotFound if there are none.
+	// Few reads at most n items and passes them to f. It returns sentinel.ErrNotFound if there are none.
 	Few(ctx context.Context, n int, f func([]wire.Item) error) error
 	// Page reads one page and passes its items, and the cursors of the pages around it, to f.
 	Page(ctx context.Context, cursor string, f func(items []wire.Item, around Cursors) error) error
@@ -68,7 +69,7 @@ func (s *Skipped) End() error {
 	if s.count == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d, of which the first are: %w", entitytype.ErrUndecodable, s.count, errors.Join(s.errs...))
+	return fmt.Errorf("%w: %d, of which the first are: %w", sentinel.ErrUndecodable, s.count, errors.Join(s.errs...))
 }
 
 // all decodes one item after the other into the value that into points to, and calls yield for each. That value is zero if yield
@@ -93,7 +94,7 @@ func (d Decoding) all(ctx context.Context, into any, yield func(error) bool) {
 func (d Decoding) first(ctx context.Context, n int, into any) error {
 	return d.Few(ctx, n, func(items []wire.Item) error {
 		if len(items) > 1 {
-			return entitytype.ErrMultipleItems
+			return sentinel.ErrMultipleItems
 		}
 		return d.Decode(items[0], into)
 	})
@@ -109,7 +110,7 @@ func (d Decoding) collect(ctx context.Context, into any) error {
 		}
 		return true, err
 	}, skipped.End)
-	if err != nil && !errors.Is(err, entitytype.ErrUndecodable) {
+	if err != nil && !errors.Is(err, sentinel.ErrUndecodable) {
 		all.SetZero()
 	}
 	return err
@@ -261,7 +262,7 @@ func (p *Plan) Few(ctx context.Context, n int, f func([]wire.Item) error) error 
 		case err != nil:
 			return err
 		case len(got.items) == 0:
-			return entitytype.ErrNotFound
+			return sentinel.ErrNotFound
 		}
 		defer wire.ReleaseAll(got.items)
 		return f(got.items)
@@ -329,7 +330,7 @@ func (q *Query[T]) Visit(f func(T) error) CollectionPart {
 			return false, err
 		}
 		err := f(v)
-		if errors.Is(err, entitytype.ErrStop) {
+		if errors.Is(err, sentinel.ErrStop) {
 			return true, nil
 		}
 		return false, err

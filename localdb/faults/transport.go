@@ -11,20 +11,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // ErrInjected is matched by the connection errors of [Drop], [Unsent], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
 var ErrInjected = errors.New("faults: connection reset by test")
 
-// HTTPClient sends requests. It is the type of dynamodb.Options.HTTPClient; *http.Client implements it too.
-type HTTPClient interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
 // Transport passes requests on and injects faults, for dynamodb.Options.HTTPClient. Several clients may share it. All
 // methods are safe for concurrent use.
 type Transport struct {
-	next HTTPClient
+	next aws.HTTPClient
 
 	// deciding is held while functions of the test run, so that they see one request at a time, in the order of the
 	// indexes. It is not mu, so they may call the transport's methods.
@@ -39,7 +36,7 @@ type Transport struct {
 
 // New returns a transport that sends requests through next, or through an HTTP client of its own if next is nil. All
 // requests pass until [Transport.Inject] is called.
-func New(next HTTPClient) *Transport {
+func New(next aws.HTTPClient) *Transport {
 	if next == nil {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.MaxIdleConnsPerHost = 64 // parallel tests would otherwise open a connection for most requests

@@ -267,7 +267,7 @@ func TestPolicy_IsWhatTheFileHas(t *testing.T) {
 	spec := tables.Of(allTables(t))
 	for name, opts := range map[string][]iac.PolicyOption{
 		"policy.json":            nil,
-		"policy-read.json":       {iac.ReadOnly(), iac.In("arn:aws:dynamodb:eu-central-1:123456789012")},
+		"policy-read.json":       {iac.Allow(iac.Read), iac.In("arn:aws:dynamodb:eu-central-1:123456789012")},
 		"policy-everything.json": {iac.Allow(iac.Read, iac.Write, iac.Transact, iac.Stream, iac.Check, iac.Create)},
 		"policy-tenant.json": {
 			iac.LeadingKeys("", "", "$app#v1#report#${aws:PrincipalTag/tenant}*"), iac.LeadingKeys("", "gsi2", "${aws:PrincipalTag/tenant}"),
@@ -331,7 +331,7 @@ func TestPolicy_AllowsWhatTheFamiliesNeedAndNothingElse(t *testing.T) {
 		table, index_ string
 	}{
 		{nil, "BatchGetItem BatchWriteItem ConditionCheckItem DeleteItem GetItem PutItem Query Scan UpdateItem", "Query Scan"},
-		{[]iac.PolicyOption{iac.ReadOnly()}, "BatchGetItem GetItem Query Scan", "Query Scan"},
+		{[]iac.PolicyOption{iac.Allow(iac.Read)}, "BatchGetItem GetItem Query Scan", "Query Scan"},
 		{[]iac.PolicyOption{iac.Allow(iac.Write)}, "BatchWriteItem DeleteItem GetItem PutItem Query UpdateItem", ""},
 		{[]iac.PolicyOption{iac.Allow(iac.Transact)}, "ConditionCheckItem DeleteItem GetItem PutItem Query UpdateItem", ""},
 		{[]iac.PolicyOption{iac.Allow(iac.Check)}, "DescribeTable DescribeTimeToLive", ""},

@@ -62,9 +62,6 @@ func Allow(families ...Family) PolicyOption {
 	})
 }
 
-// ReadOnly allows [Read] alone.
-func ReadOnly() PolicyOption { return Allow(Read) }
-
 var arnPrefix = regexp.MustCompile(`^arn:[a-z*-]+:dynamodb:[a-z0-9*-]+:[0-9*]+$`)
 
 // In says where the tables are: the beginning of their ARNs, such as "arn:aws:dynamodb:eu-central-1:123456789012". By default

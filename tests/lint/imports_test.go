@@ -20,23 +20,24 @@ var (
 // internals lists which packages of the module each package under internal/ may import: those below it, and of all others
 // only entity/entitytype, which is below them too. A new package gets a line here.
 var internals = map[string][]string{
-	"entity/entitytype": nil,
+	"internal/sentinel": nil,
+	"entity/entitytype": {"internal/sentinel"},
 	"internal/key":      nil,
 	"internal/wire":     nil,
 	"internal/item":     {"entity/entitytype", "internal/key", "internal/wire"},
 	"internal/expr":     {"internal/item"},
 	"internal/schema":   {"entity/entitytype", "internal/key", "internal/item", "internal/expr"},
-	"internal/cursor":   {"entity/entitytype", "internal/bind", "internal/item", "internal/schema"},
+	"internal/cursor":   {"entity/entitytype", "internal/sentinel", "internal/bind", "internal/item", "internal/schema"},
 	"internal/layout":   {"entity/entitytype", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire"},
-	"internal/bind":     {"entity/entitytype", "internal/layout", "internal/schema", "internal/expr", "internal/item", "internal/key"},
+	"internal/bind":     {"entity/entitytype", "internal/sentinel", "internal/layout", "internal/schema", "internal/expr", "internal/item", "internal/key"},
 	"internal/plan": {
-		"entity/entitytype", "internal/bind", "internal/layout", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
+		"entity/entitytype", "internal/sentinel", "internal/bind", "internal/layout", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
 	"internal/engine": {
-		"entity/entitytype", "internal/plan", "internal/bind", "internal/layout", "internal/cursor", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
+		"entity/entitytype", "internal/sentinel", "internal/plan", "internal/bind", "internal/layout", "internal/cursor", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
 	"internal/query": {
-		"entity/entitytype", "internal/engine", "internal/plan", "internal/bind", "internal/layout", "internal/cursor", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
+		"entity/entitytype", "internal/sentinel", "internal/engine", "internal/plan", "internal/bind", "internal/layout", "internal/cursor", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
 	"internal/avjson":          {"internal/item"},
 	"internal/layout/recorded": {"internal/schema", "internal/item", "internal/key"},

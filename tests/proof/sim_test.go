@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/dynastrata/dynastrata/localdb/faults"
 )
 
@@ -215,7 +217,7 @@ type courier struct {
 	out chan reply
 }
 
-func newCourier(client faults.HTTPClient) *courier {
+func newCourier(client aws.HTTPClient) *courier {
 	c := &courier{make(chan *http.Request), make(chan reply)}
 	go func() {
 		for req := range c.in {
@@ -240,7 +242,7 @@ func (c *courier) send(of *call) reply {
 	return r
 }
 
-func carry(client faults.HTTPClient, req *http.Request) reply {
+func carry(client aws.HTTPClient, req *http.Request) reply {
 	resp, err := client.Do(req)
 	if err != nil {
 		return reply{nil, fmt.Errorf("the database does not answer: %w", err)}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -367,7 +368,7 @@ func TestAddIndexes_AFaultAtEitherIndex(t *testing.T) {
 
 // building answers the first looks after an UpdateTable as if the new index were still being built.
 type building struct {
-	next  faults.HTTPClient
+	next  aws.HTTPClient
 	looks int
 }
 

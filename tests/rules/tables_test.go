@@ -147,7 +147,7 @@ func TestCreateTables_TimeToLiveOnAnotherAttributeIsASchemaError(t *testing.T) {
 
 // slowTable answers the first looks at a table as if something of it were still being made.
 type slowTable struct {
-	next     faults.HTTPClient
+	next     aws.HTTPClient
 	old, new string
 	looks    int
 	answered int // looks so far; not those that the database failed

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,7 +25,7 @@ import (
 
 // proxy answers the next request of an operation with status 200 and a body, whatever the database did.
 type proxy struct {
-	next      faults.HTTPClient
+	next      aws.HTTPClient
 	operation string
 	body      string
 	apply     bool // the database gets the request

@@ -92,7 +92,7 @@ var values = map[string]any{
 	"entity.Key": entity.Key{}, "entity.GSI": entity.GSI{}, "entity.LSI": entity.LSI{},
 
 	"timeseries.Series": timeseries.Series[Ticks]{}, "timeseries.Ops": timeseries.Ops[Ticks]{}, "timeseries.Events": timeseries.Events{}, "timeseries.Result": timeseries.Result[Ticks]{},
-	"timeseries.Reason": timeseries.Reason(""), "timeseries.NotAppliedError": &timeseries.NotAppliedError{}, "timeseries.OrderByTypeError": &timeseries.OrderByTypeError{},
+	"timeseries.Reason": timeseries.Reason(""), "timeseries.NotAppliedError": &timeseries.NotAppliedError{},
 	"versioned.History": versioned.History[Kept]{}, "versioned.Ops": versioned.Ops[Kept]{}, "versioned.Lock": versioned.Lock{}, "versioned.Retain": versioned.Retain{},
 	"versioned.Version": versioned.Version[Kept]{}, "versioned.FieldChange": versioned.FieldChange{}, "versioned.ConflictError": &versioned.ConflictError{},
 	"lifecycle.Deleted": lifecycle.Deleted[Kept]{}, "lifecycle.Index": lifecycle.Index[Kept]{}, "lifecycle.Ops": lifecycle.Ops[Kept]{}, "lifecycle.DeletedItem": lifecycle.DeletedItem[Kept]{}, "lifecycle.SoftDelete": lifecycle.SoftDelete{}, "lifecycle.TTL": lifecycle.TTL{},
@@ -124,8 +124,8 @@ var values = map[string]any{
 // exempt says what cannot be called with nothing, and why.
 var exempt = map[string]string{
 	"lease.Over": "for packages of this module", "lease.AcquireIn": "for packages of this module", "lease.After": "for packages of this module", "lease.Record": "an interface",
-	"unique.Store": "an interface", "migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
-	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "stream.Source": "an interface", "stream.Client": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
+	"migrate.Store": "an interface", "migrate.Option": "an interface", "migrate.CopyOption": "an interface", "migrate.PassOption": "an interface", "migrate.Lookup": "an interface", "entity.Must": "panics on an error", "schemalock.Check": "needs a test; it is called below", "schemalock.TB": "an interface", "timeline.Entry": "an Event",
+	"timeline.LogOption": "a RowsOption", "timeline.Source": "an interface", "timeline.Change": "an interface", "entity.Source": "an interface", "stream.Client": "an interface", "timeline.BuildOption": "a function", "timeline.RowsOption": "a function",
 	"timeline.SourceOption": "a function", "entity.Client": "an interface", "entity.Validator": "an interface", "entity.Preparer": "an interface", "entity.Codec": "a number", "entity.Tracer": "an interface",
 	"entity.Op": "an interface", "entity.Write": "an interface", "entity.Query": "an interface", "entity.MultiRegion": "a number", "entity.GetOp": "an interface", "entity.BatchOp": "an interface", "entity.CollectionPart": "an interface",
 	"entity.ReadOption": "an interface", "entity.QueryOption": "an interface", "entity.WriteOption": "an interface", "entity.DeleteOption": "an interface", "entity.UpdateOption": "an interface", "entity.StoreOption": "an interface",
