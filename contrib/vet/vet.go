@@ -15,8 +15,10 @@ import (
 )
 
 // Analyzer reports the mistakes of declarations that entity.New and timeseries.New would return, each at its field and with its code,
-// addresses that are not of a prototype, changes of attributes that the caller may not change, options that New refuses, results
-// of appends that are ignored, and what versioned.Lock does not notice. What depends on entity.Config, or on the other entities of a table, is left to New.
+// addresses that are not of a prototype, changes of attributes that the caller may not change, options that New refuses or that contradict
+// each other, names of indexes and constraints and handles that the struct does not declare, also of fields for entity.Bind, queries
+// without their partition key, operations and queries that are never run, results of appends that are ignored, and what versioned.Lock does
+// not notice. What depends on entity.Config, or on the other entities of a table, is left to New.
 var Analyzer = &analysis.Analyzer{
 	Name: "dynastrata",
 	Doc:  "report mistakes in the declarations and calls of github.com/dynastrata/dynastrata",
@@ -24,11 +26,12 @@ var Analyzer = &analysis.Analyzer{
 	Run:  run,
 }
 
-// checkApplied is the flag applied of the analyzer.
-var checkApplied bool
+// checkApplied and checkUnrun are flags of the analyzer.
+var checkApplied, checkUnrun bool
 
 func init() {
 	Analyzer.Flags.BoolVar(&checkLock, "lock", true, "report entities with versioned.Lock that do not notice when an item is created again, and writes of structs without their version")
+	Analyzer.Flags.BoolVar(&checkUnrun, "unrun", true, "report operations and queries that are never run")
 	Analyzer.Flags.BoolVar(&checkApplied, "applied", true, "report results of Append and AppendAll that are not read")
 }
 
@@ -58,6 +61,10 @@ func run(pass *analysis.Pass) (any, error) {
 			x.fieldCall(call)
 			x.staleCall(call)
 			x.appendCall(call, around)
+			x.handleCall(call)
+			x.queryCall(call)
+			x.optionsCall(call)
+			x.unrunCall(call, around)
 		}
 	})
 	x.each(func(n ast.Node, _ []ast.Node) {

@@ -17,6 +17,7 @@ func init() { register.Plugin(vet.Analyzer.Name, New) }
 type settings struct {
 	Applied *bool `json:"applied"` // false: results of appends need not be read
 	Lock    *bool `json:"lock"`    // false: what versioned.Lock does not notice is not reported
+	Unrun   *bool `json:"unrun"`   // false: operations and queries need not be run
 }
 
 type linter struct{}
@@ -27,7 +28,7 @@ func New(conf any) (register.LinterPlugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, set := range map[string]*bool{"applied": s.Applied, "lock": s.Lock} {
+	for name, set := range map[string]*bool{"applied": s.Applied, "lock": s.Lock, "unrun": s.Unrun} {
 		if set == nil {
 			continue
 		}
