@@ -144,6 +144,17 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(mod), "replace")
 
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	require.Len(t, blocks, 4)
+	program = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(program, "main.go"), []byte(blocks[2][1]+blocks[0][1]+blocks[1][1]), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(program, "main_test.go"), []byte(blocks[3][1]), 0o644))
+	steps := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(string(readme))[1]
+	require.Contains(t, steps, " && go run .\n")
+	run(t, program, env, "sh", "-ec", strings.ReplaceAll(steps, "go run .", "go build -o "+os.DevNull+" ."))
+
 	guide, err := os.ReadFile(filepath.Join(root(t), "docs/guide.md"))
 	require.NoError(t, err)
 	dir := t.TempDir()
