@@ -10,7 +10,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// The declarations that layout.md and interop.md quote, and that of the README.
+// The declarations of the examples that are not those of one page, and that of the README.
 
 type employee struct {
 	_ entity.Key `name:"Employee" pk:"$#{employeeId}" sk:"$"`

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/lease"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/timeline"
 	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -28,7 +30,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"History.List", is[versioned.ListOption]}, {"Deleted.List", is[lifecycle.ListOption]},
 		{"Append", is[timeseries.AppendOption]}, {"Create", is[entity.CreateOption]}, {"Restore", is[lifecycle.RestoreOption]},
 		{"Put", is[entity.WriteOption]}, {"Delete", is[entity.DeleteOption]}, {"Update", is[entity.UpdateOption]}, {"PutMany", is[entity.BatchOption]}, {"Purge", is[entity.PurgeOption]},
-		{"New", is[entity.StoreOption]},
+		{"New", is[entity.StoreOption]}, {"Bind", is[entity.BindOption]},
 		{"Rewrite", is[migrate.Option]}, {"Copier.Run", is[migrate.CopyOption]}, {"Copier.CutOver", is[migrate.PassOption]},
 	}
 	text := &entity.Fields[remark]().Text
@@ -41,6 +43,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 	}{
 		{"Consistent", entity.Consistent(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"IncludeExpired", entity.IncludeExpired(), "Get GetMany Query Scan History.List Deleted.List"},
+		{"SkipUndecodable", entity.SkipUndecodable(), "Get GetMany Query Scan History.List Deleted.List"},
 		{"KeepImage", entity.KeepImage(new(entity.Image)), "Get"},
 		{"Filter", entity.Filter(), "Query Scan History.List Deleted.List"},
 		{"Limit", entity.Limit(1), "Query Scan History.List Deleted.List"},
@@ -74,6 +77,9 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Upgrade", entity.Upgrade(1, func(n remark) (remark, error) { return n, nil }), "New"},
 		{"lifecycle.After", lifecycle.After(time.Hour), "New"},
 		{"lifecycle.NoExpiry", lifecycle.NoExpiry(), "New"},
+		{"For", entity.For[remark](), "Bind"},
+		{"lease.With", lease.With(lease.Options{}), "Bind"},
+		{"timeline.Define", timeline.Define(func(*remark) timeline.Projection[string, remark] { return timeline.Projection[string, remark]{} }), "Bind"},
 	} {
 		var got []string
 		for _, f := range families {

@@ -67,7 +67,7 @@ func importing(name, block string) string {
 	var file strings.Builder
 	file.WriteString("package " + name + "\n")
 	for _, path := range []string{
-		"context", "crypto/sha256", "encoding/json", "errors", "fmt", "hash/crc32", "iter", "log/slog", "maps", "net/http", "os", "slices", "strconv", "strings",
+		"context", "crypto/sha256", "encoding/json", "errors", "fmt", "hash/crc32", "iter", "log/slog", "maps", "net/http", "net/netip", "os", "slices", "strconv", "strings",
 		"sync", "time",
 		sdk + "/feature/dynamodb/attributevalue", sdk + "/feature/dynamodb/expression", sdk + "/service/dynamodb", sdk + "/service/dynamodb/types", sdk + "/service/dynamodbstreams",
 		module + "/entity", module + "/timeseries", module + "/versioned", module + "/lifecycle", module + "/unique",

@@ -49,7 +49,7 @@ func TestTags_EveryDeclarationAndTagKeyIsListed(t *testing.T) {
 
 func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 	t.Parallel()
-	page := read(t, "tags.md")
+	page, values := read(t, "tags.md"), read(t, "values.md")
 	roles := append(stringValues(t, "internal/schema/field.go", "Role"), "text=ordered", "time=…", "default=…", "context=…")
 	for _, k := range []string{schema.UUIDv7, schema.ULID} {
 		roles = append(roles, "id="+k)
@@ -59,9 +59,11 @@ func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 	for _, f := range stringValues(t, "internal/schema/field.go", "timeFormats") {
 		formats = append(formats, "time="+f)
 	}
-	require.ElementsMatch(t, formats, firstColumn(t, section(t, page, "Times")))
+	_, times, found := strings.Cut(values, "| format of a time ")
+	require.True(t, found)
+	require.ElementsMatch(t, formats, firstColumn(t, times))
 	options := append(stringValues(t, "internal/item/tag.go", "attributeOptions"), "-")
-	require.ElementsMatch(t, options, firstColumn(t, section(t, page, "Fields")))
+	require.ElementsMatch(t, options, firstColumn(t, section(t, values, "Declare")))
 }
 
 // The struct of the page compiles, and New finds no mistake in its tags.

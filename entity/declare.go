@@ -62,6 +62,10 @@ func (keyDecl) PrimaryKey()            {}
 func (gsiDecl) Declare(d *schema.Decl) { d.Global() }
 func (lsiDecl) Declare(d *schema.Decl) { d.LocalIndex() }
 
+// Index says that the declaration is one of an index; upgrades read those of earlier structs.
+func (gsiDecl) Index() {}
+func (lsiDecl) Index() {}
+
 // Preparer is implemented by a *T that completes values of T before they are written. Create, Put, Upsert, PutMany and
 // BatchPut call Prepare once, also in a transaction, with the context of the call and before any request. They call it on
 // a copy of the given value that has its defaults, then generate the ids of fields that are still empty, and then validate.

@@ -12,7 +12,7 @@ import (
 // CurrentKind is the kind of current items, which have no schema.KindAttr.
 const CurrentKind = ""
 
-// Kinds of related items, as in schema.KindAttr. docs/layout.md describes them.
+// Kinds of related items, as in schema.KindAttr. docs/entities.md describes them.
 const (
 	EventKind    = "e"
 	SnapshotKind = "v"

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,30 @@ func (k *KeyDef) spread(n int, infix string) (all []*KeyDef) {
 // Written reports whether the key is composed from a template and stored in an attribute of its own. Writes that change
 // a part must change it too.
 func (k *KeyDef) Written() bool { return k != nil && k.Template != nil }
+
+// shape describes the texts of the key without the names of its parts: two keys of one shape have the same text for the same values. It is
+// "" for a nil key.
+func (k *KeyDef) shape() string {
+	switch {
+	case k == nil:
+		return ""
+	case k.Template == nil:
+		return fmt.Sprint(k.Attributes())
+	}
+	text := fmt.Sprint(k.Attr, k.Template.Prefix, k.Template.Escaped)
+	if k.Template.Shards != nil {
+		text += fmt.Sprint(k.Template.Shards.N)
+	}
+	for _, s := range k.Template.Segments {
+		text += fmt.Sprintf("%q", s.Literal)
+		if s.Field != nil {
+			of := *s.Field
+			of.Attr = ""
+			text += fmt.Sprint(of)
+		}
+	}
+	return text
+}
 
 // Has reports whether a is a part of the key. A nil key has no parts.
 func (k *KeyDef) Has(a *Attr) bool {

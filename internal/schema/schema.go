@@ -16,7 +16,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-// Names of the attributes that this module writes in addition to those of the model; see docs/layout.md.
+// Names of the attributes that this module writes in addition to those of the model; see docs/entities.md.
 const (
 	EntityAttr  = "__edd_e__" // entity name
 	WriteAttr   = "_w"        // write id

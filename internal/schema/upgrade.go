@@ -18,10 +18,11 @@ type Upgrade struct {
 	Clock     *Attr                  // of Old: the state clock of today's struct, if it has another name or format there; else nil
 	Attrs     []*Attr                // of Old
 	Unique    []any                  // the unique constraints that Old declares
+	Indexes   []*Index               // those that Old declares
 	deletedAt *Attr                  // of Old
 }
 
-// Compile compiles the struct of the earlier version of s: its attributes, and its unique constraints, whose sentinels have
+// Compile compiles the struct of the earlier version of s: its attributes, its indexes, and its unique constraints, whose sentinels have
 // the keys of s. It ignores other declarations.
 func (u *Upgrade) Compile(s *Schema) error {
 	b, err := shapeOf(u.Old, s.Options)
@@ -32,11 +33,12 @@ func (u *Upgrade) Compile(s *Schema) error {
 	u.Codec, u.Attrs, u.deletedAt = old.Codec, old.Attrs, old.DeletedAt
 	old.Name, old.Prefix, old.PK, old.SK, old.Templated = s.Name, s.Prefix, s.PK, s.SK, s.Templated
 	for _, p := range b.decls {
-		if _, is := p.value.(interface{ Unique() }); is {
+		switch p.value.(type) {
+		case interface{ Unique() }, interface{ Index() }:
 			b.read(p, p.value)
 		}
 	}
-	u.Unique = old.Features
+	u.Unique, u.Indexes = old.Features, old.Indexes
 	return b.err()
 }
 
@@ -123,6 +125,12 @@ func (s *Schema) SetUpgrades(steps Upgrades) (problems []string) {
 	for i, u := range steps {
 		if err := steps[i].Compile(s); err != nil {
 			bad("payload version %d: %v", u.From, err)
+		}
+		for _, old := range steps[i].Indexes {
+			at := slices.IndexFunc(s.Indexes, func(x *Index) bool { return x.Index == old.Index })
+			if at < 0 || old.PK.shape() != s.Indexes[at].PK.shape() || old.SK.shape() != s.Indexes[at].SK.shape() {
+				bad("payload version %d has the index %s with a key that today's struct does not write, so programs of that version would not find today's items in it; declare the same key, or leave the index out of the old struct if no such program runs any more", u.From, old.Index)
+			}
 		}
 		if old, is := steps[i].deletedAt, s.DeletedAt; old != nil && s.SoftDeletes {
 			switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// pattern is one way to read or write an entity, with what it costs. docs/semantics.md has the rules.
+// pattern is one way to read or write an entity, with what it costs. docs/reading.md has the rules.
 type pattern struct {
 	Verb     string `json:"verb"`
 	Needs    string `json:"needs"` // key parts
