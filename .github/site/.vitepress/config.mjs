@@ -15,7 +15,7 @@ function linksToRepository(md) {
       for (const token of block.children ?? []) {
         const href = token.type === "link_open" ? token.attrGet("href") : null;
         if (href && /(^|\/)README\.md(#|$)/.test(href) && !/^[a-z]+:/.test(href)) {
-          token.attrSet("href", href.replace("README.md", "") || "./");
+          token.attrSet("href", href.replace(/(^|\/)README\.md/, (_, slash) => slash || "./"));
           continue;
         }
         if (!href || /^([a-z]+:|#|\/)/.test(href) || (/\.md(#|$)/.test(href) && !href.startsWith(".github/"))) {
