@@ -32,8 +32,7 @@ func TestReadme_ProgramRuns(t *testing.T) {
 	require.Contains(t, read(t, "declarations_test.go"), declared, "the plan is of another declaration")
 
 	program := map[string]string{"main.go": found[2] + found[0] + found[1], "main_test.go": found[3]}
-	got := locked(t, "readme", program, "customer")
-	require.Empty(t, got)
+	require.Equal(t, "2 ada@example.com\n", locked(t, "readme", program, "customer"))
 }
 
 // locked runs the test of a program whose lock is still empty, then the program with the lock that the test has written and checks the entities in it.

@@ -152,7 +152,7 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(program, "main.go"), []byte(blocks[2][1]+blocks[0][1]+blocks[1][1]), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(program, "main_test.go"), []byte(blocks[3][1]), 0o644))
 	steps := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(string(readme))[1]
-	require.Contains(t, steps, " && go run .\n")
+	require.Contains(t, steps, " && go run . ")
 	run(t, program, env, "sh", "-ec", strings.ReplaceAll(steps, "go run .", "go build -o "+os.DevNull+" ."))
 
 	guide, err := os.ReadFile(filepath.Join(root(t), "docs/guide.md"))
