@@ -74,16 +74,6 @@ type pass struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
 }
 
-type meter struct {
-	_ entity.Key        `name:"Meter" pk:"$#{site}" sk:"$#{stream}"`
-	_ timeseries.Events `orderBy:"seq"`
-
-	Site   string `dynamodbav:"site"`
-	Stream string `dynamodbav:"stream"`
-	Seq    uint64 `dynamodbav:"seq"`
-	Value  int    `dynamodbav:"value" entity:"append"`
-}
-
 type probe struct {
 	_ entity.Key        `name:"Probe" pk:"$#{probeId}" sk:"$"`
 	_ timeseries.Events `orderBy:"seq" shards:"4"`
@@ -91,15 +81,6 @@ type probe struct {
 	ProbeID string `dynamodbav:"probeId"`
 	Seq     uint64 `dynamodbav:"seq"`
 	Value   int    `dynamodbav:"value" entity:"append"`
-}
-
-type entry struct {
-	_ entity.Key        `name:"Entry" pk:"$#{logId}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" shards:"4" current:"none" ttl:"30d"`
-
-	LogID string `dynamodbav:"logId"`
-	Seq   uint64 `dynamodbav:"seq"`
-	Text  string `dynamodbav:"text" entity:"append"`
 }
 
 // part is an entity whose partition key has one part, of any type.

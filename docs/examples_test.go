@@ -106,7 +106,9 @@ func keyText[T any](t *testing.T, template, what string, v T) string {
 func planExamples(t *testing.T, made map[string]string) {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, config("app")))
+	readings := entity.Must(timeseries.New[telemetry](db))
 	made["plan-readme"] = plannedCreate(t)
+	made["plan-append"] = readings.Op().Append(telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
 	members := entity.Must(entity.New[member](db))
 	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
 }
@@ -140,23 +142,11 @@ func storedSeries(t *testing.T, made map[string]string) {
 
 	_, _, err := readings.Upsert(t.Context(), telemetry{Channel: "c-1", DeviceID: "d-7", AccountID: "acct-1"})
 	require.NoError(t, err)
-	made["series-enriched"] = dump(t, client, table, "pk", "sk")
-
 	ev := telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}
 	result, err := readings.Append(t.Context(), ev)
 	require.NoError(t, err)
 	require.True(t, result.Applied)
 	made["series-appended"] = dump(t, client, table, "pk", "sk")
-
-	client, table = localdb.Test(t)
-	db = entity.Must(entity.Open(client, config(table)))
-	meters := entity.Must(timeseries.New[meter](db))
-	require.NoError(t, tables.Create(t.Context(), db))
-	for _, stream := range []string{"heat", "power"} {
-		_, err = meters.Append(t.Context(), meter{Site: "s-1", Stream: stream, Seq: 7, Value: 21})
-		require.NoError(t, err)
-	}
-	made["series-streams"] = sortKeys(dump(t, client, table, "pk", "sk"))
 
 	client, table = localdb.Test(t)
 	cfg := config(table)
@@ -170,15 +160,6 @@ func storedSeries(t *testing.T, made map[string]string) {
 		require.NoError(t, err)
 	}
 	made["series-shards"] = sortKeys(dump(t, client, table, "pk", "sk"))
-
-	client, table = localdb.Test(t)
-	db = entity.Must(entity.Open(client, config(table)))
-	entries := entity.Must(timeseries.New[entry](db))
-	require.NoError(t, tables.Create(t.Context(), db))
-	keepExpired(t, client, table, "_ttl")
-	_, err = entries.Append(t.Context(), entry{LogID: "l-1", Seq: 1, Text: "started"})
-	require.NoError(t, err)
-	made["series-log"] = dump(t, client, table, "pk", "sk")
 }
 
 // sortKeys leaves only the key lines of a dump.

@@ -1,9 +1,6 @@
 package docs_test
 
 import (
-	"context"
-	"fmt"
-	"iter"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// The declarations of the timeline that layout.md quotes.
+// The declarations of the timeline that timelines.md quotes.
 
 type place struct {
 	Channel  string `dynamodbav:"channel"`
@@ -73,45 +70,7 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	// The table of an example has another name in every run, and the fingerprint depends on it.
 	text := strings.NewReplacer(run+"-t", "", table, "app", view.Fingerprint(), "<fingerprint>").Replace(dump(t, client, table+"-views", "pk", "sk"))
 	text = regexp.MustCompile(`(?m)^(tally\S+ +N +)\d+$`).ReplaceAllString(text, "$1<sum>") // of marks with the ids of the run
-	made["timeline-partitions"] = spreadRows(t)
 	made["timeline-row"] = having(text, "#c-1%01d-7")
 	made["timeline-pages"] = having(text, "#0000000000000000000")
 	made["timeline-manifest"] = having(text, "timelinemanifest-places")
-}
-
-// spreadRows returns the keys of rows in two partitions.
-func spreadRows(t *testing.T) string {
-	t.Helper()
-	client, table := localdb.Test(t)
-	cfg := config(table)
-	id := cfg.NewID
-	cfg.NewID = func() string { return id() + run + "-p" } // not the tokens of others
-	db := entity.Must(entity.Open(client, cfg))
-	type visit struct {
-		Depot string `dynamodbav:"depot"`
-	}
-	feed := timeline.Feed("visits", []string{"visit"}, func(context.Context) iter.Seq2[timeline.Event[visit], error] {
-		return func(yield func(timeline.Event[visit], error) bool) {
-			for i := range 4 {
-				if !yield(timeline.Event[visit]{Name: "visit", Key: fmt.Sprint(i), At: noon, AcceptedAt: noon, Payload: visit{fmt.Sprint("dock ", i+1)}}, nil) {
-					return
-				}
-			}
-		}
-	})
-	view := entity.Must(timeline.New(db, timeline.Projection[string, int]{
-		Name: "depots", Version: 1, Source: feed, Partitions: 2,
-		Handlers: []timeline.Handler[string, int]{timeline.Ensure[visit, string, int]("visit", func(v visit) string { return v.Depot })},
-	}))
-	require.NoError(t, tables.Create(t.Context(), db))
-	_, err := view.Rebuild(t.Context())
-	require.NoError(t, err)
-	text := strings.ReplaceAll(dump(t, client, table, "pk", "sk"), run+"-p", "")
-	var keys []string
-	for _, item := range strings.Split(text, "\n\n") {
-		if strings.Contains(item, "timeline-depots") {
-			keys = append(keys, strings.Join(strings.Split(item, "\n")[:2], "\n"))
-		}
-	}
-	return strings.Join(keys, "\n")
 }

@@ -22,40 +22,40 @@ var (
 	ErrInvalidCursor   = sentinel.ErrInvalidCursor   // a cursor cannot be used; it is a *CursorError
 	ErrDeleted         = sentinel.ErrDeleted         // the item was deleted and can be restored
 	ErrNotDeleted      = sentinel.ErrNotDeleted      // there is nothing to restore: the item exists
-	ErrKeyCase         = sentinel.ErrKeyCase         // the stored key differs from the given one in case, with Interop
-	ErrItemHidden      = sentinel.ErrItemHidden      // the client hides the item that refused a write, so the reason is not known
+	ErrKeyCase         = sentinel.ErrKeyCase         // the stored key differs in case, with Interop; it is a *KeyCaseError
+	ErrItemHidden      = sentinel.ErrItemHidden      // the client hides the item that refused a write
 	ErrReadBack        = sentinel.ErrReadBack        // the write is decided, but the item it left could not be read
 	ErrMultipleItems   = sentinel.ErrMultipleItems   // there is more than one item
 	ErrNoTable         = sentinel.ErrNoTable         // the table does not exist
 	ErrNoIndex         = sentinel.ErrNoIndex         // the table does not have the index; it is an *IndexError
 	ErrTokenReused     = sentinel.ErrTokenReused     // the idempotency token was used for another request
-	ErrRetryBudget     = sentinel.ErrRetryBudget     // a request was not repeated: Config.RetryBudget is spent
+	ErrRetryBudget     = sentinel.ErrRetryBudget     // a request was not repeated, as Config.RetryBudget is spent
 	ErrNoClient        = sentinel.ErrNoClient        // the DB was opened without a client
 )
 
 // The types of errors, for errors.As. They are those of package entitytype; those that wrap another have the method Unwrap.
 type (
-	// Error has the fields Verb, Entity, Key and Err: the error of every verb. Secret parts of the Key are hidden; it wraps Err.
+	// Error has the fields Verb, Entity, Key and Err: every verb returns it. Secret parts of the Key are hidden; it wraps Err.
 	Error = entitytype.Error
 
-	// SchemaError has the fields Code, Type, Field and Problem: one mistake in a declaration, found when a store is built.
+	// SchemaError has the fields Code, Type, Field and Problem: a mistake in a declaration. It is found when a store is built;
 	// docs/codes.md explains the Code.
 	SchemaError = entitytype.SchemaError
 
-	// InputError has the fields Code, Type, Field and Problem: a mistake in the arguments of a call, found before any request.
+	// InputError has the fields Code, Type, Field and Problem: a mistake in the arguments of a call. It is found before any request;
 	// docs/codes.md explains the Code.
 	InputError = entitytype.InputError
 
 	// ValidationError has the fields Code, Type, Field, Err and Redacted: a value that its own Validate method or the [Validator]
-	// refused, found before any request. It wraps Err. The Validate method of a field's type is called whenever the
+	// refused. It is found before any request, and wraps Err. The Validate method of a field's type is called whenever the
 	// field is written, that of the struct when a whole value is.
 	ValidationError = entitytype.ValidationError
 
-	// PrepareError has the fields Code, Type, Err and Redacted: the failure of a [Preparer], before any request of the write. It
-	// wraps Err.
+	// PrepareError has the fields Code, Type, Err and Redacted: the failure of a [Preparer]. It comes before any request of the
+	// write, and wraps Err.
 	PrepareError = entitytype.PrepareError
 
-	// ConditionError has the fields Attr and Problem: an [ErrConditionFailed] of a condition of the library. Attr is the
+	// ConditionError has the fields Attr and Problem: a condition of the library did not hold. It is an [ErrConditionFailed]. Attr is the
 	// attribute that made the condition fail.
 	ConditionError = entitytype.ConditionError
 
@@ -75,8 +75,8 @@ type (
 	// IndexError has the fields Table, Index, Building and Err: an [ErrNoIndex]. It wraps Err, DynamoDB's error.
 	IndexError = entitytype.IndexError
 
-	// UnprocessedError has the field Count: DynamoDB left that many keys or writes of a batch unprocessed in
-	// Config.MaxAttempts requests in a row.
+	// UnprocessedError has the field Count: DynamoDB left part of a batch undone. It did so in Config.MaxAttempts requests in
+	// a row; Count is that of keys or writes.
 	UnprocessedError = entitytype.UnprocessedError
 )
 

@@ -332,7 +332,7 @@ func eraseAll(ctx context.Context, h engine.Holder, verb string, q any, cursor s
 	p := query.Compiled(q)
 	e := &erasing{Erased: Erased{Cursor: cursor}, c: c, p: p, purges: verb == "PurgeAll"}
 	err := c.Measure(ctx, verb, "", func(ctx context.Context) (err error) {
-		switch err = readable(c, spec); {
+		switch err = c.Readable(spec); {
 		case err != nil:
 		case p == nil || p.Schema != c.Schema || p.DB != c.DB:
 			err = bind.Invalid(c.Schema, bind.CodeErase, nil, "%s takes what Query, QueryAny or Scan of this store, or of one of its indexes, returned", verb)

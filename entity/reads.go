@@ -76,7 +76,7 @@ func getMany(ctx context.Context, h engine.Holder, given any, opts []ReadOption,
 	n := reflect.ValueOf(given).Len()
 	var err error
 	if n > 0 {
-		err = readable(c, spec)
+		err = c.Readable(spec)
 	}
 	keys, parts := make([]item.Primary, n), []item.Item(nil) // parts are what the case of stored keys is compared with, if it has to be
 	for i, memory := 0, bind.NewKeys(c.Schema, n); i < n && err == nil; i++ {

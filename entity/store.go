@@ -253,18 +253,10 @@ func (s *Store[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(s)} }
 
 // primaryKey composes the key of a read; parts has the attributes that it is composed of.
 func primaryKey(c *engine.Core, v reflect.Value, spec *bind.Options) (primary, parts item.Item, err error) {
-	if err := readable(c, spec); err != nil {
+	if err := c.Readable(spec); err != nil {
 		return nil, nil, err
 	}
 	return bind.Key(c.Schema, v, nil)
-}
-
-// readable returns the mistake in the options of a read.
-func readable(c *engine.Core, spec *bind.Options) error {
-	if err := spec.Err(); err != nil {
-		return &InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
-	}
-	return nil
 }
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
@@ -292,7 +284,7 @@ func get(ctx context.Context, h engine.Holder, key any, opts []GetOption, into a
 	c, spec := engine.Of(h), bind.Collect(opts)
 	composed, parts, err := bind.Key(c.Schema, reflect.ValueOf(key), nil)
 	if len(spec.Errs) > 0 {
-		err = readable(c, spec)
+		err = c.Readable(spec)
 	}
 	if err != nil {
 		return c.MeasureItem(ctx, "Get", nil, func(context.Context) error { return err })
@@ -528,11 +520,5 @@ func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error 
 }
 
 func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption) error {
-	c, spec := engine.Of(h), bind.Collect(opts)
-	primary, parts, err := primaryKey(c, reflect.ValueOf(key), spec)
-	if err != nil {
-		return c.Wrap("Purge", layout.KeyText(c.Schema, primary), err)
-	}
-	p := &engine.Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
-	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(bind.WithPace(ctx, spec.Budget)) })
+	return engine.Of(h).PurgeItem(ctx, reflect.ValueOf(key), bind.Collect(opts))
 }

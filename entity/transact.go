@@ -13,7 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/plan"
 )
 
-// OpError is the failure of one operation of a transaction, with the error that the operation alone would have
+// OpError is the failure of one operation of a transaction. It has the error that the operation alone would have
 // returned.
 type OpError struct {
 	Index int // in the list given to Transact

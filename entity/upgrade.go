@@ -8,9 +8,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// UpgradeError has the fields Entity, From, Err and Redacted: a stored item has an earlier payload version, From, and cannot be
-// upgraded: a function of [Upgrade] returned an error, or no step reads the version. Or it has a later version than the
-// declaration of [Key] reads, because a later program has stored it.
+// UpgradeError has the fields Entity, From, Err and Redacted: a stored item has a payload version that cannot be read. Either a
+// function of [Upgrade] returned an error, or no step reads the version, From, or it is later than the declaration of [Key]
+// reads, because a later program has stored it.
 type UpgradeError = entitytype.UpgradeError
 
 // Upgrade converts items that were stored with payload version from, as declared by payload:"…" of [Key] at that time. Old

@@ -22,7 +22,7 @@ import (
 var (
 	// ErrTaken reports that another holds the lease; it is a *[TakenError].
 	ErrTaken = bind.Sentinel(bind.Unavailable, "another holds the lease")
-	// ErrLost reports that the lease is not held any more: another took it, it was released, or it was not renewed in time.
+	// ErrLost reports that the lease is not held any more. Another took it, it was released, or it was not renewed in time.
 	ErrLost = bind.Sentinel(bind.Conflict, "the lease is lost")
 )
 
@@ -39,8 +39,8 @@ func (e *TakenError) Error() string {
 // Unwrap returns [ErrTaken].
 func (e *TakenError) Unwrap() error { return ErrTaken }
 
-// SkewError reports that the clock of a holder is ahead of that of this process by more than [Options].Skew, or was when it renewed the lease. It
-// is joined with [ErrLost], or with a *[TakenError].
+// SkewError reports that the clock of a holder is ahead of this process by more than Skew, or was when it renewed the lease. It is joined
+// with [ErrLost], or with a *[TakenError]. [Options] has the Skew.
 type SkewError struct {
 	Name, Holder string
 	By           time.Duration // how far in the future the holder renewed the lease

@@ -13,12 +13,12 @@ import (
 var (
 	// ErrRunning says that another run holds the lease of the checkpoint. It is a *[RunningError].
 	ErrRunning = bind.Sentinel(bind.Unavailable, "another run is at work")
-	// ErrLeaseLost says that another run took over the checkpoint, or may have, because this one did not renew its lease in time. It
-	// is lease.ErrLost.
+	// ErrLeaseLost says that another run took over the checkpoint, or may have. This one did not renew its lease in time. It is
+	// lease.ErrLost.
 	ErrLeaseLost = lease.ErrLost
 	// ErrOtherWork says that a checkpoint is of another declaration, or of other options. It is a *[CheckpointError].
 	ErrOtherWork = errors.New("the checkpoint is of other work")
-	// ErrCutOver says that the new items of a copy lead: nothing is copied any more.
+	// ErrCutOver says that the new items of a copy lead. Nothing is copied any more.
 	ErrCutOver = errors.New("the copy is cut over")
 	// ErrNotBegun says that a copy has not begun.
 	ErrNotBegun = errors.New("the copy has not begun")
@@ -72,7 +72,7 @@ func (e *CheckpointError) Error() string { return "checkpoint " + e.Checkpoint +
 // Is reports whether target is ErrOtherWork.
 func (e *CheckpointError) Is(target error) bool { return target == ErrOtherWork }
 
-// ItemError ends a [Strict] run: an item that cannot be rewritten, or copied.
+// ItemError says that an item cannot be rewritten, or copied. It ends a [Strict] run.
 type ItemError struct {
 	Key     string // its primary key; secret parts are hidden
 	Problem Problem

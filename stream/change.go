@@ -108,8 +108,8 @@ type recorded = engine.Recorded
 // StoredChange is a change that is not decoded, for timeline.View.Apply. Programs have no other use for it. See [Stored].
 type StoredChange struct{ recorded }
 
-// ImageError reports a record without an image that is needed, because the view of the stream leaves it out: without
-// it the kind of the change is unknown, or there is no item to return. The package documentation lists the views that
+// ImageError reports that the view of the stream leaves out an image that is needed. Without it the kind of the change is unknown, or there
+// is no item to return. The package documentation lists the views that
 // each kind needs.
 type ImageError struct {
 	Entity    string

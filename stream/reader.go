@@ -45,11 +45,11 @@ type ReaderOptions struct {
 	OnLost func(context.Context, *LostError) error
 }
 
-// ErrNoStream reports that a table has no stream, one that was turned off and has been read to its end, or one that the client of
-// DynamoDB Streams does not find, as a client of another Region or account. Then DynamoDB's error is in the chain.
+// ErrNoStream reports that a table has no stream to read. It has none, or one that was turned off and has been read to its end, or one that
+// the client of DynamoDB Streams does not find, as a client of another Region or account; then DynamoDB's error is in the chain.
 var ErrNoStream = errors.New("the table has no stream")
 
-// LostError reports that records may have been removed before they were read: DynamoDB keeps them for 24 hours.
+// LostError reports that records may have been removed before they were read. DynamoDB keeps them for 24 hours.
 type LostError struct {
 	Stream, Shard string
 	After         string // sequence number of the last record that was read; "" if none was

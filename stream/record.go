@@ -10,7 +10,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// RecordError reports a record that cannot be used by any store: its JSON is not that of a DynamoDB stream, or a part
+// RecordError reports a record that cannot be used by any store. Its JSON is not that of a DynamoDB stream, or a part
 // that every record has is missing. Problem never contains a value.
 type RecordError struct {
 	EventID        string // "" if it could not be read

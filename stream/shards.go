@@ -32,7 +32,7 @@ const (
 	kept        = 24 * time.Hour // how long DynamoDB keeps records, at least
 )
 
-// A checkpoint records how far a reader has come in a shard, with the lease of the shard; docs/layout.md describes it.
+// A checkpoint records how far a reader has come in a shard, with the lease of the shard; docs/streams.md describes it.
 type checkpoint struct {
 	_ entity.Key `name:"StreamReader" pk:"$#{reader}" sk:"$#{stream}#{shard}"`
 

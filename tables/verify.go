@@ -53,8 +53,7 @@ func (d Drift) String() string {
 	return text + ": needs " + d.Need + ", has " + has
 }
 
-// Error says that [Create] or [Verify] cannot accept a table, because it differs from the declarations
-// or because a request failed. It matches a *[entity.SchemaError] with code EDD-9049 if the table differs, and [entity.ErrNoTable] if
+// Error says that [Create] or [Verify] does not accept a table. It differs from the declarations, is missing, or a request for it failed. It matches a *[entity.SchemaError] with code EDD-9049 if the table differs, and [entity.ErrNoTable] if
 // it is missing.
 type Error struct {
 	Table       string  // physical name
@@ -86,8 +85,7 @@ func (e *Error) Unwrap() error {
 	return &entity.SchemaError{Code: schema.CodeTableKey, Type: "table " + e.Table, Problem: "the table exists and differs: " + strings.Join(texts, "; ")}
 }
 
-// VerifyError is the result of [Verify]: every table that differs, is missing, or could not be read, in the order of
-// [Of].
+// VerifyError has an [Error] for each table that [Verify] does not accept. They are in the order of [Of].
 type VerifyError struct{ Tables []*Error }
 
 // Error joins the errors of the tables.

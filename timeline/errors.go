@@ -21,7 +21,7 @@ var (
 	ErrRebuildRequired = bind.Sentinel(bind.Unavailable, "the rows must be rebuilt")
 	// ErrBuilding is a *[BuildingError]: another builder is at work.
 	ErrBuilding = bind.Sentinel(bind.Unavailable, "another builder is at work")
-	// ErrLeaseLost reports that another builder took over from this one, or may have: this one stopped. It is lease.ErrLost.
+	// ErrLeaseLost reports that another builder took over from this one, or may have. This one stopped. It is lease.ErrLost.
 	ErrLeaseLost = lease.ErrLost
 	// ErrPartUnread reports that a part of the history was not read before [Job.Finish].
 	ErrPartUnread = bind.Sentinel(bind.WrongInput, "a part of the history has not been read")

@@ -428,7 +428,7 @@ func newTransport(l *lab) *lab {
 	return other.connect()
 }
 
-// load writes events in their stored form, as docs/layout.md describes it, many at a time. TestLab_LoadedEventsEqualAppendedOnes
+// load writes events in their stored form, as docs/series.md describes it, many at a time. TestLab_LoadedEventsEqualAppendedOnes
 // compares them with those of Append.
 func (l *lab) load(evs []reading) {
 	l.T.Helper()

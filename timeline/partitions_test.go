@@ -223,7 +223,7 @@ func TestPartitions_RaiseTheFormatOfTheManifest(t *testing.T) {
 	assert.Equal(t, "1", format())
 }
 
-// TestPartitions_AreAsDocumented computes where rows are from docs/layout.md.
+// TestPartitions_AreAsDocumented computes where rows are from docs/timelines.md.
 func TestPartitions_AreAsDocumented(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -88,7 +88,7 @@ func (c *current) get(ctx context.Context) (item.Item, error) {
 	return c.item, err
 }
 
-// NotAppliedError is the error of an append in a transaction that was not applied, so the transaction failed as a
+// NotAppliedError is the error of an append in a transaction that was not applied. The transaction failed as a
 // whole. entity.StoredItem returns the current item or event that prevented it. It is an entity.ErrExists with [Duplicate] and
 // [Collision], since an event with its orderBy is stored, and otherwise an entity.ErrConditionFailed.
 type NotAppliedError struct{ Reason Reason }

@@ -93,7 +93,7 @@ func declare[F any](d *schema.Decl, name string, feature F) {
 	}
 }
 
-// ConflictError has the fields Expected, Actual, Absent, Recreated and Present: the error of a write to an item that is not in the
+// ConflictError has the fields Expected, Actual, Absent, Recreated and Present: a write to an item that is not in the
 // expected state. It matches entity.ErrConflict. Expected and Actual are versions. Absent: there is no item. Recreated: it was
 // created again since it was read. Present: a Put under [Lock] expected none.
 type ConflictError = entitytype.ConflictError

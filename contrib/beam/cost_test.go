@@ -129,7 +129,7 @@ func feed(from, to int) timeline.Source {
 	})
 }
 
-// load writes readings from one number to another in their stored form, as docs/layout.md describes it, many at a time.
+// load writes readings from one number to another in their stored form, as docs/series.md describes it, many at a time.
 func load(b *dbtest.Bench, from, to int) {
 	b.T.Helper()
 	const writers, atOnce = 8, 25

@@ -15,7 +15,7 @@ import (
 // Finding is a mistake in a package.
 type Finding struct {
 	Position token.Position
-	Code     string // as in docs/validation.md, "applied" or "lock"
+	Code     string // as in docs/codes.md, "applied" or "lock"
 	Message  string // with the code
 }
 

@@ -33,7 +33,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // SchemaError is one mistake in a declaration, found when a store is built.
 type SchemaError struct {
-	Code    string // EDD-9001 to EDD-9099; docs/validation.md explains each
+	Code    string // EDD-9001 to EDD-9099; docs/codes.md explains each
 	Type    string // Go type, or the table
 	Field   string // Go field, "" if the mistake is not about one
 	Problem string // what is wrong, as a sentence
@@ -43,7 +43,7 @@ func (e *SchemaError) Error() string { return located(e.Code, e.Type, e.Field, e
 
 // InputError is a mistake in the arguments of a call, found before any request.
 type InputError struct {
-	Code    string // EDD-9101 and above; docs/validation.md explains each
+	Code    string // EDD-9101 and above; docs/codes.md explains each
 	Type    string // Go type that the argument is about
 	Field   string // Go field, "" if the mistake is not about one
 	Problem string // what is wrong, as a sentence that quotes no value
@@ -153,7 +153,8 @@ func (e *KeyCaseError) Error() string {
 // Is reports whether target is ErrKeyCase.
 func (e *KeyCaseError) Is(target error) bool { return target == sentinel.ErrKeyCase }
 
-// DecodeError is a stored item that does not fit the struct. The read or write that met it took place.
+// DecodeError is a stored item that does not fit the struct. The read or write that met it took place, unless it is an append to a series
+// whose stored orderBy has another type.
 type DecodeError struct {
 	Entity  string // entity name
 	Attr    string // the attribute that does not fit, "" if unknown

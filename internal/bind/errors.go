@@ -11,68 +11,69 @@ import (
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
-// Codes of bad input, found before any request is sent. docs/validation.md explains each.
+// Codes of bad input, found before any request is sent. The comment of each is its line in docs/codes.md: the cause, the remedy, and the
+// page of its feature.
 const (
-	CodeKeyPart            = "EDD-9101" // a key part is missing or zero
-	CodeValue              = "EDD-9102" // a value cannot be stored
-	CodeRequired           = "EDD-9103" // a required attribute is missing
-	CodeNotYours           = "EDD-9104" // a change that the verb must not make
-	CodePointer            = "EDD-9105" // a pointer that is not into a prototype of the type
-	CodeNoChange           = "EDD-9106" // an update without a change
-	CodeOverlap            = "EDD-9107" // two changes of one attribute
-	CodeOption             = "EDD-9108" // an option that makes no sense here
-	CodeSameItem           = "EDD-9109" // two operations on one item in a transaction
-	CodeTooMany            = "EDD-9110" // more actions than a transaction can have
-	CodeCondition          = "EDD-9111" // a malformed condition
-	CodeKeyFilter          = "EDD-9112" // a filter on an attribute of the key
-	CodeAhead              = "EDD-9113" // an event too far in the future
-	CodeForeign            = "EDD-9114" // an operation of another database handle
-	CodeOrderByRange       = "EDD-9115" // a history condition that is not on orderBy
-	CodeInvalid            = "EDD-9116" // a value that its own Validate method rejected
-	CodeTimeline           = "EDD-9133" // an argument of a timeline's constructor, read or build
-	CodeInMemory           = "EDD-9140" // a condition that only DynamoDB evaluates, where one is evaluated in memory
-	CodeFullReplay         = "EDD-9150" // a read of one timeline group that would read all of its sources
-	CodeRefused            = "EDD-9130" // a value that Config.Validator rejected
-	CodeBatch              = "EDD-9117" // a batch write of an entity whose writes need more than a batch offers
-	CodeExpiryUnit         = "EDD-9118" // an expiry in milliseconds
-	CodeCollectionMismatch = "EDD-9126" // queries of a collection that differ in partition, order or consistency
-	CodeCollection         = "EDD-9127" // a collection without queries, or with one that cannot be read in a collection
-	CodeRoute              = "EDD-9123" // an invalid route of stream records
-	CodeUnordered          = "EDD-9156" // a condition on the order of texts that need not sort as their values
-	CodeCursorKey          = "EDD-9155" // a page whose cursor would expose a secret
-	CodeUnopened           = "EDD-9160" // a handle or database that is nil or a zero value
-	CodeContext            = "EDD-9161" // a nil context
-	CodeHydrate            = "EDD-9165" // whole items of a query that has no entries of an index to read them by
-	CodeTransaction        = "EDD-9167" // a transaction on tables that have none
-	CodePartitions         = "EDD-9166" // no partitions, too many, or one twice in a query of several
-	CodeRewriteHistory     = "EDD-9170" // a rewrite without new versions of an entity whose history has no times
-	CodeCheckpoint         = "EDD-9171" // a checkpoint of a rewrite that the table cannot hold, or without a name
-	CodeUpgrade            = "EDD-9172" // upgrades that skip a payload version, or items that cannot be upgraded when they are read
-	CodePrepare            = "EDD-9180" // a value whose Prepare method failed
-	CodeIDTime             = "EDD-9181" // a clock that generated ids cannot hold
-	CodeCopy               = "EDD-9185" // a copy without a name or a function, or of an entity into itself
-	CodeCopyTarget         = "EDD-9186" // a copy into items that cannot carry what a copy needs
-	CodeCopyChange         = "EDD-9187" // a change that was not made of a record, given to a copy
-	CodeConsoleLock        = "EDD-9196" // a schema lock that the command cannot use
-	CodeConsoleName        = "EDD-9197" // an entity, index, view or version that the command does not know
-	CodeConsoleKey         = "EDD-9198" // key parts on the command line that are missing, unknown or of another type
-	CodeConsoleProgram     = "EDD-9199" // a command that needs the declarations of a program, or a table
-	CodeConsoleFile        = "EDD-9283" // a file that the command does not write, or not read
-	CodeIDToken            = "EDD-9182" // a generated id in a transaction under the caller's token
-	CodeApplyView          = "EDD-9188" // a timeline whose rows Apply cannot change
-	CodeApplyChange        = "EDD-9189" // a change that Apply cannot read
-	CodeNoCurrent          = "EDD-9190" // a call about the current item of a series that has none
-	CodeNoCurrentCondition = "EDD-9191" // a condition for an append to such a series
-	CodeErase              = "EDD-9240" // a query of another store, or of no store, for DeleteAll or PurgeAll
-	CodeJobTicket          = "EDD-9193" // a malformed ticket of a job
-	CodeJobOther           = "EDD-9194" // a ticket of another view or definition
-	CodeNoContext          = "EDD-9251" // a required attribute for which the context of the call has no value
-	CodeJobPart            = "EDD-9195" // a part, record or row that is not of the job
-	CodeOmitted            = "EDD-9272" // a past state without its content, which was too large to keep; met by a read
-	CodeLease              = "EDD-9220" // durations of a lease that do not fit
-	CodeLeaseWork          = "EDD-9221" // work under a lease without a function
-	CodeReaderName         = "EDD-9231" // a name under which another table is read
-	CodeReader             = "EDD-9230" // options of a reader of a stream that do not fit
+	CodeKeyPart            = "EDD-9101" // a key part is missing, empty or zero: fill it in, or tag it `entity:"zero"` [entities]
+	CodeValue              = "EDD-9102" // a value cannot be stored or compared: correct it; truncate a time that is too fine [values]
+	CodeRequired           = "EDD-9103" // a required attribute is missing or removed: give it a value [changes]
+	CodeNotYours           = "EDD-9104" // a change of what the verb must not change: leave it out; only `Append` writes append fields [changes]
+	CodePointer            = "EDD-9105" // a pointer or path is not a field of the prototype: use `entity.Fields`, or `entity.Attr` [changes]
+	CodeNoChange           = "EDD-9106" // an update has no changes: add one, or use `Op().CheckExists` [changes]
+	CodeOverlap            = "EDD-9107" // two changes overlap: make them one [changes]
+	CodeOption             = "EDD-9108" // an option, number or empty transaction makes no sense here: drop or correct it [changes]
+	CodeSameItem           = "EDD-9109" // two operations of a transaction write one item or claim: make them one, or send two [transactions]
+	CodeTooMany            = "EDD-9110" // a transaction has over 100 actions; an append has two: split it, or use `AppendAll` [transactions]
+	CodeCondition          = "EDD-9111" // a condition is malformed: complete it; order only strings, numbers and bytes [changes]
+	CodeKeyFilter          = "EDD-9112" // a filter names a key attribute: give the condition without `Filter` [reading]
+	CodeAhead              = "EDD-9113" // an event is further ahead than `maxAhead`: correct the clock, or the event [series]
+	CodeForeign            = "EDD-9114" // an operation or query is nil or of another `DB`: build it with the same `DB` [transactions]
+	CodeOrderByRange       = "EDD-9115" // a history's condition is not on `orderBy`: use `entity.Filter` [series]
+	CodeInvalid            = "EDD-9116" // a `Validate` method refused the value: correct it; the error wraps the method's [changes]
+	CodeTimeline           = "EDD-9133" // an argument of a timeline is out of bounds: see the sentence [timelines]
+	CodeInMemory           = "EDD-9140" // a size or comparison of attributes would be evaluated in memory: use another condition [changes]
+	CodeFullReplay         = "EDD-9150" // reading one group in the past would read a whole source: `PartitionKey` or `FullReplay` [timelines]
+	CodeRefused            = "EDD-9130" // `Config.Validator` refused the value: correct it; the error wraps the Validator's [changes]
+	CodeBatch              = "EDD-9117" // a batch cannot keep this entity's guards: write one by one; perhaps `entity.Unconditional` [transactions]
+	CodeExpiryUnit         = "EDD-9118" // an expiry is in milliseconds: give seconds, or declare the unit, `entity:"time=unixms"` [expiry]
+	CodeCollectionMismatch = "EDD-9126" // queries of a collection differ in partition, order or consistency: make them agree [reading]
+	CodeCollection         = "EDD-9127" // a collection has no query of a partition, or a slice twice: one query and slice each [reading]
+	CodeRoute              = "EDD-9123" // a route has no function or store, or is given twice: one `stream.On` per store [streams]
+	CodeUnordered          = "EDD-9156" // a condition orders text that need not sort: use `Eq`, or `entity:"text=ordered"` [changes]
+	CodeCursorKey          = "EDD-9155" // a cursor would show a secret: set `Config.CursorKey`, or read without pages [reading]
+	CodeUnopened           = "EDD-9160" // a handle is nil or a zero value: use what the constructors return [entities]
+	CodeContext            = "EDD-9161" // the context is nil: use `context.Background()` [entities]
+	CodeHydrate            = "EDD-9165" // `entity.Hydrate` where no index entries are read: leave it out [reading]
+	CodeTransaction        = "EDD-9167" // a transaction on tables with `MRSC`: write one by one, under conditions [tables]
+	CodePartitions         = "EDD-9166" // `QueryAny` has none, over 100 or equal partitions, or a bound below their number: correct it [reading]
+	CodeRewriteHistory     = "EDD-9170" // a rewrite would confuse a history without fixed times: `NewVersion`, or declare a time [evolution]
+	CodeCheckpoint         = "EDD-9171" // a checkpoint is malformed, or the table's key no string: correct it, or run without [evolution]
+	CodeUpgrade            = "EDD-9172" // upgrades skip a version, or cannot run on reads: one `entity.Upgrade` per stored version [evolution]
+	CodePrepare            = "EDD-9180" // a `Prepare` method failed: see the error that it wraps [values]
+	CodeIDTime             = "EDD-9181" // the clock is outside the years of ids, 1970 to 10889: correct it, or give the id [values]
+	CodeCopy               = "EDD-9185" // a copy has no name, function or second entity: give them [evolution]
+	CodeCopyTarget         = "EDD-9186" // the target cannot carry copies: give the new entity a `$` key [evolution]
+	CodeCopyChange         = "EDD-9187" // `Apply` of a copy got a change of no record: take it from `stream.Of` or `stream.On` [evolution]
+	CodeConsoleLock        = "EDD-9196" // the schema lock is absent, damaged or of a later format: write it again [command]
+	CodeConsoleName        = "EDD-9197" // the command line names what does not exist: use a name that the message lists [command]
+	CodeConsoleKey         = "EDD-9198" // key parts are missing, unknown or mistyped: give name=value as `dynastrata schema` lists [command]
+	CodeConsoleProgram     = "EDD-9199" // the command needs a program or table: use `console.Main`, or `--table` [command]
+	CodeConsoleFile        = "EDD-9283" // a file exists or cannot be written, or is part of a dump: `--force`, or another name [command]
+	CodeIDToken            = "EDD-9182" // an id is generated under the caller's token: give an id that follows from the token [transactions]
+	CodeApplyView          = "EDD-9188" // `Apply` cannot fold this timeline: use `CatchUp`, or give sources `PartitionKey` [timelines]
+	CodeApplyChange        = "EDD-9189" // `Apply` got a change of no record, or without new image: use package `stream` [timelines]
+	CodeNoCurrent          = "EDD-9190" // a series without current item was asked for it: read events by `At` or `History` [series]
+	CodeNoCurrentCondition = "EDD-9191" // an append without current item has a condition: leave it out [series]
+	CodeErase              = "EDD-9240" // `DeleteAll` got no query, or one of another store: make it with that store [changes]
+	CodeJobTicket          = "EDD-9193" // a job's ticket is malformed: use what `Job.Ticket` returned [timelines]
+	CodeJobOther           = "EDD-9194" // a ticket is of another view, definition or job: run the coordinator's program [timelines]
+	CodeNoContext          = "EDD-9251" // the context lacks a required value: put it into the context, or drop `required` [timestamps]
+	CodeJobPart            = "EDD-9195" // a part, record or row is not of the job: hand them on as they are [timelines]
+	CodeOmitted            = "EDD-9272" // a state was too large to keep its content: use another version, keep items smaller [versions]
+	CodeLease              = "EDD-9220" // a lease's `Skew` is over half its `Duration`, or negative: correct them [leases]
+	CodeLeaseWork          = "EDD-9221" // `Held.Keep` has no function: give it the work [leases]
+	CodeReaderName         = "EDD-9231" // a reader's `Name` reads another table: give each table a reader of its own [streams]
+	CodeReader             = "EDD-9230" // options of a reader do not fit: see the sentence [streams]
 )
 
 // Invalid returns an *InputError about attribute a, or about the type if a is nil.

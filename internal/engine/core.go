@@ -131,6 +131,14 @@ func DecodeError(c *Core, err error) error {
 	return misfit
 }
 
+// Readable returns the mistake in the options of a read.
+func (c *Core) Readable(spec *bind.Options) error {
+	if err := spec.Err(); err != nil {
+		return &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	}
+	return nil
+}
+
 // Decode decodes an item as a T.
 func Decode[T any](c *Core, it item.Item) (v T, err error) {
 	err = c.Decode(it, &v)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -31,6 +33,20 @@ type Purge struct {
 	deleted counter
 	ours    bool // something with the given spelling was found
 	without int  // in how many readings in a row neither the current item nor a copy was there
+}
+
+// PurgeItem removes the item of key, a value of the entity's type, with everything that belongs to it.
+func (c *Core) PurgeItem(ctx context.Context, key reflect.Value, spec *bind.Options) error {
+	err := c.Readable(spec)
+	var primary, parts item.Item
+	if err == nil {
+		primary, parts, err = bind.Key(c.Schema, key, nil)
+	}
+	if err != nil {
+		return c.Wrap("Purge", layout.KeyText(c.Schema, primary), err)
+	}
+	p := &Purge{Runner: c.Runner, Schema: c.Schema, Table: c.Table, Key: primary, Parts: parts, Progress: spec.Progress}
+	return c.MeasureItem(ctx, "Purge", primary, func(ctx context.Context) error { return p.Run(bind.WithPace(ctx, spec.Budget)) })
 }
 
 // Run removes what exists until two readings in a row find nothing. It removes the current item and its copies first, and what they leave

@@ -15,7 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// ErrInjected is matched by the connection errors of [Drop], [Unsent], [Lost], [Late] and [Cut], which the SDK wraps and treats like any other connection error.
+// ErrInjected is matched by the connection errors that this package makes. These are of [Drop], [Unsent], [Lost], [Late] and [Cut]. The SDK wraps and
+// treats them like any other.
 var ErrInjected = errors.New("faults: connection reset by test")
 
 // Transport passes requests on and injects faults, for dynamodb.Options.HTTPClient. Several clients may share it. All

@@ -178,4 +178,4 @@ func (m *meter) take() cost {
 	return sum
 }
 
-func (c cost) String() string { return fmt.Sprintf("%d / %s", c.requests, number(c.units)) }
+func (c cost) String() string { return fmt.Sprintf("%d/%s", c.requests, number(c.units)) }

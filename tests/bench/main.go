@@ -123,11 +123,11 @@ func cpuTables(ctx context.Context, s settings, saved *record) ([]table, error) 
 	}
 	t := table{name: "operations", head: []string{"operation", "raw SDK: µs / allocations", "guregu", "(a) no middleware", "(b) ignores items", "(c) any"}}
 	for _, m := range results {
-		cells := []string{m.name, number(m.series[withRaw].cpu()/1000) + " / " + number(m.series[withRaw].allocs())}
+		cells := []string{m.name, number(m.series[withRaw].cpu()/1000) + "/" + number(m.series[withRaw].allocs())}
 		for _, lib := range []library{withGuregu, withOurs, withOursIgnoring, withOursSeeing} {
 			middle, low, high := m.ratio(lib)
 			allocs := m.series[lib].allocs() / m.series[lib.base()].allocs()
-			cells = append(cells, fmt.Sprintf("%s / %.2f", ratioText(middle, low, high), allocs))
+			cells = append(cells, fmt.Sprintf("%s/%.2f", ratioText(middle, low, high), allocs))
 			if lib == withOurs {
 				saved.Operations[m.name] = ratio{middle, allocs}
 			}

@@ -47,10 +47,13 @@ func codes(t *testing.T) map[string]string {
 	return found
 }
 
-// rows returns the codes that have a row in docs/validation.md. Those of one table are in order.
+// codesPage lists the codes. A test of docs writes its tables from the comments of the constants.
+const codesPage = root + "/docs/codes.md"
+
+// rows returns the codes that have a row in the page. Those of one table are in order.
 func rows(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(root + "/docs/validation.md")
+	text, err := os.ReadFile(codesPage)
 	require.NoError(t, err)
 	var found []string
 	last := ""
@@ -59,12 +62,13 @@ func rows(t *testing.T) []string {
 			last = ""
 		}
 		cells := strings.Split(strings.TrimSpace(line), " | ")
-		name := strings.TrimPrefix(cells[0], "| ")
-		if !strings.HasPrefix(line, "| EDD-") {
+		name, _, linked := strings.Cut(strings.TrimPrefix(cells[0], "| ["), "](")
+		if !strings.HasPrefix(line, "| [EDD-") {
 			continue
 		}
 		assert.Regexp(t, code, name)
-		if assert.Len(t, cells, 4, "%s needs four cells: code, meaning, example, remedy", name) {
+		assert.True(t, linked, "%s needs a link to the page of its feature", name)
+		if assert.Len(t, cells, 3, "%s needs three cells: code, cause, remedy", name) {
 			for _, cell := range cells {
 				assert.NotEmpty(t, strings.Trim(cell, "| "), "%s has an empty cell", name)
 			}
@@ -146,7 +150,7 @@ func TestCodes_EachIsUsed(t *testing.T) {
 func TestCodes_EveryNumberInTheDocumentIsDeclared(t *testing.T) {
 	t.Parallel()
 	declared := codes(t)
-	text, err := os.ReadFile(root + "/docs/validation.md")
+	text, err := os.ReadFile(codesPage)
 	require.NoError(t, err)
 	for _, name := range regexp.MustCompile(`EDD-\d{4}`).FindAllString(string(text), -1) {
 		assert.Contains(t, declared, name)

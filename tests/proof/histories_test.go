@@ -218,7 +218,7 @@ func (o outcome) String() string {
 	return s
 }
 
-// tally counts what was proved, for the tables of docs/reliability.md.
+// tally counts what was proved, for the table of docs/production.md.
 type tally struct {
 	title string // the first column
 	good  string

@@ -102,7 +102,7 @@ func (g game[S, I, O]) play(t *testing.T, seed uint64, base *dynamodb.Client, ta
 					f = g.fault(of, at.in)
 				}
 				if f == faults.Twice && r.Operation == "DeleteItem" {
-					f = faults.Lost // of a removal alone nothing is left that proves it: see docs/reliability.md
+					f = faults.Lost // of a removal alone nothing is left that proves it: see docs/production.md
 				}
 				if unsure >= mostUnsure && isWrite(r) && f != faults.Throttle && f != faults.Conflict {
 					f = faults.None

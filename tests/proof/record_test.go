@@ -370,7 +370,7 @@ func stepRecord(s recordState, in recordIn, retain bool) (recordState, recordOut
 var singleVerbs = []string{"create", "create", "put", "put over", "upsert", "set", "set if", "add", "modify", "delete", "delete if", "get", "get"}
 
 // singleGame is the game of an entity without kept states. A single request has no token, so that a network which delivers it twice or late can do
-// harm that no client prevents; which faults are stood is said here, and in docs/reliability.md.
+// harm that no client prevents; which faults are stood is said here, and in docs/production.md.
 func singleGame[T any](name string, at func(*T) *Record) game[recordState, recordIn, recordOut] {
 	g := recordGame(name, singleVerbs, at)
 	g.paired = true

@@ -233,7 +233,7 @@ func (s seriesState) stored() string {
 	return strings.Join(all, " ")
 }
 
-// stepSeries is what docs/semantics.md says of Append, Get and History.
+// stepSeries is what docs/series.md says of Append, Get and History.
 func stepSeries(s seriesState, in seriesIn, late lateness) (seriesState, seriesOut, outcome) {
 	switch in.verb {
 	case "get":

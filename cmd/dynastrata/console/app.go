@@ -2,74 +2,111 @@ package console
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/migrate"
+	"github.com/dynastrata/dynastrata/internal/plan"
+	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/timeline"
-	"github.com/dynastrata/dynastrata/unique"
 )
 
-// View is a read model: a *timeline.View.
-type View interface {
+// view is a read model: a *timeline.View.
+type view interface {
 	Rebuild(ctx context.Context, opts ...timeline.BuildOption) (timeline.Meta, error)
 	CatchUp(ctx context.Context, opts ...timeline.BuildOption) (timeline.Meta, error)
 	Explain(ctx context.Context) (timeline.Explanation, error)
 	String() string
 }
 
-// Views lists the read models of a [Program].
-func Views(views ...View) []View { return views }
+// store is an entity that the command can write.
+type store struct{ *engine.Core }
 
-// Store is an entity that the command can write: see [Of].
-type Store struct {
-	holder  engine.Holder
-	purge   func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error
-	restore func(ctx context.Context, key item.Item) error // nil without soft delete
-	unique  func(name string) (migrate.Lookup, error)
-}
-
-// Stores lists the entities of a [Program].
-func Stores(stores ...Store) []Store { return stores }
-
-// Writable is the handle of an entity: an *entity.Store[T] or a *timeseries.Series[T].
-type Writable[T any] interface {
-	engine.Holder
-	Get(ctx context.Context, key T, opts ...entity.GetOption) (T, error)
-	Purge(ctx context.Context, key T, opts ...entity.PurgeOption) error
-}
-
-// Of makes an entity known to the commands that write: run purge, rewrite, and repair and restore if it has unique constraints and
-// soft delete. It does no I/O.
-func Of[T any](store Writable[T]) Store {
-	c := engine.Of(store)
-	s := Store{holder: store}
-	s.purge = func(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error {
-		v, err := engine.Decode[T](c, key)
-		if err != nil {
-			return err
-		}
-		return store.Purge(ctx, v, opts...)
+// handlesOf returns the entities and read models of a struct that entity.Bind has filled, in its order. Each entity is in it once, whatever
+// handles of it there are.
+func handlesOf(app any) (stores []store, views []view, err error) {
+	if app == nil {
+		return nil, nil, nil
 	}
-	s.unique = func(name string) (migrate.Lookup, error) { return unique.Of(store, name) }
-	if plain, ok := any(store).(*entity.Store[T]); ok {
-		if deleted, err := lifecycle.Of(plain); err == nil {
-			s.restore = func(ctx context.Context, key item.Item) error {
-				v, err := engine.Decode[T](c, key)
-				if err != nil {
-					return err
+	v := reflect.ValueOf(app)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return nil, nil, invalid(bind.CodeConsoleProgram, "Handles is what entity.Bind returns, a pointer to a struct, and not a %T", app)
+	}
+	var visit func(v reflect.Value)
+	visit = func(v reflect.Value) {
+		for i := range v.NumField() {
+			f := v.Field(i)
+			if f.Kind() == reflect.Struct {
+				visit(f)
+			}
+			if !f.CanInterface() || f.Kind() != reflect.Pointer || f.IsNil() {
+				continue
+			}
+			switch h := f.Interface().(type) {
+			case view:
+				views = append(views, h)
+			case engine.Holder:
+				c := engine.Of(h)
+				if c.Err() == nil && !slices.ContainsFunc(stores, func(s store) bool { return s.Schema == c.Schema }) {
+					stores = append(stores, store{c})
 				}
-				_, err = deleted.Restore(ctx, v)
-				return err
 			}
 		}
 	}
-	return s
+	visit(v.Elem())
+	return stores, views, nil
 }
 
-// name returns the entity's name.
-func (s Store) name() string { return engine.Of(s.holder).Schema.Name }
+func (s store) name() string { return s.Schema.Name }
 
-var _ migrate.Store = engine.Holder(nil)
+// keyOf returns a value of the entity with the attributes of a key.
+func (s store) keyOf(key item.Item) (reflect.Value, error) {
+	v := reflect.New(s.Schema.Type)
+	err := s.Decode(key, v.Interface())
+	return v.Elem(), err
+}
+
+// purge removes an item and everything that belongs to it.
+func (s store) purge(ctx context.Context, key item.Item, opts ...entity.PurgeOption) error {
+	v, err := s.keyOf(key)
+	if err != nil {
+		return err
+	}
+	return s.PurgeItem(ctx, v, bind.Collect(opts))
+}
+
+// restoring is the feature of entities with deleted copies.
+type restoring interface {
+	RestoreOp(c *engine.Core, key reflect.Value, spec *bind.Options) *plan.Op
+}
+
+// restores reports whether the entity has deleted copies.
+func (s store) restores() bool {
+	_, ok := schema.Feature[restoring](s.Schema)
+	return ok
+}
+
+// restore makes the newest deleted copy the item.
+func (s store) restore(ctx context.Context, key item.Item) error {
+	f, _ := schema.Feature[restoring](s.Schema)
+	v, err := s.keyOf(key)
+	if err != nil {
+		return err
+	}
+	_, err = engine.Operation{Core: s.Core, Op: f.RestoreOp(s.Core, v, &bind.Options{})}.Run(ctx, reflect.New(s.Schema.Type).Interface())
+	return err
+}
+
+// handle is the store for functions that take one.
+func (s store) handle() engine.Holder { return engine.NewHandle(s.Core) }
+
+// lookup is a unique constraint of an entity, for package migrate.
+type lookup struct {
+	engine.Holder
+	name string
+}
+
+func (c lookup) Constraint() string { return c.name }

@@ -119,7 +119,7 @@ func (k *checking) table(ctx context.Context, table string) error {
 	k.cost.Requests++
 	k.bar = newProgress(k.s.err, "check "+table, aws.ToInt64(d.ItemCount))
 	defer k.bar.clear()
-	if k.s.program.DB != nil {
+	if k.s.db != nil {
 		return k.declared(ctx, table)
 	}
 	for _, what := range k.s.m.tableDifferences(table, d) {
@@ -180,7 +180,7 @@ func (m *model) tableDifferences(table string, d *types.TableDescription) []stri
 // declared checks with the declarations of the program: [tables.Verify] and [migrate.Check].
 func (k *checking) declared(ctx context.Context, table string) error {
 	var differs *tables.VerifyError
-	switch err := tables.Verify(ctx, k.s.program.DB); {
+	switch err := tables.Verify(ctx, k.s.db); {
 	case errors.As(err, &differs):
 		for _, t := range differs.Tables {
 			if t.Table != table {
@@ -193,7 +193,7 @@ func (k *checking) declared(ctx context.Context, table string) error {
 	case err != nil:
 		return err
 	}
-	db := engine.DatabaseOf(k.s.program.DB)
+	db := engine.DatabaseOf(k.s.db)
 	handle := engine.NewHandle(&engine.Core{Schema: db.On(table)[0], Table: table, Runner: db.Runner, DB: db})
 	before := k.items
 	done, err := migrate.Check(ctx, handle, func(f migrate.Finding) error { return k.found(k.s.m.translated(table, f)) },

@@ -82,7 +82,7 @@ func (s *session) nextView(args []string) []string {
 	var names []string
 	for _, e := range s.m.entities {
 		name := e.view()
-		if name != "" && slices.ContainsFunc(s.program.Views, func(v View) bool { return strings.HasPrefix(v.String(), "timeline "+name+" version ") }) {
+		if name != "" && slices.ContainsFunc(s.views, func(v view) bool { return strings.HasPrefix(v.String(), "timeline "+name+" version ") }) {
 			names = append(names, name)
 		}
 	}
@@ -90,13 +90,13 @@ func (s *session) nextView(args []string) []string {
 }
 
 // nextStore completes one entity that the program can write, if it has what the command needs.
-func (s *session) nextStore(has func(Store) bool) func(args []string) []string {
+func (s *session) nextStore(has func(store) bool) func(args []string) []string {
 	return func(args []string) []string {
 		if len(args) > 0 {
 			return nil
 		}
 		var names []string
-		for _, x := range s.program.Stores {
+		for _, x := range s.stores {
 			if has(x) {
 				names = append(names, x.name())
 			}
@@ -108,13 +108,13 @@ func (s *session) nextStore(has func(Store) bool) func(args []string) []string {
 // nothingNext is of commands without names. The shell completes files then.
 func nothingNext([]string) []string { return nil }
 
-func anyStore(Store) bool { return true }
+func anyStore(store) bool { return true }
 
 // nextConstraint completes an entity and one of its unique constraints.
 func (s *session) nextConstraint(args []string) []string {
 	var names []string
 	if len(args) == 0 {
-		return s.nextStore(func(x Store) bool {
+		return s.nextStore(func(x store) bool {
 			e, err := s.m.entity(x.name())
 			return err == nil && len(e.uniques) > 0
 		})(nil)

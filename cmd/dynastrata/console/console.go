@@ -56,9 +56,10 @@ type Connection struct {
 
 // A Program is opened by Open of an [App].
 type Program struct {
-	DB     *entity.DB // with every store declared
-	Stores []Store    // what run repair, restore, purge and rewrite can work on; see [Stores]
-	Views  []View     // what run rebuild and catchup can work on; see [Views]
+	DB *entity.DB // with every store declared
+	// Handles is what entity.Bind returned, or another pointer to a struct of handles. The commands that write can work on its entities, and
+	// rebuild and catchup on its views. What is declared in DB alone can be read.
+	Handles any
 }
 
 // Main runs the command with the arguments of the process, and exits with one of the codes in docs/command.md. A program of which it
@@ -134,7 +135,9 @@ type session struct {
 
 	opened  bool
 	m       *model
-	program Program
+	db      *entity.DB // nil without a program
+	stores  []store
+	views   []view
 	client  *dynamodb.Client
 	streams stream.Client
 	server  *localdb.Server
@@ -191,13 +194,18 @@ func (s *session) open(ctx context.Context, c *cli.Command) error {
 			return err
 		}
 		var err error
-		if s.program, err = s.app.Open(ctx, Connection{s.client, names[""]}); err != nil {
+		program, err := s.app.Open(ctx, Connection{s.client, names[""]})
+		if err != nil {
 			return err
 		}
-		if s.program.DB == nil {
+		if program.DB == nil {
 			return invalid(bind.CodeConsoleProgram, "App.Open returned no DB")
 		}
-		s.m, err = modelOfDB(s.program.DB)
+		s.db = program.DB
+		if s.stores, s.views, err = handlesOf(program.Handles); err != nil {
+			return err
+		}
+		s.m, err = modelOfDB(program.DB)
 		return err
 	}
 	path := c.String("lock")

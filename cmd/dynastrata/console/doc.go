@@ -5,8 +5,8 @@
 //
 //	func main() {
 //		console.Main(console.App{Open: func(ctx context.Context, c console.Connection) (console.Program, error) {
-//			a, err := open(c.Client, c.Table)
-//			return console.Program{DB: a.db, Stores: console.Stores(console.Of(a.employees)), Views: console.Views(a.totals)}, err
+//			db, app, err := open(c.Client, c.Table) // app is of entity.Bind
+//			return console.Program{DB: db, Handles: app}, err
 //		}})
 //	}
 //

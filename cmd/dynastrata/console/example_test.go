@@ -24,11 +24,8 @@ func openTasks(_ context.Context, c console.Connection) (console.Program, error)
 	if err != nil {
 		return console.Program{}, err
 	}
-	tasks, err := entity.New[Task](db)
-	if err != nil {
-		return console.Program{}, err
-	}
-	return console.Program{DB: db, Stores: console.Stores(console.Of(tasks)), Views: console.Views()}, nil
+	app, err := entity.Bind[struct{ Tasks *entity.Store[Task] }](db)
+	return console.Program{DB: db, Handles: app}, err
 }
 
 // The main of a program that embeds the command is console.Main(console.App{Open: open}). Run is the same for tests, with arguments

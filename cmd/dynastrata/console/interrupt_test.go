@@ -49,7 +49,7 @@ func childApp(endpoint, table string) App {
 	if table != "" {
 		app.Open = func(context.Context, Connection) (Program, error) {
 			err := l.open(client, table)
-			return Program{DB: l.db, Stores: Stores(Of(l.employees), Of(l.telemetry)), Views: Views(l.visits)}, err
+			return Program{DB: l.db, Handles: l.handles()}, err
 		}
 	}
 	return app
@@ -237,4 +237,25 @@ func TestInterrupt_EndsTail(t *testing.T) {
 	text := stamp.ReplaceAllString(l.recorded(p.screen), "TIME  ")
 	text = trimmed.ReplaceAllString(text, "")
 	golden(t, "terminal/interrupt/tail.txt", "$ dynastrata tail Telemetry\n"+sorted(text))
+}
+
+// What a program gives for its handles is a pointer to a struct.
+func TestOpen_RefusesWhatIsNoProgram(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	for want, program := range map[string]Program{
+		"App.Open returned no DB":               {},
+		"Handles is what entity.Bind returns":   {DB: l.db, Handles: struct{}{}},
+		"a pointer to a struct, and not a *int": {DB: l.db, Handles: new(int)},
+	} {
+		app := App{Open: func(context.Context, Connection) (Program, error) { return program, nil }}
+		r := l.start(t.Context(), app, "", "--table", l.table, "schema")
+		require.Equal(t, ExitUsage, r.code, r.err)
+		require.Contains(t, r.err, "EDD-9199")
+		require.Contains(t, r.err, want)
+	}
+	app := App{Open: func(context.Context, Connection) (Program, error) { return Program{DB: l.db}, nil }}
+	r := l.start(t.Context(), app, "", "--table", l.table, "--yes", "run", "rewrite", "Employee")
+	require.Equal(t, ExitUsage, r.code, r.err)
+	require.Contains(t, r.err, "there are: none")
 }

@@ -182,9 +182,27 @@ func (l *lab) embedded(input string, args ...string) result {
 	return l.start(l.t.Context(), l.app(), input, append([]string{"--table", l.table}, args...)...)
 }
 
+// handles are those of the lab, and other read models.
+func (l *lab) handles() any {
+	return &struct {
+		Employees *entity.Store[Employee]
+		Inner     struct {
+			ByTenant  *entity.Index[Employee] // of an entity that is there already
+			Telemetry *timeseries.Series[Telemetry]
+		}
+		Visits *timeline.View[string, Visits]
+		None   *timeline.View[string, Visits]
+	}{
+		Employees: l.employees, Visits: l.visits, Inner: struct {
+			ByTenant  *entity.Index[Employee]
+			Telemetry *timeseries.Series[Telemetry]
+		}{entity.Must(l.employees.Index("byTenant")), l.telemetry},
+	}
+}
+
 func (l *lab) app() App {
 	return App{Clock: func() time.Time { return l.now }, Open: func(context.Context, Connection) (Program, error) {
-		return Program{DB: l.db, Stores: Stores(Of(l.employees), Of(l.telemetry)), Views: Views(l.visits)}, nil
+		return Program{DB: l.db, Handles: l.handles()}, nil
 	}}
 }
 

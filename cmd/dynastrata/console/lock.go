@@ -24,7 +24,7 @@ func (s *session) lockCommand() *cli.Command {
 			if err := s.open(ctx, c); err != nil {
 				return err
 			}
-			path, now := c.String("lock"), schemalock.Of(s.program.DB)
+			path, now := c.String("lock"), schemalock.Of(s.db)
 			old, err := os.ReadFile(path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return invalid(bind.CodeConsoleLock, "the schema lock cannot be read: %v", err)

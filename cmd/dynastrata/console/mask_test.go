@@ -116,7 +116,7 @@ type Badge struct {
 // guarded is a program with secrets, on a table.
 type guarded struct {
 	config entity.Config
-	open   func(db *entity.DB) (stores []Store, fill func(ctx context.Context) error, err error)
+	open   func(db *entity.DB) (handles any, fill func(ctx context.Context) error, err error)
 }
 
 var programs = map[string]guarded{
@@ -149,12 +149,12 @@ func secretsOf(i int) Secrets {
 	return v
 }
 
-func openPlain(db *entity.DB) ([]Store, func(context.Context) error, error) {
+func openPlain(db *entity.DB) (any, func(context.Context) error, error) {
 	store, err := entity.New[Plain](db)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Stores(Of(store)), func(ctx context.Context) error {
+	return &struct{ Of *entity.Store[Plain] }{store}, func(ctx context.Context) error {
 		for i := range 40 {
 			if _, err := store.Create(ctx, Plain{Row: int64(i), Secrets: secretsOf(i)}); err != nil {
 				return err
@@ -164,12 +164,12 @@ func openPlain(db *entity.DB) ([]Store, func(context.Context) error, error) {
 	}, nil
 }
 
-func openVault(db *entity.DB) ([]Store, func(context.Context) error, error) {
+func openVault(db *entity.DB) (any, func(context.Context) error, error) {
 	store, err := entity.New[Vault](db)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Stores(Of(store)), func(ctx context.Context) error {
+	return &struct{ Of *entity.Store[Vault] }{store}, func(ctx context.Context) error {
 		e := entity.Fields[Vault]()
 		for i := range 40 {
 			v := Vault{Row: int64(i), Secrets: secretsOf(i)}
@@ -192,12 +192,12 @@ func openVault(db *entity.DB) ([]Store, func(context.Context) error, error) {
 	}, nil
 }
 
-func openTrace(db *entity.DB) ([]Store, func(context.Context) error, error) {
+func openTrace(db *entity.DB) (any, func(context.Context) error, error) {
 	series, err := timeseries.New[Trace](db)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Stores(Of(series)), func(ctx context.Context) error {
+	return &struct{ Of *timeseries.Series[Trace] }{series}, func(ctx context.Context) error {
 		for i := range 30 {
 			if _, err := series.Append(ctx, Trace{Owner: tokens[i%len(tokens)], Wheel: uint8(i % 2), At: noon.Add(time.Duration(i) * time.Minute), Row: int64(i), Place: tokens[i%5]}); err != nil {
 				return err
@@ -207,12 +207,12 @@ func openTrace(db *entity.DB) ([]Store, func(context.Context) error, error) {
 	}, nil
 }
 
-func openBadge(db *entity.DB) ([]Store, func(context.Context) error, error) {
+func openBadge(db *entity.DB) (any, func(context.Context) error, error) {
 	store, err := entity.New[Badge](db)
 	if err != nil {
 		return nil, nil, err
 	}
-	return Stores(Of(store)), func(ctx context.Context) error {
+	return &struct{ Of *entity.Store[Badge] }{store}, func(ctx context.Context) error {
 		for i := range 30 {
 			v := Badge{Row: int64(i), Number: int64(1 + i%4), Holder: fmt.Sprintf("Bob-%02d", i), At: noon.Add(time.Duration(i%3) * time.Millisecond)}
 			got, err := store.Create(ctx, v)
@@ -237,21 +237,21 @@ func TestDump_DisguisesSecretsOneToOne(t *testing.T) {
 			t.Parallel()
 			client, _ := localdb.Test(t)
 			prefix, ids := rand.Text()[:5], 0
-			open := func(table string) (*entity.DB, []Store, func(context.Context) error) {
+			open := func(table string) (*entity.DB, any, func(context.Context) error) {
 				cfg := program.config
 				cfg.Table, cfg.Clock = table, func() time.Time { return noon }
 				cfg.NewID = func() string { ids++; return fmt.Sprint(prefix, "-", ids) }
 				db, err := entity.Open(client, cfg)
 				require.NoError(t, err)
-				stores, fill, err := program.open(db)
+				handles, fill, err := program.open(db)
 				require.NoError(t, err)
 				require.NoError(t, tables.Create(t.Context(), db))
-				return db, stores, fill
+				return db, handles, fill
 			}
 			from, to := "from-"+rand.Text(), "to-"+rand.Text()
 			db, _, fill := open(from)
 			require.NoError(t, fill(t.Context()))
-			loaded, stores, _ := open(to)
+			loaded, handles, _ := open(to)
 			dir := t.TempDir()
 			lock, file := filepath.Join(dir, "lock"), filepath.Join(dir, "dump.jsonl")
 			require.NoError(t, os.WriteFile(lock, []byte(schemalock.Of(db).String()), 0o600))
@@ -268,7 +268,7 @@ func TestDump_DisguisesSecretsOneToOne(t *testing.T) {
 			require.Len(t, after, len(before))
 			require.Contains(t, said, fmt.Sprintf("%d items written", len(before)))
 			run(App{}, "--table", to, "check")
-			run(App{Open: func(context.Context, Connection) (Program, error) { return Program{DB: loaded, Stores: stores}, nil }}, "check")
+			run(App{Open: func(context.Context, Connection) (Program, error) { return Program{DB: loaded, Handles: handles}, nil }}, "check")
 
 			if name == "vault" || name == "plain" {
 				for _, attr := range []string{"address", "flag", "notes", "tags"} {

@@ -97,12 +97,12 @@ func (s *session) printExplanation(x timeline.Explanation) error {
 }
 
 // view returns the read model that the first argument names.
-func (s *session) view(ctx context.Context, c *cli.Command) (View, timeline.Explanation, error) {
+func (s *session) view(ctx context.Context, c *cli.Command) (view, timeline.Explanation, error) {
 	if err := s.needsProgram(ctx, c); err != nil {
 		return nil, timeline.Explanation{}, err
 	}
 	var names []string
-	for _, v := range s.program.Views {
+	for _, v := range s.views {
 		x, err := v.Explain(ctx)
 		if err != nil {
 			return nil, x, err
@@ -116,18 +116,18 @@ func (s *session) view(ctx context.Context, c *cli.Command) (View, timeline.Expl
 }
 
 // store returns the store that the first argument names.
-func (s *session) store(ctx context.Context, c *cli.Command) (Store, error) {
+func (s *session) store(ctx context.Context, c *cli.Command) (store, error) {
 	if err := s.needsProgram(ctx, c); err != nil {
-		return Store{}, err
+		return store{}, err
 	}
 	var names []string
-	for _, x := range s.program.Stores {
+	for _, x := range s.stores {
 		if strings.EqualFold(x.name(), c.Args().First()) {
 			return x, nil
 		}
 		names = append(names, x.name())
 	}
-	return Store{}, invalid(bind.CodeConsoleName, "give the name of an entity in Stores of the program; there are: %s", cmp.Or(strings.Join(names, ", "), "none"))
+	return store{}, invalid(bind.CodeConsoleName, "give the name of an entity in Handles of the program; there are: %s", cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // needsProgram refuses what needs declarations if there is only a lock.
@@ -146,13 +146,13 @@ func (s *session) hasProgram() error {
 }
 
 // rewriteDry prints what a rewrite would do.
-func (s *session) rewriteDry(ctx context.Context, x Store, newVersion bool) error {
+func (s *session) rewriteDry(ctx context.Context, x store, newVersion bool) error {
 	bar := newProgress(s.err, "read "+x.name(), 0)
 	opts := []migrate.Option{migrate.DryRun(), migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Evaluated)) })}
 	if newVersion {
 		opts = append(opts, migrate.NewVersion())
 	}
-	r, err := migrate.Rewrite(ctx, x.holder, opts...)
+	r, err := migrate.Rewrite(ctx, x.handle(), opts...)
 	bar.clear()
 	if err != nil {
 		return err

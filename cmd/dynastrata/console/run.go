@@ -10,7 +10,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -40,7 +39,7 @@ func (s *session) runCommand() *cli.Command {
 			{
 				Name: "restore", Usage: "restore the deleted item of a key, or all with the given parts", ArgsUsage: "entity [part=value…]",
 				Flags: []cli.Flag{dry}, Action: s.action(s.restore),
-				ShellComplete: s.complete(s.nextPart(s.nextStore(func(x Store) bool { return x.restore != nil }))),
+				ShellComplete: s.complete(s.nextPart(s.nextStore(func(x store) bool { return x.restores() }))),
 			},
 			{
 				Name: "purge", Usage: "remove an item and everything that belongs to it", ArgsUsage: "entity part=value…",
@@ -135,10 +134,7 @@ func (s *session) repair(ctx context.Context, c *cli.Command) error {
 	for _, name := range names {
 		bar := newProgress(s.err, "compare "+name, 0)
 		compared := migrate.OnProgress(func(p migrate.Progress) { bar.set(int64(p.Items)) })
-		values, err := x.unique(name)
-		if err != nil {
-			return err
-		}
+		values := lookup{x.handle(), name}
 		if c.Bool("dry-run") {
 			r, err := migrate.VerifyUnique(ctx, values, compared)
 			bar.clear()
@@ -175,7 +171,7 @@ func (s *session) result(name, text string, fields map[string]any) error {
 
 // item returns what belongs to the key in the arguments, and the key with its parts as attributes, from which the program's type is
 // decoded.
-func (s *session) item(ctx context.Context, c *cli.Command) (x Store, f family, e *entityModel, whole item.Item, err error) {
+func (s *session) item(ctx context.Context, c *cli.Command) (x store, f family, e *entityModel, whole item.Item, err error) {
 	if x, err = s.store(ctx, c); err != nil {
 		return
 	}
@@ -261,14 +257,14 @@ func (s *session) rewrite(ctx context.Context, c *cli.Command) error {
 		opts = append(opts, migrate.NewVersion())
 	}
 	s.resume = s.again(c, "")
-	if holdsCheckpoints(engine.Of(x.holder).Schema) {
+	if holdsCheckpoints(x.Schema) {
 		opts = append(opts, migrate.Checkpoint(checkpointName))
 		s.resume = s.again(c, "--resume")
 		if !c.Bool("resume") {
 			opts = append(opts, migrate.Restart())
 		}
 	}
-	r, err := migrate.Rewrite(ctx, x.holder, opts...)
+	r, err := migrate.Rewrite(ctx, x.handle(), opts...)
 	bar.clear()
 	if err != nil {
 		return err

@@ -50,7 +50,11 @@ func TestSecrets_AreNotPrintedFromReadModels(t *testing.T) {
 	l.story()
 	app := l.app()
 	app.Open = func(context.Context, Connection) (Program, error) {
-		return Program{DB: l.db, Stores: Stores(Of(l.employees), Of(l.telemetry)), Views: Views(l.visits, payroll)}, nil
+		return Program{DB: l.db, Handles: &struct {
+			Employees *entity.Store[Employee]
+			Visits    *timeline.View[string, Visits]
+			Payroll   *timeline.View[string, Pay]
+		}{l.employees, l.visits, payroll}}, nil
 	}
 	program := func(args ...string) result {
 		return l.start(t.Context(), app, "", append([]string{"--table", l.table}, args...)...)

@@ -28,7 +28,7 @@ func (s *session) restore(ctx context.Context, c *cli.Command) error {
 	if err := g.only(e.s.PK, e.s.SK); err != nil {
 		return err
 	}
-	if x.restore == nil {
+	if !x.restores() {
 		return invalid(bind.CodeConsoleProgram, "%s has no soft delete", e.s.Name)
 	}
 	if len(g) < len(e.partNames()) {
@@ -61,7 +61,7 @@ func (s *session) restoreOne(ctx context.Context, c *cli.Command) error {
 }
 
 // restoreMany restores the deleted items with the given parts. It reads the table twice: to count them, and to restore them.
-func (s *session) restoreMany(ctx context.Context, c *cli.Command, x Store, e *entityModel, g given) error {
+func (s *session) restoreMany(ctx context.Context, c *cli.Command, x store, e *entityModel, g given) error {
 	n := 0
 	bar := newProgress(s.err, "read "+e.table, 0)
 	err := s.deleted(ctx, e, g, func(stored) error { n++; bar.set(int64(n)); return nil })

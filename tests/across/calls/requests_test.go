@@ -24,7 +24,7 @@ type Dated struct {
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// The requests of verbs of an entity with history and soft delete, as docs/semantics.md lists them.
+// The requests of verbs of an entity with history and soft delete. The pages of these features have what they cost.
 func TestRequests_OfAHistoryAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	l := open(t, ticks)

@@ -25,7 +25,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// The types of the examples in docs/validation.md.
+// The types of the examples.
 
 type name string
 
@@ -157,7 +157,7 @@ func (c calls) append(r reading) error { _, err := c.readings.Append(c.ctx, r); 
 
 func collect[T any](c calls, q entity.Query[T]) error { _, err := q.Collect(c.ctx); return err }
 
-// examples makes, for each code of a call, the mistake that docs/validation.md shows.
+// examples makes, for each code of a call, a call that makes the mistake.
 var examples = map[string]func(t *testing.T, c calls) error{
 	"EDD-9101": func(_ *testing.T, c calls) error { _, err := c.employees.Get(c.ctx, employee{}); return err },
 	"EDD-9102": func(_ *testing.T, c calls) error { return c.append(reading{ID: "r", At: time.Unix(0, 1)}) },
@@ -394,7 +394,7 @@ func codes(t *testing.T) map[string]string {
 	return found
 }
 
-func TestCalls_ExamplesOfTheDocumentGiveTheirCodes(t *testing.T) {
+func TestCalls_ExamplesGiveTheirCodes(t *testing.T) {
 	t.Parallel()
 	for text, name := range codes(t) {
 		if strings.HasPrefix(name, "CodeConsole") { // its own tests have them
@@ -437,7 +437,7 @@ func requireInput(t *testing.T, code string, err error) {
 	}
 }
 
-// The other mistakes that the document lists.
+// Other mistakes that have these codes.
 func TestCalls_OtherMistakesUnderTheSameCodes(t *testing.T) {
 	t.Parallel()
 	c, e := newCalls(t), entity.Fields[employee]()
