@@ -59,9 +59,10 @@ func examples(t *testing.T) map[string]string {
 	storedShards(t, made)
 	storedLease(t, made)
 	storedReader(t, made)
-	storedInterop(t, made)
+	plannedInterop(t, made)
 	storedLives(t, made)
 	storedPasses(t, made)
+	storedKept(t, made)
 	storedTimeline(t, made)
 	tableExamples(t, made)
 	for name, text := range made {
@@ -109,8 +110,6 @@ func planExamples(t *testing.T, made map[string]string) {
 	readings := entity.Must(timeseries.New[telemetry](db))
 	made["plan-readme"] = plannedCreate(t)
 	made["plan-append"] = readings.Op().Append(telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
-	members := entity.Must(entity.New[member](db))
-	made["plan-delete-soft"] = members.Op().Delete(member{MemberID: "m-1"}).String()
 }
 
 // plannedCreate prints the plan of a create, with the README's declaration.
@@ -198,17 +197,15 @@ func storedShards(t *testing.T, made map[string]string) {
 	}), "\n")
 }
 
-// storedVerbatim makes the examples of an entity without `$`.
+// storedVerbatim makes the example of an entity without `$`.
 func storedVerbatim(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
 	db := entity.Must(entity.Open(client, config(table)))
 	devices := entity.Must(entity.New[device](db))
 	require.NoError(t, tables.Create(t.Context(), db))
-	for batch, seen := range []time.Time{{}, time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)} {
-		_, err := devices.Create(t.Context(), device{ID: "d-7", Batch: batch + 1, LastSeen: seen})
-		require.NoError(t, err)
-	}
+	_, err := devices.Create(t.Context(), device{ID: "d-7", Batch: 2, LastSeen: noon.Truncate(time.Second)})
+	require.NoError(t, err)
 	made["item-verbatim"] = dump(t, client, table, "device_id", "sk")
 }
 
@@ -248,7 +245,8 @@ func storedLease(t *testing.T, made map[string]string) {
 	held, err := leases.Acquire(t.Context(), "nightly")
 	require.NoError(t, err)
 	require.NoError(t, held.Release(t.Context()))
-	_, err = leases.Acquire(t.Context(), "nightly")
+	held, err = leases.Acquire(t.Context(), "nightly")
 	require.NoError(t, err)
+	made["plan-lease"] = steady(held.Op().String(), table)
 	made["lease-held"] = dump(t, client, table, "pk", "sk")
 }

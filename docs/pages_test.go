@@ -35,7 +35,7 @@ func TestPages_ProgramsPrintWhatTheySay(t *testing.T) {
 		if !strings.Contains(text, "\n## Use\n") {
 			continue
 		}
-		name := strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "-", "")
+		name := "page" + strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "-", "") // never that of a package of the library
 		var program strings.Builder
 		for _, part := range []string{"Declare", "Use"} {
 			if !strings.Contains(text, "\n## "+part+"\n") {
