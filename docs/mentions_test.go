@@ -29,9 +29,6 @@ func TestDocuments_ThatTheCodeNamesExist(t *testing.T) {
 		}
 		for _, page := range mention.FindAllStringSubmatch(read(t, path), -1) {
 			found++
-			if coming[filepath.Base(page[1])] {
-				continue
-			}
 			_, err := os.Stat(filepath.FromSlash(page[1]))
 			assert.NoError(t, err, "%s names docs/%s", path, page[1])
 		}
