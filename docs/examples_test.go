@@ -105,16 +105,16 @@ func planExamples(t *testing.T, made map[string]string) {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, config("app")))
 	readings := entity.Must(timeseries.New[telemetry](db))
-	made["plan-readme"] = plannedAppend(t)
+	made["plan-readme"] = plannedCreate(t)
 	made["plan-append"] = readings.Op().Append(telemetry{Channel: "c-1", DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
 }
 
-// plannedAppend prints the plan of an append, with the README's declaration.
-func plannedAppend(t *testing.T) string {
+// plannedCreate prints the plan of a create, with the README's declaration.
+func plannedCreate(t *testing.T) string {
 	t.Helper()
 	db := entity.Must(entity.Open(nil, config("app")))
-	series := entity.Must(timeseries.New[readmeTelemetry](db))
-	return series.Op().Append(readmeTelemetry{DeviceID: "d-7", Timestamp: event, Location: ptr("dock 4")}).String()
+	customers := entity.Must(entity.New[readmeCustomer](db))
+	return customers.Op().Create(readmeCustomer{ID: "c-1", Email: "ada@example.org"}).String()
 }
 
 // keepExpired turns time to live off: for the database's clock, the events of the examples have expired.

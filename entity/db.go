@@ -20,9 +20,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Client is the part of *dynamodb.Client that this module calls: the verbs of items, queries, scans, batches and
-// transactions, and those that create and describe tables. The module does all retries and turns those of the client off.
-// Its methods are shown at [entitytype.Client].
+// Client has the methods of *dynamodb.Client that this module calls: GetItem, PutItem, UpdateItem, DeleteItem, Query, Scan,
+// BatchGetItem, BatchWriteItem, TransactGetItems, TransactWriteItems, CreateTable, DescribeTable, DescribeTimeToLive and
+// UpdateTimeToLive. The module does all retries and turns those of the client off.
 type Client = entitytype.Client
 
 // Namespace is the prefix of every `$` key: `$<Name>#v<Version>#<entity>`.
