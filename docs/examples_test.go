@@ -53,7 +53,6 @@ func examples(t *testing.T) map[string]string {
 	made := map[string]string{"keys": keyTexts(t)}
 	planExamples(t, made)
 	itemPlans(t, made)
-	storedItems(t, made)
 	storedSeries(t, made)
 	storedShards(t, made)
 	storedLease(t, made)
@@ -74,10 +73,8 @@ func keyTexts(t *testing.T) string {
 	whole := time.Date(2026, 4, 22, 12, 0, 0, 0, time.FixedZone("", 2*3600))
 	lines := []string{
 		keyText(t, "{v}", "its bytes up to 0x25", part[string]{V: "a#b $5 100%\n"}),
-		keyText(t, "{v|lower}", "Acme", lowerPart{V: "Acme"}),
 		keyText(t, "id_{v}#end", "x", literalPart{V: "x"}),
 		keyText(t, "{v}", "int64 42", part[int64]{V: 42}),
-		keyText(t, "{v:06}", "int64 42", widePart{V: 42}),
 		keyText(t, "{v}", "time, time=ns", part[time.Time]{V: noon}),
 		keyText(t, "{v}", "time=unixms", unixMilliPart{V: whole}),
 		keyText(t, "pk=order-{v}-x", "a#b", verbatimPart{V: "a#b"}),
@@ -145,11 +142,10 @@ func storedSeries(t *testing.T, made map[string]string) {
 	made["series-appended"] = having(dump(t, client, table, "pk", "sk"), "#e#2026-04-22T11:59:30.000000000Z")
 }
 
-// job is in two indexes with shards.
+// job is in an index with shards.
 type job struct {
 	_ entity.Key `name:"Job" pk:"$#{jobId}" sk:"$"`
 	_ entity.GSI `name:"byQueue" index:"gsi1" pk:"$#{queue}" shards:"4"`
-	_ entity.GSI `name:"verbatim" index:"gsi2" pk:"gsi2pk={queue}" shards:"3"`
 
 	JobID string `dynamodbav:"jobId"`
 	Queue string `dynamodbav:"queue"`
