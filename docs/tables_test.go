@@ -47,7 +47,7 @@ func tableExamples(t *testing.T, made map[string]string) {
 		},
 	}
 	db := declaredTables[invoice](t, nil, cfg)
-	made["tables-spec"] = tables.Of(db).String()
+	made["tables-spec"], _, _ = strings.Cut(tables.Of(db).String(), "\ntable prod-audit")
 
 	client, table := localdb.Test(t)
 	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
