@@ -308,7 +308,8 @@ func TestReader_GoesOnAfterAFaultOfEachRequest(t *testing.T) {
 	b.shard("1", "0", time.Now(), "a-3", "a-4")
 	total := 0
 	for n := 0; n == 0 || n <= total; n++ {
-		for _, fault := range []faults.Fault{faults.Throttle, faults.Drop, faults.Lost, faults.InternalApplied, faults.Twice, faults.Conflict} {
+		for _, round := range testsize.Rounds(faults.Throttle, faults.Drop, faults.Lost, faults.InternalApplied, faults.Twice, faults.Conflict) {
+			fault := round.At(n + 1)
 			p := l.process(t, b, stream.ReaderOptions{Name: fmt.Sprintf("r%d-%v", n, fault)})
 			if n > 0 {
 				p.wire.Inject(faults.Nth(n, fault))
@@ -393,7 +394,7 @@ func TestReader_LatestIsTheFirstStart(t *testing.T) {
 
 // Processes are killed, hang and come back, while shards split and requests fail. Each record is handled, after the one before it.
 func TestReaders_Storm(t *testing.T) {
-	for range testsize.Pick(3, 40) {
+	for range testsize.Pick(2, 40) {
 		seed := testsize.Seed(t)
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		l, b := brookLab(t)
@@ -513,7 +514,8 @@ func TestReaders_HandleAllChangesInOrder(t *testing.T) {
 	l := newLab(t)
 	teams := store[Team](l)
 	l.create()
-	const items, versions = 8, 25
+	const versions = 25
+	items := testsize.Pick(5, 8)
 	var mu sync.Mutex
 	var order []string
 	processes := make([]*process, 3)

@@ -13,6 +13,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
@@ -281,9 +282,12 @@ func TestExpiredEvent_IsNoEvent(t *testing.T) {
 
 // expiredIsNoEvent requires the reason of an append, and of one in a transaction.
 func expiredIsNoEvent[T any](t *testing.T, event func(n, value int) T, reason, joined timeseries.Reason) {
-	for _, name := range []string{"Append", "AppendAll", "Transact"} {
+	for i, name := range []string{"Append", "AppendAll", "Transact"} {
 		for value := range 2 { // equal to what has expired, or not
 			for at := range 2 { // before the time of the current item, or at it
+				if !testsize.Long() && (i+value+at)%2 > 0 {
+					continue
+				}
 				what := fmt.Sprintf("%s at %d of %d", name, at, value)
 				var sent [2][]string
 				for removed := range sent {

@@ -152,7 +152,7 @@ func TestLower_RandomWritesAgreeWithAMap(t *testing.T) {
 	s, l := prepare[Author](t, b, "email")
 	f, past, bin := entity.Fields[Author](), entity.Must(versioned.Of(s)), entity.Must(lifecycle.Of(s))
 	ids, spellings := []string{"a", "b", "c"}, []string{"Ada@x", "ADA@X", "ada@x", "Bea@x", "BEA@X", ""}
-	testsize.Check(t, 30, func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(15, 60), func(rt *rapid.T) {
 		for _, id := range ids {
 			b.OK(nil, s.Purge(b.Ctx, Author{ID: id}))
 		}
