@@ -107,21 +107,6 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A restore claims the value again, and does not take it from a sibling.
-func TestClaim_ARestoreDoesNotTakeTheValueOfASibling(t *testing.T) {
-	b := newLab(t)
-	s, l := prepare[StoredSeat](t, b, "code")
-	deleted := entity.Must(lifecycle.Of(s))
-	entity.Must(s.Create(t.Context(), StoredSeat{Room: "r", ID: "a", Code: "1"}))
-	require.NoError(t, s.Delete(t.Context(), StoredSeat{Room: "r", ID: "a"}))
-	entity.Must(s.Create(t.Context(), StoredSeat{Room: "r", ID: "b", Code: "1"}))
-	_, err := deleted.Restore(t.Context(), StoredSeat{Room: "r", ID: "a"})
-	taken := dbtest.As[*unique.ViolationError](t, err)
-	require.Equal(t, "$app#v1#seat#b", taken.Owner.SK)
-	require.Equal(t, "b", entity.Must(l.Find(t.Context(), StoredSeat{Code: "1"})).ID)
-	entity.Must(deleted.Get(t.Context(), StoredSeat{Room: "r", ID: "a"}))
-}
-
 func TestKeyCase_InASharedTableValuesThatDifferInCaseAreOne(t *testing.T) {
 	t.Parallel()
 	_, store := dbtest.OpenStore[Person](t, func(c *entity.Config) { c.Namespace.Name, c.Interop, c.TimePrecision = "Shop", true, time.Millisecond })

@@ -106,17 +106,6 @@ func TestLock_Version0AndAnyVersionExpectNothingAndExpectDecidesOverTheStruct(t 
 	}
 }
 
-func TestLock_HoldsInATransaction(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[account](t)
-	ctx := t.Context()
-	a := entity.Must(s.Create(ctx, account{ID: "a"}))
-	entity.Must(s.Put(ctx, a))
-	op := s.Op().Put(a)
-	dbtest.As[*versioned.ConflictError](t, entity.FailureOf(b.DB.Transact(ctx, op, s.Op().Create(account{ID: "b"})), op))
-	require.ErrorIs(t, dbtest.ErrorOf(s.Get(ctx, account{ID: "b"})), entity.ErrNotFound)
-}
-
 func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) {
 	t.Parallel()
 	_, s := dbtest.OpenStore[account](t)
