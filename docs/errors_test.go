@@ -83,7 +83,7 @@ type exportedError struct {
 
 var (
 	inBrackets = regexp.MustCompile(`\[([A-Z][\w.]*)\]`)
-	verbOfDoc  = regexp.MustCompile(`^(?:[A-Z]\w+) (?:is matched by the error of \S+ when|is matched by|is the error of|is the cause of an \*EventError:|is returned by|is|has|says that|says|reports that|reports) `)
+	verbOfDoc  = regexp.MustCompile(`^(?:[A-Z]\w+) (?:is matched by the error of \S+ when|is matched by|is the error of|is the cause of an \*EventError:|is returned by|is|has the fields? [\w, ]+:|has|says that|says|reports that|reports) `)
 	standsFor  = regexp.MustCompile(`; it is an? \*\w+$|^\w+ is an? \*\w+: `)
 	namedType  = regexp.MustCompile(`(?i)\bis an? \*(\w+Error)\b`)
 	endOfFirst = regexp.MustCompile(`\.(?:\s|$)`)

@@ -17,17 +17,6 @@ import (
 
 // The declarations of the pages about items: changes.md, reading.md, indexes.md, transactions.md and values.md.
 
-// Pages that are linked before they are written.
-func init() {
-	for _, page := range []string{
-
-		"unique.md", "versions.md", "soft-delete.md", "expiry.md", "timestamps.md", "leases.md", "sharing.md",
-		"series.md", "timelines.md", "testing.md", "production.md", "codes.md",
-	} {
-		coming[page] = true
-	}
-}
-
 type account struct {
 	_ entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`
 
