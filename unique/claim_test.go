@@ -78,8 +78,7 @@ func TestClaim_OfASiblingInThePartitionIsLeftAlone(t *testing.T) {
 	f, a := entity.Fields[Seat](), Seat{Room: "r", ID: "a"}
 	for name, write := range map[string]func(*testing.T, *lab, *entity.Store[Seat]) error{
 		"update": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error {
-			_, err := s.Update(t.Context(), a, entity.Set(&f.Code, "2"))
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), a, entity.Set(&f.Code, "2")))
 		},
 		"delete": func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Delete(t.Context(), a) },
 		"purge":  func(t *testing.T, _ *lab, s *entity.Store[Seat]) error { return s.Purge(t.Context(), a) },

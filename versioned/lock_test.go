@@ -47,8 +47,7 @@ func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]fun
 		"Put":    func(ctx context.Context, v account) error { _, err := s.Put(ctx, v, opts...); return err },
 		"Upsert": func(ctx context.Context, v account) error { _, _, err := s.Upsert(ctx, v, changes...); return err },
 		"Update": func(ctx context.Context, v account) error {
-			_, err := s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...)
-			return err
+			return dbtest.ErrorOf(s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...))
 		},
 		"Delete": func(ctx context.Context, v account) error { return s.Delete(ctx, v, removes...) },
 	}

@@ -84,8 +84,7 @@ func TestDisk_EveryKindOfItem(t *testing.T) {
 		{"created", func() error { _, err := s.Create(t.Context(), full); return err }},
 		{"touched", func() error { _, err := s.Touch(t.Context(), key, &f.SeenAt, time.Minute); return err }},
 		{"updated", func() error {
-			_, err := s.Update(t.Context(), key, entity.Set(&f.Email, "b@example.com"), entity.Set(&f.SeenAt, dbtest.Start))
-			return err
+			return dbtest.ErrorOf(s.Update(t.Context(), key, entity.Set(&f.Email, "b@example.com"), entity.Set(&f.SeenAt, dbtest.Start)))
 		}},
 		{"deleted", func() error { return s.Delete(t.Context(), key) }},
 		{"restored", func() error { _, err := bin.Restore(t.Context(), key); return err }},

@@ -221,8 +221,7 @@ func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
 func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 	b, h, key := lived(t, 2)
 	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
-		_, err := h.Revert(t.Context(), key, 1)
-		return err
+		return dbtest.ErrorOf(h.Revert(t.Context(), key, 1))
 	}, func() { b.update(hero, entity.Set(&b.f.Badge, "8")) }))
 	got := entity.Must(b.quiet.Get(t.Context(), key))
 	require.Equal(t, []any{"v1", "", int64(4)}, []any{got.Name, got.Badge, got.Version})

@@ -370,13 +370,13 @@ func TestErase_AnItemThatNoLongerMatchesStays(t *testing.T) {
 // Writers move items out of what the query finds, and back. What is out stays, whole; what is in goes.
 func TestErase_StormOfWriters(t *testing.T) {
 	t.Parallel()
-	for kind, open := range kinds {
-		for _, verb := range []string{"DeleteAll", "PurgeAll"} {
-			if kind == "Card" {
-				continue
+	for k, kind := range slices.Sorted(maps.Keys(kinds)) {
+		for v, verb := range []string{"DeleteAll", "PurgeAll"} {
+			if kind == "Card" || !testsize.Long() && (k+v)%2 > 0 {
+				continue // in the usual run each kind is with one of the verbs
 			}
 			t.Run(kind+" "+verb, func(t *testing.T) {
-				o, seed := open(t, dbtest.Attempts(50)), testsize.Seed(t)
+				o, seed := kinds[kind](t, dbtest.Attempts(50)), testsize.Seed(t)
 				b, items, rounds := o.bench(), testsize.Pick(12, 40), testsize.Pick(4, 15)
 				o.fill(items, "ann")
 				const writers = 3

@@ -21,8 +21,7 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	l, s := dbtest.OpenStore[T](t)
 	f := fields[T]()
 	create := func(id, tenant, badge string) error {
-		_, err := s.Create(t.Context(), as[T](Person{ID: id, Tenant: tenant, Badge: badge}))
-		return err
+		return dbtest.ErrorOf(s.Create(t.Context(), as[T](Person{ID: id, Tenant: tenant, Badge: badge})))
 	}
 	require.NoError(t, create("a", "t1", "7"))
 	require.NoError(t, create("b", "t2", "7"), "the badge of another tenant")
