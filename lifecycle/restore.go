@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -123,7 +124,7 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	if err != nil {
 		return foundCopy{}, err
 	}
-	if r.key != nil || layout.SameKey(layout.KeyOf(s, newest.Raw), layout.KeyOf(s, copied.Raw)) {
+	if r.key != nil || maps.EqualFunc(layout.KeyOf(s, newest.Raw), layout.KeyOf(s, copied.Raw), item.Equal) {
 		newest = layout.Stored{}
 	}
 	found := foundCopy{copied, newest, layout.StoredVersion(s, copied.Item)}
@@ -264,7 +265,6 @@ type copyLost struct {
 	copied item.Item
 }
 
-// Refused implements plan.Refusal.
 func (x *copyLost) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
 	if layout.SameState(x.s, x.copied, f.Image) {
 		return plan.Resolution{Err: sentinel.ErrConditionFailed}

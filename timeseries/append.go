@@ -177,7 +177,6 @@ func notApplied(why Reason, current, stored item.Item) plan.Result {
 	return plan.Result{Skipped: true, Reason: string(why), Item: current, Existing: stored}
 }
 
-// done resolves a refusal to a result.
 func done(r plan.Result) plan.Resolution { return plan.Resolution{Result: &r} }
 
 // newAppend returns the operation of an append of v. decode sets the caller's Result.
@@ -223,7 +222,6 @@ type appending struct {
 	joined bool
 }
 
-// Applied implements plan.Plan.
 func (x *appending) Applied(plan.Returned) (plan.Result, error) {
 	if x.joined {
 		return plan.Result{Item: x.carried}, nil
@@ -270,7 +268,6 @@ type repairing struct {
 	stored item.Item
 }
 
-// Refused implements plan.Plan.
 func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
@@ -282,7 +279,6 @@ func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
 
-// Applied implements plan.Plan.
 func (x *repairing) Applied(plan.Returned) (plan.Result, error) {
 	return notApplied(Duplicate, nil, x.stored), nil
 }
@@ -294,7 +290,6 @@ type recording struct {
 	current item.Item
 }
 
-// Refused implements plan.Plan.
 func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
@@ -306,7 +301,6 @@ func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(x.duplicate(x.current, f[1].Image))
 }
 
-// Applied implements plan.Plan.
 func (x *recording) Applied(plan.Returned) (plan.Result, error) {
 	return notApplied(LateRecorded, x.current, nil), nil
 }

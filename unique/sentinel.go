@@ -190,7 +190,6 @@ func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Action {
 // violated is the Refusal of a claim: another item has the value.
 type violated struct{ *constraint }
 
-// Refused implements plan.Refusal.
 func (x violated) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
 	owner, err := ownerOf(f.Image)
 	if err != nil {
@@ -271,7 +270,6 @@ type moved struct {
 	foreign bool
 }
 
-// Refused implements plan.Refusal.
 func (x moved) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
 	l.Sentinel(x.key, x.foreign)
 	return plan.Resolution{Replan: sentinel.ErrConflict}

@@ -67,7 +67,7 @@ func newList(c *engine.Core, key reflect.Value, spec *bind.Options) *list {
 }
 
 func (l *list) fail(format string, args ...any) error {
-	return &entity.InputError{Code: bind.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	return bind.Invalid(l.c.Schema, bind.CodeOption, nil, format, args...)
 }
 
 func (l *list) build() (err error) {

@@ -272,7 +272,6 @@ func (l *stateReader) compare(a, b item.Item) int {
 	return order
 }
 
-// wanted reports whether the reader yields a state.
 func (l *stateReader) wanted(it item.Item) bool {
 	n := l.version(it)
 	return l.low <= n && n <= l.high && (l.expired || !layout.Expired(l.c.Schema, it, l.c.Runner.Clock()))

@@ -62,14 +62,13 @@ type Options struct {
 	Bound    []Bound        // options for the handles that entity.Bind opens
 
 	// Of this module only.
-	SoleWriter bool                                        // a write with a lost answer may be repeated, since nothing else writes the item
-	DecodeOld  func(map[string]types.AttributeValue) error // decodes the item before the write into Old
-	Handle     string                                      // the constructor of a store that runs, "" for entity.New
-	Table      string                                      // logical table of a store, instead of the declared one
-	Own        bool                                        // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
-	Derived    bool                                        // the items are derived from others, and rebuilt when their form changes
-	Sources    []string                                    // of derived items: the entities that they are made from
-	Secret     bool                                        // derived items are made from what has secret fields
+	SoleWriter bool     // a write with a lost answer may be repeated, since nothing else writes the item
+	Handle     string   // the constructor of a store that runs, "" for entity.New
+	Table      string   // logical table of a store, instead of the declared one
+	Own        bool     // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived    bool     // the items are derived from others, and rebuilt when their form changes
+	Sources    []string // of derived items: the entities that they are made from
+	Secret     bool     // derived items are made from what has secret fields
 }
 
 // Segment is one of several parts of a table.
@@ -253,10 +252,8 @@ type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
 }
 
-// ScanProgress is the progress of a scan.
 type ScanProgress = entitytype.ScanProgress
 
-// RewriteProgress is the progress of a rewrite.
 type RewriteProgress = entitytype.RewriteProgress
 
 // Target names the place of a condition or change: a pointer into a prototype, a map entry or list element of such a
@@ -288,6 +285,5 @@ type Cond struct {
 type Change struct {
 	Kind   expr.Kind
 	Target Target
-	Value  any  // of the target's type; the elements for Push, Insert and Discard
-	Once   bool // Set only when absent
+	Value  any // of the target's type; the elements for Push, Insert and Discard
 }

@@ -41,7 +41,6 @@ func newIdentities(room int) identities {
 	return identities{numbers: make(map[string]int, room), keys: make(map[string]item.Primary, 1), room: room}
 }
 
-// key returns the primary key in a map.
 func (x *identities) key(table string, m item.Item) item.Primary {
 	if like, ok := x.keys[table]; ok {
 		return like.With(m)
@@ -131,7 +130,6 @@ type Found struct {
 	At    []int // of each key the index of its item
 }
 
-// Of returns the item of key i.
 func (f Found) Of(i int) wire.Item { return f.Items[f.At[i]] }
 
 // FindMany reads the items of keys, which can be of several tables, each once; strong says which are read consistently.
@@ -316,7 +314,7 @@ func lastOfEach(writes []BatchWrite) []int {
 		if key == nil {
 			key = w.Put
 			if _, ok := known.keys[w.Table]; !ok {
-				known.keys[w.Table] = wire.KeyNamed(w.Names)
+				known.keys[w.Table] = wire.KeyOf(pick(w.Put, w.Names))
 			}
 		}
 		at, first := known.number(w.Table, known.key(w.Table, key))
@@ -366,23 +364,17 @@ type batch struct {
 	err   error
 }
 
-// tablesOf returns the tables of some of the writes, in order.
-func tablesOf(writes []BatchWrite, left []int) []string {
-	tables := make([]string, 0, 1)
-	for _, k := range left {
-		if !slices.Contains(tables, writes[k].Table) {
-			tables = append(tables, writes[k].Table)
-		}
-	}
-	slices.Sort(tables)
-	return tables
-}
-
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := (attempts{}); ; {
-		tables := tablesOf(writes, b.left)
+		tables := make([]string, 0, 1) // in order
+		for _, k := range b.left {
+			if !slices.Contains(tables, writes[k].Table) {
+				tables = append(tables, writes[k].Table)
+			}
+		}
+		slices.Sort(tables)
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
 			q.Batch = len(b.left)
@@ -435,7 +427,6 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 	return rest, true
 }
 
-// isOf reports whether u writes the item that w writes.
 func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	it := item.Item(nil)
 	switch {

@@ -121,10 +121,7 @@ func (o Operation) give(result plan.Result, into any) error {
 	default:
 		return nil
 	}
-	if err := o.Core.Schema.Codec.Read(it, reflect.ValueOf(into)); err != nil {
-		return o.Core.undecoded(err, into)
-	}
-	return nil
+	return o.Core.read(&o.Core.Schema.Codec, it, into)
 }
 
 func (o Operation) plan(ctx context.Context) *plan.Op {

@@ -143,7 +143,6 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	return err
 }
 
-// DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
 	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, q *request) error {

@@ -55,7 +55,7 @@ type Plan struct {
 	Key                expr.Cond // key condition: of the partition and of the sort key
 	Partition          expr.Cond // that of the partition
 	Range              expr.Cond // part of the filter that narrows the key condition
-	InMemory           expr.Cond // checked after the read: see dropOutside
+	InMemory           expr.Cond // checked after the read: an open end of Range
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match, so no request is needed
 	Desc               bool
@@ -84,7 +84,6 @@ func (p *Plan) filter(now time.Time) expr.Cond {
 	return expr.All(base, p.Range, alive, p.User)
 }
 
-// terms returns the conditions that c joins with AND.
 func terms(c expr.Cond) []expr.Cond {
 	switch c.Op {
 	case expr.None:
@@ -123,17 +122,6 @@ func (p *Plan) sent(now time.Time) expr.Cond {
 	split(p.Range)
 	split(p.User)
 	return expr.All(conds...)
-}
-
-// dropOutside makes the query drop items that do not meet c after they were read.
-func (p *Plan) dropOutside(c expr.Cond) {
-	own := p.Own
-	p.InMemory, p.Own = c, func(it item.Item) (bool, error) {
-		if !c.Holds(it) || own == nil {
-			return c.Holds(it), nil
-		}
-		return own(it)
-	}
 }
 
 // String prints the query: what is read, the key condition and the filter; of several partitions the query of each.

@@ -55,7 +55,6 @@ func (a *Attr) Required() bool { return a.Role.Has(Required) || a.needing != "" 
 // NeededBy returns the name of an index with missing:"error" that has the attribute in its key, or "".
 func (a *Attr) NeededBy() string { return a.needing }
 
-// WhyRequired returns why the attribute is required, for messages.
 func (a *Attr) WhyRequired() string {
 	if a.needing != "" && !a.Role.Has(Required) {
 		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
@@ -100,7 +99,6 @@ func (a *Attr) IsArray() bool { return a.Type != nil && Bare(a.Type).Kind() == r
 // IsSecret reports whether no message may hold a value of the attribute.
 func (a *Attr) IsSecret() bool { return a.Role.Has(Secret) }
 
-// HasSecret reports whether an attribute of the struct is secret.
 func (s *Schema) HasSecret() bool { return slices.ContainsFunc(s.Attrs, (*Attr).IsSecret) }
 
 // Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.

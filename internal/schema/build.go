@@ -131,7 +131,6 @@ func (d *Decl) NamedOtherwise(name string) (*Attr, string) {
 	return nil, ""
 }
 
-// Problem reports a mistake of this declaration.
 func (d *Decl) Problem(code, format string, args ...any) {
 	for _, p := range d.pairs { // the type alone does not identify an index
 		if p.Key == "name" && p.Value != d.Schema.Name {

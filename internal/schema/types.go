@@ -46,7 +46,6 @@ func IsTime(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !reflect.PointerTo(t).Implements(marshalerType)
 }
 
-// EncodesItself is item.EncodesItself.
 func EncodesItself(t reflect.Type) bool { return item.EncodesItself(t) }
 
 // Encoded is item.Pointee up to a type that encodes itself.
