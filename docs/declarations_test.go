@@ -144,14 +144,16 @@ type verbatimPart struct {
 	V string `dynamodbav:"v"`
 }
 
-type readmeTelemetry struct {
-	_ entity.Key        `name:"Telemetry" pk:"$#{deviceId}" sk:"$"`
-	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+type readmeCustomer struct {
+	_ entity.Key           `name:"Customer" pk:"$#{id}" sk:"$"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+	_ versioned.Retain     `ttl:"365d"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
 
-	DeviceID  string    `dynamodbav:"deviceId"`
-	Timestamp time.Time `dynamodbav:"timestamp"`
-	Location  *string   `dynamodbav:"location,omitempty" entity:"append"`
-	Account   string    `dynamodbav:"account,omitempty"`
+	ID        string    `dynamodbav:"id"`
+	Email     string    `dynamodbav:"email"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
 type interopTelemetry struct {
