@@ -87,13 +87,12 @@ type foundCopy struct {
 	version int64
 }
 
-// newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
-// copy.
 // RestoreOp returns the operation of [Deleted.Restore] for a key of the entity's type.
 func (*softDelete) RestoreOp(c *engine.Core, key reflect.Value, spec *bind.Options) *plan.Op {
 	return newRestore(c, key, spec, "")
 }
 
+// newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest copy.
 func newRestore(c *engine.Core, v reflect.Value, spec *bind.Options, chosen string) *plan.Op {
 	op := plan.Begin(c.Schema, c.Table, "Restore", v, nil, spec)
 	if op.MoveWith(spec.Changes); op.Err != nil {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -163,8 +162,8 @@ func setResult[T any](got plan.Result, unknown *current, into any) error {
 
 // conditions resolves the options of an append.
 func (e *events) conditions(c *engine.Core, spec *bind.Options) (expr.Cond, error) {
-	if err := spec.Err(); err != nil {
-		return expr.Cond{}, &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	if err := c.Readable(spec); err != nil {
+		return expr.Cond{}, err
 	}
 	if e.noCurrent && len(spec.If) > 0 {
 		return expr.Cond{}, bind.Invalid(c.Schema, bind.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)

@@ -136,7 +136,8 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
+	changed := func(a *schema.Attr) bool { return !item.Equal(m.Old[a.Name], m.New[a.Name]) }
+	if m.Kind == plan.Updated && c.shared() && !slices.ContainsFunc(c.fields, changed) {
 		return nil, nil // the value may be one that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
@@ -173,11 +174,6 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Action, error) {
 // ClaimsNothing reports whether a field of the constraint is absent or empty in an item.
 func (c *constraint) ClaimsNothing(it item.Item) bool {
 	return slices.ContainsFunc(c.fields, func(a *schema.Attr) bool { return item.Absent(it[a.Name]) })
-}
-
-// sameValues reports whether two states agree in all fields of the constraint.
-func (c *constraint) sameValues(was, is item.Item) bool {
-	return !slices.ContainsFunc(c.fields, func(a *schema.Attr) bool { return !item.Equal(was[a.Name], is[a.Name]) })
 }
 
 // claim returns the action that claims the value under k for the item of m.

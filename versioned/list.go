@@ -71,8 +71,8 @@ func (l *list) fail(format string, args ...any) error {
 }
 
 func (l *list) build() (err error) {
-	if err := l.spec.Err(); err != nil {
-		return l.fail("%v", err)
+	if err := l.c.Readable(l.spec); err != nil {
+		return err
 	}
 	if l.limit, err = bind.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err

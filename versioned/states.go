@@ -156,9 +156,6 @@ func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time
 
 // readCopies returns the deleted copies that have not expired, newest first.
 func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	if !softDeletes(op) {
-		return nil, nil
-	}
 	var all []item.Item
 	in := layout.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
 	in.Desc = true

@@ -25,9 +25,6 @@ const (
 	readsAtOnce = 4
 )
 
-// UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
-type UnprocessedError = entitytype.UnprocessedError
-
 // identities numbers items from 0, each once.
 type identities struct {
 	numbers map[string]int          // by identity
@@ -272,7 +269,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			idle.giveBack()
 			return nil
 		}
-		if err := r.rest(ctx, &idle, rest.n < wanted.n, &UnprocessedError{Count: rest.n}); err != nil {
+		if err := r.rest(ctx, &idle, rest.n < wanted.n, &entitytype.UnprocessedError{Count: rest.n}); err != nil {
 			return err
 		}
 		wanted = rest
@@ -281,7 +278,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 
 // rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
 // nothing; otherwise it is the next part.
-func (r *Runner) rest(ctx context.Context, idle *attempts, progress bool, left *UnprocessedError) error {
+func (r *Runner) rest(ctx context.Context, idle *attempts, progress bool, left *entitytype.UnprocessedError) error {
 	if progress {
 		r.refund(idle, success)
 		idle.sent = 0
@@ -348,7 +345,7 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 		unwritten, wrote = append(unwritten, b.left...), wrote || b.wrote
 	}
 	if err == nil && len(unwritten) > 0 {
-		err = &UnprocessedError{Count: len(unwritten)}
+		err = &entitytype.UnprocessedError{Count: len(unwritten)}
 	}
 	if err != nil && wrote {
 		err = &plan.Ambiguous{Err: err, Partly: true}
@@ -401,7 +398,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			idle.giveBack()
 			return nil
 		}
-		if err := r.rest(ctx, &idle, progress, &UnprocessedError{Count: len(rest)}); err != nil {
+		if err := r.rest(ctx, &idle, progress, &entitytype.UnprocessedError{Count: len(rest)}); err != nil {
 			if idle.sent >= r.MaxAttempts {
 				return nil // the caller counts what is left over all batches
 			}

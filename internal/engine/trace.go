@@ -228,6 +228,11 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 		cancelled   *types.TransactionCanceledException
 		reasons     []types.ThrottlingReason
 	)
+	once := func(t entitytype.Throttle) {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
 	switch {
 	case errors.As(err, &provisioned):
 		reasons = provisioned.ThrottlingReasons
@@ -238,7 +243,7 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 	case errors.As(err, &cancelled):
 		for _, c := range cancelled.CancellationReasons {
 			if code := reasonCode(c); cancellation([]types.CancellationReason{c}) == transient {
-				all = appendOnce(all, entitytype.Throttle{Limit: code})
+				once(entitytype.Throttle{Limit: code})
 			}
 		}
 		return all
@@ -249,7 +254,7 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 			if x.Resource != nil {
 				arn = *x.Resource
 			}
-			all = appendOnce(all, throttleOf(*x.Reason, arn))
+			once(throttleOf(*x.Reason, arn))
 		}
 	}
 	if code := codeOf(err); all == nil && throttles(code) {
@@ -276,13 +281,6 @@ func throttleOf(reason, resource string) entitytype.Throttle {
 		t.Limit, t.Kind, t.Operation = reason, "", ""
 	}
 	return t
-}
-
-func appendOnce(all []entitytype.Throttle, t entitytype.Throttle) []entitytype.Throttle {
-	if slices.Contains(all, t) {
-		return all
-	}
-	return append(all, t)
 }
 
 // classes are the classes of errors by name, those that say more before those that they wrap.

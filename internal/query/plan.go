@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -59,14 +60,14 @@ type Plan struct {
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match, so no request is needed
 	Desc               bool
-	Limit              int                     // 0: none
-	Evaluate, Requests int                     // bounds of the cost of a run; 0: none
-	Segments           int                     // of a scan, read concurrently; 0 or 1: one after the other
-	Segment            *bind.Segment           // the only segment that a scan reads; nil: the whole table
-	Project            []string                // attributes to return; nil: all
-	Hydrate            bool                    // read the whole items of an index's entries
-	Fresh              bool                    // read them consistently
-	Scanned            func(bind.ScanProgress) // called after each request of a scan; nil: not reported
+	Limit              int                           // 0: none
+	Evaluate, Requests int                           // bounds of the cost of a run; 0: none
+	Segments           int                           // of a scan, read concurrently; 0 or 1: one after the other
+	Segment            *bind.Segment                 // the only segment that a scan reads; nil: the whole table
+	Project            []string                      // attributes to return; nil: all
+	Hydrate            bool                          // read the whole items of an index's entries
+	Fresh              bool                          // read them consistently
+	Scanned            func(entitytype.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
 	Skip               bool
 	Budget             *bind.Pace // paces the requests; may be nil

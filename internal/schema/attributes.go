@@ -87,7 +87,7 @@ func (a *Attr) Wide() bool {
 	t := Bare(a.Type)
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
-		return !EncodesItself(t)
+		return !item.EncodesItself(t)
 	}
 	return false
 }
@@ -118,7 +118,7 @@ func (a *Attr) becomeText() {
 // emptyOf returns what an attribute with the role notnull stores for nil: an empty map or an empty list.
 func emptyOf(a *Attr) (types.AttributeValue, bool) {
 	switch {
-	case EncodesItself(a.Type) || a.Tag.Set != "":
+	case item.EncodesItself(a.Type) || a.Tag.Set != "":
 	case a.Type.Kind() == reflect.Map:
 		return &types.AttributeValueMemberM{Value: item.Item{}}, true
 	case a.Type.Kind() == reflect.Slice && !BytesOf(a.Type) && !BytesOf(a.Type.Elem()):
@@ -150,7 +150,7 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 		return f, types.ScalarAttributeTypeN
 	}
 	t := Bare(a.Type)
-	if EncodesItself(t) || a.Tag.Set != "" {
+	if item.EncodesItself(t) || a.Tag.Set != "" {
 		return nil, ""
 	}
 	if a.Text {

@@ -202,7 +202,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if o.Validator != nil {
 		b.rule = &Rule{Type: t}
 	}
-	if EncodesItself(t) || o.Methods.Encodes {
+	if item.EncodesItself(t) || o.Methods.Encodes {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t)

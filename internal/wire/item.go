@@ -332,23 +332,17 @@ func (e *Elements) Next() bool {
 		e.Value.at = int32(e.next)
 		e.next = int(p.nodes[e.next].next)
 	} else {
-		e.Value = ValueOf(e.of.element(e.next))
+		switch v := e.of.av.(type) {
+		case *types.AttributeValueMemberL:
+			e.Value.av = v.Value[e.next]
+		case *types.AttributeValueMemberSS:
+			e.Value.av = &types.AttributeValueMemberS{Value: v.Value[e.next]}
+		case *types.AttributeValueMemberNS:
+			e.Value.av = &types.AttributeValueMemberN{Value: v.Value[e.next]}
+		case *types.AttributeValueMemberBS:
+			e.Value.av = &types.AttributeValueMemberB{Value: v.Value[e.next]}
+		}
 		e.next++
 	}
 	return true
-}
-
-// element returns an element of a list or set that is an attribute value.
-func (v Value) element(i int) types.AttributeValue {
-	switch v := v.av.(type) {
-	case *types.AttributeValueMemberL:
-		return v.Value[i]
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberS{Value: v.Value[i]}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberN{Value: v.Value[i]}
-	case *types.AttributeValueMemberBS:
-		return &types.AttributeValueMemberB{Value: v.Value[i]}
-	}
-	return nil
 }
