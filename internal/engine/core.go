@@ -75,17 +75,16 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 			}
 		}
 	}
-	return c.read(codec, it, into)
-}
-
-// read is ReadBy for an item in today's payload version.
-func (c *Core) read(codec *item.Codec, it wire.Item, into any) error {
-	v := reflect.ValueOf(into)
-	if err := codec.Read(it, v); err != nil {
-		v.Elem().SetZero()
-		return layout.Misfit(c.Schema, "the item cannot be decoded", err)
+	if err := codec.Read(it, reflect.ValueOf(into)); err != nil {
+		return c.undecoded(err, into)
 	}
 	return nil
+}
+
+// undecoded sets the value that into points to to zero and returns the error of decoding it.
+func (c *Core) undecoded(err error, into any) error {
+	reflect.ValueOf(into).Elem().SetZero()
+	return layout.Misfit(c.Schema, "the item cannot be decoded", err)
 }
 
 // ReadFound is [Core.ReadBy] for an item that a query found, whose key the error names.

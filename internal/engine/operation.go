@@ -121,7 +121,10 @@ func (o Operation) give(result plan.Result, into any) error {
 	default:
 		return nil
 	}
-	return o.Core.read(&o.Core.Schema.Codec, it, into)
+	if err := o.Core.Schema.Codec.Read(it, reflect.ValueOf(into)); err != nil {
+		return o.Core.undecoded(err, into)
+	}
+	return nil
 }
 
 func (o Operation) plan(ctx context.Context) *plan.Op {
