@@ -38,15 +38,6 @@ type telemetry struct {
 	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-type device struct {
-	_ entity.Key `name:"Device" pk:"device_id" sk:"sk=batch={batch:05}" kind:"item=device"`
-	_ entity.GSI `name:"lastSeen" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={lastSeen}"`
-
-	ID       string    `dynamodbav:"device_id"`
-	Batch    int       `dynamodbav:"batch"`
-	LastSeen time.Time `dynamodbav:"lastSeen,omitempty" entity:"time=s"`
-}
-
 type member struct {
 	_ entity.Key           `name:"Member" pk:"$#{memberId}" sk:"$"`
 	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{memberId}"`
@@ -72,15 +63,6 @@ type pass struct {
 	ExpiresAt time.Time `dynamodbav:"expiresAt,omitempty" entity:"time=unix"`
 	Version   int64     `dynamodbav:"version"   entity:"version"`
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
-}
-
-type probe struct {
-	_ entity.Key        `name:"Probe" pk:"$#{probeId}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" shards:"4"`
-
-	ProbeID string `dynamodbav:"probeId"`
-	Seq     uint64 `dynamodbav:"seq"`
-	Value   int    `dynamodbav:"value" entity:"append"`
 }
 
 // part is an entity whose partition key has one part, of any type.

@@ -23,7 +23,6 @@ type owner struct {
 
 	AccountID string `dynamodbav:"accountId"`
 	Email     string `dynamodbav:"email,omitempty"`
-	Name      string `dynamodbav:"name,omitempty"`
 }
 
 // steady returns a plan or stored items without what differs from run to run.

@@ -14,9 +14,9 @@ import (
 	"github.com/dynastrata/dynastrata/tables"
 )
 
-// storedLives makes the examples of what migrations store: a checkpoint, a copied item, and the state of a copy.
-func storedLives(t *testing.T, made map[string]string) {
-	t.Helper()
+// What migrations store has the attributes that evolution.md names: a checkpoint, a copied item, and the state of a copy.
+func TestLives_AreStoredAsDocumented(t *testing.T) {
+	t.Parallel()
 	client, table := localdb.Test(t)
 	cfg := config(table)
 	id := cfg.NewID
@@ -30,7 +30,8 @@ func storedLives(t *testing.T, made map[string]string) {
 	_, err = migrate.Rewrite(t.Context(), members, migrate.Checkpoint("fill"))
 	require.NoError(t, err)
 	point := having(dump(t, client, table, "pk", "sk"), "member._rewrite")
-	made["rewrite-checkpoint"] = regexp.MustCompile(`(work +S +)\S+`).ReplaceAllString(point, "${1}<fingerprint>")
+	require.Contains(t, point, "#member._rewrite#fill")
+	namesAttributes(t, "evolution.md", point)
 
 	guests := entity.Must(entity.New[guest](db))
 	copier := entity.Must(migrate.Copy("guests", members, guests, func(m member) (guest, error) {
@@ -39,13 +40,20 @@ func storedLives(t *testing.T, made map[string]string) {
 	_, err = copier.Run(t.Context())
 	require.NoError(t, err)
 	items := dump(t, client, table, "pk", "sk")
-	copies := []string{having(items, "guest#m-1")}
-	for _, it := range strings.Split(having(items, "guest._copy"), "\n\n") {
-		if strings.HasSuffix(strings.Split(it, "\n")[0], "#00") {
-			copies = append(copies, it)
-		}
+	require.Contains(t, having(items, "guest#m-1"), `copy/guests/["S$app#v1#member#m-1","S$app#v1#member","write-1`)
+	states := having(items, "guest._copy")
+	require.Contains(t, states, "guest._copy#guests#00\n")
+	require.Contains(t, states, "guest._copy#guests#31\n")
+	namesAttributes(t, "evolution.md", states)
+}
+
+// namesAttributes demands that a page names the attributes of stored items, itself or as those of a lease.
+func namesAttributes(t *testing.T, page, items string) {
+	t.Helper()
+	named := section(t, read(t, page), "What is stored") + section(t, read(t, "leases.md"), "What is stored") + "`pk`, `sk`, `__edd_e__`, `_w`"
+	for _, found := range regexp.MustCompile(`(?m)^[a-z_]\w*`).FindAllString(items, -1) {
+		require.Contains(t, named, "`"+found+"`", page)
 	}
-	made["copy-stored"] = strings.NewReplacer(run, "", table, "app").Replace(strings.Join(copies, "\n\n"))
 }
 
 // guest is what members are copied as.
@@ -56,9 +64,9 @@ type guest struct {
 	Team     string `dynamodbav:"team"`
 }
 
-// storedPasses makes the example of a snapshot of an item that expires, with a history and a unique value.
-func storedPasses(t *testing.T, made map[string]string) {
-	t.Helper()
+// A snapshot of an item that expires has the attributes that expiry.md names.
+func TestPasses_SnapshotsHaveAnEnd(t *testing.T) {
+	t.Parallel()
 	client, table := localdb.Test(t)
 	cfg := config(table)
 	id := cfg.NewID
@@ -70,7 +78,10 @@ func storedPasses(t *testing.T, made map[string]string) {
 
 	_, err := passes.Create(t.Context(), pass{PassID: "p-1", Badge: "b-7"})
 	require.NoError(t, err)
-	made["expiring-created"] = strings.ReplaceAll(having(dump(t, client, table, "pk", "sk"), "#v#0000001"), run+"-p", "")
+	first := having(dump(t, client, table, "pk", "sk"), "#v#0000001")
+	require.Regexp(t, `(?m)^_ends +N +1776888000$`, first)
+	require.Regexp(t, `(?m)^expiresAt +N +1784664000$`, first)
+	require.NotContains(t, first, "_ttl")
 }
 
 // having returns the items of a dump whose sort key ends in one of the texts.
