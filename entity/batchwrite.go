@@ -50,14 +50,6 @@ type batchOp struct {
 
 func (o *batchOp) batched() *batchOp { return o }
 
-// prepared returns the op after the Prepare method of its value.
-func (o *batchOp) prepared(ctx context.Context) *batchOp {
-	if o.deferred == nil {
-		return o
-	}
-	return o.deferred.Bind(ctx)
-}
-
 // putAt returns what a put of c is planned from, but for the context of the call.
 func putAt(c *engine.Core, now time.Time) *plan.Input {
 	in := &plan.Input{Now: now}
@@ -294,7 +286,10 @@ func (db *DB) BatchWrite(ctx context.Context, ops ...BatchOp) (unwritten []Batch
 			ctx = bind.WithPace(ctx, op.batched().budget)
 		}
 		left, err := writeAll(ctx, db.runner, len(ops), func(ctx context.Context, i int, now time.Time) (engine.BatchWrite, error) {
-			b := ops[i].batched().prepared(ctx)
+			b := ops[i].batched()
+			if b.deferred != nil {
+				b = b.deferred.Bind(ctx)
+			}
 			w, err := b.write(putIn(ctx, b.c, now))
 			if err != nil {
 				err = b.c.Wrap(b.verb, layout.KeyText(b.c.Schema, b.key), err)

@@ -291,7 +291,6 @@ func (b *binding) err(t reflect.Type) error {
 	return errors.Join(all...)
 }
 
-// unjoined returns the errors that err joins.
 func unjoined(err error) []error {
 	if j, ok := err.(interface{ Unwrap() []error }); ok {
 		return j.Unwrap()

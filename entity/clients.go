@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-
 	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
@@ -38,14 +36,6 @@ func newRunner(client Client, cfg Config) *engine.Runner {
 		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Tracer: cfg.Tracer,
 		RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
 	}
-}
-
-// newRetries returns the retry budget of cfg, nil for none.
-func newRetries(cfg Config) *ratelimit.TokenRateLimit {
-	if cfg.RetryBudget < 0 {
-		return nil
-	}
-	return ratelimit.NewTokenRateLimit(uint(cfg.RetryBudget))
 }
 
 // WithClient returns a DB with the declarations and the configuration of db and another client, for example one with the

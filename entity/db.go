@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
@@ -258,7 +259,9 @@ func Open(client Client, cfg Config) (*DB, error) {
 		}
 	}
 	runner := newRunner(client, cfg)
-	runner.Retries = newRetries(cfg)
+	if cfg.RetryBudget >= 0 {
+		runner.Retries = ratelimit.NewTokenRateLimit(uint(cfg.RetryBudget))
+	}
 	return &DB{
 		declared: engine.NewDeclared(runner, cfg.TableOptions),
 		config:   cfg, format: format, cursors: cursors,

@@ -49,10 +49,6 @@ type (
 		bind.ForAppend
 		bind.Setting
 	}
-	deliveryOption struct {
-		bind.ForCreate
-		bind.Setting
-	}
 	writeOption struct {
 		bind.ForWrite
 		bind.Setting
@@ -299,5 +295,5 @@ func IfPresent(missing *bool) DeleteOption {
 // not repeated, because that could undo what others wrote in between. It costs twice the write units, and one
 // consistent read for the item that Update returns or Put and Upsert compare with.
 func Idempotent() CreateOption {
-	return deliveryOption{Setting: func(o *bind.Options) { o.Idempotent = true }}
+	return bind.WriteSetting{Setting: func(o *bind.Options) { o.Idempotent = true }}
 }

@@ -54,7 +54,11 @@ func newLoading(h engine.Holder, dst any, opts []GetOption) loading {
 		return loading{c: c, err: &InputError{Code: bind.CodePointer, Type: c.Schema.Type.String(), Problem: "GetInto needs a pointer to read into, not nil"}}
 	}
 	spec := bind.Collect(opts)
-	primary, parts, err := primaryKey(c, to.Elem(), spec)
+	var primary, parts item.Item
+	err := c.Readable(spec)
+	if err == nil {
+		primary, parts, err = bind.Key(c.Schema, to.Elem(), nil)
+	}
 	return loading{
 		c: c, spec: spec, key: engine.Key{Table: c.Table, Key: primary}, parts: parts, err: err,
 		decode: func(it wire.Item) (func(), error) {

@@ -116,7 +116,6 @@ func Fields[T any]() *T {
 	return prototype((*T)(nil)).(*T)
 }
 
-// prototype returns the prototype of the type that pointer points to.
 func prototype(pointer any) any {
 	t := typeOf(pointer)
 	if t.Kind() != reflect.Struct {
@@ -164,9 +163,7 @@ func complete(ctx context.Context, h engine.Holder, value, into any) error {
 }
 
 func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
-	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := bind.Collect(opts)
-	engine.Returning(c, spec)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value), bind.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Put", v, false, func(v reflect.Value, filled []string) *plan.Op {
 			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled, true)
@@ -176,15 +173,13 @@ func put(h engine.Holder, value any, opts []WriteOption) engine.Operation {
 }
 
 func update(h engine.Holder, key any, opts []UpdateOption) engine.Operation {
-	c, spec := engine.Of(h), bind.Collect(opts)
-	engine.Returning(c, spec)
-	return engine.Operation{Core: c, Op: plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), spec)}
+	c := engine.Of(h)
+	return engine.Operation{Core: c, Op: plan.NewUpdate(c.Schema, c.Table, reflect.ValueOf(key), bind.Collect(opts))}
 }
 
 func remove(h engine.Holder, key any, opts []DeleteOption) engine.Operation {
-	c, spec := engine.Of(h), bind.Collect(opts)
-	engine.Returning(c, spec)
-	return engine.Operation{Core: c, Op: plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), spec)}
+	c := engine.Of(h)
+	return engine.Operation{Core: c, Op: plan.NewDelete(c.Schema, c.Table, reflect.ValueOf(key), bind.Collect(opts))}
 }
 
 func checkExists(h engine.Holder, key any, conds []Cond) engine.Operation {
@@ -198,9 +193,7 @@ func checkNotExists(h engine.Holder, key any) engine.Operation {
 }
 
 func upsert(h engine.Holder, value any, opts []UpdateOption) engine.Operation {
-	c, v := engine.Of(h), reflect.ValueOf(value)
-	spec := bind.Collect(opts)
-	engine.Returning(c, spec)
+	c, v, spec := engine.Of(h), reflect.ValueOf(value), bind.Collect(opts)
 	if c.Schema.Completes {
 		return engine.WholeOperation(c, "Upsert", v, true, func(v reflect.Value, filled []string) *plan.Op {
 			return plan.NewUpsert(c.Schema, c.Table, v, spec, filled, false)
@@ -250,14 +243,6 @@ func (o Ops[T]) Put(v T, opts ...WriteOption) Write[T] {
 
 // Op builds writes as values.
 func (s *Store[T]) Op() Ops[T] { return Ops[T]{engine.HandleOf(s)} }
-
-// primaryKey composes the key of a read; parts has the attributes that it is composed of.
-func primaryKey(c *engine.Core, v reflect.Value, spec *bind.Options) (primary, parts item.Item, err error) {
-	if err := c.Readable(spec); err != nil {
-		return nil, nil, err
-	}
-	return bind.Key(c.Schema, v, nil)
-}
 
 // unexpired returns it, or no item if it has expired for a read with the options spec.
 func unexpired(c *engine.Core, it wire.Item, spec *bind.Options) wire.Item {
@@ -395,9 +380,7 @@ func (s *Store[T]) Delete(ctx context.Context, key T, opts ...DeleteOption) erro
 
 // modify plans a change by f, which gets a pointer to the value that was read. If f is nil, that is the caller's mistake.
 func modify(h engine.Holder, key any, opts []WriteOption, f func(any) error) engine.Operation {
-	c := engine.Of(h)
-	spec := bind.Collect(opts)
-	engine.Returning(c, spec)
+	c, spec := engine.Of(h), bind.Collect(opts)
 	if f == nil {
 		spec.Add(errors.New("the function that is to change the value is nil"))
 	}
@@ -516,9 +499,5 @@ func OnProgress(f func(deleted int)) PurgeOption {
 //
 // Errors: [ErrConflict] if the item existed again each time that everything had been removed; *[InputError].
 func (s *Store[T]) Purge(ctx context.Context, key T, opts ...PurgeOption) error {
-	return purgeItem(ctx, s, key, opts)
-}
-
-func purgeItem(ctx context.Context, h engine.Holder, key any, opts []PurgeOption) error {
-	return engine.Of(h).PurgeItem(ctx, reflect.ValueOf(key), bind.Collect(opts))
+	return engine.Of(s).PurgeItem(ctx, reflect.ValueOf(key), bind.Collect(opts))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -86,13 +87,12 @@ type foundCopy struct {
 	version int64
 }
 
-// newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest
-// copy.
 // RestoreOp returns the operation of [Deleted.Restore] for a key of the entity's type.
 func (*softDelete) RestoreOp(c *engine.Core, key reflect.Value, spec *bind.Options) *plan.Op {
 	return newRestore(c, key, spec, "")
 }
 
+// newRestore plans the restore of a deleted copy. chosen is the text of its time in the sort key; "" is the newest copy.
 func newRestore(c *engine.Core, v reflect.Value, spec *bind.Options, chosen string) *plan.Op {
 	op := plan.Begin(c.Schema, c.Table, "Restore", v, nil, spec)
 	if op.MoveWith(spec.Changes); op.Err != nil {
@@ -123,7 +123,7 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	if err != nil {
 		return foundCopy{}, err
 	}
-	if r.key != nil || layout.SameKey(layout.KeyOf(s, newest.Raw), layout.KeyOf(s, copied.Raw)) {
+	if r.key != nil || maps.EqualFunc(layout.KeyOf(s, newest.Raw), layout.KeyOf(s, copied.Raw), item.Equal) {
 		newest = layout.Stored{}
 	}
 	found := foundCopy{copied, newest, layout.StoredVersion(s, copied.Item)}
@@ -264,7 +264,6 @@ type copyLost struct {
 	copied item.Item
 }
 
-// Refused implements plan.Refusal.
 func (x *copyLost) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
 	if layout.SameState(x.s, x.copied, f.Image) {
 		return plan.Resolution{Err: sentinel.ErrConditionFailed}

@@ -35,7 +35,6 @@ func (*softDelete) FeatureName() string { return "lifecycle" }
 // Kept returns how long copies are kept; 0 is forever.
 func (f *softDelete) Kept() time.Duration { return f.ttl }
 
-// softDeleteDecl is the declaration that a field of type [SoftDelete] is.
 type softDeleteDecl struct{}
 
 func (softDeleteDecl) Declare(d *schema.Decl) {

@@ -60,7 +60,6 @@ type expiry struct {
 	noExpiry bool // items expire only if the caller says when
 }
 
-// ttlDecl is the declaration that a field of type [TTL] is.
 type ttlDecl struct{}
 
 func (ttlDecl) Declare(d *schema.Decl) {

@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
@@ -317,13 +316,13 @@ func decodeStored(o *origin, r *record, it item.Item) (any, Stage, error) {
 	if steps == nil {
 		v := reflect.New(o.payload)
 		if err := o.core.Schema.Codec.Decode(it, v); err != nil {
-			return nil, Decoding, engine.DecodeError(o.core, err)
+			return nil, Decoding, layout.Misfit(o.core.Schema, "the item cannot be decoded", err)
 		}
 		return v.Elem().Interface(), "", nil
 	}
 	v := reflect.New(steps[0].Old)
 	if err := steps[0].Codec.Decode(it, v); err != nil {
-		return nil, Decoding, engine.DecodeError(o.core, err)
+		return nil, Decoding, layout.Misfit(o.core.Schema, "the item cannot be decoded", err)
 	}
 	payload, failed, err := steps.Apply(v.Elem().Interface())
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
@@ -163,8 +162,8 @@ func setResult[T any](got plan.Result, unknown *current, into any) error {
 
 // conditions resolves the options of an append.
 func (e *events) conditions(c *engine.Core, spec *bind.Options) (expr.Cond, error) {
-	if err := spec.Err(); err != nil {
-		return expr.Cond{}, &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
+	if err := c.Readable(spec); err != nil {
+		return expr.Cond{}, err
 	}
 	if e.noCurrent && len(spec.If) > 0 {
 		return expr.Cond{}, bind.Invalid(c.Schema, bind.CodeNoCurrentCondition, nil, `a condition is about the current item, and the series is declared with current:"none"`)
@@ -177,7 +176,6 @@ func notApplied(why Reason, current, stored item.Item) plan.Result {
 	return plan.Result{Skipped: true, Reason: string(why), Item: current, Existing: stored}
 }
 
-// done resolves a refusal to a result.
 func done(r plan.Result) plan.Resolution { return plan.Resolution{Result: &r} }
 
 // newAppend returns the operation of an append of v. decode sets the caller's Result.
@@ -223,7 +221,6 @@ type appending struct {
 	joined bool
 }
 
-// Applied implements plan.Plan.
 func (x *appending) Applied(plan.Returned) (plan.Result, error) {
 	if x.joined {
 		return plan.Result{Item: x.carried}, nil
@@ -270,7 +267,6 @@ type repairing struct {
 	stored item.Item
 }
 
-// Refused implements plan.Plan.
 func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
@@ -282,7 +278,6 @@ func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
 
-// Applied implements plan.Plan.
 func (x *repairing) Applied(plan.Returned) (plan.Result, error) {
 	return notApplied(Duplicate, nil, x.stored), nil
 }
@@ -294,7 +289,6 @@ type recording struct {
 	current item.Item
 }
 
-// Refused implements plan.Plan.
 func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
@@ -306,7 +300,6 @@ func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(x.duplicate(x.current, f[1].Image))
 }
 
-// Applied implements plan.Plan.
 func (x *recording) Applied(plan.Returned) (plan.Result, error) {
 	return notApplied(LateRecorded, x.current, nil), nil
 }

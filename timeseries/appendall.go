@@ -70,7 +70,6 @@ func (s *Series[T]) AppendAll(ctx context.Context, evs []T, opts ...AppendOption
 	return results, err
 }
 
-// batchEvent is an event of a batch and its result.
 type batchEvent struct {
 	*event
 	index int // in the batch
@@ -255,13 +254,11 @@ func (k *chunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (plan.P
 	return &chunkPlan{step, k}, err
 }
 
-// chunkPlan is one transaction of a chunk.
 type chunkPlan struct {
 	plan.Step
 	*chunk
 }
 
-// Applied implements plan.Plan.
 func (k *chunkPlan) Applied(plan.Returned) (plan.Result, error) {
 	for _, x := range k.sent {
 		if x.inHistory {
@@ -370,13 +367,11 @@ func (r *lateChunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (pl
 	return &latePlan{step, r}, err
 }
 
-// latePlan is one transaction of a lateChunk.
 type latePlan struct {
 	plan.Step
 	*lateChunk
 }
 
-// Applied implements plan.Plan.
 func (r *latePlan) Applied(plan.Returned) (plan.Result, error) {
 	for _, x := range r.rest {
 		x.Result = notApplied(LateRecorded, x.newer, nil)
@@ -384,7 +379,6 @@ func (r *latePlan) Applied(plan.Returned) (plan.Result, error) {
 	return plan.Result{}, nil
 }
 
-// Refused implements plan.Plan.
 func (r *latePlan) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := r.rest[0].opened(failed)
 	if err != nil {

@@ -47,10 +47,8 @@ type events struct {
 // FeatureName shows other declarations that the entity is a time series.
 func (*events) FeatureName() string { return "timeseries" }
 
-// OrderBy returns the attribute that orders events.
 func (e *events) OrderBy() *schema.Attr { return e.orderBy }
 
-// ordersByTime reports whether orderBy is a time.
 func (e *events) ordersByTime() bool { return e.orderBy.Key.Kind == key.Time }
 
 // Kept returns how long events are kept after they were appended; 0 is forever.
@@ -58,7 +56,6 @@ func (e *events) Kept() time.Duration { return e.ttl }
 
 const constructor = "timeseries.New"
 
-// eventsDecl is the declaration that a field of type [Events] is.
 type eventsDecl struct{}
 
 func (eventsDecl) Declare(d *schema.Decl) {

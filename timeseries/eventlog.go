@@ -45,7 +45,6 @@ type logging struct {
 	joined bool
 }
 
-// Refused implements plan.Plan.
 func (x *logging) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	if err != nil {
@@ -58,7 +57,6 @@ func (x *logging) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolutio
 	return done(got)
 }
 
-// Applied implements plan.Plan.
 func (x *logging) Applied(plan.Returned) (plan.Result, error) {
 	return plan.Result{}, nil
 }

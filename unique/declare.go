@@ -35,7 +35,6 @@ type constraint struct {
 // FeatureName shows other declarations that the entity has unique values.
 func (*constraint) FeatureName() string { return "unique" }
 
-// Name returns the name of the constraint.
 func (c *constraint) Name() string { return c.name }
 
 // Fields returns the attributes whose values are unique together.
@@ -49,7 +48,6 @@ func (c *constraint) Names(a *schema.Attr) bool {
 	return slices.Contains(c.fields, a)
 }
 
-// constraintDecl is the declaration that a field of type [Constraint] is.
 type constraintDecl struct{}
 
 // Unique marks the declaration, which counts in the struct of an earlier payload version too.

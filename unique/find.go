@@ -96,7 +96,6 @@ func (l *Lookup[T]) untyped() lookup {
 	return lookup{engine.Of(l), l.k}
 }
 
-// lookup is a [Lookup] without its type.
 type lookup struct {
 	c *engine.Core
 	k *constraint // nil if c was not opened

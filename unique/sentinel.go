@@ -136,7 +136,8 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Kind == plan.Updated && c.shared() && c.sameValues(m.Old, m.New) {
+	changed := func(a *schema.Attr) bool { return !item.Equal(m.Old[a.Name], m.New[a.Name]) }
+	if m.Kind == plan.Updated && c.shared() && !slices.ContainsFunc(c.fields, changed) {
 		return nil, nil // the value may be one that is refused in new keys
 	}
 	after, err := c.sentinelKey(m.New)
@@ -175,11 +176,6 @@ func (c *constraint) ClaimsNothing(it item.Item) bool {
 	return slices.ContainsFunc(c.fields, func(a *schema.Attr) bool { return item.Absent(it[a.Name]) })
 }
 
-// sameValues reports whether two states agree in all fields of the constraint.
-func (c *constraint) sameValues(was, is item.Item) bool {
-	return !slices.ContainsFunc(c.fields, func(a *schema.Attr) bool { return !item.Equal(was[a.Name], is[a.Name]) })
-}
-
 // claim returns the action that claims the value under k for the item of m.
 func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Action {
 	a := c.put(m, k, c.ClaimEnd(m.New, m.In.Now))
@@ -190,7 +186,6 @@ func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Action {
 // violated is the Refusal of a claim: another item has the value.
 type violated struct{ *constraint }
 
-// Refused implements plan.Refusal.
 func (x violated) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
 	owner, err := ownerOf(f.Image)
 	if err != nil {
@@ -271,7 +266,6 @@ type moved struct {
 	foreign bool
 }
 
-// Refused implements plan.Refusal.
 func (x moved) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
 	l.Sentinel(x.key, x.foreign)
 	return plan.Resolution{Replan: sentinel.ErrConflict}

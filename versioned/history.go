@@ -250,9 +250,7 @@ func (o Ops[T]) Revert(key T, n int64, opts ...entity.WriteOption) entity.Write[
 
 // revert returns the operation that gives an item the content of version n.
 func revert(c *engine.Core, key reflect.Value, n int64, opts []entity.WriteOption) engine.Operation {
-	spec := bind.Collect(opts)
-	engine.Returning(c, spec)
-	return engine.Operation{Core: c, Op: plan.NewRevert(c.Schema, c.Table, key, spec, func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
+	return engine.Operation{Core: c, Op: plan.NewRevert(c.Schema, c.Table, key, bind.Collect(opts), func(ctx context.Context, r layout.Reader, op *plan.Op, in *plan.Input) (item.Item, error) {
 		it, err := readVersionWithCurrent(ctx, c, r, op, n, in.Image)
 		switch live := layout.Live(c.Schema, in.Image, in.Now); {
 		case err != nil && live:

@@ -67,12 +67,12 @@ func newList(c *engine.Core, key reflect.Value, spec *bind.Options) *list {
 }
 
 func (l *list) fail(format string, args ...any) error {
-	return &entity.InputError{Code: bind.CodeOption, Type: l.c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+	return bind.Invalid(l.c.Schema, bind.CodeOption, nil, format, args...)
 }
 
 func (l *list) build() (err error) {
-	if err := l.spec.Err(); err != nil {
-		return l.fail("%v", err)
+	if err := l.c.Readable(l.spec); err != nil {
+		return err
 	}
 	if l.limit, err = bind.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
 		return err

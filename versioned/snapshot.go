@@ -187,7 +187,6 @@ func (r *retain) snapshotPut(m *plan.Mutation, x state) (plan.Action, error) {
 // newest state.
 type taken struct{ *plan.Mutation }
 
-// Refused implements plan.Refusal.
 func (x taken) Refused(_ plan.Failure, l *plan.Learned) plan.Resolution {
 	switch s := x.Op.Schema; x.Kind {
 	case plan.Created: // which reads the history in any case

@@ -156,9 +156,6 @@ func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time
 
 // readCopies returns the deleted copies that have not expired, newest first.
 func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	if !softDeletes(op) {
-		return nil, nil
-	}
 	var all []item.Item
 	in := layout.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
 	in.Desc = true
@@ -272,7 +269,6 @@ func (l *stateReader) compare(a, b item.Item) int {
 	return order
 }
 
-// wanted reports whether the reader yields a state.
 func (l *stateReader) wanted(it item.Item) bool {
 	n := l.version(it)
 	return l.low <= n && n <= l.high && (l.expired || !layout.Expired(l.c.Schema, it, l.c.Runner.Clock()))

@@ -104,7 +104,7 @@ func checkDeclared(s *schema.Schema, c expr.Cond) (expr.Cond, error) {
 		return expr.Cond{}, Invalid(s, CodeCondition, a, "In takes 1 to %d values, not %d", maxInValues, len(others))
 	case slices.ContainsFunc(all, sized) && !ofTypes(values, "N"):
 		return expr.Cond{}, Invalid(s, CodeCondition, a, "a size is a number, and is compared with a value that is not")
-	case op == expr.HasType && !expr.IsType(values[0].(*types.AttributeValueMemberS).Value):
+	case op == expr.HasType && !slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}, values[0].(*types.AttributeValueMemberS).Value):
 		return expr.Cond{}, Invalid(s, CodeCondition, a, "attribute_type needs the name of a DynamoDB type, such as expression.String")
 	case op == expr.BeginsWith && !operandsFit(op, values), ordered && !ofTypes(values, "S", "N", "B"):
 		return expr.Cond{}, Invalid(s, CodeCondition, a, "%s needs %s", op, operandsOf(op))

@@ -114,7 +114,6 @@ type SizeError struct{ Type, Problem string }
 
 func (e *SizeError) Error() string { return e.Type + ": too large: " + e.Problem }
 
-// Is reports whether target is ErrTooLarge.
 func (e *SizeError) Is(target error) bool { return target == sentinel.ErrTooLarge }
 
 func TooLarge(s *schema.Schema, format string, args ...any) error {
@@ -147,5 +146,4 @@ func Sentinel(class, text string) error {
 	return err
 }
 
-// Sentinels returns the errors of a class.
 func Sentinels(class string) []error { return sentinels[class] }

@@ -26,7 +26,6 @@ type ExpirySetter interface {
 	Chosen(av types.AttributeValue) bool
 }
 
-// Expiry returns the ExpirySetter of s, or nil.
 func Expiry(s *schema.Schema) ExpirySetter {
 	x, _ := schema.Feature[ExpirySetter](s)
 	return x

@@ -26,11 +26,11 @@ type Options struct {
 	Hydrate      bool   // read whole items by the entries of an index
 	Range        []Cond // conditions on key fields
 	Desc         bool
-	Skip         bool               // go on past items that do not decode
-	Current      bool               // list the current state too
-	Segments     *int               // parts of a table that are read concurrently
-	Segment      *Segment           // the only part to read; nil: the whole table
-	Scanned      func(ScanProgress) // called with the progress of a scan; nil: not reported
+	Skip         bool                          // go on past items that do not decode
+	Current      bool                          // list the current state too
+	Segments     *int                          // parts of a table that are read concurrently
+	Segment      *Segment                      // the only part to read; nil: the whole table
+	Scanned      func(entitytype.ScanProgress) // called with the progress of a scan; nil: not reported
 
 	// Of writes of one item.
 	If         []Cond
@@ -44,14 +44,14 @@ type Options struct {
 	Missing    *bool  // receives whether there was none; nil: not requested
 
 	// Of calls about many items.
-	Budget        *Pace                 // paces the requests; nil: they are not paced
-	Unconditional bool                  // replace what is stored without a condition
-	Progress      func(n int)           // called with the number of removed items; nil: not reported
-	Passed        func(RewriteProgress) // called after each page of a pass; nil: not reported
-	Dry           bool                  // read only
-	Strict        bool                  // end at the first item that stays as it is for a problem
-	Restart       bool                  // begin again, whatever the checkpoint says
-	NewVersion    bool                  // rewrite as an update, with a version and a time
+	Budget        *Pace                            // paces the requests; nil: they are not paced
+	Unconditional bool                             // replace what is stored without a condition
+	Progress      func(n int)                      // called with the number of removed items; nil: not reported
+	Passed        func(entitytype.RewriteProgress) // called after each page of a pass; nil: not reported
+	Dry           bool                             // read only
+	Strict        bool                             // end at the first item that stays as it is for a problem
+	Restart       bool                             // begin again, whatever the checkpoint says
+	NewVersion    bool                             // rewrite as an update, with a version and a time
 	Checkpoint    *string
 
 	// Of the declaration of a store.
@@ -62,14 +62,13 @@ type Options struct {
 	Bound    []Bound        // options for the handles that entity.Bind opens
 
 	// Of this module only.
-	SoleWriter bool                                        // a write with a lost answer may be repeated, since nothing else writes the item
-	DecodeOld  func(map[string]types.AttributeValue) error // decodes the item before the write into Old
-	Handle     string                                      // the constructor of a store that runs, "" for entity.New
-	Table      string                                      // logical table of a store, instead of the declared one
-	Own        bool                                        // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
-	Derived    bool                                        // the items are derived from others, and rebuilt when their form changes
-	Sources    []string                                    // of derived items: the entities that they are made from
-	Secret     bool                                        // derived items are made from what has secret fields
+	SoleWriter bool     // a write with a lost answer may be repeated, since nothing else writes the item
+	Handle     string   // the constructor of a store that runs, "" for entity.New
+	Table      string   // logical table of a store, instead of the declared one
+	Own        bool     // keys keep their case, and times their nanoseconds, whatever the configuration of the database says
+	Derived    bool     // the items are derived from others, and rebuilt when their form changes
+	Sources    []string // of derived items: the entities that they are made from
+	Secret     bool     // derived items are made from what has secret fields
 }
 
 // Segment is one of several parts of a table.
@@ -253,12 +252,6 @@ type Image interface {
 	Image() (it map[string]types.AttributeValue, table string)
 }
 
-// ScanProgress is the progress of a scan.
-type ScanProgress = entitytype.ScanProgress
-
-// RewriteProgress is the progress of a rewrite.
-type RewriteProgress = entitytype.RewriteProgress
-
 // Target names the place of a condition or change: a pointer into a prototype, a map entry or list element of such a
 // field, a path in text, or an attribute by name. Inside names a place within one of these.
 type Target struct {
@@ -288,6 +281,5 @@ type Cond struct {
 type Change struct {
 	Kind   expr.Kind
 	Target Target
-	Value  any  // of the target's type; the elements for Push, Insert and Discard
-	Once   bool // Set only when absent
+	Value  any // of the target's type; the elements for Push, Insert and Discard
 }

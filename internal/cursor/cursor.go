@@ -65,7 +65,6 @@ func New(keys ...[]byte) (Codec, error) {
 	return c, nil
 }
 
-// openForm is the open form.
 type openForm struct {
 	Version kind        `json:"v"`
 	Query   []byte      `json:"q"` // fingerprint of the query
@@ -100,7 +99,6 @@ func (p Position) kind() kind {
 	return after
 }
 
-// positionOf returns the key as it is written.
 func positionOf(key item.Item) (position, error) {
 	if key == nil {
 		return nil, nil

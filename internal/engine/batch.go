@@ -25,9 +25,6 @@ const (
 	readsAtOnce = 4
 )
 
-// UnprocessedError says that DynamoDB left part of a batch unprocessed after repeated requests.
-type UnprocessedError = entitytype.UnprocessedError
-
 // identities numbers items from 0, each once.
 type identities struct {
 	numbers map[string]int          // by identity
@@ -41,7 +38,6 @@ func newIdentities(room int) identities {
 	return identities{numbers: make(map[string]int, room), keys: make(map[string]item.Primary, 1), room: room}
 }
 
-// key returns the primary key in a map.
 func (x *identities) key(table string, m item.Item) item.Primary {
 	if like, ok := x.keys[table]; ok {
 		return like.With(m)
@@ -131,7 +127,6 @@ type Found struct {
 	At    []int // of each key the index of its item
 }
 
-// Of returns the item of key i.
 func (f Found) Of(i int) wire.Item { return f.Items[f.At[i]] }
 
 // FindMany reads the items of keys, which can be of several tables, each once; strong says which are read consistently.
@@ -274,7 +269,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 			idle.giveBack()
 			return nil
 		}
-		if err := r.rest(ctx, &idle, rest.n < wanted.n, &UnprocessedError{Count: rest.n}); err != nil {
+		if err := r.rest(ctx, &idle, rest.n < wanted.n, &entitytype.UnprocessedError{Count: rest.n}); err != nil {
 			return err
 		}
 		wanted = rest
@@ -283,7 +278,7 @@ func (r *Runner) getChunk(ctx context.Context, wanted asked, consistent bool, fo
 
 // rest waits before the rest of a batch is sent again, which DynamoDB left unprocessed. It is a repetition if the request did
 // nothing; otherwise it is the next part.
-func (r *Runner) rest(ctx context.Context, idle *attempts, progress bool, left *UnprocessedError) error {
+func (r *Runner) rest(ctx context.Context, idle *attempts, progress bool, left *entitytype.UnprocessedError) error {
 	if progress {
 		r.refund(idle, success)
 		idle.sent = 0
@@ -316,7 +311,7 @@ func lastOfEach(writes []BatchWrite) []int {
 		if key == nil {
 			key = w.Put
 			if _, ok := known.keys[w.Table]; !ok {
-				known.keys[w.Table] = wire.KeyNamed(w.Names)
+				known.keys[w.Table] = wire.KeyOf(pick(w.Put, w.Names))
 			}
 		}
 		at, first := known.number(w.Table, known.key(w.Table, key))
@@ -350,7 +345,7 @@ func (r *Runner) WriteMany(ctx context.Context, writes []BatchWrite) (unwritten 
 		unwritten, wrote = append(unwritten, b.left...), wrote || b.wrote
 	}
 	if err == nil && len(unwritten) > 0 {
-		err = &UnprocessedError{Count: len(unwritten)}
+		err = &entitytype.UnprocessedError{Count: len(unwritten)}
 	}
 	if err != nil && wrote {
 		err = &plan.Ambiguous{Err: err, Partly: true}
@@ -366,23 +361,17 @@ type batch struct {
 	err   error
 }
 
-// tablesOf returns the tables of some of the writes, in order.
-func tablesOf(writes []BatchWrite, left []int) []string {
-	tables := make([]string, 0, 1)
-	for _, k := range left {
-		if !slices.Contains(tables, writes[k].Table) {
-			tables = append(tables, writes[k].Table)
-		}
-	}
-	slices.Sort(tables)
-	return tables
-}
-
 // writeChunk sends one batch, and again what is left unprocessed. It gives up after MaxAttempts answers in a row without a
 // write.
 func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) error {
 	for idle := (attempts{}); ; {
-		tables := tablesOf(writes, b.left)
+		tables := make([]string, 0, 1) // in order
+		for _, k := range b.left {
+			if !slices.Contains(tables, writes[k].Table) {
+				tables = append(tables, writes[k].Table)
+			}
+		}
+		slices.Sort(tables)
 		var out *dynamodb.BatchWriteItemOutput
 		err := r.read(ctx, "BatchWriteItem", tables, func(ctx context.Context, q *request) (err error) { // can be repeated like a read
 			q.Batch = len(b.left)
@@ -409,7 +398,7 @@ func (r *Runner) writeChunk(ctx context.Context, writes []BatchWrite, b *batch) 
 			idle.giveBack()
 			return nil
 		}
-		if err := r.rest(ctx, &idle, progress, &UnprocessedError{Count: len(rest)}); err != nil {
+		if err := r.rest(ctx, &idle, progress, &entitytype.UnprocessedError{Count: len(rest)}); err != nil {
 			if idle.sent >= r.MaxAttempts {
 				return nil // the caller counts what is left over all batches
 			}
@@ -435,7 +424,6 @@ func remaining(writes []BatchWrite, left []int, unprocessed map[string][]types.W
 	return rest, true
 }
 
-// isOf reports whether u writes the item that w writes.
 func (w BatchWrite) isOf(u types.WriteRequest) bool {
 	it := item.Item(nil)
 	switch {

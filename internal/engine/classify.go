@@ -200,10 +200,8 @@ func (q *request) Watch(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(q, middleware.After)
 }
 
-// ID implements middleware.DeserializeMiddleware.
 func (q *request) ID() string { return "dynastrata.request" }
 
-// HandleDeserialize implements middleware.DeserializeMiddleware.
 func (q *request) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	q.mu.Lock()
 	q.begun = true

@@ -2,11 +2,8 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -29,7 +26,6 @@ type Core struct {
 // Handle is embedded by every public handle.
 type Handle struct{ c *Core }
 
-// NewHandle wraps c.
 func NewHandle(c *Core) Handle { return Handle{c} }
 
 func (h Handle) core() *Core { return h.c }
@@ -47,7 +43,6 @@ func Of(h Holder) *Core {
 	return Closed(reflect.TypeOf(h))
 }
 
-// HandleOf returns a handle with the core of h.
 func HandleOf(h Holder) Handle { return NewHandle(Of(h)) }
 
 // Wrap adds verb, entity and key to an error that leaves the module.
@@ -63,29 +58,7 @@ func (c *Core) Decode(it item.Item, into any) error {
 	if err := bind.Omitted(c.Schema, it); err != nil { // into is a new value wherever a state is decoded
 		return err
 	}
-	return c.DecodeBy(&c.Schema.Codec, it, into)
-}
-
-// DecodeBy is [Core.Decode] with the codec of another struct.
-func (c *Core) DecodeBy(codec *item.Codec, it item.Item, into any) error {
-	if c.Schema.HasMetadata {
-		var err error
-		if reflect.TypeOf(into) == reflect.PointerTo(c.Schema.Type) {
-			var stored layout.Stored
-			stored, err = layout.Open(c.Schema, it)
-			it = stored.Item
-		} else { // only whole items can be upgraded
-			err = layout.CheckPayload(c.Schema, it[schema.PayloadAttr])
-		}
-		if err != nil {
-			reflect.ValueOf(into).Elem().SetZero()
-			return err
-		}
-	}
-	if err := codec.Decode(it, reflect.ValueOf(into)); err != nil {
-		return c.undecoded(err, into)
-	}
-	return nil
+	return layout.Decode(c.Schema, &c.Schema.Codec, it, into)
 }
 
 // ReadBy decodes an item by the codec of a struct into the value that into points to, which is zero. On an error it sets
@@ -98,7 +71,7 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 				return err
 			}
 			if layout.Outdated(c.Schema, item.Item{schema.PayloadAttr: payload}) {
-				return c.DecodeBy(codec, it.Map(), into)
+				return layout.Decode(c.Schema, codec, it.Map(), into)
 			}
 		}
 	}
@@ -106,6 +79,12 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 		return c.undecoded(err, into)
 	}
 	return nil
+}
+
+// undecoded sets the value that into points to to zero and returns the error of decoding it.
+func (c *Core) undecoded(err error, into any) error {
+	reflect.ValueOf(into).Elem().SetZero()
+	return layout.Misfit(c.Schema, "the item cannot be decoded", err)
 }
 
 // ReadFound is [Core.ReadBy] for an item that a query found, whose key the error names.
@@ -116,22 +95,6 @@ func (c *Core) ReadFound(codec *item.Codec, it wire.Item, into any) error {
 	return nil
 }
 
-// undecoded sets the value that into points to to zero and returns the error of decoding it.
-func (c *Core) undecoded(err error, into any) error {
-	reflect.ValueOf(into).Elem().SetZero()
-	return DecodeError(c, err)
-}
-
-// DecodeError converts a codec's error to a *entitytype.DecodeError.
-func DecodeError(c *Core, err error) error {
-	misfit := &entitytype.DecodeError{Entity: c.Schema.Name, Problem: "the item cannot be decoded"}
-	if f, ok := err.(*item.FieldError); ok {
-		misfit.Attr, misfit.Problem = f.Attr, f.Problem
-	}
-	return misfit
-}
-
-// Readable returns the mistake in the options of a read.
 func (c *Core) Readable(spec *bind.Options) error {
 	if err := spec.Err(); err != nil {
 		return &entitytype.InputError{Code: bind.CodeOption, Type: c.Schema.Type.String(), Problem: err.Error()}
@@ -139,7 +102,6 @@ func (c *Core) Readable(spec *bind.Options) error {
 	return nil
 }
 
-// Decode decodes an item as a T.
 func Decode[T any](c *Core, it item.Item) (v T, err error) {
 	err = c.Decode(it, &v)
 	return v, err
@@ -163,7 +125,6 @@ func (c *Core) MeasureCall(ctx context.Context, call entitytype.Call, key func()
 	})
 }
 
-// Measure is MeasureCall for a verb.
 func (c *Core) Measure(ctx context.Context, verb, key string, f func(context.Context) error) error {
 	return c.MeasureCall(ctx, entitytype.Call{Verb: verb}, func() string { return key }, f)
 }
@@ -199,26 +160,3 @@ func Closed(t reflect.Type) *Core {
 
 // Err returns the error of a handle that was not opened, and nil for others.
 func (c *Core) Err() error { return c.Schema.Unopened }
-
-// Returning prepares spec for a verb that knows the item before its write, if the caller has asked for it: the target of
-// entity.Returning is set when the write has been applied.
-func Returning(c *Core, spec *bind.Options) {
-	if spec.Old == nil {
-		return
-	}
-	dst := reflect.ValueOf(spec.Old)
-	if dst.Type() != reflect.PointerTo(c.Schema.Type) {
-		spec.Add(fmt.Errorf("Returning takes a pointer to a %s, not a %T", c.Schema.Type, spec.Old))
-		return
-	}
-	spec.DecodeOld = func(it map[string]types.AttributeValue) error {
-		old := reflect.New(c.Schema.Type)
-		if it != nil {
-			if err := c.Decode(it, old.Interface()); err != nil {
-				return err
-			}
-		}
-		dst.Elem().Set(old.Elem())
-		return nil
-	}
-}

@@ -34,7 +34,6 @@ const mostKept = 256 << 10
 
 var forms = sync.Pool{New: func() any { return new(form) }}
 
-// newForm returns a form of the request of a call.
 func newForm(call *wire.Call) *form {
 	f := forms.Get().(*form)
 	f.call = call

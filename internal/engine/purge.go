@@ -355,7 +355,6 @@ func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool
 	return x, nil
 }
 
-// Applied implements plan.Plan.
 func (x *purging) Applied(plan.Returned) (plan.Result, error) {
 	x.deleted.add(x.n)
 	return plan.Result{}, nil
@@ -404,7 +403,9 @@ func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
 		}
 		if _, errs[i] = p.Runner.Run(ctx, ops[i]); errs[i] != nil {
 			stop.Store(true)
-			p.deleted.failed(errs[i])
+			if ambiguous := new(plan.Ambiguous); errors.As(errs[i], &ambiguous) {
+				p.deleted.maybe() // only the first error reaches the caller
+			}
 		}
 	})
 	return cmp.Or(errs...)
@@ -461,7 +462,6 @@ func (x *removing) Refused(f []plan.Failure, _ *plan.Learned) plan.Resolution {
 	return plan.Resolution{Next: x.removing(left)}
 }
 
-// Applied implements plan.Plan.
 func (x *removing) Applied(plan.Returned) (plan.Result, error) {
 	x.deleted.add(len(x.list))
 	return plan.Result{}, nil
@@ -510,11 +510,4 @@ func (c *counter) maybe() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.any = true
-}
-
-// failed records the error of a removal. Only the first reaches the caller.
-func (c *counter) failed(err error) {
-	if ambiguous := new(plan.Ambiguous); errors.As(err, &ambiguous) {
-		c.maybe()
-	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/plan"
-	"github.com/dynastrata/dynastrata/internal/sentinel"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -143,7 +142,6 @@ func (r *Runner) together(ctx context.Context, actions []plan.Action, token stri
 	return err
 }
 
-// DescribeTable returns the description of a table.
 func (r *Runner) DescribeTable(ctx context.Context, name string) (*types.TableDescription, error) {
 	var found *types.TableDescription
 	err := r.read(ctx, "DescribeTable", []string{name}, func(ctx context.Context, q *request) error {
@@ -163,12 +161,6 @@ func (r *Runner) Manage(ctx context.Context, operation, table string, send func(
 	return r.read(ctx, operation, []string{table}, func(ctx context.Context, _ *request) error { return send(ctx, once) })
 }
 
-// ErrNoIndex says that the table does not have the index of the read, or is still building it.
-var ErrNoIndex = sentinel.ErrNoIndex
-
-// IndexError is an ErrNoIndex.
-type IndexError = entitytype.IndexError
-
 // indexError returns an *IndexError if a read failed because of its index, and err otherwise. DynamoDB's error is a
 // ValidationException, as for many mistakes, and only its text shows the reason, so this asks for the table's indexes. If that
 // fails, it returns err.
@@ -181,7 +173,7 @@ func (r *Runner) indexError(ctx context.Context, table, index string, err error)
 	if failed != nil || found == nil {
 		return err
 	}
-	no := &IndexError{Table: table, Index: index, Err: err}
+	no := &entitytype.IndexError{Table: table, Index: index, Err: err}
 	for _, x := range found.GlobalSecondaryIndexes {
 		if x.IndexName != nil && *x.IndexName == index {
 			if no.Building = x.IndexStatus == types.IndexStatusCreating; no.Building {

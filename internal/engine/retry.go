@@ -27,27 +27,20 @@ type attempts struct {
 // errTooLate says that a unit budget allows a repetition only when it must not be made any more.
 var errTooLate = errors.New("the budget of units allows no request before the token of the transaction ends")
 
-// paced waits until all budgets allow a request.
-func (t *attempts) paced(ctx context.Context, budgets []*bind.Pace) error {
-	if t.until.IsZero() {
-		return bind.WaitPaces(ctx, budgets)
-	}
-	limited, cancel := context.WithDeadline(ctx, t.until)
-	defer cancel()
-	err := bind.WaitPaces(limited, budgets)
-	if err != nil && ctx.Err() == nil {
-		return errTooLate
-	}
-	return err
-}
-
 // try sends a request once and returns the class of its error. send is called with the context of the request. The class is final if
 // the request was not sent, because ctx or the wait for a budget ended.
 func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, send func(context.Context, *request) error) (class, error) {
 	budgets := bind.PacesOf(ctx)
 	if budgets != nil {
-		if err := t.paced(ctx, budgets); err != nil {
-			t.giveBack()
+		limited, cancel := ctx, func() {}
+		if !t.until.IsZero() {
+			limited, cancel = context.WithDeadline(ctx, t.until)
+		}
+		err := bind.WaitPaces(limited, budgets)
+		if cancel(); err != nil {
+			if t.giveBack(); ctx.Err() == nil {
+				err = errTooLate
+			}
 			return final, err
 		}
 	}

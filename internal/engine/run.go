@@ -94,18 +94,6 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 	return p, err
 }
 
-// readBack returns the item after a write that does not return it.
-func (r *Runner) readBack(ctx context.Context, op *plan.Op) (item.Item, error) {
-	image, err := r.Get(ctx, op.Table, op.Key, true)
-	if err == nil && image == nil {
-		err = sentinel.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", sentinel.ErrReadBack, err)
-	}
-	return image, nil
-}
-
 // upgrade stores the item of op in today's payload version.
 func (r *Runner) upgrade(ctx context.Context, op *plan.Op) error {
 	image, err := r.Get(ctx, op.Table, op.Key, true)

@@ -20,7 +20,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/sentinel"
 )
 
-// mostRequestIDs is the most request ids that a report has.
 const mostRequestIDs = 16
 
 // meter adds up the requests of one call, which may be concurrent.
@@ -33,24 +32,6 @@ type meter struct {
 
 type meterKey struct{}
 
-// count counts a request by its class.
-func count(a *entitytype.Attempts, c entitytype.Class) {
-	switch c {
-	case entitytype.ClassOK:
-		a.OK++
-	case entitytype.ClassThrottled:
-		a.Throttled++
-	case entitytype.ClassConflict:
-		a.Conflict++
-	case entitytype.ClassLost:
-		a.Lost++
-	case entitytype.ClassRefused:
-		a.Refused++
-	default:
-		a.Failed++
-	}
-}
-
 // add adds a request.
 func (m *meter) add(a *entitytype.Attempt) {
 	if m.outer != nil {
@@ -60,7 +41,20 @@ func (m *meter) add(a *entitytype.Attempt) {
 	defer m.mu.Unlock()
 	r := &m.report
 	r.Requests++
-	count(&r.Attempts, a.Class)
+	switch a.Class {
+	case entitytype.ClassOK:
+		r.Attempts.OK++
+	case entitytype.ClassThrottled:
+		r.Attempts.Throttled++
+	case entitytype.ClassConflict:
+		r.Attempts.Conflict++
+	case entitytype.ClassLost:
+		r.Attempts.Lost++
+	case entitytype.ClassRefused:
+		r.Attempts.Refused++
+	default:
+		r.Attempts.Failed++
+	}
 	r.ReadUnits += a.ReadUnits
 	r.WriteUnits += a.WriteUnits
 	r.Returned += a.Returned
@@ -85,7 +79,6 @@ func (m *meter) add(a *entitytype.Attempt) {
 	}
 }
 
-// end returns the report of the call.
 func (m *meter) end(begun time.Time, err error) Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -235,6 +228,11 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 		cancelled   *types.TransactionCanceledException
 		reasons     []types.ThrottlingReason
 	)
+	once := func(t entitytype.Throttle) {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
 	switch {
 	case errors.As(err, &provisioned):
 		reasons = provisioned.ThrottlingReasons
@@ -245,7 +243,7 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 	case errors.As(err, &cancelled):
 		for _, c := range cancelled.CancellationReasons {
 			if code := reasonCode(c); cancellation([]types.CancellationReason{c}) == transient {
-				all = appendOnce(all, entitytype.Throttle{Limit: code})
+				once(entitytype.Throttle{Limit: code})
 			}
 		}
 		return all
@@ -256,7 +254,7 @@ func throttlesOf(err error) (all []entitytype.Throttle) {
 			if x.Resource != nil {
 				arn = *x.Resource
 			}
-			all = appendOnce(all, throttleOf(*x.Reason, arn))
+			once(throttleOf(*x.Reason, arn))
 		}
 	}
 	if code := codeOf(err); all == nil && throttles(code) {
@@ -283,13 +281,6 @@ func throttleOf(reason, resource string) entitytype.Throttle {
 		t.Limit, t.Kind, t.Operation = reason, "", ""
 	}
 	return t
-}
-
-func appendOnce(all []entitytype.Throttle, t entitytype.Throttle) []entitytype.Throttle {
-	if slices.Contains(all, t) {
-		return all
-	}
-	return append(all, t)
 }
 
 // classes are the classes of errors by name, those that say more before those that they wrap.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,7 +38,6 @@ type transaction struct {
 	parts   []int         // how many actions of plans each of actions contains; nil if none is merged
 }
 
-// operation is an operation of a transaction.
 type operation struct {
 	*plan.Op
 	in     plan.Input // of its plan
@@ -105,12 +105,19 @@ func (t *transaction) refusable() (failed []OpFailure, err error) {
 	if failed != nil {
 		return failed, nil
 	}
-	items, at, err := sameItem(t.ops)
-	switch {
-	case err != nil:
-		return []OpFailure{{at, err}}, nil //nolint:nilerr // it is the failure of an operation
-	case items > plan.MaxActions:
-		return nil, tooMany(len(t.ops), items)
+	items := make(places, 0, len(t.ops))
+	for i := range t.ops {
+		op := t.ops[i].Op
+		k, _ := items.find(op.Table, op.Key)
+		if other := items[k].writer; other != nil && !plan.Mergeable(other, op) {
+			return []OpFailure{{i, clashed(other, op)}}, nil
+		}
+		if !op.ChecksOnly {
+			items[k].writer = op
+		}
+	}
+	if len(items) > plan.MaxActions {
+		return nil, tooMany(len(t.ops), len(items))
 	}
 	return nil, nil
 }
@@ -216,8 +223,11 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 		}
 		if got.failures == nil {
 			if op := t.ops[0]; !t.joined && op.Idempotent && t.actions[0].Returns != plan.ReturnNothing {
-				if got.returned.Image, err = t.r.readBack(ctx, op.Op); err != nil {
-					return []OpFailure{{0, err}}, false, nil, nil //nolint:nilerr // it is the failure of an operation
+				if got.returned.Image, err = t.r.Get(ctx, op.Table, op.Key, true); err == nil && got.returned.Image == nil {
+					err = sentinel.ErrNotFound
+				}
+				if err != nil {
+					return []OpFailure{{0, fmt.Errorf("%w: %w", sentinel.ErrReadBack, err)}}, false, nil, nil
 				}
 			}
 			return nil, false, nil, t.done(got.returned)
@@ -380,7 +390,7 @@ const fewPlaces = 4
 
 // find returns the index of the place of an item. It adds one if the item is not known.
 func (all *places) find(table string, key item.Item) (at int, known bool) {
-	is := func(p place) bool { return p.table == table && layout.SameKey(p.key, key) }
+	is := func(p place) bool { return p.table == table && maps.EqualFunc(p.key, key, item.Equal) }
 	id := ""
 	if len(*all) >= fewPlaces {
 		if len(*all) == fewPlaces {
@@ -437,7 +447,23 @@ func (t *transaction) merge() (failed []OpFailure, err error) {
 			}
 		}
 	}
-	return nil, t.withinLimits()
+	if len(t.actions) > plan.MaxActions {
+		return nil, tooMany(len(t.ops), len(t.actions))
+	}
+	if len(t.actions) <= plan.MaxTransactionBytes/mostItemBytes {
+		return nil, nil // unless one of the items is too large
+	}
+	bytes := 0
+	for i := range t.actions {
+		bytes += item.Size(t.actions[i].Item) + item.Size(t.actions[i].Key)
+		for _, c := range t.actions[i].Changes {
+			bytes += item.ValueSize(c.Value)
+		}
+	}
+	if bytes > plan.MaxTransactionBytes {
+		return nil, &bind.SizeError{Type: aTransaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
+	}
+	return nil, nil
 }
 
 // own returns the failures of op's actions. Of a merged action, only the parts whose own condition does not hold on the
@@ -459,42 +485,6 @@ func (t *transaction) own(op *operation, failures []plan.Failure) []plan.Failure
 // clashed returns the error of two ops on one item that cannot be merged into one action.
 func clashed(a, b *plan.Op) error {
 	return &entitytype.InputError{Code: bind.CodeSameItem, Type: b.Schema.Type.String(), Problem: fmt.Sprintf("%s and %s write one item, or the sentinel of one unique value; a transaction can write an item once: make one operation of both, with the changes of both, or send two transactions", a.Verb, b.Verb)}
-}
-
-// sameItem returns the error of an op that writes the same item as an earlier op, and its index. items is the number of
-// distinct items.
-func sameItem(ops []operation) (items, at int, err error) {
-	all := make(places, 0, len(ops))
-	for i, op := range ops {
-		k, _ := all.find(op.Table, op.Key)
-		if other := all[k].writer; other != nil && !plan.Mergeable(other, op.Op) {
-			return len(all), i, clashed(other, op.Op)
-		}
-		if !op.ChecksOnly {
-			all[k].writer = op.Op
-		}
-	}
-	return len(all), 0, nil
-}
-
-func (t *transaction) withinLimits() error {
-	if n := len(t.actions); n > plan.MaxActions {
-		return tooMany(len(t.ops), n)
-	}
-	if len(t.actions) <= plan.MaxTransactionBytes/mostItemBytes {
-		return nil // unless one of the items is too large
-	}
-	bytes := 0
-	for i := range t.actions {
-		bytes += item.Size(t.actions[i].Item) + item.Size(t.actions[i].Key)
-		for _, c := range t.actions[i].Changes {
-			bytes += item.ValueSize(c.Value)
-		}
-	}
-	if bytes > plan.MaxTransactionBytes {
-		return &bind.SizeError{Type: aTransaction, Problem: fmt.Sprintf("the items are %d bytes, %d are allowed", bytes, plan.MaxTransactionBytes)}
-	}
-	return nil
 }
 
 // mostItemBytes is the largest size of an item with its key again.

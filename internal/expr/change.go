@@ -12,7 +12,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/item"
 )
 
-// Kind is the kind of a change.
 type Kind int
 
 // Kinds. Add, ListAppend and ListPrepend treat an absent attribute as 0 and the empty list.

@@ -47,7 +47,6 @@ type Operand struct {
 	Value types.AttributeValue
 }
 
-// Compare returns a condition on the attribute at p.
 func Compare(op Op, p Path, values ...types.AttributeValue) Cond {
 	return Cond{Op: op, Path: p, Values: values}
 }
@@ -131,7 +130,6 @@ func (c Cond) And(more Cond) Cond {
 	return c
 }
 
-// Negate returns a condition that holds if c does not.
 func Negate(c Cond) Cond { return Cond{Op: Not, Conds: []Cond{c}} }
 
 // Roots calls visit with the top-level attribute of every path in c.

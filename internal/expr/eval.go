@@ -202,8 +202,3 @@ func Compares(a, b types.AttributeValue) (order int, ok bool) {
 	}
 	return 0, false
 }
-
-// IsType reports whether name is a type that attribute_type knows.
-func IsType(name string) bool {
-	return slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}, name)
-}

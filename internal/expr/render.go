@@ -40,7 +40,6 @@ func (r *Renderer) Cond(c Cond) string {
 	}
 }
 
-// cond appends a condition.
 func (r *Renderer) cond(b []byte, c Cond) []byte {
 	switch c.Op {
 	case None:

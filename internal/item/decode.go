@@ -63,7 +63,6 @@ func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	return c.decodeEach(it, dst.Elem())
 }
 
-// mostFields is the most fields that a layout can have.
 const mostFields = 256
 
 // structLayout is a struct type compiled. It implements wire.Finder.
@@ -175,7 +174,6 @@ type inner struct {
 	done   bool // whether it has been compiled; a type inside itself is not yet
 }
 
-// structDecoder returns the decoder of struct type t.
 func structDecoder(t reflect.Type) decoder {
 	in, known := nested[t]
 	if !known {

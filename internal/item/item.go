@@ -24,7 +24,6 @@ func Clone(it Item) Item {
 	return maps.Clone(it)
 }
 
-// S returns a string attribute value.
 func S(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // N returns a number attribute value; text must be a decimal number.

@@ -81,7 +81,6 @@ func decodeBool(v wire.Value, dst reflect.Value) bool {
 	return v.Kind() == wire.NULL
 }
 
-// numberDecoder returns the decoder of a number.
 func numberDecoder(asText bool) decoder {
 	return func(v wire.Value, dst reflect.Value) bool {
 		if k := v.Kind(); k != wire.N && !(k == wire.S && asText) {

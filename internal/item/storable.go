@@ -149,7 +149,13 @@ func checkValue(v reflect.Value, depth int) error {
 		}
 		return nil
 	case reflect.Map:
-		return checkEntries(v, depth)
+		var first error // by text, so that it is the same in any map order
+		for entries := v.MapRange(); entries.Next(); {
+			if err := checkValue(entries.Value(), depth+1); err != nil && (first == nil || err.Error() < first.Error()) {
+				first = err
+			}
+		}
+		return first
 	case reflect.Struct:
 		if Opaque(t) {
 			break
@@ -157,7 +163,19 @@ func checkValue(v reflect.Value, depth int) error {
 		if problem := factsOf(t).problem; problem != "" {
 			return &FieldError{"", problem}
 		}
-		return checkFields(v, depth)
+		for _, f := range factsOf(t).fields {
+			fv, err := v.FieldByIndexErr(f.index)
+			if err != nil || IsBlank(fv, f.options) { // or it is inside a nil embedded pointer
+				continue
+			}
+			if f.floatText && !finite(fv) {
+				return &FieldError{"", badNumber}
+			}
+			if err := checkValue(fv, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return &FieldError{"", fmt.Sprintf("a value of type %s cannot be stored", t)}
 }
@@ -189,23 +207,6 @@ func ask(v reflect.Value) (types.AttributeValue, error) {
 	return av, err
 }
 
-// checkFields checks the fields of a struct.
-func checkFields(v reflect.Value, depth int) error {
-	for _, f := range factsOf(v.Type()).fields {
-		fv, err := v.FieldByIndexErr(f.index)
-		if err != nil || IsBlank(fv, f.options) { // or it is inside a nil embedded pointer
-			continue
-		}
-		if f.floatText && !finite(fv) {
-			return &FieldError{"", badNumber}
-		}
-		if err := checkValue(fv, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func finite(v reflect.Value) bool {
 	for v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -214,15 +215,4 @@ func finite(v reflect.Value) bool {
 		v = v.Elem()
 	}
 	return !math.IsNaN(v.Float()) && !math.IsInf(v.Float(), 0)
-}
-
-// checkEntries checks the values of a map. It returns the same error in any map order.
-func checkEntries(v reflect.Value, depth int) error {
-	var first error
-	for entries := v.MapRange(); entries.Next(); {
-		if err := checkValue(entries.Value(), depth+1); err != nil && (first == nil || err.Error() < first.Error()) {
-			first = err
-		}
-	}
-	return first
 }

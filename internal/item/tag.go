@@ -56,7 +56,7 @@ func AppendPairs(pairs []Pair, text string) ([]Pair, error) {
 // scanPair reads the pair at start and returns the offset after it.
 func scanPair(text string, start int) (Pair, int, error) {
 	colon := start
-	for colon < len(text) && inKey(text[colon]) {
+	for colon < len(text) && text[colon] > ' ' && text[colon] != ':' && text[colon] != '"' && text[colon] != 0x7f { // as reflect.StructTag
 		colon++
 	}
 	key := text[start:colon]
@@ -86,11 +86,6 @@ func scanPair(text string, start int) (Pair, int, error) {
 		return Pair{}, 0, ErrorAt(quote, "the value of %s is not a Go string", key)
 	}
 	return Pair{Key: key, Value: value, Pos: start}, end, nil
-}
-
-// inKey reports whether reflect.StructTag accepts c in a key.
-func inKey(c byte) bool {
-	return c > ' ' && c != ':' && c != '"' && c != 0x7f
 }
 
 func skipSpaces(text string, at int) int {

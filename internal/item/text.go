@@ -95,7 +95,6 @@ func (f *TextField) decode(text string, fv reflect.Value) error {
 	return nil
 }
 
-// timeField returns the time field of an attribute, or nil.
 func (c *Codec) timeField(attr string) *TimeField {
 	for i := range c.Times {
 		if c.Times[i].Attr == attr {
@@ -105,7 +104,6 @@ func (c *Codec) timeField(attr string) *TimeField {
 	return nil
 }
 
-// textField returns the text field of an attribute, or nil.
 func (c *Codec) textField(attr string) *TextField {
 	for i := range c.Texts {
 		if c.Texts[i].Attr == attr {

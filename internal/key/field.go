@@ -119,7 +119,7 @@ func (f *Field) accepts(v Value) error {
 	case v.Kind == String && !utf8.ValidString(v.S):
 		// The SDK would replace the bytes, and two values would share a key.
 		return f.problem("is not valid UTF-8")
-	case v.Kind == String && f.Plain && !plain(v.S):
+	case v.Kind == String && f.Plain && strings.ContainsFunc(v.S, func(r rune) bool { return r <= lastEscaped || r >= utf8.RuneSelf }):
 		return f.problem("has a character that cannot be written here without escaping: a control character, a space, one of !\"#$%%, or one beyond ASCII")
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Kind is the type of a key part.
@@ -23,20 +22,10 @@ const (
 
 // String returns the kind's name for messages.
 func (k Kind) String() string {
-	switch k {
-	case String:
-		return "string"
-	case Int:
-		return "integer"
-	case Uint:
-		return "unsigned integer"
-	case Bool:
-		return "bool"
-	case Time:
-		return "time"
-	default:
+	if k < String || k > Time {
 		return "unknown kind"
 	}
+	return [...]string{String: "string", Int: "integer", Uint: "unsigned integer", Bool: "bool", Time: "time"}[k]
 }
 
 // Value is the value of one key part, in the field that Kind selects.
@@ -91,14 +80,4 @@ func Escape(s string) string {
 		}
 	}
 	return b.String()
-}
-
-// plain reports whether every byte of s is ASCII and needs no escape.
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] <= lastEscaped || s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }

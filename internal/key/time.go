@@ -50,29 +50,16 @@ func (f TimeFormat) String() string {
 
 // Unit returns the precision of the format.
 func (f TimeFormat) Unit() time.Duration {
-	switch f {
-	case Micro:
-		return time.Microsecond
-	case Milli, UnixMilli:
-		return time.Millisecond
-	case Second, Unix:
-		return time.Second
-	default:
-		return time.Nanosecond
-	}
+	return [...]time.Duration{
+		Nano: time.Nanosecond, Micro: time.Microsecond, Milli: time.Millisecond, Second: time.Second, Unix: time.Second, UnixMilli: time.Millisecond,
+	}[f]
 }
 
 // UnitName returns the unit as Go source, for messages.
 func (f TimeFormat) UnitName() string {
-	switch f.Unit() {
-	case time.Microsecond:
-		return "time.Microsecond"
-	case time.Millisecond:
-		return "time.Millisecond"
-	case time.Second:
-		return "time.Second"
-	}
-	return "time.Nanosecond"
+	return map[time.Duration]string{
+		time.Nanosecond: "time.Nanosecond", time.Microsecond: "time.Microsecond", time.Millisecond: "time.Millisecond", time.Second: "time.Second",
+	}[f.Unit()]
 }
 
 // Text reports whether the format is stored as a string, not as a number.

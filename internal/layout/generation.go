@@ -27,7 +27,6 @@ func PartitionsOf(generation string) int {
 	return n
 }
 
-// PartitionAt returns the partition of a generation with a number.
 func PartitionAt(generation string, number int) string {
 	return fmt.Sprintf("%s~%02d", generation, number)
 }

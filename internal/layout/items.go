@@ -66,7 +66,7 @@ func StateClock(s *schema.Schema) *schema.Attr {
 // SetHidden sets the hidden attributes of an item.
 func SetHidden(s *schema.Schema, it item.Item, writeID string) {
 	for _, c := range s.Hidden {
-		it[c.Path.Root()] = c.Value
+		it[c.Path[0].Name] = c.Value
 	}
 	if s.HasMetadata {
 		it[schema.WriteAttr] = item.S(writeID)

@@ -47,6 +47,35 @@ func Open(s *schema.Schema, raw item.Item) (Stored, error) {
 	return Stored{raw, it}, err
 }
 
+// Decode opens an item and decodes it by the codec of a struct into the value that into points to. On an error it sets that value to zero.
+func Decode(s *schema.Schema, codec *item.Codec, raw item.Item, into any) (err error) {
+	v, stored := reflect.ValueOf(into), Stored{Item: raw}
+	switch {
+	case !s.HasMetadata:
+	case v.Type() == reflect.PointerTo(s.Type):
+		stored, err = Open(s, raw)
+	default: // only whole items can be upgraded
+		err = CheckPayload(s, raw[schema.PayloadAttr])
+	}
+	if err == nil {
+		if err = codec.Decode(stored.Item, v); err == nil {
+			return nil
+		}
+		err = Misfit(s, "the item cannot be decoded", err)
+	}
+	v.Elem().SetZero()
+	return err
+}
+
+// Misfit converts a codec's error to an *entitytype.DecodeError. problem is for one that names no attribute.
+func Misfit(s *schema.Schema, problem string, err error) error {
+	misfit := &entitytype.DecodeError{Entity: s.Name, Problem: problem}
+	if f, ok := err.(*item.FieldError); ok {
+		misfit.Attr, misfit.Problem = f.Attr, f.Problem
+	}
+	return misfit
+}
+
 // GetItem reads an item consistently.
 func GetItem(ctx context.Context, r Reader, s *schema.Schema, table string, key item.Item) (Stored, error) {
 	raw, err := r.Get(ctx, table, key, true)
@@ -191,11 +220,7 @@ func convert(s *schema.Schema, it item.Item) (*conversion, error) {
 	old, codec := reflect.New(c.steps[0].Old), &c.steps[0].Codec
 	c.old = old.Elem()
 	if err := codec.Decode(it, old); err != nil {
-		misfit := &entitytype.DecodeError{Entity: s.Name, Problem: "the item of an earlier payload version cannot be decoded"}
-		if f, ok := err.(*item.FieldError); ok {
-			misfit.Attr, misfit.Problem = f.Attr, f.Problem
-		}
-		return nil, misfit
+		return nil, Misfit(s, "the item of an earlier payload version cannot be decoded", err)
 	}
 	was, errWas := codec.Loose().Encode(c.old) // before a step changes what its argument points to
 	v, failed, err := c.steps.Apply(c.old.Interface())

@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 
@@ -26,9 +25,6 @@ func KeyOf(s *schema.Schema, it item.Item) item.Item {
 	}
 	return primary
 }
-
-// SameKey reports whether the [KeyID]s of two primary keys are equal.
-func SameKey(a, b item.Item) bool { return maps.EqualFunc(a, b, item.Equal) }
 
 // KeyID returns a text that is equal for equal primary keys only.
 func KeyID(primary item.Item) string {

@@ -57,7 +57,6 @@ func (x *composed) Refused(f []Failure, l *Learned) (again Resolution) {
 	return again
 }
 
-// Applied implements Plan.
 func (x *composed) Applied(Returned) (Result, error) { return x.result, nil }
 
 // Compose makes one plan of the main actions of m and the actions that the entity's features add: the claims of unique values, and the

@@ -133,7 +133,6 @@ func (op *Op) direct(in *Input, kind ActionKind) Plan {
 	return &existing{Step{Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}}, op, in.Now}
 }
 
-// Refused implements Plan.
 func (x *existing) Refused(f []Failure, l *Learned) Resolution {
 	switch live := layout.Live(x.op.Schema, f[0].Image, x.now); {
 	case !live && x.op.IfPresent:
@@ -151,7 +150,6 @@ func (x *existing) Refused(f []Failure, l *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-// Applied implements Plan.
 func (x *existing) Applied(r Returned) (Result, error) { return Result{Old: r.Image}, nil }
 
 // NewDeleteExpired plans what DynamoDB does at some time: the removal of other's item if it has expired. Nothing but that item is left

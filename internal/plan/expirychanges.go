@@ -11,7 +11,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// expiryOf returns the expiry of it.
 func expiryOf(s *schema.Schema, x bind.ExpirySetter, it item.Item, in *Input) (av types.AttributeValue, err error) {
 	from := x.From()
 	if from == nil {
@@ -110,7 +109,6 @@ func countsFrom(s *schema.Schema, a *schema.Attr) bool {
 	return x != nil && x.Derives() && x.From() == a
 }
 
-// isExpiry reports whether a holds the expiry.
 func isExpiry(s *schema.Schema, a *schema.Attr) bool {
 	x := bind.Expiry(s)
 	return x != nil && x.Stamps() == a.Name

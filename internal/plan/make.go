@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -88,7 +89,9 @@ func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution 
 }
 
 // isOwn reports whether an action is on the item of op.
-func (op *Op) isOwn(a *Action) bool { return a.Table == op.Table && layout.SameKey(a.Key, op.Key) }
+func (op *Op) isOwn(a *Action) bool {
+	return a.Table == op.Table && maps.EqualFunc(a.Key, op.Key, item.Equal)
+}
 
 // CaseError is [layout.SameCase] for a write: the error has the stored item. Without parts it is nil.
 func CaseError(s *schema.Schema, parts, stored item.Item) error {
@@ -125,7 +128,7 @@ func (op *Op) guardPayload(step *Step, now time.Time) {
 	step.blind = now
 	for i := range step.Actions {
 		a := &step.Actions[i]
-		if a.Kind == Put || a.Table != op.Table || len(step.Actions) > 1 && !layout.SameKey(a.Key, op.Key) {
+		if a.Kind == Put || a.Table != op.Table || len(step.Actions) > 1 && !maps.EqualFunc(a.Key, op.Key, item.Equal) {
 			continue
 		}
 		switch {

@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -73,7 +74,7 @@ func EarlierSentinels(s *schema.Schema, g UniqueConstraint, raw item.Item, today
 		}
 		more, _ := c.Sentinels(form) // a value that no key can hold has no sentinel
 		for _, k := range more {
-			if !slices.ContainsFunc(slices.Concat(today, keys), func(other item.Item) bool { return layout.SameKey(k, other) }) {
+			if !slices.ContainsFunc(slices.Concat(today, keys), func(other item.Item) bool { return maps.EqualFunc(k, other, item.Equal) }) {
 				keys = append(keys, k)
 			}
 		}

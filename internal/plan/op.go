@@ -100,14 +100,26 @@ func Begin(s *schema.Schema, table, verb string, v reflect.Value, it item.Item, 
 	switch {
 	case len(spec.Errs) > 0:
 		op.Err = bind.Invalid(s, bind.CodeOption, nil, "%v", spec.Errs[0])
+	case spec.Old != nil && reflect.TypeOf(spec.Old) != reflect.PointerTo(s.Type):
+		op.Err = bind.Invalid(s, bind.CodeOption, nil, "Returning takes a pointer to a %s, not a %T", s.Type, spec.Old)
 	case s.LocksGiven || spec.Expect != nil || spec.AnyVersion:
 		op.Err = op.expects(v, spec)
 	}
 	if op.Err != nil {
 		return op
 	}
-	if spec.DecodeOld != nil { // a transaction does not return items
-		op.Old, op.Read = spec.DecodeOld, op.Idempotent
+	if spec.Old != nil {
+		op.Read = op.Idempotent // a transaction does not return items
+		op.Old = func(it item.Item) error {
+			old := reflect.New(s.Type)
+			if it != nil {
+				if err := layout.Decode(s, &s.Codec, it, old.Interface()); err != nil {
+					return err
+				}
+			}
+			reflect.ValueOf(spec.Old).Elem().Set(old.Elem())
+			return nil
+		}
 	}
 	if op.Key, op.Parts, op.Err = bind.Key(s, v, &bind.Keys{Encoded: it}); op.Err != nil {
 		return op

@@ -37,7 +37,6 @@ type Step struct {
 	blind         time.Time // when the step was planned, if that was without reading the item
 }
 
-// Sends implements Plan.
 func (s *Step) Sends() *Step { return s }
 
 // ActionKind selects the request of an action.
@@ -181,7 +180,6 @@ type Refusal interface {
 // Means is a Refusal that means the same whatever the item is.
 type Means Resolution
 
-// Refused implements Refusal.
 func (x Means) Refused(Failure, *Learned) Resolution { return Resolution(x) }
 
 // Again is the Refusal of an action that is guarded by what was read: read and plan again.
@@ -194,13 +192,10 @@ type Fixed struct {
 	IfRefused Resolution
 }
 
-// Refused implements Plan.
 func (x *Fixed) Refused([]Failure, *Learned) Resolution { return x.IfRefused }
 
-// Applied implements Plan.
 func (x *Fixed) Applied(Returned) (Result, error) { return x.Result, nil }
 
-// Nothing returns a plan that writes nothing, with its result.
 func Nothing(result Result) Plan { return &Fixed{Result: result} }
 
 // Skipped resolves a failure which shows that nothing has to be written.

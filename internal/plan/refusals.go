@@ -37,7 +37,6 @@ type Missing struct {
 
 func (e *Missing) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error.
 func (e *Missing) Unwrap() error { return e.Err }
 
 // Refused reports a write whose condition failed. Class is what that means for the verb, Cause is the SDK's error, Image

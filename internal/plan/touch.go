@@ -117,5 +117,4 @@ func (x *touched) Refused(f []Failure, _ *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrNotFound}
 }
 
-// Applied implements Plan.
 func (x *touched) Applied(Returned) (Result, error) { return Result{}, nil }

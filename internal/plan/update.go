@@ -120,7 +120,6 @@ type updated struct {
 	now time.Time
 }
 
-// Refused implements Plan.
 func (x *updated) Refused(f []Failure, l *Learned) Resolution {
 	image := f[0].Image
 	if !layout.Live(x.op.Schema, image, x.now) {
@@ -147,7 +146,6 @@ func (u *update) unchangeable(image item.Item, l *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-// Applied implements Plan.
 func (x *updated) Applied(r Returned) (Result, error) {
 	switch {
 	case x.op.Old != nil && (r.Proven || r.Again):

@@ -267,7 +267,6 @@ type upserted struct {
 	joined bool
 }
 
-// Refused implements Plan.
 func (x *upserted) Refused(f []Failure, l *Learned) Resolution {
 	image := f[0].Image
 	if err := x.op.CheckExpected(image, x.now); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -76,10 +75,6 @@ func (g *Collection) anyWanted() expr.Cond {
 
 // String prints the one query.
 func (g *Collection) String() string { return g.cover.String() }
-
-func (p *Plan) collectionError(code, format string, args ...any) error {
-	return &entitytype.InputError{Code: code, Type: p.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
-}
 
 // samePartition reports whether two conditions on the partition key have equal values.
 func samePartition(a, b expr.Cond) bool {
@@ -210,17 +205,17 @@ func BuildCollection(verb string, parts []*Part) (*Collection, error) {
 		p := part.Plan
 		switch {
 		case p.Scan:
-			return nil, p.collectionError(bind.CodeCollection, "a scan cannot be part of a collection: it reads no partition")
+			return nil, bind.Invalid(p.Schema, bind.CodeCollection, nil, "a scan cannot be part of a collection: it reads no partition")
 		case p.Hydrate:
-			return nil, p.collectionError(bind.CodeHydrate, "a query in a collection returns what the index carries; run a query with Hydrate alone")
+			return nil, bind.Invalid(p.Schema, bind.CodeHydrate, nil, "a query in a collection returns what the index carries; run a query with Hydrate alone")
 		case p.Evaluate > 0 || p.Requests > 0 || p.Skip:
-			return nil, p.collectionError(bind.CodeOption, "a query in a collection takes Limit, but not MaxEvaluated, MaxRequests and SkipUndecodable")
+			return nil, bind.Invalid(p.Schema, bind.CodeOption, nil, "a query in a collection takes Limit, but not MaxEvaluated, MaxRequests and SkipUndecodable")
 		}
 		if err := bind.InMemory(p.Schema, p.User, verb); err != nil {
 			return nil, err
 		}
 		if what := p.mismatch(first); what != "" {
-			return nil, p.collectionError(bind.CodeCollectionMismatch, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
+			return nil, bind.Invalid(p.Schema, bind.CodeCollectionMismatch, nil, "%s; the queries of a collection must have the same table, index, partition, direction and consistency", what)
 		}
 		if !p.Nothing {
 			sorts = append(sorts, terms(p.Key)[len(terms(p.Partition)):])

@@ -2,9 +2,9 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dynastrata/dynastrata/internal/engine"
-	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
@@ -26,22 +26,18 @@ func (p *Plan) whole(ctx context.Context, entries []wire.Item) ([]wire.Item, err
 	filter.Roots(func(name string) { names = append(names, name) })
 	var found []wire.Item
 	for i, entry := range entries {
-		if it := got.Of(i); !it.Missing() && p.stands(entry, it.Pick(names...), filter) {
-			found = append(found, it)
+		stored := got.Of(i)
+		it := stored.Pick(names...)
+		moved := func(name string) bool {
+			av := entry.Get(name)
+			return av == nil || it[name] == nil || !item.Equal(av, it[name])
+		}
+		if !stored.Missing() && !slices.ContainsFunc(p.positionNames(), moved) && filter.Holds(it) {
+			found = append(found, stored)
 		}
 	}
 	if len(found) == 0 {
 		wire.ReleaseAll(got.Items)
 	}
 	return found, nil
-}
-
-// stands reports whether an entry of the index still stands for the item.
-func (p *Plan) stands(entry wire.Item, it item.Item, filter expr.Cond) bool {
-	for _, name := range p.positionNames() {
-		if av := entry.Get(name); av == nil || it[name] == nil || !item.Equal(av, it[name]) {
-			return false
-		}
-	}
-	return filter.Holds(it)
 }

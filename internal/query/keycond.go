@@ -1,13 +1,11 @@
 package query
 
 import (
-	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -26,11 +24,7 @@ type builder struct {
 }
 
 func (b *builder) fail(code string, a *schema.Attr, format string, args ...any) error {
-	field := ""
-	if a != nil {
-		field = a.Field
-	}
-	return &entitytype.InputError{Code: code, Type: b.Schema.Type.String(), Field: field, Problem: fmt.Sprintf(format, args...)}
+	return bind.Invalid(b.Schema, code, a, format, args...)
 }
 
 func (b *builder) partError(err error, missing []string) error {
@@ -98,7 +92,13 @@ func (b *builder) between(low, high expr.Cond) expr.Cond {
 		b.Nothing = true
 	}
 	if open {
-		b.dropOutside(expr.All(low, high))
+		own, both := b.Own, expr.All(low, high)
+		b.InMemory, b.Own = both, func(it item.Item) (bool, error) {
+			if !both.Holds(it) || own == nil {
+				return both.Holds(it), nil
+			}
+			return own(it)
+		}
 	}
 	return expr.Compare(expr.Between, low.Path, from, to)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -35,7 +34,6 @@ func compareKeys(a, b []types.AttributeValue) int {
 	return 0
 }
 
-// partitionKey returns the values of the partition key of p.
 func (p *Plan) partitionKey() (values []types.AttributeValue) {
 	for _, c := range terms(p.Partition) {
 		values = append(values, c.Values[0])
@@ -49,7 +47,7 @@ func (p *Plan) partitionKey() (values []types.AttributeValue) {
 func BuildMerge(c *engine.Core, verb, where string, plans []*Plan) *Plan {
 	m := &Plan{Source: Source{Core: c, Verb: verb}}
 	fail := func(code, format string, args ...any) *Plan {
-		m.Err = &entitytype.InputError{Code: code, Type: c.Schema.Type.String(), Problem: fmt.Sprintf(format, args...)}
+		m.Err = bind.Invalid(c.Schema, code, nil, format, args...)
 		return m
 	}
 	n := len(plans)
@@ -104,7 +102,6 @@ type lane struct {
 	ahead  *layout.Page           // what follows items, if it was read already
 }
 
-// head reports whether the lane has an item.
 func (s *lane) head() bool { return s.taken < len(s.items) }
 
 // dry reports that the next item can be known after another request.
@@ -119,14 +116,6 @@ func (s *lane) place() item.Item {
 		return s.positionOf(s.items[s.taken-1])
 	}
 	return s.from
-}
-
-// opposite returns the position from which a read in the other direction meets what came before the lane.
-func (s *lane) opposite() item.Item {
-	if s.head() {
-		return s.positionOf(s.items[s.taken])
-	}
-	return s.at
 }
 
 // merging is one run of a query of several partitions. Only items after a bound, a place in the order of all partitions, are read.
@@ -317,8 +306,12 @@ func (m *Plan) mergedPageAt(ctx context.Context, at cursor.Places, limit int, b 
 		return got, err
 	}
 	got.end.Bound, got.end.In = at.Bound, at.In
-	for _, s := range in.lanes {
-		got.begin.Keys = append(got.begin.Keys, s.opposite())
+	for _, s := range in.lanes { // from where a read in the other direction meets what came before the lane
+		from := s.at
+		if s.head() {
+			from = s.positionOf(s.items[s.taken])
+		}
+		got.begin.Keys = append(got.begin.Keys, from)
 	}
 	for s != nil {
 		if got.items = append(got.items, s.items[s.taken]); len(got.items) == 1 {

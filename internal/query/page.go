@@ -22,7 +22,6 @@ func (p *Plan) positionNames() []string {
 	return names
 }
 
-// positionOf returns the item's position in the query.
 func (p *Plan) positionOf(it wire.Item) item.Item {
 	key := item.Item{}
 	for _, name := range p.positionNames() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/cursor"
 	"github.com/dynastrata/dynastrata/internal/engine"
@@ -55,18 +56,18 @@ type Plan struct {
 	Key                expr.Cond // key condition: of the partition and of the sort key
 	Partition          expr.Cond // that of the partition
 	Range              expr.Cond // part of the filter that narrows the key condition
-	InMemory           expr.Cond // checked after the read: see dropOutside
+	InMemory           expr.Cond // checked after the read: an open end of Range
 	User               expr.Cond // the caller's filter
 	Nothing            bool      // nothing can match, so no request is needed
 	Desc               bool
-	Limit              int                     // 0: none
-	Evaluate, Requests int                     // bounds of the cost of a run; 0: none
-	Segments           int                     // of a scan, read concurrently; 0 or 1: one after the other
-	Segment            *bind.Segment           // the only segment that a scan reads; nil: the whole table
-	Project            []string                // attributes to return; nil: all
-	Hydrate            bool                    // read the whole items of an index's entries
-	Fresh              bool                    // read them consistently
-	Scanned            func(bind.ScanProgress) // called after each request of a scan; nil: not reported
+	Limit              int                           // 0: none
+	Evaluate, Requests int                           // bounds of the cost of a run; 0: none
+	Segments           int                           // of a scan, read concurrently; 0 or 1: one after the other
+	Segment            *bind.Segment                 // the only segment that a scan reads; nil: the whole table
+	Project            []string                      // attributes to return; nil: all
+	Hydrate            bool                          // read the whole items of an index's entries
+	Fresh              bool                          // read them consistently
+	Scanned            func(entitytype.ScanProgress) // called after each request of a scan; nil: not reported
 	Strong             bool
 	Skip               bool
 	Budget             *bind.Pace // paces the requests; may be nil
@@ -84,7 +85,6 @@ func (p *Plan) filter(now time.Time) expr.Cond {
 	return expr.All(base, p.Range, alive, p.User)
 }
 
-// terms returns the conditions that c joins with AND.
 func terms(c expr.Cond) []expr.Cond {
 	switch c.Op {
 	case expr.None:
@@ -123,17 +123,6 @@ func (p *Plan) sent(now time.Time) expr.Cond {
 	split(p.Range)
 	split(p.User)
 	return expr.All(conds...)
-}
-
-// dropOutside makes the query drop items that do not meet c after they were read.
-func (p *Plan) dropOutside(c expr.Cond) {
-	own := p.Own
-	p.InMemory, p.Own = c, func(it item.Item) (bool, error) {
-		if !c.Holds(it) || own == nil {
-			return c.Holds(it), nil
-		}
-		return own(it)
-	}
 }
 
 // String prints the query: what is read, the key condition and the filter; of several partitions the query of each.

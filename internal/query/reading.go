@@ -192,13 +192,11 @@ func (q *Query[T]) Collect(ctx context.Context) (all []T, err error) {
 	return all, err
 }
 
-// First returns the first item.
 func (q *Query[T]) First(ctx context.Context) (first T, err error) {
 	err = q.From.first(ctx, 1, &first)
 	return first, err
 }
 
-// One returns the only item.
 func (q *Query[T]) One(ctx context.Context) (only T, err error) {
 	err = q.From.first(ctx, 2, &only)
 	return only, err
@@ -211,7 +209,6 @@ func (q *Query[T]) Page(ctx context.Context, cursor string) (page entitytype.Pag
 	return page, err
 }
 
-// Count counts the items.
 func (q *Query[T]) Count(ctx context.Context) (int, error) { return q.From.Count(ctx) }
 
 // measure runs f as the measured call of the query.
@@ -238,7 +235,6 @@ func (p *Plan) measure(ctx context.Context, f func(context.Context) error) error
 	})
 }
 
-// Each implements Reading.
 func (p *Plan) Each(ctx context.Context, f func(wire.Item) (bool, error), end func() error) error {
 	return p.measure(ctx, func(ctx context.Context) error {
 		if stopped, err := p.each(ctx, f); err != nil || stopped {
@@ -248,7 +244,6 @@ func (p *Plan) Each(ctx context.Context, f func(wire.Item) (bool, error), end fu
 	})
 }
 
-// Few implements Reading.
 func (p *Plan) Few(ctx context.Context, n int, f func([]wire.Item) error) error {
 	return p.measure(ctx, func(ctx context.Context) (err error) {
 		var got page
@@ -269,7 +264,6 @@ func (p *Plan) Few(ctx context.Context, n int, f func([]wire.Item) error) error 
 	})
 }
 
-// Page implements Reading.
 func (p *Plan) Page(ctx context.Context, text string, f func([]wire.Item, Cursors) error) error {
 	return p.measure(ctx, func(ctx context.Context) error {
 		if err := p.Cursor.Allow(p.Schema, p.Schema.PK, p.Schema.SK, p.PK, p.SK); err != nil {
@@ -284,7 +278,6 @@ func (p *Plan) Page(ctx context.Context, text string, f func([]wire.Item, Cursor
 	})
 }
 
-// Count implements Reading.
 func (p *Plan) Count(ctx context.Context) (n int, err error) {
 	err = p.measure(ctx, func(ctx context.Context) error {
 		n, err = p.count(ctx, p.budget())

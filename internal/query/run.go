@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
@@ -29,7 +30,7 @@ type budget struct {
 func (p *Plan) budget() *budget {
 	b := &budget{evaluate: p.Evaluate, requests: p.Requests}
 	if p.Scanned != nil {
-		sum := bind.ScanProgress{Segments: max(p.Segments, 1)}
+		sum := entitytype.ScanProgress{Segments: max(p.Segments, 1)}
 		b.report = func(got layout.Page) {
 			sum.Pages++
 			sum.Evaluated += got.Evaluated

@@ -103,7 +103,6 @@ func (s *Schema) place(v reflect.Value, n *Node) {
 	}
 }
 
-// field returns the node of a field inside n.
 func (n *Node) field(f ruled) *Node {
 	return &Node{
 		Path: n.Path.Child(expr.Step{Name: f.Attr.Name}), Attr: n.Attr, Field: n.Field + "." + f.Name,

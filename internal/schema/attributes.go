@@ -55,7 +55,6 @@ func (a *Attr) Required() bool { return a.Role.Has(Required) || a.needing != "" 
 // NeededBy returns the name of an index with missing:"error" that has the attribute in its key, or "".
 func (a *Attr) NeededBy() string { return a.needing }
 
-// WhyRequired returns why the attribute is required, for messages.
 func (a *Attr) WhyRequired() string {
 	if a.needing != "" && !a.Role.Has(Required) {
 		return `the attribute is required: the key of the index ` + a.needing + ` is made of it, which has missing:"error"`
@@ -88,7 +87,7 @@ func (a *Attr) Wide() bool {
 	t := Bare(a.Type)
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
-		return !EncodesItself(t)
+		return !item.EncodesItself(t)
 	}
 	return false
 }
@@ -100,7 +99,6 @@ func (a *Attr) IsArray() bool { return a.Type != nil && Bare(a.Type).Kind() == r
 // IsSecret reports whether no message may hold a value of the attribute.
 func (a *Attr) IsSecret() bool { return a.Role.Has(Secret) }
 
-// HasSecret reports whether an attribute of the struct is secret.
 func (s *Schema) HasSecret() bool { return slices.ContainsFunc(s.Attrs, (*Attr).IsSecret) }
 
 // Mixed reports whether the stored order differs from the order of the values, so that only equality can be asked for.
@@ -120,7 +118,7 @@ func (a *Attr) becomeText() {
 // emptyOf returns what an attribute with the role notnull stores for nil: an empty map or an empty list.
 func emptyOf(a *Attr) (types.AttributeValue, bool) {
 	switch {
-	case EncodesItself(a.Type) || a.Tag.Set != "":
+	case item.EncodesItself(a.Type) || a.Tag.Set != "":
 	case a.Type.Kind() == reflect.Map:
 		return &types.AttributeValueMemberM{Value: item.Item{}}, true
 	case a.Type.Kind() == reflect.Slice && !BytesOf(a.Type) && !BytesOf(a.Type.Elem()):
@@ -152,7 +150,7 @@ func keyField(a *Attr) (*key.Field, types.ScalarAttributeType) {
 		return f, types.ScalarAttributeTypeN
 	}
 	t := Bare(a.Type)
-	if EncodesItself(t) || a.Tag.Set != "" {
+	if item.EncodesItself(t) || a.Tag.Set != "" {
 		return nil, ""
 	}
 	if a.Text {

@@ -131,7 +131,6 @@ func (d *Decl) NamedOtherwise(name string) (*Attr, string) {
 	return nil, ""
 }
 
-// Problem reports a mistake of this declaration.
 func (d *Decl) Problem(code, format string, args ...any) {
 	for _, p := range d.pairs { // the type alone does not identify an index
 		if p.Key == "name" && p.Value != d.Schema.Name {
@@ -203,7 +202,7 @@ func Build(t reflect.Type, o Options) (*Schema, error) {
 	if o.Validator != nil {
 		b.rule = &Rule{Type: t}
 	}
-	if EncodesItself(t) || o.Methods.Encodes {
+	if item.EncodesItself(t) || o.Methods.Encodes {
 		b.add(CodeUnsupportedType, "", "the struct encodes itself; its attributes could not be kept in step with its keys")
 	}
 	b.walk(t)

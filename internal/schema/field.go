@@ -66,7 +66,6 @@ type Field struct {
 	Ordered bool // text=ordered was given
 }
 
-// Has reports whether the field has the role r.
 func (f Field) Has(r Role) bool { return slices.Contains(f.Roles, r) }
 
 // ParseField reads a comma separated list of roles and at most one each of "time=format", "default=constant" and "id=kind".

@@ -161,7 +161,7 @@ func (b *builder) filled() {
 	// Whether a write has a value of the context is known only when it runs, so no key can be made of it.
 	for _, a := range b.s.Contexts {
 		switch {
-		case a.Type.Kind() != reflect.String || Numeric(a.Type) || EncodesItself(a.Type) || a.Text:
+		case a.Type.Kind() != reflect.String || Numeric(a.Type) || item.EncodesItself(a.Type) || a.Text:
 			b.add(CodeContextRole, a.Field, "context=%s needs a string", a.Role.Context)
 		case b.s.Options.FromContext == nil:
 			b.add(CodeContextRole, a.Field, "context=%s needs a Config.FromContext", a.Role.Context)

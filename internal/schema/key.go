@@ -65,7 +65,6 @@ func (k Key) String() string {
 	return b.String()
 }
 
-// String returns the placeholder in braces.
 func (p Placeholder) String() string {
 	switch {
 	case p.Width > 0:

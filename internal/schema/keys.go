@@ -122,7 +122,6 @@ func (k *KeyDef) Attributes() []string {
 	return names
 }
 
-// KeyNames returns the names of the attributes of the primary key.
 func (s *Schema) KeyNames() []string { return append(s.PK.Attributes(), s.SK.Attributes()...) }
 
 // Attribute returns the name of the first stored key attribute, which is the only one of a key of a table.

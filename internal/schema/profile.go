@@ -24,7 +24,6 @@ type Profile struct {
 // NewProfile returns a Profile: whether tables are shared with effect-dynamodb.
 func NewProfile(shared bool) Profile { return Profile{shared} }
 
-// KeysLowerCase reports whether `$` keys are in lower case.
 func (p Profile) KeysLowerCase() bool { return p.shared }
 
 // MarksItems reports whether items carry a write id and, if they are related items, their kind.

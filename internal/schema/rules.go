@@ -24,7 +24,6 @@ type Rule struct {
 	Elem, Key *Rule // of the elements and of the keys of a map; nil without dive
 }
 
-// ruleOf returns the rule of field f in a struct with the rule outer.
 func ruleOf(outer *Rule, f reflect.StructField) *Rule {
 	text := f.Tag.Get("validate")
 	if outer == nil || text == "-" || hasWord(outer.Tag, "structonly") {
@@ -33,7 +32,6 @@ func ruleOf(outer *Rule, f reflect.StructField) *Rule {
 	return newRule(text, f.Type)
 }
 
-// hasWord reports whether a tag has a word.
 func hasWord(text, word string) bool {
 	return strings.Contains(text, word) && slices.Contains(strings.Split(text, ","), word)
 }

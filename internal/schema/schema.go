@@ -148,10 +148,8 @@ func Recorded(s Schema) *Schema {
 	return &s
 }
 
-// Attr returns the attribute with that name, or nil.
 func (s *Schema) Attr(name string) *Attr { return s.byName[name] }
 
-// KeyPart reports whether a is part of the primary key.
 func (s *Schema) KeyPart(a *Attr) bool { return s.PK.Has(a) || s.SK.Has(a) }
 
 // Keys returns the keys of the table, then those of the indexes. The caller must not change the list.
@@ -179,7 +177,6 @@ func (s *Schema) IndexKeys() []*KeyDef {
 	return keys
 }
 
-// IndexNamed returns the index with that accessor, or nil.
 func (s *Schema) IndexNamed(name string) *Index {
 	for _, x := range s.Indexes {
 		if x.Name == name {

@@ -46,12 +46,9 @@ func IsTime(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !reflect.PointerTo(t).Implements(marshalerType)
 }
 
-// EncodesItself is item.EncodesItself.
-func EncodesItself(t reflect.Type) bool { return item.EncodesItself(t) }
-
 // Encoded is item.Pointee up to a type that encodes itself.
 func Encoded(t reflect.Type) reflect.Type {
-	for n := 0; t.Kind() == reflect.Pointer && !EncodesItself(t) && n < item.Deepest; n++ {
+	for n := 0; t.Kind() == reflect.Pointer && !item.EncodesItself(t) && n < item.Deepest; n++ {
 		t = t.Elem()
 	}
 	return t
@@ -96,7 +93,7 @@ func holdsSet(t reflect.Type, kind string) bool {
 		return false
 	}
 	e := Encoded(t.Elem())
-	if EncodesItself(e) {
+	if item.EncodesItself(e) {
 		return true
 	}
 	switch kind {
@@ -172,7 +169,7 @@ func optionMisfit(t reflect.Type, o Attribute) string {
 	misfit := func(option, why string) string {
 		return "the option " + option + " does not fit " + t.String() + ": " + why
 	}
-	own := EncodesItself(t)
+	own := item.EncodesItself(t)
 	switch {
 	case o.OmitEmpty && o.NullEmpty:
 		return "omitempty and nullempty exclude each other"
@@ -318,7 +315,7 @@ func borrowed(t reflect.Type) *lossy {
 	lent, fields := false, 0
 	for _, f := range item.Fields(t) {
 		if len(f.Index) == 1 && f.Use != item.Left {
-			lent, fields = lent || f.Anonymous && EncodesItself(Bare(f.Type)), fields+1
+			lent, fields = lent || f.Anonymous && item.EncodesItself(Bare(f.Type)), fields+1
 		}
 	}
 	if !lent || fields == 1 {

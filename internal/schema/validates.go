@@ -8,7 +8,6 @@ import (
 // Validates is implemented by entities and types of fields that check their own values.
 type Validates interface{ Validate() error }
 
-// ValidateType is the type of Validates.
 var ValidateType = reflect.TypeFor[Validates]()
 
 var validateTypes sync.Map // reflect.Type → bool

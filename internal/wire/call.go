@@ -119,7 +119,6 @@ func (c *Call) Tables(typed map[string][]map[string]types.AttributeValue) (all [
 	return all
 }
 
-// DeserializeResponse implements smithyhttp.ClientProtocol.
 func (c *Call) DeserializeResponse(ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return c.Protocol.DeserializeResponse(ctx, op, registry, resp, out)

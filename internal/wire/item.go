@@ -19,7 +19,6 @@ type Item struct {
 // Of returns the item of a map, the zero Item for nil.
 func Of(m map[string]types.AttributeValue) Item { return Item{m: m} }
 
-// OfAll returns the items of maps.
 func OfAll(maps []map[string]types.AttributeValue) []Item {
 	all := make([]Item, len(maps))
 	for i, m := range maps {
@@ -45,10 +44,8 @@ func (it Item) Release() {
 	}
 }
 
-// Missing reports whether there is no item.
 func (it Item) Missing() bool { return it.page == nil && it.m == nil }
 
-// Map returns the item as attribute values.
 func (it Item) Map() map[string]types.AttributeValue {
 	if it.page == nil {
 		return it.m
@@ -79,7 +76,6 @@ func DetachAll(items []Item) []map[string]types.AttributeValue {
 	return all
 }
 
-// ReleaseAll releases items.
 func ReleaseAll(items []Item) {
 	for _, it := range items {
 		it.Release()
@@ -105,7 +101,6 @@ func (it Item) Pick(names ...string) map[string]types.AttributeValue {
 	return m
 }
 
-// Get returns one attribute, or nil.
 func (it Item) Get(name string) types.AttributeValue { return it.Value(name).Attribute() }
 
 // Value returns one attribute, or a value of the kind None.
@@ -157,7 +152,6 @@ type Value struct {
 	av   types.AttributeValue
 }
 
-// ValueOf returns the value of av.
 func ValueOf(av types.AttributeValue) Value { return Value{av: av} }
 
 // Attribute returns the value as an attribute value, as the SDK does, nil if it is absent.
@@ -196,7 +190,6 @@ func collect[E any](v Value, of func(Value) E) []E {
 	return out
 }
 
-// Item returns an M as an item.
 func (v Value) Item() Item {
 	it := Item{page: v.page, at: v.at}
 	if m, ok := v.av.(*types.AttributeValueMemberM); ok {
@@ -205,7 +198,6 @@ func (v Value) Item() Item {
 	return it
 }
 
-// Kind returns the type of the value.
 func (v Value) Kind() Kind {
 	if v.page != nil {
 		return v.page.nodes[v.at].kind
@@ -259,7 +251,6 @@ func (v Value) Bytes(room []byte) []byte {
 	return text
 }
 
-// Text returns the text of an S or N.
 func (v Value) Text() string {
 	if v.page != nil {
 		return v.page.text(v.Bytes(nil))
@@ -273,7 +264,6 @@ func (v Value) Text() string {
 	return ""
 }
 
-// Bool returns a BOOL.
 func (v Value) Bool() bool {
 	if v.page != nil {
 		return v.page.nodes[v.at].escaped
@@ -342,23 +332,17 @@ func (e *Elements) Next() bool {
 		e.Value.at = int32(e.next)
 		e.next = int(p.nodes[e.next].next)
 	} else {
-		e.Value = ValueOf(e.of.element(e.next))
+		switch v := e.of.av.(type) {
+		case *types.AttributeValueMemberL:
+			e.Value.av = v.Value[e.next]
+		case *types.AttributeValueMemberSS:
+			e.Value.av = &types.AttributeValueMemberS{Value: v.Value[e.next]}
+		case *types.AttributeValueMemberNS:
+			e.Value.av = &types.AttributeValueMemberN{Value: v.Value[e.next]}
+		case *types.AttributeValueMemberBS:
+			e.Value.av = &types.AttributeValueMemberB{Value: v.Value[e.next]}
+		}
 		e.next++
 	}
 	return true
-}
-
-// element returns an element of a list or set that is an attribute value.
-func (v Value) element(i int) types.AttributeValue {
-	switch v := v.av.(type) {
-	case *types.AttributeValueMemberL:
-		return v.Value[i]
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberS{Value: v.Value[i]}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberN{Value: v.Value[i]}
-	case *types.AttributeValueMemberBS:
-		return &types.AttributeValueMemberB{Value: v.Value[i]}
-	}
-	return nil
 }

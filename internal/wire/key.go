@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"slices"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -26,20 +24,12 @@ func KeyOf(m map[string]types.AttributeValue) Key {
 	return k.With(m)
 }
 
-// KeyNamed returns a key without values that has one or two names.
-func KeyNamed(names []string) Key {
-	k := Key{Names: new([2]string)}
-	copy(k.Names[:], slices.Sorted(slices.Values(names)))
-	return k
-}
-
 // With returns the key of a map with the names of k.
 func (k Key) With(m map[string]types.AttributeValue) Key {
 	k.Values[0], k.Values[1] = m[k.Names[0]], m[k.Names[1]]
 	return k
 }
 
-// Map returns the key as attribute values.
 func (k Key) Map() map[string]types.AttributeValue {
 	m := make(map[string]types.AttributeValue, 2)
 	for i, name := range k.Names {

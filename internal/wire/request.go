@@ -26,7 +26,6 @@ var targetHeaders = func() map[string]string {
 // errReplaced is the error of a request whose text is for another table than its input.
 var errReplaced = errors.New("a middleware has changed the table of a request, which Config.MiddlewareIgnoresItems excludes")
 
-// SerializeRequest implements smithyhttp.ClientProtocol.
 func (c *Call) SerializeRequest(ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
 	if c.Text == nil {
 		return c.Protocol.SerializeRequest(ctx, op, in, req)

@@ -37,7 +37,6 @@ func (w *Writer) Name(name string) {
 	w.Text = append(w.Text, ':')
 }
 
-// Key writes a key.
 func (w *Writer) Key(k Key) {
 	w.Part("{")
 	for i, v := range k.Values {
@@ -49,7 +48,6 @@ func (w *Writer) Key(k Key) {
 	w.Text = append(w.Text, '}')
 }
 
-// Item writes an item.
 func (w *Writer) Item(m map[string]types.AttributeValue) {
 	var room [16]string // on the stack
 	names := room[:0]
@@ -65,7 +63,6 @@ func (w *Writer) Item(m map[string]types.AttributeValue) {
 	w.Text = append(w.Text, '}')
 }
 
-// Value writes an attribute value.
 func (w *Writer) Value(v types.AttributeValue) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

@@ -160,12 +160,12 @@ func (w *walk) add(path string, t reflect.Type, o schema.Attribute, format key.T
 // interface.
 func typeOf(t reflect.Type, o schema.Attribute, format key.TimeFormat) []string {
 	switch {
-	case schema.EncodesItself(t):
+	case item.EncodesItself(t):
 		return []string{"custom"}
 	case o.Set != "":
 		words := []string{strings.ToUpper(o.Set[:1]) + "S"}
 		switch e := schema.Encoded(t.Elem()); { // where the type of the set leaves open what its elements are
-		case schema.EncodesItself(e):
+		case item.EncodesItself(e):
 			words = append(words, "custom")
 		case schema.Numeric(e):
 			words = append(words, numberRange(e))
