@@ -16,7 +16,7 @@ race: ## run the tests of packages where goroutines meet with the race detector
 long: ## the long run of the packages that have one: random tests, fault campaigns, oracles
 	.ci/long
 
-proof: long ## the long run, and histories, fault cases and changed guards in full: prints the table of docs/production.md
+proof: long ## the long run, and histories, fault cases and changed guards in full: prints the tables of docs/production.md
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C cmd/dynastrata test -count=1 -timeout 1h ./...
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C contrib/beam test -count=1 -timeout 1h ./...
 	DYNASTRATA_LONG=1 DYNASTRATA_REQUIRE_DB=1 go -C tests/proof test -count=1 -timeout 3h
@@ -46,7 +46,7 @@ cover: ## run all tests and print the coverage of each function
 aws: ## try every verb on tables of your own account, with TABLE_PREFIX and REGION; asks first, and deletes the tables
 	@go -C tests/aws run . -prefix "$(TABLE_PREFIX)" -region "$(REGION)"
 
-site: ## make the pages of the documents, and one text of them all, in site/, with Node
+site: ## make the pages of the documents, and one text of them all, in site/, with Node; fails on a dead link or anchor
 	npm --prefix .github/site ci
 	npm --prefix .github/site run build
 	go -C docs test . -count=1 -run TestForModels -models ../site

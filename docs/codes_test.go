@@ -14,18 +14,17 @@ import (
 // codeLine is the declaration of a code, with its cause, its remedy and the page of its feature.
 var codeLine = regexp.MustCompile(`(?m)^\tCode\w+ += "(EDD-\d{4})"(?: // (.+?): (.+) \[([a-z-]+)\])?$`)
 
-// TestCodes_AreListedWithCauseAndRemedy compares the tables of codes.md with the comments of the constants; -update rewrites them.
+// TestCodes_AreListedWithCauseAndRemedy compares the lists of codes.md with the comments of the constants; -update rewrites them.
 func TestCodes_AreListedWithCauseAndRemedy(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{"declarations": "../internal/schema/codes.go", "calls": "../internal/bind/errors.go"} {
 		var rows []string
 		for _, found := range codeLine.FindAllStringSubmatch(read(t, file), -1) {
 			require.NotEmpty(t, found[4], "%s needs a comment of the form: cause: remedy [page]", found[1])
-			escape := strings.NewReplacer("|", `\|`)
-			rows = append(rows, fmt.Sprintf("| [%s](%s.md) | %s | %s |\n", found[1], found[4], escape.Replace(found[2]), escape.Replace(found[3])))
+			rows = append(rows, fmt.Sprintf("- [%s](%s.md) %s: %s\n", found[1], found[4], found[2], found[3]))
 		}
 		slices.Sort(rows)
-		generated(t, "codes.md", "codes "+name, "| code | cause | remedy |\n| --- | --- | --- |\n"+strings.Join(rows, ""))
+		generated(t, "codes.md", "codes "+name, strings.Join(rows, ""))
 	}
 }
 

@@ -38,15 +38,6 @@ type telemetry struct {
 	CreatedAt time.Time `dynamodbav:"createdAt" entity:"created_at"`
 }
 
-type device struct {
-	_ entity.Key `name:"Device" pk:"device_id" sk:"sk=batch={batch:05}" kind:"item=device"`
-	_ entity.GSI `name:"lastSeen" index:"gsi1" pk:"gsi1pk=devices" sk:"gsi1sk={lastSeen}"`
-
-	ID       string    `dynamodbav:"device_id"`
-	Batch    int       `dynamodbav:"batch"`
-	LastSeen time.Time `dynamodbav:"lastSeen,omitempty" entity:"time=s"`
-}
-
 type member struct {
 	_ entity.Key           `name:"Member" pk:"$#{memberId}" sk:"$"`
 	_ entity.GSI           `name:"byTeam" index:"gsi1" pk:"$#{team}" sk:"$#{memberId}"`
@@ -72,15 +63,6 @@ type pass struct {
 	ExpiresAt time.Time `dynamodbav:"expiresAt,omitempty" entity:"time=unix"`
 	Version   int64     `dynamodbav:"version"   entity:"version"`
 	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at,time=s"`
-}
-
-type probe struct {
-	_ entity.Key        `name:"Probe" pk:"$#{probeId}" sk:"$"`
-	_ timeseries.Events `orderBy:"seq" shards:"4"`
-
-	ProbeID string `dynamodbav:"probeId"`
-	Seq     uint64 `dynamodbav:"seq"`
-	Value   int    `dynamodbav:"value" entity:"append"`
 }
 
 // part is an entity whose partition key has one part, of any type.
@@ -144,14 +126,16 @@ type verbatimPart struct {
 	V string `dynamodbav:"v"`
 }
 
-type readmeTelemetry struct {
-	_ entity.Key        `name:"Telemetry" pk:"$#{deviceId}" sk:"$"`
-	_ timeseries.Events `orderBy:"timestamp" ttl:"7d"`
+type readmeCustomer struct {
+	_ entity.Key           `name:"Customer" pk:"$#{id}" sk:"$"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+	_ versioned.Retain     `ttl:"365d"`
+	_ lifecycle.SoftDelete `ttl:"30d"`
 
-	DeviceID  string    `dynamodbav:"deviceId"`
-	Timestamp time.Time `dynamodbav:"timestamp"`
-	Location  *string   `dynamodbav:"location,omitempty" entity:"append"`
-	Account   string    `dynamodbav:"account,omitempty"`
+	ID        string    `dynamodbav:"id"`
+	Email     string    `dynamodbav:"email"`
+	Version   int64     `dynamodbav:"version" entity:"version"`
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
 type interopTelemetry struct {

@@ -83,7 +83,7 @@ type exportedError struct {
 
 var (
 	inBrackets = regexp.MustCompile(`\[([A-Z][\w.]*)\]`)
-	verbOfDoc  = regexp.MustCompile(`^(?:[A-Z]\w+) (?:is matched by the error of \S+ when|is matched by|is the error of|is the cause of an \*EventError:|is returned by|is|has|says that|says|reports that|reports) `)
+	verbOfDoc  = regexp.MustCompile(`^(?:[A-Z]\w+) (?:is matched by the error of \S+ when|is matched by|is the error of|is the cause of an \*EventError:|is returned by|is|has the fields? [\w, ]+:|has|says that|says|reports that|reports) `)
 	standsFor  = regexp.MustCompile(`; it is an? \*\w+$|^\w+ is an? \*\w+: `)
 	namedType  = regexp.MustCompile(`(?i)\bis an? \*(\w+Error)\b`)
 	endOfFirst = regexp.MustCompile(`\.(?:\s|$)`)
@@ -147,7 +147,7 @@ const wraps entity.Class = "of what they wrap"
 // wrapping are errors that have the class of what they wrap.
 var wrapping = map[string]bool{"entity.Error": true, "entity.OpError": true, "entity.TransactError": true, "timeline.ApplyError": true}
 
-// TestErrors_AreListedByClass compares the tables of errors.md, one for each class, with the comments of the errors and with classes; -update
+// TestErrors_AreListedByClass compares the lists of errors.md, one for each class, with the comments of the errors and with classes; -update
 // rewrites them. A type that stands for one error shares its row.
 func TestErrors_AreListedByClass(t *testing.T) {
 	t.Parallel()
@@ -196,25 +196,25 @@ func TestErrors_AreListedByClass(t *testing.T) {
 			if wrapping[pkg+"."+e.name] {
 				c.class = wraps
 			}
-			rows[c.class] = append(rows[c.class], fmt.Sprintf("| %s | %s |\n", named, strings.ReplaceAll(doc, "|", `\|`)))
+			rows[c.class] = append(rows[c.class], fmt.Sprintf("- %s: %s\n", named, doc))
 		}
 	}
 	var text strings.Builder
-	for _, c := range classTables {
+	for _, c := range classLists {
 		require.NotEmpty(t, rows[c.class], "no error is listed under %s", c.title)
 		fmt.Fprintf(&text, "\n## %s\n\n", c.title)
 		if c.also != "" {
 			text.WriteString(c.also + "\n\n")
 		}
-		text.WriteString("| error | when |\n| --- | --- |\n" + strings.Join(rows[c.class], ""))
+		text.WriteString(strings.Join(rows[c.class], ""))
 		delete(rows, c.class)
 	}
-	require.Empty(t, rows, "a class has no table")
+	require.Empty(t, rows, "a class has no list")
 	generated(t, "errors.md", "errors", text.String())
 }
 
-// classTables are the tables of errors.md.
-var classTables = []struct {
+// classLists are the lists of errors.md.
+var classLists = []struct {
 	class       entity.Class
 	title, also string
 }{

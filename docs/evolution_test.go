@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// These tests check what evolution.md says about items that were written before a struct had versions, timestamps, unique
+// These tests check what the pages of features say, At the edges, about items that were written before a struct had versions, timestamps, unique
 // values, soft delete and history.
 
 func TestAnItemFromBeforeIsRead(t *testing.T) {

@@ -25,26 +25,28 @@ var page = regexp.MustCompile(`\]\(((?:docs|examples)/[^)#]+\.md|ARCHITECTURE\.m
 func forModels(t *testing.T) map[string]string {
 	t.Helper()
 	readme := read(t, "../README.md")
-	_, advanced, ok := strings.Cut(readme, "\n## Advanced\n")
-	require.True(t, ok)
-	advanced, _, _ = strings.Cut(advanced, "| to take part |")
-	start, _, _ := strings.Cut(readme, "\n## ")
-	title, rest, _ := strings.Cut(start, "\n\n")
+	title, rest, _ := strings.Cut(readme, "\n\n")
 	about, _, _ := strings.Cut(rest, "\n\n")
 	var short, full strings.Builder
-	fmt.Fprintf(&short, "%s\n\n> %s\n\nAll pages in one text: %sllms-full.txt\n", title, strings.ReplaceAll(about, "\n", " "), published)
+	fmt.Fprintf(&short, "%s\n\n> %s\n\nAll pages in one text: %sllms-full.txt\n", title, strings.NewReplacer("\n", " ", "**", "").Replace(about), published)
 	full.WriteString(readme)
 	seen := map[string]bool{}
-	for _, section := range []struct{ title, text string }{{"Three pages to begin with", start}, {"Advanced", advanced}} {
-		fmt.Fprintf(&short, "\n## %s\n\n", section.title)
-		for _, found := range page.FindAllStringSubmatch(section.text, -1) {
+	list := func(of, text string) {
+		fmt.Fprintf(&short, "\n## %s\n\n", of)
+		for _, found := range page.FindAllStringSubmatch(text, -1) {
 			path := found[1]
-			require.False(t, seen[path], "the README links to %s twice", path)
+			require.False(t, seen[path], "the features name %s twice", path)
 			seen[path] = true
 			text := read(t, "../"+path)
 			heading, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 			fmt.Fprintf(&short, "- [%s](https://raw.githubusercontent.com/dynastrata/dynastrata/main/%s): %s\n", heading, path, opening(text))
 			fmt.Fprintf(&full, "\n<!-- %s -->\n\n%s", path, text)
+		}
+	}
+	list("Begin here", "](docs/guide.md)")
+	for line := range strings.Lines(section(t, readme, "Features")) {
+		if row := strings.Split(line, "|"); len(row) > 3 && page.MatchString(row[2]) {
+			list(strings.TrimSpace(row[1]), row[2])
 		}
 	}
 	require.Greater(t, len(seen), 15, "the README does not link to the pages")

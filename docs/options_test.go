@@ -34,7 +34,7 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		{"Rewrite", is[migrate.Option]}, {"Copier.Run", is[migrate.CopyOption]}, {"Copier.CutOver", is[migrate.PassOption]},
 	}
 	text := &entity.Fields[remark]().Text
-	var verbs []string               // as the table of docs/tags.md has them
+	var verbs []string               // as the list of docs/tags.md has them
 	options := map[string][]string{} // accepted by them
 	for _, c := range []struct {
 		name   string
@@ -94,13 +94,13 @@ func TestOptions_AreAcceptedWhereTheyMeanSomething(t *testing.T) {
 		}
 		options[where] = append(options[where], "`"+c.name+"`")
 	}
-	table := "| options | accepted by |\n| --- | --- |\n"
+	list := "\n"
 	for _, where := range verbs {
-		table += "| " + strings.Join(options[where], ", ") + " | " + where + " |\n"
+		list += "- " + strings.Join(options[where], ", ") + ": " + where + "\n"
 	}
 	doc, err := os.ReadFile("tags.md")
 	require.NoError(t, err)
-	require.Contains(t, string(doc), table)
+	require.Contains(t, string(doc), list)
 }
 
 func is[O any](v any) bool {

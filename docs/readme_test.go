@@ -12,19 +12,48 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/dynastrata/dynastrata/localdb"
+	"github.com/dynastrata/dynastrata/tables/schemalock"
 )
 
-// The first Go block of the README is a program. The second belongs to the same program, without its imports.
-func TestReadme_ProgramCompiles(t *testing.T) {
+// The Go blocks of the README are the struct and the calls, the program that they belong to, and the test that keeps its lock. The test writes the
+// lock, and the program runs with it.
+func TestReadme_ProgramRuns(t *testing.T) {
 	t.Parallel()
 	found := blocks(read(t, "../README.md"), "go")
-	require.Len(t, found, 2)
+	require.Len(t, found, 4)
 	for _, block := range found {
 		formatted, err := format.Source([]byte(block))
 		require.NoError(t, err)
 		require.Equal(t, string(formatted), block, "a block is not formatted")
 	}
-	build(t, "readme", found[0], imported(found[1]))
+	declared := strings.Replace(found[0], "type Customer struct", "type readmeCustomer struct", 1)
+	require.Contains(t, read(t, "declarations_test.go"), declared, "the plan is of another declaration")
+
+	program := map[string]string{"main.go": found[2] + found[0] + found[1], "main_test.go": found[3]}
+	require.Equal(t, "2 ada@example.com\n", locked(t, "readme", program, "customer"))
+}
+
+// locked runs the test of a program whose lock is still empty, then the program with the lock that the test has written and checks the entities in it.
+// It returns what the program prints on a database of its own.
+func locked(t *testing.T, name string, program map[string]string, entities ...string) string {
+	t.Helper()
+	files := map[string]string{name + "/dynastrata.lock": ""}
+	for file, text := range program {
+		files[name+"/"+file] = text
+	}
+	dir := t.TempDir()
+	test := exec.CommandContext(t.Context(), compileAs(t, name, files, "test", "-c", "-vet=off"), "-test.count=1")
+	test.Dir, test.Env = dir, append(test.Environ(), schemalock.UpdateVariable+"=1")
+	out, err := test.CombinedOutput()
+	require.NoError(t, err, string(out))
+	files[name+"/dynastrata.lock"] = read(t, filepath.Join(dir, "dynastrata.lock"))
+	for _, of := range entities {
+		require.Contains(t, strings.ToLower(files[name+"/dynastrata.lock"]), "entity "+of)
+	}
+	client, _ := localdb.Test(t)
+	return printed(t, *client.Options().BaseEndpoint, exec.CommandContext(t.Context(), compile(t, name, files)))
 }
 
 // imported makes a file of a block without imports. It imports the packages that the block names.
@@ -67,6 +96,12 @@ func build(t *testing.T, name string, files ...string) string {
 // into the module for this build only.
 func compile(t *testing.T, name string, files map[string]string) string {
 	t.Helper()
+	return compileAs(t, name, files, "build")
+}
+
+// compileAs is compile with another command of go: that which makes the executable.
+func compileAs(t *testing.T, name string, files map[string]string, command ...string) string {
+	t.Helper()
 	dir := t.TempDir()
 	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "program")
 	here, err := filepath.Abs(".")
@@ -80,7 +115,7 @@ func compile(t *testing.T, name string, files map[string]string) string {
 	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, text, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "-overlay", overlay, "./"+name).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", append(command, "-o", binary, "-overlay", overlay, "./"+name)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return binary
 }

@@ -27,7 +27,7 @@ type whereabouts struct {
 	Location string `dynamodbav:"location"`
 }
 
-// storedTimeline makes the examples of a timeline: rows, pages and manifest.
+// storedTimeline makes the example of a row, and compares the attributes of it, of pages and of the manifest with those that the page names.
 func storedTimeline(t *testing.T, made map[string]string) {
 	t.Helper()
 	client, table := localdb.Test(t)
@@ -71,6 +71,8 @@ func storedTimeline(t *testing.T, made map[string]string) {
 	text := strings.NewReplacer(run+"-t", "", table, "app", view.Fingerprint(), "<fingerprint>").Replace(dump(t, client, table+"-views", "pk", "sk"))
 	text = regexp.MustCompile(`(?m)^(tally\S+ +N +)\d+$`).ReplaceAllString(text, "$1<sum>") // of marks with the ids of the run
 	made["timeline-row"] = having(text, "#c-1%01d-7")
-	made["timeline-pages"] = having(text, "#0000000000000000000")
-	made["timeline-manifest"] = having(text, "timelinemanifest-places")
+	for _, item := range []string{made["timeline-row"], having(text, "timelinepages-places#0000000000000000000"), having(text, "timelinemanifest-places")} {
+		require.NotEmpty(t, item)
+		namesAttributes(t, "timelines.md", item)
+	}
 }

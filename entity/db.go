@@ -20,9 +20,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Client is the part of *dynamodb.Client that this module calls: the verbs of items, queries, scans, batches and
-// transactions, and those that create and describe tables. The module does all retries and turns those of the client off.
-// Its methods are shown at [entitytype.Client].
+// Client has the methods of *dynamodb.Client that this module calls: GetItem, PutItem, UpdateItem, DeleteItem, Query, Scan,
+// BatchGetItem, BatchWriteItem, TransactGetItems, TransactWriteItems, CreateTable, DescribeTable, DescribeTimeToLive and
+// UpdateTimeToLive. The module does all retries and turns those of the client off.
 type Client = entitytype.Client
 
 // Namespace is the prefix of every `$` key: `$<Name>#v<Version>#<entity>`.
@@ -61,7 +61,7 @@ type Config struct {
 	TableOptions map[string]TableOptions // by logical name, "" is the default table
 
 	Namespace Namespace // prefix of every `$` key
-	Interop   bool      // shares tables with effect-dynamodb: all keys are in lower case; see docs/interop.md; needs TimePrecision: time.Millisecond
+	Interop   bool      // shares tables with effect-dynamodb: all keys are in lower case; see docs/sharing.md; needs TimePrecision: time.Millisecond
 
 	TimePrecision time.Duration    // of times without a format in their tag: Nanosecond (default), Microsecond, Millisecond or Second
 	MaxAttempts   int              // requests for one write, and rounds of planning; default 10
@@ -92,7 +92,7 @@ type Config struct {
 	RetryBudget int
 
 	// MultiRegion is the replication of the tables, by default SingleRegion. With MRSC, New refuses declarations that such tables
-	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/global-tables.md.
+	// cannot have (EDD-9089, EDD-9090), and transactions are refused before any request (EDD-9167): see docs/tables.md.
 	MultiRegion MultiRegion
 
 	// ReadClient sends eventually consistent reads instead of the client given to Open, such as a client of a cache in front of

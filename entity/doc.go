@@ -19,7 +19,44 @@
 //		UpdatedAt  time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 //	}
 //
-// [New] checks the declarations when the program starts, without I/O, and reports all mistakes at once.
+// [New] checks the declarations when the program starts, without I/O, and reports all mistakes at once; [Bind] opens all handles
+// of a program so. In a key, $ is a prefix that the library writes, {employeeId} the value of the attribute.
+//
+// # Declarations
+//
+// The tags of blank fields have these keys; docs/tags.md has their values and defaults. All types but Key can be left out.
+//
+//	entity.Key            name, pk, sk, table, kind, payload, reads, stream
+//	entity.GSI            name, index, pk, sk, project, missing, shards, when
+//	entity.LSI            name, index, sk, missing, when
+//	timeseries.Events     orderBy, ttl, late, maxAhead, shards, current, digits
+//	versioned.Lock        none
+//	versioned.Retain      ttl
+//	lifecycle.SoftDelete  ttl, unique
+//	lifecycle.TTL         attr, after, from
+//	unique.Constraint     name, fields, ttl
+//
+// # Roles
+//
+// Roles are the words of the entity tag, separated by commas: entity:"required,immutable".
+//
+//	created_at    a time: set when the item is created, never changed
+//	updated_at    a time: set by every write
+//	deleted_at    a time: set by a soft delete
+//	version       an integer: 1 when the item is created, one more with every write
+//	context=…     a string: every write stores what Config.FromContext has under this name
+//	required      a whole value without it is refused; it cannot be removed
+//	notnull       a nil map or list is stored as an empty one
+//	immutable     set once; another value is refused
+//	set_once      set once; another value is ignored
+//	append        of a time series: written by Append and by no other verb
+//	secret        its value appears in no message and no plan; cursors with it are encrypted
+//	default=…     an empty field is stored with this constant
+//	id=uuidv7     an empty string or [16]byte gets a new id; id=ulid is another form
+//	zero          a key part whose zero value is a value
+//	text          a type that marshals itself as text is stored as that text
+//	text=ordered  the same, where texts sort as values do
+//	time=…        how a time is stored: time=ns, time=us, time=ms or time=s as text, time=unix or time=unixms as a number
 //
 // # Write
 //

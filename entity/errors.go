@@ -33,55 +33,50 @@ var (
 	ErrNoClient        = sentinel.ErrNoClient        // the DB was opened without a client
 )
 
-// The types of errors, for errors.As. They are those of package entitytype, whose documentation shows fields and methods:
-// go doc entitytype.InputError.
+// The types of errors, for errors.As. They are those of package entitytype; those that wrap another have the method Unwrap.
 type (
-	// Error is the error of every verb. It has the Verb, the Entity, the Key with secret parts hidden, and Err, which it
-	// wraps. Its fields are shown at [entitytype.Error].
+	// Error has the fields Verb, Entity, Key and Err: every verb returns it. Secret parts of the Key are hidden; it wraps Err.
 	Error = entitytype.Error
 
-	// SchemaError is a mistake in a declaration. It is found when a store is built. It has a Code, which docs/codes.md
-	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.SchemaError].
+	// SchemaError has the fields Code, Type, Field and Problem: a mistake in a declaration. It is found when a store is built;
+	// docs/codes.md explains the Code.
 	SchemaError = entitytype.SchemaError
 
-	// InputError is a mistake in the arguments of a call. It is found before any request. It has a Code, which docs/codes.md
-	// explains, the Type, the Field and the Problem. Its fields are shown at [entitytype.InputError].
+	// InputError has the fields Code, Type, Field and Problem: a mistake in the arguments of a call. It is found before any request;
+	// docs/codes.md explains the Code.
 	InputError = entitytype.InputError
 
-	// ValidationError is a value that its own Validate method or the [Validator] refused. It is found before any request. It has
-	// the Code, the Type, the Field and Err, which it wraps. The Validate method of a field's type is called whenever the
-	// field is written, that of the struct when a whole value is. Its fields are shown at [entitytype.ValidationError].
+	// ValidationError has the fields Code, Type, Field, Err and Redacted: a value that its own Validate method or the [Validator]
+	// refused. It is found before any request, and wraps Err. The Validate method of a field's type is called whenever the
+	// field is written, that of the struct when a whole value is.
 	ValidationError = entitytype.ValidationError
 
-	// PrepareError is the failure of a [Preparer]. It comes before any request of the write. It has the Code, the Type and Err, which
-	// it wraps. Its fields are shown at [entitytype.PrepareError].
+	// PrepareError has the fields Code, Type, Err and Redacted: the failure of a [Preparer]. It comes before any request of the
+	// write, and wraps Err.
 	PrepareError = entitytype.PrepareError
 
-	// ConditionError says that a condition of the library did not hold. It is an [ErrConditionFailed]. It has Attr, the attribute that made the
-	// condition fail, and the Problem. Its fields are shown at [entitytype.ConditionError].
+	// ConditionError has the fields Attr and Problem: a condition of the library did not hold. It is an [ErrConditionFailed]. Attr is the
+	// attribute that made the condition fail.
 	ConditionError = entitytype.ConditionError
 
-	// KeyCaseError is an [ErrKeyCase]. It has Attr, the attribute of the key part that differs. Its fields are shown at
-	// [entitytype.KeyCaseError].
+	// KeyCaseError has the field Attr: an [ErrKeyCase]. Attr is the attribute of the key part that differs.
 	KeyCaseError = entitytype.KeyCaseError
 
-	// DecodeError is a stored item that does not fit the struct. It has the Entity, Attr, the attribute that does not fit, and
-	// the Problem. Its fields are shown at [entitytype.DecodeError].
+	// DecodeError has the fields Entity, Attr and Problem: a stored item that does not fit the struct. Attr is the attribute
+	// that does not fit.
 	DecodeError = entitytype.DecodeError
 
-	// CursorError is an [ErrInvalidCursor]. It has the Reason, such as [CursorForeign]. Its fields are shown at
-	// [entitytype.CursorError].
+	// CursorError has the field Reason: an [ErrInvalidCursor]. The Reason is a [CursorReason], such as [CursorForeign].
 	CursorError = entitytype.CursorError
 
 	// CursorReason says why a cursor cannot be used: [CursorMalformed], [CursorForeign], [CursorAltered] or [CursorGone].
 	CursorReason = entitytype.CursorReason
 
-	// IndexError is an [ErrNoIndex]. It has the Table, the Index, whether it is Building, and DynamoDB's error as Err, which it
-	// wraps. Its fields are shown at [entitytype.IndexError].
+	// IndexError has the fields Table, Index, Building and Err: an [ErrNoIndex]. It wraps Err, DynamoDB's error.
 	IndexError = entitytype.IndexError
 
-	// UnprocessedError says that DynamoDB left part of a batch undone. It did so in Config.MaxAttempts requests in a row. It has the
-	// Count of keys or writes. Its fields are shown at [entitytype.UnprocessedError].
+	// UnprocessedError has the field Count: DynamoDB left part of a batch undone. It did so in Config.MaxAttempts requests in
+	// a row; Count is that of keys or writes.
 	UnprocessedError = entitytype.UnprocessedError
 )
 

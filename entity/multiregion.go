@@ -9,7 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// MultiRegion says how the tables of a [DB] are replicated; see [Config] and docs/global-tables.md.
+// MultiRegion says how the tables of a [DB] are replicated; see [Config] and docs/tables.md.
 type MultiRegion int
 
 // The kinds of replication.

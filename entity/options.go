@@ -239,10 +239,9 @@ func Segment(i, n int) SegmentOption {
 	return segmentOption{Setting: func(o *bind.Options) { o.Segment = &bind.Segment{Number: i, Of: n} }}
 }
 
-// ScanProgress is the progress of a scan; see [OnPage]. It counts items Evaluated and Found, Pages, Segments and
-// SegmentsDone, and ReadUnits. It has no share of the whole, because DynamoDB does not say how much is left. With
-// [Segments], which are of similar size in a table of small partitions, SegmentsDone of Segments is an estimate. Its fields
-// are shown at [entitytype.ScanProgress].
+// ScanProgress has the fields Evaluated, Found, Pages, Segments, SegmentsDone and ReadUnits: the progress of a scan; see [OnPage].
+// It has no share of the whole, because DynamoDB does not say how much is left. With
+// [Segments], which are of similar size in a table of small partitions, SegmentsDone of Segments is an estimate.
 type ScanProgress = entitytype.ScanProgress
 
 // OnPage makes a scan call f after each response of DynamoDB, before the items of that response are yielded. All calls

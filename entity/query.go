@@ -45,7 +45,7 @@ type Query[T any] interface {
 	query.Sealed
 }
 
-// Page is a part of a query's result. It has the Items, in the order of the query, and the cursors of the pages around it.
+// Page has the fields Items, Next and Prev: a part of a query's result, in the order of the query, and the cursors of the pages around it.
 //
 // Next is the cursor of the next page, "" after the last one. The last page can be empty.
 //
@@ -56,8 +56,6 @@ type Query[T any] interface {
 // Going back reads in the other direction, one item more than the page has; without Limit, one more request finds out whether
 // there are items before.
 // Scans, lists of versions and timelines have no Prev.
-//
-// Its fields are shown at [entitytype.Page].
 type Page[T any] = entitytype.Page[T]
 
 // StringSet is a stored set of strings that was read into an any. It is stored as a set again.

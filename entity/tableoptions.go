@@ -8,11 +8,11 @@ import (
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 )
 
-// TableOptions are settings of a table that do not affect the code and may differ between environments; see
-// [Config].TableOptions. Its fields are shown at [entitytype.TableOptions].
+// TableOptions has the fields Provisioned, Indexes, PointInTimeRecovery and DeletionProtection: settings of a table that do not
+// affect the code and may differ between environments; see [Config].TableOptions.
 type TableOptions = entitytype.TableOptions
 
-// Throughput is a provisioned capacity, in read and write units per second, each 1 or more.
+// Throughput has the fields Read and Write: a provisioned capacity, in units per second, each 1 or more.
 type Throughput = entitytype.Throughput
 
 // cloneOptions returns a deep copy.

@@ -13,26 +13,26 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
-// A Report says what one call cost; see [Tracer]. It has the Verb, the Entity, the Table and the Index, the
-// number of Requests, the Attempts by class, the Throttles by reason, RequestIDs of AWS, ReadUnits and WriteUnits, the items
-// Returned and Evaluated, the Outcome of a write, the Duration, and Err. Its fields are shown at [entitytype.Report].
+// A Report has the fields Verb, Name, Entity, Entities, Table, Index, Requests, Attempts, Throttles, RequestIDs, ReadUnits,
+// WriteUnits, Returned, Evaluated, Outcome, Duration and Err: what one call did and cost; see [Tracer]. Attempts are counted by
+// class, Throttles by reason, Returned and Evaluated items; the Outcome is that of a write.
 type Report = entitytype.Report
 
-// Tracer is called at the start and the end of every call, and for every request in between; see [Config].Tracer. It gets no
-// key and no value of an item. [SlogTracer] logs, package contrib/otel makes spans and metrics, and [Tracers] joins several.
-// Its methods are shown at [entitytype.Tracer].
+// Tracer has the methods Start, Request and End, which are called at the start of every call, for every request, and at the end; see
+// [Config].Tracer. It gets no key and no value of an item. [SlogTracer] logs, package contrib/otel makes spans and metrics, and
+// [Tracers] joins several.
 type Tracer = entitytype.Tracer
 
-// Call is the start of a call, for a [Tracer]: its Verb, Entity, Table and Index, and the number of keys, values or
-// operations in a Batch. Its fields are shown at [entitytype.Call].
+// Call has the fields Verb, Name, Entity, Entities, Table, Index and Batch: the start of a call, for a [Tracer]. Batch is the number of keys, values or operations.
 type Call = entitytype.Call
 
-// Attempt is one request of a call, for a [Tracer]: its Operation, Tables and Index, its Number among the repetitions, when
-// it was sent and how long it took, how it ended, and what it cost. Its fields are shown at [entitytype.Attempt].
+// Attempt has the fields Operation, Tables, Index, Number, Start, Duration, Class, Code, Throttles, RequestID, Status, Consistent,
+// Batch, Limit, Descending, Segment, Segments, Returned, Evaluated, ReadUnits and WriteUnits: one request of a call, for a [Tracer].
+// Number counts its repetitions, Start and Duration say when it was sent and how long it took, Class how it ended.
 type Attempt = entitytype.Attempt
 
-// Failure is the error of a call as a [Tracer] gets it: a Type, whether the write is Ambiguous, and the classes that
-// errors.Is finds, without keys and values. Its fields are shown at [entitytype.Failure].
+// Failure has the fields Type, Ambiguous, Expected and Classes: the error of a call as a [Tracer] gets it, without keys
+// and values. Type is that of the error, Ambiguous of a write whose outcome is unknown, Classes what errors.Is finds.
 type Failure = entitytype.Failure
 
 // Tracers returns a Tracer that calls several, in order. Each gets the context that the one before returned. nil is left

@@ -8,9 +8,9 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 )
 
-// UpgradeError says that a stored item has a payload version that cannot be read. Either a function of [Upgrade] returned an error, or no
-// step reads the version, or it is later than the declaration of [Key], because a later program has stored it. It has the Entity, the version From and the error Err. Its fields are shown at
-// [entitytype.UpgradeError].
+// UpgradeError has the fields Entity, From, Err and Redacted: a stored item has a payload version that cannot be read. Either a
+// function of [Upgrade] returned an error, or no step reads the version, From, or it is later than the declaration of [Key]
+// reads, because a later program has stored it.
 type UpgradeError = entitytype.UpgradeError
 
 // Upgrade converts items that were stored with payload version from, as declared by payload:"…" of [Key] at that time. Old

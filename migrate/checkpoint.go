@@ -33,7 +33,7 @@ const (
 	rewriteInfix = identify.RewriteMark
 )
 
-// Attributes of a checkpoint; docs/layout.md describes them.
+// Attributes of a checkpoint; docs/evolution.md describes them.
 const (
 	formatAttr   = "format"
 	workAttr     = "work"

@@ -42,7 +42,7 @@ func (c *copier) now() time.Time { return c.to.c.Runner.Clock() }
 // if that is zero. Defaults are filled in and values checked; Prepare is not called. Events, snapshots and deleted copies are
 // not copied, only counted, and a copy leaves no snapshot.
 //
-// The steps are described at the methods, and in docs/migration.md: [Copier.Handle] or [Copier.Apply] follows the changes of
+// The steps are described at the methods, and in docs/evolution.md: [Copier.Handle] or [Copier.Apply] follows the changes of
 // the old items from a stream, [Copier.Run] copies those that are there, [Copier.Verify] compares both sides, and
 // [Copier.CutOver] ends the copy. Each can be ended at any request and called again.
 //

@@ -3,7 +3,7 @@
 // belong there. [VerifyUnique] compares unique values with their sentinels, and [RepairUnique] corrects what does not agree. [Copy] makes
 // new items of old ones, for changes that leave none as it is, and cuts over. Other programs can read and write the table meanwhile.
 //
-// docs/migration.md says how to run them, what they cost, and what a killed run leaves.
+// docs/evolution.md says how to run them, what they cost, and what a killed run leaves.
 //
 // The package is experimental: its API may change with every minor version.
 package migrate

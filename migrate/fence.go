@@ -33,7 +33,7 @@ const fences = 32
 
 const copyInfix = identify.CopyMark
 
-// Attributes of a fence; docs/layout.md describes them.
+// Attributes of a fence; docs/evolution.md describes them.
 const (
 	stateAttr   = "state"
 	sourceAttr  = "source"

@@ -61,7 +61,8 @@ func Checkpoint(name string) Option {
 // Restart makes [Rewrite] begin again, whatever its [Checkpoint] says, and [Copier.Run] whatever it has copied.
 func Restart() CopyOption { return runOption{Setting: func(o *bind.Options) { o.Restart = true }} }
 
-// Progress is the progress of a call that reads a whole table; see [OnProgress]. Its fields are shown at [entitytype.RewriteProgress].
+// Progress has the fields Evaluated, Items, Rewritten, Skipped, Segments, SegmentsDone, ReadUnits and WriteUnits: the progress of a
+// call that reads a whole table; see [OnProgress].
 type Progress = entitytype.RewriteProgress
 
 // OnProgress makes [Rewrite], [Copier.Run], [Copier.Verify] and [Copier.CutOver] call f after each page of items. [Check] does, too,

@@ -86,6 +86,20 @@ type Volume struct {
 	Shelf string `dynamodbav:"shelf,omitempty"`
 }
 
+// A program creates what its declarations need when it starts. Tables that exist are left as they are, if they fit.
+func ExampleCreate() {
+	ctx, db := context.Background(), open()
+	books := entity.Must(entity.New[Book](db))
+	if err := tables.Create(ctx, db); err != nil {
+		fmt.Println(err) // a *tables.VerifyError says in which way a table does not fit
+		return
+	}
+	n, err := books.Scan().Count(ctx)
+	fmt.Println(n, err)
+	// prints
+	// 0 <nil>
+}
+
 // A new release adds the index that it needs to the existing table, and waits until DynamoDB has built it.
 func ExampleAddIndexes() {
 	ctx, db := context.Background(), open()
@@ -108,5 +122,5 @@ func TestExamples_PrintWhatTheySay(t *testing.T) {
 	empty := open()
 	entity.Must(entity.New[Book](empty))
 	require.NoError(t, tables.Create(t.Context(), empty))
-	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleVerify": ExampleVerify, "ExampleAddIndexes": ExampleAddIndexes}))
+	require.NoError(t, exampletest.Run("example_test.go", map[string]func(){"ExampleCreate": ExampleCreate, "ExampleVerify": ExampleVerify, "ExampleAddIndexes": ExampleAddIndexes}))
 }

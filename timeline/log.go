@@ -93,7 +93,8 @@ func (v *LogView) opened() *LogView {
 	return v
 }
 
-// Entry is one event of a log. Its payload has the type of its source.
+// Entry has the fields Name, Source, Key, At, AcceptedAt, Version, PayloadVersion, Payload and Before: one event of a log. Its
+// payload has the type of its source.
 type Entry = Event[any]
 
 // LogOption configures reads of a log: [AsOf], [AsKnownAt], [Partial] and [RequireComplete] as for rows, [ForKey] and

@@ -93,9 +93,9 @@ func declare[F any](d *schema.Decl, name string, feature F) {
 	}
 }
 
-// ConflictError is the error of a write to an item that is not in the expected state. It matches entity.ErrConflict. It has the
-// Expected and the Actual version, Absent if there is no item, Recreated if it was created again since it was read, and Present
-// if a Put under [Lock] expected none. Its fields are shown at [entitytype.ConflictError].
+// ConflictError has the fields Expected, Actual, Absent, Recreated and Present: a write to an item that is not in the
+// expected state. It matches entity.ErrConflict. Expected and Actual are versions. Absent: there is no item. Recreated: it was
+// created again since it was read. Present: a Put under [Lock] expected none.
 type ConflictError = entitytype.ConflictError
 
 // Expect makes a write fail with a *[ConflictError] unless the item has version n. Version 0 is that of an item written

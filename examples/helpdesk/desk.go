@@ -11,16 +11,21 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
+// handles are what entity.Bind opens.
+type handles struct {
+	Tickets   *entity.Store[Ticket]
+	Queue     *entity.Index[Ticket] `entity:"queue"`
+	Deleted   *lifecycle.Deleted[Ticket]
+	History   *versioned.History[Ticket]
+	Reminders *entity.Store[Reminder]
+	Agents    *entity.Store[Agent]
+	ByEmail   *unique.Lookup[Agent] `entity:"email"`
+}
+
 // desk is the application.
 type desk struct {
-	db        *entity.DB
-	tickets   *entity.Store[Ticket]
-	queue     *entity.Index[Ticket]
-	deleted   *lifecycle.Deleted[Ticket]
-	history   *versioned.History[Ticket]
-	reminders *entity.Store[Reminder]
-	agents    *entity.Store[Agent]
-	byEmail   *unique.Lookup[Agent]
+	*handles
+	db *entity.DB
 }
 
 type actorKey struct{}
@@ -38,48 +43,48 @@ func fromContext(ctx context.Context, name string) (string, bool) {
 
 // open makes a ticket and its reminder, and returns where the ticket is.
 func (d *desk) open(ctx context.Context, tenant, subject string, due time.Time) (url string, err error) {
-	ticket, err := d.tickets.Complete(ctx, Ticket{TenantID: tenant, Subject: subject, DueAt: due})
+	ticket, err := d.Tickets.Complete(ctx, Ticket{TenantID: tenant, Subject: subject, DueAt: due})
 	if err != nil {
 		return "", err
 	}
-	err = d.db.Transact(ctx, d.tickets.Op().Create(ticket), d.reminders.Op().Create(Reminder{TicketID: ticket.TicketID, At: due}))
+	err = d.db.Transact(ctx, d.Tickets.Op().Create(ticket), d.Reminders.Op().Create(Reminder{TicketID: ticket.TicketID, At: due}))
 	return "/" + tenant + "/tickets/" + ticket.TicketID, err
 }
 
 // assign gives a ticket to an agent.
 func (d *desk) assign(ctx context.Context, key Ticket, agent string) error {
 	t := entity.Fields[Ticket]()
-	_, err := d.tickets.Update(ctx, key, entity.Set(&t.Status, "assigned"), entity.Set(&t.Assignee, agent))
+	_, err := d.Tickets.Update(ctx, key, entity.Set(&t.Status, "assigned"), entity.Set(&t.Assignee, agent))
 	return err
 }
 
 // close ends a ticket, and takes its reminder back if it was not sent yet.
 func (d *desk) close(ctx context.Context, key Ticket) error {
 	t := entity.Fields[Ticket]()
-	return d.db.Transact(ctx, d.tickets.Op().Update(key, entity.Set(&t.Status, "closed")), d.reminders.Op().Delete(Reminder{TicketID: key.TicketID}, entity.IfPresent(nil)))
+	return d.db.Transact(ctx, d.Tickets.Op().Update(key, entity.Set(&t.Status, "closed")), d.Reminders.Op().Delete(Reminder{TicketID: key.TicketID}, entity.IfPresent(nil)))
 }
 
 // remove deletes a ticket, and says why.
 func (d *desk) remove(ctx context.Context, key Ticket, why string) error {
 	t := entity.Fields[Ticket]()
-	return d.tickets.Delete(ctx, key, entity.Set(&t.Note, why), versioned.AnyVersion())
+	return d.Tickets.Delete(ctx, key, entity.Set(&t.Note, why), versioned.AnyVersion())
 }
 
 // restore takes a ticket back, and says why.
 func (d *desk) restore(ctx context.Context, key Ticket, why string) error {
 	t := entity.Fields[Ticket]()
-	_, err := d.deleted.Restore(ctx, key, entity.Set(&t.Note, why))
+	_, err := d.Deleted.Restore(ctx, key, entity.Set(&t.Note, why))
 	return err
 }
 
 // waiting returns a page of the tickets that wait for an answer, those that are due first at the beginning.
 func (d *desk) waiting(ctx context.Context, tenant, cursor string) (entity.Page[Ticket], error) {
-	return d.queue.Query(Ticket{TenantID: tenant}, entity.Limit(2)).Page(ctx, cursor)
+	return d.Queue.Query(Ticket{TenantID: tenant}, entity.Limit(2)).Page(ctx, cursor)
 }
 
 // audit returns who made each state of a ticket.
 func (d *desk) audit(ctx context.Context, key Ticket) (lines []string, err error) {
-	for state, err := range d.history.List(key, versioned.WithCurrent()).All(ctx) {
+	for state, err := range d.History.List(key, versioned.WithCurrent()).All(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -91,18 +96,18 @@ func (d *desk) audit(ctx context.Context, key Ticket) (lines []string, err error
 
 // hire adds an agent.
 func (d *desk) hire(ctx context.Context, tenant, id, email string) error {
-	_, err := d.agents.Create(ctx, Agent{TenantID: tenant, AgentID: id, Email: email})
+	_, err := d.Agents.Create(ctx, Agent{TenantID: tenant, AgentID: id, Email: email})
 	return err
 }
 
 // rename gives an agent another address.
 func (d *desk) rename(ctx context.Context, tenant, id, email string) error {
 	a := entity.Fields[Agent]()
-	_, err := d.agents.Update(ctx, Agent{TenantID: tenant, AgentID: id}, entity.Set(&a.Email, email))
+	_, err := d.Agents.Update(ctx, Agent{TenantID: tenant, AgentID: id}, entity.Set(&a.Email, email))
 	return err
 }
 
 // agent finds an agent by address.
 func (d *desk) agent(ctx context.Context, tenant, email string) (Agent, error) {
-	return d.byEmail.Find(ctx, Agent{TenantID: tenant, Email: email})
+	return d.ByEmail.Find(ctx, Agent{TenantID: tenant, Email: email})
 }

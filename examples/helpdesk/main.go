@@ -22,11 +22,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dynastrata/dynastrata/entity"
-	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/tables"
-	"github.com/dynastrata/dynastrata/unique"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 func main() {
@@ -72,16 +69,8 @@ func newDesk(client entity.Client, table string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{db: db}
-	var errs [7]error
-	d.tickets, errs[0] = entity.New[Ticket](db)
-	d.reminders, errs[1] = entity.New[Reminder](db)
-	d.agents, errs[2] = entity.New[Agent](db)
-	d.queue, errs[3] = d.tickets.Index("queue")
-	d.deleted, errs[4] = lifecycle.Of(d.tickets)
-	d.history, errs[5] = versioned.Of(d.tickets)
-	d.byEmail, errs[6] = unique.Of(d.agents, "email")
-	return d, errors.Join(errs[:]...)
+	opened, err := entity.Bind[handles](db)
+	return &desk{opened, db}, err
 }
 
 // story is a day at the desk of a tenant.

@@ -8,13 +8,18 @@ import (
 	"github.com/dynastrata/dynastrata/lifecycle"
 )
 
+// handles are what entity.Bind opens.
+type handles struct {
+	Devices  *entity.Store[Device]
+	Activity *entity.Index[Device] `entity:"byActivity"`
+	Readings *entity.Store[Reading]
+	Batches  *entity.Store[ProcessedBatch]
+}
+
 // backend is the service without HTTP: the three stores and everything else that the operations need.
 type backend struct {
-	db       *entity.DB
-	devices  *entity.Store[Device]
-	activity *entity.Index[Device]
-	readings *entity.Store[Reading]
-	batches  *entity.Store[ProcessedBatch]
+	*handles
+	db *entity.DB
 
 	retention time.Duration // of readings; 0: for ever
 	log       *slog.Logger
@@ -42,24 +47,12 @@ func open(client entity.Client, cfg config, log *slog.Logger, o options) (*backe
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{db: db, retention: cfg.Retention, log: log, now: o.now, newUUID: o.newUUID}
-	if b.devices, err = entity.New[Device](db); err != nil {
-		return nil, err
-	}
-	if b.activity, err = b.devices.Index("byActivity"); err != nil {
-		return nil, err
-	}
 	keep := lifecycle.NoExpiry()
 	if cfg.Retention > 0 {
 		keep = lifecycle.After(cfg.Retention)
 	}
-	if b.readings, err = entity.New[Reading](db, keep); err != nil {
-		return nil, err
-	}
-	if b.batches, err = entity.New[ProcessedBatch](db); err != nil {
-		return nil, err
-	}
-	return b, nil
+	opened, err := entity.Bind[handles](db, entity.For[Reading](keep))
+	return &backend{handles: opened, db: db, retention: cfg.Retention, log: log, now: o.now, newUUID: o.newUUID}, err
 }
 
 // clock returns the service's time as the tables store it: UTC, in whole seconds.

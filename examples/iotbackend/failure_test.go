@@ -151,7 +151,7 @@ func TestEveryReasonLeadsToItsOutcome(t *testing.T) {
 			readings, err := l.between(t.Context(), macA, s.TimestampMS, s.TimestampMS, 10, "")
 			require.NoError(t, err)
 			require.Len(t, readings.Items, map[string]int{stored: 1}[outcome], "it is stored when it was acknowledged")
-			_, err = l.batches.Get(t.Context(), ProcessedBatch{BatchID: s.BatchID})
+			_, err = l.Batches.Get(t.Context(), ProcessedBatch{BatchID: s.BatchID})
 			require.Equal(t, outcome == stored, err == nil)
 		})
 	}

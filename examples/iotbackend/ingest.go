@@ -52,7 +52,7 @@ func (b *backend) ingest(ctx context.Context, id MAC, all []submission) (receipt
 	if err := validateBatch(id, all); err != nil {
 		return got, err
 	}
-	device, err := b.devices.Get(ctx, Device{HardwareID: id}, entity.Consistent())
+	device, err := b.Devices.Get(ctx, Device{HardwareID: id}, entity.Consistent())
 	if errors.Is(err, entity.ErrNotFound) {
 		return got, errDeviceNotFound
 	}
@@ -85,8 +85,8 @@ func (s submission) reading(d Device) Reading {
 // Only a proof of the same device makes a duplicate: any other reason for a cancelled transaction is an error, because a
 // device forgets what was acknowledged.
 func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error) {
-	proof := b.batches.Op().Create(ProcessedBatch{BatchID: r.BatchID, HardwareID: r.HardwareID})
-	err = b.db.Transact(ctx, proof, b.readings.Op().Put(r))
+	proof := b.Batches.Op().Create(ProcessedBatch{BatchID: r.BatchID, HardwareID: r.HardwareID})
+	err = b.db.Transact(ctx, proof, b.Readings.Op().Put(r))
 	if err == nil {
 		return true, nil
 	}
@@ -96,7 +96,7 @@ func (b *backend) store(ctx context.Context, r Reading) (stored bool, err error)
 	}
 	first, ok := entity.StoredItem[ProcessedBatch](why) // comes with the refusal
 	if !ok {
-		if first, err = b.batches.Get(ctx, ProcessedBatch{BatchID: r.BatchID}, entity.Consistent()); err != nil {
+		if first, err = b.Batches.Get(ctx, ProcessedBatch{BatchID: r.BatchID}, entity.Consistent()); err != nil {
 			return false, err
 		}
 	}

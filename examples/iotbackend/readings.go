@@ -16,7 +16,7 @@ func (b *backend) latest(ctx context.Context, id MAC) (Reading, error) {
 	}
 	// No bound of time although readings have a retention: it may have been different when they were written, and reads hide
 	// expired readings.
-	r, err := b.readings.Query(Reading{HardwareID: id}, entity.Desc()).First(ctx)
+	r, err := b.Readings.Query(Reading{HardwareID: id}, entity.Desc()).First(ctx)
 	if !errors.Is(err, entity.ErrNotFound) {
 		return r, err
 	}
@@ -28,7 +28,7 @@ func (b *backend) latest(ctx context.Context, id MAC) (Reading, error) {
 
 // mustExist returns errDeviceNotFound for a device that was never registered.
 func (b *backend) mustExist(ctx context.Context, id MAC) error {
-	_, err := b.devices.Get(ctx, Device{HardwareID: id}, entity.Consistent())
+	_, err := b.Devices.Get(ctx, Device{HardwareID: id}, entity.Consistent())
 	if errors.Is(err, entity.ErrNotFound) {
 		return errDeviceNotFound
 	}
@@ -48,7 +48,7 @@ func (b *backend) between(ctx context.Context, id MAC, from, to Millis, limit in
 	if err := v.err(); err != nil {
 		return entity.Page[Reading]{}, err
 	}
-	q := b.readings.Query(Reading{HardwareID: id}, entity.Between(&readingField.TimestampMS, from, to), entity.Desc(), entity.Limit(limit))
+	q := b.Readings.Query(Reading{HardwareID: id}, entity.Between(&readingField.TimestampMS, from, to), entity.Desc(), entity.Limit(limit))
 	page, err := q.Page(ctx, cursor)
 	if err == nil && len(page.Items) == 0 && cursor == "" {
 		err = b.mustExist(ctx, id)

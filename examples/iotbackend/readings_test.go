@@ -37,17 +37,17 @@ func TestReadingsKeepTheNameOfTheirTime(t *testing.T) {
 
 func TestReadingsAndProofsExpireAfterTheirRetention(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, planner(t).readings.Op().Put(lockedReading()).String(), "expiration_time = 1711843800\n")
+	require.Contains(t, planner(t).Readings.Op().Put(lockedReading()).String(), "expiration_time = 1711843800\n")
 	late := lockedReading()
 	late.TimestampMS = 1704067800999 // rounded down
-	require.Contains(t, planner(t).readings.Op().Put(late).String(), "expiration_time = 1711843800\n")
+	require.Contains(t, planner(t).Readings.Op().Put(late).String(), "expiration_time = 1711843800\n")
 	forever := labOf(t, testConfig("x"), epoch)
 	forever.cfg.Retention = 0
-	plan := forever.open(nil).readings.Op().Put(lockedReading()).String()
+	plan := forever.open(nil).Readings.Op().Put(lockedReading()).String()
 	require.Contains(t, plan, "REMOVE expiration_time")
 	require.NotContains(t, plan, "expiration_time =")
 	// The sample expiration_time of the schema, 1707235320, is the result of neither formula.
-	batch := planner(t).batches.Op().Create(ProcessedBatch{BatchID: "b", HardwareID: macA}).String()
+	batch := planner(t).Batches.Op().Create(ProcessedBatch{BatchID: "b", HardwareID: macA}).String()
 	require.Contains(t, batch, `received_at="2024-01-15T14:22:00Z"`)
 	require.Contains(t, batch, "expiration_time=1707920520")
 }

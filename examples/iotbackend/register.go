@@ -29,7 +29,7 @@ func (b *backend) register(ctx context.Context, r registration) (device Device, 
 		LastBootID: r.BootID, FirmwareVersion: r.FirmwareVersion, FriendlyName: r.FriendlyName,
 	}
 	err = settle(ctx, func() error {
-		device, _, err = b.devices.Upsert(ctx, report)
+		device, _, err = b.Devices.Upsert(ctx, report)
 		return err
 	})
 	// No other call makes the same id, so it shows who created the device, even after a lost answer.
@@ -38,7 +38,7 @@ func (b *backend) register(ctx context.Context, r registration) (device Device, 
 
 // listDevices returns devices, the one seen last first.
 func (b *backend) listDevices(ctx context.Context, limit int, cursor string) (entity.Page[Device], error) {
-	return b.activity.Query(Device{}, entity.Desc(), entity.Limit(limit)).Page(ctx, cursor)
+	return b.Activity.Query(Device{}, entity.Desc(), entity.Limit(limit)).Page(ctx, cursor)
 }
 
 // settle repeats a write while it is unknown whether it was applied. The library leaves that to its caller if items carry

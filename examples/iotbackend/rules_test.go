@@ -26,11 +26,11 @@ func TestRules_AreCheckedForWholeValues(t *testing.T) {
 	b := planner(t)
 	r := lockedReading()
 	r.HardwareID, r.BatchID = "aa", "grün"
-	found := foundBy(t, second(b.readings.Put(t.Context(), r)), "")
+	found := foundBy(t, second(b.Readings.Put(t.Context(), r)), "")
 	require.Len(t, found, 2)
 	require.Equal(t, []string{"hardware_id", "batch_id"}, []string{found[0].Tag(), found[1].Tag()})
-	foundBy(t, b.db.Transact(t.Context(), b.readings.Op().Put(r)), "")
-	_, err := b.readings.Put(t.Context(), lockedReading())
+	foundBy(t, b.db.Transact(t.Context(), b.Readings.Op().Put(r)), "")
+	_, err := b.Readings.Put(t.Context(), lockedReading())
 	require.ErrorIs(t, err, entity.ErrNoClient, "a valid one would be sent")
 }
 
@@ -44,8 +44,8 @@ func TestRules_AreCheckedForSingleChanges(t *testing.T) {
 		"Capabilities.Sensors":          entity.ListAppend(&f.Capabilities.Sensors, "a", ""),
 		`Capabilities.Features["grün"]`: entity.MapEntry(&f.Capabilities.Features, "grün").Set(true),
 	} {
-		require.Len(t, foundBy(t, second(b.devices.Update(t.Context(), Device{HardwareID: macA}, change)), field), 1, field)
+		require.Len(t, foundBy(t, second(b.Devices.Update(t.Context(), Device{HardwareID: macA}, change)), field), 1, field)
 	}
 	valid := entity.ListAppend(&f.Capabilities.Sensors, "a")
-	require.ErrorIs(t, second(b.devices.Update(t.Context(), Device{HardwareID: macA}, valid)), entity.ErrNoClient)
+	require.ErrorIs(t, second(b.Devices.Update(t.Context(), Device{HardwareID: macA}, valid)), entity.ErrNoClient)
 }

@@ -43,7 +43,7 @@ func (s *story) alice() []chapter {
 }
 
 func (s *story) create(ctx context.Context) error {
-	op := s.employees.Op().Create(Employee{
+	op := s.Employees.Op().Create(Employee{
 		EmployeeID: "emp-alice", TenantID: "t-acme", Email: "alice@acme.com", DisplayName: "Alice", Department: "Engineering",
 	})
 	s.report.plan(op)
@@ -58,35 +58,35 @@ func (s *story) create(ctx context.Context) error {
 }
 
 func (s *story) update(ctx context.Context) error {
-	updated, err := s.employees.Update(ctx, alice, entity.Set(&field.DisplayName, "Alice Baker"))
+	updated, err := s.Employees.Update(ctx, alice, entity.Set(&field.DisplayName, "Alice Baker"))
 	if err != nil {
 		return err
 	}
 	s.done("Update of displayName", "now %s, version %d", updated.DisplayName, updated.Version)
 	s.equal("version", updated.Version, 2)
 	s.equal("name", updated.DisplayName, "Alice Baker")
-	_, err = s.employees.Update(ctx, alice, entity.Set(&field.TenantID, "t-other"))
+	_, err = s.Employees.Update(ctx, alice, entity.Set(&field.TenantID, "t-other"))
 	s.refused("Update of tenantId, which is immutable", err, entity.ErrConditionFailed)
 	return nil
 }
 
 func (s *story) delete(ctx context.Context) error {
-	if err := s.employees.Delete(ctx, alice); err != nil {
+	if err := s.Employees.Delete(ctx, alice); err != nil {
 		return err
 	}
 	s.done("Delete", "a deleted copy is kept")
-	_, err := s.employees.Get(ctx, alice, entity.Consistent())
+	_, err := s.Employees.Get(ctx, alice, entity.Consistent())
 	s.refused("Get", err, entity.ErrNotFound)
-	_, err = s.employees.Update(ctx, alice, entity.Set(&field.DisplayName, "Nobody"))
+	_, err = s.Employees.Update(ctx, alice, entity.Set(&field.DisplayName, "Nobody"))
 	s.refused("Update", err, entity.ErrNotFound, entity.ErrDeleted)
-	here, err := s.byTenant.Query(Employee{TenantID: "t-acme"}).Collect(ctx)
+	here, err := s.ByTenant.Query(Employee{TenantID: "t-acme"}).Collect(ctx)
 	if err != nil {
 		return err
 	}
 	s.report.line("employees of t-acme in the index: %v", names(here))
 	s.equal("employees", names(here), []string{})
 
-	found, err := s.deleted.Get(ctx, alice)
+	found, err := s.Deleted.Get(ctx, alice)
 	if err != nil {
 		return err
 	}
@@ -94,35 +94,35 @@ func (s *story) delete(ctx context.Context) error {
 	s.equal("version of the deleted copy", found.Item.Version, 3)
 	s.must(found.DeletedAt.Equal(s.clock.at), "deleted at %s", found.DeletedAt)
 	s.must(found.ExpiresAt.Equal(s.clock.at.AddDate(0, 0, 30)), "expires at %s", found.ExpiresAt)
-	n, err := s.deleted.List(alice).Count(ctx)
+	n, err := s.Deleted.List(alice).Count(ctx)
 	s.equal("deleted copies", n, 1)
 	return err
 }
 
 func (s *story) restore(ctx context.Context) error {
-	restored, err := s.deleted.Restore(ctx, alice)
+	restored, err := s.Deleted.Restore(ctx, alice)
 	if err != nil {
 		return err
 	}
 	s.done("Restore", "version %d", restored.Version)
 	s.equal("version", restored.Version, 4)
 	s.equal("name", restored.DisplayName, "Alice Baker")
-	here, err := s.byTenant.Query(Employee{TenantID: "t-acme"}).Collect(ctx)
+	here, err := s.ByTenant.Query(Employee{TenantID: "t-acme"}).Collect(ctx)
 	if err != nil {
 		return err
 	}
 	s.report.line("employees of t-acme in the index: %v", names(here))
 	s.equal("employees", names(here), []string{"Alice Baker"})
-	_, err = s.deleted.Restore(ctx, alice)
+	_, err = s.Deleted.Restore(ctx, alice)
 	s.refused("Restore once more", err, entity.ErrNotDeleted)
-	_, err = s.deleted.Restore(ctx, Employee{EmployeeID: "emp-nobody"})
+	_, err = s.Deleted.Restore(ctx, Employee{EmployeeID: "emp-nobody"})
 	s.refused("Restore of an employee who never existed", err, entity.ErrNotFound)
 	return nil
 }
 
 // history reads the states, the newest first, compares two of them, and returns to an instant.
 func (s *story) history(ctx context.Context) error {
-	states, err := s.past.List(alice, versioned.WithCurrent(), entity.Desc()).Collect(ctx)
+	states, err := s.Past.List(alice, versioned.WithCurrent(), entity.Desc()).Collect(ctx)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *story) history(ctx context.Context) error {
 	}
 	s.equal("versions", numbers, []int64{4, 3, 2, 1})
 
-	diff, err := s.past.Diff(ctx, alice, 1, 2)
+	diff, err := s.Past.Diff(ctx, alice, 1, 2)
 	if err != nil {
 		return err
 	}
@@ -149,29 +149,29 @@ func (s *story) history(ctx context.Context) error {
 	}
 	s.equal("changed attributes", changed, []string{"displayName", "version", "updatedAt"})
 
-	created, err := s.past.Get(ctx, alice, 1)
+	created, err := s.Past.Get(ctx, alice, 1)
 	if err != nil {
 		return err
 	}
 	moment := created.ValidFrom.Add(30 * time.Minute)
-	then, err := s.past.At(ctx, alice, moment)
+	then, err := s.Past.At(ctx, alice, moment)
 	if err != nil {
 		return err
 	}
 	s.report.line("at %s she was %s, version %d", instant(moment), then.Item.DisplayName, then.Number)
 	s.equal("then", fmt.Sprint(then.Number, " ", then.Item.DisplayName), "1 Alice")
-	_, err = s.past.At(ctx, alice, created.ValidFrom.Add(-time.Second))
+	_, err = s.Past.At(ctx, alice, created.ValidFrom.Add(-time.Second))
 	s.refused("At before the creation", err, entity.ErrNotFound)
 	return nil
 }
 
 func (s *story) expect(ctx context.Context) error {
 	move := entity.Set(&field.Department, "Research")
-	_, err := s.employees.Update(ctx, alice, move, versioned.Expect(3))
+	_, err := s.Employees.Update(ctx, alice, move, versioned.Expect(3))
 	if conflict := as[*versioned.ConflictError](s, "Update that expects version 3", err); conflict != nil {
 		s.equal("actual version", conflict.Actual, 4)
 	}
-	updated, err := s.employees.Update(ctx, alice, move, versioned.Expect(4))
+	updated, err := s.Employees.Update(ctx, alice, move, versioned.Expect(4))
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (s *story) expect(ctx context.Context) error {
 }
 
 func (s *story) revert(ctx context.Context) error {
-	reverted, err := s.past.Revert(ctx, alice, 2, versioned.Expect(5))
+	reverted, err := s.Past.Revert(ctx, alice, 2, versioned.Expect(5))
 	if err != nil {
 		return err
 	}

@@ -46,10 +46,10 @@ func (s *story) violated(call string, err error, owner string) {
 
 func (s *story) taken(ctx context.Context) error {
 	hired := Employee{EmployeeID: "emp-bob", TenantID: "t-acme", Email: "alice@acme.com", DisplayName: "Bob", Department: "Sales"}
-	_, err := s.employees.Create(ctx, hired)
+	_, err := s.Employees.Create(ctx, hired)
 	s.violated("Create with the address of Alice", err, "emp-alice")
 	hired.Email = "bob@acme.com"
-	if _, err = s.employees.Create(ctx, hired); err != nil {
+	if _, err = s.Employees.Create(ctx, hired); err != nil {
 		return err
 	}
 	s.done("Create of Bob with an address of his own", "%s", hired.Email)
@@ -58,7 +58,7 @@ func (s *story) taken(ctx context.Context) error {
 
 // find looks up an address: two consistent reads, without an index.
 func (s *story) find(ctx context.Context, email, owner string) error {
-	found, err := s.byEmail.Find(ctx, Employee{Email: email})
+	found, err := s.ByEmail.Find(ctx, Employee{Email: email})
 	if err != nil {
 		return err
 	}
@@ -68,30 +68,30 @@ func (s *story) find(ctx context.Context, email, owner string) error {
 }
 
 func (s *story) free(ctx context.Context) error {
-	if err := s.employees.Delete(ctx, alice); err != nil {
+	if err := s.Employees.Delete(ctx, alice); err != nil {
 		return err
 	}
 	s.done("Delete of Alice", "her address is free")
-	_, err := s.byEmail.Find(ctx, Employee{Email: "alice@acme.com"})
+	_, err := s.ByEmail.Find(ctx, Employee{Email: "alice@acme.com"})
 	s.refused("Find of her address", err, entity.ErrNotFound)
-	_, err = s.employees.Create(ctx, Employee{
+	_, err = s.Employees.Create(ctx, Employee{
 		EmployeeID: "emp-carol", TenantID: "t-acme", Email: "alice@acme.com", DisplayName: "Carol", Department: "Engineering",
 	})
 	if err != nil {
 		return err
 	}
 	s.done("Create of Carol", "with alice@acme.com")
-	_, err = s.deleted.Restore(ctx, alice)
+	_, err = s.Deleted.Restore(ctx, alice)
 	s.violated("Restore of Alice", err, "emp-carol")
 	return nil
 }
 
 func (s *story) freed(ctx context.Context) error {
-	if _, err := s.employees.Update(ctx, carol, entity.Set(&field.Email, "carol@acme.com")); err != nil {
+	if _, err := s.Employees.Update(ctx, carol, entity.Set(&field.Email, "carol@acme.com")); err != nil {
 		return err
 	}
 	s.done("Update of Carol", "now carol@acme.com")
-	restored, err := s.deleted.Restore(ctx, alice)
+	restored, err := s.Deleted.Restore(ctx, alice)
 	if err != nil {
 		return err
 	}
@@ -101,28 +101,28 @@ func (s *story) freed(ctx context.Context) error {
 }
 
 func (s *story) reserve(ctx context.Context) error {
-	if _, err := s.contractors.Create(ctx, Contractor{ContractorID: "con-dora", Email: "dora@agency.com", DisplayName: "Dora"}); err != nil {
+	if _, err := s.Contractors.Create(ctx, Contractor{ContractorID: "con-dora", Email: "dora@agency.com", DisplayName: "Dora"}); err != nil {
 		return err
 	}
-	if err := s.contractors.Delete(ctx, dora); err != nil {
+	if err := s.Contractors.Delete(ctx, dora); err != nil {
 		return err
 	}
 	s.done("Create and Delete of Dora", "her address stays reserved")
-	_, err := s.contractors.Create(ctx, Contractor{ContractorID: "con-erin", Email: "dora@agency.com", DisplayName: "Erin"})
+	_, err := s.Contractors.Create(ctx, Contractor{ContractorID: "con-erin", Email: "dora@agency.com", DisplayName: "Erin"})
 	s.violated("Create with the address of Dora, who is deleted", err, "con-dora")
-	_, err = s.contractors.Create(ctx, Contractor{ContractorID: "con-dora", Email: "dora@agency.com", DisplayName: "Another Dora"})
+	_, err = s.Contractors.Create(ctx, Contractor{ContractorID: "con-dora", Email: "dora@agency.com", DisplayName: "Another Dora"})
 	s.refused("Create of Dora, who can be restored", err, entity.ErrExists, entity.ErrDeleted)
 	return nil
 }
 
 func (s *story) reserved(ctx context.Context) error {
-	restored, err := s.leftovers.Restore(ctx, dora)
+	restored, err := s.Leftovers.Restore(ctx, dora)
 	if err != nil {
 		return err
 	}
 	s.done("Restore of Dora", "version %d", restored.Version)
 	s.equal("version", restored.Version, 3)
-	_, err = s.contractors.Create(ctx, Contractor{ContractorID: erin.ContractorID, Email: "erin@agency.com", DisplayName: "Erin"})
+	_, err = s.Contractors.Create(ctx, Contractor{ContractorID: erin.ContractorID, Email: "erin@agency.com", DisplayName: "Erin"})
 	if err != nil {
 		return err
 	}

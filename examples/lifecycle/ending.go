@@ -26,8 +26,8 @@ func (s *story) ending() []chapter {
 // handOver moves an address from one record to another. One write gives the sentinel up and the other claims it, in a single
 // action: at every moment exactly one record has the address.
 func (s *story) handOver(ctx context.Context) error {
-	gives := s.employees.Op().Update(alice, entity.Set(&field.Email, "alice.baker@acme.com"))
-	takes := s.employees.Op().Update(bob, entity.Set(&field.Email, "alice@acme.com"))
+	gives := s.Employees.Op().Update(alice, entity.Set(&field.Email, "alice.baker@acme.com"))
+	takes := s.Employees.Op().Update(bob, entity.Set(&field.Email, "alice@acme.com"))
 	s.report.plan(gives)
 	s.report.plan(takes)
 	if err := s.db.Transact(ctx, gives, takes); err != nil {
@@ -38,39 +38,39 @@ func (s *story) handOver(ctx context.Context) error {
 	if err := s.find(ctx, "alice@acme.com", "emp-bob"); err != nil {
 		return err
 	}
-	_, err := s.byEmail.Find(ctx, Employee{Email: "bob@acme.com"})
+	_, err := s.ByEmail.Find(ctx, Employee{Email: "bob@acme.com"})
 	s.refused("Find bob@acme.com", err, entity.ErrNotFound)
 	return nil
 }
 
 func (s *story) purge(ctx context.Context) error {
 	var progress []int // the calls come one after the other
-	err := s.employees.Purge(ctx, alice, entity.OnProgress(func(deleted int) { progress = append(progress, deleted) }))
+	err := s.Employees.Purge(ctx, alice, entity.OnProgress(func(deleted int) { progress = append(progress, deleted) }))
 	if err != nil {
 		return err
 	}
 	s.done("Purge of Alice", "%d items removed; its progress was %v", progress[len(progress)-1], progress)
 	s.must(slices.IsSorted(progress), "the progress goes back: %v", progress)
 	s.equal("removed in the end", progress[len(progress)-1:], []int{9}) // the current item and 8 snapshots
-	_, err = s.employees.Get(ctx, alice, entity.Consistent())
+	_, err = s.Employees.Get(ctx, alice, entity.Consistent())
 	s.refused("Get", err, entity.ErrNotFound)
-	_, err = s.deleted.Restore(ctx, alice)
+	_, err = s.Deleted.Restore(ctx, alice)
 	s.refused("Restore", err, entity.ErrNotFound)
-	_, err = s.past.Get(ctx, alice, 1)
+	_, err = s.Past.Get(ctx, alice, 1)
 	s.refused("version 1", err, entity.ErrNotFound)
 	return nil
 }
 
 func (s *story) purgeReserved(ctx context.Context) error {
-	if err := s.contractors.Delete(ctx, dora); err != nil {
+	if err := s.Contractors.Delete(ctx, dora); err != nil {
 		return err
 	}
-	if err := s.leftovers.Purge(ctx, dora); err != nil {
+	if err := s.Leftovers.Purge(ctx, dora); err != nil {
 		return err
 	}
 	s.done("Delete and Purge of Dora", "nothing of her is left")
 	c := entity.Fields[Contractor]()
-	updated, err := s.contractors.Update(ctx, erin, entity.Set(&c.Email, "dora@agency.com"))
+	updated, err := s.Contractors.Update(ctx, erin, entity.Set(&c.Email, "dora@agency.com"))
 	if err != nil {
 		return err
 	}

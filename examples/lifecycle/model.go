@@ -42,16 +42,21 @@ type Contractor struct {
 	UpdatedAt    time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
 }
 
-// app is the application: two entities on one table, and their history, deleted items and unique values.
+// handles are what entity.Bind opens: two entities on one table, and their history, deleted items and unique values.
+type handles struct {
+	Employees   *entity.Store[Employee]
+	ByTenant    *entity.Index[Employee] `entity:"byTenant"`
+	Deleted     *lifecycle.Deleted[Employee]
+	Past        *versioned.History[Employee] // earlier states of employees
+	ByEmail     *unique.Lookup[Employee]     `entity:"email"`
+	Contractors *entity.Store[Contractor]
+	Leftovers   *lifecycle.Deleted[Contractor]
+}
+
+// app is the application.
 type app struct {
-	db          *entity.DB
-	employees   *entity.Store[Employee]
-	byTenant    *entity.Index[Employee]
-	deleted     *lifecycle.Deleted[Employee]
-	past        *versioned.History[Employee] // earlier states of employees
-	byEmail     *unique.Lookup[Employee]
-	contractors *entity.Store[Contractor]
-	leftovers   *lifecycle.Deleted[Contractor]
+	*handles
+	db *entity.DB
 }
 
 // open declares the entities. It does no I/O, and finds mistakes in the tags.
@@ -65,25 +70,6 @@ func open(client entity.Client, table string, now func() time.Time) (*app, error
 	if err != nil {
 		return nil, err
 	}
-	a := &app{db: db}
-	if a.employees, err = entity.New[Employee](db); err != nil {
-		return nil, err
-	}
-	if a.contractors, err = entity.New[Contractor](db); err != nil {
-		return nil, err
-	}
-	if a.byTenant, err = a.employees.Index("byTenant"); err != nil {
-		return nil, err
-	}
-	if a.deleted, err = lifecycle.Of(a.employees); err != nil {
-		return nil, err
-	}
-	if a.past, err = versioned.Of(a.employees); err != nil {
-		return nil, err
-	}
-	if a.byEmail, err = unique.Of(a.employees, "email"); err != nil {
-		return nil, err
-	}
-	a.leftovers, err = lifecycle.Of(a.contractors)
-	return a, err
+	opened, err := entity.Bind[handles](db)
+	return &app{opened, db}, err
 }

@@ -42,7 +42,7 @@ func (d *device) check(ctx context.Context, a *app) (broken []error, err error) 
 	}
 	want := d.replay(rule)
 
-	current, err := a.telemetry.Get(ctx, d.key, entity.Consistent())
+	current, err := a.Telemetry.Get(ctx, d.key, entity.Consistent())
 	switch {
 	case errors.Is(err, entity.ErrNotFound):
 		rule(ruleCurrent, "it does not exist")
@@ -52,7 +52,7 @@ func (d *device) check(ctx context.Context, a *app) (broken []error, err error) 
 		rule(ruleCurrent, "stored %s, want %s", current, want.current)
 	}
 
-	history, err := a.telemetry.History(d.key, entity.Consistent()).Collect(ctx)
+	history, err := a.Telemetry.History(d.key, entity.Consistent()).Collect(ctx)
 	if err != nil {
 		return nil, err
 	}

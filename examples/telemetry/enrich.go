@@ -20,7 +20,7 @@ type sighting struct {
 // by an Upsert, because an Update needs an existing item.
 func register(ctx context.Context, a *app, fleet []*device) error {
 	for i, d := range fleet {
-		_, err := a.registrations.Create(ctx, Registration{Channel: d.key.Channel, DeviceID: d.key.DeviceID, InService: true})
+		_, err := a.Registrations.Create(ctx, Registration{Channel: d.key.Channel, DeviceID: d.key.DeviceID, InService: true})
 		if err != nil {
 			return fmt.Errorf("register %s: %w", d.name(), err)
 		}
@@ -29,7 +29,7 @@ func register(ctx context.Context, a *app, fleet []*device) error {
 		}
 		sold := d.key
 		sold.AccountID, sold.Diagnostics = d.account, "sold, not seen yet"
-		if d.enriched, _, err = a.telemetry.Upsert(ctx, sold); err != nil {
+		if d.enriched, _, err = a.Telemetry.Upsert(ctx, sold); err != nil {
 			return fmt.Errorf("assign %s to an account: %w", d.name(), err)
 		}
 		d.createdAt = d.enriched.CreatedAt
@@ -54,7 +54,7 @@ func enrich(ctx context.Context, a *app, seen <-chan sighting, later *device) (u
 
 // enrich writes only account and diagnostics, so it does not race with appends.
 func (d *device) enrich(ctx context.Context, a *app, diagnostics string) (Telemetry, error) {
-	current, err := a.telemetry.Update(ctx, d.key,
+	current, err := a.Telemetry.Update(ctx, d.key,
 		entity.Set(&field.AccountID, d.account),
 		entity.Set(&field.Diagnostics, diagnostics))
 	if err != nil {

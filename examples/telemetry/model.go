@@ -49,12 +49,18 @@ type Alarm struct {
 	Text     string    `dynamodbav:"text" entity:"required"`
 }
 
-// app is the application: three entities on one table.
+// handles are what entity.Bind opens: three entities on one table.
+type handles struct {
+	Telemetry     *timeseries.Series[Telemetry]
+	ByAccount     *entity.Index[Telemetry] `entity:"byAccount"`
+	Registrations *entity.Store[Registration]
+	Alarms        *entity.Store[Alarm]
+}
+
+// app is the application.
 type app struct {
-	db            *entity.DB
-	telemetry     *timeseries.Series[Telemetry]
-	registrations *entity.Store[Registration]
-	alarms        *entity.Store[Alarm]
+	*handles
+	db *entity.DB
 }
 
 // open declares the entities. It does no I/O, and finds mistakes in the tags.
@@ -67,15 +73,6 @@ func open(client entity.Client, table string, costs *costs) (*app, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	a := &app{db: db}
-	if a.telemetry, err = timeseries.New[Telemetry](db); err != nil {
-		return nil, err
-	}
-	if a.registrations, err = entity.New[Registration](db); err != nil {
-		return nil, err
-	}
-	if a.alarms, err = entity.New[Alarm](db); err != nil {
-		return nil, err
-	}
-	return a, nil
+	opened, err := entity.Bind[handles](db)
+	return &app{opened, db}, err
 }

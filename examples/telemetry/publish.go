@@ -27,7 +27,7 @@ func (d *device) publish(ctx context.Context, a *app, seen chan<- sighting) erro
 	for i, out := range d.deliveries {
 		copies := make([]receipt, out.copies)
 		send := func(ctx context.Context, n int) error {
-			answer, err := a.telemetry.Append(counting(ctx), out.event)
+			answer, err := a.Telemetry.Append(counting(ctx), out.event)
 			if err == nil {
 				copies[n], err = receive(ctx, out.event, answer)
 			}
@@ -74,7 +74,7 @@ func uploadBacklog(ctx context.Context, a *app, fleet []*device) (map[*device][]
 			events, from = append(events, ev), append(from, d)
 		}
 	}
-	answers, err := a.telemetry.AppendAll(counting(ctx), events)
+	answers, err := a.Telemetry.AppendAll(counting(ctx), events)
 	if err != nil {
 		return nil, fmt.Errorf("upload the backlog: %w", err)
 	}

@@ -74,7 +74,7 @@ func (s *simulation) live(ctx context.Context) error {
 // closeUp shows the current item of one device before and after an enrichment and the bulk upload.
 func (s *simulation) closeUp(ctx context.Context) error {
 	d := s.fleet[0]
-	before, err := s.telemetry.Get(ctx, d.key, entity.Consistent())
+	before, err := s.Telemetry.Get(ctx, d.key, entity.Consistent())
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *simulation) closeUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := s.telemetry.Get(ctx, d.key, entity.Consistent())
+	after, err := s.Telemetry.Get(ctx, d.key, entity.Consistent())
 	if err != nil {
 		return err
 	}
@@ -101,25 +101,21 @@ func (s *simulation) closeUp(ctx context.Context) error {
 func (s *simulation) history(ctx context.Context) error {
 	d := s.fleet[0]
 	from, to := epoch.Add(3*time.Minute), epoch.Add(4*time.Minute)
-	between := s.telemetry.History(d.key, entity.Between(&field.Timestamp, from, to))
+	between := s.Telemetry.History(d.key, entity.Between(&field.Timestamp, from, to))
 	events, err := between.Collect(ctx)
 	if err != nil {
 		return err
 	}
-	alerts, err := s.telemetry.History(d.key, entity.Filter(entity.Eq(field.Alert, true))).Count(ctx)
+	alerts, err := s.Telemetry.History(d.key, entity.Filter(entity.Eq(field.Alert, true))).Count(ctx)
 	if err != nil {
 		return err
 	}
 	moment := from.Add(interval / 2)
-	newest, err := s.telemetry.At(ctx, d.key, moment)
+	newest, err := s.Telemetry.At(ctx, d.key, moment)
 	if err != nil {
 		return err
 	}
-	index, err := s.telemetry.Index("byAccount")
-	if err != nil {
-		return err
-	}
-	account, err := index.Query(Telemetry{AccountID: d.account}).Collect(ctx)
+	account, err := s.ByAccount.Query(Telemetry{AccountID: d.account}).Collect(ctx)
 	if err != nil {
 		return err
 	}

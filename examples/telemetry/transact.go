@@ -35,16 +35,16 @@ func (a *app) raise(key Telemetry, at time.Time) raise {
 	return raise{
 		event:  event,
 		alarm:  alarm,
-		report: a.telemetry.Op().Append(event),
-		guard:  a.registrations.Op().CheckExists(Registration{Channel: key.Channel, DeviceID: key.DeviceID}, entity.Eq(&r.InService, true)),
-		create: a.alarms.Op().Create(alarm),
+		report: a.Telemetry.Op().Append(event),
+		guard:  a.Registrations.Op().CheckExists(Registration{Channel: key.Channel, DeviceID: key.DeviceID}, entity.Eq(&r.InService, true)),
+		create: a.Alarms.Op().Create(alarm),
 	}
 }
 
 // transactions raises an alarm with a new report, and then tries to raise one with a late report.
 func (s *simulation) transactions(ctx context.Context) error {
 	d := s.fleet[0]
-	current, err := s.telemetry.Get(ctx, d.key, entity.Consistent())
+	current, err := s.Telemetry.Get(ctx, d.key, entity.Consistent())
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *simulation) transactions(ctx context.Context) error {
 		return err
 	}
 	d.receipts = append(d.receipts, applied)
-	if _, err := s.alarms.Get(ctx, fresh.alarm, entity.Consistent()); err != nil {
+	if _, err := s.Alarms.Get(ctx, fresh.alarm, entity.Consistent()); err != nil {
 		return fmt.Errorf("%w: %w", &violation{d.name(), ruleJoined, "the alarm cannot be read"}, err)
 	}
 	s.report.line("Applied: current is %s, and the alarm is raised.", applied.current)
@@ -84,7 +84,7 @@ func (s *simulation) staleTransaction(ctx context.Context, d *device, late raise
 		return &violation{d.name(), ruleStale, "the error does not hold the item that won"}
 	}
 	d.receipts = append(d.receipts, receipt{late.event, timeseries.Result[Telemetry]{Reason: stale.Reason}, winner})
-	_, getErr := s.alarms.Get(ctx, late.alarm, entity.Consistent())
+	_, getErr := s.Alarms.Get(ctx, late.alarm, entity.Consistent())
 	if !errors.Is(getErr, entity.ErrNotFound) {
 		return errors.Join(&violation{d.name(), ruleStale, "its alarm was raised all the same"}, getErr)
 	}

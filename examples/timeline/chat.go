@@ -17,7 +17,7 @@ func (s *story) begin(ctx context.Context) error {
 		return err
 	}
 	s.report.line("%d writes", done)
-	page, err := s.states.Page(ctx, 0, 0)
+	page, err := s.views.States.Page(ctx, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *story) cutOff(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	bar := s.report.bar()
-	_, err := s.states.Rebuild(inner, timeline.Segments(1), timeline.OnProgress(func(m timeline.Meta) {
+	_, err := s.views.States.Rebuild(inner, timeline.Segments(1), timeline.OnProgress(func(m timeline.Meta) {
 		bar.draw(m)
 		if m.RebuildProgress != nil && *m.RebuildProgress >= 0.5 {
 			cancel()
@@ -42,7 +42,7 @@ func (s *story) cutOff(ctx context.Context) error {
 	if ctx.Err() != nil || !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the build was not cut off: %w", err)
 	}
-	meta, err := s.states.Meta(ctx)
+	meta, err := s.views.States.Meta(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,24 +50,24 @@ func (s *story) cutOff(ctx context.Context) error {
 	s.see(ruleMeta, "after the cut", []string{string(meta.RebuildStatus), fmt.Sprint(meta.NoGapSeen)}, []string{"interrupted", "false"})
 
 	bar = s.report.bar()
-	if meta, err = s.states.Rebuild(ctx, timeline.Resume(), timeline.Segments(1), timeline.OnProgress(bar.draw)); err != nil {
+	if meta, err = s.views.States.Rebuild(ctx, timeline.Resume(), timeline.Segments(1), timeline.OnProgress(bar.draw)); err != nil {
 		return err
 	}
 	s.report.meta(meta)
 	s.report.counters(meta.Counters)
 	s.see(ruleMeta, "after the build", []string{string(meta.RebuildStatus), fmt.Sprint(meta.NoGapSeen)}, []string{"complete", "true"})
 	s.see(ruleProgress, "of the first build", bar.falls(), nil)
-	resumed, err := all(ctx, s.states)
+	resumed, err := all(ctx, s.views.States)
 	if err != nil {
 		return err
 	}
 	s.report.users(resumed)
 	s.see(ruleRows, "after the first build", userLines(resumed), userLines(replay(s.chat, firstBuild, time.Time{})))
 
-	if _, err := s.states.Rebuild(ctx); err != nil {
+	if _, err := s.views.States.Rebuild(ctx); err != nil {
 		return err
 	}
-	clean, err := all(ctx, s.states)
+	clean, err := all(ctx, s.views.States)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *story) cutOff(ctx context.Context) error {
 // lookBack shows the rows as they were. They are replayed from the history, without the stored rows.
 func (s *story) lookBack(ctx context.Context) error {
 	for _, at := range moments {
-		rows, err := all(ctx, s.states, timeline.AsOf(at))
+		rows, err := all(ctx, s.views.States, timeline.AsOf(at))
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (s *story) lookBack(ctx context.Context) error {
 		s.report.users(rows)
 		s.see(rulePast, instant(at), userLines(rows), userLines(replay(s.chat, firstBuild, at)))
 	}
-	row, meta, err := s.states.Get(ctx, User{"ada"}, timeline.AsOf(moments[1]))
+	row, meta, err := s.views.States.Get(ctx, User{"ada"}, timeline.AsOf(moments[1]))
 	if err != nil {
 		return err
 	}
@@ -138,28 +138,28 @@ func (s *story) catchUp(ctx context.Context) error {
 		}
 	}
 	s.report.line("events that came late: %d", late)
-	stored, err := all(ctx, s.states)
+	stored, err := all(ctx, s.views.States)
 	if err != nil {
 		return err
 	}
 	s.see(ruleRows, "before the catch-up", userLines(stored), userLines(replay(s.chat, firstBuild, time.Time{})))
-	meta, err := s.states.CatchUp(ctx)
+	meta, err := s.views.States.CatchUp(ctx)
 	if err != nil {
 		return err
 	}
 	s.report.meta(meta)
-	if stored, err = all(ctx, s.states); err != nil {
+	if stored, err = all(ctx, s.views.States); err != nil {
 		return err
 	}
 	s.report.users(stored)
 	s.see(ruleRows, "after the catch-up", userLines(stored), userLines(replay(s.chat, later, time.Time{})))
 
 	s.report.title("What happened by %s, and what was known of it at that time", instant(moments[2]))
-	happened, err := all(ctx, s.states, timeline.AsOf(moments[2]))
+	happened, err := all(ctx, s.views.States, timeline.AsOf(moments[2]))
 	if err != nil {
 		return err
 	}
-	known, err := all(ctx, s.states, timeline.AsKnownAt(moments[2]))
+	known, err := all(ctx, s.views.States, timeline.AsKnownAt(moments[2]))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *story) release(ctx context.Context) error {
 		return fmt.Errorf("rows of another definition were served: %w", err)
 	}
 	s.report.line("%v", timeline.ErrRebuildRequired)
-	s.see(ruleStale, "fingerprints", []string{stale.Have, stale.Want}, []string{s.states.Fingerprint(), states.Fingerprint()})
+	s.see(ruleStale, "fingerprints", []string{stale.Have, stale.Want}, []string{s.views.States.Fingerprint(), states.Fingerprint()})
 	served, err := states.Page(ctx, 0, 0, timeline.AllowStale())
 	if err != nil {
 		return err

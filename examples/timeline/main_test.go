@@ -94,7 +94,7 @@ func TestCheck_FindsWhatTheStoryDidNotDo(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, drop(context.Background(), client, table)) })
 	require.NoError(t, tables.Create(t.Context(), s.db))
-	_, err = s.messages.Create(t.Context(), Message{UserID: "ada", MessageID: "m-000", Message: "who am I?", Channel: "sms"})
+	_, err = s.Messages.Create(t.Context(), Message{UserID: "ada", MessageID: "m-000", Message: "who am I?", Channel: "sms"})
 	require.NoError(t, err)
 	require.NoError(t, s.tell(t.Context(), []scene{s.begin, s.cutOff, s.lookBack, s.listEvents}))
 	broken := violations(t, s.check())

@@ -84,13 +84,18 @@ type Reading struct {
 	ExpirationTime  int64              `dynamodbav:"expiration_time,omitempty"`
 }
 
+// handles are what entity.Bind opens.
+type handles struct {
+	Messages *entity.Store[Message]
+	Past     *versioned.History[Message]
+	Verdicts *timeseries.Series[Verdict]
+	Readings *entity.Store[Reading]
+}
+
 // program is one running program: its declarations on the tables of the story.
 type program struct {
-	db       *entity.DB
-	messages *entity.Store[Message]
-	past     *versioned.History[Message]
-	verdicts *timeseries.Series[Verdict]
-	readings *entity.Store[Reading]
+	*handles
+	db *entity.DB
 }
 
 // namesOf are the physical tables: the first has messages and verdicts, views has the rows. So scans of history do not read
@@ -111,20 +116,14 @@ func connect(client entity.Client, table string, clock func() time.Time, change 
 	return entity.Open(client, c)
 }
 
-// open is today's program.
+// keep is how long readings are kept.
+func keep() entity.BindOption { return entity.For[Reading](lifecycle.After(retention)) }
+
+// open is today's program without its views.
 func open(client entity.Client, table string, clock func() time.Time, change ...func(*entity.Config)) (p program, err error) {
 	if p.db, err = connect(client, table, clock, change...); err != nil {
 		return p, err
 	}
-	if p.messages, err = entity.New[Message](p.db); err != nil {
-		return p, err
-	}
-	if p.past, err = versioned.Of(p.messages); err != nil {
-		return p, err
-	}
-	if p.verdicts, err = timeseries.New[Verdict](p.db); err != nil {
-		return p, err
-	}
-	p.readings, err = entity.New[Reading](p.db, lifecycle.After(retention))
+	p.handles, err = entity.Bind[handles](p.db, keep())
 	return p, err
 }

@@ -17,11 +17,11 @@ import (
 // measure stores the readings of the fleet, in a table that was not made for this library.
 func (s *story) measure(ctx context.Context) error {
 	s.report.title("%d devices report %d readings each, in a table with a locked format", devices, eachMeasures)
-	if _, err := s.readings.PutMany(ctx, s.fleet); err != nil {
+	if _, err := s.Readings.PutMany(ctx, s.fleet); err != nil {
 		return err
 	}
 	s.clock.at = s.clock.at.Add(time.Hour)
-	plan, err := s.spans.Explain(ctx)
+	plan, err := s.views.Spans.Explain(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *story) crash(ctx context.Context) error {
 	}
 	s.see(ruleProgress, "of the build that died", bar.falls(), nil)
 
-	_, err = s.spans.Rebuild(ctx, timeline.Resume())
+	_, err = s.views.Spans.Rebuild(ctx, timeline.Resume())
 	var busy *timeline.BuildingError
 	if !errors.As(err, &busy) {
 		return fmt.Errorf("a builder that may be alive was not respected: %w", err)
@@ -65,7 +65,7 @@ func (s *story) crash(ctx context.Context) error {
 	s.report.line("%v", busy)
 	s.clock.at = busy.Until.Add(time.Second)
 	bar = s.report.bar()
-	meta, err := s.spans.Rebuild(ctx, timeline.Resume(), timeline.Segments(1), timeline.OnProgress(bar.draw))
+	meta, err := s.views.Spans.Rebuild(ctx, timeline.Resume(), timeline.Segments(1), timeline.OnProgress(bar.draw))
 	if err != nil {
 		return err
 	}
@@ -73,22 +73,22 @@ func (s *story) crash(ctx context.Context) error {
 	s.report.counters(meta.Counters)
 	s.see(ruleCount, "folded by both processes", []string{fmt.Sprint(meta.Counters.Folded)}, []string{fmt.Sprint(len(s.fleet))})
 	s.see(ruleProgress, "of the build that went on", bar.falls(), nil)
-	resumed, err := all(ctx, s.spans)
+	resumed, err := all(ctx, s.views.Spans)
 	if err != nil {
 		return err
 	}
 	s.see(ruleRows, "devices", deviceLines(resumed), deviceLines(spansOf(s.fleet, time.Time{})))
-	if _, err := s.spans.Rebuild(ctx); err != nil {
+	if _, err := s.views.Spans.Rebuild(ctx); err != nil {
 		return err
 	}
-	clean, err := all(ctx, s.spans)
+	clean, err := all(ctx, s.views.Spans)
 	if err != nil {
 		return err
 	}
 	s.report.line("a clean build gives the same %d rows", len(clean))
 	s.see(ruleResume, "devices", deviceLines(resumed), deviceLines(clean))
 
-	page, err := s.spans.Page(ctx, 15, 4)
+	page, err := s.views.Spans.Page(ctx, 15, 4)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func impatient(c *entity.Config) { c.MaxAttempts = 2 }
 func (s *story) inspectDevice(ctx context.Context) error {
 	id, at := "24:6F:28:00:00:2A", firstBuild.Add(9*day+20*time.Minute)
 	s.report.title("Device %s as of %s, and its readings", id, instant(at))
-	row, meta, err := s.spans.Get(ctx, id, timeline.AsOf(at))
+	row, meta, err := s.views.Spans.Get(ctx, id, timeline.AsOf(at))
 	if err != nil {
 		return err
 	}
@@ -130,13 +130,13 @@ func (s *story) inspectDevice(ctx context.Context) error {
 // limits shows what cannot be known about such a table, and the errors that say so.
 func (s *story) limits(ctx context.Context) error {
 	s.report.title("What such a table cannot tell")
-	_, err := s.spans.CatchUp(ctx)
+	_, err := s.views.Spans.CatchUp(ctx)
 	s.refused("CatchUp", err, timeline.ErrNoAcceptTime)
-	_, err = all(ctx, s.spans, timeline.AsKnownAt(s.clock.at))
+	_, err = all(ctx, s.views.Spans, timeline.AsKnownAt(s.clock.at))
 	s.refused("AsKnownAt", err, timeline.ErrNoAcceptTime)
-	_, _, err = s.spans.Get(ctx, s.fleet[0].HardwareID, timeline.AsOf(s.clock.at.Add(-retention-time.Hour)))
+	_, _, err = s.views.Spans.Get(ctx, s.fleet[0].HardwareID, timeline.AsOf(s.clock.at.Add(-retention-time.Hour)))
 	s.refused("AsOf a moment before the oldest reading that is kept", err, timeline.ErrHistoryGap)
-	_, _, err = s.spans.Get(ctx, "24:6F:28:FF:FF:FF")
+	_, _, err = s.views.Spans.Get(ctx, "24:6F:28:FF:FF:FF")
 	s.refused("Get of a device without readings", err, entity.ErrNotFound)
 	return nil
 }

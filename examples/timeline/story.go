@@ -12,6 +12,13 @@ import (
 	"github.com/dynastrata/dynastrata/timeline"
 )
 
+// views are the handles of a program with two views.
+type views struct {
+	handles
+	States *timeline.View[User, UserState]
+	Spans  *timeline.View[string, DeviceState]
+}
+
 // story is one run: today's program with its views, what happens, and what was seen.
 type story struct {
 	program
@@ -21,10 +28,8 @@ type story struct {
 	report   report
 	lastYear *entity.Store[messageV1]
 
-	states  *timeline.View[User, UserState]
-	log     *timeline.LogView
-	spans   *timeline.View[string, DeviceState]
-	reports *timeline.LogView
+	views        *views
+	log, reports *timeline.LogView
 
 	chat  []deed
 	fleet []Reading
@@ -41,20 +46,21 @@ func newStory(out io.Writer, client *dynamodb.Client, table string, seed uint64)
 		client: client, table: table, clock: &clock{epoch}, report: report{out},
 		chat: newChat(seed), fleet: newReadings(seed, firstBuild.Add(9*day)),
 	}
-	var err error
-	if s.program, err = open(client, table, s.clock.now); err != nil {
+	db, err := connect(client, table, s.clock.now)
+	if err != nil {
 		return nil, err
 	}
+	s.views, err = entity.Bind[views](db, keep(), // or every mistake at once
+		timeline.Define(func(v *views) timeline.Projection[User, UserState] { return v.userMessageState() }),
+		timeline.Define(func(v *views) timeline.Projection[string, DeviceState] { return v.deviceSpans() }))
+	if err != nil {
+		return nil, err
+	}
+	s.program = program{&s.views.handles, db}
 	if s.lastYear, err = lastYearsStore(client, table, s.clock.now); err != nil {
 		return nil, err
 	}
-	if s.states, err = timeline.New(s.db, s.userMessageState()); err != nil { // reports every mistake at once
-		return nil, err
-	}
 	if s.log, err = timeline.NewLog(s.db, s.messageEventLog()); err != nil {
-		return nil, err
-	}
-	if s.spans, err = timeline.New(s.db, s.deviceSpans()); err != nil {
 		return nil, err
 	}
 	s.reports, err = timeline.NewLog(s.db, s.readingLog())

@@ -85,14 +85,14 @@ func (s *story) do(ctx context.Context, from, to time.Time) (done int, err error
 		s.clock.at = d.accepted
 		switch {
 		case d.event == messageDeleted:
-			err = s.messages.Delete(ctx, Message{UserID: d.user, MessageID: d.id})
+			err = s.Messages.Delete(ctx, Message{UserID: d.user, MessageID: d.id})
 		case d.event == messageCreated && d.old:
 			_, err = s.lastYear.Create(ctx, messageV1{UserID: d.user, MessageID: d.id, Body: d.channel + ": " + d.text})
 		case d.event == messageCreated:
-			_, err = s.messages.Create(ctx, Message{UserID: d.user, MessageID: d.id, Message: d.text, Channel: d.channel})
+			_, err = s.Messages.Create(ctx, Message{UserID: d.user, MessageID: d.id, Message: d.text, Channel: d.channel})
 		default:
 			var result timeseries.Result[Verdict]
-			result, err = s.verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""})
+			result, err = s.Verdicts.Append(ctx, Verdict{UserID: d.user, MessageID: d.id, DecidedAt: d.at, Rejected: d.event != ""})
 			if err == nil && !result.Applied { // a message gets one verdict
 				err = &timeseries.NotAppliedError{Reason: result.Reason}
 			}

@@ -29,13 +29,13 @@ type UserState struct {
 }
 
 // history is the source of the chat's events: what happened to messages, and what moderators decided.
-func (p program) history() timeline.Source {
+func (p *handles) history() timeline.Source {
 	return timeline.Merge(
-		timeline.Versions(p.past,
+		timeline.Versions(p.Past,
 			timeline.Upgrade(1, messageV1.today),
 			timeline.PartitionKey(func(u User) Message { return Message{UserID: u.UserID} }),
 		),
-		timeline.Series(p.verdicts,
+		timeline.Series(p.Verdicts,
 			timeline.Classify([]string{messageRejected}, func(e timeline.Event[Verdict]) string {
 				if e.Payload.Rejected {
 					return messageRejected
@@ -51,7 +51,7 @@ func author(m Message) User { return User{m.UserID} }
 func judged(v Verdict) User { return User{v.UserID} }
 
 // userMessageState is the projection user_message_state_timeline of the chat's specification.
-func (p program) userMessageState() timeline.Projection[User, UserState] {
+func (p *handles) userMessageState() timeline.Projection[User, UserState] {
 	return timeline.Projection[User, UserState]{
 		Name: "user_message_state_timeline", Version: 1,
 		Source: p.history(),
@@ -85,7 +85,7 @@ type UserStateWithChannels struct {
 }
 
 // nextRelease is the same view with a state that also counts channels.
-func (p program) nextRelease() timeline.Projection[User, UserStateWithChannels] {
+func (p *handles) nextRelease() timeline.Projection[User, UserStateWithChannels] {
 	type state = UserStateWithChannels
 	old := p.userMessageState()
 	count := func(s *UserState, d int, at time.Time) { s.MessageCount += d; s.LastEventAt = &at }
@@ -115,7 +115,7 @@ func (p program) nextRelease() timeline.Projection[User, UserStateWithChannels] 
 }
 
 // messageEventLog is the log of the chat: the events themselves, the newest first.
-func (p program) messageEventLog() timeline.Log {
+func (p *handles) messageEventLog() timeline.Log {
 	return timeline.Log{
 		Name: "message_event_log", Source: p.history(),
 		Events:   []string{messageCreated, messageRejected, messageDeleted},
@@ -134,13 +134,13 @@ type DeviceState struct {
 }
 
 // readingsOf is the source of the devices' events: items that are written once are events themselves.
-func (p program) readingsOf() timeline.Source {
-	return timeline.Items(p.readings, &entity.Fields[Reading]().TimestampMS,
+func (p *handles) readingsOf() timeline.Source {
+	return timeline.Items(p.Readings, &entity.Fields[Reading]().TimestampMS,
 		timeline.PartitionKey(func(hardwareID string) Reading { return Reading{HardwareID: hardwareID} }))
 }
 
 // deviceSpans projects the readings of each device. They share a partition, so a build reads a partition at a time.
-func (p program) deviceSpans() timeline.Projection[string, DeviceState] {
+func (p *handles) deviceSpans() timeline.Projection[string, DeviceState] {
 	return timeline.Projection[string, DeviceState]{
 		Name: "device_spans", Version: 1,
 		Source: p.readingsOf(),
@@ -168,6 +168,6 @@ func (s DeviceState) measure(r Reading) {
 }
 
 // readingLog lists the readings of a device, the newest first.
-func (p program) readingLog() timeline.Log {
+func (p *handles) readingLog() timeline.Log {
 	return timeline.Log{Name: "reading_log", Source: p.readingsOf(), PageSize: 10}
 }

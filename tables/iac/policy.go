@@ -77,7 +77,7 @@ func In(prefix string) PolicyOption {
 // LeadingKeys restricts a table, or with index one of its indexes, to partition keys that match one of patterns: text in
 // which * and ? stand for any characters, and ${aws:PrincipalTag/tenant} for a property of the caller. table is a logical name,
 // "" for the default table. The partition keys are those that are stored, such as "$app#v1#order#acme" or "TENANT#acme"; sentinels
-// of unique values have keys of their own, which docs/layout.md describes.
+// of unique values have keys of their own, which docs/unique.md describes.
 //
 // Scans of the table or index are not allowed then, since the condition does not exist for them. An index without
 // LeadingKeys of its own is left out if its table has some: it would give access to all items.

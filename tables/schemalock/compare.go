@@ -34,7 +34,7 @@ func (c Change) String() string {
 	return class + ": " + c.Entity + ": " + what + ": " + said(c.Old) + " → " + said(c.New) + ": " + c.Why
 }
 
-// Compare returns the differences of now from old, and whether stored items remain readable; docs/tables.md has the rules
+// Compare returns the differences of now from old, and whether stored items remain readable; docs/evolution.md has the rules
 // and their reasons. Only a lock of [Of] knows which payload versions the store upgrades: with one of [Parse] as now, a change that an
 // upgrade would make compatible is breaking, and Why says so. Changes come in the order of the file, removed entities last.
 func Compare(old, now Lock) []Change {

@@ -11,7 +11,7 @@
 //		schemalock.Check(t, db, "dynastrata.lock")
 //	}
 //
-// DYNASTRATA_UPDATE_LOCK=1 go test writes the file, and accepts a change. docs/tables.md has the rules by which a change is
+// DYNASTRATA_UPDATE_LOCK=1 go test writes the file, and accepts a change. docs/evolution.md has the rules by which a change is
 // breaking or compatible.
 //
 // A lock knows types, not their code: a type with its own MarshalDynamoDBAttributeValue appears as custom. What does not affect

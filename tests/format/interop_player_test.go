@@ -288,7 +288,7 @@ func (p *player[T]) conditions(t *testing.T, st step) (all []entity.WriteOption)
 	return all
 }
 
-// The reasons of differences of features, as docs/interop.md gives them.
+// The reasons of differences of features, as docs/sharing.md gives them.
 const (
 	counted    = "Delete and restore each add one to the version, and a delete sets `updated_at`."
 	kept       = "A delete also puts the deleted state into the history, marked `_deleted: true`, unless a copy keeps it for ever; there, the history has no deleted state before the restore."

@@ -163,7 +163,7 @@ func ordered(items []stored) []stored {
 }
 
 // difference is a place where the library does not write what was recorded, on purpose: after the steps from first to
-// last, edit makes of what was recorded what the library stores. Reason is in docs/interop.md.
+// last, edit makes of what was recorded what the library stores. Reason is in docs/sharing.md.
 type difference struct {
 	first, last string
 	reason      string
@@ -332,9 +332,9 @@ func asJSON(t *testing.T, items []stored) string {
 	return string(text)
 }
 
-// documented demands that docs/interop.md gives the reason of a difference.
+// documented demands that docs/sharing.md gives the reason of a difference.
 func documented(t *testing.T, reason string) {
 	t.Helper()
-	text := entity.Must(os.ReadFile("../../docs/interop.md"))
-	require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), reason), "docs/interop.md does not say: %s", reason)
+	text := entity.Must(os.ReadFile("../../docs/sharing.md"))
+	require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), reason), "docs/sharing.md does not say: %s", reason)
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// Why a vector is not what the library does. Each stands in docs/interop.md.
+// Why a vector is not what the library does. Each stands in docs/sharing.md.
 const (
 	noCasing     = "Only lower-case keys can be shared: `Interop` supports neither upper case nor preserved case."
 	noCollection = "effect-dynamodb's collections have no counterpart."

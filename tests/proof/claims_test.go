@@ -207,7 +207,7 @@ func (p *claimPlayer[T]) do(ctx context.Context, in claimIn) (claimOut, error) {
 	return claimOut{}, err
 }
 
-// stepClaim is what docs/semantics.md says of unique values.
+// stepClaim is what docs/unique.md says of unique values.
 func stepClaim(s claimState, in claimIn, rules claimRules) (claimState, claimOut, outcome) {
 	refuse := func(class string) (claimState, claimOut, outcome) { return s, claimOut{}, outcome{class: class} }
 	claim := func(value string) (claimState, claimOut, outcome) {

@@ -164,7 +164,7 @@ func splitLease(e entry[leaseIn, leaseOut]) (all []entry[leaseIn, leaseOut]) {
 // applied matches the faults under which a request is applied, and may be repeated.
 var applied = regexp.MustCompile("^(InternalApplied|Lost|Cut|Twice|Late|Cancel) UpdateItem")
 
-// stepLease is what docs/semantics.md says of leases, whatever the clocks show.
+// stepLease is what docs/leases.md promises, whatever the clocks show.
 func stepLease(s leaseState, in leaseIn) (leaseState, leaseOut, outcome) {
 	mine := s.held && s.fence == in.fence
 	switch in.verb {

@@ -263,7 +263,7 @@ func (s recordState) was(n int64) (out recordOut, ok bool) {
 	return recordOut{}, false
 }
 
-// stepRecord is what docs/semantics.md says of the verbs of an entity with versions.
+// stepRecord is what docs/versions.md says of the verbs of an entity with versions.
 func stepRecord(s recordState, in recordIn, retain bool) (recordState, recordOut, outcome) {
 	refuse := func(class string) (recordState, recordOut, outcome) { return s, recordOut{}, outcome{class: class} }
 	differs := in.expect >= 0 && in.expect != s.version

@@ -107,7 +107,7 @@ func packages(t *testing.T) (all []string) {
 	t.Helper()
 	for _, dir := range released(t) {
 		for _, path := range strings.Fields(run(t, filepath.Join(root(t), dir), nil, "go", "list", "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...")) {
-			if !regexp.MustCompile(`/(internal|tests|examples)(/|$)`).MatchString(path) && !strings.Contains(path, "/contrib/beam") {
+			if strings.HasPrefix(path, library) && !regexp.MustCompile(`/(internal|tests|examples)(/|$)`).MatchString(path) && !strings.Contains(path, "/contrib/beam") {
 				all = append(all, path)
 			}
 		}
@@ -144,19 +144,48 @@ func TestInstall_EveryDocumentedLine(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(mod), "replace")
 
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	require.Len(t, blocks, 4)
+	program = t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(program, "main.go"), []byte(blocks[2][1]+blocks[0][1]+blocks[1][1]), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(program, "main_test.go"), []byte(blocks[3][1]), 0o644))
+	steps := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(string(readme))[1]
+	require.Contains(t, steps, " && go run . ")
+	run(t, program, env, "sh", "-ec", strings.ReplaceAll(steps, "go run .", "go build -o "+os.DevNull+" ."))
+
 	guide, err := os.ReadFile(filepath.Join(root(t), "docs/guide.md"))
 	require.NoError(t, err)
-	text = ""
-	for _, block := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(guide), -1) {
-		text += block[1] + "\n"
+	dir := t.TempDir()
+	files := filepath.Join(dir, "files")
+	require.NoError(t, os.Mkdir(files, 0o755))
+	for _, block := range regexp.MustCompile("(?s)```go\n(// (\\w+\\.go).*?)```").FindAllStringSubmatch(string(guide), -1) {
+		file, err := os.OpenFile(filepath.Join(files, block[2]), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		require.NoError(t, err)
+		_, err = file.WriteString(block[1] + "\n")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
 	}
 	shell := regexp.MustCompile("(?s)```sh\n(.*?)```").FindStringSubmatch(string(guide))[1]
 	require.Contains(t, shell, "\ngo mod tidy ")
-	require.Contains(t, shell, "\ngo run . ")
-	shell = strings.NewReplacer("\n# copy ", "\ncp ../main.go . # ", "\ngo run . ", "\ngo build -o "+os.DevNull+" . ").Replace(shell)
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o644))
+	require.Contains(t, shell, "\ngo run .\n")
+	shell = strings.NewReplacer("\n# copy ", "\ncp ../files/*.go . # ", "\ngo run .\n", "\ngo build -o "+os.DevNull+" .\n").Replace(shell)
 	run(t, dir, env, "sh", "-ec", shell)
+}
+
+// A workspace replaces the version that its modules require.
+func TestWorkspaces_ReplaceTheVersion(t *testing.T) {
+	replaced := regexp.MustCompile(regexp.QuoteMeta(library) + `\S* (v\S+) =>`)
+	for _, name := range strings.Fields(run(t, root(t), nil, "git", "ls-files", "*go.work")) {
+		text, err := os.ReadFile(filepath.Join(root(t), name))
+		require.NoError(t, err)
+		found := replaced.FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, found, name)
+		for _, f := range found {
+			require.Equal(t, version, f[1], name)
+		}
+	}
 }
 
 func TestModules_RequireOneVersionAndReplaceNothing(t *testing.T) {
@@ -240,13 +269,16 @@ func TestRelease_TagsOnlyWhatIsReady(t *testing.T) {
 	commit(map[string][2]string{"CHANGELOG.md": {"## 0.1.0 (", "## 0.1.1 (2027-01-01)\n\n## 0.1.0 ("}})
 	refused("v0.1.1", "requires github.com/dynastrata/dynastrata")
 
-	if os.Getenv("DYNASTRATA_LONG") != "1" { // the comparison compiles every module twice
-		return
-	}
-	bump := map[string][2]string{"go.work": {"v0.1.0", "v0.1.1"}, "contrib/beam/go.work": {"v0.1.0", "v0.1.1"}, "unique/sentinel.go": {"ViolationError) Is(", "ViolationError) IsNot("}}
+	bump := map[string][2]string{"go.work": {"v0.1.0", "v0.1.1"}}
 	for _, name := range strings.Fields(run(t, dir, nil, "git", "grep", "-l", library+".* v0.1.0", "--", "*go.mod")) {
 		bump[name] = [2]string{" v0.1.0", " v0.1.1"}
 	}
 	commit(bump)
+	refused("v0.1.1", "contrib/beam/go.work replaces github.com/dynastrata/dynastrata v0.1.0")
+
+	if os.Getenv("DYNASTRATA_LONG") != "1" { // the comparison compiles every module twice
+		return
+	}
+	commit(map[string][2]string{"contrib/beam/go.work": {"v0.1.0", "v0.1.1"}, "unique/sentinel.go": {"ViolationError) Is(", "ViolationError) IsNot("}})
 	refused("v0.1.1", "a patch cannot have incompatible changes")
 }

@@ -5,12 +5,19 @@ import { withMermaid } from "vitepress-plugin-mermaid";
 const root = join(import.meta.dirname, "../../..");
 const repository = "https://github.com/dynastrata/dynastrata";
 
-// linksToRepository makes relative links to files that are not pages absolute.
+// slugify names the anchor of a heading as GitHub does.
+const slugify = (heading) => heading.trim().toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-");
+
+// linksToRepository makes relative links to files that are not pages absolute, and leads links to a README to the page of its folder.
 function linksToRepository(md) {
   md.core.ruler.push("repository", (state) => {
     for (const block of state.tokens) {
       for (const token of block.children ?? []) {
         const href = token.type === "link_open" ? token.attrGet("href") : null;
+        if (href && /(^|\/)README\.md(#|$)/.test(href) && !/^[a-z]+:/.test(href)) {
+          token.attrSet("href", href.replace(/(^|\/)README\.md/, (_, slash) => slash || "./"));
+          continue;
+        }
         if (!href || /^([a-z]+:|#|\/)/.test(href) || (/\.md(#|$)/.test(href) && !href.startsWith(".github/"))) {
           continue;
         }
@@ -30,11 +37,11 @@ function noTemplates(md) {
 }
 
 const pages = (...list) => list.map(([text, link]) => ({ text, link: link.startsWith("https:") ? link : `/${link}` }));
-const learn = [["Guide", "docs/guide"], ["Tags", "docs/tags"], ["Errors", "docs/errors"], ["Recipes", "docs/recipes"]];
+const learn = [["Guide", "docs/guide"], ["Recipes", "docs/recipes"], ["Tags", "docs/tags"], ["Errors", "docs/errors"]];
 
 export default withMermaid({
   title: "Dynastrata",
-  description: "Go structs on DynamoDB: keys, indexes, versions, unique values and time series, checked at start-up",
+  description: "Write a Go struct; get DynamoDB writes that are correct",
   head: [["style", {}, ".vp-doc a > img { display: inline-block }"]], // badges
   base: process.env.SITE_BASE ?? "/",
   srcDir: "../..",
@@ -44,6 +51,7 @@ export default withMermaid({
   rewrites: (page) => page.replace(/(^|\/)README\.md$/, "$1index.md"),
   vite: { resolve: { alias: [{ find: /^vue(\/.*)?$/, replacement: join(import.meta.dirname, "../node_modules/vue$1") }] } },
   markdown: {
+    anchor: { slugify },
     config: (md) => {
       linksToRepository(md);
       noTemplates(md);
@@ -56,48 +64,67 @@ export default withMermaid({
     socialLinks: [{ icon: "github", link: repository }],
     nav: pages(...learn),
     sidebar: [
-      { text: "Start", items: pages(["Overview", ""], ...learn) },
+      { text: "Start", items: pages(["Overview", ""], ["Guide", "docs/guide"], ["Recipes", "docs/recipes"], ["Examples", "examples/"]) },
       {
-        text: "Advanced",
-        collapsed: true,
+        text: "Model",
         items: pages(
-          ["What each verb promises", "docs/semantics"],
-          ["Validation codes", "docs/validation"],
-          ["Glossary", "docs/glossary"],
-          ["Examples", "examples/"],
-          ["From the AWS SDK", "docs/from-sdk"],
-          ["From guregu/dynamo", "docs/from-guregu"],
-          ["Mistakes before the program runs", "docs/vet"],
+          ["Entities and keys", "docs/entities"],
+          ["Values and types", "docs/values"],
+          ["Indexes", "docs/indexes"],
+          ["Evolution", "docs/evolution"],
+        ),
+      },
+      {
+        text: "One item",
+        items: pages(
+          ["Conditions and changes", "docs/changes"],
+          ["Unique values", "docs/unique"],
+          ["Versions", "docs/versions"],
+          ["Soft delete", "docs/soft-delete"],
+          ["Expiry", "docs/expiry"],
+          ["Times and who", "docs/timestamps"],
+        ),
+      },
+      {
+        text: "Many items",
+        items: pages(
+          ["Reading", "docs/reading"],
+          ["Batches and transactions", "docs/transactions"],
+          ["Time series", "docs/series"],
+          ["Timelines", "docs/timelines"],
           ["Streams", "docs/streams"],
-          ["Tables and the schema lock", "docs/tables"],
-          ["Local databases", "docs/localdb"],
+          ["Leases", "docs/leases"],
         ),
       },
       {
         text: "Operate",
         collapsed: true,
         items: pages(
-          ["Reliability", "docs/reliability"],
+          ["Tables", "docs/tables"],
+          ["Testing", "docs/testing"],
+          ["In production", "docs/production"],
           ["Performance", "docs/performance"],
-          ["Scaling", "docs/scaling"],
-          ["Traces and budgets", "docs/tracing"],
-          ["Global tables", "docs/global-tables"],
-          ["Changing declarations", "docs/evolution"],
-          ["Migration", "docs/migration"],
           ["The command", "docs/command"],
+          ["Mistakes before the program runs", "docs/vet"],
+          ["Sharing tables", "docs/sharing"],
+          ["Leaving the library", "docs/leaving"],
           ["Jobs on Apache Beam", "docs/beam"],
         ),
       },
       {
-        text: "Inside",
+        text: "Look up",
+        collapsed: true,
+        items: pages(["Tags", "docs/tags"], ["Errors", "docs/errors"], ["Codes", "docs/codes"], ["Glossary", "docs/glossary"]),
+      },
+      {
+        text: "Change",
         collapsed: true,
         items: pages(
-          ["Storage format", "docs/layout"],
-          ["Leaving the library", "docs/leaving"],
-          ["Sharing tables with effect-dynamodb", "docs/interop"],
+          ["From the AWS SDK", "docs/from-sdk"],
+          ["From guregu/dynamo", "docs/from-guregu"],
+          ["Change log", "CHANGELOG"],
           ["Architecture", "ARCHITECTURE"],
           ["Design notes", "docs/design/"],
-          ["Change log", "CHANGELOG"],
           ["Contributing", `${repository}/blob/main/.github/CONTRIBUTING.md`],
         ),
       },

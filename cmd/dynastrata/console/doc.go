@@ -11,7 +11,7 @@
 //	}
 //
 // docs/command.md lists the commands and exit codes. What an item is, is decided by the rules by which the library itself reads
-// it. Values of secret fields and of unique constraints are never printed.
+// it. Values of secret fields are never printed; those of unique constraints are, unless they are secret.
 //
 // The package is experimental: its API may change with every minor version.
 package console

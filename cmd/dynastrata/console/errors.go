@@ -15,7 +15,7 @@ const (
 	ExitOK          = 0   // done
 	ExitFailed      = 1   // a request, a file or a write failed
 	ExitUsage       = 2   // the command line, the schema lock or the declarations are wrong; nothing was written
-	ExitFindings    = 3   // check or vet found something
+	ExitFindings    = 3   // check or vet found something; lock --dry-run found changes
 	ExitNotFound    = 4   // there is no such item
 	ExitDeclined    = 5   // nothing was written, because the question was not answered with yes
 	ExitInterrupted = 130 // by ^C; the output says how to go on
@@ -23,7 +23,7 @@ const (
 
 // errors with exit codes of their own.
 var (
-	errFindings = errors.New("check or vet found something")
+	errFindings = errors.New("check, vet or lock found something")
 	errNotFound = errors.New("there is no such item")
 	errDeclined = errors.New("nothing was written")
 )

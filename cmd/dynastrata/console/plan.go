@@ -132,10 +132,17 @@ func (s *session) store(ctx context.Context, c *cli.Command) (store, error) {
 
 // needsProgram refuses what needs declarations if there is only a lock.
 func (s *session) needsProgram(ctx context.Context, c *cli.Command) error {
+	if err := s.hasProgram(); err != nil {
+		return err
+	}
+	return s.database(ctx, c)
+}
+
+func (s *session) hasProgram() error {
 	if s.app.Open == nil {
 		return invalid(bind.CodeConsoleProgram, "this needs the declarations, which are Go code: run it from your own main, with console.Main")
 	}
-	return s.database(ctx, c)
+	return nil
 }
 
 // rewriteDry prints what a rewrite would do.
