@@ -107,7 +107,7 @@ func TestGlossary_DefinesEachTermOnce(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for line := range strings.Lines(read(t, "glossary.md")) {
-		if !strings.HasPrefix(line, "| <a") {
+		if !strings.HasPrefix(line, "- <a") {
 			continue
 		}
 		ids := anchor.FindAllStringSubmatch(line, -1)

@@ -18,6 +18,7 @@ import (
 	"github.com/dynastrata/dynastrata/tables/schemalock"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/exampletest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // account is what holders write.
@@ -284,8 +285,9 @@ var onceFaults = []faults.Fault{
 // Whatever request fails once, before or after it was applied, the lease is held and given up as if none had, and nothing that arrives late changes it.
 func TestFaults_AtEachRequest(t *testing.T) {
 	l, fence := newLab(t), int64(0)
-	for _, f := range onceFaults {
-		for n := 1; ; n++ {
+	step := testsize.Pick(2, 1)
+	for i, f := range onceFaults {
+		for n := 1 + i%step; ; n += step {
 			l.Wire.Reset()
 			l.Wire.Inject(faults.Nth(n, f))
 			a := l.acquire(l.a)

@@ -83,14 +83,11 @@ func titles(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]]) []string {
 // paged reads a query page by page to its end.
 func paged(t *testing.T, q entity.Query[lifecycle.DeletedItem[Doc]], most int) (names []string) {
 	t.Helper()
-	for after, n := "", 0; n == 0 || after != ""; n++ {
-		page := entity.Must(q.Page(t.Context(), after))
-		require.LessOrEqual(t, len(page.Items), most)
-		for _, c := range page.Items {
+	for _, page := range dbtest.Pages(t, q) {
+		require.LessOrEqual(t, len(page), most)
+		for _, c := range page {
 			names = append(names, c.Item.Title)
 		}
-		after = page.Next
-		require.Less(t, n, 50)
 	}
 	return names
 }
@@ -262,13 +259,10 @@ func TestDeletedIndex_HoldsTheDeletedCopiesOfATenant(t *testing.T) {
 	require.Equal(t, newest, ids(t, trash.Query(tenant, entity.Desc())))
 	require.Equal(t, []string{"Query", "Query"}, h.Operations())
 	var got []string
-	for after, n := "", 0; n == 0 || after != ""; n++ {
-		page := entity.Must(trash.Query(tenant, entity.Desc(), entity.Limit(4)).Page(ctx, after))
-		for _, c := range page.Items {
+	for _, page := range dbtest.Pages(t, trash.Query(tenant, entity.Desc(), entity.Limit(4))) {
+		for _, c := range page {
 			got = append(got, c.Item.ID)
 		}
-		after = page.Next
-		require.Less(t, n, 5)
 	}
 	require.Equal(t, newest, got)
 	third := entity.Must(deleted.Get(ctx, Letter{Room: "r0", ID: "l4"}))

@@ -357,8 +357,7 @@ func TestModify_ItsFunctionMayFindNothing(t *testing.T) {
 	require.Equal(t, 1, calls)
 	_, err = s.Modify(h.Ctx, Page{ID: "p"}, func(*Page) error {
 		calls++
-		_, err := s.Update(h.Ctx, Page{ID: "q"}, entity.Set(&entity.Fields[Page]().Text, "y"))
-		return err
+		return dbtest.ErrorOf(s.Update(h.Ctx, Page{ID: "q"}, entity.Set(&entity.Fields[Page]().Text, "y")))
 	})
 	require.ErrorIs(t, err, entity.ErrNotFound)
 	require.Equal(t, 2, calls)

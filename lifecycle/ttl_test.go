@@ -432,8 +432,7 @@ func TestTTL_AnExpiredItemIsGoneForEveryWrite(t *testing.T) {
 func TestTTL_APutOverARenewedItemReplacesTheNewOne(t *testing.T) {
 	h, s := lapsed(t)
 	require.NoError(t, h.Overtake(dbtest.Is("PutItem"), func() error {
-		_, err := s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1})
-		return err
+		return dbtest.ErrorOf(s.Put(t.Context(), Token{User: "u", ID: "t", Uses: 1}))
 	}, func() {
 		entity.Must(dbtest.Declare[Token](t, h.Open(h.Raw)).Create(t.Context(), Token{User: "u", ID: "t", Uses: 2}))
 	}))

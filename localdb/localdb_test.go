@@ -140,6 +140,12 @@ func TestEachKind(t *testing.T) {
 				return os.Getenv(name)
 			}, os.Stderr)
 			require.NoError(t, err)
+			temporary := t.TempDir()
+			if kind == KindDDBLocal {
+				cfg.launch = func(in string, argv ...string) (*child, error) {
+					return launch(in, slices.Insert(argv, 1, "-Djava.io.tmpdir="+temporary)...)
+				}
+			}
 			server, err := start(t.Context(), cfg, candidates)
 			if err != nil {
 				require.ErrorIs(t, err, ErrUnavailable)
@@ -152,6 +158,9 @@ func TestEachKind(t *testing.T) {
 			_, err = client.CreateTable(t.Context(), keyOnly("first"))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"first"}, tables(t, client), "it is empty at the start, and our own")
+			left, err := os.ReadDir(temporary)
+			require.NoError(t, err)
+			assert.Empty(t, left, "DynamoDB Local would copy the library of SQLite there, and leave it when it is killed")
 
 			require.NoError(t, server.Close())
 			require.NoError(t, server.Close(), "a second time is fine")
@@ -324,7 +333,7 @@ func TestAttach(t *testing.T) {
 
 func TestAttach_Fails(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 	defer cancel()
 	_, err := start(ctx, settings{endpoint: answering(t, http.StatusOK, "<html>welcome</html>")}, candidates)
 	require.ErrorIs(t, err, ErrUnavailable)

@@ -21,6 +21,7 @@ type child struct {
 	output *tail
 	done   chan struct{} // closed when the process has ended
 	ended  error         // how it ended; valid once done is closed
+	grace  time.Duration // between the interrupt and the kill
 	once   sync.Once
 }
 
@@ -32,7 +33,7 @@ func launch(dir string, argv ...string) (*child, error) {
 // run starts a prepared command. output keeps the last of what it prints; copied gets all of it, unless nil.
 func run(dir string, cmd *exec.Cmd, copied io.Writer) (*child, error) {
 	cmd.Dir = dir
-	c := &child{cmd: cmd, output: &tail{copied: copied}, done: make(chan struct{})}
+	c := &child{cmd: cmd, output: &tail{copied: copied}, done: make(chan struct{}), grace: 2 * time.Second}
 	cmd.Stdout, cmd.Stderr = c.output, c.output
 	cmd.WaitDelay = 2 * time.Second // do not wait for a grandchild that holds the pipe
 	var err error
@@ -58,12 +59,12 @@ func run(dir string, cmd *exec.Cmd, copied io.Writer) (*child, error) {
 	return c, nil
 }
 
-// stop interrupts the process, and kills it after two seconds. All data is in memory, so nothing is lost.
+// stop interrupts the process, and kills it after its grace. All data is in memory, so nothing is lost.
 func (c *child) stop() error {
 	c.once.Do(func() {
 		_ = c.stdin.Close() // this alone ends a container or a watchdog
 		interrupt(c.cmd)
-		if c.endsWithin(2 * time.Second) {
+		if c.endsWithin(c.grace) {
 			return
 		}
 		kill(c.cmd)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,6 +56,7 @@ func TestStop_KillsAChildThatIgnoresInterrupts(t *testing.T) {
 	require.Eventually(t, func() bool { return c.output.String() != "" }, patience, time.Millisecond)
 	grandchild, err := strconv.Atoi(c.output.String())
 	require.NoError(t, err)
+	c.grace = 100 * time.Millisecond
 	require.NoError(t, c.stop())
 	assert.Eventually(t, func() bool { return gone(grandchild) }, patience, 5*time.Millisecond)
 	require.NoError(t, c.stop(), "a second time is fine")
@@ -124,30 +124,4 @@ func gone(pid int) bool {
 func ends(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return gone(pid) }, patience, 5*time.Millisecond, "process %d", pid)
-}
-
-// DynamoDB Local would copy the library of SQLite into the temporary directory, and leave it there when it is killed.
-func TestStart_LeavesNothingInTheTemporaryDirectory(t *testing.T) {
-	t.Parallel()
-	cfg, err := readSettings(func(name string) string {
-		if name == "DYNAMODB_ENDPOINT" || name == "LOCALDB_KIND" {
-			return ""
-		}
-		return os.Getenv(name)
-	}, os.Stderr)
-	require.NoError(t, err)
-	dir := t.TempDir()
-	cfg.launch = func(in string, argv ...string) (*child, error) {
-		return launch(in, slices.Insert(argv, 1, "-Djava.io.tmpdir="+dir)...)
-	}
-	server, err := startDDBLocal(t.Context(), cfg)
-	if err != nil {
-		t.Skip(err)
-	}
-	_, err = server.Client().CreateTable(t.Context(), keyOnly("first"))
-	require.NoError(t, err)
-	server.child.kill()
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Empty(t, left)
 }

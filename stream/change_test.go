@@ -190,8 +190,7 @@ func TestSeries_AppendsEnrichmentAndLateEvents(t *testing.T) {
 	}
 	steps(t, l, s, []step{
 		{"enrichment before the first event", func() error {
-			_, _, err := s.Upsert(l.Ctx, Reading{Device: "d#1", Channel: "e", Account: "a"})
-			return err
+			return dbtest.ErrorOf(s.Upsert(l.Ctx, Reading{Device: "d#1", Channel: "e", Account: "a"}))
 		}, []stream.Kind{stream.Created}, 0},
 		{"the first event", append("", at(5, 1)), []stream.Kind{stream.Updated, stream.Appended}, 0},
 		{"a duplicate", append(timeseries.Duplicate, at(5, 1)), nil, 0},

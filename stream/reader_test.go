@@ -387,6 +387,7 @@ func TestReader_AnAcquisitionThatFailedTakesOverWhatIsStored(t *testing.T) {
 	first.start()
 	require.NoError(t, <-first.done)
 	var failed atomic.Int64
+	l.Config.MaxAttempts = 3
 	late := l.process(t, b, stream.ReaderOptions{})
 	late.wire.Inject(func(r faults.Request) faults.Fault {
 		if r.Operation == "UpdateItem" {
@@ -396,7 +397,7 @@ func TestReader_AnAcquisitionThatFailedTakesOverWhatIsStored(t *testing.T) {
 		return faults.None
 	})
 	late.start()
-	eventually(t, "an acquisition fails", func() bool { return failed.Load() > 10 })
+	eventually(t, "an acquisition fails", func() bool { return failed.Load() > 3 })
 	other := l.process(t, b, stream.ReaderOptions{}).start()
 	eventually(t, "the other reads on", other.has("t-4"))
 	other.end()

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -236,58 +235,6 @@ func TestReader_DoesNotBringBackWhatIsGone(t *testing.T) {
 	require.NotContains(t, old.end(), "lost a")
 }
 
-// Shards are split, and split again, while several processes read them, and stop and start. Each record is handled, after its parents.
-func TestReader_SharesShardsThatSplit(t *testing.T) {
-	l, b := brookLab(t)
-	const families, generations, each = 4, 4, 5
-	name := func(f, g int) string { return fmt.Sprintf("%d%c", g, 'a'+f) }
-	ids := func(f, g int) (all []string) {
-		for n := range each {
-			all = append(all, fmt.Sprintf("%c-%d", 'a'+f, g*each+n))
-		}
-		return all
-	}
-	for f := range families {
-		b.shard(name(f, 0), "", time.Now(), ids(f, 0)...)
-	}
-	var mu sync.Mutex
-	var order []string
-	processes := make([]*process, 3)
-	start := func(i int) {
-		p := l.process(t, b, stream.ReaderOptions{MaxShards: 2})
-		p.each = func(id string) {
-			mu.Lock()
-			defer mu.Unlock()
-			order = append(order, id)
-		}
-		processes[i] = p.start()
-	}
-	for i := range processes {
-		start(i)
-	}
-	for g := 1; g < generations; g++ {
-		b.do(func() {
-			for f := range families {
-				b.shards[len(b.shards)-families].closed = true
-				b.shard(name(f, g), name(f, g-1), time.Now(), ids(f, g)...)
-			}
-		})
-		processes[g%3].stop()
-		require.NoError(t, <-processes[g%3].done)
-		start(g % 3)
-	}
-	all := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return len(slices.Compact(slices.Sorted(slices.Values(order)))) == families*generations*each
-	}
-	eventually(t, "all records", all)
-	for _, p := range processes {
-		p.end()
-	}
-	requireInOrder(t, order)
-}
-
 // requireInOrder checks that each record of a family, such as "a-7", came for the first time after the one before it.
 func requireInOrder(t *testing.T, order []string) {
 	t.Helper()
@@ -308,7 +255,8 @@ func TestReader_GoesOnAfterAFaultOfEachRequest(t *testing.T) {
 	b.shard("1", "0", time.Now(), "a-3", "a-4")
 	total := 0
 	for n := 0; n == 0 || n <= total; n++ {
-		for _, fault := range []faults.Fault{faults.Throttle, faults.Drop, faults.Lost, faults.InternalApplied, faults.Twice, faults.Conflict} {
+		for _, round := range testsize.Rounds(faults.Throttle, faults.Drop, faults.Lost, faults.InternalApplied, faults.Twice, faults.Conflict) {
+			fault := round.At(n + 1)
 			p := l.process(t, b, stream.ReaderOptions{Name: fmt.Sprintf("r%d-%v", n, fault)})
 			if n > 0 {
 				p.wire.Inject(faults.Nth(n, fault))
@@ -368,32 +316,9 @@ func TestReader_ReportsWhatWasRemovedWhileNothingRead(t *testing.T) {
 	}
 }
 
-// With Latest, all that was written after the first start is handled, also if no process read it before all stopped.
-func TestReader_LatestIsTheFirstStart(t *testing.T) {
-	l, b := brookLab(t)
-	l.Clock.Set(time.Now(), 0)
-	hour := time.Now().Add(-time.Hour)
-	b.shard("0", "", hour, "t-1").closed = true
-	x := b.shard("1", "0", hour, "t-2")
-	p := l.process(t, b, stream.ReaderOptions{Latest: true}).start()
-	eventually(t, "a read", func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return slices.Contains(b.calls, "read")
-	})
-	require.Empty(t, p.end())
-	b.do(func() { x.add(time.Now(), "t-3") })
-	for _, latest := range []bool{true, false} {
-		name := map[bool]string{true: "", false: "all"}[latest]
-		p = l.process(t, b, stream.ReaderOptions{Latest: latest, Name: name}).start()
-		eventually(t, "the record of the meantime", p.has("t-3"))
-		assert.Equal(t, map[bool][]string{true: {"t-3"}, false: {"t-1", "t-2", "t-3"}}[latest], p.end())
-	}
-}
-
 // Processes are killed, hang and come back, while shards split and requests fail. Each record is handled, after the one before it.
 func TestReaders_Storm(t *testing.T) {
-	for range testsize.Pick(3, 40) {
+	for range testsize.Pick(2, 40) {
 		seed := testsize.Seed(t)
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		l, b := brookLab(t)
@@ -513,7 +438,8 @@ func TestReaders_HandleAllChangesInOrder(t *testing.T) {
 	l := newLab(t)
 	teams := store[Team](l)
 	l.create()
-	const items, versions = 8, 25
+	const versions = 25
+	items := testsize.Pick(5, 8)
 	var mu sync.Mutex
 	var order []string
 	processes := make([]*process, 3)

@@ -32,9 +32,9 @@ type scenario struct {
 	current Meter
 }
 
-// many are 150 events, two chunks, of which the first 20 are late, one of them is stored and one collides.
+// many are 111 events, two chunks, of which the first 20 are late, one of them is stored and one collides.
 func many() scenario {
-	sc := scenario{seed: []Meter{reading(5, 50), reading(20, 7)}, run: shuffled(readings("m-1", 1, 150))}
+	sc := scenario{seed: []Meter{reading(5, 50), reading(20, 7)}, run: shuffled(readings("m-1", 1, 111))}
 	sc.want = make([]timeseries.Reason, len(sc.run))
 	for i, ev := range sc.run {
 		switch {
@@ -46,10 +46,10 @@ func many() scenario {
 			sc.want[i] = timeseries.LateRecorded
 		}
 	}
-	for seq := range int64(150) {
+	for seq := range int64(111) {
 		sc.seqs = append(sc.seqs, seq+1)
 	}
-	sc.current = readings("m-1", 150, 1)[0]
+	sc.current = readings("m-1", 111, 1)[0]
 	return sc
 }
 

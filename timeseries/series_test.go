@@ -311,20 +311,3 @@ func TestIndex_KeysAreRightAfterEveryAppendAndEnrichment(t *testing.T) {
 	want["gsi2sk"] = "$app#v1#tracker#2026-04-22T10:03:00Z#t"
 	require.Equal(t, want, w.indexKeys(trackerPK, trackerSK), "an empty string is no key")
 }
-
-func TestIndex_QueriesFindCurrentItemsOnlyAndUnderNewKeysOnly(t *testing.T) {
-	w := open[Tracker](t)
-	byZone := entity.Must(w.Index("byZone"))
-	w.seed(Tracker{ID: "t", At: at(0), Zone: "hall", Floor: 1}, Tracker{ID: "u", At: at(5), Zone: "hall", Floor: 1})
-	found := entity.Must(byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.Ctx))
-	require.Len(t, found, 2)
-	require.Equal(t, "t", found[0].ID)
-
-	w.seed(Tracker{ID: "t", At: at(9), Zone: "yard", Floor: 1})
-	found = entity.Must(byZone.Query(Tracker{Zone: "hall", Floor: 1}).Collect(w.Ctx))
-	require.Len(t, found, 1)
-	require.Equal(t, "u", found[0].ID)
-	late := entity.Must(byZone.Query(Tracker{Zone: "yard", Floor: 1}, entity.Gt(&entity.Fields[Tracker]().At, at(8))).Collect(w.Ctx))
-	require.Len(t, late, 1)
-	dbtest.As[*entity.SchemaError](t, dbtest.ErrorOf(w.Index("byzone")))
-}

@@ -139,7 +139,7 @@ func (w *twins[T]) faulty(f func() error) bool {
 func sameAsOnePartition[T gauges](t *testing.T, fields func() (*time.Time, *int)) {
 	w := &twins[T]{one: open[Single](t), other: open[T](t, dbtest.Attempts(3))}
 	var series atomic.Uint64
-	testsize.Check(t, testsize.Pick(2, 12), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(1, 12), func(rt *rapid.T) {
 		n := series.Add(1)
 		id := fmt.Sprint("g-", n)
 		w.seed = rapid.Uint64().Draw(rt, "faults")

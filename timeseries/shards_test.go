@@ -212,27 +212,6 @@ func TestLog_RefusesWhatNeedsACurrentItemBeforeAnyRequest(t *testing.T) {
 	require.Empty(t, w.Wire.Requests())
 }
 
-// A lost answer is proven by the write id of the event. Without proof the error is ambiguous, and the append can be repeated.
-func TestLog_AFaultAtTheAppend(t *testing.T) {
-	for _, f := range everyFault {
-		w, ev := open[Log](t), ticks[Log]("g-1", 1)[0]
-		w.Wire.Inject(faults.Nth(1, f))
-		r, err := w.Append(w.Ctx, ev)
-		w.Wire.Inject(nil)
-		switch f {
-		case faults.Drop, faults.Internal:
-			require.True(t, err == nil && r.Applied || entity.IsAmbiguous(err), "%s: %v", f, err)
-		default:
-			require.NoError(t, err, f)
-			require.True(t, r.Applied, f)
-		}
-		if again := w.append(ev); err == nil {
-			require.Equal(t, timeseries.Duplicate, again.Reason, f)
-		}
-		require.Len(t, w.Items(), 1, f)
-	}
-}
-
 func TestLog_AppendAllReportsWhatWasDecidedBeforeAnError(t *testing.T) {
 	w, evs := open[Log](t, dbtest.Attempts(1)), ticks[Log]("g-1", 60)
 	w.Wire.Inject(from(30, faults.Throttle, "PutItem"))

@@ -47,8 +47,7 @@ func writes(s *entity.Store[account], opts ...entity.WriteOption) map[string]fun
 		"Put":    func(ctx context.Context, v account) error { _, err := s.Put(ctx, v, opts...); return err },
 		"Upsert": func(ctx context.Context, v account) error { _, _, err := s.Upsert(ctx, v, changes...); return err },
 		"Update": func(ctx context.Context, v account) error {
-			_, err := s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...)
-			return err
+			return dbtest.ErrorOf(s.Update(ctx, v, append(changes[:len(changes):len(changes)], entity.Set(&f.Balance, v.Balance))...))
 		},
 		"Delete": func(ctx context.Context, v account) error { return s.Delete(ctx, v, removes...) },
 	}
@@ -104,17 +103,6 @@ func TestLock_Version0AndAnyVersionExpectNothingAndExpectDecidesOverTheStruct(t 
 			require.NoError(t, write(t.Context(), account{ID: verb, Balance: 5, Version: c.version}), "%s, %s", verb, name)
 		}
 	}
-}
-
-func TestLock_HoldsInATransaction(t *testing.T) {
-	t.Parallel()
-	b, s := dbtest.OpenStore[account](t)
-	ctx := t.Context()
-	a := entity.Must(s.Create(ctx, account{ID: "a"}))
-	entity.Must(s.Put(ctx, a))
-	op := s.Op().Put(a)
-	dbtest.As[*versioned.ConflictError](t, entity.FailureOf(b.DB.Transact(ctx, op, s.Op().Create(account{ID: "b"})), op))
-	require.ErrorIs(t, dbtest.ErrorOf(s.Get(ctx, account{ID: "b"})), entity.ErrNotFound)
 }
 
 func TestLock_ModifySeesTheItemAndDoesNotLookAtTheVersionOfTheKey(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
+	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
 // counter is a table with one item {pk: "a", n: 0}, behind a transport.
@@ -254,33 +255,27 @@ var (
 
 // The calls of these tests.
 func put(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: table, Item: key})
-	return err
+	return dbtest.ErrorOf(c.PutItem(ctx, &dynamodb.PutItemInput{TableName: table, Item: key}))
 }
 
 func update(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: table, Key: key})
-	return err
+	return dbtest.ErrorOf(c.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: table, Key: key}))
 }
 
 func remove(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: table, Key: key})
-	return err
+	return dbtest.ErrorOf(c.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: table, Key: key}))
 }
 
 func get(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key})
-	return err
+	return dbtest.ErrorOf(c.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key}))
 }
 
 func query(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.Query(ctx, &dynamodb.QueryInput{TableName: table, KeyConditionExpression: aws.String("pk = :a")})
-	return err
+	return dbtest.ErrorOf(c.Query(ctx, &dynamodb.QueryInput{TableName: table, KeyConditionExpression: aws.String("pk = :a")}))
 }
 
 func batchWrite(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: writes()})
-	return err
+	return dbtest.ErrorOf(c.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: writes()}))
 }
 
 func writes() map[string][]types.WriteRequest {
@@ -288,8 +283,7 @@ func writes() map[string][]types.WriteRequest {
 }
 
 func describe(ctx context.Context, c *dynamodb.Client) error {
-	_, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: table})
-	return err
+	return dbtest.ErrorOf(c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: table}))
 }
 
 func transactWrite(actions int) func(context.Context, *dynamodb.Client) error {
@@ -298,21 +292,18 @@ func transactWrite(actions int) func(context.Context, *dynamodb.Client) error {
 		for i := range items {
 			items[i].Put = &types.Put{TableName: table, Item: key}
 		}
-		_, err := c.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
-		return err
+		return dbtest.ErrorOf(c.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items}))
 	}
 }
 
 func transactGet(ctx context.Context, c *dynamodb.Client) error {
 	item := types.TransactGetItem{Get: &types.Get{TableName: table, Key: key}}
-	_, err := c.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{item, item}})
-	return err
+	return dbtest.ErrorOf(c.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{item, item}}))
 }
 
 func executeTransaction(ctx context.Context, c *dynamodb.Client) error {
 	statement := types.ParameterizedStatement{Statement: aws.String(`DELETE FROM t WHERE pk = 'a'`)}
-	_, err := c.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{statement}})
-	return err
+	return dbtest.ErrorOf(c.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{statement}}))
 }
 
 func TestSingleCallsGetTypedErrors(t *testing.T) {
@@ -400,7 +391,10 @@ func TestDropIsAConnectionErrorThatTheSDKRepeats(t *testing.T) {
 	transport := faults.New(nowhere{t})
 	transport.Inject(func(faults.Request) faults.Fault { return faults.Drop })
 	client := refused(t, faults.None)
-	err := put(t.Context(), dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = transport, 2 }))
+	err := put(t.Context(), dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+		o.HTTPClient, o.RetryMaxAttempts = transport, 2
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = time.Millisecond })
+	}))
 	require.ErrorIs(t, err, faults.ErrInjected)
 	assert.Equal(t, 2, transport.Count("PutItem"))
 }

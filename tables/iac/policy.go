@@ -12,15 +12,20 @@ import (
 // Family is a family of verbs that a policy allows.
 type Family int
 
-// The families of verbs.
+// The families of verbs, each with the actions that it allows on items.
 const (
-	Read       Family = iota // Get, GetMany, BatchGet, TransactGet, queries and scans, histories, views
-	Write                    // writes of one item and batches, with the reads that they are planned from
-	Transact                 // writes that are transactions: Transact, appends, history, soft delete, unique values; Idempotent
-	Stream                   // reading the streams of tables that have one
-	Check                    // tables.Verify, and the reason of ErrNoIndex
-	Create                   // tables.Create
-	AddIndexes               // tables.Create with tables.AddIndexes
+	// Read: Get, GetMany, BatchGet, TransactGet, queries and scans, histories, views. BatchGetItem, GetItem, Query, Scan.
+	Read Family = iota
+	// Write: writes of one item and batches, with the reads that they are planned from. BatchWriteItem, DeleteItem, GetItem, PutItem, Query,
+	// UpdateItem.
+	Write
+	// Transact: writes that are transactions, such as Transact, appends, history, soft delete, unique values and Idempotent. ConditionCheckItem,
+	// DeleteItem, GetItem, PutItem, Query, UpdateItem.
+	Transact
+	Stream     // reading the streams of tables that have one
+	Check      // tables.Verify, and the reason of ErrNoIndex
+	Create     // tables.Create
+	AddIndexes // tables.Create with tables.AddIndexes
 )
 
 // actions lists the IAM actions of each family on the items of a table.
@@ -30,7 +35,7 @@ var actions = map[Family][]string{
 	Transact: {"ConditionCheckItem", "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"},
 }
 
-// PolicyOption is an option of [Policy]: [Allow], [ReadOnly], [In], [LeadingKeys].
+// PolicyOption is an option of [Policy]: [Allow], [In], [LeadingKeys].
 type PolicyOption interface{ policy(*policy) }
 
 type policyOption func(*policy)

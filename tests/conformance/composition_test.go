@@ -29,48 +29,34 @@ import (
 
 var rewrite = flag.Bool("update", false, "write the files in testdata again")
 
-// actor writes one item of a type of the matrix, which only it knows, so that the story is compiled once.
-type actor interface {
-	table() *dbtest.Bench
-	fields() *Person
-	create(p Person) entity.Op
-	put(p Person) entity.Op
-	upsert(p Person) entity.Op
-	update(changes ...entity.UpdateOption) entity.Op
-	delete() entity.Op
-	restore() entity.Op
-	alone(t *testing.T, op entity.Op) error
-}
-
-// player is the actor of T. It embeds nothing: each type of the matrix would have a copy of every promoted method.
-type player[T any] struct {
-	bench *dbtest.Bench
-	s     *entity.Store[T]
-	bin   *lifecycle.Deleted[T] // nil without soft delete
-	f     *Person
+// actor writes one item of a type of the matrix, which only its functions know, so that the story is compiled once.
+type actor struct {
+	table               *dbtest.Bench
+	fields              *Person
+	create, put, upsert func(p Person) entity.Op
+	update              func(changes ...entity.UpdateOption) entity.Op
+	delete, restore     func() entity.Op // restore is nil without soft delete
+	alone               func(t *testing.T, op entity.Op) error
 }
 
 // perform opens an actor on a table of its own.
 func perform[T any](t *testing.T) actor {
-	x := &player[T]{f: fields[T]()}
-	x.bench, x.s = dbtest.OpenStore[T](t)
-	if traitsOf[T]().soft {
-		x.bin = entity.Must(lifecycle.Of(x.s))
+	b, s := dbtest.OpenStore[T](t)
+	a := actor{
+		table: b, fields: fields[T](),
+		create: func(p Person) entity.Op { return s.Op().Create(as[T](p)) },
+		put:    func(p Person) entity.Op { return s.Op().Put(as[T](p), over[T]()...) },
+		upsert: func(p Person) entity.Op { return s.Op().Upsert(as[T](p)) },
+		update: func(changes ...entity.UpdateOption) entity.Op { return s.Op().Update(as[T](hero), changes...) },
+		delete: func() entity.Op { return s.Op().Delete(as[T](hero)) },
+		alone:  func(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) },
 	}
-	return x
+	if traitsOf[T]().soft {
+		bin := entity.Must(lifecycle.Of(s))
+		a.restore = func() entity.Op { return bin.Op().Restore(as[T](hero)) }
+	}
+	return a
 }
-
-func (x *player[T]) table() *dbtest.Bench      { return x.bench }
-func (x *player[T]) fields() *Person           { return x.f }
-func (x *player[T]) create(p Person) entity.Op { return x.s.Op().Create(as[T](p)) }
-func (x *player[T]) put(p Person) entity.Op    { return x.s.Op().Put(as[T](p), over[T]()...) }
-func (x *player[T]) upsert(p Person) entity.Op { return x.s.Op().Upsert(as[T](p)) }
-func (x *player[T]) update(changes ...entity.UpdateOption) entity.Op {
-	return x.s.Op().Update(as[T](hero), changes...)
-}
-func (x *player[T]) delete() entity.Op                      { return x.s.Op().Delete(as[T](hero)) }
-func (x *player[T]) restore() entity.Op                     { return x.bin.Op().Restore(as[T](hero)) }
-func (x *player[T]) alone(t *testing.T, op entity.Op) error { return runAlone(t, op.(entity.Write[T])) }
 
 // hero has the key of the item.
 var hero = Person{ID: "p-1"}
@@ -85,7 +71,7 @@ type scene struct {
 
 // story is the life of one item, and what SEMANTICS says is sent for it.
 func story(s actor, c traits) []scene {
-	f := s.fields()
+	f := s.fields
 	as := func(name, email, badge string) Person {
 		return Person{ID: "p-1", Tenant: "t", Email: email, Badge: badge, Name: name}
 	}
@@ -235,7 +221,7 @@ func composition(t *testing.T, c combination) {
 	}
 	for _, inTransaction := range routes {
 		s := c.perform(t)
-		l, names := s.table(), namer{}
+		l, names := s.table, namer{}
 		var b strings.Builder
 		for _, x := range story(s, c.traits) {
 			l.Clock.Move(time.Second)

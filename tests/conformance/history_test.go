@@ -221,8 +221,7 @@ func TestHistory_RevertOfADeletedItemToTheVersionOfItsRestore(t *testing.T) {
 func TestHistory_RevertAfterALostRaceIsPlannedAgain(t *testing.T) {
 	b, h, key := lived(t, 2)
 	require.NoError(t, b.Overtake(dbtest.Is("TransactWriteItems"), func() error {
-		_, err := h.Revert(t.Context(), key, 1)
-		return err
+		return dbtest.ErrorOf(h.Revert(t.Context(), key, 1))
 	}, func() { b.update(hero, entity.Set(&b.f.Badge, "8")) }))
 	got := entity.Must(b.quiet.Get(t.Context(), key))
 	require.Equal(t, []any{"v1", "", int64(4)}, []any{got.Name, got.Badge, got.Version})
@@ -239,15 +238,9 @@ func TestHistory_PagesTogetherAreTheListAndCursorsAreBoundToIt(t *testing.T) {
 		whole := entity.Must(h.List(key, opts...).Collect(t.Context()))
 		for limit := 1; limit <= 8; limit += testsize.Pick(3, 1) {
 			var got []versioned.Version[kept]
-			q, after := h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...), ""
-			for pages := 0; ; pages++ {
-				require.Less(t, pages, 10)
-				page := entity.Must(q.Page(t.Context(), after))
-				require.LessOrEqual(t, len(page.Items), limit)
-				got = append(got, page.Items...)
-				if after = page.Next; after == "" {
-					break
-				}
+			for _, page := range dbtest.Pages(t, h.List(key, append([]versioned.ListOption{entity.Limit(limit)}, opts...)...)) {
+				require.LessOrEqual(t, len(page), limit)
+				got = append(got, page...)
 			}
 			require.Equal(t, numbers(whole), numbers(got), "limit %d", limit)
 		}
@@ -357,13 +350,10 @@ func TestBin_ListIsPagedAndFiltered(t *testing.T) {
 		b.Clock.Move(time.Second)
 	}
 	var names []string
-	for after, n := "", 0; n == 0 || after != ""; n++ {
-		page := entity.Must(b.bin.List(key, entity.Limit(1)).Page(t.Context(), after))
-		for _, c := range page.Items {
+	for _, page := range dbtest.Pages(t, b.bin.List(key, entity.Limit(1))) {
+		for _, c := range page {
 			names = append(names, c.Item.Name)
 		}
-		after = page.Next
-		require.Less(t, n, 5)
 	}
 	require.Equal(t, []string{"c", "b", "a"}, names)
 	one := entity.Must(b.bin.List(key, entity.Filter(entity.Eq(&b.f.Name, "b"))).One(t.Context()))

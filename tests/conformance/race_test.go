@@ -318,8 +318,7 @@ func restoreMeetsRestore[T any](t *testing.T, w *world[T]) {
 		"newest": w.restoring("a"),
 		"chosen": func() error {
 			c := entity.Must(w.look.bin.Get(w.Ctx, w.key("a")))
-			_, err := w.bin.RestoreCopy(w.Ctx, c)
-			return err
+			return dbtest.ErrorOf(w.bin.RestoreCopy(w.Ctx, c))
 		},
 	} {
 		w.remove("a")

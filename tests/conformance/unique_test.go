@@ -11,8 +11,8 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/unique"
-	"github.com/dynastrata/dynastrata/versioned"
 )
 
 func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
@@ -21,8 +21,7 @@ func TestUnique_ACompoundValueIsClaimedOnlyWhenAllOfItIsThere(t *testing.T) {
 	l, s := dbtest.OpenStore[T](t)
 	f := fields[T]()
 	create := func(id, tenant, badge string) error {
-		_, err := s.Create(t.Context(), as[T](Person{ID: id, Tenant: tenant, Badge: badge}))
-		return err
+		return dbtest.ErrorOf(s.Create(t.Context(), as[T](Person{ID: id, Tenant: tenant, Badge: badge})))
 	}
 	require.NoError(t, create("a", "t1", "7"))
 	require.NoError(t, create("b", "t2", "7"), "the badge of another tenant")
@@ -130,70 +129,6 @@ func TestFind_ReadsTheSentinelAndItsOwner(t *testing.T) {
 	require.Equal(t, "NotFound", classesOf(err), "the value is reserved, the item deleted")
 }
 
-const taken = "taken-value@example.com"
-
-// Each verb that brings a value which another item has fails with the owner of the value, and writes nothing; the value
-// itself is in no text of the error.
-func TestViolation_NamesTheOwnerAndNeverTheValue(t *testing.T) {
-	t.Parallel()
-	t.Run("kept", func(t *testing.T) { violations(t, newBench[u1VRetainSFree](t)) })
-	t.Run("locked", func(t *testing.T) { violations(t, newBench[u2VLockSFreeTTL](t)) })
-}
-
-func violations[T any](t *testing.T, b *bench[T]) {
-	owner, f := Person{ID: "owner"}, b.f
-	b.create(Person{ID: "owner", Tenant: "t", Email: taken})
-	with := func(state string) Person {
-		p := b.item(t, state)
-		p.Email = taken
-		return p
-	}
-	history, _ := versioned.Of(b.s)
-	cases := map[string]func() entity.Write[T]{
-		"Create":         func() entity.Write[T] { return b.s.Op().Create(as[T](with(absent))) },
-		"Put, absent":    func() entity.Write[T] { return b.s.Op().Put(as[T](with(absent))) },
-		"Put, live":      func() entity.Write[T] { return b.s.Op().Put(as[T](with(live)), over[T]()...) },
-		"Upsert, absent": func() entity.Write[T] { return b.s.Op().Upsert(as[T](with(absent))) },
-		"Upsert, live":   func() entity.Write[T] { return b.s.Op().Upsert(as[T](with(live))) },
-		"Update":         func() entity.Write[T] { return b.s.Op().Update(as[T](with(live)), entity.Set(&f.Email, taken)) },
-		"Update, by path": func() entity.Write[T] {
-			return b.s.Op().Update(as[T](with(live)), entity.Attr[string]("email").Set(taken))
-		},
-		"Restore": func() entity.Write[T] {
-			p := b.item(t, deleted)
-			b.update(owner, entity.Set(&f.Email, p.Email))
-			return b.bin.Op().Restore(as[T](p))
-		},
-	}
-	if history != nil {
-		cases["Revert"] = func() entity.Write[T] {
-			p := b.item(t, live)
-			b.Clock.Move(time.Second)
-			b.update(p, entity.Set(&f.Email, "x"+p.Email))
-			b.update(owner, entity.Set(&f.Email, p.Email))
-			return history.Op().Revert(as[T](p), 1)
-		}
-	}
-	for name, op := range cases {
-		for _, joined := range []bool{false, true} {
-			w, before := op(), b.ItemsByKey()
-			err := b.run(t, w, joined)
-			violation := dbtest.As[*unique.ViolationError](t, err, name)
-			require.Equal(t, unique.ViolationError{Constraint: "email", Owner: unique.Owner{PK: "$app#v1#person#owner", SK: personSK}}, *violation, name)
-			require.Equal(t, before, b.ItemsByKey(), "%s wrote something", name)
-			for _, format := range []string{"%v", "%+v", "%#v", "%q"} {
-				require.NotContains(t, fmt.Sprintf(format, err), "@", name)
-			}
-			_, image := entity.StoredItem[T](err)
-			require.False(t, image, "a sentinel is no item of the entity")
-			b.update(owner, entity.Set(&f.Email, taken))
-		}
-	}
-	_, err := b.s.Modify(t.Context(), as[T](b.item(t, live)), func(v *T) error { person(v).Email = taken; return nil })
-	dbtest.As[*unique.ViolationError](t, err)
-	require.NotContains(t, fmt.Sprintf("%+v", err), "@")
-}
-
 func TestMerge_OneItemGivesAValueUpAndAnotherTakesIt(t *testing.T) {
 	t.Parallel()
 	t.Run("u1_none_hard", func(t *testing.T) { exchange(t, newBench[u1VNoneSNone](t)) })
@@ -217,7 +152,10 @@ func exchange[T any](t *testing.T, b *bench[T]) {
 			return b.s.Op().Delete(as[T](a)), b.s.Op().Put(as[T](c))
 		},
 	} {
-		for _, takerFirst := range []bool{false, true} {
+		for i, takerFirst := range []bool{false, true} {
+			if !testsize.Long() && (i+len(name))%2 > 0 {
+				continue
+			}
 			a, c := b.item(t, live), b.item(t, live)
 			give, take := ops(a, c)
 			list := []entity.Op{give, take}

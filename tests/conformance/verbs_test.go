@@ -87,8 +87,7 @@ func runJoined(b *dbtest.Bench, op entity.Op) error {
 func runAlone[T any](t *testing.T, op entity.Write[T]) error {
 	t.Helper()
 	var result T
-	_, err := op.(*engine.Write[T]).Run(t.Context(), &result)
-	return err
+	return dbtest.ErrorOf(op.(*engine.Write[T]).Run(t.Context(), &result))
 }
 
 // classesOf returns the classes of an error that the verb table has, "ok" for nil, and the text of other errors.
@@ -345,8 +344,7 @@ func (b *bench[T]) cell(t *testing.T, c traits, verb, state string, joined bool,
 // lone are the verbs that stand alone.
 func (b *bench[T]) lone(t *testing.T, c traits, states []string) {
 	modify := func(p Person, opts ...entity.WriteOption) error {
-		_, err := b.s.Modify(t.Context(), as[T](p), func(v *T) error { person(v).Name += "!"; return nil }, opts...)
-		return err
+		return dbtest.ErrorOf(b.s.Modify(t.Context(), as[T](p), func(v *T) error { person(v).Name += "!"; return nil }, opts...))
 	}
 	_, err := lifecycle.Of(b.s)
 	require.Equal(t, c.soft, err == nil)
