@@ -96,37 +96,6 @@ func TestPlan_ReadsOfSharedTablesExcludeOtherEntities(t *testing.T) {
 	}
 }
 
-// Two named stores of one struct in one table: no read of the one, by key, partition, index or scan, sees the other's.
-func TestNamed_NoReadOfAStoreSeesItemsOfAnother(t *testing.T) {
-	l := newLab(t)
-	red, blue := dbtest.Declare[Task](t, l.DB, entity.Named("Red")), dbtest.Declare[Task](t, l.DB, entity.Named("Blue"))
-	l.CreateTables()
-	v := func(id string, points int) Task {
-		return Task{Project: "p", Status: "s", Priority: 1, TaskID: id, Owner: "o", Due: dawn.Truncate(1e9), Points: points}
-	}
-	for id, store := range map[string]*entity.Store[Task]{"r1": red, "r2": red, "b1": blue} {
-		l.OK(store.Create(t.Context(), v(id, 1)))
-	}
-	l.OK(red.Create(t.Context(), v("both", 1)))
-	require.NoError(t, dbtest.ErrorOf(blue.Create(t.Context(), v("both", 2))), "the same key is free in the other store")
-	require.ErrorIs(t, dbtest.ErrorOf(red.Get(t.Context(), v("b1", 0))), entity.ErrNotFound)
-	many := entity.Must(red.GetMany(t.Context(), []Task{v("b1", 0), v("both", 0)}, entity.Consistent()))
-	require.Nil(t, many[0])
-	require.Equal(t, 1, many[1].Points)
-	require.ErrorIs(t, red.Delete(t.Context(), v("b1", 0)), entity.ErrNotFound)
-	byOwner := entity.Must(red.Index("byOwner"))
-	for from, q := range map[string]entity.Query[Task]{
-		"partition": red.Query(Task{Project: "p"}), "lead": red.Query(Task{Project: "p", Status: "s"}), "index": byOwner.Query(Task{Owner: "o"}),
-		"scan": red.Scan(), "segments": red.Scan(entity.Segments(2)), "index scan": byOwner.Scan(),
-	} {
-		got, err := q.Collect(t.Context())
-		require.NoError(t, err, from)
-		require.ElementsMatch(t, []string{"both", "r1", "r2"}, ids(got), from)
-	}
-	_, err := entity.New[Team](l.DB, entity.Named("red"))
-	require.Equal(t, "EDD-9031", dbtest.SchemaCode(err), "names are compared without regard to case")
-}
-
 func TestTables_ATransactionSpansTablesByTheirLogicalNames(t *testing.T) {
 	y, d, b := newYard(t), Dial{ID: "a"}, Bare{ID: "a"}
 	require.NoError(t, y.DB.Transact(t.Context(), y.dial.Op().Create(Dial{ID: "a", Value: 1}), y.bare.Op().Create(Bare{ID: "a", Name: "n"})))

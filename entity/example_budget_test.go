@@ -44,7 +44,7 @@ func ExampleConfig_retryBudget() {
 // A request that gets no answer within RequestTimeout is repeated, where that does no harm.
 func ExampleConfig_requestTimeout() {
 	client, wire := failing(faults.Hang)
-	db := entity.Must(entity.Open(client, entity.Config{Table: "app", RequestTimeout: 250 * time.Millisecond, MaxAttempts: 3}))
+	db := entity.Must(entity.Open(client, entity.Config{Table: "app", RequestTimeout: 100 * time.Millisecond, MaxAttempts: 3}))
 	_, err := entity.Must(entity.New[Chore](db)).Get(context.Background(), Chore{ID: "t-1"})
 	fmt.Println(errors.Is(err, context.DeadlineExceeded), wire.Count("GetItem"))
 	// Output:

@@ -34,29 +34,9 @@ func (l *lab) consistent() map[string]bool {
 	return out
 }
 
-// ofQuery are options for a query, ofScan for a scan.
-// bound is an option of queries and scans.
-type bound interface {
-	entity.QueryOption
-	entity.ScanOption
-}
-
-func ofQuery(bounds []bound) (opts []entity.QueryOption) {
-	for _, b := range bounds {
-		opts = append(opts, b)
-	}
-	return opts
-}
-
-func ofScan(bounds []bound) (opts []entity.ScanOption) {
-	for _, b := range bounds {
-		opts = append(opts, b)
-	}
-	return opts
-}
-
-// Whatever bound ends a page, and however the bounds change from page to page, the cursor goes on exactly where it ended.
-func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
+// Whatever bound ends a page, and however the bounds change from page to page, the cursor goes on exactly where it ended. tests/reading
+// turns the pages of queries.
+func TestBounds_CursorOfAScanContinuesWhereTheyEnded(t *testing.T) {
 	l, s := open[Task](t)
 	f := entity.Fields[Task]()
 	var tasks []Task
@@ -64,51 +44,32 @@ func TestBounds_CursorContinuesWhereTheyEnded(t *testing.T) {
 		tasks = append(tasks, Task{Project: "p", Status: "s", Priority: 1 + i/10, TaskID: fmt.Sprintf("%02d", i), Points: i % 5, Owner: "o", Due: dawn.Truncate(1e9)})
 	}
 	fill(t, l, s, tasks...)
-	byOwner := entity.Must(s.Index("byOwner"))
-	sources := map[string]func(...bound) entity.Query[Task]{
-		"table": func(o ...bound) entity.Query[Task] { return s.Query(Task{Project: "p"}, ofQuery(o)...) },
-		"range": func(o ...bound) entity.Query[Task] {
-			return s.Query(Task{Project: "p", Status: "s"}, append(ofQuery(o), entity.Between(&f.Priority, 2, 4))...)
-		},
-		"descending": func(o ...bound) entity.Query[Task] {
-			return s.Query(Task{Project: "p"}, append(ofQuery(o), entity.Desc())...)
-		},
-		"index": func(o ...bound) entity.Query[Task] { return byOwner.Query(Task{Owner: "o"}, ofQuery(o)...) },
-		"scan":  func(o ...bound) entity.Query[Task] { return s.Scan(ofScan(o)...) },
-	}
-	filters := map[string][]bound{
+	for which, filter := range map[string][]entity.ScanOption{
 		"all": nil, "some": {entity.Filter(entity.Eq(&f.Points, 3))}, "none": {entity.Filter(entity.Gt(&f.Points, 9))}, "most": {entity.Filter(entity.Lt(&f.Points, 4))},
-	}
-	if !testsize.Long() {
-		delete(filters, "none")
-		delete(filters, "most")
-	}
-	for from, source := range sources {
-		for which, filter := range filters {
-			want := entity.Must(source(filter...).Collect(t.Context()))
-			for name, bounds := range map[string][][]bound{
-				"evaluated":       {{entity.MaxEvaluated(1)}, {entity.MaxEvaluated(7)}},
-				"requests":        {{entity.MaxRequests(1), entity.Limit(3)}},
-				"limit":           {{entity.Limit(1)}, {entity.Limit(4)}},
-				"all three":       {{entity.Limit(2), entity.MaxEvaluated(5), entity.MaxRequests(2)}},
-				"in turn":         {{entity.Limit(2)}, {entity.MaxEvaluated(3)}, {entity.MaxRequests(1), entity.Limit(5)}, {entity.MaxEvaluated(4), entity.Limit(1)}},
-				"limit first":     {{entity.MaxEvaluated(4), entity.Limit(4)}, {entity.MaxEvaluated(2), entity.Limit(5)}},
-				"larger than all": {{entity.MaxEvaluated(1000), entity.Limit(1000)}},
-			} {
-				var got []Task
-				for cursor, turn := "", 0; ; turn++ {
-					require.Less(t, turn, 100, "the pages have no end")
-					page := entity.Must(source(append(filter[:len(filter):len(filter)], bounds[turn%len(bounds)]...)...).Page(t.Context(), cursor))
-					got = append(got, page.Items...)
-					if cursor = page.Next; cursor == "" {
-						break
-					}
-					if name == "limit" {
-						require.Len(t, page.Items, []int{1, 4}[turn%2], "only the last page is shorter")
-					}
+	} {
+		want := entity.Must(s.Scan(filter...).Collect(t.Context()))
+		for name, bounds := range map[string][][]entity.ScanOption{
+			"evaluated":       {{entity.MaxEvaluated(1)}, {entity.MaxEvaluated(7)}},
+			"requests":        {{entity.MaxRequests(1), entity.Limit(3)}},
+			"limit":           {{entity.Limit(1)}, {entity.Limit(4)}},
+			"all three":       {{entity.Limit(2), entity.MaxEvaluated(5), entity.MaxRequests(2)}},
+			"in turn":         {{entity.Limit(2)}, {entity.MaxEvaluated(3)}, {entity.MaxRequests(1), entity.Limit(5)}, {entity.MaxEvaluated(4), entity.Limit(1)}},
+			"limit first":     {{entity.MaxEvaluated(4), entity.Limit(4)}, {entity.MaxEvaluated(2), entity.Limit(5)}},
+			"larger than all": {{entity.MaxEvaluated(1000), entity.Limit(1000)}},
+		} {
+			var got []Task
+			for cursor, turn := "", 0; ; turn++ {
+				require.Less(t, turn, 100, "the pages have no end")
+				page := entity.Must(s.Scan(append(filter[:len(filter):len(filter)], bounds[turn%len(bounds)]...)...).Page(t.Context(), cursor))
+				got = append(got, page.Items...)
+				if cursor = page.Next; cursor == "" {
+					break
 				}
-				require.Equal(t, ids(want), ids(got), "%s, %s, %s", from, which, name)
+				if name == "limit" {
+					require.Len(t, page.Items, []int{1, 4}[turn%2], "only the last page is shorter")
+				}
 			}
+			require.Equal(t, ids(want), ids(got), "%s, %s", which, name)
 		}
 	}
 }
@@ -429,7 +390,7 @@ func TestSegments_ScanWhoseContextEndsNeverLooksWhole(t *testing.T) {
 	t.Parallel()
 	db := entity.Must(entity.Open(endless{}, entity.Config{Table: "t"}))
 	s := entity.Must(entity.New[Wide](db))
-	for range 200 {
+	for range testsize.Pick(50, 200) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var last error
 		for _, err := range s.Scan(entity.Segments(2)).All(ctx) {
@@ -458,7 +419,7 @@ func TestOnPage_CountsWhatEachRunReads(t *testing.T) {
 	o := newOffice(t, func(c *entity.Config) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
 	})
-	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 30_000) // 1.8 MB, with four other items
+	o.staff(t, rand.New(rand.NewPCG(3, 4)), "a", 20, 20_000) // 1.2 MB, with four other items
 	f := entity.Fields[Member]()
 	half, inIndex := entity.Filter(entity.Lt(&f.ID, "a-010")), entity.Must(o.member.Index("byTenant"))
 	count := func(q entity.Query[Member]) (n int, err error) { return q.Count(t.Context()) }
@@ -525,7 +486,7 @@ func TestOnPage_TheCallsBelongToTheLoop(t *testing.T) {
 			if seen == 3 {
 				break
 			}
-			time.Sleep(50 * time.Millisecond) // other parts have their answers ready meanwhile
+			time.Sleep(20 * time.Millisecond) // other parts have their answers ready meanwhile
 			inBody = false
 		}
 		require.Equal(t, 3, seen)

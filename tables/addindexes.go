@@ -9,7 +9,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/internal/bind"
-	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
 // An indexClient has the operations that [AddIndexes] needs in addition to those of [entity.Client].
@@ -100,7 +99,7 @@ func (m *manager) addIndexes(ctx context.Context, t Table, got *types.TableDescr
 		}
 		if err == nil {
 			n = 0
-		} else if err := engine.Sleep(ctx, tablePause); err != nil {
+		} else if err := m.pause(ctx); err != nil {
 			return got, err
 		}
 		if got, err = m.awaitTable(ctx, t, building); err != nil {

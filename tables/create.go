@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,10 +129,15 @@ func (m *manager) awaitTable(ctx context.Context, t Table, building func(IndexPr
 		case building != nil:
 			reportIndexes(got, building)
 		}
-		if err := engine.Sleep(ctx, tablePause); err != nil {
+		if err := m.pause(ctx); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// pause waits before the next look at a table.
+func (m *manager) pause(ctx context.Context) error {
+	return engine.Sleep(ctx, cmp.Or(m.runner.TablePause, tablePause))
 }
 
 // elsewhere reports whether a change of a table was refused because another one is under way or was made already.
@@ -185,7 +191,7 @@ func (m *manager) enableTTL(ctx context.Context, t Table) error {
 		if err := m.updateTTL(ctx, t); err == nil || n == mostLooks || !elsewhere(err) {
 			return err
 		}
-		if err := engine.Sleep(ctx, tablePause); err != nil {
+		if err := m.pause(ctx); err != nil {
 			return err
 		}
 	}
@@ -266,7 +272,7 @@ func (m *manager) enableRecovery(ctx context.Context, t Table) error {
 		if !errors.As(err, &early) {
 			return recoveryError(err)
 		}
-		if err := engine.Sleep(ctx, tablePause); err != nil {
+		if err := m.pause(ctx); err != nil {
 			return err
 		}
 	}

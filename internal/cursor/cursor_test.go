@@ -116,22 +116,6 @@ func TestCodec_AlteredAnywhere(t *testing.T) {
 	}
 }
 
-func TestCodec_KeysAreReplaced(t *testing.T) {
-	t.Parallel()
-	attrs, key := []cursor.Attr{{Name: "pk", Type: "S"}}, item.Item{"pk": item.S("a")}
-	old := must(codec(t, first).Encode("q", key))
-	both := codec(t, second, first)
-	_, err := both.Decode("q", old, attrs)
-	require.NoError(t, err, "a cursor under the old key is read")
-	fresh := must(both.Encode("q", key))
-	_, err = codec(t, second).Decode("q", fresh, attrs)
-	require.NoError(t, err, "new ones are written under the first key")
-	_, err = codec(t, second).Decode("q", old, attrs)
-	require.Equal(t, cursor.Altered, reason(t, err))
-	_, err = both.Decode("another query", old, attrs)
-	require.Equal(t, cursor.Foreign, reason(t, err))
-}
-
 func TestCodec_Reasons(t *testing.T) {
 	t.Parallel()
 	attrs := []cursor.Attr{{Name: "pk", Type: "S"}}

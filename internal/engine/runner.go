@@ -50,6 +50,7 @@ type Runner struct {
 
 	Retries        *ratelimit.TokenRateLimit // what repetitions may cost, over all calls; nil is unlimited
 	RequestTimeout time.Duration             // how long one request may take; 0 is unlimited
+	TablePause     time.Duration             // between two looks at a table that changes; 0 for that of package tables
 
 	shows atomic.Bool // a refusal had the item that caused it, so the client does not hide items
 }

@@ -79,17 +79,6 @@ func TestSize_CountsNamesAndValues(t *testing.T) {
 	require.GreaterOrEqual(t, item.Size(item.Item{"a": item.N("12345678")}), 1+5)
 }
 
-func TestCheckStorable_FindsNumbersAnywhereAndNamesTheAttribute(t *testing.T) {
-	bad := item.N("NaN")
-	for _, v := range []av{bad, &l{Value: []av{bad}}, &m{Value: item.Item{"x": bad}}, &ns{Value: []string{"1", "NaN"}}} {
-		err := item.CheckStorable(item.Item{"fine": item.N("1"), "zeta": v})
-		var e *item.FieldError
-		require.ErrorAs(t, err, &e)
-		require.Equal(t, "zeta", e.Attr)
-	}
-	require.NoError(t, item.CheckStorable(item.Item{"a": item.N("1"), "b": &l{Value: []av{item.N("2")}}}))
-}
-
 func everyType() item.Item {
 	return item.Item{
 		"s": item.S("text"), "empty": item.S(""), "n": item.N("-1.5e10"),

@@ -42,39 +42,6 @@ func requirePart(t *testing.T, err error, attr, problem string) {
 
 var noon = time.Date(2026, 4, 22, 12, 0, 0, 0, time.UTC)
 
-func TestFieldText(t *testing.T) {
-	tests := map[string]struct {
-		field key.Field
-		value key.Value
-		want  string
-	}{
-		"string":              {key.Field{}, str("A #1"), "A #1"},
-		"empty string":        {key.Field{}, str(""), ""},
-		"lower":               {key.Field{Lower: true}, str("ÄbC"), "äbc"},
-		"int":                 {key.Field{Kind: key.Int}, integer(42), "0000000000000000042"},
-		"greatest int":        {key.Field{Kind: key.Int}, integer(math.MaxInt64), "9223372036854775807"},
-		"width":               {key.Field{Kind: key.Int, Width: 13}, integer(1776852000000), "1776852000000"},
-		"padded width":        {key.Field{Kind: key.Int, Width: 13}, integer(7), "0000000000007"},
-		"wide int":            {key.Field{Kind: key.Int, Width: 20}, integer(7), "00000000000000000007"},
-		"uint":                {key.Field{Kind: key.Uint}, unsigned(42), "00000000000000000042"},
-		"greatest uint":       {key.Field{Kind: key.Uint}, unsigned(math.MaxUint64), "18446744073709551615"},
-		"narrow uint":         {key.Field{Kind: key.Uint, Width: 2}, unsigned(99), "99"},
-		"true":                {key.Field{Kind: key.Bool}, boolean(true), "true"},
-		"false":               {key.Field{Kind: key.Bool}, boolean(false), "false"},
-		"time":                {key.Field{Kind: key.Time}, at(noon), "2026-04-22T12:00:00.000000000Z"},
-		"time of seconds":     {key.Field{Kind: key.Time, Time: key.Second}, at(noon), "2026-04-22T12:00:00Z"},
-		"unix time":           {key.Field{Kind: key.Time, Time: key.Unix}, at(noon), "0000000001776859200"},
-		"unix time of width":  {key.Field{Kind: key.Time, Time: key.UnixMilli, Width: 13}, at(noon), "1776859200000"},
-		"time in other zones": {key.Field{Kind: key.Time, Time: key.Second}, at(noon.In(time.FixedZone("", 3600))), "2026-04-22T12:00:00Z"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := must(test.field.Text(test.value))
-			assert.Equal(t, test.want, got)
-		})
-	}
-}
-
 func TestFieldTextErrors(t *testing.T) {
 	tests := map[string]struct {
 		field   key.Field
@@ -190,47 +157,6 @@ func TestTimeFormatNames(t *testing.T) {
 	assert.Equal(t, "TimeFormat(6)", key.TimeFormat(6).String())
 }
 
-func TestTimeFormatText(t *testing.T) {
-	at := time.Date(2026, 4, 22, 12, 30, 0, 123456789, time.FixedZone("", 2*3600))
-	tests := []struct {
-		format key.TimeFormat
-		unit   time.Duration
-		text   string
-	}{
-		{key.Nano, 1, "2026-04-22T10:30:00.123456789Z"},
-		{key.Micro, time.Microsecond, "2026-04-22T10:30:00.123456Z"},
-		{key.Milli, time.Millisecond, "2026-04-22T10:30:00.123Z"},
-		{key.Second, time.Second, "2026-04-22T10:30:00Z"},
-		{key.Unix, time.Second, "1776853800"},
-		{key.UnixMilli, time.Millisecond, "1776853800123"},
-	}
-	for _, test := range tests {
-		t.Run(test.format.String(), func(t *testing.T) {
-			assert.Equal(t, test.unit, test.format.Unit())
-			text := must(test.format.Format(at))
-			assert.Equal(t, test.text, text)
-
-			back := must(test.format.Parse(text))
-			assert.Equal(t, test.format.Truncate(at), back)
-			assert.Equal(t, time.UTC, back.Location())
-			assert.True(t, test.format.Exact(back))
-			assert.Equal(t, test.format == key.Nano, test.format.Exact(at))
-
-			av := must(test.format.Value(at))
-			if test.format.Text() {
-				assert.Equal(t, &types.AttributeValueMemberS{Value: test.text}, av)
-			} else {
-				assert.Equal(t, &types.AttributeValueMemberN{Value: test.text}, av)
-			}
-			back = must(test.format.FromValue(av))
-			assert.Equal(t, test.format.Truncate(at), back)
-		})
-	}
-	assert.False(t, key.Unix.Text())
-	assert.False(t, key.UnixMilli.Text())
-	assert.True(t, key.Second.Text())
-}
-
 func TestTimeFormatTruncatesTowardsThePast(t *testing.T) {
 	before := time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 	for f, want := range map[key.TimeFormat]string{
@@ -299,18 +225,6 @@ func TestTimeFormatParse(t *testing.T) {
 	}
 	_, err := key.Nano.Parse("9999-12-31T23:59:59-01:00")
 	require.EqualError(t, err, "is outside the years 0000 to 9999")
-}
-
-func TestTimeFormatFromValueOfWrongType(t *testing.T) {
-	s, n := &types.AttributeValueMemberS{Value: "2026-04-22T10:00:00Z"}, &types.AttributeValueMemberN{Value: "1"}
-	for _, av := range []types.AttributeValue{nil, n, (*types.AttributeValueMemberS)(nil), &types.AttributeValueMemberBOOL{}} {
-		_, err := key.Milli.FromValue(av)
-		require.EqualError(t, err, "is not a string")
-	}
-	for _, av := range []types.AttributeValue{nil, s, (*types.AttributeValueMemberN)(nil), &types.AttributeValueMemberBOOL{}} {
-		_, err := key.UnixMilli.FromValue(av)
-		require.EqualError(t, err, "is not a number")
-	}
 }
 
 func TestTimeFormat_TextsAreThoseOfTimeFormat(t *testing.T) {

@@ -17,23 +17,6 @@ import (
 	"github.com/dynastrata/dynastrata/internal/key"
 )
 
-func TestEscape(t *testing.T) {
-	for s, want := range map[string]string{
-		"":             "",
-		"plain-é_~":    "plain-é_~",
-		"a#b":          "a%23b",
-		"$ %":          "%24%20%25",
-		"\x00\x1f":     "%00%1F",
-		"\n&'":         "%0A&'",
-		"#":            "%23",
-		"!\"":          "%21%22",
-		"already%23":   "already%2523",
-		"\U0010ffff #": "\U0010ffff%20%23",
-	} {
-		assert.Equal(t, want, key.Escape(s))
-	}
-}
-
 func FuzzEscapeOrder(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", ""}, {"a", "a#"}, {"a#", "a$"}, {"%", "&"}, {"a%23", "a#"}, {"\x00", "%00"}, {"a", "a\x00"}, {"\x24", "\x25"},
@@ -74,56 +57,6 @@ func segments(parts ...any) []key.Segment {
 		literal = ""
 	}
 	return out
-}
-
-func TestCompose(t *testing.T) {
-	channel, device := &key.Field{Attr: "channel"}, &key.Field{Attr: "deviceId"}
-	ts := &key.Field{Attr: "ts", Kind: key.Int, Width: 13}
-	item := map[string]types.AttributeValue{
-		"channel":  &types.AttributeValueMemberS{Value: "c#1"},
-		"deviceId": &types.AttributeValueMemberS{Value: "d-7"},
-		"ts":       &types.AttributeValueMemberN{Value: "1776852000"},
-		"at":       &types.AttributeValueMemberS{Value: "2026-04-22T12:00:00+02:00"},
-		"null":     &types.AttributeValueMemberNULL{Value: true},
-	}
-	tests := map[string]struct {
-		tmpl key.Template
-		want string
-	}{
-		"prefix alone": {key.Template{Prefix: "$app#v1#telemetry", Escaped: true}, "$app#v1#telemetry"},
-		"parts":        {key.Template{Prefix: "$app#v1#telemetry", Escaped: true, Segments: segments(channel, device)}, "$app#v1#telemetry#c%231#d-7"},
-		"literals": {key.Template{Prefix: "$app#v1#telemetry", Escaped: true, Segments: segments("ch_", channel, "all", nil, device)},
-			"$app#v1#telemetry#ch_c%231#all#d-7"},
-		"event": {key.Template{Prefix: "$app#v1#telemetry#e", Escaped: true, Segments: segments(&key.Field{Attr: "at", Kind: key.Time})},
-			"$app#v1#telemetry#e#2026-04-22T10:00:00.000000000Z"},
-		"verbatim":                       {key.Template{Segments: segments(ts, "#", device)}, "0001776852000#d-7"},
-		"constant":                       {key.Template{Segments: segments("devices", nil)}, "devices"},
-		"verbatim values are unchanged":  {key.Template{Segments: segments("A$", channel, "|", nil)}, "A$c#1|"},
-		"last part may hold the literal": {key.Template{Segments: segments(device, "#", channel)}, "d-7#c#1"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			text, missing, err := test.tmpl.Compose(item)
-			require.NoError(t, err)
-			assert.Empty(t, missing)
-			assert.Equal(t, test.want, text)
-		})
-	}
-
-	t.Run("missing", func(t *testing.T) {
-		tmpl := key.Template{Segments: segments(&key.Field{Attr: "b"}, "#", channel, "#", &key.Field{Attr: "null"}, "#", &key.Field{Attr: "a"})}
-		text, missing, err := tmpl.Compose(item)
-		require.NoError(t, err)
-		assert.Equal(t, []string{"b", "null", "a"}, missing)
-		assert.Empty(t, text)
-	})
-	t.Run("error", func(t *testing.T) {
-		tmpl := key.Template{Segments: segments(&key.Field{Attr: "b"}, "#", &key.Field{Attr: "ts"})}
-		text, missing, err := tmpl.Compose(item)
-		requirePart(t, err, "ts", "not stored as a string")
-		assert.Empty(t, text)
-		assert.Empty(t, missing)
-	})
 }
 
 func TestComposeValuesErrors(t *testing.T) {

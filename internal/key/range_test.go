@@ -3,7 +3,6 @@ package key_test
 import (
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -63,87 +62,6 @@ func requireRanges(t *testing.T, tests map[string]ranged) {
 			assert.Equal(t, test.want, got)
 		})
 	}
-}
-
-func TestRangeEscaped(t *testing.T) {
-	const p = "$app#v1#x"
-	name, n := &key.Field{Attr: "name"}, &key.Field{Attr: "n", Kind: key.Int, Width: 2}
-	when := &key.Field{Attr: "when", Kind: key.Time, Time: key.Second}
-	unix := &key.Field{Attr: "unix", Kind: key.Time, Time: key.Unix, Width: 10}
-	template := func(parts ...any) *key.Template {
-		return &key.Template{Prefix: p, Escaped: true, Segments: segments(parts...)}
-	}
-	two, half := template(name, "lit_", name), noon.Add(time.Second/2)
-
-	requireRanges(t, map[string]ranged{
-		// the number of given parts
-		"no parts":          {template(), nil, nil, key.Range{Op: key.Equal, Lo: p}},
-		"constant":          {template("c", nil), nil, nil, key.Range{Op: key.Equal, Lo: p + "#c"}},
-		"nothing":           {two, nil, nil, key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"lead":              {two, vals(str("a#")), nil, key.Range{Op: key.Prefix, Lo: p + "#a%23#lit_"}},
-		"lead, then plain":  {template(name, n), vals(str("a")), nil, key.Range{Op: key.Prefix, Lo: p + "#a#"}},
-		"all":               {two, vals(str("a"), str("b")), nil, key.Range{Op: key.Equal, Lo: p + "#a#lit_b"}},
-		"all and constants": {template(name, "c", nil), vals(str("a")), nil, key.Range{Op: key.Equal, Lo: p + "#a#c"}},
-		"equality":          {two, nil, bound(key.Eq, str("a")), key.Range{Op: key.Prefix, Lo: p + "#a#lit_"}},
-		"last equality":     {two, vals(str("a")), bound(key.Eq, str("b")), key.Range{Op: key.Equal, Lo: p + "#a#lit_b"}},
-		// a part that others follow
-		"ge":      {two, nil, bound(key.Ge, str("a")), key.Range{Op: key.Span, Lo: p + "#a", Hi: p + "$"}},
-		"gt":      {two, nil, bound(key.Gt, str("a")), key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
-		"le":      {two, nil, bound(key.Le, str("a")), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#a$"}},
-		"lt":      {two, nil, bound(key.Lt, str("a")), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#a", Filter: true}},
-		"between": {two, nil, bound(key.Between, str("a"), str("b")), key.Range{Op: key.Span, Lo: p + "#a", Hi: p + "#b$"}},
-		"between, open": {two, nil, &key.Bound{Op: key.Between, Lo: str("a"), Hi: str("b"), LoOpen: true, HiOpen: true},
-			key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "#b", Filter: true}},
-		"begins":           {two, nil, bound(key.BeginsWith, str("a b")), key.Range{Op: key.Prefix, Lo: p + "#a%20b"}},
-		"constants follow": {template(name, "c", nil), nil, bound(key.Gt, str("a")), key.Range{Op: key.Span, Lo: p + "#a$", Hi: p + "$"}},
-		// the last part
-		"last ge": {two, vals(str("a")), bound(key.Ge, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_b", Hi: p + "#a#lit`"}},
-		"last gt": {two, vals(str("a")), bound(key.Gt, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_b\x00", Hi: p + "#a#lit`"}},
-		"last le": {two, vals(str("a")), bound(key.Le, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b"}},
-		"last lt": {two, vals(str("a")), bound(key.Lt, str("b")), key.Range{Op: key.Span, Lo: p + "#a#lit_", Hi: p + "#a#lit_b", Filter: true}},
-		"last between": {two, vals(str("a")), bound(key.Between, str("b"), str("b")),
-			key.Range{Op: key.Span, Lo: p + "#a#lit_b", Hi: p + "#a#lit_b"}},
-		"last begins": {two, vals(str("a")), bound(key.BeginsWith, str("")), key.Range{Op: key.Prefix, Lo: p + "#a#lit_"}},
-		// empty strings are below all parts
-		"ge empty":       {two, nil, bound(key.Ge, str("")), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"gt empty":       {two, nil, bound(key.Gt, str("")), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"le empty":       {two, nil, bound(key.Le, str("")), key.Range{Op: key.Empty}},
-		"lt empty":       {two, nil, bound(key.Lt, str("")), key.Range{Op: key.Empty}},
-		"eq empty":       {two, nil, bound(key.Eq, str("")), key.Range{Op: key.Empty}},
-		"reversed":       {two, nil, bound(key.Between, str("b"), str("a")), key.Range{Op: key.Empty}},
-		"lower":          {template(&key.Field{Lower: true}), nil, bound(key.Ge, str("B")), key.Range{Op: key.Span, Lo: p + "#b", Hi: p + "$"}},
-		"lower begins":   {template(&key.Field{Lower: true}), nil, bound(key.BeginsWith, str("B")), key.Range{Op: key.Prefix, Lo: p + "#b"}},
-		"lower equality": {template(&key.Field{Lower: true}), nil, bound(key.Eq, str("B")), key.Range{Op: key.Equal, Lo: p + "#b"}},
-		// integers beyond the width
-		"ge negative":      {template(n), nil, bound(key.Ge, integer(-1)), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"gt negative":      {template(n), nil, bound(key.Gt, integer(-1)), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"le negative":      {template(n), nil, bound(key.Le, integer(-1)), key.Range{Op: key.Empty}},
-		"lt negative":      {template(n), nil, bound(key.Lt, integer(-1)), key.Range{Op: key.Empty}},
-		"eq negative":      {template(n), nil, bound(key.Eq, integer(-1)), key.Range{Op: key.Empty}},
-		"ge wide":          {template(n), nil, bound(key.Ge, integer(100)), key.Range{Op: key.Empty}},
-		"gt wide":          {template(n), nil, bound(key.Gt, integer(100)), key.Range{Op: key.Empty}},
-		"le wide":          {template(n), nil, bound(key.Le, integer(100)), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"lt wide":          {template(n), nil, bound(key.Lt, integer(100)), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"eq wide":          {template(n), nil, bound(key.Eq, integer(100)), key.Range{Op: key.Empty}},
-		"between negative": {template(n), nil, bound(key.Between, integer(-1), integer(5)), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#05"}},
-		"between wide":     {template(n), nil, bound(key.Between, integer(5), integer(100)), key.Range{Op: key.Span, Lo: p + "#05", Hi: p + "$"}},
-		"between beyond":   {template(n), nil, bound(key.Between, integer(-5), integer(100)), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"both negative":    {template(n), nil, bound(key.Between, integer(-5), integer(-1)), key.Range{Op: key.Empty}},
-		"both wide":        {template(n), nil, bound(key.Between, integer(100), integer(200)), key.Range{Op: key.Empty}},
-		// times finer than their format
-		"ge rounds up":   {template(when), nil, bound(key.Ge, at(half)), key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:01Z", Hi: p + "$"}},
-		"gt rounds down": {template(when), nil, bound(key.Gt, at(half)), key.Range{Op: key.Span, Lo: p + "#2026-04-22T12:00:00Z\x00", Hi: p + "$"}},
-		"le rounds down": {template(when), nil, bound(key.Le, at(half)), key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:00Z"}},
-		"lt rounds up": {template(when), nil, bound(key.Lt, at(half)),
-			key.Range{Op: key.Span, Lo: p + "#", Hi: p + "#2026-04-22T12:00:01Z", Filter: true}},
-		"eq finer":      {template(when), nil, bound(key.Eq, at(half)), key.Range{Op: key.Empty}},
-		"between finer": {template(when), nil, bound(key.Between, at(half), at(half.Add(1))), key.Range{Op: key.Empty}},
-		"before year 0": {template(when), nil, bound(key.Ge, at(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC))), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"after 9999":    {template(when), nil, bound(key.Ge, at(time.Date(9999, 12, 31, 23, 59, 59, 1, time.UTC))), key.Range{Op: key.Empty}},
-		"before 1970":   {template(unix), nil, bound(key.Gt, at(time.Unix(0, -1))), key.Range{Op: key.Prefix, Lo: p + "#"}},
-		"at 1970":       {template(unix), nil, bound(key.Ge, at(time.Unix(0, -1))), key.Range{Op: key.Span, Lo: p + "#0000000000", Hi: p + "$"}},
-		"wide unix":     {template(unix), nil, bound(key.Le, at(time.Unix(1e10, 0))), key.Range{Op: key.Prefix, Lo: p + "#"}},
-	})
 }
 
 func TestRangeVerbatim(t *testing.T) {

@@ -255,19 +255,6 @@ func TestTable_GenericStructIsNamedPerInstance(t *testing.T) {
 	refused[gauge[chan int]](t, "EDD-9052", "Value")
 }
 
-func TestTable_NewTwiceGivesTheSameStore(t *testing.T) {
-	t.Parallel()
-	db := open(t)
-	first, second := entity.Must(entity.New[device](db)), entity.Must(entity.New[device](db))
-	require.Same(t, first, second)
-
-	named := entity.Must(entity.New[device](db, entity.Named("Spare")))
-	require.NotSame(t, first, named)
-	require.Same(t, named, entity.Must(entity.New[device](db, entity.Named("Spare"))))
-
-	require.NotSame(t, first, entity.Must(entity.New[device](open(t))))
-}
-
 func TestTable_EveryEntityHasOne(t *testing.T) {
 	t.Parallel()
 	type placed struct {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -215,57 +214,6 @@ func FuzzCall(f *testing.F) {
 		f.Add(i, o.body(wiretest.Writer{R: r}, []wiretest.Item{{"a": wiretest.Value(r, 3)}, {"b": wiretest.Value(r, 3)}}))
 	}
 	f.Fuzz(func(t *testing.T, i int, body []byte) { operations[uint(i)%uint(len(operations))].compare(t, body) })
-}
-
-// canned answers requests with its bodies in turn.
-type canned struct{ bodies []string }
-
-func (c *canned) Do(*http.Request) (*http.Response, error) {
-	body := c.bodies[0]
-	c.bodies = c.bodies[1:]
-	status := 200
-	if strings.Contains(body, "__type") {
-		status = 500
-	}
-	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil // no ContentLength
-}
-
-func client(h *canned, opts ...func(*dynamodb.Options)) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region: "eu-west-1", HTTPClient: h, DisableValidateResponseChecksum: true, Credentials: aws.AnonymousCredentials{},
-		Retryer: aws.NopRetryer{},
-	}, opts...)
-}
-
-func TestCall_TakesTheItemsOfTheOutput(t *testing.T) {
-	t.Parallel()
-	ask := func(body string, opts ...func(*dynamodb.Options)) (*Page, *dynamodb.QueryOutput) {
-		c := Call{Own: true}
-		out, err := client(&canned{[]string{body}}, opts...).Query(t.Context(), &dynamodb.QueryInput{TableName: aws.String("t")}, c.Options)
-		require.NoError(t, err)
-		return c.Page, out
-	}
-	items := `{"Items":[{"a":{"S":"x"}}],"Count":1}`
-	page, out := ask(items)
-	assert.Empty(t, out.Items)
-	assert.EqualValues(t, 1, out.Count)
-	it := itemsOf(page)[0]
-	assert.Equal(t, &types.AttributeValueMemberS{Value: "x"}, it.Get("a"))
-	it.Release()
-	it.Release()
-	assert.Panics(t, func() { it.Get("a") })
-
-	page, out = ask(`{"Items":[{"a":null}]}`)
-	assert.Nil(t, page, "the SDK read it")
-	assert.Len(t, out.Items, 1)
-
-	// A protocol of the user's own stays in charge.
-	own := struct{ *awsjson.Protocol }{sdk}
-	for _, other := range []smithyhttp.ClientProtocol{own} {
-		page, out = ask(items, func(o *dynamodb.Options) { o.Protocol = other })
-		assert.Nil(t, page)
-		assert.Len(t, out.Items, 1)
-	}
 }
 
 // A body that is cut, by a connection that breaks or a context that ends, returns its memory once.

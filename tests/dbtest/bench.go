@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/localdb"
 	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tables"
@@ -112,6 +113,12 @@ func (b *Bench) Open(client entity.Client, configure ...func(*entity.Config)) *e
 	}
 	db, err := entity.Open(client, cfg)
 	require.NoError(b.T, err)
+	return LookOften(db)
+}
+
+// LookOften lets db wait only a moment before it looks again at a table that is being made. It returns db.
+func LookOften(db *entity.DB) *entity.DB {
+	engine.DatabaseOf(db).Runner.TablePause = 5 * time.Millisecond
 	return db
 }
 

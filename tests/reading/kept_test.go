@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
+	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
 // Parcel has a field of each kind whose values can be small and kept.
@@ -75,7 +76,8 @@ func inUse() int {
 
 // A small value that is kept holds little of what came with it, or before it.
 func TestCodec_KeptValuesHoldFewOthers(t *testing.T) { // not parallel: it measures memory
-	const most, own, answers, items = 4 << 10, 512, 64, 24 // many answers, since the rest of the process uses memory too
+	const most, own, answers = 4 << 10, 512, 64 // many answers, since the rest of the process uses memory too
+	items := testsize.Pick(8, 24)
 	picks := map[string]func(*Parcel) any{
 		"list":    func(p *Parcel) any { return p.List },
 		"set":     func(p *Parcel) any { return p.Set },

@@ -302,7 +302,7 @@ func wipe(b *dbtest.Bench) {
 
 // play makes random calls, after each of which every index must have what its condition admits.
 func play[T any](t *testing.T, b *dbtest.Bench, s *entity.Store[T], indexes, names []string, more map[string]func(v T) error) {
-	testsize.Check(t, testsize.Pick(12, 30), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
 		wipe(b)
 		d := draw[T]{rt, b, s, dbtest.Embedded[Chore](entity.Fields[T]())}
 		for range rapid.IntRange(5, 30).Draw(rt, "calls") {
@@ -372,7 +372,7 @@ func TestWhen_AppendsAndEnrichmentKeepTheIndexes(t *testing.T) {
 	s := entity.Must(timeseries.New[gauge](b.DB))
 	b.CreateTables()
 	f, o := entity.Fields[gauge](), s.Op()
-	testsize.Check(t, testsize.Pick(12, 30), func(rt *rapid.T) {
+	testsize.Check(t, testsize.Pick(3, 30), func(rt *rapid.T) {
 		wipe(b)
 		text := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, label) }
 		event := func() gauge {
