@@ -222,7 +222,7 @@ var classLists = []struct {
 	{entity.ClassExists, "Exists", "Also `*timeseries.NotAppliedError` with `Duplicate` or `Collision`."},
 	{entity.ClassConflict, "Conflict", ""},
 	{entity.ClassRefused, "Refused", ""},
-	{entity.ClassInvalid, "Invalid input", "`Reason` is `CursorMalformed`, `CursorForeign` (of another query), `CursorAltered` (or under another key) or `CursorGone`."},
+	{entity.ClassInvalid, "Invalid input", "`Reason` is `CursorMalformed`, `CursorForeign` (of another query), `CursorAltered` (or under another key) or `CursorGone` (a timeline's rows were replaced)."},
 	{entity.ClassUnavailable, "Unavailable", "Also throttling, lost connections, contexts that ended, and `entity.ErrNoIndex` while the index is built."},
 	{entity.ClassUnknown, "Outcome unknown", "Also any error with `entity.IsAmbiguous`."},
 	{entity.ClassBug, "Bug", "Also other errors of DynamoDB, such as no permission, and of your functions. `ErrUndecodable` wraps the first 20 errors, with keys."},
