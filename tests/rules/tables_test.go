@@ -22,11 +22,6 @@ import (
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
-// projectionText is a projection as text.
-func projectionText(p *types.Projection) []string {
-	return append([]string{string(p.ProjectionType)}, p.NonKeyAttributes...)
-}
-
 // Report has an index of each projection.
 type Report struct {
 	_ entity.Key `name:"Report" pk:"$#{id}" sk:"$"`
