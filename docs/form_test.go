@@ -12,7 +12,7 @@ import (
 
 // features are the pages about one feature each.
 var features = []string{
-	"entities", "values", "indexes", "changes", "reading", "transactions", "unique", "versions", "soft-delete", "expiry", "series", "timestamps",
+	"entities", "values", "indexes", "changes", "reading", "batches-and-transactions", "unique", "versions", "soft-delete", "expiry", "series", "timestamps",
 	"leases", "streams", "timelines", "evolution", "tables", "testing", "production", "sharing",
 }
 

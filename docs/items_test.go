@@ -11,7 +11,7 @@ import (
 	"github.com/dynastrata/dynastrata/entity"
 )
 
-// The declarations of the pages about items: changes.md, reading.md, indexes.md, transactions.md and values.md.
+// The declarations of the pages about items: changes.md, reading.md, indexes.md, batches-and-transactions.md and values.md.
 
 type account struct {
 	_ entity.Key `name:"Account" pk:"$#{accountId}" sk:"$"`

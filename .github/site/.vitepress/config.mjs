@@ -89,7 +89,7 @@ export default withMermaid({
         text: "Many items",
         items: pages(
           ["Reading", "docs/reading"],
-          ["Batches and transactions", "docs/transactions"],
+          ["Batches and transactions", "docs/batches-and-transactions"],
           ["Time series", "docs/series"],
           ["Timelines", "docs/timelines"],
           ["Streams", "docs/streams"],
