@@ -183,7 +183,7 @@ func indexCosts(ctx context.Context, tasks *entity.Store[costTask]) []costRow {
 		{"", in, func(id string) error { return tasks.Delete(ctx, costTask{List: "l", ID: id}) }},
 		{"`Update` of its whole key", in, update(entity.Set(&k.Owner, "x"))},
 		{"`Update` of a part of a key: read first", in, update(entity.Set(&k.State, "x"))},
-		{"`Update` that takes the item out", in, update(entity.Remove(&k.Owner))},
+		{"`Update` that removes a part of a key: read first", in, update(entity.Remove(&k.Owner))},
 	}
 }
 

@@ -64,7 +64,7 @@ const (
 	CodeLocalIndexes     = "EDD-9070" // a table would have over 5 local indexes: declare one as `entity.GSI` [indexes]
 	CodeProjected        = "EDD-9071" // indexes carry over 20 attributes each, or 100 in all: use `project:"all"`, or fewer [indexes]
 	CodeProjectedPart    = "EDD-9072" // an index does not carry a key part kept in lower case: add it to `project` [indexes]
-	CodeRule             = "EDD-9073" // `Config.Validator` panics on a `validate` tag: correct it, or register the rule first [changes]
+	CodeRule             = "EDD-9073" // `Config.Validator` panics on a `validate` tag: correct it, or register the rule first [entities]
 
 	CodeExpiringClaim   = "EDD-9094" // items and claims expire, but `ttl` or the shared table contradicts: drop one [expiry]
 	CodeExpiringHistory = "EDD-9095" // items expire, but not their snapshots: give `versioned.Retain` a `ttl`; no shared table [expiry]
@@ -87,9 +87,9 @@ const (
 	CodeNoTransactions = "EDD-9089" // with `MRSC` a feature needs transactions: drop it, or use `MREC` [tables]
 	CodeNotReplicated  = "EDD-9090" // with `MRSC` no items expire and no local index exists: delete by a scan; use `entity.GSI` [tables]
 
-	CodeDefault  = "EDD-9091" // `default=` does not fit its field: correct the constant, or use `Prepare` [values]
-	CodeFillRole = "EDD-9092" // a field cannot have a default or id: drop a role; ids need a string or `[16]byte` [values]
-	CodePrepare  = "EDD-9093" // two embedded structs have `Prepare`: write one for the struct that calls them [values]
+	CodeDefault  = "EDD-9091" // `default=` does not fit its field: correct the constant, or use `Prepare` [entities]
+	CodeFillRole = "EDD-9092" // a field cannot have a default or id: drop a role; ids need a string or `[16]byte` [entities]
+	CodePrepare  = "EDD-9093" // two embedded structs have `Prepare`: write one for the struct that calls them [entities]
 
 	CodeContextRole = "EDD-9099" // a `context` field is no string, in an index key, or without `Config.FromContext`: set it [timestamps]
 
