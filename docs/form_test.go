@@ -34,7 +34,7 @@ func TestPages_HaveOneForm(t *testing.T) {
 		last := -1
 		for _, heading := range found {
 			at := slices.Index(form, heading)
-			assert.Greater(t, at, last, "%s: the section %s is none of a feature's page, or not in its place", name, heading)
+			assert.Greater(t, at, last, "%s: the section %s does not belong to the form of a page, or is not in its place", name, heading)
 			last = at
 		}
 	}

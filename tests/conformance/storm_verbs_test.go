@@ -88,14 +88,14 @@ func noBypass[T any](t *testing.T, w *world[T]) {
 			return w.db.Transact(w.Ctx, w.Op().Create(w.make(Rival{ID: "new", Email: "taken@x"})), w.Op().Update(w.key("a"), w.name("2")))
 		},
 	}
-	beside := w.Op().CheckExists(w.key("owner"))
+	joined := w.Op().CheckExists(w.key("owner"))
 	if w.soft {
 		writes["restore"] = w.restoring("gone")
-		writes["restore, joined"] = func() error { return w.db.Transact(w.Ctx, beside, w.bin.Op().Restore(w.key("gone"))) }
+		writes["restore, joined"] = func() error { return w.db.Transact(w.Ctx, joined, w.bin.Op().Restore(w.key("gone"))) }
 	}
 	if w.retain {
 		writes["revert"] = func() error { return dbtest.ErrorOf(w.past.Revert(w.Ctx, w.key("back"), 1)) }
-		writes["revert, joined"] = func() error { return w.db.Transact(w.Ctx, beside, w.past.Op().Revert(w.key("back"), 1)) }
+		writes["revert, joined"] = func() error { return w.db.Transact(w.Ctx, joined, w.past.Op().Revert(w.key("back"), 1)) }
 	}
 	before, sentinels := w.Items(), len(w.sound().sentinels)
 	for name, write := range writes {
