@@ -122,6 +122,7 @@ func TestFaults_FromEachRequestOn(t *testing.T) {
 			assert.Equal(t, receipt{1, "ada"}, got, "the caller gets the answer all the same")
 			assert.Equal(t, entity.ClassUnknown, entity.ClassOf(err))
 			require.ErrorIs(t, err, entity.ErrReadBack)
+			assert.Contains(t, err.Error(), notKept.Err.Error())
 		default:
 			require.Error(t, err)
 			assert.False(t, errors.As(err, &notKept))
