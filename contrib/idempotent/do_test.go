@@ -365,23 +365,46 @@ func TestDo_TheLateOneOverwritesNothing(t *testing.T) {
 	got, err := l.call(l.op, "k")
 	require.NoError(t, err)
 	assert.Equal(t, receipt{1, "ada"}, got)
+}
 
-	// Nor does one that fails remove what the other keeps, or what the other runs under.
-	for key, state := range map[string]string{"done": "done", "running": "running"} {
-		_, err := idempotent.Do(l.Ctx, l.op, key, order{User: "u-1", Amount: 10}, func(context.Context) (receipt, error) {
-			l.Clock.Move(minute + 2*time.Second)
-			if state == "done" {
-				l.OK(l.call(l.op, key))
-			} else {
-				_, _ = l.during(l.op, key, func() { l.runs.Add(-1) })
-			}
-			return receipt{}, errDeclined
-		})
-		assert.True(t, err == errDeclined, "%v", err)
+// Nor does it touch the record of one that still runs, or remove what the other has kept.
+func TestDo_TheLateOneLeavesTheOtherAlone(t *testing.T) {
+	l := newLab(t)
+	for key, fn := range map[string]func(context.Context) (receipt, error){"succeeds": l.charge, "fails": l.decline} {
+		finish, finished := make(chan struct{}), make(chan error, 1)
+		late := func() error {
+			return dbtest.ErrorOf(idempotent.Do(l.Ctx, l.op, key, order{User: "u-1", Amount: 10}, func(ctx context.Context) (receipt, error) {
+				l.Clock.Move(minute + 2*time.Second)
+				running := make(chan struct{})
+				go func() {
+					_, err := l.during(l.other(nil, idempotent.Options{}), key, func() { close(running); <-finish })
+					finished <- err
+				}()
+				<-running
+				return fn(ctx)
+			}))
+		}
+		err := late()
+		if key == "fails" {
+			assert.True(t, err == errDeclined, "%v", err)
+		} else {
+			dbtest.As[*idempotent.TakenOverError](t, err)
+		}
+		dbtest.As[*idempotent.InProgressError](t, dbtest.ErrorOf(l.call(l.op, key)))
+		close(finish)
+		require.NoError(t, <-finished)
 		again, err := idempotent.DoResult(l.Ctx, l.op, key, order{User: "u-1", Amount: 10}, l.charge)
 		require.NoError(t, err)
 		assert.True(t, again.Replayed)
 	}
+	_, err := idempotent.Do(l.Ctx, l.op, "done", order{User: "u-1", Amount: 10}, func(ctx context.Context) (receipt, error) {
+		l.Clock.Move(minute + 2*time.Second)
+		l.OK(l.call(l.op, "done"))
+		return l.decline(ctx)
+	})
+	assert.True(t, err == errDeclined, "%v", err)
+	l.OK(l.call(l.op, "done"))
+	assert.Len(t, l.records(), 3)
 }
 
 // A late call that nobody replaced keeps its answer.
@@ -490,6 +513,17 @@ func TestDo_DoesNotRunUnderALeaseThatHasEnded(t *testing.T) {
 	unsure := dbtest.As[*idempotent.ClaimError](t, err)
 	require.ErrorIs(t, unsure.Err, context.DeadlineExceeded)
 	assert.Equal(t, entity.ClassUnavailable, entity.ClassOf(err))
+	assert.Zero(t, l.runs.Load())
+	assert.Empty(t, l.records())
+
+	slow := l.other(nil, idempotent.Options{Lease: 50 * time.Millisecond}, func(c *entity.Config) {
+		c.Tracer = dbtest.Observer(func(r entity.Report) {
+			if r.Verb == "Create" { // its answer has come, and takes its time to reach the call
+				time.Sleep(60 * time.Millisecond)
+			}
+		})
+	})
+	require.ErrorIs(t, dbtest.ErrorOf(l.call(slow, "k2")), idempotent.ErrLeaseEnded)
 	assert.Zero(t, l.runs.Load())
 	assert.Empty(t, l.records())
 }

@@ -146,6 +146,55 @@ func TestFaults_FromEachRequestOn(t *testing.T) {
 	})
 }
 
+// The answer to a request is lost, and so is the read that would prove that it was applied: the request is repeated, and refused by what it has
+// written itself.
+func TestFaults_AnAnswerAndItsProofAreLost(t *testing.T) {
+	each(t, []faults.Fault{faults.Lost, faults.InternalApplied}, []func(*entity.Config){dbtest.Attempts(2)}, func(t *testing.T, l *lab, s situation, n int, fault faults.Fault, key string) {
+		sent, reads := 0, 0
+		l.Wire.Inject(func(r faults.Request) faults.Fault {
+			if r.Operation == "GetItem" {
+				if reads++; reads <= 2 {
+					return faults.Drop
+				}
+				return faults.None
+			}
+			if sent++; sent == n {
+				return fault
+			}
+			return faults.None
+		})
+		_, err := s.call(l, l.other(l.Client, idempotent.Options{}), key)
+		l.Wire.Inject(nil)
+		if s.succeeds {
+			require.NoError(t, err)
+			again, err := idempotent.DoResult(l.Ctx, l.op, key, order{User: "u-1", Amount: 10}, l.charge)
+			require.NoError(t, err)
+			assert.True(t, again.Replayed)
+		} else {
+			require.True(t, err == errDeclined, "%v", err)
+			assert.Empty(t, l.records())
+		}
+		assert.LessOrEqual(t, l.runs.Load(), int64(1))
+	})
+}
+
+// A claim that may have been applied is given up, although the last of its requests was not applied.
+func TestFaults_WhatIsUnsureStaysUnsure(t *testing.T) {
+	l := newLab(t, dbtest.Attempts(1))
+	script := []faults.Fault{faults.InternalApplied, faults.Drop, faults.Throttle, faults.Throttle}
+	l.Wire.Inject(func(r faults.Request) faults.Fault {
+		if r.Index < len(script) {
+			return script[r.Index]
+		}
+		return faults.None
+	})
+	_, err := l.call(l.op, "k")
+	dbtest.As[*idempotent.ClaimError](t, err)
+	assert.Equal(t, []string{"PutItem", "GetItem", "PutItem", "PutItem", "DeleteItem"}, l.Operations())
+	assert.Empty(t, l.records())
+	assert.Zero(t, l.runs.Load())
+}
+
 // A request of a call that has ended arrives when another call has finished. It changes nothing.
 func TestFaults_WhatArrivesLateChangesNothing(t *testing.T) {
 	for name, s := range situations {

@@ -74,9 +74,8 @@ func New[T any, P Embeds[T]](store *entity.Store[T], o Options) (*Operation, err
 // A claim is the right of a call to run the function: its record, as it is stored while the function runs.
 type claim struct {
 	Record
-	now   time.Time // of the DB's clock, before the first request
-	ends  time.Time // when the lease ends, by the clock of the process
-	lease time.Duration
+	now  time.Time // of the DB's clock, before the first request
+	ends time.Time // when the lease ends, by the clock of the process
 }
 
 // begin returns the claim that a call would have.
@@ -93,15 +92,12 @@ func (o *Operation) begin(ctx context.Context, key string, payload any) (*claim,
 	if c.Record, c.now, err = o.records.stamped(ctx, c.Record); err != nil {
 		return nil, err
 	}
-	c.lease = o.o.Lease
+	lease := o.o.Lease
 	if deadline, ok := ctx.Deadline(); ok {
-		c.lease = min(c.lease, deadline.Sub(started).Round(time.Millisecond))
+		lease = min(lease, deadline.Sub(started))
 	}
-	if c.lease <= 0 {
-		return nil, context.DeadlineExceeded
-	}
-	c.ends = started.Add(c.lease)
-	c.Until = c.now.Add(c.lease)
+	c.ends = started.Add(lease)
+	c.Until = c.now.Add(lease)
 	c.Ends = c.Until.Add(o.o.Keep)
 	return c, nil
 }
@@ -176,13 +172,14 @@ func insist(write func() error) error {
 	var unsure error
 	for range 3 {
 		err := write()
-		if class := entity.ClassOf(err); unsure != nil && (class == entity.ClassUnavailable || class == entity.ClassConflict || class == entity.ClassBug) {
-			return unsure // this one was not applied, the earlier one may have been
-		}
-		if !entity.IsAmbiguous(err) {
+		switch class := entity.ClassOf(err); {
+		case entity.IsAmbiguous(err):
+			unsure = err
+		case unsure != nil && (class == entity.ClassUnavailable || class == entity.ClassConflict || class == entity.ClassBug):
+			// this one was not applied, the earlier one may have been
+		default:
 			return err
 		}
-		unsure = err
 	}
 	return unsure
 }
