@@ -603,6 +603,14 @@ func TestDo_AnswersThatJSONCannotExpress(t *testing.T) {
 	assert.Equal(t, idempotent.AnswerError{Operation: "charge", Limit: 400_000}, *dbtest.As[*idempotent.AnswerError](t, err))
 	assert.Equal(t, entity.ClassBug, entity.ClassOf(err))
 	assert.EqualValues(t, 1, l.runs.Load())
+
+	// Text that is not UTF-8 is no text to DynamoDB.
+	raw := func(context.Context) (json.RawMessage, error) { l.runs.Add(1); return json.RawMessage("\"\xff\""), nil }
+	for range 2 {
+		_, err = idempotent.Do(l.Ctx, l.op, "raw", nil, raw)
+		assert.Zero(t, dbtest.As[*idempotent.AnswerError](t, err).Size)
+	}
+	assert.EqualValues(t, 2, l.runs.Load())
 }
 
 func TestDo_AKeptAnswerOfAnotherType(t *testing.T) {

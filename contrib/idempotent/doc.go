@@ -32,5 +32,7 @@
 // stored as SHA-256 digests, answers as they are. Time comes from entity.Config.Clock, and the ids of calls from
 // entity.Config.NewID.
 //
+// In a table of several Regions, call an operation in one of them: elsewhere a claim is seen late.
+//
 // The package is experimental: its API may change with every minor version.
 package idempotent

@@ -87,14 +87,14 @@ func (e *TakenOverError) Unwrap() error { return lease.ErrLost }
 type AnswerError struct {
 	Operation   string
 	Size, Limit int   // in bytes of JSON; then it is an entity.ErrTooLarge, of entity.ClassInvalid
-	Err         error // of encoding/json, for an answer that it cannot express; nil for repetitions
+	Err         error // of encoding/json or the write, for an answer that cannot be stored; nil for repetitions
 }
 
 func (e *AnswerError) Error() string {
 	if e.Size > 0 {
 		return fmt.Sprintf("%s has succeeded; its answer of %d bytes is not kept: the limit is %d", e.Operation, e.Size, e.Limit)
 	}
-	return e.Operation + " has succeeded; its answer is not kept: JSON cannot express it"
+	return e.Operation + " has succeeded; its answer is not kept: it cannot be stored as JSON"
 }
 
 // Unwrap returns entity.ErrTooLarge or Err.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -283,6 +284,9 @@ type recorder struct {
 func (a *recorder) Header() http.Header { return a.header }
 
 func (a *recorder) WriteHeader(status int) {
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", status)) // as in net/http, which would do so at each repetition
+	}
 	if a.status == 0 && status >= 200 { // interim answers are left out
 		a.status, a.sent = status, a.header.Clone()
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,7 +48,7 @@ func newSite(t *testing.T, change func(*idempotent.HTTP), o idempotent.Options) 
 	}
 	protect, err := idempotent.Middleware(s.op, options)
 	require.NoError(t, err)
-	server := httptest.NewServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewUnstartedServer(protect(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := s.runs.Add(1)
 		if s.handle != nil {
 			s.handle(w, r)
@@ -61,6 +62,8 @@ func newSite(t *testing.T, change func(*idempotent.HTTP), o idempotent.Options) 
 		w.WriteHeader(http.StatusCreated)
 		_, _ = fmt.Fprintf(w, `{"id":%d,"got":%q}`, n, body)
 	})))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // panics of handlers
+	server.Start()
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
@@ -270,9 +273,14 @@ func TestMiddleware_AnswersThatAreNotKept(t *testing.T) {
 
 func TestMiddleware_APanicOfTheHandlerReleasesTheKey(t *testing.T) {
 	s := newSite(t, nil, idempotent.Options{})
-	s.handle = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-	assert.Zero(t, s.post("k").status, "the connection breaks, as without the middleware")
-	assert.Eventually(t, func() bool { return len(s.records()) == 0 }, 5*time.Second, 5*time.Millisecond)
+	for _, handle := range []func(http.ResponseWriter, *http.Request){
+		func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(1000) },
+	} {
+		s.handle = handle
+		assert.Zero(t, s.post("k").status, "the connection breaks, as without the middleware")
+		assert.Eventually(t, func() bool { return len(s.records()) == 0 }, 5*time.Second, 5*time.Millisecond)
+	}
 	s.handle = nil
 	assert.Equal(t, http.StatusCreated, s.post("k").status)
 }

@@ -203,12 +203,20 @@ func (o *Operation) finish(ctx context.Context, c *claim, answer []byte, failed 
 	if err != nil {
 		return nil, &NotKeptError{o.o.Name, err}
 	}
-	r := c.Record
+	r, size := c.Record, 0
 	r.State, r.Answer, r.Ends = done, string(answer), now.Add(o.o.Keep)
-	if failed != nil || len(answer) > o.o.MaxAnswer {
-		r.State, r.Answer, r.Size = unkept, "", len(answer)
+	write := func() error { return o.records.replace(ctx, r, &c.Record) }
+	if len(answer) > o.o.MaxAnswer {
+		size = len(answer)
+	} else if failed == nil {
+		if err = insist(write); entity.ClassOf(err) == entity.ClassInvalid {
+			failed = err // such as text that is not UTF-8
+		}
 	}
-	err = insist(func() error { return o.records.replace(ctx, r, &c.Record) })
+	if size > 0 || failed != nil {
+		r.State, r.Answer, r.Size = unkept, "", size
+		err = insist(write)
+	}
 	refused, found := o.records.refused(err)
 	switch {
 	case err == nil, errors.Is(err, entity.ErrReadBack), found && refused.Token == c.Token:
@@ -219,7 +227,7 @@ func (o *Operation) finish(ctx context.Context, c *claim, answer []byte, failed 
 	}
 	o.cache.add(&r)
 	if r.State == unkept {
-		return &r, &AnswerError{o.o.Name, r.Size, o.o.MaxAnswer, failed}
+		return &r, &AnswerError{o.o.Name, size, o.o.MaxAnswer, failed}
 	}
 	return &r, nil
 }
