@@ -356,7 +356,7 @@ func (h *Held) RenewBy(ctx context.Context, store func(context.Context, *Term) e
 
 // save writes the record with this holder, unless it is another's.
 func (h *Held) save(ctx context.Context, acquire bool, store func(context.Context, *Term) error) error {
-	ctx = bind.WithoutPace(ctx) // or the lease could end while it waits
+	ctx = context.WithValue(ctx, bind.PaceKey{}, []*bind.Pace(nil)) // or the lease could end while it waits
 	for range 10 {
 		t, now, after := h.term, h.l.c.Runner.Clock(), h.l.elapsed()
 		if t.Token != h.token {

@@ -9,6 +9,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/item/packed"
 	"github.com/dynastrata/dynastrata/internal/layout"
 )
 
@@ -34,11 +35,11 @@ func (s Suspect) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary sets the suspect from bytes that MarshalBinary made. It returns an error for others.
 func (s *Suspect) UnmarshalBinary(data []byte) error {
-	sentinel, rest, err := item.ParseBinary(data)
+	sentinel, rest, err := packed.Parse(data)
 	if err != nil {
 		return err
 	}
-	owner, _, err := item.ParseBinary(rest)
+	owner, _, err := packed.Parse(rest)
 	if len(owner) == 0 {
 		owner = nil
 	}

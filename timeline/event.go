@@ -16,6 +16,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/item/packed"
 	"github.com/dynastrata/dynastrata/internal/key"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/internal/schema"
@@ -115,7 +116,7 @@ func parseRecord(b []byte) (*record, error) {
 		b = b[n:]
 	}
 	r := &record{origin: int(origin), version: numbers[0], payloadVersion: int(numbers[1])}
-	meta, b, err := item.ParseBinary(b)
+	meta, b, err := packed.Parse(b)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +134,8 @@ func parseRecord(b []byte) (*record, error) {
 	if r.acceptedAt, err = key.Nano.Parse(text("s")); err != nil {
 		return nil, err
 	}
-	if r.item, b, err = item.ParseBinary(b); err == nil && len(b) > 0 {
-		r.before, _, err = item.ParseBinary(b)
+	if r.item, b, err = packed.Parse(b); err == nil && len(b) > 0 {
+		r.before, _, err = packed.Parse(b)
 	}
 	return r, err
 }

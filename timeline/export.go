@@ -24,6 +24,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/item/packed"
 	"github.com/dynastrata/dynastrata/internal/layout"
 	"github.com/dynastrata/dynastrata/timeline/internal/spool"
 )
@@ -377,7 +378,7 @@ func (b *builder) readExport(ctx context.Context, o *origin, x *tableExport, now
 		if err != nil {
 			return err
 		}
-		it, _, err := item.ParseBinary(e.Value)
+		it, _, err := packed.Parse(e.Value)
 		if err != nil {
 			return err
 		}

@@ -6,24 +6,24 @@ import (
 	"strconv"
 
 	"github.com/dynastrata/dynastrata/internal/key"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/generations"
 )
 
 // spreadOver returns the id of a generation whose rows are in n partitions.
 func spreadOver(id string, n int) string {
-	if n <= 1 && layout.PartitionsOf(id) == 1 {
+	if n <= 1 && generations.PartitionsOf(id) == 1 {
 		return id
 	}
-	return id + layout.PartitionsMark + strconv.Itoa(max(n, 1))
+	return id + generations.Mark + strconv.Itoa(max(n, 1))
 }
 
 // partitionOf returns the partition with the row of a group.
 func partitionOf(generation, group string) string {
-	n := layout.PartitionsOf(generation)
+	n := generations.PartitionsOf(generation)
 	if n == 1 {
 		return generation
 	}
-	return layout.PartitionAt(generation, key.Shard(group, n))
+	return generations.PartitionAt(generation, key.Shard(group, n))
 }
 
 // inGroupOrder yields what several sequences yield, each in group order, in group order. It stops at the first error.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/generations"
 	"github.com/dynastrata/dynastrata/internal/query"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
@@ -277,8 +278,8 @@ const partitionedFormat = 2
 
 // format returns the format of a manifest.
 func (m *manifest) format() int {
-	spread := func(g *generation) bool { return g != nil && layout.PartitionsOf(g.ID) > 1 }
-	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return layout.PartitionsOf(r.ID) > 1 }) {
+	spread := func(g *generation) bool { return g != nil && generations.PartitionsOf(g.ID) > 1 }
+	if spread(m.Active) || spread(m.Building) || slices.ContainsFunc(m.Retired, func(r retirement) bool { return generations.PartitionsOf(r.ID) > 1 }) {
 		return partitionedFormat
 	}
 	return formatVersion
@@ -439,8 +440,8 @@ func (c *checker) pages(size, most int) {
 }
 
 func (c *checker) partitions(n int) {
-	if n < 0 || n > layout.MaxPartitions {
-		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", layout.MaxPartitions)
+	if n < 0 || n > generations.MaxPartitions {
+		c.bad(schema.CodeTimelinePartitions, "Partitions", "it must be from 1 to %d, or 0 for 1", generations.MaxPartitions)
 	}
 }
 

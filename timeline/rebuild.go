@@ -10,6 +10,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/item/packed"
 )
 
 // Rebuild reads the whole history and builds all rows as a new generation. Readers see the old rows until one write
@@ -290,7 +291,7 @@ func parseScanPosition(text string) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	it, _, err := item.ParseBinary(b)
+	it, _, err := packed.Parse(b)
 	return it, err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/generations"
 	"github.com/dynastrata/dynastrata/internal/schema"
 	"github.com/dynastrata/dynastrata/lease"
 )
@@ -384,7 +384,7 @@ func (s *typedRowStore[K, S]) getAll(ctx context.Context, generation string, gro
 
 func (s *typedRowStore[K, S]) query(generation string, opts ...entity.QueryOption) entity.Query[storedRow[K, S]] {
 	var keys []storedRow[K, S]
-	for _, partition := range layout.GenerationPartitions(generation) {
+	for _, partition := range generations.Partitions(generation) {
 		keys = append(keys, storedRow[K, S]{Generation: partition})
 	}
 	if len(keys) == 1 {
@@ -405,7 +405,7 @@ func (s *typedRowStore[K, S]) all(ctx context.Context, generation string, opts .
 
 func (s *typedRowStore[K, S]) list(ctx context.Context, generation string, opts ...entity.QueryOption) iter.Seq2[rowSummary, error] {
 	var parts []iter.Seq2[rowSummary, error]
-	for _, partition := range layout.GenerationPartitions(generation) {
+	for _, partition := range generations.Partitions(generation) {
 		q := s.store.Query(storedRow[K, S]{Generation: partition}, opts...)
 		parts = append(parts, entity.Project[rowSummary](q).All(ctx)) // which takes no query of several partitions
 	}

@@ -37,13 +37,13 @@ type versioning struct{}
 // FeatureName shows other declarations that the entity is versioned.
 func (versioning) FeatureName() string { return "versioned" }
 
-// AdmitsExpect implements plan.OptimisticLock: writes may expect a version.
+// AdmitsExpect marks entities whose writes may expect a version.
 func (versioning) AdmitsExpect() {}
 
 // lock is the compiled declaration of Lock.
 type lock struct{ versioning }
 
-// ExpectsGiven implements plan.GivenVersionLock: writes expect the version in the given struct.
+// ExpectsGiven marks entities whose writes expect the state in the given struct: its version, unless it is 0, and its created_at.
 func (*lock) ExpectsGiven() {}
 
 // retain is the compiled declaration of Retain.

@@ -80,7 +80,6 @@ func TestWith_KeepsEachBudgetOnce(t *testing.T) {
 	a, b := NewPace(1, 1), NewPace(2, 2)
 	ctx := WithPace(WithPace(WithPace(WithPace(t.Context(), a), nil), b), a)
 	require.Equal(t, []*Pace{a, b}, ctx.Value(PaceKey{}))
-	require.Empty(t, WithoutPace(ctx).Value(PaceKey{}))
 	require.Empty(t, t.Context().Value(PaceKey{}))
 }
 

@@ -65,7 +65,7 @@ func (b *Pace) Delay(now time.Time) time.Duration {
 	return max(b.read.delay(now), b.write.delay(now))
 }
 
-// PaceKey is the key under which a context has the []*Pace of its requests.
+// PaceKey is the key under which a context has the []*Pace of its requests; requests that keep a lease have none.
 type PaceKey struct{}
 
 // WithPace returns a context whose requests are paced by b too. If b is nil, it returns ctx.
@@ -80,14 +80,6 @@ func WithPace(ctx context.Context, b *Pace) context.Context {
 		}
 	}
 	return context.WithValue(ctx, PaceKey{}, append(all[:len(all):len(all)], b))
-}
-
-// WithoutPace returns a context whose requests are not paced, such as those that keep a lease.
-func WithoutPace(ctx context.Context) context.Context {
-	if ctx.Value(PaceKey{}) == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, PaceKey{}, []*Pace(nil))
 }
 
 // WaitPaces waits until every budget allows a request. If ctx ends before, it returns ctx's error.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dynastrata/dynastrata/internal/item"
+	"github.com/dynastrata/dynastrata/internal/item/packed"
 )
 
 type (
@@ -97,7 +98,7 @@ func TestBinary_BringsEveryTypeBack(t *testing.T) {
 	t.Parallel()
 	b := item.AppendBinary([]byte("before"), everyType())
 	assert.Equal(t, b, item.AppendBinary([]byte("before"), everyType()), "the bytes do not depend on map order")
-	got, rest, err := item.ParseBinary(append(b[len("before"):], "after"...))
+	got, rest, err := packed.Parse(append(b[len("before"):], "after"...))
 	require.NoError(t, err)
 	assert.Equal(t, everyType(), got)
 	assert.Equal(t, "after", string(rest))
@@ -107,7 +108,7 @@ func TestBinary_RefusesWhatIsCutOff(t *testing.T) {
 	t.Parallel()
 	whole := item.AppendBinary(nil, everyType())
 	for n := range whole {
-		_, _, err := item.ParseBinary(whole[:n])
+		_, _, err := packed.Parse(whole[:n])
 		assert.Error(t, err, "the first %d of %d bytes", n, len(whole))
 	}
 }

@@ -37,26 +37,6 @@ type Range struct {
 	Filter bool
 }
 
-// Contains reports whether a sort key is in the range.
-func (r Range) Contains(key string) bool {
-	switch r.Op {
-	case Whole:
-		return true
-	case Equal:
-		return key == r.Lo
-	case Prefix:
-		return strings.HasPrefix(key, r.Lo)
-	case Span:
-		return r.Lo <= key && key <= r.Hi
-	case AtLeast:
-		return r.Lo <= key
-	case AtMost:
-		return key <= r.Hi
-	default:
-		return false
-	}
-}
-
 // Range returns the range of the items whose first parts equal lead and whose next part meets bound, unless that is nil. If
 // bound is on the last part of an escaped template, the range may contain related items (keys that continue an item's key with
 // '#') of items outside it, and may leave out related items of items in it.

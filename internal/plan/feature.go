@@ -16,16 +16,6 @@ type Snapshotter interface {
 	Snapshots(m *Mutation) ([]Action, error)
 }
 
-// OptimisticLock is a feature that lets writes expect a version: package versioned.
-type OptimisticLock interface{ AdmitsExpect() }
-
-// GivenVersionLock is an OptimisticLock whose writes expect the version in the given struct.
-type GivenVersionLock interface {
-	OptimisticLock
-	// ExpectsGiven marks entities whose writes expect the state in the given struct: its version, unless it is 0, and its created_at.
-	ExpectsGiven()
-}
-
 // SoftDeleter is a feature that turns a deleted item into a deleted copy: package lifecycle.
 type SoftDeleter interface {
 	// SoftDelete sets the deleted state and the deleted copy of m, and returns the put of the copy and the mark on the copy

@@ -56,16 +56,6 @@ func (k *KeyDef) Admits(it item.Item) bool {
 	return true
 }
 
-// Condition returns the clauses of the index, nil if it has none.
-func (x *Index) Condition() []Clause {
-	for _, k := range x.Keys() {
-		if k.When != nil {
-			return k.When
-		}
-	}
-	return nil
-}
-
 // Keys returns the keys of the index, without the partition key that a local index shares with the table. The caller must
 // not change the list.
 func (x *Index) Keys() []*KeyDef {

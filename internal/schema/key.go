@@ -41,40 +41,6 @@ type Key struct {
 	Segments []Segment // Prefixed: those after "$", one for each "#"; Verbatim: concatenated
 }
 
-// String returns the canonical text. ParseKey reads it back as k.
-func (k Key) String() string {
-	if k.Form == Native {
-		return strings.Join(k.Attrs, "+")
-	}
-	var b strings.Builder
-	if k.Form == Prefixed {
-		b.WriteByte('$')
-	} else {
-		b.WriteString(k.Attr)
-		b.WriteByte('=')
-	}
-	for _, s := range k.Segments {
-		if k.Form == Prefixed {
-			b.WriteByte('#')
-		}
-		b.WriteString(s.Literal)
-		if s.Field != nil {
-			b.WriteString(s.Field.String())
-		}
-	}
-	return b.String()
-}
-
-func (p Placeholder) String() string {
-	switch {
-	case p.Width > 0:
-		return "{" + p.Attr + ":0" + strconv.Itoa(p.Width) + "}"
-	case p.Lower:
-		return "{" + p.Attr + "|lower}"
-	}
-	return "{" + p.Attr + "}"
-}
-
 // maxWidth is the number of digits of the greatest uint64. bigintWidth is the width of a bigint in effect-dynamodb.
 const (
 	maxWidth    = 20

@@ -39,9 +39,11 @@ var internals = map[string][]string{
 	"internal/query": {
 		"entity/entitytype", "internal/sentinel", "internal/engine", "internal/plan", "internal/bind", "internal/layout", "internal/cursor", "internal/schema", "internal/expr", "internal/item", "internal/key", "internal/wire",
 	},
-	"internal/avjson":          {"internal/item"},
-	"internal/layout/recorded": {"internal/schema", "internal/item", "internal/key"},
-	"internal/layout/identify": {"internal/layout", "internal/schema", "internal/expr", "internal/item"},
+	"internal/avjson":             {"internal/item"},
+	"internal/layout/recorded":    {"internal/schema", "internal/item", "internal/key"},
+	"internal/item/packed":        {"internal/item"},
+	"internal/layout/generations": nil,
+	"internal/layout/identify":    {"internal/layout", "internal/schema", "internal/expr", "internal/item"},
 }
 
 // allowed reports whether package from may import package to. Both are in this module.

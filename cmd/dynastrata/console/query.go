@@ -15,7 +15,7 @@ import (
 	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/expr"
 	"github.com/dynastrata/dynastrata/internal/item"
-	"github.com/dynastrata/dynastrata/internal/layout"
+	"github.com/dynastrata/dynastrata/internal/layout/generations"
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
@@ -193,7 +193,7 @@ func (s *session) partitions(ctx context.Context, e *entityModel, x *schema.Inde
 		return nil, fmt.Errorf("%w: the manifest of the view %s names no rows", errNotFound, view)
 	}
 	var all []given
-	for _, partition := range layout.GenerationPartitions(id.Value) {
+	for _, partition := range generations.Partitions(id.Value) {
 		one := maps.Clone(g)
 		one["generation"] = partition
 		all = append(all, one)

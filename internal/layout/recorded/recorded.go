@@ -84,10 +84,20 @@ func presence(t reflect.Type, o schema.Attribute, behind bool) string {
 	return "always"
 }
 
+// condition returns the clauses of an index, nil if it has none. They are those of one of its keys.
+func condition(x *schema.Index) []schema.Clause {
+	for _, k := range x.Keys() {
+		if k.When != nil {
+			return k.When
+		}
+	}
+	return nil
+}
+
 // When returns the condition of an index, "" if it has none: status="open"|"pending",!closedAt, whatever the order in the tag.
 func When(x *schema.Index) string {
 	var clauses []string
-	for _, c := range x.Condition() {
+	for _, c := range condition(x) {
 		text := PathName(c.Attr.Name)
 		if c.Not {
 			text = "!" + text
