@@ -141,9 +141,7 @@ func listCopies(c *engine.Core, verb string, v reflect.Value, spec *bind.Options
 // sharesKeys reports whether copies of items whose keys differ only in case can be stored under one key: if creating an
 // item does not read earlier copies.
 func sharesKeys(s *schema.Schema) bool {
-	f, _ := schema.Feature[*softDelete](s)
-	_, retains := schema.Feature[plan.Snapshotter](s)
-	return len(s.Folded) > 0 && !retains && !f.reserve
+	return len(s.Folded) > 0 && !s.LooksBack
 }
 
 // Query reads the deleted copies of all items in one partition of the table, in the order of the sort key: those of one

@@ -128,7 +128,7 @@ func (r *restore) read(ctx context.Context, reader layout.Reader, in *plan.Input
 	}
 	found := foundCopy{copied, newest, layout.StoredVersion(s, copied.Item)}
 	_, expires := copied.Raw[s.Options.TTL]
-	if _, retains := schema.Feature[plan.Snapshotter](s); retains && (r.key != nil || expires != (r.f.ttl > 0)) {
+	if s.KeepsHistory && (r.key != nil || expires != (r.f.ttl > 0)) {
 		// The copy may not be the newest state: copies of later deletes may have expired before this one.
 		past, err := plan.ReadPast(ctx, reader, r.op, in.Now)
 		if err != nil {

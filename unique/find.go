@@ -182,8 +182,8 @@ func (l lookup) ownerNamed(sentinel item.Item) (item.Item, error) {
 	if len(sentinel) == 0 || layout.Expired(c.Schema, sentinel, c.Runner.Clock()) {
 		return nil, entity.ErrNotFound
 	}
-	if _, err := ownerOf(sentinel); err != nil {
-		return nil, &entity.DecodeError{Entity: l.k.EntityName(), Attr: schema.OwnerPKAttr, Problem: err.Error()}
+	if _, named := ownerOf(sentinel); !named {
+		return nil, &entity.DecodeError{Entity: l.k.EntityName(), Attr: schema.OwnerPKAttr, Problem: "the sentinel names no owner"}
 	}
 	return item.Item{c.Schema.PK.Attribute(): sentinel[schema.OwnerPKAttr], c.Schema.SK.Attribute(): sentinel[schema.OwnerSKAttr]}, nil
 }

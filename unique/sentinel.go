@@ -1,7 +1,6 @@
 package unique
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,21 +64,6 @@ func (c *constraint) SortKey() string { return c.key.Prefix }
 // EntityName returns the entity name that is stored in a sentinel.
 func (c *constraint) EntityName() string { return c.s.Name + layout.SentinelMark + c.name }
 
-// sentinel returns the item under k that claims a value for the item with the given primary key. ttl is nil for a claim
-// that does not expire.
-func (c *constraint) sentinel(k, primary item.Item, writeID string, ttl types.AttributeValue) item.Item {
-	it := item.Clone(k)
-	it[schema.EntityAttr] = item.S(c.EntityName())
-	if writeID != "" {
-		it[schema.WriteAttr] = item.S(writeID)
-	}
-	it[schema.OwnerPKAttr], it[schema.OwnerSKAttr] = primary[c.s.PK.Attribute()], primary[c.s.SK.Attribute()]
-	if ttl != nil {
-		it[c.s.Options.TTL] = ttl
-	}
-	return it
-}
-
 // claimable holds if the value is unclaimed, claimed by the item itself, or if the claim has expired.
 func (c *constraint) claimable(primary item.Item, now time.Time) expr.Cond {
 	return expr.Any(c.s.Absent, layout.OwnedBy(c.s, primary), layout.HasExpired(c.s, now))
@@ -110,23 +94,14 @@ func (e *ViolationError) Error() string {
 // Is reports whether target is the class of such errors, by which tracers know them.
 func (e *ViolationError) Is(target error) bool { return target == sentinel.ErrTaken }
 
-// errNoOwner is the error of a sentinel without an owner, which another program has written.
-var errNoOwner = errors.New("the sentinel names no owner")
-
-// ownerOf returns the owner that a sentinel names.
-func ownerOf(sentinel item.Item) (Owner, error) {
+// ownerOf returns the owner that a sentinel names; false for one without an owner, which another program has written.
+func ownerOf(sentinel item.Item) (Owner, bool) {
 	pk, ok := sentinel[schema.OwnerPKAttr].(*types.AttributeValueMemberS)
 	sk, okSK := sentinel[schema.OwnerSKAttr].(*types.AttributeValueMemberS)
 	if !ok || !okSK {
-		return Owner{}, errNoOwner
+		return Owner{}, false
 	}
-	return Owner{pk.Value, sk.Value}, nil
-}
-
-// reserves reports whether deleted copies keep their unique values.
-func (c *constraint) reserves() bool {
-	m, ok := schema.Feature[plan.SoftDeleter](c.s)
-	return ok && m.Reserves()
+	return Owner{pk.Value, sk.Value}, true
 }
 
 // Guard returns the actions that claim the new value of m and release the old one. If the value does not change, it
@@ -146,7 +121,7 @@ func (c *constraint) Guard(m *plan.Mutation) ([]plan.Action, error) {
 	}
 	var parts []plan.Action
 	switch {
-	case m.Kind == plan.SoftDeleted && c.reserves():
+	case m.Kind == plan.SoftDeleted && c.s.Reserves:
 		switch {
 		case before == nil:
 		case m.In.Learned.Foreign(before):
@@ -187,10 +162,7 @@ func (c *constraint) claim(m *plan.Mutation, k item.Item) plan.Action {
 type violated struct{ *constraint }
 
 func (x violated) Refused(f plan.Failure, _ *plan.Learned) plan.Resolution {
-	owner, err := ownerOf(f.Image)
-	if err != nil {
-		owner = Owner{}
-	}
+	owner, _ := ownerOf(f.Image)
 	return plan.Resolution{Err: &ViolationError{x.name, owner}}
 }
 
@@ -221,13 +193,22 @@ func (c *constraint) put(m *plan.Mutation, k item.Item, ttl types.AttributeValue
 	return a
 }
 
-// Put returns the put of the sentinel under k for the item with the primary key owner, without a condition.
+// Put returns the put of the sentinel under k for the item with the primary key owner, without a condition. ttl is nil for a claim that
+// does not expire.
 func (c *constraint) Put(in *plan.Input, table string, k, owner item.Item, ttl types.AttributeValue) plan.Action {
-	writeID := in.WriteID
+	it, writeID := item.Clone(k), in.WriteID
+	it[schema.EntityAttr] = item.S(c.EntityName())
+	it[schema.OwnerPKAttr], it[schema.OwnerSKAttr] = owner[c.s.PK.Attribute()], owner[c.s.SK.Attribute()]
 	if c.shared() {
 		writeID = ""
 	}
-	return plan.Action{Kind: plan.Put, Table: table, Key: k, Item: c.sentinel(k, owner, writeID, ttl), WriteID: writeID, Label: c.label()}
+	if writeID != "" {
+		it[schema.WriteAttr] = item.S(writeID)
+	}
+	if ttl != nil {
+		it[c.s.Options.TTL] = ttl
+	}
+	return plan.Action{Kind: plan.Put, Table: table, Key: k, Item: it, WriteID: writeID, Label: c.label()}
 }
 
 // GiveUp returns the action that releases the value under k, or leaves it to another item.

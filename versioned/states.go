@@ -68,13 +68,15 @@ func readVersionWithCurrent(ctx context.Context, c *engine.Core, r layout.Reader
 		latest = append(latest, current)
 	}
 	// A live item has no copies, as a rule, and a state has a snapshot once another has replaced it.
-	if it, err := readSnapshot(ctx, c, r, op, n); err != nil || it != nil || !softDeletes(op) {
+	if it, err := readSnapshot(ctx, c, r, op, n); err != nil || it != nil || !op.Schema.SoftDeletes {
 		if err == nil && it == nil {
 			err = sentinel.ErrNotFound
 		}
 		return it, err
 	}
-	copies, err := readCopies(ctx, r, op, c.Runner.Clock())
+	in := layout.QueryRelated(c.Schema, op.Table, op.Key, schema.CopyInfix)
+	in.Desc = true
+	copies, err := readCopies(ctx, r, op, c.Runner.Clock(), in)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +90,6 @@ func readSnapshot(ctx context.Context, c *engine.Core, r layout.Reader, op *plan
 		return nil, err
 	}
 	return layout.State(c.Schema, it.Item), layout.SameCase(c.Schema, op.Parts, it.Item)
-}
-
-// softDeletes reports whether the item can have deleted copies.
-func softDeletes(op *plan.Op) bool {
-	_, ok := schema.Feature[plan.SoftDeleter](op.Schema)
-	return ok
 }
 
 // pickVersion returns version n from the latest states, or else its snapshot.
@@ -120,15 +116,19 @@ func pickVersion(ctx context.Context, c *engine.Core, r layout.Reader, op *plan.
 // readLatest returns the states that may have no snapshot yet: the current item, if there is a live one, then the deleted
 // copies, newest first. One query reads both, the current item first.
 func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	if !softDeletes(op) {
+	if !op.Schema.SoftDeletes {
 		current, err := layout.GetItem(ctx, r, op.Schema, op.Table, op.Key)
 		if err != nil || !layout.Live(op.Schema, current.Raw, now) {
 			return nil, err
 		}
 		return []item.Item{current.Item}, layout.SameCase(op.Schema, op.Parts, current.Item)
 	}
+	return readCopies(ctx, r, op, now, layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$"))
+}
+
+// readCopies returns what a query finds of the current item, and then the deleted copies that have not expired, newest first.
+func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time, in *layout.Range) ([]item.Item, error) {
 	var current, copies []item.Item
-	in := layout.QueryBetween(op.Schema, op.Table, op.Key, "", strings.TrimSuffix(schema.CopyInfix, "#")+"$")
 	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
 		if err != nil {
 			return nil, err
@@ -150,26 +150,10 @@ func readLatest(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time
 			}
 		}
 	}
-	slices.Reverse(copies)
-	return append(current, copies...), nil
-}
-
-// readCopies returns the deleted copies that have not expired, newest first.
-func readCopies(ctx context.Context, r layout.Reader, op *plan.Op, now time.Time) ([]item.Item, error) {
-	var all []item.Item
-	in := layout.QueryRelated(op.Schema, op.Table, op.Key, schema.CopyInfix)
-	in.Desc = true
-	for page, err := range layout.Pages(ctx, r, op.Schema, in) {
-		copies := layout.Items(page)
-		if err == nil {
-			err = sameCase(op, copies)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, slices.DeleteFunc(copies, func(it item.Item) bool { return layout.Expired(op.Schema, it, now) })...)
+	if !in.Desc {
+		slices.Reverse(copies)
 	}
-	return all, nil
+	return append(current, copies...), nil
 }
 
 // sameCase returns an error if the key of one of the items differs from that of op in case.

@@ -50,35 +50,19 @@ func ParseDecimal(text string) (Decimal, error) {
 	if digits == "" || len(whole)-len(strings.TrimLeft(whole, "+-")) > 1 || strings.Trim(digits, "0123456789") != "" || len(digits) > 400 {
 		return Decimal{}, ErrNumber
 	}
-	mant, ok := new(big.Int).SetString(strings.TrimLeft(digits, "0")+"0", 10)
-	if !ok {
+	significant := strings.Trim(digits, "0") // so that equal numbers have equal fields
+	if significant == "" {
+		return Decimal{new(big.Int), 0}, nil
+	}
+	exp := exponent - len(fraction) + len(digits) - len(strings.TrimRight(digits, "0"))
+	if n := len(significant); n > MaxDigits || n+exp-1 > 125 || n+exp-1 < -130 {
 		return Decimal{}, ErrNumber
 	}
-	mant.Quo(mant, big.NewInt(10))
+	mant, _ := new(big.Int).SetString(significant, 10)
 	if strings.HasPrefix(whole, "-") {
 		mant.Neg(mant)
 	}
-	d := Decimal{mant, exponent - len(fraction)}.trim()
-	if n := len(new(big.Int).Abs(d.Mant).String()); n > MaxDigits || d.Mant.Sign() != 0 && (n+d.Exp-1 > 125 || n+d.Exp-1 < -130) {
-		return Decimal{}, ErrNumber
-	}
-	return d, nil
-}
-
-// trim removes trailing zeros, so that equal numbers have equal fields.
-func (d Decimal) trim() Decimal {
-	if d.Mant.Sign() == 0 {
-		return Decimal{new(big.Int), 0}
-	}
-	ten, rest := big.NewInt(10), new(big.Int)
-	mant := new(big.Int).Set(d.Mant)
-	for {
-		quotient, r := new(big.Int).QuoRem(mant, ten, rest)
-		if r.Sign() != 0 {
-			return Decimal{mant, d.Exp}
-		}
-		mant, d.Exp = quotient, d.Exp+1
-	}
+	return Decimal{mant, exp}, nil
 }
 
 // Add returns d + o exactly, or ErrNumber if the sum needs more digits than DynamoDB keeps.

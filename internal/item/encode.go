@@ -11,14 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// numberer is implemented by strings that attributevalue stores as numbers, such as json.Number.
-type numberer interface {
+// NumberType is implemented by strings that are stored as numbers: attributevalue.Number and json.Number.
+var NumberType = reflect.TypeFor[interface {
 	Float64() (float64, error)
 	Int64() (int64, error)
 	String() string
-}
-
-var numbererType = reflect.TypeFor[numberer]()
+}]()
 
 // isPlain reports whether plain encodes values of t: a bool, a number, a string, a byte slice, or a pointer to one of the
 // first three, whose type does not encode itself.
@@ -40,7 +38,7 @@ func isPlain(t reflect.Type) bool {
 // ownEncoding reports whether attributevalue calls methods of values of type t, or of their addresses.
 func ownEncoding(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return t.Implements(marshalerType) || p.Implements(marshalerType) || t.Implements(numbererType) || p.Implements(numbererType)
+	return t.Implements(marshalerType) || p.Implements(marshalerType) || t.Implements(NumberType) || p.Implements(NumberType)
 }
 
 // Values allocates texts and numbers of one item, several together, since an item is kept or dropped as a whole. A nil

@@ -20,14 +20,15 @@ func compile(t reflect.Type, asText bool) decoder {
 	if t.Implements(unmarshalerType) || reflect.PointerTo(t).Implements(unmarshalerType) || endless(t) {
 		return nil
 	}
-	if isTime(t) {
-		return nestedTimeDecoder(asText)
+	switch {
+	case isTime(t) && asText:
+		return nil
+	case isTime(t): // without a format of its own: RFC 3339 or seconds
+		return timeDecoder(key.Nano, key.Unix)
 	}
 	switch t.Kind() {
-	case reflect.String:
-		return decodeString
-	case reflect.Bool:
-		return decodeBool
+	case reflect.String, reflect.Bool:
+		return decodeBasic
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
 		reflect.Float32, reflect.Float64:
 		return numberDecoder(asText)
@@ -39,7 +40,7 @@ func compile(t reflect.Type, asText bool) decoder {
 		return pointerDecoder(t, compile(t.Elem(), asText))
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
-			return decodeBytes
+			return decodeBasic
 		}
 		return sliceDecoder(t, compile(t.Elem(), false))
 	case reflect.Map:
@@ -64,21 +65,20 @@ func endless(t reflect.Type) bool {
 	return false
 }
 
-func decodeString(v wire.Value, dst reflect.Value) bool {
-	switch v.Kind() {
-	case wire.S, wire.N:
+// decodeBasic decodes a string, a bool or bytes.
+func decodeBasic(v wire.Value, dst reflect.Value) bool {
+	switch k := dst.Kind(); {
+	case v.Kind() == wire.NULL:
+	case k == reflect.String && (v.Kind() == wire.S || v.Kind() == wire.N):
 		dst.SetString(v.Text())
-		return true
-	}
-	return v.Kind() == wire.NULL
-}
-
-func decodeBool(v wire.Value, dst reflect.Value) bool {
-	if v.Kind() == wire.BOOL {
+	case k == reflect.Bool && v.Kind() == wire.BOOL:
 		dst.SetBool(v.Bool())
-		return true
+	case k == reflect.Slice && v.Kind() == wire.B:
+		dst.SetBytes(v.Binary())
+	default:
+		return false
 	}
-	return v.Kind() == wire.NULL
+	return true
 }
 
 func numberDecoder(asText bool) decoder {
@@ -110,14 +110,6 @@ func numberDecoder(asText bool) decoder {
 		}
 		return true
 	}
-}
-
-func decodeBytes(v wire.Value, dst reflect.Value) bool {
-	if v.Kind() == wire.B {
-		dst.SetBytes(v.Binary())
-		return true
-	}
-	return v.Kind() == wire.NULL
 }
 
 // decodeAny makes what attributevalue makes for an interface, but for numbers and sets, which are stored again as they were: see
@@ -272,7 +264,7 @@ func sliceDecoder(t reflect.Type, elem decoder) decoder {
 	}
 }
 
-// decodeTexts is decodeString for the elements of v.
+// decodeTexts is decodeBasic for the elements of v.
 func decodeTexts(v wire.Value, into []string) bool {
 	i := 0
 	for all := v.Elements(); all.Next(); i++ {
@@ -296,63 +288,34 @@ func mapDecoder(t reflect.Type, elem decoder) decoder {
 			return v.Kind() == wire.NULL
 		}
 		dst.Set(reflect.MakeMapWithSize(t, v.Len()))
-		return decodeEntries(v.Item(), dst, elem)
-	}
-}
-
-// decodeEntries decodes the attributes of an item into a map.
-func decodeEntries(it wire.Item, dst reflect.Value, elem decoder) bool {
-	name, value := reflect.New(dst.Type().Key()).Elem(), reflect.New(dst.Type().Elem()).Elem()
-	for text, e := range it.All() {
-		name.SetString(text)
-		value.SetZero()
-		if !elem(e, value) {
-			return false
+		name, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+		for text, e := range v.Item().All() {
+			name.SetString(text)
+			value.SetZero()
+			if !elem(e, value) {
+				return false
+			}
+			dst.SetMapIndex(name, value)
 		}
-		dst.SetMapIndex(name, value)
+		return true
 	}
-	return true
 }
 
-// timeDecoder returns the decoder of a top-level time.
-func timeDecoder(format key.TimeFormat) decoder {
-	want := wire.S
-	if !format.Text() {
-		want = wire.N
-	}
+// timeDecoder returns the decoder of a time that is stored in one of the formats.
+func timeDecoder(formats ...key.TimeFormat) decoder {
 	return func(v wire.Value, dst reflect.Value) bool {
-		if v.Kind() != want {
-			return false
+		k := v.Kind()
+		for _, format := range formats {
+			if k != wire.S && k != wire.N || format.Text() != (k == wire.S) {
+				continue
+			}
+			at, ok := readTime(format, v)
+			if ok {
+				setTime(dst, at)
+			}
+			return ok
 		}
-		at, ok := readTime(format, v)
-		if ok {
-			setTime(dst, at)
-		}
-		return ok
-	}
-}
-
-// nestedTimeDecoder returns the decoder of a time without a format of its own: RFC 3339 or seconds.
-func nestedTimeDecoder(asText bool) decoder {
-	if asText {
-		return nil
-	}
-	return func(v wire.Value, dst reflect.Value) bool {
-		format := key.Nano
-		switch v.Kind() {
-		case wire.NULL:
-			return true
-		case wire.S:
-		case wire.N:
-			format = key.Unix
-		default:
-			return false
-		}
-		at, ok := readTime(format, v)
-		if ok {
-			setTime(dst, at)
-		}
-		return ok
+		return k == wire.NULL
 	}
 }
 

@@ -2,6 +2,7 @@ package key
 
 import (
 	"errors"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -39,7 +40,7 @@ func (t *Template) Parse(text string) ([]Value, error) {
 		part := rest[:n]
 		rest = rest[n:]
 		if t.Escaped {
-			part = unescape(part)
+			part, _ = url.PathUnescape(part) // with an error "", which is no part
 		}
 		v, ok := s.Field.parse(part)
 		if !ok {
@@ -164,24 +165,4 @@ func (t *Template) Read(text, attr string) (types.AttributeValue, error) {
 		}
 	}
 	return nil, errText
-}
-
-// unescape is the inverse of Escape, for text that Escape wrote.
-func unescape(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

@@ -26,15 +26,6 @@ var (
 	errorType       = reflect.TypeFor[error]()
 )
 
-// numberer is implemented by strings that are stored as numbers: attributevalue.Number and json.Number.
-type numberer interface {
-	Float64() (float64, error)
-	Int64() (int64, error)
-	String() string
-}
-
-var numbererType = reflect.TypeFor[numberer]()
-
 func Bare(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
@@ -67,7 +58,7 @@ func Nilable(t reflect.Type) bool {
 func Numeric(t reflect.Type) bool {
 	switch k := t.Kind(); {
 	case k == reflect.String:
-		return t.Implements(numbererType)
+		return t.Implements(item.NumberType)
 	case k >= reflect.Int && k <= reflect.Float64:
 		return k != reflect.Uintptr
 	}
