@@ -60,26 +60,6 @@ func schemaErrors(t *testing.T, err error) map[string]string {
 	return found
 }
 
-func TestStream_IsOneForATable(t *testing.T) {
-	t.Parallel()
-	type Other struct {
-		_  entity.Key `name:"Other" pk:"$#{id}" sk:"$" stream:"keys"`
-		ID string     `dynamodbav:"id"`
-	}
-	type Wrong struct {
-		_  entity.Key `name:"Wrong" pk:"$#{id}" sk:"$" stream:"all"`
-		ID string     `dynamodbav:"id"`
-	}
-	db := paper(t)
-	dbtest.Declare[Team](t, db)
-	require.Empty(t, tables.Of(db).Tables[0].Stream)
-	dbtest.Declare[Followed](t, db)
-	require.Equal(t, types.StreamViewTypeNewAndOldImages, tables.Of(db).Tables[0].Stream, "who does not read the stream does not mind")
-	require.Equal(t, "EDD-9067", dbtest.SchemaCode(dbtest.ErrorOf(entity.New[Other](db))))
-	require.Len(t, tables.Of(db).Tables[0].Entities, 2)
-	require.Equal(t, "EDD-9003", dbtest.SchemaCode(dbtest.ErrorOf(entity.New[Wrong](paper(t)))))
-}
-
 func TestOpen_ReportsEveryMistakeOfTableOptions(t *testing.T) {
 	t.Parallel()
 	_, err := entity.Open(nil, entity.Config{Table: "app", TableOptions: map[string]entity.TableOptions{
