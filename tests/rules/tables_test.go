@@ -189,12 +189,6 @@ func TestCreateTables_WaitsUntilTableAndIndexesAreActive(t *testing.T) {
 	}
 }
 
-// paper returns a DB without a client.
-func paper(t *testing.T) *entity.DB {
-	t.Helper()
-	return entity.Must(entity.Open(nil, entity.Config{Table: "app", Clock: func() time.Time { return time.Unix(0, 0) }}))
-}
-
 // Team needs no index.
 type Team struct {
 	_ entity.Key `name:"Team" pk:"$#{id}" sk:"$"`
