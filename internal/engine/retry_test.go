@@ -202,19 +202,25 @@ func TestTry_AllocatesNothingMoreUnlessItIsObserved(t *testing.T) {
 	}))
 }
 
-// A repetition that is not made costs nothing.
+// A repetition that is not made costs nothing: if no time is left for its pause, or if the wait for a budget of units ends
+// with its context.
 func TestRetries_ComeBackIfThereIsNoTimeLeft(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
-		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
-		r.Pause = func(context.Context, int) error { return errDeadline }
-		for range 2 {
-			err := get(t.Context(), r)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
-		}
-	})
+	for _, ended := range []error{errDeadline, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			client := &slow{err: &types.ProvisionedThroughputExceededException{}}
+			r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
+			for range 2 {
+				budget := bind.NewPace(1, 0)
+				r.Pause = func(context.Context, int) error { budget.Spend(time.Now(), 3600, 0); return ended }
+				ctx, cancel := context.WithTimeout(bind.WithPace(t.Context(), budget), time.Second)
+				err := get(ctx, r)
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
+			}
+		})
+	}
 }
 
 // After the life of its token DynamoDB would take a repetition for another transaction.
@@ -244,24 +250,6 @@ func TestPace_ATransactionThatWaitedForLongIsRepeated(t *testing.T) {
 		_, err := b.deliver(bind.WithPace(t.Context(), budget), "token")
 		require.NoError(t, err)
 		require.Len(t, client.tokens, 2)
-	})
-}
-
-// The same if the wait for a budget of units ends with its context.
-func TestRetries_ComeBackIfTheWaitForUnitsEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
-		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
-		for range 2 {
-			budget := bind.NewPace(1, 0)
-			r.Pause = func(context.Context, int) error { budget.Spend(time.Now(), 3600, 0); return nil }
-			ctx, cancel := context.WithTimeout(bind.WithPace(t.Context(), budget), time.Second)
-			err := get(ctx, r)
-			cancel()
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
-		}
 	})
 }
 
