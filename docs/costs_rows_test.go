@@ -336,7 +336,7 @@ func versionCosts(ctx context.Context, docs *entity.Store[costDoc], locked *enti
 }
 
 func deleteCosts(ctx context.Context, bins *entity.Store[costBin], members *entity.Store[costMember]) []costRow {
-	trash, gone := entity.Must(lifecycle.Of(bins)), entity.Must(lifecycle.Of(members))
+	m, trash, gone := entity.Fields[costMember](), entity.Must(lifecycle.Of(bins)), entity.Must(lifecycle.Of(members))
 	create := func(id string) error { return err(bins.Create(ctx, costBin{ID: id})) }
 	remove := func(id string) error { return bins.Delete(ctx, costBin{ID: id}) }
 	deleted := func(id string) error { return all(create(id), remove(id)) }
@@ -350,6 +350,12 @@ func deleteCosts(ctx context.Context, bins *entity.Store[costBin], members *enti
 		{"`Restore`", deleted, func(id string) error { return err(trash.Restore(ctx, costBin{ID: id})) }},
 		{"`Deleted.Purge`", deleted, func(id string) error { return trash.Purge(ctx, costBin{ID: id}) }},
 		{"with Retain and a reserved unique value: `Create`", nil, member},
+		{"`Update` of another field", member, func(id string) error {
+			return err(members.Update(ctx, costMember{ID: id}, entity.Set(&m.Text, "x")))
+		}},
+		{"`Update` of the unique value", member, func(id string) error {
+			return err(members.Update(ctx, costMember{ID: id}, entity.Set(&m.Email, id+"@y.org")))
+		}},
 		{"`Delete`", member, leave},
 		{"`Restore`", func(id string) error { return all(member(id), leave(id)) }, func(id string) error { return err(gone.Restore(ctx, costMember{ID: id})) }},
 		{"`Purge` of the item and all that belongs to it", member, func(id string) error { return members.Purge(ctx, costMember{ID: id}) }},

@@ -60,7 +60,7 @@ type keptOrder struct {
 func TestFromGuregu_BothSidesDoTheSameAndTheTableIsAdopted(t *testing.T) {
 	t.Parallel()
 	const guide = "from-guregu.md"
-	theirs := source(t, guide, "guregu", "context", "time", awsPackages+"service/dynamodb", "github.com/guregu/dynamo/v2")
+	theirs := read(t, "testdata/slice/guregu.go")
 	client, table := localdb.Test(t)
 	makeOrders(t, client, table, "byStatus", "customer", "S", "number", "N", "status", "S", "placed", "N")
 	s := shops{t, client, table, [2]string{buildShop(t, "slice-guregu", theirs), buildShop(t, "slice-keys", ours(t, guide))}}

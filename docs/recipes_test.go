@@ -69,7 +69,7 @@ var db = entity.Must(entity.Open(client, entity.Config{Table: table}))
 func TestRecipes_PrintWhatTheySay(t *testing.T) {
 	t.Parallel()
 	all := recipes(t)
-	require.Len(t, all, 12)
+	require.Len(t, all, 11)
 	files := map[string]string{}
 	var imports, runs strings.Builder
 	for _, r := range all {

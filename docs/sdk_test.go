@@ -163,36 +163,23 @@ func others(t *testing.T, file, without string) (text string) {
 	return text
 }
 
-// linesAreCounted compares the table of a guide with the lines of both programs, without blank lines and comments.
+// linesAreCounted compares the numbers in a guide with the lines of both programs, without blank lines and comments.
 func linesAreCounted(t *testing.T, page string, theirs []string, our string) {
 	t.Helper()
-	tasks := []string{"", "Create", "Get", "Waiting", "Ship", "Replace", "Import", "Page"}
-	count := func(files ...string) (lines map[string]int) {
-		lines = map[string]int{}
+	count := func(files ...string) (lines int) {
 		for _, file := range files {
-			text, names := declarations(t, file)
-			for _, name := range names {
-				task := name
-				if !slices.Contains(tasks, name) {
-					task = "" // it serves several
-				}
-				for line := range strings.Lines(text[name]) {
+			text, _ := declarations(t, file)
+			for _, part := range text {
+				for line := range strings.Lines(part) {
 					if strings.TrimSpace(line) != "" {
-						lines[task]++
+						lines++
 					}
 				}
 			}
 		}
 		return lines
 	}
-	for i, lines := range []map[string]int{count(theirs...), count(our)} {
-		row, sum := []string{"", "SDK"}, 0
-		if i == 1 {
-			row[1] = "Dynastrata"
-		}
-		for _, task := range tasks {
-			row, sum = append(row, strconv.Itoa(lines[task])), sum+lines[task]
-		}
-		require.Contains(t, page, strings.TrimSpace(strings.Join(append(row, strconv.Itoa(sum), ""), " | ")))
+	for _, lines := range []int{count(theirs...), count(our)} {
+		require.Regexp(t, `\b`+strconv.Itoa(lines)+`\b`, page)
 	}
 }

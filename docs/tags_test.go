@@ -66,18 +66,6 @@ func TestTags_EveryRoleTimeFormatAndOptionIsListed(t *testing.T) {
 	require.ElementsMatch(t, options, firstColumn(t, section(t, values, "Declare")))
 }
 
-// The struct of the page compiles, and New finds no mistake in its tags.
-func TestTags_ExampleIsAnEntity(t *testing.T) {
-	t.Parallel()
-	found := blocks(read(t, "tags.md"), "go")
-	require.NotEmpty(t, found)
-	require.Empty(t, output(t, "tags", imported(found[0]+`
-func main() {
-	entity.Must(entity.New[Employee](entity.Must(entity.Open(nil, entity.Config{Table: "app"}))))
-}
-`), ""))
-}
-
 // section is the text below a heading, up to the next one.
 func section(t *testing.T, page, heading string) string {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/engine"
 )
 
@@ -31,11 +32,15 @@ func clientOrNil(client Client) Client {
 func newRunner(client Client, cfg Config) *engine.Runner {
 	client, reads := clientOrNil(client), clientOrNil(cfg.ReadClient)
 	own := func(c Client) bool { return cfg.Codec == OwnCodec && engine.Owns(c, cfg.MiddlewareIgnoresItems) }
-	return &engine.Runner{
+	r := &engine.Runner{
 		Client: client, ReadClient: reads, Own: own(client), OwnReads: own(reads),
 		MaxAttempts: cfg.MaxAttempts, Clock: cfg.Clock, NewID: cfg.NewID, Tracer: cfg.Tracer,
-		RequestTimeout: cfg.RequestTimeout, NoTransactions: cfg.MultiRegion == MRSC,
+		RequestTimeout: cfg.RequestTimeout,
 	}
+	if cfg.MultiRegion == MRSC {
+		r.NoTransactions = &InputError{Code: bind.CodeTransaction, Type: "entity.DB", Problem: "the call is a transaction, and tables with strong consistency over Regions have none (Config.MultiRegion is MRSC)"}
+	}
+	return r
 }
 
 // WithClient returns a DB with the declarations and the configuration of db and another client, for example one with the

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"errors"
+	"math"
 
 	"github.com/dynastrata/dynastrata/entity/entitytype"
 	"github.com/dynastrata/dynastrata/internal/bind"
@@ -189,18 +190,18 @@ func Desc() OrderOption {
 
 // Limit ends a query after n items, 0 < n < 2³¹. For Page it is the size of a page.
 func Limit(n int) ManyOption {
-	return manyOption{Setting: func(o *bind.Options) { o.Limit = &n }}
+	return manyOption{Setting: func(o *bind.Options) { o.Count(&o.Limit, "Limit", n, math.MaxInt32) }}
 }
 
 // MaxEvaluated ends a query after it has evaluated n items, 0 < n < 2³¹, whether or not they passed the filter. Page
 // then returns those that passed, and a cursor.
 func MaxEvaluated(n int) BoundOption {
-	return boundOption{Setting: func(o *bind.Options) { o.MaxEvaluated = &n }}
+	return boundOption{Setting: func(o *bind.Options) { o.Count(&o.MaxEvaluated, "MaxEvaluated", n, math.MaxInt32) }}
 }
 
 // MaxRequests ends a query after n requests, 0 < n < 2³¹. Page then returns what was found, and a cursor.
 func MaxRequests(n int) BoundOption {
-	return boundOption{Setting: func(o *bind.Options) { o.MaxRequests = &n }}
+	return boundOption{Setting: func(o *bind.Options) { o.Count(&o.MaxRequests, "MaxRequests", n, math.MaxInt32) }}
 }
 
 // Hydrate makes a query or scan of an index return whole items, although the index carries only keys or some attributes
@@ -225,14 +226,14 @@ func Hydrate() IndexOption {
 // yielded. The first error of a segment ends the scan, and no request is under way after the loop, however it ends.
 // Page and Count read one segment after the other.
 func Segments(n int) TableOption {
-	return tableOption{Setting: func(o *bind.Options) { o.Segments = &n }}
+	return tableOption{Setting: func(o *bind.Options) { o.Count(&o.Segments, "Segments", n, bind.MaxSegments) }}
 }
 
 // Segment makes a scan or a rewrite read segment i of n alone, 0 ≤ i < n ≤ 1,000,000. The scans of all n segments together read each
 // item once, in whatever order and by whatever programs they run, so a job can be divided among machines. Which items are in
 // a segment depends on n. A cursor of one segment is not accepted for another. [Segments] cannot be combined with it.
 func Segment(i, n int) SegmentOption {
-	return segmentOption{Setting: func(o *bind.Options) { o.Segment = &bind.Segment{Number: i, Of: n} }}
+	return segmentOption{Setting: func(o *bind.Options) { o.OnlySegment(i, n) }}
 }
 
 // ScanProgress has the fields Evaluated, Found, Pages, Segments, SegmentsDone and ReadUnits: the progress of a scan; see [OnPage].

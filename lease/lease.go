@@ -182,12 +182,12 @@ func (l *Leases) Acquire(ctx context.Context, name string) (*Held, error) {
 	}
 	op := *engine.PlanOf(ctx, l.store.Op().CheckExists(item{Name: name}, entity.Eq(&entity.Fields[item]().Token, h.token)))
 	exists := op.Plan
-	op.Plan = func(ctx context.Context, r layout.Reader, in *plan.Input) (plan.Plan, error) {
+	op.Plan = func(ctx context.Context, r layout.Reader, in *plan.Input) (*plan.Plan, error) {
 		p, err := exists(ctx, r, in)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			p.Meaning = &plan.Fixed{IfRefused: plan.Resolution{Err: ErrLost}}
 		}
-		return &plan.Fixed{Step: *p.Sends(), IfRefused: plan.Resolution{Err: ErrLost}}, nil
+		return p, err
 	}
 	h.op = engine.NewWrite[item](engine.Operation{Core: l.c, Op: &op})
 	return h, nil

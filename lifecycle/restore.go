@@ -171,7 +171,7 @@ func (r *restore) search(ctx context.Context, reader layout.Reader, in *plan.Inp
 //	                                                                              another life
 //	put     the claim of each unique value, if it is free, has ended or is the    refused: a violation
 //	        item's
-func (r *restore) plan(ctx context.Context, reader layout.Reader, in *plan.Input) (plan.Plan, error) {
+func (r *restore) plan(ctx context.Context, reader layout.Reader, in *plan.Input) (*plan.Plan, error) {
 	s := r.op.Schema
 	found, err := r.read(ctx, reader, in)
 	if err != nil {
@@ -216,7 +216,7 @@ func (r *restore) plan(ctx context.Context, reader layout.Reader, in *plan.Input
 	if err != nil {
 		return nil, err
 	}
-	p.Sends().EntityActions = len(main)
+	p.EntityActions = len(main)
 	return p, nil
 }
 

@@ -92,16 +92,13 @@ type check struct {
 }
 
 func newCheck(c *engine.Core, f func(Finding) error, spec *bind.Options) (*check, error) {
-	n, err := segmentsOf(c.Schema, spec.Segments)
 	switch {
 	case spec.Err() != nil:
 		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", spec.Err())
-	case err != nil:
-		return nil, err
 	case f == nil:
 		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "Check needs a function")
 	}
-	k := &check{c: c, segments: n, report: f, progress: spec.Passed, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
+	k := &check{c: c, segments: max(spec.Segments, 1), report: f, progress: spec.Passed, runner: c.Runner, done: Checked{Findings: map[Kind]int{}}}
 	for _, s := range c.DB.On(c.Table) {
 		k.entities = append(k.entities, examiner{&engine.Core{Schema: s, Table: c.Table, Runner: k.runner, DB: c.DB}, s})
 	}

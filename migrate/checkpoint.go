@@ -232,11 +232,11 @@ func (p *checkpoint) Store(ctx context.Context, t *lease.Term) error {
 	writes := expr.Attr(writesAttr)
 	guard := expr.Any(expr.Compare(expr.NotExists, writes), expr.Compare(expr.Eq, writes, item.N(strconv.FormatInt(t.Writes-1, 10))))
 	op := &plan.Op{Verb: p.j.verb, Schema: p.j.s, Table: p.j.c.Table, Key: p.key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true}}
-	op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+	op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 		it[schema.WriteAttr] = item.S(in.WriteID)
-		return &plan.Fixed{
-			Step:      plan.Step{Actions: []plan.Action{{Kind: plan.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}}},
-			IfRefused: plan.Resolution{Err: entity.ErrConditionFailed},
+		return &plan.Plan{
+			Actions: []plan.Action{{Kind: plan.Put, Table: op.Table, Key: p.key, Item: it, Cond: guard, WriteID: in.WriteID}},
+			Meaning: &plan.Fixed{IfRefused: plan.Resolution{Err: entity.ErrConditionFailed}},
 		}, nil
 	}
 	return p.j.metered(ctx, func(ctx context.Context) error {

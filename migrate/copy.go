@@ -89,7 +89,7 @@ func (c *copier) check(function bool) error {
 		return invalid(bind.CodeCopyTarget, "items of a time series or a timeline are not copies")
 	case !stringKeys(s):
 		return invalid(bind.CodeCopyTarget, "the state of a copy needs a table whose keys are strings")
-	case c.to.c.Runner.NoTransactions:
+	case c.to.c.Runner.NoTransactions != nil:
 		return invalid(bind.CodeCopyTarget, "copies are written in transactions, which the table does not have")
 	}
 	return nil

@@ -57,7 +57,7 @@ func copyID(source, id string) string { return source + "/" + id }
 // another item claims is the error of the constraint.
 func newCopy(s *schema.Schema, table string, key item.Item, look func(context.Context, item.Item) (copying, error)) *plan.Op {
 	op := &plan.Op{Verb: "Copy", Schema: s, Table: table, Key: key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{Read: true, AsStored: true, More: true}}
-	op.Plan = func(ctx context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+	op.Plan = func(ctx context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 		x, err := look(ctx, in.Image)
 		switch {
 		case err != nil:
@@ -73,7 +73,7 @@ func newCopy(s *schema.Schema, table string, key item.Item, look func(context.Co
 }
 
 // copied puts the copy.
-func copied(op *plan.Op, in *plan.Input, x copying) (plan.Plan, error) {
+func copied(op *plan.Op, in *plan.Input, x copying) (*plan.Plan, error) {
 	m := plan.Mutation{Kind: plan.Created, Op: op, In: in}
 	cond, pin := op.Schema.Absent, expr.Cond{}
 	if in.Image != nil {
@@ -117,7 +117,7 @@ func uniqueParts(op *plan.Op, m *plan.Mutation, parts []plan.Action) ([]plan.Act
 }
 
 // uncopied removes the copy, if there is one, and counts.
-func uncopied(op *plan.Op, in *plan.Input, x copying) (plan.Plan, error) {
+func uncopied(op *plan.Op, in *plan.Input, x copying) (*plan.Plan, error) {
 	parts := []plan.Action{x.fence.counted(op.Table)}
 	switch {
 	case x.remove:
@@ -169,7 +169,7 @@ func newCopies(s *schema.Schema, table string, now *plan.Input, copies []newCopy
 	for i := range parts {
 		parts[i].Refusal = refused
 	}
-	op.Plan = func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error) {
+	op.Plan = func(context.Context, layout.Reader, *plan.Input) (*plan.Plan, error) {
 		return plan.Join(parts, 1, plan.Result{}), nil
 	}
 	return op, taken, nil
@@ -181,7 +181,7 @@ var refused = plan.Means{Err: sentinel.ErrConditionFailed}
 // newFences plans writes of fences in one transaction, which fails with ErrConditionFailed if one of them is refused.
 func newFences(s *schema.Schema, table string, actions []plan.Action) *plan.Op {
 	op := &plan.Op{Verb: "Copy", Schema: s, Table: table, Key: actions[0].Key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true}}
-	op.Plan = func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error) {
+	op.Plan = func(context.Context, layout.Reader, *plan.Input) (*plan.Plan, error) {
 		parts := make([]plan.Action, len(actions))
 		for i, a := range actions {
 			parts[i], parts[i].Refusal = a, refused

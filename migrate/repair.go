@@ -26,7 +26,7 @@ func (v *verification) fix(ctx context.Context, f UniqueFinding, done *UniqueRep
 			break
 		}
 		op := &plan.Op{Verb: "Repair", Schema: v.s, Table: v.c.Table, Key: f.suspect.key, Asked: plan.Asked{SoleWriter: true}, Needs: plan.Needs{AsStored: true}}
-		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) { return v.plan(in, e) }
+		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) { return v.plan(in, e) }
 		result, err := v.c.Runner.Run(ctx, op)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (v *verification) fix(ctx context.Context, f UniqueFinding, done *UniqueRep
 
 // plan returns the write that makes the sentinel agree with the evidence, under the condition that the evidence still
 // holds; otherwise it is skipped.
-func (v *verification) plan(in *plan.Input, e evidence) (plan.Plan, error) {
+func (v *verification) plan(in *plan.Input, e evidence) (*plan.Plan, error) {
 	p := e.finding.suspect
 	var actions []plan.Action
 	var problem error
@@ -58,7 +58,7 @@ func (v *verification) plan(in *plan.Input, e evidence) (plan.Plan, error) {
 	if e.sentinel != nil {
 		asRead = v.unchanged(e.sentinel)
 	} else {
-		asRead = expr.Any(asRead, expr.Compare(expr.Le, expr.Attr(v.s.Options.TTL), layout.Seconds(in.Now)))
+		asRead = expr.Any(asRead, layout.HasExpired(v.s, in.Now))
 	}
 	if x := e.wrongOwner; x != nil {
 		if x.current.Raw == nil {
@@ -85,7 +85,7 @@ func (v *verification) plan(in *plan.Input, e evidence) (plan.Plan, error) {
 		put.Cond = asRead
 		actions = append(actions, put)
 	}
-	return &plan.Fixed{Step: plan.Step{Actions: actions}, IfRefused: plan.Skipped()}, problem
+	return &plan.Plan{Actions: actions, Meaning: &plan.Fixed{IfRefused: plan.Skipped()}}, problem
 }
 
 // hasFields holds while an item exists with the constraint's attributes and the expiry as they were read. An item of an

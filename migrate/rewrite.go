@@ -74,14 +74,13 @@ func newRewriter(c *engine.Core, spec *bind.Options) (*rewriter, error) {
 		return nil, bind.Invalid(s, code, nil, format, args...)
 	}
 	j, err := newJob("Rewrite", c, spec)
-	if err == nil {
-		err = bind.SegmentOption(s, spec)
-	}
 	_, keeps := schema.Feature[plan.Snapshotter](s)
 	x := bind.Expiry(s)
 	switch {
 	case err != nil:
 		return nil, err
+	case spec.Segment != nil && spec.Segments > 0:
+		return invalid(bind.CodeOption, "a rewrite of one segment cannot have Segments")
 	case spec.Dry && spec.Checkpoint != nil:
 		return invalid(bind.CodeOption, "a dry run writes nothing, and so no checkpoint")
 	case spec.Restart && spec.Checkpoint == nil:

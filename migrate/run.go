@@ -17,19 +17,9 @@ import (
 )
 
 const (
-	pageItems    = 250 // items evaluated by a request; a checkpoint is saved after each
-	mostSegments = 64
-	busyRounds   = 5 // how often the attempts of a write are made for an item that others write meanwhile
+	pageItems  = 250 // items evaluated by a request; a checkpoint is saved after each
+	busyRounds = 5   // how often the attempts of a write are made for an item that others write meanwhile
 )
-
-// segmentsOf returns the number of segments, 1 unless it is given.
-func segmentsOf(s *schema.Schema, given *int) (int, error) {
-	n, err := bind.CountOption(s, "Segments", given)
-	if err == nil && n > mostSegments {
-		err = bind.Invalid(s, bind.CodeOption, nil, "at most %d segments are read at the same time", mostSegments)
-	}
-	return max(n, 1), err
-}
 
 // job is one run over a table, segment by segment and page by page: a rewrite, or one of the passes of a copy.
 type job struct {
@@ -64,11 +54,7 @@ func newJob(verb string, c *engine.Core, spec *bind.Options) (*job, error) {
 	if err := spec.Err(); err != nil {
 		return nil, bind.Invalid(c.Schema, bind.CodeOption, nil, "%v", err)
 	}
-	n, err := segmentsOf(c.Schema, spec.Segments)
-	if err != nil {
-		return nil, err
-	}
-	return &job{verb: verb, c: c, s: c.Schema, runner: c.Runner, spec: spec, report: newReport(), segments: make([]segment, n)}, nil
+	return &job{verb: verb, c: c, s: c.Schema, runner: c.Runner, spec: spec, report: newReport(), segments: make([]segment, max(spec.Segments, 1))}, nil
 }
 
 // metered runs a part of the job and adds up what it costs.

@@ -66,7 +66,7 @@ func VerifyUniqueSegment(ctx context.Context, l Lookup, i, n int, f func(Suspect
 		return UniqueReport{}, c.Wrap("VerifySegment", "", bind.Invalid(v.s, bind.CodeOption, nil, "VerifySegment needs a function"))
 	}
 	spec := *bind.Collect(opts)
-	spec.Segment = &bind.Segment{Number: i, Of: n}
+	spec.OnlySegment(i, n)
 	err := c.Measure(ctx, "VerifySegment", "", func(ctx context.Context) error { return v.read(bind.WithPace(ctx, spec.Budget), &spec) })
 	return v.report, err
 }

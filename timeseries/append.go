@@ -194,7 +194,7 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 		*op = *ev.logAppend("Append")
 	default:
 		op.Key = ev.primary
-		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 			put, err := ev.put(in)
 			if err != nil {
 				return nil, err
@@ -203,7 +203,7 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 			if err != nil {
 				return nil, err
 			}
-			return &appending{plan.Step{Actions: []plan.Action{current, put}, Whole: true}, ev, in.Joined}, nil
+			return &plan.Plan{Actions: []plan.Action{current, put}, Whole: true, Meaning: &appending{ev, in.Joined}}, nil
 		}
 	}
 	return engine.Operation{Core: c, Op: op, Decode: func(got plan.Result, into any) error {
@@ -211,25 +211,24 @@ func newAppend(c *engine.Core, e *events, v reflect.Value, spec *bind.Options, d
 	}}
 }
 
-// appending is the plan of an append. It sends together
+// appending is the Meaning of an append, which sends together
 //
 //	update  the current item, if it is absent, or older than the event, and meets the caller's conditions
 //	put     the event, if its key is free, or has an event that has expired
 type appending struct {
-	plan.Step
 	*event
 	joined bool
 }
 
-func (x *appending) Applied(plan.Returned) (plan.Result, error) {
+func (x *appending) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	if x.joined {
 		return plan.Result{Item: x.carried}, nil
 	}
 	return plan.Result{}, nil
 }
 
-// Refused implements plan.Plan: a refused event has an outcome, or leads to another plan.
-func (x *appending) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+// Refused implements plan.Meaning: a refused event has an outcome, or leads to another plan.
+func (x *appending) Refused(p *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}
@@ -245,14 +244,14 @@ func (x *appending) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	case stored.Failed() && !x.equals(stored.Image):
 		why = Collision
 	case stored.Failed() && !current.Failed() && !x.joined: // the current item is older than the stored event: update it
-		return plan.Resolution{Next: &repairing{plan.Step{Actions: []plan.Action{x.Actions[0], x.check()}, Whole: true}, x.event, stored.Image}}
+		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{p.Actions[0], x.check()}, Whole: true, Meaning: &repairing{x.event, stored.Image}}}
 	case stored.Failed():
 		why = Duplicate
 	case !older:
 		why = ConditionFailed
 	case x.e.record && !x.joined:
 		exists := plan.Action{Kind: plan.Check, Table: x.c.Table, Key: x.primary, Cond: x.event.exists()}
-		return plan.Resolution{Next: &recording{plan.Step{Actions: []plan.Action{exists, x.Actions[1]}, Whole: true}, x.event, current.Image}}
+		return plan.Resolution{Next: &plan.Plan{Actions: []plan.Action{exists, p.Actions[1]}, Whole: true, Meaning: &recording{x.event, current.Image}}}
 	}
 	if x.joined {
 		return plan.Resolution{Err: &NotAppliedError{why}}
@@ -260,14 +259,13 @@ func (x *appending) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(notApplied(why, current.Image, stored.Image))
 }
 
-// repairing is the plan that brings the current item up to an event that is already stored, which is checked.
+// repairing is the Meaning of a plan that brings the current item up to an event that is already stored, which is checked.
 type repairing struct {
-	plan.Step
 	*event
 	stored item.Item
 }
 
-func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *repairing) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
 	case err != nil:
@@ -278,18 +276,17 @@ func (x *repairing) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(notApplied(Duplicate, f[0].Image, x.stored))
 }
 
-func (x *repairing) Applied(plan.Returned) (plan.Result, error) {
+func (x *repairing) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	return notApplied(Duplicate, nil, x.stored), nil
 }
 
-// recording is the plan that stores a late event in the history of an existing item, which is checked.
+// recording is the Meaning of a plan that stores a late event in the history of an existing item, which is checked.
 type recording struct {
-	plan.Step
 	*event
 	current item.Item
 }
 
-func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *recording) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	switch {
 	case err != nil:
@@ -300,7 +297,7 @@ func (x *recording) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 	return done(x.duplicate(x.current, f[1].Image))
 }
 
-func (x *recording) Applied(plan.Returned) (plan.Result, error) {
+func (x *recording) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	return notApplied(LateRecorded, x.current, nil), nil
 }
 

@@ -240,7 +240,7 @@ type chunk struct {
 	late []*batchEvent
 }
 
-func (k *chunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+func (k *chunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 	k.in, k.sent = in, k.rest
 	evs := make([]*event, len(k.rest))
 	for i, x := range k.rest {
@@ -250,16 +250,10 @@ func (k *chunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (plan.P
 	if err != nil {
 		return nil, err
 	}
-	step, err := together(in, current, k.rest)
-	return &chunkPlan{step, k}, err
+	return together(in, current, k.rest, k)
 }
 
-type chunkPlan struct {
-	plan.Step
-	*chunk
-}
-
-func (k *chunkPlan) Applied(plan.Returned) (plan.Result, error) {
+func (k *chunk) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	for _, x := range k.sent {
 		if x.inHistory {
 			x.Reason = string(Duplicate)
@@ -270,8 +264,8 @@ func (k *chunkPlan) Applied(plan.Returned) (plan.Result, error) {
 	return plan.Result{}, nil
 }
 
-// together returns the step of an action on the current item and, for each event, its put, or a check if it is stored already.
-func together(in *plan.Input, current plan.Action, events []*batchEvent) (plan.Step, error) {
+// together returns the plan of an action on the current item and, for each event, its put, or a check if it is stored already.
+func together(in *plan.Input, current plan.Action, events []*batchEvent, meaning plan.Meaning) (*plan.Plan, error) {
 	actions := []plan.Action{current}
 	for _, x := range events {
 		if x.inHistory {
@@ -280,15 +274,15 @@ func together(in *plan.Input, current plan.Action, events []*batchEvent) (plan.S
 		}
 		put, err := x.put(in)
 		if err != nil {
-			return plan.Step{}, err
+			return nil, err
 		}
 		actions = append(actions, put)
 	}
-	return plan.Step{Actions: actions, Whole: true}, nil
+	return &plan.Plan{Actions: actions, Whole: true, Meaning: meaning}, nil
 }
 
 // Refused decides the events that failed and returns the plan that sends the rest.
-func (k *chunkPlan) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (k *chunk) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := k.rest[0].opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}
@@ -342,7 +336,7 @@ func (k *chunkPlan) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolut
 }
 
 // again resolves a refusal to the plan of the events that it left undecided.
-func again(rest []*batchEvent, in *plan.Input, planned func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error)) plan.Resolution {
+func again(rest []*batchEvent, in *plan.Input, planned func(context.Context, layout.Reader, *plan.Input) (*plan.Plan, error)) plan.Resolution {
 	if len(rest) == 0 {
 		return done(plan.Result{})
 	}
@@ -360,26 +354,20 @@ type lateChunk struct {
 	gone []*batchEvent
 }
 
-func (r *lateChunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+func (r *lateChunk) plan(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 	r.in = in
 	exists := plan.Action{Kind: plan.Check, Table: r.rest[0].c.Table, Key: r.rest[0].primary, Cond: r.rest[0].exists()}
-	step, err := together(in, exists, r.rest)
-	return &latePlan{step, r}, err
+	return together(in, exists, r.rest, r)
 }
 
-type latePlan struct {
-	plan.Step
-	*lateChunk
-}
-
-func (r *latePlan) Applied(plan.Returned) (plan.Result, error) {
+func (r *lateChunk) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	for _, x := range r.rest {
 		x.Result = notApplied(LateRecorded, x.newer, nil)
 	}
 	return plan.Result{}, nil
 }
 
-func (r *latePlan) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (r *lateChunk) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := r.rest[0].opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}

@@ -32,20 +32,19 @@ func (e *events) refusedOp(c *engine.Core, verb string) engine.Operation {
 
 // logAppend returns the plan of an append to a series without a current item: a put of the event, if it is not there.
 func (ev *event) logAppend(verb string) *plan.Op {
-	return &plan.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+	return &plan.Op{Verb: verb, Schema: ev.c.Schema, Table: ev.c.Table, Key: ev.at, Plan: func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 		put, err := ev.put(in)
-		return &logging{plan.Step{Actions: []plan.Action{put}, Whole: true}, ev, in.Joined}, err
+		return &plan.Plan{Actions: []plan.Action{put}, Whole: true, Meaning: &logging{ev, in.Joined}}, err
 	}}
 }
 
-// logging is the plan of the put of an event of a series without a current item.
+// logging is the Meaning of the put of an event of a series without a current item.
 type logging struct {
-	plan.Step
 	*event
 	joined bool
 }
 
-func (x *logging) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *logging) Refused(_ *plan.Plan, failed []plan.Failure, _ *plan.Learned) plan.Resolution {
 	f, err := x.opened(failed)
 	if err != nil {
 		return plan.Resolution{Err: err}
@@ -57,7 +56,7 @@ func (x *logging) Refused(failed []plan.Failure, _ *plan.Learned) plan.Resolutio
 	return done(got)
 }
 
-func (x *logging) Applied(plan.Returned) (plan.Result, error) {
+func (x *logging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	return plan.Result{}, nil
 }
 

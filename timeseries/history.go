@@ -43,7 +43,7 @@ func history(c *engine.Core, e *events, verb string, key reflect.Value, spec *bi
 	}
 	primary, parts, err := bind.Key(s, key, nil)
 	if err == nil && s.EventPartitions != nil { // several partitions are printed as the one that they spread
-		where = layout.Printer(s).Cond(expr.Compare(expr.Eq, expr.Attr(s.PK.Attr), primary[s.PK.Attr]))
+		where = layout.Printer(s).Cond(expr.Compare(expr.Eq, s.PK.Path, primary[s.PK.Attr]))
 	}
 	if err == nil && (len(s.Folded) > 0 || s.Profile.PadsNumbers()) {
 		src.Own = func(it item.Item) (bool, error) {

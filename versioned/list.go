@@ -74,9 +74,7 @@ func (l *list) build() (err error) {
 	if err := l.c.Readable(l.spec); err != nil {
 		return err
 	}
-	if l.limit, err = bind.CountOption(l.c.Schema, "Limit", l.spec.Limit); err != nil {
-		return err
-	}
+	l.limit = l.spec.Limit
 	for _, c := range l.spec.Range {
 		if err := l.bound(c); err != nil {
 			return err

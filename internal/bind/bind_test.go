@@ -79,9 +79,9 @@ func TestWith_KeepsEachBudgetOnce(t *testing.T) {
 	t.Parallel()
 	a, b := NewPace(1, 1), NewPace(2, 2)
 	ctx := WithPace(WithPace(WithPace(WithPace(t.Context(), a), nil), b), a)
-	require.Equal(t, []*Pace{a, b}, PacesOf(ctx))
-	require.Empty(t, PacesOf(WithoutPace(ctx)))
-	require.Empty(t, PacesOf(t.Context()))
+	require.Equal(t, []*Pace{a, b}, ctx.Value(PaceKey{}))
+	require.Empty(t, WithoutPace(ctx).Value(PaceKey{}))
+	require.Empty(t, t.Context().Value(PaceKey{}))
 }
 
 func TestWait_EndsAtOnceWithItsContext(t *testing.T) {

@@ -49,9 +49,9 @@ func indexKeyChange(s *schema.Schema, k *schema.KeyDef, it item.Item) (expr.Chan
 		return expr.Change{}, err
 	}
 	if text == "" {
-		return expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)}, nil
+		return expr.Change{Kind: expr.Remove, Path: k.Path}, nil
 	}
-	return expr.Change{Kind: expr.Set, Path: expr.Attr(k.Attr), Value: item.S(text)}, nil
+	return expr.Change{Kind: expr.Set, Path: k.Path, Value: item.S(text)}, nil
 }
 
 // syncTogether is SyncIndexKeys for an index whose two keys are stored both or not at all. Keys that appends maintain
@@ -96,7 +96,7 @@ func syncTogether(s *schema.Schema, x *schema.Index, after item.Item, touched ma
 		var leave []expr.Change // which removes the item from x
 		for _, k := range x.Keys() {
 			if !s.UpdatedByAppends(k) {
-				leave = append(leave, expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)})
+				leave = append(leave, expr.Change{Kind: expr.Remove, Path: k.Path})
 			} else if c := ChangeOf(extra, k.Attr); c != nil {
 				leave = append(leave, *c)
 			}
@@ -178,12 +178,12 @@ func syncSeparately(s *schema.Schema, x *schema.Index, after item.Item, touched 
 		}
 		switch {
 		case lacks && (affected || by != SomeParts): // a part is removed or the condition does not hold, so the others do not count
-			extra = append(extra, expr.Change{Kind: expr.Remove, Path: expr.Attr(k.Attr)})
+			extra = append(extra, expr.Change{Kind: expr.Remove, Path: k.Path})
 		case lacks, !affected && (partly || by == SomeParts):
 			// No part of the key changes, or the item is new and lacks a part.
 		case once != nil && !partly && Copies(k) && (once.Role.Has(schema.CreatedAt) || once.Role.Has(schema.SetOnce)):
 			// The part, once stored, never changes, so the key copies it, whether it is stored already or set now.
-			c := expr.Change{Kind: expr.SetIfNotExists, Path: expr.Attr(k.Attr), Source: once.Path, Value: touched[once.Name].Value}
+			c := expr.Change{Kind: expr.SetIfNotExists, Path: k.Path, Source: once.Path, Value: touched[once.Name].Value}
 			if err := checkIndexBytes(s, k, item.ValueSize(c.Value)); err != nil {
 				return nil, false, err
 			}

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -20,15 +21,15 @@ type Options struct {
 	Expired      bool                                                   // return expired items too
 	Keep         func(it map[string]types.AttributeValue, table string) // takes the item as it was read; nil: not requested
 	Filters      []Cond
-	Limit        *int   // maximum number of items
-	MaxEvaluated *int   // maximum number of evaluated items
-	MaxRequests  *int   // maximum number of requests
+	Limit        int    // maximum number of items; 0 without one, and so below
+	MaxEvaluated int    // maximum number of evaluated items
+	MaxRequests  int    // maximum number of requests
 	Hydrate      bool   // read whole items by the entries of an index
 	Range        []Cond // conditions on key fields
 	Desc         bool
 	Skip         bool                          // go on past items that do not decode
 	Current      bool                          // list the current state too
-	Segments     *int                          // parts of a table that are read concurrently
+	Segments     int                           // parts of a table that are read concurrently; 0: one after the other
 	Segment      *Segment                      // the only part to read; nil: the whole table
 	Scanned      func(entitytype.ScanProgress) // called with the progress of a scan; nil: not reported
 
@@ -74,6 +75,11 @@ type Options struct {
 // Segment is one of several parts of a table.
 type Segment struct{ Number, Of int }
 
+const (
+	maxParts    = 1_000_000 // segments of a table that DynamoDB allows
+	MaxSegments = 64        // segments that are read concurrently
+)
+
 // Err returns the first mistake, or nil.
 func (o *Options) Err() error {
 	if len(o.Errs) == 0 {
@@ -84,6 +90,24 @@ func (o *Options) Err() error {
 
 // Add adds a mistake.
 func (o *Options) Add(err error) { o.Errs = append(o.Errs, err) }
+
+// Count sets an option with a name to n, which is 1 to most.
+func (o *Options) Count(option *int, name string, n, most int) {
+	*option = n
+	if n < 1 || n > most {
+		o.Add(fmt.Errorf("%s must be 1 to %d, not %d", name, most, n))
+	}
+}
+
+// OnlySegment sets the only part of a table to read.
+func (o *Options) OnlySegment(i, n int) {
+	switch o.Segment = (&Segment{i, n}); {
+	case n < 1 || n > maxParts:
+		o.Add(fmt.Errorf("a table has 1 to %d segments, not %d", maxParts, n))
+	case i < 0 || i >= n:
+		o.Add(fmt.Errorf("there is no segment %d of %d: the first one is 0", i, n))
+	}
+}
 
 // A Setting changes the Options of a call. An option type embeds a Setting and marks, which say where the option is accepted.
 type Setting func(*Options)

@@ -65,34 +65,29 @@ func (b *Pace) Delay(now time.Time) time.Duration {
 	return max(b.read.delay(now), b.write.delay(now))
 }
 
-type paceKey struct{}
+// PaceKey is the key under which a context has the []*Pace of its requests.
+type PaceKey struct{}
 
 // WithPace returns a context whose requests are paced by b too. If b is nil, it returns ctx.
 func WithPace(ctx context.Context, b *Pace) context.Context {
 	if b == nil {
 		return ctx
 	}
-	all := PacesOf(ctx)
+	all, _ := ctx.Value(PaceKey{}).([]*Pace)
 	for _, other := range all {
 		if other == b {
 			return ctx
 		}
 	}
-	return context.WithValue(ctx, paceKey{}, append(all[:len(all):len(all)], b))
+	return context.WithValue(ctx, PaceKey{}, append(all[:len(all):len(all)], b))
 }
 
 // WithoutPace returns a context whose requests are not paced, such as those that keep a lease.
 func WithoutPace(ctx context.Context) context.Context {
-	if PacesOf(ctx) == nil {
+	if ctx.Value(PaceKey{}) == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, paceKey{}, []*Pace(nil))
-}
-
-// PacesOf returns the budgets that pace the requests of a context.
-func PacesOf(ctx context.Context) []*Pace {
-	all, _ := ctx.Value(paceKey{}).([]*Pace)
-	return all
+	return context.WithValue(ctx, PaceKey{}, []*Pace(nil))
 }
 
 // WaitPaces waits until every budget allows a request. If ctx ends before, it returns ctx's error.

@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -11,39 +10,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/layout"
 )
-
-// CountOption returns the value of a numeric option, or 0 if it is not given. name is its name for errors. DynamoDB
-// counts in 32 bits.
-func CountOption(s *schema.Schema, name string, given *int) (int, error) {
-	switch {
-	case given == nil:
-		return 0, nil
-	case *given <= 0:
-		return 0, Invalid(s, CodeOption, nil, "%s must be greater than zero", name)
-	case *given > math.MaxInt32:
-		return 0, Invalid(s, CodeOption, nil, "%s can be at most %d", name, math.MaxInt32)
-	}
-	return *given, nil
-}
-
-// mostSegments is DynamoDB's limit of segments of a table.
-const mostSegments = 1_000_000
-
-// SegmentOption checks the choice of one segment of a table, if there is one.
-func SegmentOption(s *schema.Schema, spec *Options) error {
-	x := spec.Segment
-	switch {
-	case x == nil:
-		return nil
-	case spec.Segments != nil:
-		return Invalid(s, CodeOption, nil, "a scan of one segment cannot have Segments")
-	case x.Of < 1 || x.Of > mostSegments:
-		return Invalid(s, CodeOption, nil, "a table has 1 to %d segments, not %d", mostSegments, x.Of)
-	case x.Number < 0 || x.Number >= x.Of:
-		return Invalid(s, CodeOption, nil, "there is no segment %d of %d: the first one is 0", x.Number, x.Of)
-	}
-	return nil
-}
 
 func parsePath(text string) (expr.Path, bool) {
 	var path expr.Path

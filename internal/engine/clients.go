@@ -8,8 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/dynastrata/dynastrata/entity/entitytype"
-	"github.com/dynastrata/dynastrata/internal/bind"
 	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
@@ -68,12 +66,4 @@ func interceptors(r *smithyhttp.InterceptorRegistry) int {
 	return len(r.BeforeExecution) + len(r.BeforeSerialization) + len(r.AfterSerialization) + len(r.BeforeRetryLoop) + len(r.BeforeAttempt) +
 		len(r.BeforeSigning) + len(r.AfterSigning) + len(r.BeforeTransmit) + len(r.AfterTransmit) + len(r.BeforeDeserialization) +
 		len(r.AfterDeserialization) + len(r.AfterAttempt) + len(r.AfterExecution)
-}
-
-// transactions returns an error if the tables have none.
-func (r *Runner) transactions() error {
-	if !r.NoTransactions {
-		return nil
-	}
-	return &entitytype.InputError{Code: bind.CodeTransaction, Type: "entity.DB", Problem: "the call is a transaction, and tables with strong consistency over Regions have none (Config.MultiRegion is MRSC)"}
 }

@@ -75,7 +75,7 @@ func (c *Core) ReadBy(codec *item.Codec, it wire.Item, into any) error {
 			}
 		}
 	}
-	if err := codec.Read(it, reflect.ValueOf(into)); err != nil {
+	if err := codec.Read(it, reflect.Value{}, reflect.ValueOf(into)); err != nil {
 		return c.undecoded(err, into)
 	}
 	return nil

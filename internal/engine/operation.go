@@ -121,7 +121,7 @@ func (o Operation) give(result plan.Result, into any) error {
 	default:
 		return nil
 	}
-	if err := o.Core.Schema.Codec.Read(it, reflect.ValueOf(into)); err != nil {
+	if err := o.Core.Schema.Codec.Read(it, result.Given, reflect.ValueOf(into)); err != nil {
 		return o.Core.undecoded(err, into)
 	}
 	return nil

@@ -265,7 +265,7 @@ func (p *Purge) currentAndCopies(ctx context.Context, current item.Item, copies,
 		n := chunk(all)
 		items, last := all[:n], n == len(all)
 		op := p.op(p.Key)
-		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (plan.Plan, error) {
+		op.Plan = func(_ context.Context, _ layout.Reader, in *plan.Input) (*plan.Plan, error) {
 			return p.plan(in, items, current, last)
 		}
 		if result, err := p.Runner.Run(ctx, op); err != nil || result.Skipped { // an item has changed
@@ -309,9 +309,8 @@ func chunk(all []owned) int {
 	return max(checked, 1)
 }
 
-// purging is the plan of a transaction that removes n items and their sentinels.
+// purging is the Meaning of a transaction that removes n items and their sentinels.
 type purging struct {
-	plan.Step
 	*Purge
 	sentinels []item.Item // of the actions on sentinels, the key; nil of the others, which a changed item fails
 	n         int
@@ -319,11 +318,12 @@ type purging struct {
 
 // plan removes items as they were read. last says that the current item is among them; otherwise it is checked to be
 // as it was read, because a new life may have the values of the copies.
-func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool) (plan.Plan, error) {
-	x := &purging{Step: plan.Step{Whole: true}, Purge: p}
+func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool) (*plan.Plan, error) {
+	x := &purging{Purge: p}
+	out := &plan.Plan{Whole: true, Meaning: x}
 	add := func(a plan.Action, sentinel item.Item) {
 		a.Table = p.Table
-		x.Actions, x.sentinels = append(x.Actions, a), append(x.sentinels, sentinel)
+		out.Actions, x.sentinels = append(out.Actions, a), append(x.sentinels, sentinel)
 	}
 	guard, pin := p.Schema.Absent, expr.Cond{}
 	if current != nil {
@@ -352,18 +352,18 @@ func (p *Purge) plan(in *plan.Input, items []owned, current item.Item, last bool
 			}
 		}
 	}
-	return x, nil
+	return out, nil
 }
 
-func (x *purging) Applied(plan.Returned) (plan.Result, error) {
+func (x *purging) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	x.deleted.add(x.n)
 	return plan.Result{}, nil
 }
 
 // Refused skips the write if an item has changed. A sentinel that belongs to another item is left to it by the next plan.
-func (x *purging) Refused(f []plan.Failure, l *plan.Learned) plan.Resolution {
+func (x *purging) Refused(sent *plan.Plan, f []plan.Failure, l *plan.Learned) plan.Resolution {
 	for i := range f {
-		if f[i].Failed() && f[i].Image == nil && x.Actions[i].Kind == plan.Delete {
+		if f[i].Failed() && f[i].Image == nil && sent.Actions[i].Kind == plan.Delete {
 			x.deleted.maybe() // by this purge, whose request was delivered twice, or by another
 		}
 	}
@@ -392,7 +392,7 @@ func (p *Purge) removeRelated(ctx context.Context, list []item.Item) error {
 		n := fitting(list)
 		part := list[:n]
 		op := p.op(layout.KeyOf(p.Schema, part[0]))
-		op.Plan = func(context.Context, layout.Reader, *plan.Input) (plan.Plan, error) { return p.removing(part), nil }
+		op.Plan = func(context.Context, layout.Reader, *plan.Input) (*plan.Plan, error) { return p.removing(part), nil }
 		ops, list = append(ops, op), list[n:]
 	}
 	errs := make([]error, len(ops))
@@ -430,23 +430,22 @@ func (p *Purge) op(key item.Item) *plan.Op {
 	}
 }
 
-// removing is the plan of a transaction that removes related items.
+// removing is the Meaning of a transaction that removes related items.
 type removing struct {
-	plan.Step
 	*Purge
 	list []item.Item
 }
 
-func (p *Purge) removing(list []item.Item) plan.Plan {
-	x := &removing{plan.Step{Actions: make([]plan.Action, len(list)), Whole: true}, p, list}
+func (p *Purge) removing(list []item.Item) *plan.Plan {
+	out := &plan.Plan{Actions: make([]plan.Action, len(list)), Whole: true, Meaning: &removing{p, list}}
 	for i, it := range list {
-		x.Actions[i] = plan.Action{Kind: plan.Delete, Table: p.Table, Key: layout.KeyOf(p.Schema, it), Cond: p.asRead(it)}
+		out.Actions[i] = plan.Action{Kind: plan.Delete, Table: p.Table, Key: layout.KeyOf(p.Schema, it), Cond: p.asRead(it)}
 	}
-	return x
+	return out
 }
 
 // Refused removes the others without those that have changed or are gone.
-func (x *removing) Refused(f []plan.Failure, _ *plan.Learned) plan.Resolution {
+func (x *removing) Refused(_ *plan.Plan, f []plan.Failure, _ *plan.Learned) plan.Resolution {
 	var left []item.Item
 	for i, it := range x.list {
 		switch {
@@ -462,7 +461,7 @@ func (x *removing) Refused(f []plan.Failure, _ *plan.Learned) plan.Resolution {
 	return plan.Resolution{Next: x.removing(left)}
 }
 
-func (x *removing) Applied(plan.Returned) (plan.Result, error) {
+func (x *removing) Applied(*plan.Plan, plan.Returned) (plan.Result, error) {
 	x.deleted.add(len(x.list))
 	return plan.Result{}, nil
 }

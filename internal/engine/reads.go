@@ -104,7 +104,7 @@ func (r *Runner) ReadPage(ctx context.Context, g *layout.Range) (page layout.Pag
 // FindTogether reads the items at one instant, in the order of keys; a missing one is the zero Item. The caller releases
 // them.
 func (r *Runner) FindTogether(ctx context.Context, keys []Key) ([]wire.Item, error) {
-	if err := r.transactions(); err != nil {
+	if err := r.NoTransactions; err != nil {
 		return nil, err
 	}
 	tables := make([]string, len(keys))

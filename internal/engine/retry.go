@@ -30,7 +30,7 @@ var errTooLate = errors.New("the budget of units allows no request before the to
 // try sends a request once and returns the class of its error. send is called with the context of the request. The class is final if
 // the request was not sent, because ctx or the wait for a budget ended.
 func (r *Runner) try(ctx context.Context, t *attempts, operation string, tables []string, send func(context.Context, *request) error) (class, error) {
-	budgets := bind.PacesOf(ctx)
+	budgets, _ := ctx.Value(bind.PaceKey{}).([]*bind.Pace)
 	if budgets != nil {
 		limited, cancel := ctx, func() {}
 		if !t.until.IsZero() {

@@ -47,7 +47,7 @@ var errComesAndGoes = fmt.Errorf("%w: the item comes and goes", sentinel.ErrConf
 
 // plan reads what op needs and plans it. Only the first plan uses a cached image. If such a plan fails or writes nothing, it is
 // confirmed by a read.
-func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bool) (p plan.Plan, err error) {
+func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bool) (p *plan.Plan, err error) {
 	if r.Client == nil && op.Reads() {
 		return nil, ErrNoClient
 	}
@@ -87,7 +87,7 @@ func (r *Runner) plan(ctx context.Context, op *plan.Op, in *plan.Input, first bo
 	if err == nil {
 		p, err = plan.Make(ctx, r, op, in)
 	}
-	if cached && (err != nil || len(p.Sends().Actions) == 0) {
+	if cached && (err != nil || len(p.Actions) == 0) {
 		*in = plan.Input{Now: in.Now, WriteID: in.WriteID, Joined: in.Joined, Context: in.Context, Learned: in.Learned}
 		return r.plan(ctx, op, in, false)
 	}

@@ -42,7 +42,7 @@ type Runner struct {
 	NewID          func() string
 	Tracer         entitytype.Tracer // may be nil
 	Pause          func(ctx context.Context, attempt int) error
-	NoTransactions bool // the tables have none: they are refused
+	NoTransactions error // of every transaction, if the tables have none
 
 	Own       bool          // this module writes the requests of Client and reads the answers; see Owns
 	OwnReads  bool          // also of ReadClient

@@ -240,7 +240,7 @@ func reasons(err error, actions []plan.Action) []plan.Failure {
 func (t *transaction) decided(failures []plan.Failure) bool {
 	disturbs := func(f plan.Failure) bool { return f.Code != "" && f.Code != "None" && !f.Failed() }
 	for i := range t.ops {
-		if own := t.own(&t.ops[i], failures); len(own) > 0 && own[0].Failed() && !(t.ops[i].plan.Sends().Whole && slices.ContainsFunc(own, disturbs)) {
+		if own := t.own(&t.ops[i], failures); len(own) > 0 && own[0].Failed() && !(t.ops[i].plan.Whole && slices.ContainsFunc(own, disturbs)) {
 			return true
 		}
 	}

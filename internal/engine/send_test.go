@@ -73,13 +73,13 @@ func runner(s *script) *Runner {
 }
 
 func (r *Runner) transactionOf(n int, whole bool) *transaction {
-	step := plan.Step{Whole: whole}
+	p := &plan.Plan{Whole: whole, Meaning: new(plan.Fixed)}
 	for i := range n {
 		key := item.Item{"pk": item.N(strconv.Itoa(i))}
-		step.Actions = append(step.Actions, plan.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
+		p.Actions = append(p.Actions, plan.Action{Key: key, Cond: expr.Compare(expr.Exists, expr.Attr("pk"))})
 	}
 	t := newTransaction(r, new(plan.Op))
-	t.ops[0].plan = &plan.Fixed{Step: step}
+	t.ops[0].plan = p
 	t.merge()
 	return t
 }

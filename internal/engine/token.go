@@ -28,7 +28,7 @@ func (r *Runner) TransactWithToken(ctx context.Context, id string, at time.Time,
 	if failed, err := t.refusable(); failed != nil || err != nil {
 		return nil, failed, err
 	}
-	if err := r.transactions(); err != nil {
+	if err := r.NoTransactions; err != nil {
 		return nil, nil, err
 	}
 	for i, op := range ops {
@@ -217,8 +217,8 @@ func callOf(ctx context.Context, id string, ops []operation) call {
 				digestText(h, "error")
 				continue
 			}
-			for i := range p.Sends().Actions {
-				digest(h, &p.Sends().Actions[i])
+			for i := range p.Actions {
+				digest(h, &p.Actions[i])
 			}
 		}
 	}

@@ -41,7 +41,7 @@ type transaction struct {
 type operation struct {
 	*plan.Op
 	in     plan.Input // of its plan
-	plan   plan.Plan
+	plan   *plan.Plan
 	err    error // of its plan
 	result plan.Result
 	there  item.Item // what was read after the last refusal, see stillThere
@@ -125,7 +125,7 @@ func (t *transaction) refusable() (failed []OpFailure, err error) {
 // run plans and sends t until it has an outcome or an error. The results are those of t if it returns no errors.
 func (t *transaction) run(ctx context.Context) (failed []OpFailure, err error) {
 	if t.joined || t.ops[0].Idempotent {
-		if err := t.r.transactions(); err != nil {
+		if err := t.r.NoTransactions; err != nil {
 			return nil, err
 		}
 	}
@@ -201,7 +201,7 @@ func (t *transaction) plan(ctx context.Context, first bool) (failed []OpFailure,
 // error behind failed.
 func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool, cause, err error) {
 	for {
-		t.actions, t.parts = t.ops[0].plan.Sends().Actions, nil
+		t.actions, t.parts = t.ops[0].plan.Actions, nil
 		if t.joined || len(t.actions) > 1 {
 			if failed, err = t.merge(); failed != nil || err != nil {
 				return failed, false, nil, err
@@ -212,7 +212,7 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 		}
 		token := ""
 		if len(t.actions) > 1 || t.actions[0].Kind == plan.Check || slices.ContainsFunc(t.ops, func(op operation) bool { return op.Idempotent }) {
-			if err = t.r.transactions(); err != nil {
+			if err = t.r.NoTransactions; err != nil {
 				return nil, false, nil, err
 			}
 			token = t.r.NewID()
@@ -232,7 +232,7 @@ func (t *transaction) send(ctx context.Context) (failed []OpFailure, again bool,
 			}
 			return nil, false, nil, t.done(got.returned)
 		}
-		var next plan.Plan
+		var next *plan.Plan
 		if failed, again, next = t.resolve(got); next == nil {
 			return failed, again, got.cause, nil
 		}
@@ -249,7 +249,7 @@ func (t *transaction) oversized(ctx context.Context, refused error) (failed []Op
 		return nil
 	}
 	for i, op := range t.ops {
-		for _, a := range op.plan.Sends().Actions {
+		for _, a := range op.plan.Actions {
 			after, err := a.Item, error(nil)
 			if a.Kind == plan.Update {
 				if after, err = t.r.Get(ctx, a.Table, a.Key, true); err == nil {
@@ -269,7 +269,7 @@ func (t *transaction) oversized(ctx context.Context, refused error) (failed []Op
 func (t *transaction) done(returned plan.Returned) (err error) {
 	for i := range t.ops {
 		op := &t.ops[i]
-		if op.result, err = op.plan.Applied(returned); err == nil && op.Old != nil {
+		if op.result, err = op.plan.Applied(op.plan, returned); err == nil && op.Old != nil {
 			err = op.Old(op.result.Old)
 		}
 		if err != nil {
@@ -289,7 +289,7 @@ func (t *transaction) soleWriters() bool {
 // given up the claimed value, so it does not count as final then, and is not returned. Nor does any other failure while an op is
 // refused by an item in an earlier form, which may have more to say in today's.
 // An op alone can also go on with another plan, or have a result.
-func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next plan.Plan) {
+func (t *transaction) resolve(got response) (failed []OpFailure, again bool, next *plan.Plan) {
 	var lost []OpFailure
 	final, certain, outdated := false, !got.ambiguous || t.soleWriters(), false
 	for i := range t.ops {
@@ -325,13 +325,12 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 			}
 			return nil, false, nil
 		}
-		step := op.plan.Sends()
-		err := failure(op.Op, step, v, got, own[at].Image, at, op.in.Now)
+		err := failure(op.Op, op.plan, v, got, own[at].Image, at, op.in.Now)
 		if v.Replan != nil {
 			lost = append(lost, OpFailure{i, err})
 		} else {
 			failed = append(failed, OpFailure{i, err})
-			final = final || !step.Actions[at].Claims
+			final = final || !op.plan.Actions[at].Claims
 		}
 	}
 	switch {
@@ -345,7 +344,7 @@ func (t *transaction) resolve(got response) (failed []OpFailure, again bool, nex
 
 // failure returns the error of an op whose actions were refused: its class, the SDK's error, the stored item, and whether
 // an earlier attempt may have been applied. at is the first action that was refused, by image as it was at the time now.
-func failure(op *plan.Op, step *plan.Step, v plan.Resolution, got response, image item.Item, at int, now time.Time) error {
+func failure(op *plan.Op, p *plan.Plan, v plan.Resolution, got response, image item.Item, at int, now time.Time) error {
 	class := v.Err
 	switch {
 	case class != nil:
@@ -356,13 +355,13 @@ func failure(op *plan.Op, step *plan.Step, v plan.Resolution, got response, imag
 	default:
 		class = sentinel.ErrConflict
 	}
-	own := step.EntityActions == 0 || at < step.EntityActions
+	own := p.EntityActions == 0 || at < p.EntityActions
 	if own && op.Schema != nil && !op.Schema.Options.Derived && !layout.Live(op.Schema, image, now) {
 		image = nil // an expired item counts as absent
 	}
 	refused := &plan.Refused{Class: class, Cause: got.cause, Schema: op.Schema}
 	if class == sentinel.ErrConditionFailed {
-		refused.Which = layout.FailedPart(op.Schema, step.Actions[at].Cond, image)
+		refused.Which = layout.FailedPart(op.Schema, p.Actions[at].Cond, image)
 	}
 	if own {
 		refused.Image = image
@@ -412,13 +411,13 @@ func (all *places) find(table string, key item.Item) (at int, known bool) {
 func (t *transaction) merge() (failed []OpFailure, err error) {
 	n := 0
 	for i := range t.ops {
-		n += len(t.ops[i].plan.Sends().Actions)
+		n += len(t.ops[i].plan.Actions)
 	}
 	items, numbers := make(places, 0, n), make([]int, 2*n)
 	t.actions, t.parts = make([]plan.Action, 0, n), numbers[:0:n]
 	at := numbers[n:]
 	for i := range t.ops {
-		own := t.ops[i].plan.Sends().Actions
+		own := t.ops[i].plan.Actions
 		t.ops[i].at, at = at[:len(own):len(own)], at[len(own):]
 		for j := range own {
 			a := &own[j]
@@ -438,7 +437,7 @@ func (t *transaction) merge() (failed []OpFailure, err error) {
 		}
 	}
 	for i, op := range t.ops {
-		for j, a := range op.plan.Sends().Actions {
+		for j, a := range op.plan.Actions {
 			if t.parts[op.at[j]] == 1 {
 				continue
 			}
@@ -472,7 +471,7 @@ func (t *transaction) own(op *operation, failures []plan.Failure) []plan.Failure
 	if t.parts == nil {
 		return failures
 	}
-	actions, own := op.plan.Sends().Actions, make([]plan.Failure, len(op.at))
+	actions, own := op.plan.Actions, make([]plan.Failure, len(op.at))
 	for j, k := range op.at {
 		own[j] = failures[k]
 		if t.parts[k] > 1 && own[j].Failed() && !own[j].Hidden && actions[j].Cond.Holds(own[j].Image) {

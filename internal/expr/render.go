@@ -106,11 +106,36 @@ func (r *Renderer) Update(changes []Change) string {
 		r.clauses[i] = r.clauses[i][:0]
 	}
 	for i := range changes {
-		clause := &r.clauses[clauseOf[changes[i].Kind]]
-		if len(*clause) > 0 {
-			*clause = append(*clause, ", "...)
+		c := &changes[i]
+		clause := &r.clauses[clauseOf[c.Kind]]
+		b := *clause
+		if len(b) > 0 {
+			b = append(b, ", "...)
 		}
-		*clause = r.change(*clause, &changes[i])
+		b = r.path(b, c.Path)
+		switch c.Kind {
+		case Remove:
+		case AddToSet, DeleteFromSet:
+			b = r.value(append(b, ' '), c.Path, nil, c.Value)
+		case SetIfNotExists:
+			source := c.Path
+			if c.Source != nil {
+				source = c.Source
+			}
+			b = r.ifNotExists(append(b, " = "...), source, c.Path, c.Value)
+		case Add:
+			b = append(r.ifNotExists(append(b, " = "...), c.Path, c.Path, zero), " + "...)
+			b = r.value(b, c.Path, nil, c.Value)
+		case ListAppend:
+			b = append(r.ifNotExists(append(b, " = list_append("...), c.Path, c.Path, emptyList), ", "...)
+			b = append(r.value(b, c.Path, nil, c.Value), ')')
+		case ListPrepend:
+			b = append(r.value(append(b, " = list_append("...), c.Path, nil, c.Value), ", "...)
+			b = append(r.ifNotExists(b, c.Path, c.Path, emptyList), ')')
+		default:
+			b = r.value(append(b, " = "...), c.Path, nil, c.Value)
+		}
+		*clause = b
 	}
 	var room [512]byte
 	b := room[:0]
@@ -131,35 +156,6 @@ var words = [...]string{"SET ", "REMOVE ", "ADD ", "DELETE "}
 
 // clauseOf has the index of the clause in which changes of a kind are.
 var clauseOf = [DeleteFromSet + 1]int{Remove: 1, AddToSet: 2, DeleteFromSet: 3}
-
-// change appends one change, without the word of its clause.
-func (r *Renderer) change(b []byte, c *Change) []byte {
-	b = r.path(b, c.Path)
-	switch c.Kind {
-	case Remove:
-		return b
-	case AddToSet, DeleteFromSet:
-		return r.value(append(b, ' '), c.Path, nil, c.Value)
-	}
-	b = append(b, " = "...)
-	switch c.Kind {
-	case SetIfNotExists:
-		source := c.Path
-		if c.Source != nil {
-			source = c.Source
-		}
-		return r.ifNotExists(b, source, c.Path, c.Value)
-	case Add:
-		return r.value(append(r.ifNotExists(b, c.Path, c.Path, zero), " + "...), c.Path, nil, c.Value)
-	case ListAppend:
-		b = append(r.ifNotExists(append(b, "list_append("...), c.Path, c.Path, emptyList), ", "...)
-		return append(r.value(b, c.Path, nil, c.Value), ')')
-	case ListPrepend:
-		b = append(r.value(append(b, "list_append("...), c.Path, nil, c.Value), ", "...)
-		return append(r.ifNotExists(b, c.Path, c.Path, emptyList), ')')
-	}
-	return r.value(b, c.Path, nil, c.Value)
-}
 
 // ifNotExists appends the value of the attribute at a path or, if the item lacks that, another value.
 func (r *Renderer) ifNotExists(b []byte, source, about Path, v types.AttributeValue) []byte {

@@ -31,6 +31,7 @@ type Codec struct {
 	Stored  []StoredField
 	Parts   []KeyPart
 	Sets    []string // set attributes with omitempty: an empty set, which DynamoDB cannot store, is absent instead of NULL
+	Kept    []string // attributes that an item can have otherwise than the value that it was encoded from
 
 	layout *structLayout // see Compile; nil: attributevalue decodes every field
 }

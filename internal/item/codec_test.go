@@ -15,6 +15,7 @@ import (
 
 	"github.com/dynastrata/dynastrata/internal/item"
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/wire"
 )
 
 // must returns v of a call that succeeds.
@@ -400,4 +401,27 @@ func TestDecode_TypesThatContainThemselvesWithoutAStruct(t *testing.T) {
 	var got book
 	require.NoError(t, c.Decode(it, reflect.ValueOf(&got)))
 	assert.Equal(t, want, got)
+}
+
+func TestRead_TakesFromTheGivenValueWhatTheItemHasAsWell(t *testing.T) {
+	t.Parallel()
+	type counter struct {
+		Name    string  `dynamodbav:"name"`
+		Rest    float64 `dynamodbav:"rest,omitempty"`
+		Version int     `dynamodbav:"version"`
+	}
+	c := &item.Codec{Kept: []string{"version"}}
+	require.True(t, c.Compile(reflect.TypeFor[counter]()))
+	given := counter{Name: "a", Rest: math.Copysign(0, -1), Version: 7}
+	it, err := c.Encode(reflect.ValueOf(given))
+	require.NoError(t, err)
+	it["version"] = item.N("1") // by the library
+	var got counter
+	require.NoError(t, c.Read(wire.Of(it), reflect.ValueOf(given), reflect.ValueOf(&got)))
+	require.Equal(t, counter{Name: "a", Version: 1}, got)
+	require.False(t, math.Signbit(got.Rest), "minus zero is left out, and zero comes back")
+	got = counter{}
+	delete(it, "name")
+	require.NoError(t, c.Read(wire.Of(it), reflect.ValueOf(given), reflect.ValueOf(&got)))
+	require.Equal(t, "a", got.Name, "the item was not asked")
 }

@@ -2,6 +2,7 @@ package item
 
 import (
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/dynastrata/dynastrata/internal/wire"
@@ -40,13 +41,26 @@ func (c *Codec) Compile(t reflect.Type) bool {
 			l.fields[at].part = &c.Parts[i]
 		}
 	}
+	for i := range l.fields {
+		f := &l.fields[i]
+		f.same = f.part == nil && factsOf(t).fields[i].comesBack() && c.textField(f.name) == nil && !slices.Contains(c.Kept, f.name)
+	}
 	return true
 }
 
-// Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode].
-func (c *Codec) Read(it wire.Item, dst reflect.Value) error {
+// comesBack reports whether a value of f is decoded as it was encoded.
+func (f *field) comesBack() bool {
+	k := f.typ.Kind()
+	basic := k == reflect.String || k >= reflect.Bool && k <= reflect.Float64 && k != reflect.Uintptr
+	minusZero := f.omitEmpty && (k == reflect.Float32 || k == reflect.Float64)
+	return f.form == asPlain && basic && !f.asNumber && !minusZero && len(f.index) == 1 && !reflect.PointerTo(f.typ).Implements(unmarshalerType)
+}
+
+// Read fills the struct that dst points to, which must be zero, from it. Otherwise it is like [Codec.Decode]. given, if it is valid, is a
+// struct from which it was encoded, and then completed: what the item must have as well is taken from there.
+func (c *Codec) Read(it wire.Item, given, dst reflect.Value) error {
 	if l := c.layout; l != nil && l.typ == dst.Type().Elem() {
-		if l.decode(it, dst.Elem()) {
+		if l.decode(it, given, dst.Elem()) {
 			return nil
 		}
 		dst.Elem().SetZero()
@@ -58,7 +72,7 @@ func (c *Codec) Read(it wire.Item, dst reflect.Value) error {
 // *[FieldError].
 func (c *Codec) Decode(it Item, dst reflect.Value) error {
 	if c.layout != nil && dst.Elem().IsZero() {
-		return c.Read(wire.Of(it), dst)
+		return c.Read(wire.Of(it), reflect.Value{}, dst)
 	}
 	return c.decodeEach(it, dst.Elem())
 }
@@ -86,6 +100,7 @@ type attribute struct {
 	index    []int
 	decode   decoder
 	keepNull bool     // NULL is as if the attribute were absent
+	same     bool     // an item has what the value had from which it was encoded
 	part     *KeyPart // nil for a field that is not part of a key
 }
 
@@ -100,8 +115,8 @@ func (a *attribute) set(v wire.Value, dst reflect.Value) bool {
 	return a.decode(v, allocate(dst, a.index))
 }
 
-// decode decodes an item. An attribute that comes twice makes it give up.
-func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
+// decode decodes an item. An attribute that comes twice makes it give up. given, if it is valid, is the value that the item was encoded from.
+func (l *structLayout) decode(it wire.Item, given, dst reflect.Value) bool {
 	var done [mostFields]bool
 	all, m := it.Fields(l)
 	for i := all.Next(); i >= 0; i = all.Next() {
@@ -112,7 +127,11 @@ func (l *structLayout) decode(it wire.Item, dst reflect.Value) bool {
 	}
 	for i := range l.fields {
 		f := &l.fields[i]
-		if done[i] {
+		switch {
+		case done[i]:
+			continue
+		case f.same && given.IsValid():
+			dst.Field(f.index[0]).Set(given.Field(f.index[0]))
 			continue
 		}
 		av, stored := m[f.name]
@@ -189,6 +208,6 @@ func structDecoder(t reflect.Type) decoder {
 		if v.Kind() != wire.M {
 			return v.Kind() == wire.NULL
 		}
-		return in.layout != nil && in.layout.decode(v.Item(), dst)
+		return in.layout != nil && in.layout.decode(v.Item(), reflect.Value{}, dst)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/internal/key"
+	"github.com/dynastrata/dynastrata/internal/wire"
 	"github.com/dynastrata/dynastrata/tests/testsize"
 )
 
@@ -186,7 +187,7 @@ func TestEncode_FieldByFieldIsAsAttributevalueDoesIt(t *testing.T) {
 	require.Greater(t, refused, 10)
 }
 
-// Whatever a codec encodes without attributevalue, it decodes.
+// Whatever a codec encodes without attributevalue, it decodes, and to the same with the help of the value that it encoded.
 func TestCodec_DecodesItsOwnItems(t *testing.T) {
 	t.Parallel()
 	r, decoded, others := rand.New(rand.NewPCG(testsize.Seed(t), 0)), 0, 0
@@ -205,13 +206,20 @@ func TestCodec_DecodesItsOwnItems(t *testing.T) {
 			continue
 		}
 		for range 5 {
-			p, back := reflect.New(typ), reflect.New(typ)
+			p, back, same := reflect.New(typ), reflect.New(typ), reflect.New(typ)
 			fill(r, p.Elem())
 			it, err := c.Encode(p.Elem())
 			if err != nil {
 				continue
 			}
 			require.NoError(t, c.Decode(it, back), "%v of %v", typ, p.Elem())
+			require.NoError(t, c.Read(wire.Of(it), p.Elem(), same))
+			require.Equal(t, back.Interface(), same.Interface())
+			want, err := c.Encode(back.Elem())
+			require.NoError(t, err)
+			got, err := c.Encode(same.Elem())
+			require.NoError(t, err)
+			require.Equal(t, want, got, "minus zero is equal to zero for Go")
 			decoded++
 		}
 	}

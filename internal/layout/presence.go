@@ -11,15 +11,10 @@ import (
 	"github.com/dynastrata/dynastrata/internal/schema"
 )
 
-// Seconds returns now as DynamoDB's TTL counts it: in whole seconds since 1970.
-func Seconds(now time.Time) types.AttributeValue {
-	return item.N(strconv.FormatInt(now.Unix(), 10))
-}
-
 // NotExpired holds for items without a TTL attribute or with one after now.
 func NotExpired(s *schema.Schema, now time.Time) expr.Cond {
 	ttl := expr.Attr(s.Options.TTL)
-	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, Seconds(now)))
+	return expr.Any(expr.Compare(expr.NotExists, ttl), expr.Compare(expr.Gt, ttl, item.N(strconv.FormatInt(now.Unix(), 10))))
 }
 
 // AbsentOrExpired holds if the item does not exist or has expired.
@@ -32,7 +27,7 @@ func AbsentOrExpired(s *schema.Schema, now time.Time) expr.Cond {
 
 // HasExpired holds for items whose TTL attribute is not after now.
 func HasExpired(s *schema.Schema, now time.Time) expr.Cond {
-	return expr.Compare(expr.Le, expr.Attr(s.Options.TTL), Seconds(now))
+	return expr.Compare(expr.Le, expr.Attr(s.Options.TTL), item.N(strconv.FormatInt(now.Unix(), 10)))
 }
 
 // Expired reports whether the item's TTL attribute is not after now.

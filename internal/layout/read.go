@@ -46,14 +46,14 @@ func queryItems(s *schema.Schema, table string, primary item.Item, sk expr.Cond)
 // QueryRelated returns a consistent query of the related items under infix, ordered by sort key.
 func QueryRelated(s *schema.Schema, table string, primary item.Item, infix string) *Range {
 	sk, _ := SortKey(s, primary)
-	return queryItems(s, table, primary, expr.Compare(expr.BeginsWith, expr.Attr(s.SK.Attr), item.S(sk+infix)))
+	return queryItems(s, table, primary, expr.Compare(expr.BeginsWith, s.SK.Path, item.S(sk+infix)))
 }
 
 // QueryBetween returns a consistent query of the items between two suffixes of an item's sort key, both included. The
 // suffix "" stands for the current item.
 func QueryBetween(s *schema.Schema, table string, primary item.Item, from, to string) *Range {
 	sk, _ := SortKey(s, primary)
-	return queryItems(s, table, primary, expr.Compare(expr.Between, expr.Attr(s.SK.Attr), item.S(sk+from), item.S(sk+to)))
+	return queryItems(s, table, primary, expr.Compare(expr.Between, s.SK.Path, item.S(sk+from), item.S(sk+to)))
 }
 
 // Reader reads stored items as they stand in the table, for [Open]. It retries reads that may succeed later.

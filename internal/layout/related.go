@@ -75,7 +75,7 @@ func CurrentKey(s *schema.Schema, related item.Item, infix string) (item.Item, b
 func RelatedSortKey(s *schema.Schema, infix string, a *schema.Attr, f *key.Field) *schema.KeyDef {
 	t := *s.SK.Template
 	t.Segments = append(slices.Clone(t.Segments), key.Segment{Literal: strings.Trim(infix, "#")}, key.Segment{Field: f})
-	return &schema.KeyDef{Attr: s.SK.Attr, Template: &t, Parts: append(slices.Clone(s.SK.Parts), a), Prefixed: true, Type: s.SK.Type}
+	return &schema.KeyDef{Attr: s.SK.Attr, Path: s.SK.Path, Template: &t, Parts: append(slices.Clone(s.SK.Parts), a), Prefixed: true, Type: s.SK.Type}
 }
 
 // RelatedItem returns a copy of an item as it is stored under the sort key with suffix: without index keys, time to live

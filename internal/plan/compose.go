@@ -34,21 +34,20 @@ type Mutation struct {
 	DeletedState item.Item // the deleted state; set for Deleted, SoftDeleted and Restored
 }
 
-// composed is a plan of actions, each with the meaning of its own refusal. The first main actions are of the entity itself.
+// composed is the Meaning of actions of which each has that of its own refusal. The first main actions are of the entity itself.
 type composed struct {
-	Step
 	main   int
 	result Result
 }
 
 // Refused asks the actions that failed. The first failed main action decides, because the others were planned from the item that it
 // guards. Otherwise an error takes precedence over planning again.
-func (x *composed) Refused(f []Failure, l *Learned) (again Resolution) {
-	for i := range x.Actions {
+func (x *composed) Refused(p *Plan, f []Failure, l *Learned) (again Resolution) {
+	for i := range p.Actions {
 		if !f[i].Failed() {
 			continue
 		}
-		v := x.Actions[i].Refusal.Refused(f[i], l)
+		v := p.Actions[i].Refusal.Refused(f[i], l)
 		if v.Replan == nil || i < x.main {
 			return v
 		}
@@ -57,12 +56,12 @@ func (x *composed) Refused(f []Failure, l *Learned) (again Resolution) {
 	return again
 }
 
-func (x *composed) Applied(Returned) (Result, error) { return x.result, nil }
+func (x *composed) Applied(*Plan, Returned) (Result, error) { return x.result, nil }
 
 // Compose makes one plan of the main actions of m and the actions that the entity's features add: the claims of unique values, and the
 // snapshots of history. A new item claims its values first, because a violation is the better error; every other write takes its
 // snapshots first.
-func Compose(m Mutation, main []Action, result Result) (Plan, error) {
+func Compose(m Mutation, main []Action, result Result) (*Plan, error) {
 	s, actions := m.Op.Schema, main
 	if len(s.Features) > 0 {
 		change := m // on the heap
@@ -86,13 +85,13 @@ func Compose(m Mutation, main []Action, result Result) (Plan, error) {
 			actions = slices.Concat(main, states, claims)
 		}
 	}
-	return &composed{Step{EntityActions: len(main), Actions: actions}, len(main), result}, nil
+	return Join(actions, len(main), result), nil
 }
 
 // Join makes one plan of actions, which has the given result. The first main actions are of the entity itself, the others were planned from
 // the item that these guard.
-func Join(actions []Action, main int, result Result) Plan {
-	return &composed{Step{EntityActions: main, Actions: actions}, main, result}
+func Join(actions []Action, main int, result Result) *Plan {
+	return &Plan{Actions: actions, EntityActions: main, Meaning: &composed{main, result}}
 }
 
 // SetDeleted sets the state that the item of m has after its deletion at the given time: with the changes of the caller, with the

@@ -72,7 +72,7 @@ func (op *Op) holdsOnNone() error {
 //	put  the item, if it is absent and the caller's conditions hold without it; or if it has expired   refused: see refusal
 //	put  the claim of each unique value, if it is free, has ended or is the item's                     refused: a violation
 //	put  the snapshot of the new state, with history, if it is absent                                  refused: plan again
-func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (Plan, error) {
+func (op *Op) created(in *Input, it item.Item, result Result, refusal Refusal) (*Plan, error) {
 	s := op.Schema
 	if in.Image != nil && layout.Live(s, in.Image, in.Now) {
 		return nil, &Refused{Class: sentinel.ErrExists, Schema: s, Image: in.Image}
@@ -109,12 +109,12 @@ func NewCreate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		op.Err = op.holdsOnNone()
 	}
 	op.Past, op.Creates = s.LooksBack, true
-	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 		it, err := completeNew(s, op.Key, maps.Clone(given), nil, in)
 		if err != nil {
 			return nil, err
 		}
-		return op.created(in, it, Result{Item: it}, &absent{s, in.Now})
+		return op.created(in, it, Result{Item: it, Given: v}, &absent{s, in.Now})
 	}
 	return op
 }

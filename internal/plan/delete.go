@@ -73,7 +73,7 @@ func (op *Op) deletes() *Op {
 //	        ever, of the deleted state, with history, if they are absent          of another life
 //	delete  the claim of each unique value, if it is the item's or free; with     refused: plan again, and leave the
 //	        unique:"reserve" it is put for as long as the copy is kept            value to its owner
-func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 	s := op.Schema
 	if !in.Read {
 		return op.direct(in, Delete), nil
@@ -85,9 +85,9 @@ func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 	case !in.Joined:
 		return Nothing(Result{}), nil
 	default: // the transaction is applied only if there still is no item
-		return &Fixed{
-			Step:      Step{Actions: []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}}},
-			IfRefused: Resolution{Replan: sentinel.ErrConflict},
+		return &Plan{
+			Actions: []Action{{Kind: Check, Table: op.Table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}},
+			Meaning: &Fixed{IfRefused: Resolution{Replan: sentinel.ErrConflict}},
 		}, nil
 	}
 	if err := op.CheckExpected(in.Image, in.Now); err != nil {
@@ -116,24 +116,23 @@ func (op *Op) removal(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 	return Compose(*m, main, Result{Old: in.Image})
 }
 
-// existing is a plan of an action on an item that must exist, made without reading it.
+// existing is the Meaning of an action on an item that must exist, planned without reading it.
 type existing struct {
-	Step
 	op  *Op
 	now time.Time
 }
 
 // direct plans an action on the item, if it exists and has not expired, is in the expected state, and meets the caller's conditions.
-func (op *Op) direct(in *Input, kind ActionKind) Plan {
+func (op *Op) direct(in *Input, kind ActionKind) *Plan {
 	returns := ReturnNothing
 	if op.Old != nil {
 		returns = ReturnOld
 	}
 	cond := expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), op.If)...)
-	return &existing{Step{Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}}, op, in.Now}
+	return &Plan{Actions: []Action{{Kind: kind, Table: op.Table, Key: op.Key, Cond: cond, Returns: returns}}, Meaning: &existing{op, in.Now}}
 }
 
-func (x *existing) Refused(f []Failure, l *Learned) Resolution {
+func (x *existing) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
 	switch live := layout.Live(x.op.Schema, f[0].Image, x.now); {
 	case !live && x.op.IfPresent:
 		return Resolution{Result: &Result{}}
@@ -150,15 +149,15 @@ func (x *existing) Refused(f []Failure, l *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-func (x *existing) Applied(r Returned) (Result, error) { return Result{Old: r.Image}, nil }
+func (x *existing) Applied(_ *Plan, r Returned) (Result, error) { return Result{Old: r.Image}, nil }
 
 // NewDeleteExpired plans what DynamoDB does at some time: the removal of other's item if it has expired. Nothing but that item is left
 // of such an entity.
 func NewDeleteExpired(other *Op) *Op {
 	op := &Op{Verb: other.Verb, Schema: other.Schema, Table: other.Table, Key: other.Key, Asked: Asked{SoleWriter: true}}
-	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 		a := Action{Kind: Delete, Table: op.Table, Key: op.Key, Cond: layout.HasExpired(op.Schema, in.Now)}
-		return &Fixed{Step: Step{Actions: []Action{a}}, IfRefused: Skipped()}, nil
+		return &Plan{Actions: []Action{a}, Meaning: &Fixed{IfRefused: Skipped()}}, nil
 	}
 	return op
 }
@@ -167,7 +166,7 @@ func NewDeleteExpired(other *Op) *Op {
 func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []bind.Cond) *Op {
 	op := Begin(s, table, "CheckExists", v, nil, &bind.Options{If: conds})
 	op.ChecksOnly, op.Context = true, false
-	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) { return op.direct(in, Check), nil }
+	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) { return op.direct(in, Check), nil }
 	return op
 }
 
@@ -175,10 +174,10 @@ func NewCheckExists(s *schema.Schema, table string, v reflect.Value, conds []bin
 func NewCheckNotExists(s *schema.Schema, table string, v reflect.Value) *Op {
 	op := Begin(s, table, "CheckNotExists", v, nil, &bind.Options{})
 	op.ChecksOnly, op.Context = true, false
-	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
-		return &Fixed{
-			Step:      Step{Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}}},
-			IfRefused: Resolution{Err: sentinel.ErrExists},
+	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
+		return &Plan{
+			Actions: []Action{{Kind: Check, Table: table, Key: op.Key, Cond: layout.AbsentOrExpired(s, in.Now)}},
+			Meaning: &Fixed{IfRefused: Resolution{Err: sentinel.ErrExists}},
 		}, nil
 	}
 	return op

@@ -20,7 +20,7 @@ import (
 // stored in the given case, for entities whose keys are in lower case; and, in a plan that is made without reading the item, that its
 // payload version is one that the plan is made for. [Resolve] knows what it means if one of them does not hold. It rejects a plan that
 // exceeds a limit of DynamoDB.
-func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error) {
+func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (*Plan, error) {
 	s := op.Schema
 	folds := op.Parts != nil && len(s.Folded) > 0
 	if folds && layout.Live(s, in.Image, in.Now) {
@@ -34,25 +34,23 @@ func Make(ctx context.Context, r layout.Reader, op *Op, in *Input) (Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	step := p.Sends()
 	if folds {
-		op.guardCase(step, in.Now)
+		op.guardCase(p, in.Now)
 	}
 	if s != nil && !op.AsStored && !op.Creates && in.Image == nil && s.HasMetadata && !s.Options.Derived {
-		op.guardPayload(step, in.Now)
+		op.guardPayload(p, in.Now)
 	}
-	return p, checkStep(s, step)
+	return p, p.check(s)
 }
 
 // Resolve returns what a definite refusal of p means, a plan of op that was made at the time now.
-func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution {
-	s, step := op.Schema, p.Sends()
+func Resolve(op *Op, p *Plan, f []Failure, l *Learned, now time.Time) Resolution {
+	s := op.Schema
 	if slices.ContainsFunc(f, func(f Failure) bool { return f.Hidden }) {
 		return Resolution{Replan: sentinel.ErrItemHidden}
 	}
-	blind := step.blind
 	for i := range f {
-		if step.Actions[i].Payload.Op == expr.None || !f[i].Failed() || !layout.Live(s, f[i].Image, blind) {
+		if p.Actions[i].Payload.Op == expr.None || !f[i].Failed() || !layout.Live(s, f[i].Image, p.blind) {
 			continue
 		}
 		if err := layout.CheckPayload(s, f[i].Image[schema.PayloadAttr]); err != nil {
@@ -63,12 +61,12 @@ func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution 
 			return Resolution{Replan: sentinel.ErrConflict}
 		}
 	}
-	v := p.Refused(f, l)
+	v := p.Refused(p, f, l)
 	if op.Parts != nil && len(s.Folded) > 0 {
 		for i := range f {
 			err := layout.SameCase(s, op.Parts, f[i].Image)
 			switch {
-			case !f[i].Failed() || err == nil || !op.isOwn(&step.Actions[i]) || !layout.Live(s, f[i].Image, now):
+			case !f[i].Failed() || err == nil || !op.isOwn(&p.Actions[i]) || !layout.Live(s, f[i].Image, now):
 			case errors.Is(v.Err, sentinel.ErrExists):
 				return Resolution{Err: fmt.Errorf("%w: %w", v.Err, err)}
 			default:
@@ -76,12 +74,12 @@ func Resolve(op *Op, p Plan, f []Failure, l *Learned, now time.Time) Resolution 
 			}
 		}
 		if v.Next != nil {
-			op.guardCase(v.Next.Sends(), now)
+			op.guardCase(v.Next, now)
 		}
 	}
-	if v.Next != nil && !blind.IsZero() {
-		op.guardPayload(v.Next.Sends(), blind)
-		if err := checkStep(s, v.Next.Sends()); err != nil {
+	if v.Next != nil && !p.blind.IsZero() {
+		op.guardPayload(v.Next, p.blind)
+		if err := v.Next.check(s); err != nil {
 			return Resolution{Err: err}
 		}
 	}
@@ -108,27 +106,27 @@ func CaseError(s *schema.Schema, parts, stored item.Item) error {
 func (op *Op) sameCase(it item.Item) error { return CaseError(op.Schema, op.Parts, it) }
 
 // guardCase adds CaseGuard to the actions on op's item, unless that has expired.
-func (op *Op) guardCase(step *Step, now time.Time) {
+func (op *Op) guardCase(p *Plan, now time.Time) {
 	guard := layout.CaseGuard(op.Schema, op.Parts)
 	if op.Schema.Expires {
 		guard = expr.Any(guard, layout.HasExpired(op.Schema, now))
 	}
-	for i := range step.Actions {
-		if a := &step.Actions[i]; op.isOwn(a) {
+	for i := range p.Actions {
+		if a := &p.Actions[i]; op.isOwn(a) {
 			a.Cond = expr.All(a.Cond, guard)
 		}
 	}
 }
 
-// guardPayload adds to the actions of step on op's item the condition that the item has a payload version that they are made
+// guardPayload adds to the actions of p on op's item the condition that the item has a payload version that they are made
 // for. An action that changes attributes of the stored item, or has conditions on them, needs today's. Any other write needs
 // one that the program knows.
-func (op *Op) guardPayload(step *Step, now time.Time) {
+func (op *Op) guardPayload(p *Plan, now time.Time) {
 	s := op.Schema
-	step.blind = now
-	for i := range step.Actions {
-		a := &step.Actions[i]
-		if a.Kind == Put || a.Table != op.Table || len(step.Actions) > 1 && !maps.EqualFunc(a.Key, op.Key, item.Equal) {
+	p.blind = now
+	for i := range p.Actions {
+		a := &p.Actions[i]
+		if a.Kind == Put || a.Table != op.Table || len(p.Actions) > 1 && !maps.EqualFunc(a.Key, op.Key, item.Equal) {
 			continue
 		}
 		switch {
@@ -165,14 +163,14 @@ func concerns(s *schema.Schema, c expr.Cond) bool {
 	return false
 }
 
-// checkStep rejects a step that exceeds the limits of a transaction, of an expression, or, by what an update sets alone, of an item.
-func checkStep(s *schema.Schema, step *Step) error {
-	if n := len(step.Actions); n > MaxActions {
+// check rejects a plan that exceeds the limits of a transaction, of an expression, or, by what an update sets alone, of an item.
+func (p *Plan) check(s *schema.Schema) error {
+	if n := len(p.Actions); n > MaxActions {
 		return bind.Invalid(s, bind.CodeTooMany, nil, "the write needs %d actions, a transaction can have %d", n, MaxActions)
 	}
-	bytes, several := 0, len(step.Actions) > 1 // one item is checked alone
-	for i := range step.Actions {
-		a := &step.Actions[i]
+	bytes, several := 0, len(p.Actions) > 1 // one item is checked alone
+	for i := range p.Actions {
+		a := &p.Actions[i]
 		if n := a.Cond.Operators(); n > bind.MaxOperators {
 			return bind.Invalid(s, bind.CodeCondition, nil, "the conditions have %d operators together with the guard of the write, %d are allowed", n, bind.MaxOperators)
 		} else if n > bind.MaxOperators/4 { // shorter conditions always fit

@@ -73,7 +73,7 @@ func NewModify(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		return op
 	}
 	op.Read, op.AlsoDeleted = true, s.SoftDeletes
-	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 		if !layout.Live(s, in.Image, in.Now) {
 			return nil, op.missing(in.Now)
 		}
@@ -123,7 +123,7 @@ func NewRevert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 		return op
 	}
 	op.Read, op.More, op.AlsoDeleted = true, true, s.SoftDeletes
-	op.Plan = func(ctx context.Context, r layout.Reader, in *Input) (Plan, error) {
+	op.Plan = func(ctx context.Context, r layout.Reader, in *Input) (*Plan, error) {
 		past, err := find(ctx, r, op, in)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ type Op struct {
 	Traits
 
 	// Plan plans one attempt, without the guards that Make adds. It reads through r what Needs does not name.
-	Plan func(ctx context.Context, r layout.Reader, in *Input) (Plan, error)
+	Plan func(ctx context.Context, r layout.Reader, in *Input) (*Plan, error)
 }
 
 // Asked holds the options of the caller of a write.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -18,26 +19,23 @@ const (
 	MaxTransactionBytes = 4 * 1024 * 1024 // of all items of a transaction
 )
 
-// A Plan has the actions that one attempt of a write sends, and says what their answers mean.
-type Plan interface {
-	// Sends returns the actions. Without actions there is nothing to write.
-	Sends() *Step
-	// Refused decides what a definite refusal means. The failures are aligned with the actions. What they show about stored items is
-	// added to l.
-	Refused(f []Failure, l *Learned) Resolution
-	// Applied returns the result of the write. returned is set for a lone action.
-	Applied(returned Returned) (Result, error)
-}
-
-// Step is a set of actions that are sent together. Plans embed it.
-type Step struct {
-	Actions       []Action
+// A Plan has the actions that one attempt of a write sends together, and what their answers mean.
+type Plan struct {
+	Actions       []Action  // without actions there is nothing to write
 	EntityActions int       // how many of the first actions concern items of the entity; 0: all
 	Whole         bool      // decide on a refusal only after every action was evaluated, with no conflict
-	blind         time.Time // when the step was planned, if that was without reading the item
+	blind         time.Time // when it was made, if that was without reading the item
+	Meaning
 }
 
-func (s *Step) Sends() *Step { return s }
+// Meaning says what the answers to the actions of a plan mean.
+type Meaning interface {
+	// Refused decides what a definite refusal of p means. The failures are aligned with the actions. What they show about stored items is
+	// added to l.
+	Refused(p *Plan, f []Failure, l *Learned) Resolution
+	// Applied returns the result of p. returned is set for a lone action.
+	Applied(p *Plan, returned Returned) (Result, error)
+}
 
 // ActionKind selects the request of an action.
 type ActionKind int
@@ -103,7 +101,7 @@ type Resolution struct {
 	Err    error   // the operation failed
 	Replan error   // the item changed since it was read: plan again; the error to return if no attempt is left
 	Result *Result // the operation is done
-	Next   Plan    // send this plan
+	Next   *Plan   // send this plan
 }
 
 // Returned holds the answer to a successful lone action.
@@ -116,13 +114,14 @@ type Returned struct {
 
 // Result is the result of a write.
 type Result struct {
-	Item     item.Item // the item after the write as far as it is known; nil after a removal
-	Stored   wire.Item // set instead of Item: the item that DynamoDB returned
-	Existing item.Item // the stored event that an append found
-	Old      item.Item // the item before the write, nil if there was none; set if the operation has an Old
-	Created  bool      // an upsert created the item
-	Skipped  bool      // nothing had to be written because of what is stored
-	Reason   string    // why an event was skipped
+	Item     item.Item     // the item after the write as far as it is known; nil after a removal
+	Given    reflect.Value // set with Item: the struct that it was encoded from; not valid for an item that was read or changed
+	Stored   wire.Item     // set instead of Item: the item that DynamoDB returned
+	Existing item.Item     // the stored event that an append found
+	Old      item.Item     // the item before the write, nil if there was none; set if the operation has an Old
+	Created  bool          // an upsert created the item
+	Skipped  bool          // nothing had to be written because of what is stored
+	Reason   string        // why an event was skipped
 }
 
 // Learned holds facts about stored items that the refusals of earlier attempts have shown.
@@ -185,18 +184,17 @@ func (x Means) Refused(Failure, *Learned) Resolution { return Resolution(x) }
 // Again is the Refusal of an action that is guarded by what was read: read and plan again.
 var Again = Means{Replan: sentinel.ErrConflict}
 
-// Fixed is a plan whose answers mean the same whatever they have.
+// Fixed is the Meaning of answers that mean the same whatever they have.
 type Fixed struct {
-	Step
 	Result    Result
 	IfRefused Resolution
 }
 
-func (x *Fixed) Refused([]Failure, *Learned) Resolution { return x.IfRefused }
+func (x *Fixed) Refused(*Plan, []Failure, *Learned) Resolution { return x.IfRefused }
 
-func (x *Fixed) Applied(Returned) (Result, error) { return x.Result, nil }
+func (x *Fixed) Applied(*Plan, Returned) (Result, error) { return x.Result, nil }
 
-func Nothing(result Result) Plan { return &Fixed{Result: result} }
+func Nothing(result Result) *Plan { return &Plan{Meaning: &Fixed{Result: result}} }
 
 // Skipped resolves a failure which shows that nothing has to be written.
 func Skipped() Resolution { return Resolution{Result: &Result{Skipped: true}} }

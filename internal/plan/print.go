@@ -80,5 +80,5 @@ func (op *Op) Text(in *Input) string {
 	if err != nil {
 		return title + ": " + err.Error()
 	}
-	return title + "\n" + actionLines(op.Schema, p.Sends().Actions)
+	return title + "\n" + actionLines(op.Schema, p.Actions)
 }

@@ -61,7 +61,7 @@ func differences(was, is item.Item) []expr.Change {
 func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool, bring func(context.Context, layout.Reader, item.Item) (Rewriting, error)) *Op {
 	op := &Op{Verb: "Rewrite", Schema: s, Table: table, Key: layout.KeyOf(s, image), Asked: Asked{SoleWriter: true}, Needs: Needs{Read: true, Given: image, AsStored: true, More: true}}
 	op.Context = newVersion && s.Contexts != nil
-	op.Plan = func(ctx context.Context, r layout.Reader, in *Input) (Plan, error) {
+	op.Plan = func(ctx context.Context, r layout.Reader, in *Input) (*Plan, error) {
 		var rw Rewriting
 		var err error
 		if in.Image != nil {
@@ -84,7 +84,7 @@ func NewRewrite(s *schema.Schema, table string, image item.Item, newVersion bool
 }
 
 // renewed writes the item as an update does.
-func (op *Op) renewed(in *Input, rw Rewriting) (Plan, error) {
+func (op *Op) renewed(in *Input, rw Rewriting) (*Plan, error) {
 	guard, pin, err := Unchanged(op.Schema, in.Image)
 	if err != nil {
 		return nil, err
@@ -107,12 +107,12 @@ func (op *Op) renewed(in *Input, rw Rewriting) (Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Sends().EntityActions = 1
+	p.EntityActions = 1
 	return p, nil
 }
 
 // rewritten changes the attributes that differ, without a trace in version, time and history.
-func (op *Op) rewritten(in *Input, rw Rewriting) (Plan, error) {
+func (op *Op) rewritten(in *Input, rw Rewriting) (*Plan, error) {
 	s := op.Schema
 	guard, pin, err := Unchanged(s, in.Image)
 	if err != nil {
@@ -139,6 +139,6 @@ func (op *Op) rewritten(in *Input, rw Rewriting) (Plan, error) {
 	}
 	parts := slices.Concat([]Action{main}, claims, rw.carried)
 	p := Join(parts, len(parts), Result{Item: after})
-	p.Sends().EntityActions = 1
+	p.EntityActions = 1
 	return p, bind.CheckSize(s, item.Size(after))
 }

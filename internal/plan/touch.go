@@ -74,7 +74,7 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target
 		op.Err = bind.Invalid(s, bind.CodeNotYours, a, composedOfMore)
 		return op
 	}
-	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+	op.Plan = func(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 		changes, more, err := derive(in)
 		if err == nil && more { // at a time that the condition of an index names
 			err = bind.Invalid(s, bind.CodeNotYours, a, composedOfMore)
@@ -95,26 +95,25 @@ func NewTouch(s *schema.Schema, table string, v reflect.Value, field bind.Target
 			return nil, bind.ValueError(s, a, err)
 		}
 		due := expr.Any(expr.Compare(expr.NotExists, a.Path), expr.Compare(expr.Le, a.Path, latest))
-		return &touched{Step{Actions: []Action{{
+		return &Plan{Actions: []Action{{
 			Kind: Update, Table: table, Key: op.Key, Changes: changes, Cond: expr.All(append(op.present(make([]expr.Cond, 0, 4), in.Now), due)...), WriteID: writeID,
-		}}}, s, in.Now}, nil
+		}}, Meaning: &touched{s, in.Now}}, nil
 	}
 	return op
 }
 
-// touched is a plan of a touch.
+// touched is the Meaning of a touch.
 type touched struct {
-	Step
 	s   *schema.Schema
 	now time.Time
 }
 
-// Refused implements Plan: the attribute is recent enough, or there is no item.
-func (x *touched) Refused(f []Failure, _ *Learned) Resolution {
+// Refused implements Meaning: the attribute is recent enough, or there is no item.
+func (x *touched) Refused(_ *Plan, f []Failure, _ *Learned) Resolution {
 	if layout.Live(x.s, f[0].Image, x.now) {
 		return Skipped()
 	}
 	return Resolution{Err: sentinel.ErrNotFound}
 }
 
-func (x *touched) Applied(Returned) (Result, error) { return Result{}, nil }
+func (x *touched) Applied(*Plan, Returned) (Result, error) { return Result{}, nil }

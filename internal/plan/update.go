@@ -73,7 +73,7 @@ func NewUpdate(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 //	        conditions
 //
 // and a refusal shows what did not hold. Otherwise it is planned from the item that was read, and sends what changed says.
-func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 	op, s := u.op, u.op.Schema
 	if in.Read {
 		if !layout.Live(s, in.Image, in.Now) {
@@ -108,19 +108,18 @@ func (u *update) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 		returns = ReturnOld
 	}
 	guards := append(append(op.present(make([]expr.Cond, 0, 8), in.Now), u.guards...), op.If)
-	return &updated{Step{Actions: []Action{{
+	return &Plan{Actions: []Action{{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(guards...), Returns: returns, WriteID: writeID,
-	}}}, u, in.Now}, nil
+	}}, Meaning: &updated{u, in.Now}}, nil
 }
 
-// updated is a plan of an Update that was made without a read.
+// updated is the Meaning of an Update that was planned without a read.
 type updated struct {
-	Step
 	*update
 	now time.Time
 }
 
-func (x *updated) Refused(f []Failure, l *Learned) Resolution {
+func (x *updated) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
 	image := f[0].Image
 	if !layout.Live(x.op.Schema, image, x.now) {
 		return Resolution{Err: x.op.missing(x.now)}
@@ -146,16 +145,16 @@ func (u *update) unchangeable(image item.Item, l *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-func (x *updated) Applied(r Returned) (Result, error) {
+func (x *updated) Applied(p *Plan, r Returned) (Result, error) {
 	switch {
 	case x.op.Old != nil && (r.Proven || r.Again):
 		return Result{}, errOldLost
 	case !r.New.Missing():
 		return Result{Stored: r.New}, nil
 	case r.Image == nil:
-		return Result{Item: x.op.known(x.Actions[0].Changes)}, nil
+		return Result{Item: x.op.known(p.Actions[0].Changes)}, nil
 	case x.op.Old != nil:
-		return x.op.fromOld(r, x.Actions[0].Changes)
+		return x.op.fromOld(r, p.Actions[0].Changes)
 	}
 	return Result{Item: r.Image}, nil
 }
@@ -244,7 +243,7 @@ func (in *Input) rewrite(s *schema.Schema, changes []expr.Change, on bind.WriteK
 //	        is the item's
 //	delete  the claim of each former one, if it is the item's or free             refused: plan again, and leave the value
 //	                                                                              to its owner
-func (op *Op) changed(in *Input, it item.Item) (Plan, error) {
+func (op *Op) changed(in *Input, it item.Item) (*Plan, error) {
 	s := op.Schema
 	guard, pin, err := Unchanged(s, in.Image)
 	if err != nil {

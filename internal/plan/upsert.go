@@ -21,6 +21,7 @@ import (
 
 type upsert struct {
 	update
+	value reflect.Value  // the caller's
 	given item.Item      // of the value, without the attributes in extra
 	extra []expr.Change  // the caller's changes in addition to the value; the Changes of op are those of both
 	kind  bind.WriteKind // OnPut: absent attributes are removed; or OnUpsert
@@ -62,7 +63,7 @@ func NewUpsert(s *schema.Schema, table string, v reflect.Value, spec *bind.Optio
 	if op.Err = err; err != nil {
 		return op
 	}
-	u := &upsert{update{op: op}, given, extra, kind}
+	u := &upsert{update{op: op}, v, given, extra, kind}
 	op.Changes = make([]expr.Change, 0, len(s.Attrs)+len(extra))
 	for _, a := range s.Attrs {
 		if s.PK.Attr == a.Name || s.SK != nil && s.SK.Attr == a.Name || a.IsOwned || a.Append || a.Clock || len(extra) > 0 && bind.ChangeOf(extra, a.Name) != nil {
@@ -164,7 +165,7 @@ func (u *upsert) derive(in *Input) (follow []expr.Change, needRead bool, err err
 //
 // and a refusal shows what did not hold; over an item that has expired it is planned again as a creation. Planned from the item that was
 // read, it sends what changed says, and what created says if that is absent.
-func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, error) {
+func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (*Plan, error) {
 	op, s := u.op, u.op.Schema
 	switch {
 	case op.ExpectNone, in.Learned.Expired, in.Read && !layout.Live(s, in.Image, in.Now):
@@ -216,14 +217,14 @@ func (u *upsert) plan(_ context.Context, _ layout.Reader, in *Input) (Plan, erro
 	case s.Replaces:
 		returns = ReturnNothing // the changes are the new item
 	}
-	return &upserted{Step{Actions: []Action{{
+	return &Plan{Actions: []Action{{
 		Kind: Update, Table: op.Table, Key: op.Key, Changes: changes, Cond: expr.All(append(append(guards, u.guards...), op.If)...),
 		Returns: returns, WriteID: writeID,
-	}}}, u, in.Now, in.Joined}, nil
+	}}, Meaning: &upserted{u, in.Now, in.Joined}}, nil
 }
 
 // create plans the creation of the item.
-func (u *upsert) create(in *Input) (Plan, error) {
+func (u *upsert) create(in *Input) (*Plan, error) {
 	op := u.op
 	if op.Expect != nil {
 		return nil, op.missing(in.Now)
@@ -259,15 +260,14 @@ func (x *creating) Refused(f Failure, l *Learned) Resolution {
 	return Resolution{Err: sentinel.ErrConditionFailed}
 }
 
-// upserted is a plan of an Upsert or Put that was made without a read.
+// upserted is the Meaning of an Upsert or Put that was planned without a read.
 type upserted struct {
-	Step
 	*upsert
 	now    time.Time
 	joined bool
 }
 
-func (x *upserted) Refused(f []Failure, l *Learned) Resolution {
+func (x *upserted) Refused(_ *Plan, f []Failure, l *Learned) Resolution {
 	image := f[0].Image
 	if err := x.op.CheckExpected(image, x.now); err != nil {
 		return Resolution{Err: err}
@@ -283,11 +283,11 @@ func (x *upserted) Refused(f []Failure, l *Learned) Resolution {
 }
 
 // Applied computes the new item from the image before the write.
-func (x *upserted) Applied(r Returned) (result Result, err error) {
-	s, sent := x.op.Schema, x.Actions[0].Changes
-	switch returns := x.Actions[0].Returns; {
+func (x *upserted) Applied(p *Plan, r Returned) (result Result, err error) {
+	s, sent := x.op.Schema, p.Actions[0].Changes
+	switch returns := p.Actions[0].Returns; {
 	case returns == ReturnNothing && s.UpdatedAt == nil && s.Contexts == nil:
-		return Result{Item: x.given}, nil
+		return Result{Item: x.given, Given: x.value}, nil
 	case x.joined, returns == ReturnNothing:
 		r.New.Release()
 		return Result{Item: x.op.known(sent)}, nil

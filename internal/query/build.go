@@ -30,16 +30,7 @@ func (b *builder) bounds(spec *bind.Options) error {
 	case spec.Hydrate: // whole items are read by the entries of the index
 		b.Hydrate, b.Fresh, b.Strong = true, b.Strong, false
 	}
-	var err error
-	if b.Limit, err = bind.CountOption(b.Schema, "Limit", spec.Limit); err != nil {
-		return err
-	}
-	if b.Evaluate, err = bind.CountOption(b.Schema, "MaxEvaluated", spec.MaxEvaluated); err != nil {
-		return err
-	}
-	if b.Requests, err = bind.CountOption(b.Schema, "MaxRequests", spec.MaxRequests); err != nil {
-		return err
-	}
+	b.Limit, b.Evaluate, b.Requests = spec.Limit, spec.MaxEvaluated, spec.MaxRequests
 	if b.Strong && b.Index != nil && !b.Index.Local {
 		return b.fail(bind.CodeOption, nil, "DynamoDB has no strongly consistent reads of a global index")
 	}
@@ -258,19 +249,13 @@ func (b *builder) scan(spec *bind.Options) (err error) {
 	if err = b.bounds(spec); err != nil {
 		return err
 	}
-	if b.Segments, err = bind.CountOption(b.Schema, "Segments", spec.Segments); err != nil {
-		return err
-	}
+	b.Segments, b.Segment = spec.Segments, spec.Segment
 	switch {
-	case b.Segments > maxSegments:
-		return b.fail(bind.CodeOption, nil, "at most %d segments are read at the same time", maxSegments)
+	case b.Segments > 0 && b.Segment != nil:
+		return b.fail(bind.CodeOption, nil, "a scan of one segment cannot have Segments")
 	case b.Segments > 1 && (b.Evaluate > 0 || b.Requests > 0):
 		return b.fail(bind.CodeOption, nil, "MaxEvaluated and MaxRequests need a scan without Segments")
 	}
-	if err := bind.SegmentOption(b.Schema, spec); err != nil {
-		return err
-	}
-	b.Segment = spec.Segment
 	if b.User, err = bind.Conditions(b.Schema, spec.Filters); err == nil && b.Hydrate {
 		err = bind.InMemory(b.Schema, b.User, "Hydrate")
 	}
@@ -327,7 +312,7 @@ func Under(c *engine.Core, v reflect.Value, spread ...*schema.KeyDef) (conds []e
 		// Sort keys of related items continue with "#". No key of another item sorts between the item's key and the same
 		// text with "$".
 		text := sk.Values[0].(*types.AttributeValueMemberS).Value
-		sk = expr.Compare(expr.Between, expr.Attr(k.Attr), item.S(text), item.S(text+"$"))
+		sk = expr.Compare(expr.Between, k.Path, item.S(text), item.S(text+"$"))
 	}
 	if spread == nil {
 		spread = []*schema.KeyDef{s.PK}

@@ -132,7 +132,7 @@ func (b *builder) equal(k *schema.KeyDef) (cond expr.Cond, err error) {
 		var conds []expr.Cond
 		for _, a := range k.Native {
 			bytes = max(bytes, item.ValueSize(b.given[a.Name]))
-			conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
+			conds = append(conds, expr.Compare(expr.Eq, a.Path, b.given[a.Name]))
 		}
 		cond = expr.All(conds...)
 	} else {
@@ -140,7 +140,7 @@ func (b *builder) equal(k *schema.KeyDef) (cond expr.Cond, err error) {
 		if err != nil || len(missing) > 0 {
 			return cond, b.partError(err, missing)
 		}
-		bytes, cond = len(text), expr.Compare(expr.Eq, expr.Attr(k.Attr), item.S(text))
+		bytes, cond = len(text), expr.Compare(expr.Eq, k.Path, item.S(text))
 	}
 	if bytes > key.MaxPartitionKey {
 		err = bind.TooLarge(b.Schema, "the partition key is %d bytes long, %d are allowed", bytes, key.MaxPartitionKey)
@@ -152,7 +152,7 @@ func (b *builder) equal(k *schema.KeyDef) (cond expr.Cond, err error) {
 func (b *builder) nativeSort(k *schema.KeyDef) (expr.Cond, error) {
 	var conds []expr.Cond
 	for _, a := range k.Native[:b.lead] {
-		conds = append(conds, expr.Compare(expr.Eq, expr.Attr(a.Name), b.given[a.Name]))
+		conds = append(conds, expr.Compare(expr.Eq, a.Path, b.given[a.Name]))
 	}
 	ends, err := b.rangeConditions()
 	if err != nil {
@@ -235,7 +235,7 @@ func (b *builder) sortCondition() (expr.Cond, error) {
 		}
 		b.Range = expr.All(sharper...)
 	}
-	at := expr.Attr(k.Attr)
+	at := k.Path
 	switch r.Op {
 	case key.Empty:
 		b.Nothing = true

@@ -16,7 +16,6 @@ import (
 
 const (
 	maxEvaluated = 1000 // the items that one request evaluates while only some of them are wanted
-	maxSegments  = 64   // the segments of a table that are read concurrently
 	mostHydrated = 100  // the whole items that are read, and held, at a time: as many as one request can read
 )
 

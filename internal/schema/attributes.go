@@ -362,7 +362,11 @@ func (b *builder) roles(a *Attr) {
 // an append distinguishes an empty set from one that was not reported.
 func (b *builder) codec() {
 	b.s.Codec = item.Codec{Default: b.s.Options.Precision}
+	expiry, expires := Feature[interface{ Stamps() string }](b.s)
 	for _, a := range b.s.Attrs {
+		if a.Owned() || a.WriteOnce() || a.Append || a.Clock || a.Role.Has(NotNull) || expires && a.Name == expiry.Stamps() {
+			b.s.Codec.Kept = append(b.s.Codec.Kept, a.Name)
+		}
 		if a.Tag.Set != "" && a.Tag.OmitEmpty && !a.Append {
 			b.s.Codec.Sets = append(b.s.Codec.Sets, a.Name)
 		}

@@ -297,7 +297,7 @@ func TestDecode_CompiledIsAsAttributevalue(t *testing.T) {
 			var errs []error
 			for i := range stored {
 				v := reflect.New(typ)
-				errs, values = append(errs, own.Read(rows[i], v)), append(values, v)
+				errs, values = append(errs, own.Read(rows[i], reflect.Value{}, v)), append(values, v)
 			}
 			wire.ReleaseAll(rows)
 			again, _ := rowsOf(t, append(w.AppendItems([]byte(`{"Items":`), some[:1]), '}')) // in the memory of the first

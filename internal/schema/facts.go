@@ -55,7 +55,7 @@ func (k *KeyDef) findWhole() {
 		return
 	}
 	if r, err := k.Template.Range(nil, nil); err == nil && r.Op == key.Prefix {
-		whole := expr.Compare(expr.BeginsWith, expr.Attr(k.Attr), item.S(r.Lo))
+		whole := expr.Compare(expr.BeginsWith, k.Path, item.S(r.Lo))
 		k.Whole = &whole
 	}
 }
@@ -92,7 +92,7 @@ func (s *Schema) facts() {
 		h = s.PK
 	}
 	if h.Prefixed {
-		s.InNamespace = expr.Compare(expr.BeginsWith, expr.Attr(h.Attr), item.S(h.Template.Prefix))
+		s.InNamespace = expr.Compare(expr.BeginsWith, h.Path, item.S(h.Template.Prefix))
 	}
 	alone := expr.Cond{}
 	if s.HasMetadata {
@@ -108,7 +108,7 @@ func (s *Schema) facts() {
 		x.SK.findWhole()
 	}
 	s.SK.findWhole()
-	path := expr.Attr(s.PK.Attr)
+	path := s.PK.Path
 	if s.PK.Native != nil {
 		path = s.PK.Native[0].Path
 	}

@@ -16,7 +16,8 @@ import (
 
 // KeyDef defines the partition key or the sort key of a table or an index.
 type KeyDef struct {
-	Attr     string // name of the key attribute; "" for a native key of several attributes
+	Attr     string    // name of the key attribute; "" for a native key of several attributes
+	Path     expr.Path // of Attr
 	Template *key.Template
 	Native   []*Attr // instead of Template: attributes of the model that are the key
 	Parts    []*Attr // attributes of the model that the key is made of, in order
@@ -201,6 +202,7 @@ func (d *Decl) keyDef(option, text, stored string, maxNative int) *KeyDef {
 	} else {
 		k.Attr = parsed.Attr
 	}
+	k.Path = expr.Attr(k.Attr)
 	ok := true
 	for _, s := range parsed.Segments {
 		segment := key.Segment{Literal: s.Literal}
@@ -309,7 +311,7 @@ func (d *Decl) native(option string, parsed Key, most int) *KeyDef {
 	k.Parts = k.Native
 	k.Type = k.Native[0].Scalar
 	if len(k.Native) == 1 {
-		k.Attr = k.Native[0].Name
+		k.Attr, k.Path = k.Native[0].Name, k.Native[0].Path
 	}
 	return k
 }

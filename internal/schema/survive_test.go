@@ -329,7 +329,7 @@ func created(s *schema.Schema, v reflect.Value) (item.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Sends().Actions[0].Item, nil
+	return p.Actions[0].Item, nil
 }
 
 func updated(s *schema.Schema, key reflect.Value, stored item.Item, field, to reflect.Value) (item.Item, error) {
@@ -341,10 +341,10 @@ func updated(s *schema.Schema, key reflect.Value, stored item.Item, field, to re
 	switch {
 	case err != nil:
 		return nil, err
-	case len(p.Sends().Actions) != 1 || p.Sends().Actions[0].Kind != plan.Update || !exprtest.Holds(p.Sends().Actions[0].Cond, stored):
-		return nil, fmt.Errorf("the plan does not apply: %+v", p.Sends().Actions)
+	case len(p.Actions) != 1 || p.Actions[0].Kind != plan.Update || !exprtest.Holds(p.Actions[0].Cond, stored):
+		return nil, fmt.Errorf("the plan does not apply: %+v", p.Actions)
 	}
-	return expr.Apply(stored, p.Sends().Actions[0].Changes)
+	return expr.Apply(stored, p.Actions[0].Changes)
 }
 
 var planned = plan.Input{Now: time.Unix(1e9, 0).UTC(), WriteID: "w"}

@@ -43,22 +43,6 @@ func number[T string | []byte](w *names, text T) (n byte, at int) {
 	}
 }
 
-// learn notes that an entry began like this after another one. It returns the number of its name, 0 if there are too many.
-func (w *names) learn(after byte, text, begin []byte, kind Kind) byte {
-	n, at := number(w, text)
-	if n == 0 {
-		if len(w.all) == maxNames {
-			return 0
-		}
-		n = byte(len(w.all))
-		w.all, w.places[at] = append(w.all, name{}), n
-	}
-	known := &w.all[n]
-	known.begin, known.length, known.kind = append(known.begin[:0], begin...), uint32(len(text)), kind
-	w.all[after].next = n
-	return n
-}
-
 // Finder finds by name, such as the fields of a struct.
 type Finder interface {
 	// Find returns an index, or -1.

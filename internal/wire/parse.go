@@ -71,16 +71,8 @@ func (a *answer) take(c byte) bool {
 	return true
 }
 
-// str reads a string and returns the bounds of the text between its quotes, and whether it has escapes.
+// str reads a string after its first quote. It returns the bounds of the text between its quotes, and whether it has escapes.
 func (a *answer) str() (from, to uint32, escaped, ok bool) {
-	if !a.take('"') {
-		return 0, 0, false, false
-	}
-	return a.rest()
-}
-
-// rest is str after the first quote.
-func (a *answer) rest() (from, to uint32, escaped, ok bool) {
 	b := a.body
 	for i := a.at; ; escaped = true {
 		i = a.plainEnd(i)
@@ -141,8 +133,10 @@ func (a *answer) kind(n *node) bool {
 	if b := a.body[a.at:]; len(b) > 2 && b[0] == '"' && b[2] == '"' { // the usual case: no white space
 		n.kind = letters[b[1]]
 		a.at += 3
-	} else if from, to, escaped, ok := a.str(); ok && !escaped {
-		n.kind = Kind(max(0, slices.Index(kindNames[:], string(a.body[from:to]))))
+	} else if a.take('"') {
+		if from, to, escaped, ok := a.str(); ok && !escaped {
+			n.kind = Kind(max(0, slices.Index(kindNames[:], string(a.body[from:to]))))
+		}
 	}
 	return n.kind != None && a.take(':') && (n.kind > N || a.take('"'))
 }
@@ -182,7 +176,7 @@ func (a *answer) content(n node, depth int) bool {
 func (a *answer) plain(n node) (ok bool) {
 	if i := a.plainEnd(a.at); n.kind <= N && i < len(a.body) && a.body[i] == '"' {
 		n.from, n.to, a.at = uint32(a.at), uint32(i), i+1
-	} else if n.from, n.to, n.escaped, ok = a.rest(); !ok {
+	} else if n.from, n.to, n.escaped, ok = a.str(); !ok {
 		return false
 	}
 	switch n.kind {
@@ -275,18 +269,29 @@ func (a *answer) entries(n node, depth int) bool {
 	return a.take('}')
 }
 
-// entry reads an entry that was not guessed, and learns how it begins.
+// entry reads an entry that was not guessed, and notes how it begins, and that it came after the last one. Its name gets a number, unless
+// there are too many.
 func (a *answer) entry(depth int) bool {
-	a.space()
-	n, begin := node{}, a.at
+	if !a.take('"') {
+		return false
+	}
+	n, begin := node{}, a.at-1
 	from, to, escaped, ok := a.str()
 	if n.name, n.nameEnd = from, to; !ok || !a.take(':') || !a.kind(&n) {
 		return false
 	}
-	if escaped {
-		a.incomplete = true
-	} else {
-		n.number = a.learn(a.last, a.body[from:to], a.body[begin:a.at], n.kind)
+	var place int
+	switch n.number, place = number(&a.names, a.body[from:to]); {
+	case escaped:
+		n.number, a.incomplete = 0, true
+	case n.number == 0 && len(a.all) < maxNames:
+		n.number = byte(len(a.all))
+		a.all, a.places[place] = append(a.all, name{}), n.number
+	}
+	if n.number > 0 {
+		known := &a.all[n.number]
+		known.begin, known.length, known.kind = append(known.begin[:0], a.body[begin:a.at]...), to-from, n.kind
+		a.all[a.last].next = n.number
 	}
 	a.last = n.number
 	return a.content(n, depth)
@@ -299,11 +304,15 @@ func (a *answer) skip(depth int) bool {
 	}
 	switch a.space() {
 	case '"':
+		a.at++
 		_, _, _, ok := a.str()
 		return ok
 	case '{':
 		a.at++
 		for more := a.space() != '}'; more; more = a.take(',') {
+			if !a.take('"') {
+				return false
+			}
 			if _, _, _, ok := a.str(); !ok || !a.take(':') || !a.skip(depth+1) {
 				return false
 			}
@@ -352,6 +361,9 @@ func (a *answer) snapshot() bool {
 			a.rows = append(a.rows, -1)
 			continue
 		}
+		if !a.take('"') {
+			return false
+		}
 		from, to, escaped, ok := a.str()
 		if !ok || escaped || string(a.body[from:to]) != "Item" || !a.take(':') || !a.entries(node{kind: M}, 0) || !a.take('}') {
 			return false
@@ -370,6 +382,9 @@ func (a *answer) batch() bool {
 		return false
 	}
 	for more := a.space() != '}'; more; more = a.take(',') {
+		if !a.take('"') {
+			return false
+		}
 		from, to, escaped, ok := a.str()
 		if !ok || escaped || len(a.tables) == mostTables || !a.take(':') {
 			return false
@@ -402,7 +417,7 @@ func (a *answer) parse(member string, read func(*answer) bool) (rest []byte, ok 
 		if !a.take('"') {
 			return nil, false
 		}
-		from, to, escaped, ok := a.rest()
+		from, to, escaped, ok := a.str()
 		if !ok || escaped || !a.take(':') {
 			return nil, false
 		}

@@ -102,11 +102,11 @@ func (v gsiVector) update(t *testing.T, c *engine.Core) (string, error) {
 		in.Image = before()
 	}
 	p := entity.Must(op.Plan(t.Context(), nil, &in))
-	require.Len(t, p.Sends().Actions, 1)
-	if p.Sends().Actions[0].Kind == plan.Put {
-		return indexKeys(t, p.Sends().Actions[0].Item), nil
+	require.Len(t, p.Actions, 1)
+	if p.Actions[0].Kind == plan.Put {
+		return indexKeys(t, p.Actions[0].Item), nil
 	}
-	after := entity.Must(expr.Apply(before(), p.Sends().Actions[0].Changes))
+	after := entity.Must(expr.Apply(before(), p.Actions[0].Changes))
 	return indexKeys(t, after), nil
 }
 

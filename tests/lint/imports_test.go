@@ -74,6 +74,8 @@ func allowed(from, to string) bool {
 		return internal || to == "entity" || slices.Contains(features, to)
 	case from == "contrib/beam":
 		return to == "entity" || slices.Contains(features, to) || slices.Contains(folds, to)
+	case from == "contrib/idempotent": // as a program can
+		return to == "entity" || to == "lifecycle" || to == "lease"
 	case strings.HasPrefix(from, "cmd/"): // shows and mends what all others store
 		return internal || to == "entity" || to == "tables/schemalock" || to == "tables" || to == "localdb" || slices.Contains(features, to) || slices.Contains(folds, to) ||
 			strings.HasPrefix(to, "cmd/") || to == "contrib/vet"
@@ -126,7 +128,7 @@ func TestImports_RulesRefuseWhatTheyAreFor(t *testing.T) {
 		{"timeseries", "versioned"}, {"unique", "lifecycle"}, {"timeseries", "stream"}, {"lifecycle", "timeline"},
 		{"timeseries", "localdb"}, {"internal/key", "internal/schema"}, {"internal/key", "internal/item"},
 		{"internal/schema", "internal/layout"}, {"internal/layout", "internal/bind"}, {"internal/bind", "internal/plan"}, {"internal/plan", "internal/engine"}, {"internal/engine", "internal/query"},
-		{"internal/engine", "entity"}, {"entity/entitytype", "entity"}, {"entity/entitytype", "internal/item"}, {"localdb", "entity/entitytype"}, {"tables/schemalock", "unique"}, {"entity", "tables/schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/engine"}, {"contrib/otel", "timeseries"}, {"contrib/vet", "timeline"}, {"contrib/beam", "internal/engine"}, {"contrib/beam", "contrib/otel"}, {"examples/telemetry", "internal/plan"}, {"examples/telemetry", "tests/dbtest"}, {"internal/plan", "tests/dbtest"}, {"unique", "tests/dbtest"}, {"tests/exprtest", "tests/dbtest"}, {"examples/telemetry", "cmd/dynastrata/console"}, {"entity", "cmd/dynastrata/console"},
+		{"internal/engine", "entity"}, {"entity/entitytype", "entity"}, {"entity/entitytype", "internal/item"}, {"localdb", "entity/entitytype"}, {"tables/schemalock", "unique"}, {"entity", "tables/schemalock"}, {"localdb", "entity"}, {"localdb/faults", "internal/item"}, {"contrib/otel", "internal/engine"}, {"contrib/otel", "timeseries"}, {"contrib/idempotent", "internal/engine"}, {"contrib/idempotent", "unique"}, {"contrib/vet", "timeline"}, {"contrib/beam", "internal/engine"}, {"contrib/beam", "contrib/otel"}, {"examples/telemetry", "internal/plan"}, {"examples/telemetry", "tests/dbtest"}, {"internal/plan", "tests/dbtest"}, {"unique", "tests/dbtest"}, {"tests/exprtest", "tests/dbtest"}, {"examples/telemetry", "cmd/dynastrata/console"}, {"entity", "cmd/dynastrata/console"},
 	} {
 		assert.False(t, allowed(bad[0], bad[1]), "%s may import %s", bad[0], bad[1])
 	}

@@ -71,7 +71,7 @@ export default withMermaid({
           ["Entities and keys", "docs/entities"],
           ["Values and types", "docs/values"],
           ["Indexes", "docs/indexes"],
-          ["Evolution", "docs/evolution"],
+          ["Evolution and migrations", "docs/evolution"],
         ),
       },
       {
@@ -79,7 +79,7 @@ export default withMermaid({
         items: pages(
           ["Conditions and changes", "docs/changes"],
           ["Unique values", "docs/unique"],
-          ["Versions", "docs/versions"],
+          ["Versions and locking", "docs/versions"],
           ["Soft delete", "docs/soft-delete"],
           ["Expiry", "docs/expiry"],
           ["Times and who", "docs/timestamps"],
@@ -88,11 +88,11 @@ export default withMermaid({
       {
         text: "Many items",
         items: pages(
-          ["Reading", "docs/reading"],
+          ["Reading and pages", "docs/reading"],
           ["Batches and transactions", "docs/batches-and-transactions"],
           ["Time series", "docs/series"],
-          ["Timelines", "docs/timelines"],
-          ["Streams", "docs/streams"],
+          ["Timelines (read models)", "docs/timelines"],
+          ["Streams and Lambda", "docs/streams"],
           ["Leases", "docs/leases"],
         ),
       },
@@ -100,9 +100,9 @@ export default withMermaid({
         text: "Operate",
         collapsed: true,
         items: pages(
-          ["Tables", "docs/tables"],
+          ["Tables, IAM, Regions", "docs/tables"],
           ["Testing", "docs/testing"],
-          ["In production", "docs/production"],
+          ["In production: retries, metrics", "docs/production"],
           ["Performance", "docs/performance"],
           ["The command", "docs/command"],
           ["Mistakes before the program runs", "docs/vet"],

@@ -155,7 +155,7 @@ func (r *restorer) fact(what, value string) {
 		r.attr(value).Clock = true
 	case what == "timeseries.Events events":
 		if t, parts := r.template(what, value, true); t != nil && r.s.SK != nil {
-			r.s.RelatedKeys = append(r.s.RelatedKeys, &schema.KeyDef{Attr: r.s.SK.Attr, Template: t, Parts: parts, Prefixed: true, Type: r.s.SK.Type})
+			r.s.RelatedKeys = append(r.s.RelatedKeys, &schema.KeyDef{Attr: r.s.SK.Attr, Path: r.s.SK.Path, Template: t, Parts: parts, Prefixed: true, Type: r.s.SK.Type})
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (r *restorer) key(what, text string) *schema.KeyDef {
 		}
 		k.Parts, k.Type = k.Native, k.Native[0].Scalar
 		if len(k.Native) == 1 {
-			k.Attr = k.Native[0].Name
+			k.Attr, k.Path = k.Native[0].Name, k.Native[0].Path
 		}
 		return k
 	}
@@ -232,7 +232,7 @@ func (r *restorer) key(what, text string) *schema.KeyDef {
 		return nil
 	}
 	verbatim, isVerbatim := strings.CutPrefix(rest, "verbatim ")
-	k := &schema.KeyDef{Attr: unescaped(attr), Type: types.ScalarAttributeType(kind), Prefixed: !isVerbatim}
+	k := &schema.KeyDef{Attr: unescaped(attr), Path: expr.Attr(unescaped(attr)), Type: types.ScalarAttributeType(kind), Prefixed: !isVerbatim}
 	if isVerbatim {
 		rest = verbatim
 	}

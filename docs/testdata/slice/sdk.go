@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -106,4 +107,28 @@ func (s *Shop) Page(ctx context.Context, customer string, from item) (page []Ord
 		return nil, nil, err
 	}
 	return page, out.LastEvaluatedKey, attributevalue.UnmarshalListOfMaps(out.Items, &page)
+}
+
+func (s *Shop) Import(ctx context.Context, all []Order) error {
+	var writes []types.WriteRequest
+	for _, o := range all {
+		it, err := encode(o)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
+	}
+	for pause := 50 * time.Millisecond; len(writes) > 0; {
+		n := min(25, len(writes))
+		out, err := s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.table: writes[:n]}})
+		if err != nil {
+			return err
+		}
+		writes = append(writes[n:], out.UnprocessedItems[s.table]...)
+		if len(out.UnprocessedItems) > 0 {
+			time.Sleep(pause)
+			pause *= 2
+		}
+	}
+	return nil
 }
