@@ -205,8 +205,10 @@ func (c *throttling) Do(r *http.Request) (*http.Response, error) {
 func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	tenant := func(m map[string]types.AttributeValue) {
-		if len(m) > 0 {
-			m["pk"] = &types.AttributeValueMemberS{Value: "tenant " + m["pk"].(*types.AttributeValueMemberS).Value}
+		for name, v := range m {
+			if s, ok := v.(*types.AttributeValueMemberS); ok {
+				m[name] = dbtest.S("tenant " + s.Value)
+			}
 		}
 	}
 	change := func(in any) {
@@ -215,6 +217,8 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 			tenant(in.Key)
 		case *dynamodb.PutItemInput:
 			tenant(in.Item)
+		case *dynamodb.UpdateItemInput:
+			tenant(in.ExpressionAttributeValues)
 		case *dynamodb.DeleteItemInput:
 			tenant(in.Key)
 		case *dynamodb.QueryInput:
@@ -226,6 +230,9 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 		case *dynamodb.TransactGetItemsInput:
 			tenant(in.TransactItems[0].Get.Key)
 			*in.TransactItems[0].Get.TableName += "x"
+		case *dynamodb.TransactWriteItemsInput:
+			tenant(in.TransactItems[0].Update.ExpressionAttributeValues)
+			tenant(in.TransactItems[1].Put.Item)
 		case *dynamodb.BatchWriteItemInput:
 			for _, w := range in.RequestItems["app"] {
 				if w.PutRequest != nil {
@@ -242,11 +249,16 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 		func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(change)) })
 	db, s := shipments(t, client, entity.OwnCodec)
 	key, ctx := Shipment{Depot: "north", ID: "p-0001"}, t.Context()
+	noted := entity.Set(&entity.Fields[Shipment]().Note, aws.String("fragile"))
 	var got Shipment
 	for name, call := range map[string]func() error{
 		"Get":    func() error { _, err := s.Get(ctx, key); return err },
 		"Create": func() error { _, err := s.Create(ctx, key); return err },
+		"Update": func() error { _, err := s.Update(ctx, key, noted); return err },
 		"Delete": func() error { return s.Delete(ctx, key) },
+		"Transact": func() error {
+			return db.Transact(ctx, s.Op().Update(key, noted), s.Op().Create(Shipment{Depot: "north", ID: "p-0002"}))
+		},
 		"Query": func() error {
 			return dbtest.ErrorOf(s.Query(Shipment{Depot: "north"}, entity.MaxRequests(2)).Collect(ctx))
 		},
