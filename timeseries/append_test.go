@@ -123,9 +123,8 @@ func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
-			send := func() (err error) { rs, err = scenario{run: late}.play(w); return err }
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, send, func() { w.RemoveItem(w.Key(meterPK, meterSK)) }))
+			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, late); return err }, func() { w.RemoveItem(w.Key(meterPK, meterSK)) }))
 			for _, r := range rs {
 				require.True(t, r.Applied || r.Reason == timeseries.LateRecorded, "%v", r.Reason)
 			}
@@ -150,9 +149,8 @@ func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
-			send := func() (err error) { rs, err = scenario{run: c.late}.play(w); return err }
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, send, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
+			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, c.late); return err }, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
 			require.Equal(t, c.want, reasons(rs))
 			require.Equal(t, []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}, w.history(reading(0, 0)))
 		})
