@@ -123,6 +123,27 @@ type Unique struct {
 	Body
 }
 
+// Freed gives its values up when it is deleted. Its history and its copies last.
+type Freed struct {
+	_ entity.Key `name:"Freed" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email"`
+	_ unique.Constraint `name:"place" fields:"team,name"` // sparse
+	Body
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Reserving has versions without a history, and copies that keep its value.
+type Reserving struct {
+	_ entity.Key `name:"Reserving" pk:"$#{id}" sk:"$"`
+	_ versioned.Lock
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+	Body
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
 // Everything has all features of one item.
 type Everything struct {
 	_ entity.Key `name:"Everything" pk:"$#{id}" sk:"$"`

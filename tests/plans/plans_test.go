@@ -199,6 +199,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		change("update of every kind", entity.SetIfNotExists(&f.Name, "n"), entity.Add(&f.Count, 1), entity.ListAppend(&f.Log, "two"), entity.Remove(&f.Seen)),
 		change("update of a part of an index key", entity.Set(&f.Team, "blue")),
 		change("update of a unique value", entity.Set(&f.Email, "b@x")),
+		change("update that removes parts of unique values", entity.Remove(&f.Email), entity.Remove(&f.Name)),
 		change("update of an immutable attribute", entity.Set(&f.Owner, "ann")),
 		change("update under a condition", entity.Set(&f.Name, "Ada L"), guard),
 		change("update idempotent", entity.Add(&f.Count, 1), entity.Idempotent()),
@@ -218,7 +219,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		list = append(list, change("update that expects a version", entity.Set(&f.Name, "Ada L"), versioned.Expect(1)),
 			remove("delete that expects a version", versioned.Expect(1)))
 	}
-	if has.bin {
+	if has.bin || has.history {
 		list = append(list, create("create after a delete", deleted, v), put("put after a delete", deleted, w), upsert("upsert after a delete", deleted, w))
 	}
 	return list
@@ -264,6 +265,8 @@ func TestPlans_OfEveryVerbAndFeature(t *testing.T) {
 	ofEntity[Expiring](t, "expiring", features{batch: true})
 	ofEntity[Leased](t, "leased", features{version: true, history: true})
 	ofEntity[Unique](t, "unique", features{})
+	ofEntity[Freed](t, "freed", features{version: true, history: true, bin: true})
+	ofEntity[Reserving](t, "reserving", features{version: true, bin: true})
 	ofEntity[Everything](t, "everything", features{version: true, history: true, bin: true})
 }
 
