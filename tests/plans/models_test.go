@@ -11,7 +11,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -156,18 +155,6 @@ type Everything struct {
 	Body
 	Version int64     `dynamodbav:"version" entity:"version"`
 	Removed time.Time `dynamodbav:"removed,omitempty" entity:"deleted_at,time=s"`
-}
-
-// Reading is the current item and the events of a series.
-type Reading struct {
-	_     entity.Key        `name:"Reading" pk:"$#{id}" sk:"$"`
-	_     entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"$#{at}"`
-	_     timeseries.Events `orderBy:"at" ttl:"7d"`
-	ID    string            `dynamodbav:"id"`
-	At    time.Time         `dynamodbav:"at"`
-	Value *int              `dynamodbav:"value,omitempty" entity:"append"`
-	Alert *bool             `dynamodbav:"alert,omitempty" entity:"append"`
-	Owner string            `dynamodbav:"owner,omitempty"`
 }
 
 // Bystander is another entity of the table.
