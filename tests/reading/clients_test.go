@@ -2,14 +2,22 @@ package reading_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -266,4 +274,98 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	require.Equal(t, "EDD-9160", dbtest.InputCode(none.WithClient(l.Client).Transact(l.Ctx, op)))
 	plans := l.DB.WithClient(nil)
 	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})), entity.ErrNoClient)
+}
+
+// sent is an HTTP client that keeps the bodies of requests.
+type sent struct{ bodies []string }
+
+func (c *sent) Do(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.bodies = append(c.bodies, string(text))
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2}, nil
+}
+
+// The requests of writes are the same for every client, and what looks at inputs finds the names and values of expressions.
+func TestCodec_ExpressionsOfWrites(t *testing.T) {
+	t.Parallel()
+	names := 0
+	look := func(in any) {
+		switch in := in.(type) {
+		case *dynamodb.PutItemInput:
+			names += len(in.ExpressionAttributeNames)
+		case *dynamodb.UpdateItemInput:
+			names += len(in.ExpressionAttributeNames)
+			assert.NotEmpty(t, in.ExpressionAttributeValues)
+		case *dynamodb.DeleteItemInput:
+			names += len(in.ExpressionAttributeNames)
+		case *dynamodb.TransactWriteItemsInput:
+			for _, it := range in.TransactItems {
+				if it.Put != nil {
+					names += len(it.Put.ExpressionAttributeNames)
+				}
+			}
+		}
+	}
+	f := entity.Fields[Shipment]()
+	key, now := Shipment{Depot: "north", ID: "p-0001"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	writes := func(client entity.Client, codec entity.Codec, ignores bool) {
+		n := 0
+		db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MiddlewareIgnoresItems: ignores, Clock: func() time.Time { return now }, NewID: func() string { n++; return fmt.Sprint("id", n) }})
+		require.NoError(t, err)
+		s := entity.Must(entity.New[Shipment](db))
+		full := Shipment{Depot: "north", ID: "p-0001", Sent: now, Weight: 1.5, Tags: []string{"a"}, Any: map[string]any{"n": 1}}
+		require.NoError(t, dbtest.ErrorOf(s.Create(t.Context(), full)))
+		_, _ = s.Put(t.Context(), full) // the answer lacks the item
+		_, _ = s.Update(t.Context(), key, entity.Set(&f.Count, 3), entity.Set(&f.Note, aws.String("x\n")), entity.If(entity.Gt(&f.Weight, 1.0)))
+		require.NoError(t, s.Delete(t.Context(), key))
+		require.NoError(t, db.Transact(t.Context(), s.Op().Create(full), s.Op().Delete(Shipment{Depot: "north", ID: "p-0002"})))
+	}
+	var want []any
+	for _, c := range []struct {
+		name   string
+		codec  entity.Codec
+		client func(*dynamodb.Options)
+		wrap   bool
+		looked bool
+
+		ignores bool
+	}{
+		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false, false},
+		{"the SDK's client", entity.OwnCodec, func(*dynamodb.Options) {}, false, false, false},
+		{"an interceptor that ignores items", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(func(any) {})) }, false, false, true},
+		{"an interceptor", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, true, false},
+		{"a middleware", entity.OwnCodec, func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("look", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+					look(in.Parameters)
+					return next.HandleSerialize(ctx, in)
+				}), middleware.Before)
+			})
+		}, false, true, false},
+		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true, true},
+	} {
+		names = 0
+		kept := &sent{}
+		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: kept, Credentials: aws.AnonymousCredentials{}}, c.client)
+		client := entity.Client(sdk)
+		if c.wrap {
+			client = looking{sdk, look}
+		}
+		writes(client, c.codec, c.ignores)
+		var got []any
+		for _, body := range kept.bodies {
+			var v any
+			require.NoError(t, json.Unmarshal([]byte(body), &v))
+			got = append(got, v)
+		}
+		require.GreaterOrEqual(t, len(got), 5)
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got, c.name)
+		assert.Equal(t, c.looked, names > 0, c.name)
+	}
 }
