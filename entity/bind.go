@@ -45,7 +45,7 @@ type BindOption interface{ bind.BindOption }
 
 // For gives options to the store of T that [Bind] opens.
 func For[T any](opts ...StoreOption) BindOption {
-	return bind.BindSetting{Setting: func(o *bind.Options) {
+	return bind.Option{Setting: func(o *bind.Options) {
 		o.Bound = append(o.Bound, bind.Bound{Type: reflect.TypeFor[T](), Value: opts})
 	}}
 }

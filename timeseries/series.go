@@ -25,7 +25,7 @@ type Series[T any] struct {
 // New declares the time series T on db. A second call returns another handle of the same series. It sends no requests.
 // The error joins an *entity.SchemaError for every mistake in T's declarations.
 func New[T any](db *entity.DB, opts ...entity.StoreOption) (*Series[T], error) {
-	asSeries := bind.StoreSetting{Setting: func(o *bind.Options) { o.Handle = constructor }}
+	asSeries := bind.Option{Setting: func(o *bind.Options) { o.Handle = constructor }}
 	store, err := entity.New[T](db, append(opts[:len(opts):len(opts)], asSeries)...)
 	if err != nil {
 		return nil, err
