@@ -60,11 +60,11 @@ func (db *DB) declare(t reflect.Type, opts []StoreOption, empty engine.Holder, h
 	}
 	db.registry.mu.Lock()
 	defer db.registry.mu.Unlock()
-	known, err := db.original().declareOwn(t, bind.Collect(opts))
+	known, err := db.base.declareOwn(t, bind.Collect(opts))
 	switch {
 	case err != nil:
 		return nil, err
-	case db.base != nil:
+	case db.base != db:
 		c := *known.core
 		c.Runner, c.DB = db.runner, engine.DatabaseOf(db)
 		*handle = engine.NewHandle(&c)
