@@ -141,7 +141,7 @@ func stocked(t *testing.T, n, bulk int, configure ...func(*entity.Config)) *offi
 }
 
 func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
-	o := stocked(t, 18, 50_000) // 2.7 MB
+	o := stocked(t, 15, 50_000) // 2.2 MB
 	members, tickets, notices := groupOf(o.members.Query(Member{Tenant: "a"})), groupOf(o.tickets.Query(Voucher{Tenant: "a"})), groupOf(o.notices.Query(Notice{Tenant: "a"}))
 	pages := 0
 	in := &dynamodb.QueryInput{TableName: &o.Table, IndexName: aws.String("gsi1"), KeyConditionExpression: aws.String("gsi1pk = :p"), ExpressionAttributeValues: keys(":p", "TENANT#a")}
@@ -171,7 +171,7 @@ func TestGetCollection_CostsThePagesOfOneQuery(t *testing.T) {
 	all := groupOf(o.notices.Query(Notice{Tenant: "a"}))
 	require.NoError(t, o.DB.GetCollection(t.Context(), first.part, all.part))
 	require.GreaterOrEqual(t, len(o.Operations()), 2)
-	require.Equal(t, 18, all.length())
+	require.Equal(t, 15, all.length())
 }
 
 func TestGetCollection_ReadsOneRangeThatSpansThoseOfAll(t *testing.T) {
@@ -270,7 +270,7 @@ func TestGetCollection_WhatCannotMatchCostsNothing(t *testing.T) {
 
 // With an error, however late, the slices are what they were.
 func TestGetCollection_FailsWhole(t *testing.T) {
-	o := stocked(t, 18, 50_000, func(c *entity.Config) { c.MaxAttempts = 2 })
+	o := stocked(t, 12, 50_000, func(c *entity.Config) { c.MaxAttempts = 2 })
 	members, notices := []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 	gather := func(ctx context.Context) error {
 		return o.DB.GetCollection(ctx, o.members.Query(Member{Tenant: "a"}).Into(&members), o.notices.Query(Notice{Tenant: "a"}).Into(&notices))
@@ -297,7 +297,7 @@ func TestGetCollection_FailsWhole(t *testing.T) {
 
 	o.Wire.Inject(faults.Nth(2, faults.Lost))
 	require.NoError(t, gather(t.Context()), "a lost page is read again")
-	require.Len(t, members, 18)
+	require.Len(t, members, 12)
 	members, notices = []Member{{ID: "before"}}, []Notice{{ID: "before"}}
 
 	o.Wire.Inject(nil)

@@ -129,40 +129,6 @@ func TestCondition_TooLongWithItsGuardIsRefused(t *testing.T) {
 	}
 }
 
-// What Set leaves out is what a whole value leaves out.
-func TestChange_SetStoresWhatAWholeValueStores(t *testing.T) {
-	l, s := open[Profile](t)
-	p := entity.Fields[Profile]()
-	yes, no, empty := true, false, ""
-	for name, c := range map[string]struct {
-		whole  Profile
-		change entity.UpdateOption
-	}{
-		"empty list":       {Profile{Log: []string{}}, entity.Set(&p.Log, []string{})},
-		"empty map":        {Profile{Labels: map[string]string{}}, entity.Set(&p.Labels, map[string]string{})},
-		"empty set":        {Profile{Tags: []string{}}, entity.Set(&p.Tags, []string{})},
-		"nil list":         {Profile{}, entity.Set(&p.Log, nil)},
-		"pointer to true":  {Profile{Active: &yes}, entity.Set(p.Active, true)},
-		"pointer to false": {Profile{Active: &no}, entity.Set(p.Active, false)},
-		"pointer to empty": {Profile{Alias: &empty}, entity.Set(p.Alias, "")},
-		"empty struct":     {Profile{Work: &Address{}}, entity.Set(p.Work, Address{})},
-		"zero struct":      {Profile{}, entity.Set(&p.Home, Address{})},
-		"list of zeros":    {Profile{Lines: []Line{{}}}, entity.Set(&p.Lines, []Line{{}})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.whole.ID = "whole"
-			_ = s.Delete(t.Context(), c.whole)
-			l.OK(s.Create(t.Context(), c.whole))
-			_ = s.Delete(t.Context(), Profile{ID: "a"})
-			l.OK(s.Create(t.Context(), Profile{ID: "a"}))
-			l.OK(s.Update(t.Context(), Profile{ID: "a"}, c.change))
-			names := []string{"_w", "pk", "id", "gsi1sk"}
-			want := without(l.stored(keys("pk", "$app#v1#profile#whole", "sk", "$app#v1#profile")), names...)
-			require.Equal(t, want, without(l.stored(profileKey), names...))
-		})
-	}
-}
-
 type satchel struct {
 	_     entity.Key `name:"Satchel" pk:"$#{id}" sk:"$"`
 	ID    string     `dynamodbav:"id"`
@@ -445,24 +411,6 @@ func TestInput_PathsThatNameNoAttribute(t *testing.T) {
 	}
 	var zero entity.Path[int]
 	l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), Profile{ID: "a"}, zero.Set(1))), "EDD-9105", "")
-}
-
-// A path in text has no type of its own; a value that does not fit the attribute must not reach the table.
-func TestInput_PathValueOfAnotherTypeThanItsAttribute(t *testing.T) {
-	l, s := open[Profile](t)
-	key := Profile{ID: "a"}
-	for field, change := range map[string]entity.UpdateOption{
-		"Count":  entity.Attr[string]("count").Set("many"),
-		"Note":   entity.Attr[int]("note").Set(1),
-		"SeenAt": entity.Attr[string]("seenAt").Set("yesterday"),
-		"Tags":   entity.Attr[string]("tags").Set("x"),
-		"Home":   entity.Attr[bool]("home").Set(true),
-	} {
-		t.Run(field, func(t *testing.T) {
-			require.NotPanics(t, func() { l.requireRefused(t, dbtest.ErrorOf(s.Update(t.Context(), key, change)), "EDD-9102", field) })
-		})
-	}
-	l.requireRefused(t, dbtest.ErrorOf(s.Scan(entity.Filter(entity.Attr[string]("count").Eq("many"))).Collect(t.Context())), "EDD-9102", "Count")
 }
 
 func TestInput_TooLargeIsRefusedBeforeAnyRequest(t *testing.T) {

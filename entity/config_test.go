@@ -232,23 +232,6 @@ func TestKeyCase_NoVerbActsOnAnItemWhoseKeyDiffersInCase(t *testing.T) {
 	}
 }
 
-func TestKeyCase_TheStoredSpellingWorksWithEveryVerb(t *testing.T) {
-	l, s := open[Folder](t, shared)
-	v := Folder{ID: "C-1", Path: "A/b", N: 1, Owner: "O", Kind: "k", Rank: 2, Title: "first"}
-	for name, verb := range caseVerbs(l, s, v) {
-		l.Clock.Move(24 * time.Hour)
-		l.OK(s.Put(t.Context(), v))
-		l.OK(s.Put(t.Context(), Folder{ID: "other", Path: "p", N: 1}))
-		err := verb.run()
-		if verb.also != nil {
-			require.ErrorIs(t, err, verb.also, name)
-			require.NotErrorIs(t, err, entity.ErrKeyCase, name)
-			continue
-		}
-		require.NoError(t, err, name)
-	}
-}
-
 func TestKeyCase_MissingItemsAreNotFoundAndNewOnesKeepTheirCase(t *testing.T) {
 	l, s := open[Folder](t, shared)
 	f := entity.Fields[Folder]()

@@ -169,39 +169,6 @@ func blocks(t *testing.T) (*lab, *entity.Store[Block]) {
 	return l, s
 }
 
-// Keys that are numbers and bytes themselves work in every verb.
-func TestNativeKeys_NumbersAndBytesInEveryVerb(t *testing.T) {
-	l, s := blocks(t)
-	f, key := entity.Fields[Block](), Block{Hash: []byte{0, 255, '#'}, Height: 3}
-	require.ErrorIs(t, dbtest.ErrorOf(s.Create(t.Context(), key)), entity.ErrExists)
-	got := entity.Must(s.Update(t.Context(), key, entity.Set(&f.Note, "x")))
-	require.Equal(t, key.Hash, got.Hash)
-	l.OK(s.Modify(t.Context(), key, func(v *Block) error { v.Note += "y"; return nil }))
-	l.OK(s.Put(t.Context(), key))
-	big := Block{Hash: key.Hash, Height: 1<<64 - 1, Note: "big"}
-	_, created, err := s.Upsert(t.Context(), big)
-	require.NoError(t, err)
-	require.True(t, created)
-	many := entity.Must(s.GetMany(t.Context(), []Block{big, {Hash: key.Hash}, {Hash: []byte{1}, Height: 1}, big}, entity.Consistent()))
-	require.Equal(t, "big", many[0].Note)
-	require.NotNil(t, many[1], "height 0 is a height: the field says so")
-	require.Nil(t, many[2])
-	require.Same(t, many[0], many[3])
-	load := big
-	load.Note = ""
-	require.NoError(t, l.DB.TransactGet(t.Context(), s.Op().GetInto(&load)))
-	require.Equal(t, "big", load.Note)
-	require.NoError(t, l.DB.Transact(t.Context(), s.Op().Delete(big), s.Op().CheckExists(key), s.Op().CheckNotExists(Block{Hash: []byte{9}, Height: 1})))
-	got = entity.Must(s.Query(Block{Hash: key.Hash}, entity.Desc()).First(t.Context()))
-	require.EqualValues(t, 5, got.Height)
-	dbtest.RequireInput(t, dbtest.ErrorOf(s.Get(t.Context(), Block{Hash: []byte{}, Height: 1})), "EDD-9101", "Hash")
-	attributes := map[string]types.ScalarAttributeType{}
-	for _, a := range l.Described(l.Table).AttributeDefinitions {
-		attributes[*a.AttributeName] = a.AttributeType
-	}
-	require.Equal(t, []types.ScalarAttributeType{"B", "N", "B", "N", "B"}, []types.ScalarAttributeType{attributes["hash"], attributes["height"], attributes["root"], attributes["price"], attributes["c"]})
-}
-
 // requireHeights checks what a query of an index gives in both directions and by pages.
 func requireHeights(t *testing.T, index *entity.Index[Block], key Block, opts []entity.QueryOption, want []int, name string) {
 	t.Helper()
@@ -251,6 +218,7 @@ func TestMultiAttributeIndex_FourAttributesASide(t *testing.T) {
 	} {
 		dbtest.RequireInput(t, dbtest.ErrorOf(c.query.Collect(t.Context())), c.code, field)
 	}
+	dbtest.RequireInput(t, dbtest.ErrorOf(s.Get(t.Context(), Block{Hash: []byte{}, Height: 1})), "EDD-9101", "Hash")
 	require.Empty(t, l.Operations())
 }
 

@@ -117,8 +117,6 @@ func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Va
 
 type av = types.AttributeValue
 
-func document(m map[string]av) av { return &types.AttributeValueMemberM{Value: m} }
-
 // keys is a primary key of strings: name, value, name, value …
 func keys(pairs ...string) map[string]types.AttributeValue {
 	k := map[string]types.AttributeValue{}

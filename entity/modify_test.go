@@ -101,64 +101,6 @@ func TestTouch_WritesAtMostOncePerInterval(t *testing.T) {
 	require.ErrorAs(t, dbtest.ErrorOf(l.Touch(ctx, Ledger{ID: "a"}, &f.SeenAt, -1)), &input)
 }
 
-func TestTouch_OfManyCallersAtOnceHappensOnce(t *testing.T) {
-	l, ctx, f := newLedgers(t), t.Context(), entity.Fields[Ledger]()
-	l.OK(l.Create(ctx, Ledger{ID: "a", Title: "t"}))
-	l.Config.Tracer = nil // it is not safe for concurrent use
-	quiet, results := dbtest.Declare[Ledger](t, l.Open(l.Raw)), make(chan bool, 100)
-	for range cap(results) {
-		go func() {
-			due, err := quiet.Touch(ctx, Ledger{ID: "a"}, &f.SeenAt, time.Minute)
-			results <- due && err == nil
-		}()
-	}
-	touched := 0
-	for range cap(results) {
-		if <-results {
-			touched++
-		}
-	}
-	require.Equal(t, 1, touched)
-}
-
-type loose struct {
-	_     entity.Key     `name:"Loose" pk:"$#{id}" sk:"$"`
-	ID    string         `dynamodbav:"id"`
-	Any   map[string]any `dynamodbav:"any"`
-	Place place          `dynamodbav:"place"`
-	Stops []place        `dynamodbav:"stops"`
-}
-
-type place struct {
-	City string `dynamodbav:"city"`
-}
-
-func TestModify_KeepsInsideAnAttributeWhatTheCallerDidNotChange(t *testing.T) {
-	l, s := opened(t, loose{ID: "a", Any: map[string]any{}, Place: place{"Bern"}, Stops: []place{{"Rom"}, {"Ulm"}}})
-	at := keys("pk", "$app#v1#loose#a", "sk", "$app#v1#loose")
-	stop := func(city string) types.AttributeValue {
-		return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"city": str(city), "unknown": str("u-" + city)}}
-	}
-	l.patch(at, "any", &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
-		"set": &types.AttributeValueMemberSS{Value: []string{"x", "y"}},
-		"n":   num("9007199254740993"),
-		"mix": &types.AttributeValueMemberL{Value: []types.AttributeValue{num("1"), str("x")}},
-	}})
-	l.patch(at, "place", stop("Bern"))
-	l.patch(at, "stops", &types.AttributeValueMemberL{Value: []types.AttributeValue{stop("Rom"), stop("Ulm")}})
-
-	_, err := s.Modify(t.Context(), loose{ID: "a"}, func(v *loose) error {
-		v.Any["new"], v.Any["mix"] = true, []any{"y"}
-		v.Place.City, v.Stops[1].City = "Basel", "Linz"
-		return nil
-	})
-	require.NoError(t, err)
-	stored := l.stored(at)
-	require.Equal(t, `M{mix=L[S"y"] n=N9007199254740993 new=true set=SS[x y]}`, stored["any"], "a set stays a set, and a number exact")
-	require.Equal(t, `M{city=S"Basel" unknown=S"u-Bern"}`, stored["place"])
-	require.Equal(t, `L[M{city=S"Rom" unknown=S"u-Rom"} M{city=S"Linz" unknown=S"u-Ulm"}]`, stored["stops"], "an element changes at its place")
-}
-
 func TestKeepImage_SavesTheReadOfAWriteThatIsPlannedFromTheItem(t *testing.T) {
 	l, s := opened(t, Profile{ID: "a", Team: "red", Rank: 1})
 	at := keys("pk", "$app#v1#profile#a", "sk", "$app#v1#profile")

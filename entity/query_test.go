@@ -224,24 +224,6 @@ func TestQuery_SeesOnlyCurrentItemsOfItsEntity(t *testing.T) {
 	require.Equal(t, 2, entity.Must(receipts.Query(Invoice{Customer: "c"}).Count(t.Context())))
 }
 
-// A top-level Or is added to the entity's own filter and does not replace it.
-func TestQuery_OrInAFilterDoesNotLetOtherEntitiesIn(t *testing.T) {
-	_, invoices, _ := crowdedPartition(t)
-	f, byDay := entity.Fields[Invoice](), entity.Must(invoices.Index("byDay"))
-	for name, query := range map[string]func(Invoice, ...entity.QueryOption) entity.Query[Invoice]{"table": invoices.Query, "index": byDay.Query} {
-		key := Invoice{Customer: "c"}
-		if name == "index" {
-			key = Invoice{Day: "mon"}
-		}
-		got := entity.Must(query(key, entity.Filter(entity.Or(entity.Eq(&f.Paid, true), entity.Eq(&f.Amount, 99)))).Collect(t.Context()))
-		require.Equal(t, []string{"1"}, invoiceIDs(got), name)
-		got = entity.Must(query(key, entity.Filter(entity.Or(entity.Eq(&f.Paid, true), entity.Eq(&f.Amount, 1))), entity.Filter(entity.Gt(&f.Amount, 0))).Collect(t.Context()))
-		require.Equal(t, []string{"2"}, invoiceIDs(got), "%s: two filters are both kept", name)
-		got = entity.Must(query(key, entity.Filter(entity.Not(entity.Eq(&f.Paid, true)))).Collect(t.Context()))
-		require.Equal(t, []string{"2"}, invoiceIDs(got), name)
-	}
-}
-
 // Cat and Dog are verbatim and share a table: a discriminator distinguishes them.
 type Cat struct {
 	_ entity.Key `name:"Cat" pk:"owner" sk:"name" kind:"type=cat"`

@@ -203,32 +203,6 @@ func TestReads_ConsistentIsSentOrRefused(t *testing.T) {
 	}
 }
 
-// Waits between attempts end with the context, and what was refused all the time was certainly not applied.
-func TestContext_NoWaitOutlastsIt(t *testing.T) {
-	l, s := open[Team](t, dbtest.Attempts(1000))
-	for name, call := range map[string]func(context.Context) error{
-		"write": func(ctx context.Context) error { return dbtest.ErrorOf(s.Put(ctx, Team{ID: "a"})) },
-		"transaction": func(ctx context.Context) error {
-			return l.DB.Transact(ctx, s.Op().Put(Team{ID: "a"}), s.Op().Put(Team{ID: "b"}))
-		},
-		"get":                func(ctx context.Context) error { return dbtest.ErrorOf(s.Get(ctx, Team{ID: "a"})) },
-		"batch":              func(ctx context.Context) error { return dbtest.ErrorOf(s.GetMany(ctx, []Team{{ID: "a"}})) },
-		"batch, unprocessed": func(ctx context.Context) error { return dbtest.ErrorOf(s.GetMany(ctx, []Team{{ID: "a"}})) },
-		"query":              func(ctx context.Context) error { return dbtest.ErrorOf(s.Query(Team{ID: "a"}).Collect(ctx)) },
-	} {
-		fault := faults.Throttle
-		if name == "batch, unprocessed" {
-			fault = faults.Unprocessed
-		}
-		l.Wire.Inject(func(faults.Request) faults.Fault { return fault })
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		err := call(ctx)
-		cancel()
-		require.ErrorIs(t, err, context.DeadlineExceeded, name)
-		require.False(t, entity.IsAmbiguous(err), name)
-	}
-}
-
 // A call that is refused before it does anything is reported like any other, and its error is a verb's.
 func TestTracer_RefusedCallsAreReportedToo(t *testing.T) {
 	var reports []entity.Report

@@ -1,7 +1,6 @@
 package entity_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -244,79 +243,15 @@ type bench struct {
 	*lab
 	plain *entity.Store[Plain]
 	ver   *entity.Store[Counted]
-	bare  *entity.Store[Bare]
 	other *entity.Store[Plain] // the same table, without faults
 }
 
 func newBench(t *testing.T, attempts int) *bench {
-	b := &bench{lab: newLab(t, func(c *entity.Config) {
-		c.MaxAttempts, c.Tables = attempts, map[string]string{"bare": c.Table + "-bare"}
-	})}
-	b.plain, b.ver, b.bare = dbtest.Declare[Plain](t, b.DB), dbtest.Declare[Counted](t, b.DB), dbtest.Declare[Bare](t, b.DB)
+	b := &bench{lab: newLab(t, func(c *entity.Config) { c.MaxAttempts = attempts })}
+	b.plain, b.ver = dbtest.Declare[Plain](t, b.DB), dbtest.Declare[Counted](t, b.DB)
 	b.CreateTables()
 	b.other = dbtest.Declare[Plain](t, b.Open(b.Raw))
 	return b
-}
-
-func (b *bench) writes() int {
-	n := 0
-	for _, op := range []string{"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"} {
-		n += b.Wire.Count(op)
-	}
-	return n
-}
-
-func TestLostAnswer_WhatCannotBeRepeatedIsAmbiguousAndAppliedOnce(t *testing.T) {
-	f, v := entity.Fields[Plain](), entity.Fields[Counted]()
-	type verb struct {
-		proven bool // by the write id, when it was applied
-		do     func(context.Context, *bench) error
-	}
-	for name, write := range map[string]verb{
-		"Add": {true, func(ctx context.Context, b *bench) error {
-			return dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1)))
-		}},
-		"ListAppend": {true, func(ctx context.Context, b *bench) error {
-			return dbtest.ErrorOf(b.plain.Update(ctx, Plain{ID: "a"}, entity.ListAppend(&f.Tags, "x")))
-		}},
-		"version": {true, func(ctx context.Context, b *bench) error {
-			return dbtest.ErrorOf(b.ver.Update(ctx, Counted{ID: "a"}, entity.Set(&v.Name, "x")))
-		}},
-		"upsert with version": {true, func(ctx context.Context, b *bench) error {
-			return dbtest.ErrorOf(b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"}))
-		}},
-		"Delete":          {false, func(ctx context.Context, b *bench) error { return b.plain.Delete(ctx, Plain{ID: "a"}) }},
-		"verbatim create": {false, func(ctx context.Context, b *bench) error { return dbtest.ErrorOf(b.bare.Create(ctx, Bare{ID: "b"})) }},
-		"verbatim update": {false, func(ctx context.Context, b *bench) error {
-			return dbtest.ErrorOf(b.bare.Update(ctx, Bare{ID: "a"}, entity.Set(&entity.Fields[Bare]().Name, "x")))
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, ctx := newBench(t, 0), t.Context()
-			for _, fault := range []faults.Fault{faults.Drop, faults.Lost} {
-				b.Wire.Inject(nil)
-				_ = b.other.Delete(ctx, Plain{ID: "a"})
-				b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1, Tags: []string{"o"}}))
-				b.OK(b.ver.Put(ctx, Counted{ID: "a"}))
-				b.OK(b.bare.Put(ctx, Bare{ID: "a"}))
-				b.Sent()
-				b.Wire.Inject(func(r faults.Request) faults.Fault {
-					if r.Operation == "GetItem" {
-						return faults.None
-					}
-					return fault
-				})
-				err := write.do(ctx, b)
-				require.Equal(t, fault == faults.Drop || !write.proven, entity.IsAmbiguous(err), "%s: %v", fault, err)
-				if entity.IsAmbiguous(err) {
-					require.ErrorIs(t, err, faults.ErrInjected)
-				} else {
-					require.NoError(t, err)
-				}
-				require.Equal(t, 1, b.writes(), "it must not be sent again")
-			}
-		})
-	}
 }
 
 // What an op planned from a read is guarded by is lost to another write: the whole transaction is planned again.
@@ -338,45 +273,6 @@ func TestReplan_UsesANewTokenAndTheNewState(t *testing.T) {
 		require.NoError(t, json.Unmarshal(requests[2*i+1].Body, &tokens[i]))
 	}
 	require.NotEqual(t, tokens[0], tokens[1], "a new body under an old token would be refused")
-}
-
-func TestIdempotent_ChangesThatCannotBeRepeatedAreAppliedOnce(t *testing.T) {
-	f := entity.Fields[Plain]()
-	for name, c := range map[string]struct {
-		write  func(context.Context, *bench) error
-		writes int
-		reads  int
-	}{
-		"add": {func(ctx context.Context, b *bench) error {
-			got, err := b.plain.Update(ctx, Plain{ID: "a"}, entity.Add(&f.Count, 1), entity.Idempotent())
-			require.Equal(t, 2, got.Count)
-			return err
-		}, 2, 1},
-		"upsert of an item": {func(ctx context.Context, b *bench) error {
-			got, created, err := b.ver.Upsert(ctx, Counted{ID: "a", Name: "x"}, entity.Idempotent())
-			require.False(t, created)
-			require.EqualValues(t, 2, got.Version)
-			return err
-		}, 2, 1},
-		"delete": {func(ctx context.Context, b *bench) error {
-			return b.plain.Delete(ctx, Plain{ID: "a"}, entity.Idempotent())
-		}, 2, 0},
-		"verbatim create": {func(ctx context.Context, b *bench) error {
-			return dbtest.ErrorOf(b.bare.Create(ctx, Bare{ID: "b"}, entity.Idempotent()))
-		}, 2, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b, ctx := newBench(t, 0), t.Context()
-			b.OK(b.plain.Create(ctx, Plain{ID: "a", Count: 1}))
-			b.OK(b.ver.Create(ctx, Counted{ID: "a"}))
-			b.Sent()
-			b.Wire.Inject(faults.Nth(1, faults.Lost, "TransactWriteItems"))
-			require.NoError(t, c.write(ctx, b))
-			require.Equal(t, c.writes, b.Wire.Count("TransactWriteItems"))
-			require.Equal(t, c.reads, b.Wire.Count("GetItem"))
-			require.Equal(t, c.writes+c.reads, len(b.Wire.Requests()))
-		})
-	}
 }
 
 func TestIdempotent_UpdateWhoseItemCannotBeReadIsApplied(t *testing.T) {

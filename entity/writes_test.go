@@ -9,12 +9,10 @@ import (
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/localdb/faults"
-	"github.com/dynastrata/dynastrata/tables"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 )
 
@@ -319,16 +317,19 @@ func rename(to string) entity.UpdateOption {
 // An item of three write units and one read unit, which no index copies: each verb is charged for one write of it.
 func TestVerbTable_WriteAndReadUnitsOfEachVerb(t *testing.T) {
 	type Billed struct {
-		_  entity.Key `name:"Billed" pk:"$#{id}" sk:"$"`
-		ID string     `dynamodbav:"id"`
-		Facts
+		_      entity.Key `name:"Billed" pk:"$#{id}" sk:"$"`
+		ID     string     `dynamodbav:"id"`
+		Title  string     `dynamodbav:"title"`
+		Note   string     `dynamodbav:"note,omitempty"`
+		Count  int        `dynamodbav:"count,omitempty"`
+		SeenAt time.Time  `dynamodbav:"seenAt,omitempty" entity:"time=s"`
 	}
 	var reports []entity.Report
 	l, s := open[Billed](t, func(c *entity.Config) {
 		c.Tracer = dbtest.Observer(func(r entity.Report) { reports = append(reports, r) })
 	})
 	f, key := entity.Fields[Billed](), Billed{ID: "a"}
-	whole := Billed{ID: "a", Facts: Facts{Title: "t", Note: strings.Repeat("n", 2500)}}
+	whole := Billed{ID: "a", Title: "t", Note: strings.Repeat("n", 2500)}
 	for _, c := range []struct {
 		verb        string
 		run         func() error
@@ -371,126 +372,6 @@ func TestVerbTable_WriteAndReadUnitsOfEachVerb(t *testing.T) {
 		require.Equal(t, []string{c.verb, name}, []string{r.Verb, r.Entity})
 		require.Equal(t, []float64{float64(c.requests), c.write, c.read}, []float64{float64(r.Requests), r.WriteUnits, r.ReadUnits}, c.verb)
 		require.NoError(t, r.Err)
-	}
-}
-
-func TestVerbTable_AClosedContextSendsNothing(t *testing.T) {
-	t.Parallel()
-	atEach(t, everyCell, func(t *testing.T, st *stage, c cell, _ bool, _ error) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		before, err := st.everything(), c.alone(ctx)
-		require.ErrorIs(t, err, context.Canceled)
-		require.False(t, entity.IsAmbiguous(err))
-		if c.op != nil {
-			require.ErrorIs(t, st.DB.Transact(ctx, c.op(), st.neighbour()), context.Canceled)
-		}
-		require.Empty(t, st.Sent())
-		require.Equal(t, before, st.everything())
-	})
-}
-
-func TestVerbTable_WithoutAClientEveryVerbIsErrNoClient(t *testing.T) {
-	t.Parallel()
-	for name, shape := range shapes() {
-		st := shape.on(paper(t))
-		for _, c := range st.cells {
-			require.ErrorIs(t, c.alone(t.Context()), entity.ErrNoClient, "%s %s", name, c.verb)
-		}
-	}
-	db := paper(t)
-	s := dbtest.Declare[Profile](t, db)
-	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}).Collect(t.Context())), entity.ErrNoClient)
-	require.ErrorIs(t, dbtest.ErrorOf(s.Query(Profile{ID: "a"}).First(t.Context())), entity.ErrNoClient)
-	require.ErrorIs(t, db.Transact(t.Context(), s.Op().Create(Profile{ID: "a"}), s.Op().CheckExists(Profile{ID: "b"})), entity.ErrNoClient)
-	require.ErrorIs(t, tables.Create(t.Context(), db), entity.ErrNoClient)
-	require.ErrorIs(t, tables.Verify(t.Context(), db), entity.ErrNoClient)
-}
-
-// A condition of either kind decides on every route, in addition to what the verb itself demands.
-func TestVerbTable_IfOnEveryVerbAndRoute(t *testing.T) {
-	t.Parallel()
-	takesConditions := func(c cell) bool { return c.conds }
-	atEach(t, takesConditions, func(t *testing.T, st *stage, c cell, live bool, want error) {
-		f := st.facts
-		yes, no, where := entity.Eq(&f.Count, 3), entity.Eq(&f.Count, 999), func(longest int) entity.Cond {
-			return entity.Where(expression.Name("title").Size().LessThanEqual(expression.Value(longest)))
-		}
-		holds := [][]entity.Cond{{entity.Or(no, yes)}, {yes, where(3)}}
-		fails := [][]entity.Cond{{entity.Or(no, entity.NotExists(&f.Title))}, {yes, no}, {yes, where(2)}}
-		switch {
-		case !live:
-			holds, fails = [][]entity.Cond{{entity.Or(no, entity.NotExists(&f.Title))}}, [][]entity.Cond{{entity.Exists(&f.Title)}, {where(99)}}
-			if want != nil {
-				fails = nil // that it is absent comes first
-			}
-		case want != nil:
-			fails = nil
-		}
-		routes := map[string]func(...entity.Cond) error{"alone": func(conds ...entity.Cond) error { return c.alone(t.Context(), conds...) }}
-		if c.op != nil {
-			routes["in a transaction"] = func(conds ...entity.Cond) error { return st.DB.Transact(t.Context(), c.op(conds...), st.neighbour()) }
-		}
-		before := st.everything()
-		for name, run := range routes {
-			for _, conds := range fails {
-				err := run(conds...)
-				st.requireOnly(t, err, entity.ErrConditionFailed, c.verb)
-				require.LessOrEqual(t, len(st.Operations()), 2, "%s: it is not tried again", name)
-				held, ok := st.held(err)
-				require.Equal(t, live, ok, "%s: the error carries the item that refused the condition", name)
-				require.Equal(t, live, held.Count == 3)
-			}
-			require.Equal(t, before, st.everything(), name)
-			for _, conds := range holds {
-				st.requireOnly(t, run(conds...), want, c.verb)
-				if want == nil {
-					st.set(live)
-					before = st.everything()
-				}
-			}
-		}
-	})
-}
-
-// requireOnDisk checks that the item is exactly what the verb's row says: its facts, its version, the times, what is set
-// once, the index keys, and an attribute that the model does not know. before is nil when there was none.
-func requireOnDisk(t *testing.T, st *stage, c cell, before raw) {
-	t.Helper()
-	now, got := st.Clock.Now(), st.stored(st.at)
-	var want *Facts
-	var image raw
-	switch {
-	case before == nil:
-		if want = c.after(nil, now); want != nil {
-			image = st.image(*want, "1", now, now, c.first)
-		}
-	case c.keeps:
-		want = c.after(&firstFacts, now)
-		image = st.image(*want, "1", st.born, st.born, "f1")
-	default:
-		if want = c.after(&firstFacts, now); want != nil {
-			image = st.image(*want, "2", st.born, now, "f1")
-		}
-	}
-	if want == nil {
-		require.Nil(t, got)
-		return
-	}
-	if before != nil {
-		image["legacy"] = text(legacy)
-	}
-	require.Equal(t, image, without(got, "_w"))
-	if !st.hidden {
-		require.NotContains(t, got, "_w")
-		return
-	}
-	prefix, _, _ := strings.Cut(st.Config.NewID(), "-")
-	require.Contains(t, got["_w"], prefix, "the write id comes from Config.NewID")
-	if before != nil && c.writes {
-		require.NotEqual(t, before["_w"], got["_w"], "each write has an id of its own")
-	} else if before != nil {
-		require.Equal(t, before["_w"], got["_w"], "nothing was written")
 	}
 }
 

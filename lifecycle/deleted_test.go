@@ -343,15 +343,4 @@ func TestDeletedIndex_Mistakes(t *testing.T) {
 	} {
 		require.Equal(t, "EDD-9051", dbtest.As[*entity.SchemaError](t, open(), name).Code, name)
 	}
-	type shared struct {
-		_         entity.Key           `name:"Shared" pk:"$#id_{id}" sk:"$"`
-		_         entity.GSI           `name:"trash" index:"gsi1" pk:"$#tenant_{tenant}" sk:"$#at_{deletedAt}"`
-		_         lifecycle.SoftDelete ``
-		ID        string               `dynamodbav:"id"`
-		Tenant    string               `dynamodbav:"tenant,omitempty"`
-		DeletedAt time.Time            `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
-	}
-	db := entity.Must(entity.Open(nil, entity.Config{Table: "x", Interop: true, TimePrecision: time.Millisecond}))
-	_, err := entity.New[shared](db)
-	require.Equal(t, "EDD-9053", dbtest.As[*entity.SchemaError](t, err).Code)
 }

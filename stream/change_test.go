@@ -19,35 +19,6 @@ import (
 	"github.com/dynastrata/dynastrata/unique"
 )
 
-func TestMutations_OfAPlainItemAreOneChangeEach(t *testing.T) {
-	l := newLab(t)
-	s := store[Team](l)
-	l.create()
-	f, key := entity.Fields[Team](), Team{ID: "t-1"}
-	steps(t, l, s, []step{
-		{"create", func() error { return second(s.Create(l.Ctx, Team{ID: "t-1", Name: "a"})) }, []stream.Kind{stream.Created}, 0},
-		{"update", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
-		{"update with the same value", func() error { return second(s.Update(l.Ctx, key, entity.Set(&f.Name, "b"))) }, []stream.Kind{stream.Updated}, 0},
-		{"put over it", func() error { return second(s.Put(l.Ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Updated}, 0},
-		{"upsert over it", func() error { _, _, err := s.Upsert(l.Ctx, Team{ID: "t-1", Name: "c"}); return err }, []stream.Kind{stream.Updated}, 0},
-		{"touch", func() error { return second(s.Touch(l.Ctx, key, &f.Seen, time.Minute)) }, []stream.Kind{stream.Updated}, 0},
-		{"touch that is not due", func() error { return second(s.Touch(l.Ctx, key, &f.Seen, time.Minute)) }, nil, 0},
-		{"delete", func() error { return s.Delete(l.Ctx, key) }, []stream.Kind{stream.Deleted}, 0},
-		{"put where nothing is", func() error { return second(s.Put(l.Ctx, Team{ID: "t-1"})) }, []stream.Kind{stream.Created}, 0},
-		{"purge", func() error { return s.Purge(l.Ctx, key) }, []stream.Kind{stream.Deleted}, 0},
-		{"upsert where nothing is", func() error { _, _, err := s.Upsert(l.Ctx, key); return err }, []stream.Kind{stream.Created}, 0},
-		{"a refused create", func() error {
-			if _, err := s.Create(l.Ctx, key); !errors.Is(err, entity.ErrExists) {
-				return errors.New("it was not refused")
-			}
-			return nil
-		}, nil, 0},
-		{"a transaction", func() error {
-			return l.DB.Transact(l.Ctx, s.Op().Create(Team{ID: "t-2"}), s.Op().Update(key, entity.Set(&f.Name, "d")))
-		}, []stream.Kind{stream.Created, stream.Updated}, 0},
-	})
-}
-
 func TestMutations_OfAnItemWithSatellitesAreOneChangeEach(t *testing.T) {
 	l := newLab(t)
 	s := store[Person](l)
@@ -281,18 +252,6 @@ func TestViews_OfVerbatimEntities(t *testing.T) {
 			require.Equal(t, want[1], shown(t, bikes, shared.next()), "its kind is needed")
 		})
 	}
-}
-
-func TestViews_SharedVerbatimEntityNeedsAnImage(t *testing.T) {
-	l := newLab(t)
-	l.view = types.StreamViewTypeKeysOnly
-	plates := store[Plate](l)
-	l.create()
-	entity.Must(plates.Create(l.Ctx, Plate{ID: "p"}))
-	records := l.next()
-	require.Equal(t, []string{"created"}, shown(t, plates, records))
-	store[Team](l)
-	require.Equal(t, []string{"? INSERT"}, shown(t, plates, records))
 }
 
 func TestChange_ReportsMissingImages(t *testing.T) {

@@ -123,9 +123,8 @@ func TestAppend_LateEventsOfAnItemThatIsGoneMeanwhileAreNotLost(t *testing.T) {
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
-			send := func() (err error) { rs, err = scenario{run: late}.play(w); return err }
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, send, func() { w.RemoveItem(w.Key(meterPK, meterSK)) }))
+			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, late); return err }, func() { w.RemoveItem(w.Key(meterPK, meterSK)) }))
 			for _, r := range rs {
 				require.True(t, r.Applied || r.Reason == timeseries.LateRecorded, "%v", r.Reason)
 			}
@@ -150,9 +149,8 @@ func TestAppend_LateEventsThatAnotherWriterRecordsMeanwhile(t *testing.T) {
 			w := open[Meter](t)
 			w.seed(reading(50, 500))
 			var rs []timeseries.Result[Meter]
-			send := func() (err error) { rs, err = scenario{run: c.late}.play(w); return err }
 			recording := func(r faults.Request) bool { return r.Operation == transact && r.Index == 1 }
-			require.NoError(t, w.Overtake(recording, send, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
+			require.NoError(t, w.Overtake(recording, func() (err error) { rs, err = send(w, c.late); return err }, func() { w.append(reading(10, 100)); w.append(reading(11, 110)) }))
 			require.Equal(t, c.want, reasons(rs))
 			require.Equal(t, []Meter{reading(10, 100), reading(11, 110), reading(50, 500)}, w.history(reading(0, 0)))
 		})
@@ -327,66 +325,12 @@ func lag(t *testing.T) *lab[Telemetry] {
 	return w
 }
 
-func TestLagging_Outcomes(t *testing.T) {
-	t.Parallel()
-	const duplicate, collision = timeseries.Duplicate, timeseries.Collision
-	for name, c := range map[string]struct {
-		events  []Telemetry // appended by Append, several by AppendAll
-		without bool        // there is no current item
-		opts    []timeseries.AppendOption
-		reasons []timeseries.Reason
-		current int // minute of the current item afterwards; -1: no item
-		history int
-	}{
-		"duplicate":                        {events: []Telemetry{tick(5, 5)}, reasons: []timeseries.Reason{duplicate}, current: 5, history: 2},
-		"duplicate without a current item": {events: []Telemetry{tick(5, 5)}, without: true, reasons: []timeseries.Reason{duplicate}, current: 5, history: 2},
-		"duplicate, condition fails": {
-			events: []Telemetry{tick(5, 5)}, opts: []timeseries.AppendOption{entity.If(entity.Eq(&entity.Fields[Telemetry]().GPIO, ptr(9)))},
-			reasons: []timeseries.Reason{duplicate}, current: 0, history: 2,
-		},
-		"collision":                        {events: []Telemetry{tick(5, 6)}, reasons: []timeseries.Reason{collision}, current: 0, history: 2},
-		"collision without a current item": {events: []Telemetry{tick(5, 6)}, without: true, reasons: []timeseries.Reason{collision}, current: -1, history: 2},
-		"several": {
-			events:  []Telemetry{tick(6, 6), tick(5, 5), tick(3, 3), tick(0, 1)},
-			reasons: []timeseries.Reason{"", duplicate, "", duplicate}, current: 6, history: 4,
-		},
-		"equal to an event, after one that collided with it": {
-			events:  []Telemetry{tick(5, 6), tick(5, 5), tick(5, 5), tick(5, 7)},
-			reasons: []timeseries.Reason{collision, duplicate, duplicate, collision}, current: 5, history: 2,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			send := map[string]func(*lab[Telemetry]) []timeseries.Result[Telemetry]{
-				"AppendAll": func(w *lab[Telemetry]) []timeseries.Result[Telemetry] { return w.appendAll(c.events, c.opts...) },
-			}
-			if len(c.events) == 1 {
-				send["Append"] = func(w *lab[Telemetry]) []timeseries.Result[Telemetry] {
-					return []timeseries.Result[Telemetry]{w.append(c.events[0], c.opts...)}
-				}
-			}
-			for way, send := range send {
-				w := lag(t)
-				if c.without {
-					w.RemoveItem(w.Key(devicePK, deviceSK))
-				}
-				before, rs := w.partition(devicePK), send(w)
-				require.Equal(t, c.reasons, reasons(rs), way)
-				require.Len(t, w.history(device), c.history, way)
-				if c.current < 0 {
-					require.Zero(t, currentOf(t, rs[0]), way)
-				} else {
-					require.Equal(t, at(c.current), w.current(device).Timestamp, way)
-					require.Equal(t, at(c.current), currentOf(t, rs[0]).Timestamp, way)
-				}
-				if c.current <= 0 {
-					require.Equal(t, before, w.partition(devicePK), "%s: nothing is written", way)
-				}
-				if c.reasons[0] != "" {
-					require.Equal(t, 5, *rs[0].Existing.GPIO, way)
-				}
-			}
-		})
-	}
+func TestLagging_AConditionThatFailsRepairsNothing(t *testing.T) {
+	w := lag(t)
+	before, fails := w.partition(devicePK), entity.If(entity.Eq(&entity.Fields[Telemetry]().GPIO, ptr(9)))
+	require.Equal(t, timeseries.Duplicate, w.append(tick(5, 5), fails).Reason)
+	require.Equal(t, timeseries.Duplicate, w.appendAll([]Telemetry{tick(5, 5)}, fails)[0].Reason)
+	require.Equal(t, before, w.partition(devicePK))
 }
 
 // A repetition of an event that another one of the batch collided with has the current item after the batch, not the one before.

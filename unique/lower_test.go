@@ -12,7 +12,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/localdb/faults"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
 	"github.com/dynastrata/dynastrata/tests/testsize"
 	"github.com/dynastrata/dynastrata/unique"
@@ -199,28 +198,4 @@ func TestLower_RandomWritesAgreeWithAMap(t *testing.T) {
 			require.Equal(rt, want, b.claims(), what)
 		}
 	})
-}
-
-// Each request of a change can fail, before or after it was applied: the item and its one sentinel agree.
-func TestLower_FaultAtEachRequest(t *testing.T) {
-	for _, round := range testsize.Rounds(faults.Lost, faults.Throttle, faults.Drop, faults.InternalApplied, faults.Conflict, faults.Cut) {
-		b := newLab(t)
-		s, l := prepare[Caller](t, b, "email")
-		f := entity.Fields[Caller]()
-		for i, to := range []string{"ADA@X", "Bea@X"} {
-			for n, more := 1, true; more; n++ {
-				id := fmt.Sprint("a", i, n)
-				b.OK(s.Create(b.Ctx, Caller{ID: id, Tenant: id, Email: "Ada@x"}))
-				b.Wire.Reset()
-				b.Wire.Inject(faults.Nth(n, round.At(n)))
-				_, err := s.Update(b.Ctx, Caller{ID: id}, entity.Set(&f.Email, to))
-				more = len(b.Operations()) >= n
-				b.Wire.Inject(nil)
-				require.NoError(t, err, "%d: %v", n, round.At(n))
-				require.Equal(t, to, entity.Must(l.Find(b.Ctx, Caller{Tenant: id, Email: strings.ToLower(to)})).Email)
-				require.NoError(t, s.Delete(b.Ctx, Caller{ID: id}))
-				require.Empty(t, b.claims())
-			}
-		}
-	}
 }

@@ -117,13 +117,16 @@ func TestLock_WithRetain(t *testing.T) {
 	t.Parallel()
 	_, s := dbtest.OpenStore[keptAccount](t)
 	h, ctx := entity.Must(versioned.Of(s)), t.Context()
-	first := entity.Must(s.Create(ctx, keptAccount{ID: "a", Balance: 1}))
-	entity.Must(s.Put(ctx, first))
-	var conflict *versioned.ConflictError
-	require.ErrorAs(t, dbtest.ErrorOf(s.Put(ctx, first)), &conflict)
-	require.ErrorAs(t, dbtest.ErrorOf(h.Revert(ctx, first, 1)), &conflict)
+	first, f := entity.Must(s.Create(ctx, keptAccount{ID: "a", Balance: 1})), entity.Fields[keptAccount]()
+	second := entity.Must(s.Put(ctx, first))
+	for verb, err := range map[string]error{ // each reads first
+		"Put": dbtest.ErrorOf(s.Put(ctx, first)), "Upsert": dbtest.ErrorOf(s.Upsert(ctx, first)), "Update": dbtest.ErrorOf(s.Update(ctx, first, entity.Set(&f.Balance, 2))),
+		"Revert": dbtest.ErrorOf(h.Revert(ctx, first, 1)), "Delete": s.Delete(ctx, first),
+	} {
+		require.Equal(t, versioned.ConflictError{Expected: 1, Actual: 2}, *dbtest.As[*versioned.ConflictError](t, err, verb), verb)
+	}
+	require.Equal(t, second, entity.Must(s.Get(ctx, first, entity.Consistent())))
 	entity.Must(h.Revert(ctx, first, 1, versioned.AnyVersion()))
-	require.ErrorAs(t, s.Delete(ctx, first), &conflict)
 }
 
 func TestLock_RetainAloneExpectsNothing(t *testing.T) {

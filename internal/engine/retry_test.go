@@ -202,91 +202,54 @@ func TestTry_AllocatesNothingMoreUnlessItIsObserved(t *testing.T) {
 	}))
 }
 
-// A repetition that is not made costs nothing.
+// A repetition that is not made costs nothing: if no time is left for its pause, or if the wait for a budget of units ends
+// with its context.
 func TestRetries_ComeBackIfThereIsNoTimeLeft(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
-		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
-		r.Pause = func(context.Context, int) error { return errDeadline }
-		for range 2 {
-			err := get(t.Context(), r)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
-		}
-	})
-}
-
-// lost is a client whose transactions are not answered. Others consume units of its budget meanwhile.
-type lost struct {
-	Client
-	budget *bind.Pace
-	sent   int
-}
-
-func (c *lost) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	c.sent++
-	c.budget.Spend(time.Now(), 0, 3600)
-	return nil, &types.InternalServerError{}
+	for _, ended := range []error{errDeadline, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			client := &slow{err: &types.ProvisionedThroughputExceededException{}}
+			r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
+			for range 2 {
+				budget := bind.NewPace(1, 0)
+				r.Pause = func(context.Context, int) error { budget.Spend(time.Now(), 3600, 0); return ended }
+				ctx, cancel := context.WithTimeout(bind.WithPace(t.Context(), budget), time.Second)
+				err := get(ctx, r)
+				cancel()
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
+			}
+		})
+	}
 }
 
 // After the life of its token DynamoDB would take a repetition for another transaction.
 func TestPace_DoesNotDelayATransactionBeyondItsToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := &lost{budget: bind.NewPace(0, 1)}
+		budget := bind.NewPace(0, 1)
+		client := &script{errs: []error{&types.InternalServerError{}}, sent: func() { budget.Spend(time.Now(), 0, 3600) }}
 		r, begun := &Runner{Client: client, MaxAttempts: 5}, time.Now()
 		b := &transaction{r: r, actions: []plan.Action{{Kind: plan.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
-		_, err := b.deliver(bind.WithPace(t.Context(), client.budget), "token")
+		_, err := b.deliver(bind.WithPace(t.Context(), budget), "token")
 		var ambiguous *plan.Ambiguous
 		require.ErrorAs(t, err, &ambiguous)
-		require.Equal(t, 1, client.sent)
+		require.Len(t, client.tokens, 1)
 		require.LessOrEqual(t, time.Since(begun), longestToken)
 	})
-}
-
-// throttled is a client whose first transaction is throttled.
-type throttled struct {
-	Client
-	sent int
-}
-
-func (c *throttled) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	if c.sent++; c.sent == 1 {
-		return nil, &types.ProvisionedThroughputExceededException{}
-	}
-	return &dynamodb.TransactWriteItemsOutput{}, nil
 }
 
 // The life of a token begins when it is first sent, however long a budget has delayed that.
 func TestPace_ATransactionThatWaitedForLongIsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client, budget := &throttled{}, bind.NewPace(0, 1)
+		client, budget := &script{errs: []error{&types.ProvisionedThroughputExceededException{}}}, bind.NewPace(0, 1)
 		budget.Spend(time.Now(), 0, 3600)
 		r := &Runner{Client: client, MaxAttempts: 5}
 		b := &transaction{r: r, actions: []plan.Action{{Kind: plan.Put, Table: "t", Item: item.Item{"pk": item.S("a")}}}}
 		_, err := b.deliver(bind.WithPace(t.Context(), budget), "token")
 		require.NoError(t, err)
-		require.Equal(t, 2, client.sent)
-	})
-}
-
-// The same if the wait for a budget of units ends with its context.
-func TestRetries_ComeBackIfTheWaitForUnitsEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		client := &slow{err: &types.ProvisionedThroughputExceededException{}}
-		r := &Runner{Client: client, MaxAttempts: 5, Retries: ratelimit.NewTokenRateLimit(awsretry.DefaultRetryCost)}
-		for range 2 {
-			budget := bind.NewPace(1, 0)
-			r.Pause = func(context.Context, int) error { budget.Spend(time.Now(), 3600, 0); return nil }
-			ctx, cancel := context.WithTimeout(bind.WithPace(t.Context(), budget), time.Second)
-			err := get(ctx, r)
-			cancel()
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, sentinel.ErrRetryBudget)
-		}
+		require.Len(t, client.tokens, 2)
 	})
 }
 

@@ -37,10 +37,14 @@ type script struct {
 	Client
 	errs   []error
 	tokens []string
+	sent   func() // is called after each request, if it is not nil
 }
 
 func (s *script) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	s.tokens = append(s.tokens, *in.ClientRequestToken)
+	if s.sent != nil {
+		s.sent()
+	}
 	if len(s.errs) == 0 {
 		return &dynamodb.TransactWriteItemsOutput{}, nil
 	}

@@ -2,6 +2,7 @@ package schemalock
 
 import (
 	"context"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -181,96 +182,8 @@ func reading() model {
 func TestLock_SaysWhatIsOnDisk(t *testing.T) {
 	t.Parallel()
 	l := Lock{Entities: slices.Concat(beat().lock(t).Entities, person().lock(t).Entities, reading().lock(t).Entities)}
-	require.Equal(t, header(newest)+intro+`
-entity Beat
-  table = beats
-  items = $
-  payload = 1
-  key partition = pk S $app#v1#beat#{device string}
-  key sort = sk S $app#v1#beat
-  ttl = _ttl
-  timeseries.Events = declared
-  timeseries.Events events = $app#v1#beat#e#{at time=ns}
-  timeseries.Events orderBy = at
-  timeseries.Events ttl = 7d
-  attribute at = S time=ns always
-  attribute device = S always
-  attribute level = N int64 optional append
-  attribute owner = S optional
-
-entity Person
-  table = (default)
-  items = $
-  payload = 1
-  key partition = pk S $app#v1#person#{tenant string}
-  key sort = sk S $app#v1#person#{number int:19}
-  ttl = _ttl
-  lifecycle.SoftDelete = declared
-  lifecycle.SoftDelete deletedAt = deletedAt time=ns
-  lifecycle.SoftDelete ttl = 30d
-  lifecycle.SoftDelete unique = free
-  unique.Constraint(email) = declared
-  unique.Constraint(email) key = $app#v1#person.email#{tenant string}#{email string}
-  unique.Constraint(email) ttl = forever
-  versioned.Retain = declared
-  versioned.Retain ttl = 90d
-  index gsi1 = global
-  index gsi1 partition = gsi1pk S $app#v1#person#{team string}
-  index gsi1 sort = gsi1sk S $app#v1#person#{joined time=s}
-  index gsi1 projection = all
-  index gsi1 name = byTeam
-  index gsi2 = global
-  index gsi2 partition = gsi2pk S verbatim {email string|lower}
-  index gsi2 projection = keys email name team tenant
-  index gsi2 name = byEmail
-  index lsi1 = local
-  index lsi1 sort = ranked S verbatim {rank uint:5}
-  index lsi1 projection = all
-  index lsi1 name = byRank
-  attribute active = BOOL null
-  attribute created = S time=ns always created_at
-  attribute email = S optional secret
-  attribute joined = S time=s optional
-  attribute name = S required
-  attribute number = N int64 always zero
-  attribute places = L optional
-  attribute places[] = M
-  attribute places[].city = S optional
-  attribute places[].street = S always
-  attribute rank = N uint16 always
-  attribute score = N float64 always
-  attribute seen = M keys=string optional
-  attribute seen{} = S time=ns
-  attribute tags = SS optional
-  attribute team = S optional
-  attribute tenant = S always immutable
-  attribute updated = S time=ns always updated_at
-  attribute version = N int64 always version
-
-entity Reading
-  table = readings
-  items = verbatim
-  payload = 2
-  kind = item=reading
-  key partition = native hardware_id S
-  key sort = ts_batch S verbatim {timestamp_ms int:13}#{batch_id string}
-  ttl = expiration_time
-  lifecycle.TTL = declared
-  lifecycle.TTL attr = expiration_time
-  lifecycle.TTL after = 90d
-  lifecycle.TTL from = timestamp_ms
-  index day = global
-  index day partition = native day S + zone S
-  index day sort = native timestamp_ms N time=unixms
-  index day projection = all
-  index day name = byDay
-  attribute batch_id = S always
-  attribute day = S optional
-  attribute expiration_time = N int64 optional
-  attribute hardware_id = S always
-  attribute timestamp_ms = N int64 always time=unixms
-  attribute zone = S optional
-`, l.String())
+	entities := string(entity.Must(os.ReadFile("testdata/lock.txt")))
+	require.Equal(t, header(newest)+intro+"\n"+entities, l.String())
 	again := entity.Must(Parse([]byte(l.String())))
 	require.Equal(t, l, again)
 	require.Empty(t, Compare(l, again))

@@ -2,19 +2,14 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -80,17 +75,6 @@ type Record struct {
 type Pass struct {
 	_ entity.Key    `name:"Pass" pk:"$#{box}" sk:"$#{id}"`
 	_ lifecycle.TTL `attr:"ends" after:"1h"`
-	Mail
-}
-
-// Red and Blue share keys.
-type Red struct {
-	_ entity.Key `name:"Red" pk:"pk=BOX#{box}" sk:"sk={id}" kind:"colour=red"`
-	Mail
-}
-
-type Blue struct {
-	_ entity.Key `name:"Blue" pk:"pk=BOX#{box}" sk:"sk={id}" kind:"colour=blue"`
 	Mail
 }
 
@@ -282,23 +266,6 @@ func TestErase_RequestsAndWhatIsLeft(t *testing.T) {
 	}
 }
 
-// The writes of a DeleteAll cost what a Delete of each item costs.
-func TestErase_CostsTheUnitsOfDeletes(t *testing.T) {
-	units := map[string]float64{}
-	o := newOffice[Record](t, func(c *entity.Config) {
-		c.Tracer = dbtest.Observer(func(r entity.Report) { units[r.Verb] += r.WriteUnits })
-	})
-	o.fill(10, "ann")
-	for i := range 10 {
-		o.OK(o.store.Delete(o.Ctx, o.key(idOf("ann", i))))
-		o.purge(idOf("ann", i))
-	}
-	o.fill(10, "ann")
-	o.OK(o.store.DeleteAll(o.Ctx, o.store.Query(o.of(Mail{Box: "b"})), ""))
-	require.NotZero(t, units["Delete"])
-	require.Equal(t, units["Delete"], units["DeleteAll"])
-}
-
 // What overtakes the write of an item decides what becomes of it.
 func TestErase_AnItemThatNoLongerMatchesStays(t *testing.T) {
 	t.Parallel()
@@ -363,89 +330,6 @@ func TestErase_AnItemThatNoLongerMatchesStays(t *testing.T) {
 					})
 				}
 			}
-		}
-	}
-}
-
-// Writers move items out of what the query finds, and back. What is out stays, whole; what is in goes.
-func TestErase_StormOfWriters(t *testing.T) {
-	t.Parallel()
-	for k, kind := range slices.Sorted(maps.Keys(kinds)) {
-		for v, verb := range []string{"DeleteAll", "PurgeAll"} {
-			if kind == "Card" || !testsize.Long() && (k+v)%2 > 0 {
-				continue // in the usual run each kind is with one of the verbs
-			}
-			t.Run(kind+" "+verb, func(t *testing.T) {
-				o, seed := kinds[kind](t, dbtest.Attempts(50)), testsize.Seed(t)
-				b, items, rounds := o.bench(), testsize.Pick(12, 40), testsize.Pick(4, 15)
-				o.fill(items, "ann")
-				const writers = 3
-				out, gone := make([]bool, items), make([]bool, items)
-				var writing, erasing sync.WaitGroup
-				for w := range writers {
-					writing.Go(func() {
-						random := rand.New(rand.NewPCG(seed, uint64(w)))
-						for range rounds * items / writers {
-							i, state, owner := random.IntN(items/writers)*writers+w, "open", "ann"
-							switch random.IntN(4) {
-							case 0:
-								state = "closed"
-							case 1:
-								owner = "bob"
-							}
-							if gone[i] {
-								continue
-							}
-							err := o.change(idOf("ann", i), func(m *Mail) { m.State, m.Owner, m.Note = state, owner, fmt.Sprint(i, " ", random.Uint64()) })
-							switch {
-							case err == nil:
-								out[i] = state != "open" || owner != "ann"
-							case errors.Is(err, entity.ErrNotFound):
-								assert.False(t, out[i], "%d was out", i)
-								gone[i], out[i] = true, false
-							default:
-								assert.NoError(t, err)
-							}
-						}
-					})
-				}
-				var deleted atomic.Int64
-				stop := make(chan struct{})
-				for range 2 {
-					erasing.Go(func() {
-						for cursor, last := "", false; !last; {
-							select {
-							case <-stop:
-								last = true
-							default:
-							}
-							done, err := o.query("index", true)(b.Ctx, verb, cursor)
-							assert.NoError(t, err)
-							assert.Equal(t, done.Found, done.Deleted+done.Changed+done.Missing)
-							deleted.Add(int64(done.Deleted))
-						}
-					})
-				}
-				writing.Wait()
-				close(stop)
-				erasing.Wait()
-				left := map[string]bool{}
-				for i := range items {
-					m, there := o.read(idOf("ann", i))
-					require.Equal(t, out[i], there, "%d: %v", i, m)
-					if there {
-						left[m.ID] = true
-						o.versions(m.ID)
-					}
-				}
-				if verb == "DeleteAll" {
-					require.Equal(t, items-len(left), int(deleted.Load()))
-				} else {
-					for _, it := range b.Items() {
-						require.True(t, dbtest.IsSentinel(it) || left[dbtest.Text(it["id"])], "%v is left of an item that is gone", it)
-					}
-				}
-			})
 		}
 	}
 }
@@ -671,25 +555,6 @@ func TestErase_InASharedTable(t *testing.T) {
 			o.purge(fmt.Sprint("Ann-", i))
 		}
 		require.Empty(t, o.Items())
-	}
-}
-
-// Items of another entity can take the key of one that was found.
-func TestErase_LeavesAnItemOfAnotherEntity(t *testing.T) {
-	for _, verb := range []string{"DeleteAll", "PurgeAll"} {
-		o := newOffice[Red](t)
-		blue := entity.Must(entity.New[Blue](o.Open(o.Raw)))
-		o.fill(1, "ann")
-		var done entity.Erased
-		require.NoError(t, o.Overtake(dbtest.First(isWrite), func() (err error) {
-			done, err = o.query("table", false)(o.Ctx, verb, "")
-			return err
-		}, func() {
-			o.remove("ann-000")
-			o.OK(blue.Create(o.Ctx, Blue{Mail: Mail{Box: "b", ID: "ann-000", State: "open"}}))
-		}))
-		require.Equal(t, entity.Erased{Found: 1, Changed: 1}, done)
-		require.Len(t, o.Items(), 1)
 	}
 }
 

@@ -324,3 +324,33 @@ func TestSwap_IsAConflictWhenItsLastPlanIsStale(t *testing.T) {
 	require.NotErrorAs(t, err, &taken)
 	w.sound()
 }
+
+// Items of another entity can take the key of one that was found.
+func TestErase_LeavesAnItemOfAnotherEntity(t *testing.T) {
+	for _, verb := range []string{"DeleteAll", "PurgeAll"} {
+		o := newOffice[Red](t)
+		blue := entity.Must(entity.New[Blue](o.Open(o.Raw)))
+		o.fill(1, "ann")
+		var done entity.Erased
+		require.NoError(t, o.Overtake(dbtest.First(isWrite), func() (err error) {
+			done, err = o.query("table", false)(o.Ctx, verb, "")
+			return err
+		}, func() {
+			o.remove("ann-000")
+			o.OK(blue.Create(o.Ctx, Blue{Mail: Mail{Box: "b", ID: "ann-000", State: "open"}}))
+		}))
+		require.Equal(t, entity.Erased{Found: 1, Changed: 1}, done)
+		require.Len(t, o.Items(), 1)
+	}
+}
+
+// Red and Blue share keys.
+type Red struct {
+	_ entity.Key `name:"Red" pk:"pk=BOX#{box}" sk:"sk={id}" kind:"colour=red"`
+	Mail
+}
+
+type Blue struct {
+	_ entity.Key `name:"Blue" pk:"pk=BOX#{box}" sk:"sk={id}" kind:"colour=blue"`
+	Mail
+}

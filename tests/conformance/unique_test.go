@@ -164,7 +164,7 @@ func exchange[T any](t *testing.T, b *bench[T]) {
 			}
 			b.Sent()
 			require.NoError(t, b.DB.Transact(t.Context(), list...), name)
-			_, acts := sentActions(t, b.Sent())
+			acts := sentActions(t, b.Sent())
 			about := 0
 			for _, x := range acts {
 				if x.PK == "$app#v1#person.email#"+a.Email {
@@ -232,7 +232,7 @@ func TestMerge_CheckAndWriteOfOneItemAreOneAction(t *testing.T) {
 	for _, write := range []entity.Op{b.s.Op().Update(as[T](p), entity.Set(&f.Name, "N2")), b.s.Op().Delete(as[T](p))} {
 		b.Sent()
 		err := b.DB.Transact(t.Context(), check, write)
-		_, acts := sentActions(t, b.Sent())
+		acts := sentActions(t, b.Sent())
 		require.NotEqual(t, "check", acts[0].Kind)
 		require.Regexp(t, `name = "N"`, acts[0].Cond)
 		require.Regexp(t, `_w = "`, acts[0].Cond)

@@ -166,6 +166,11 @@ func TestReplay_IndexKeys(t *testing.T) {
 		}
 		put(t, r, s, st)
 	})
+	// A key with a missing part is absent, and so is the other key of the index.
+	r.OK(s.Put(r.Ctx, order{OrderID: "o4", CustomerID: "c", Status: "s", Country: "de", At: r.Clock.Now(), Due: r.Clock.Now()}))
+	it := r.Item("$myapp#v3#order#orderid_o4", "$myapp#v3#order")
+	require.Contains(t, it, "gsi1pk")
+	require.NotContains(t, it, "gsi5pk")
 }
 
 type user struct {

@@ -37,10 +37,6 @@ const (
 	integers     = "Numbers in keys are integers from 0, with at most 16 digits."
 	stringOrder  = "A string cannot be orderBy: events whose orderBy differs in case would have one key."
 	exactPrefix  = "A query for `open` does not find `opened`, and a sort key is given from the left without gaps."
-	fresh        = "An update never leaves an index key stale: it reads the item if it must."
-	noTruncation = "An index key with a missing part is absent, not truncated."
-	twice        = "One update cannot both set and remove an attribute."
-	noPolicy     = "There are no index policies: an append that does not report a field keeps the field, and with it the index key."
 )
 
 var errUnsupported = errors.New("the library has no such key")
@@ -70,7 +66,6 @@ func (n tally) vector(t *testing.T, what any, reason, want, got string, err erro
 
 type vectors struct {
 	ApplyCasing []struct{ Casing, In, Out string }
-	GSIUpdate   []gsiVector `json:"gsiUpdate"`
 	IsoFormats  []struct{ FormatIso, In, ToISOString string }
 	Keys        []keyVector
 	NativeDate  []struct{ In, Out string } `json:"serializeNativeDate"`

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
-	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/unique"
 	"github.com/dynastrata/dynastrata/versioned"
 )
@@ -123,6 +122,27 @@ type Unique struct {
 	Body
 }
 
+// Freed gives its values up when it is deleted. Its history and its copies last.
+type Freed struct {
+	_ entity.Key `name:"Freed" pk:"$#{id}" sk:"$"`
+	_ versioned.Retain
+	_ lifecycle.SoftDelete
+	_ unique.Constraint `name:"email" fields:"email"`
+	_ unique.Constraint `name:"place" fields:"team,name"` // sparse
+	Body
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
+// Reserving has versions without a history, and copies that keep its value.
+type Reserving struct {
+	_ entity.Key `name:"Reserving" pk:"$#{id}" sk:"$"`
+	_ versioned.Lock
+	_ lifecycle.SoftDelete `unique:"reserve"`
+	_ unique.Constraint    `name:"email" fields:"email"`
+	Body
+	Version int64 `dynamodbav:"version" entity:"version"`
+}
+
 // Everything has all features of one item.
 type Everything struct {
 	_ entity.Key `name:"Everything" pk:"$#{id}" sk:"$"`
@@ -135,18 +155,6 @@ type Everything struct {
 	Body
 	Version int64     `dynamodbav:"version" entity:"version"`
 	Removed time.Time `dynamodbav:"removed,omitempty" entity:"deleted_at,time=s"`
-}
-
-// Reading is the current item and the events of a series.
-type Reading struct {
-	_     entity.Key        `name:"Reading" pk:"$#{id}" sk:"$"`
-	_     entity.GSI        `name:"byOwner" index:"gsi1" pk:"$#{owner}" sk:"$#{at}"`
-	_     timeseries.Events `orderBy:"at" ttl:"7d"`
-	ID    string            `dynamodbav:"id"`
-	At    time.Time         `dynamodbav:"at"`
-	Value *int              `dynamodbav:"value,omitempty" entity:"append"`
-	Alert *bool             `dynamodbav:"alert,omitempty" entity:"append"`
-	Owner string            `dynamodbav:"owner,omitempty"`
 }
 
 // Bystander is another entity of the table.

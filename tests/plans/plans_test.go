@@ -13,13 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
 	"github.com/dynastrata/dynastrata/lifecycle"
 	"github.com/dynastrata/dynastrata/tests/dbtest"
-	"github.com/dynastrata/dynastrata/timeseries"
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
@@ -199,6 +197,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		change("update of every kind", entity.SetIfNotExists(&f.Name, "n"), entity.Add(&f.Count, 1), entity.ListAppend(&f.Log, "two"), entity.Remove(&f.Seen)),
 		change("update of a part of an index key", entity.Set(&f.Team, "blue")),
 		change("update of a unique value", entity.Set(&f.Email, "b@x")),
+		change("update that removes parts of unique values", entity.Remove(&f.Email), entity.Remove(&f.Name)),
 		change("update of an immutable attribute", entity.Set(&f.Owner, "ann")),
 		change("update under a condition", entity.Set(&f.Name, "Ada L"), guard),
 		change("update idempotent", entity.Add(&f.Count, 1), entity.Idempotent()),
@@ -218,7 +217,7 @@ func verbsOf[T any](st *stage, s *entity.Store[T], has features) []verb {
 		list = append(list, change("update that expects a version", entity.Set(&f.Name, "Ada L"), versioned.Expect(1)),
 			remove("delete that expects a version", versioned.Expect(1)))
 	}
-	if has.bin {
+	if has.bin || has.history {
 		list = append(list, create("create after a delete", deleted, v), put("put after a delete", deleted, w), upsert("upsert after a delete", deleted, w))
 	}
 	return list
@@ -264,6 +263,8 @@ func TestPlans_OfEveryVerbAndFeature(t *testing.T) {
 	ofEntity[Expiring](t, "expiring", features{batch: true})
 	ofEntity[Leased](t, "leased", features{version: true, history: true})
 	ofEntity[Unique](t, "unique", features{})
+	ofEntity[Freed](t, "freed", features{version: true, history: true, bin: true})
+	ofEntity[Reserving](t, "reserving", features{version: true, bin: true})
 	ofEntity[Everything](t, "everything", features{version: true, history: true, bin: true})
 }
 
@@ -291,41 +292,6 @@ func TestPlans_OfAConditionalIndex(t *testing.T) {
 				change("update that excludes whatever the part is", entity.Set(&f.Count, 2)),
 				change("update that counts", entity.Add(&f.Count, 1)),
 				{"touch", live, nil, func(ctx context.Context) error { _, err := s.Touch(ctx, key, &f.Seen, time.Minute); return err }},
-			}
-		}))
-}
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func TestPlans_OfASeries(t *testing.T) {
-	t.Parallel()
-	f, key := entity.Fields[Reading](), Reading{ID: "r"}
-	value, alert := 5, true
-	first, next := Reading{ID: "r", At: dawn, Value: &value, Owner: "ann"}, Reading{ID: "r", At: dawn.Add(30 * time.Second), Alert: &alert, Owner: "bob"}
-	golden(t, "series", sections(t,
-		func(st *stage) *timeseries.Series[Reading] { return entity.Must(timeseries.New[Reading](st.db)) },
-		func(st *stage, _ *timeseries.Series[Reading], _ state) error {
-			current := attributes{"pk": text("$app#v1#reading#r"), "sk": text("$app#v1#reading"), "__edd_e__": text("Reading"), "_w": text("other"),
-				"id": text("r"), "at": text("2101-05-06T07:08:09.123456789Z"), "value": &types.AttributeValueMemberN{Value: "5"}, "owner": text("ann")}
-			st.wire.items[keyOf(current)] = current
-			return nil
-		},
-		func(st *stage, s *timeseries.Series[Reading]) []verb {
-			o := s.Op()
-			appended := func(name string, opts ...timeseries.AppendOption) verb {
-				return verb{name, live, o.Append(next, opts...), func(ctx context.Context) error { _, err := s.Append(ctx, next, opts...); return err }}
-			}
-			exists := o.CheckExists(key, entity.Gt(f.Value, 1))
-			return []verb{
-				appended("append"),
-				appended("append under a condition", entity.If(entity.Eq(&f.Owner, "ann"))),
-				{"append of several", live, nil, func(ctx context.Context) error { _, err := s.AppendAll(ctx, []Reading{next, first}); return err }},
-				{"update", live, o.Update(key, entity.Set(&f.Owner, "bob")), func(ctx context.Context) error { _, err := s.Update(ctx, key, entity.Set(&f.Owner, "bob")); return err }},
-				{"upsert", live, o.Upsert(next), func(ctx context.Context) error { _, _, err := s.Upsert(ctx, next); return err }},
-				{"check exists", live, exists, func(ctx context.Context) error { return st.db.Transact(ctx, exists) }},
-				{"append in a transaction", live, nil, func(ctx context.Context) error {
-					return st.db.Transact(ctx, o.Append(next), entity.Must(entity.New[Bystander](st.db)).Op().Create(Bystander{ID: "x"}))
-				}},
 			}
 		}))
 }

@@ -297,6 +297,19 @@ func reported(times ...int64) func(*bench) error {
 	}
 }
 
+// lagging puts the current item back to the first of two events, as a restore from a backup does.
+func lagging(b *bench) error {
+	if err := reported(1)(b); err != nil {
+		return err
+	}
+	first := b.Item("$app#v1#dropping#"+b.id, "$app#v1#dropping")
+	if err := reported(3)(b); err != nil {
+		return err
+	}
+	b.PutItem(first)
+	return nil
+}
+
 func seriesDeeds() []deed {
 	appending := func(at int64, a int) func(b *bench) error {
 		return func(b *bench) error {
@@ -305,6 +318,7 @@ func seriesDeeds() []deed {
 	}
 	return []deed{
 		{name: "Append, first", before: nothing, do: appending(1, 1)},
+		{name: "Append, repair", before: lagging, do: appending(3, 3)},
 		{name: "Append", before: reported(1, 3), do: appending(5, 5)},
 		{name: "Append, older", before: reported(1, 3), do: appending(2, 2)},
 		{name: "Append, duplicate", before: reported(1, 3), do: appending(3, 3)},
@@ -317,6 +331,14 @@ func seriesDeeds() []deed {
 		}},
 		{name: "AppendAll, recorded", before: reported(1, 3), do: func(b *bench) error {
 			return failure(series[Recording](b.db).AppendAll(b.Ctx, []Recording{recorded(b.id, 7, 7), recorded(b.id, 2, 2), recorded(b.id, 3, 9)}))
+		}, pieces: true, reports: true},
+		{name: "AppendAll, two transactions", before: reported(5, 20, 500), do: func(b *bench) error {
+			evs := make([]Recording, 111) // late, one of them stored, and one another than is stored
+			for i := range evs {
+				evs[i] = recorded(b.id, int64(len(evs)-i), len(evs)-i)
+			}
+			evs[len(evs)-20].A = 7
+			return failure(series[Recording](b.db).AppendAll(b.Ctx, evs))
 		}, pieces: true, reports: true},
 		{name: "AppendAll, two series", before: reported(1, 3), do: func(b *bench) error {
 			return failure(series[Dropping](b.db).AppendAll(b.Ctx, []Dropping{dropped(b.id, 7, 7), dropped(b.id+"-b", 2, 2), dropped(b.id, 5, 5)}))

@@ -2,15 +2,22 @@ package reading_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dynastrata/dynastrata/entity"
@@ -22,24 +29,21 @@ import (
 	"github.com/dynastrata/dynastrata/versioned"
 )
 
-// cache is a client for reads that counts its calls. With stale set it answers as a cache that knows no item yet, or old ones.
+// cache is a client for reads that counts its calls.
 type cache struct {
 	entity.Client
 	mu         sync.Mutex
 	calls      map[string]int
 	consistent int // calls that ask for consistent reads
-	stale      bool
-	old        map[string]map[string]types.AttributeValue // by partition key and sort key
 }
 
-func (c *cache) count(operation string, consistent *bool) bool {
+func (c *cache) count(operation string, consistent *bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls[operation]++
 	if consistent != nil && *consistent {
 		c.consistent++
 	}
-	return c.stale
 }
 
 func (c *cache) taken() map[string]int {
@@ -49,44 +53,24 @@ func (c *cache) taken() map[string]int {
 	return maps.Clone(c.calls)
 }
 
-func oldID(key map[string]types.AttributeValue) string {
-	return dbtest.Text(key["pk"]) + " " + dbtest.Text(key["sk"])
-}
-
 func (c *cache) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	if c.count("GetItem", in.ConsistentRead) {
-		return &dynamodb.GetItemOutput{Item: c.old[oldID(in.Key)]}, nil
-	}
+	c.count("GetItem", in.ConsistentRead)
 	return c.Client.GetItem(ctx, in, opts...)
 }
 
 func (c *cache) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	if c.count("Query", in.ConsistentRead) {
-		return &dynamodb.QueryOutput{}, nil
-	}
+	c.count("Query", in.ConsistentRead)
 	return c.Client.Query(ctx, in, opts...)
 }
 
 func (c *cache) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	if c.count("Scan", in.ConsistentRead) {
-		return &dynamodb.ScanOutput{}, nil
-	}
+	c.count("Scan", in.ConsistentRead)
 	return c.Client.Scan(ctx, in, opts...)
 }
 
 func (c *cache) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}}
-	stale := false
-	for table, keys := range in.RequestItems {
-		stale = c.count("BatchGetItem", keys.ConsistentRead) || stale
-		for _, key := range keys.Keys {
-			if it := c.old[oldID(key)]; it != nil {
-				out.Responses[table] = append(out.Responses[table], it)
-			}
-		}
-	}
-	if stale {
-		return out, nil
+	for _, keys := range in.RequestItems {
+		c.count("BatchGetItem", keys.ConsistentRead)
 	}
 	return c.Client.BatchGetItem(ctx, in, opts...)
 }
@@ -124,7 +108,7 @@ type reading struct {
 // cached opens a bench whose reads go through a cache.
 func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Series[reading]) {
 	t.Helper()
-	c := &cache{calls: map[string]int{}, old: map[string]map[string]types.AttributeValue{}}
+	c := &cache{calls: map[string]int{}}
 	l := &lab{Bench: dbtest.Open(t, func(cfg *entity.Config) { cfg.ReadClient = c })}
 	c.Client = l.Raw
 	l.open(l.DB)
@@ -134,7 +118,7 @@ func cached(t *testing.T) (*lab, *cache, *entity.Store[account], *timeseries.Ser
 	return l, c, accounts, readings
 }
 
-// Eventually consistent reads go to ReadClient, and nothing else does.
+// Eventually consistent reads go to ReadClient, and nothing else does: an old answer of it changes no write.
 func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 	t.Parallel()
 	l, c, accounts, readings := cached(t)
@@ -182,6 +166,10 @@ func TestReadClient_SendsEventuallyConsistentReadsOnly(t *testing.T) {
 		{"Modify", func() error {
 			created, err = accounts.Modify(ctx, key, func(v *account) error { v.Count++; return nil })
 			return err
+		}, ""},
+		{"refused Create", func() error {
+			_, err := accounts.Create(ctx, account{ID: "a"})
+			return ignore(err, entity.ErrExists)
 		}, ""},
 		{"Put", func() error { created.Count++; created, err = accounts.Put(ctx, created); return err }, ""},
 		{"Transact", func() error {
@@ -236,58 +224,6 @@ func ignore(err, class error) error {
 	return err
 }
 
-// A ReadClient that returns old items, or none, changes what reads see and no write: nothing is lost, claimed twice or skipped.
-func TestReadClient_StaleItemsChangeNoWrite(t *testing.T) {
-	t.Parallel()
-	l, c, accounts, readings := cached(t)
-	ctx, key, a := l.Ctx, account{ID: "a"}, entity.Fields[account]()
-	history, deleted, mails := entity.Must(versioned.Of(accounts)), entity.Must(lifecycle.Of(accounts)), entity.Must(unique.Of(accounts, "mail"))
-	first := entity.Must(accounts.Create(ctx, account{ID: "a", Plan: "free", Region: "eu", Mail: "a@x"}))
-	for _, it := range l.Items() {
-		c.old[oldID(it)] = it
-	}
-	c.stale = true
-	require.Equal(t, first, entity.Must(accounts.Get(ctx, key)))
-
-	second := entity.Must(accounts.Update(ctx, first, entity.Set(&a.Mail, "b@x"), entity.Set(&a.Region, "us")))
-	stale := entity.Must(accounts.Get(ctx, key))
-	require.Equal(t, "a@x", stale.Mail, "reads are as old as the cache")
-	require.ErrorIs(t, dbtest.ErrorOf(accounts.Update(ctx, stale, entity.Set(&a.Plan, "pro"))), entity.ErrConflict, "the lock notices")
-	dbtest.As[*unique.ViolationError](t, dbtest.ErrorOf(accounts.Create(ctx, account{ID: "z", Mail: "b@x"})))
-	require.NoError(t, dbtest.ErrorOf(accounts.Create(ctx, account{ID: "y", Mail: "a@x"})), "the old value is free, whatever the cache says")
-	require.ErrorIs(t, dbtest.ErrorOf(accounts.Create(ctx, account{ID: "a"})), entity.ErrExists)
-
-	const writers, each = 4, 5
-	var wait sync.WaitGroup
-	for range writers {
-		wait.Go(func() {
-			for range each {
-				_, err := accounts.Modify(ctx, key, func(v *account) error { v.Count++; return nil })
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	now := entity.Must(accounts.Get(ctx, key, entity.Consistent()))
-	require.Equal(t, []int64{writers * each, second.Version + writers*each}, []int64{int64(now.Count), now.Version})
-	states := entity.Must(history.List(key, versioned.WithCurrent()).Count(ctx))
-	require.Equal(t, int(now.Version), states, "every state")
-	l.OK(accounts.Delete(ctx, now))
-	found := entity.Must(deleted.Get(ctx, key))
-	require.Equal(t, now.Count, found.Item.Count)
-	l.OK(deleted.Restore(ctx, key))
-	require.Equal(t, "a", entity.Must(mails.Find(ctx, account{Mail: "b@x"})).ID)
-
-	at := l.Clock.Now()
-	for i, d := range []time.Duration{0, time.Minute, -time.Minute} {
-		require.Equal(t, d >= 0, entity.Must(readings.Append(ctx, reading{Device: "d", At: at.Add(d), Value: i})).Applied)
-	}
-	require.Equal(t, 1, entity.Must(readings.Get(ctx, reading{Device: "d"}, entity.Consistent())).Value)
-	require.NoError(t, accounts.Purge(ctx, key))
-}
-
 // A DB with another client has the same declarations, and sends everything through that client.
 func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	t.Parallel()
@@ -338,4 +274,98 @@ func TestWithClient_SharesDeclarationsAndNothingElse(t *testing.T) {
 	require.Equal(t, "EDD-9160", dbtest.InputCode(none.WithClient(l.Client).Transact(l.Ctx, op)))
 	plans := l.DB.WithClient(nil)
 	require.ErrorIs(t, dbtest.ErrorOf(entity.Must(entity.New[account](plans)).Get(l.Ctx, account{ID: "a"})), entity.ErrNoClient)
+}
+
+// sent is an HTTP client that keeps the bodies of requests.
+type sent struct{ bodies []string }
+
+func (c *sent) Do(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	c.bodies = append(c.bodies, string(text))
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2}, nil
+}
+
+// The requests of writes are the same for every client, and what looks at inputs finds the names and values of expressions.
+func TestCodec_ExpressionsOfWrites(t *testing.T) {
+	t.Parallel()
+	names := 0
+	look := func(in any) {
+		switch in := in.(type) {
+		case *dynamodb.PutItemInput:
+			names += len(in.ExpressionAttributeNames)
+		case *dynamodb.UpdateItemInput:
+			names += len(in.ExpressionAttributeNames)
+			assert.NotEmpty(t, in.ExpressionAttributeValues)
+		case *dynamodb.DeleteItemInput:
+			names += len(in.ExpressionAttributeNames)
+		case *dynamodb.TransactWriteItemsInput:
+			for _, it := range in.TransactItems {
+				if it.Put != nil {
+					names += len(it.Put.ExpressionAttributeNames)
+				}
+			}
+		}
+	}
+	f := entity.Fields[Shipment]()
+	key, now := Shipment{Depot: "north", ID: "p-0001"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	writes := func(client entity.Client, codec entity.Codec, ignores bool) {
+		n := 0
+		db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MiddlewareIgnoresItems: ignores, Clock: func() time.Time { return now }, NewID: func() string { n++; return fmt.Sprint("id", n) }})
+		require.NoError(t, err)
+		s := entity.Must(entity.New[Shipment](db))
+		full := Shipment{Depot: "north", ID: "p-0001", Sent: now, Weight: 1.5, Tags: []string{"a"}, Any: map[string]any{"n": 1}}
+		require.NoError(t, dbtest.ErrorOf(s.Create(t.Context(), full)))
+		_, _ = s.Put(t.Context(), full) // the answer lacks the item
+		_, _ = s.Update(t.Context(), key, entity.Set(&f.Count, 3), entity.Set(&f.Note, aws.String("x\n")), entity.If(entity.Gt(&f.Weight, 1.0)))
+		require.NoError(t, s.Delete(t.Context(), key))
+		require.NoError(t, db.Transact(t.Context(), s.Op().Create(full), s.Op().Delete(Shipment{Depot: "north", ID: "p-0002"})))
+	}
+	var want []any
+	for _, c := range []struct {
+		name   string
+		codec  entity.Codec
+		client func(*dynamodb.Options)
+		wrap   bool
+		looked bool
+
+		ignores bool
+	}{
+		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false, false},
+		{"the SDK's client", entity.OwnCodec, func(*dynamodb.Options) {}, false, false, false},
+		{"an interceptor that ignores items", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(func(any) {})) }, false, false, true},
+		{"an interceptor", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, true, false},
+		{"a middleware", entity.OwnCodec, func(o *dynamodb.Options) {
+			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+				return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("look", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+					look(in.Parameters)
+					return next.HandleSerialize(ctx, in)
+				}), middleware.Before)
+			})
+		}, false, true, false},
+		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true, true},
+	} {
+		names = 0
+		kept := &sent{}
+		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: kept, Credentials: aws.AnonymousCredentials{}}, c.client)
+		client := entity.Client(sdk)
+		if c.wrap {
+			client = looking{sdk, look}
+		}
+		writes(client, c.codec, c.ignores)
+		var got []any
+		for _, body := range kept.bodies {
+			var v any
+			require.NoError(t, json.Unmarshal([]byte(body), &v))
+			got = append(got, v)
+		}
+		require.GreaterOrEqual(t, len(got), 5)
+		if want == nil {
+			want = got
+		}
+		assert.Equal(t, want, got, c.name)
+		assert.Equal(t, c.looked, names > 0, c.name)
+	}
 }

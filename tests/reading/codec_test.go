@@ -2,7 +2,6 @@ package reading_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -205,8 +204,10 @@ func (c *throttling) Do(r *http.Request) (*http.Response, error) {
 func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	tenant := func(m map[string]types.AttributeValue) {
-		if len(m) > 0 {
-			m["pk"] = &types.AttributeValueMemberS{Value: "tenant " + m["pk"].(*types.AttributeValueMemberS).Value}
+		for name, v := range m {
+			if s, ok := v.(*types.AttributeValueMemberS); ok {
+				m[name] = dbtest.S("tenant " + s.Value)
+			}
 		}
 	}
 	change := func(in any) {
@@ -215,6 +216,8 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 			tenant(in.Key)
 		case *dynamodb.PutItemInput:
 			tenant(in.Item)
+		case *dynamodb.UpdateItemInput:
+			tenant(in.ExpressionAttributeValues)
 		case *dynamodb.DeleteItemInput:
 			tenant(in.Key)
 		case *dynamodb.QueryInput:
@@ -226,6 +229,9 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 		case *dynamodb.TransactGetItemsInput:
 			tenant(in.TransactItems[0].Get.Key)
 			*in.TransactItems[0].Get.TableName += "x"
+		case *dynamodb.TransactWriteItemsInput:
+			tenant(in.TransactItems[0].Update.ExpressionAttributeValues)
+			tenant(in.TransactItems[1].Put.Item)
 		case *dynamodb.BatchWriteItemInput:
 			for _, w := range in.RequestItems["app"] {
 				if w.PutRequest != nil {
@@ -242,11 +248,16 @@ func TestClients_EachAttemptHasMapsOfItsOwn(t *testing.T) {
 		func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(change)) })
 	db, s := shipments(t, client, entity.OwnCodec)
 	key, ctx := Shipment{Depot: "north", ID: "p-0001"}, t.Context()
+	noted := entity.Set(&entity.Fields[Shipment]().Note, aws.String("fragile"))
 	var got Shipment
 	for name, call := range map[string]func() error{
 		"Get":    func() error { _, err := s.Get(ctx, key); return err },
 		"Create": func() error { _, err := s.Create(ctx, key); return err },
+		"Update": func() error { _, err := s.Update(ctx, key, noted); return err },
 		"Delete": func() error { return s.Delete(ctx, key) },
+		"Transact": func() error {
+			return db.Transact(ctx, s.Op().Update(key, noted), s.Op().Create(Shipment{Depot: "north", ID: "p-0002"}))
+		},
 		"Query": func() error {
 			return dbtest.ErrorOf(s.Query(Shipment{Depot: "north"}, entity.MaxRequests(2)).Collect(ctx))
 		},
@@ -492,100 +503,6 @@ func TestCodec_KeysOfABatch(t *testing.T) {
 	}
 }
 
-// sent is an HTTP client that keeps the bodies of requests.
-type sent struct{ bodies []string }
-
-func (c *sent) Do(r *http.Request) (*http.Response, error) {
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	c.bodies = append(c.bodies, string(text))
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2}, nil
-}
-
-// The requests of writes are the same for every client, and what looks at inputs finds the names and values of expressions.
-func TestCodec_ExpressionsOfWrites(t *testing.T) {
-	t.Parallel()
-	names := 0
-	look := func(in any) {
-		switch in := in.(type) {
-		case *dynamodb.PutItemInput:
-			names += len(in.ExpressionAttributeNames)
-		case *dynamodb.UpdateItemInput:
-			names += len(in.ExpressionAttributeNames)
-			assert.NotEmpty(t, in.ExpressionAttributeValues)
-		case *dynamodb.DeleteItemInput:
-			names += len(in.ExpressionAttributeNames)
-		case *dynamodb.TransactWriteItemsInput:
-			for _, it := range in.TransactItems {
-				if it.Put != nil {
-					names += len(it.Put.ExpressionAttributeNames)
-				}
-			}
-		}
-	}
-	f := entity.Fields[Shipment]()
-	key, now := Shipment{Depot: "north", ID: "p-0001"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	writes := func(client entity.Client, codec entity.Codec, ignores bool) {
-		n := 0
-		db, err := entity.Open(client, entity.Config{Table: "app", Codec: codec, MiddlewareIgnoresItems: ignores, Clock: func() time.Time { return now }, NewID: func() string { n++; return fmt.Sprint("id", n) }})
-		require.NoError(t, err)
-		s := entity.Must(entity.New[Shipment](db))
-		full := Shipment{Depot: "north", ID: "p-0001", Sent: now, Weight: 1.5, Tags: []string{"a"}, Any: map[string]any{"n": 1}}
-		require.NoError(t, dbtest.ErrorOf(s.Create(t.Context(), full)))
-		_, _ = s.Put(t.Context(), full) // the answer lacks the item
-		_, _ = s.Update(t.Context(), key, entity.Set(&f.Count, 3), entity.Set(&f.Note, aws.String("x\n")), entity.If(entity.Gt(&f.Weight, 1.0)))
-		require.NoError(t, s.Delete(t.Context(), key))
-		require.NoError(t, db.Transact(t.Context(), s.Op().Create(full), s.Op().Delete(Shipment{Depot: "north", ID: "p-0002"})))
-	}
-	var want []any
-	for _, c := range []struct {
-		name   string
-		codec  entity.Codec
-		client func(*dynamodb.Options)
-		wrap   bool
-		looked bool
-
-		ignores bool
-	}{
-		{"the SDK's codec", entity.SDKCodec, func(*dynamodb.Options) {}, false, false, false},
-		{"the SDK's client", entity.OwnCodec, func(*dynamodb.Options) {}, false, false, false},
-		{"an interceptor that ignores items", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(func(any) {})) }, false, false, true},
-		{"an interceptor", entity.OwnCodec, func(o *dynamodb.Options) { o.Interceptors.AddBeforeSerialization(interceptor(look)) }, false, true, false},
-		{"a middleware", entity.OwnCodec, func(o *dynamodb.Options) {
-			o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-				return stack.Serialize.Add(middleware.SerializeMiddlewareFunc("look", func(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
-					look(in.Parameters)
-					return next.HandleSerialize(ctx, in)
-				}), middleware.Before)
-			})
-		}, false, true, false},
-		{"a wrapper", entity.OwnCodec, func(*dynamodb.Options) {}, true, true, true},
-	} {
-		names = 0
-		kept := &sent{}
-		sdk := dynamodb.New(dynamodb.Options{Region: "eu-west-1", HTTPClient: kept, Credentials: aws.AnonymousCredentials{}}, c.client)
-		client := entity.Client(sdk)
-		if c.wrap {
-			client = looking{sdk, look}
-		}
-		writes(client, c.codec, c.ignores)
-		var got []any
-		for _, body := range kept.bodies {
-			var v any
-			require.NoError(t, json.Unmarshal([]byte(body), &v))
-			got = append(got, v)
-		}
-		require.GreaterOrEqual(t, len(got), 5)
-		if want == nil {
-			want = got
-		}
-		assert.Equal(t, want, got, c.name)
-		assert.Equal(t, c.looked, names > 0, c.name)
-	}
-}
-
 // interceptor looks at inputs.
 type interceptor func(in any)
 
@@ -613,74 +530,6 @@ func (c looking) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ..
 func (c looking) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	c.look(in)
 	return c.Client.UpdateItem(ctx, in, opts...)
-}
-
-// Explosive panics when it is decoded, if it says so.
-type Explosive string
-
-func (e *Explosive) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
-	*e = Explosive(av.(*types.AttributeValueMemberS).Value)
-	if *e == "now" {
-		panic("exploded")
-	}
-	return nil
-}
-
-// What ends the use of an answer early, a break, a panic or a context, does not damage the values of other answers.
-func TestCodec_AnswersThatAreLeftEarly(t *testing.T) {
-	t.Parallel()
-	type Crate struct {
-		_ entity.Key `name:"Crate" pk:"$#{Depot}" sk:"$#{ID}"`
-
-		Depot, ID string
-		Fuse      Explosive
-		Notes     []string
-	}
-	crates := func(fuse string) string {
-		var b strings.Builder
-		for i := range 20 {
-			fmt.Fprintf(&b, `,{"Depot":{"S":"north"},"ID":{"S":"c-%d"},"Fuse":{"S":"%s"},"Notes":{"L":[{"S":"%d"},{"S":"fragile"}]}}`, i, fuse, i)
-			if i == 10 && fuse == "later" {
-				fuse = "now"
-			}
-		}
-		return `{"Items":[` + b.String()[1:] + `],"Count":20}`
-	}
-	query := func(fuse string) entity.Query[Crate] {
-		db := entity.Must(entity.Open(cannedClient(&answers{bodies: map[string]string{"Query": crates(fuse)}}), entity.Config{Table: "app"}))
-		s := entity.Must(entity.New[Crate](db))
-		return s.Query(Crate{Depot: "north"})
-	}
-	whole, explosive := query("never"), query("later")
-	var kept [][]Crate
-	for range 50 {
-		all := entity.Must(whole.Collect(t.Context()))
-		kept = append(kept, all)
-		var some []Crate
-		for crate, err := range whole.All(t.Context()) {
-			require.NoError(t, err)
-			if some = append(some, crate); len(some) == 7 {
-				break
-			}
-		}
-		kept = append(kept, some)
-		assert.PanicsWithValue(t, "exploded", func() { _, _ = explosive.Collect(t.Context()) })
-		assert.PanicsWithValue(t, "exploded", func() {
-			for range explosive.All(t.Context()) {
-			}
-		})
-		assert.PanicsWithValue(t, "exploded", func() { _, _ = explosive.Page(t.Context(), "") })
-		ctx, cancel := context.WithCancel(t.Context())
-		for range whole.All(ctx) {
-			cancel()
-		}
-		cancel()
-	}
-	for _, crates := range kept {
-		for i, c := range crates {
-			require.Equal(t, Crate{Depot: "north", ID: fmt.Sprintf("c-%d", i), Fuse: "never", Notes: []string{fmt.Sprint(i), "fragile"}}, c)
-		}
-	}
 }
 
 // A database that answers a transaction with more or fewer items than it was asked for is not believed.

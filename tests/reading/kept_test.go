@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -204,6 +205,74 @@ func TestCodec_AnswersHaveNoBytesOfOthers(t *testing.T) { // not parallel: other
 				}
 			}
 			assert.Zero(t, changed, "codec %v, %s: of %d answers", codec, name, rounds)
+		}
+	}
+}
+
+// Explosive panics when it is decoded, if it says so.
+type Explosive string
+
+func (e *Explosive) UnmarshalDynamoDBAttributeValue(av types.AttributeValue) error {
+	*e = Explosive(av.(*types.AttributeValueMemberS).Value)
+	if *e == "now" {
+		panic("exploded")
+	}
+	return nil
+}
+
+// What ends the use of an answer early, a break, a panic or a context, does not damage the values of other answers.
+func TestCodec_AnswersThatAreLeftEarly(t *testing.T) {
+	t.Parallel()
+	type Crate struct {
+		_ entity.Key `name:"Crate" pk:"$#{Depot}" sk:"$#{ID}"`
+
+		Depot, ID string
+		Fuse      Explosive
+		Notes     []string
+	}
+	crates := func(fuse string) string {
+		var b strings.Builder
+		for i := range 20 {
+			fmt.Fprintf(&b, `,{"Depot":{"S":"north"},"ID":{"S":"c-%d"},"Fuse":{"S":"%s"},"Notes":{"L":[{"S":"%d"},{"S":"fragile"}]}}`, i, fuse, i)
+			if i == 10 && fuse == "later" {
+				fuse = "now"
+			}
+		}
+		return `{"Items":[` + b.String()[1:] + `],"Count":20}`
+	}
+	query := func(fuse string) entity.Query[Crate] {
+		db := entity.Must(entity.Open(cannedClient(&answers{bodies: map[string]string{"Query": crates(fuse)}}), entity.Config{Table: "app"}))
+		s := entity.Must(entity.New[Crate](db))
+		return s.Query(Crate{Depot: "north"})
+	}
+	whole, explosive := query("never"), query("later")
+	var kept [][]Crate
+	for range 50 {
+		all := entity.Must(whole.Collect(t.Context()))
+		kept = append(kept, all)
+		var some []Crate
+		for crate, err := range whole.All(t.Context()) {
+			require.NoError(t, err)
+			if some = append(some, crate); len(some) == 7 {
+				break
+			}
+		}
+		kept = append(kept, some)
+		assert.PanicsWithValue(t, "exploded", func() { _, _ = explosive.Collect(t.Context()) })
+		assert.PanicsWithValue(t, "exploded", func() {
+			for range explosive.All(t.Context()) {
+			}
+		})
+		assert.PanicsWithValue(t, "exploded", func() { _, _ = explosive.Page(t.Context(), "") })
+		ctx, cancel := context.WithCancel(t.Context())
+		for range whole.All(ctx) {
+			cancel()
+		}
+		cancel()
+	}
+	for _, crates := range kept {
+		for i, c := range crates {
+			require.Equal(t, Crate{Depot: "north", ID: fmt.Sprintf("c-%d", i), Fuse: "never", Notes: []string{fmt.Sprint(i), "fragile"}}, c)
 		}
 	}
 }

@@ -249,16 +249,6 @@ func TestContext_AnUpgradeSaysWhoMadeAnEarlierState(t *testing.T) {
 	require.Equal(t, "ann", v.By)
 }
 
-func TestContext_PlansShowWhereItComesFrom(t *testing.T) {
-	t.Parallel()
-	b := dbtest.Open(t, withActors)
-	slips, deeds, f := dbtest.Declare[slip](t, b.DB), dbtest.Declare[deed](t, b.DB), entity.Fields[slip]()
-	require.Contains(t, slips.Op().Update(slip{ID: "s1"}, entity.Set(&f.State, "x")).String(), `by = "<actor of the context>", why = "<reason of the context>"`)
-	require.Contains(t, fmt.Sprint(slips.Op().BatchPut(slip{ID: "s1"})), `by="<actor of the context>"`)
-	require.Contains(t, deeds.Op().Create(deed{ID: "d1", Number: "n"}).String(), `by="<actor of the context>"`)
-	require.Contains(t, deeds.Op().Create(deed{ID: "d1", Number: "n"}).String(), `why=<hidden>`)
-}
-
 // internal/schema has the other mistakes of declarations.
 func TestContext_NeedsTheFunctionOfTheConfiguration(t *testing.T) {
 	t.Parallel()

@@ -128,6 +128,7 @@ func TestPath_AValueOfAnotherTypeIsRefusedBeforeAnyRequest(t *testing.T) {
 	}))
 	b.Operations()
 	for name, change := range map[string]entity.UpdateOption{
+		"an attribute":    entity.Attr[int]("free").Set(1),
 		"a field":         entity.Attr[[]string]("place.street").Set([]string{"x"}),
 		"by a pointer":    entity.Attr[int]("at.zip").Set(1),
 		"of an element":   entity.Attr[string]("spots[0].floor").Set("1"),
@@ -423,6 +424,7 @@ type sheet struct {
 	_     entity.Key `name:"Sheet" pk:"pk={id}"`
 	ID    string     `dynamodbav:"id"`
 	Cells []any      `dynamodbav:"cells"`
+	Head  row        `dynamodbav:"head,omitempty"`
 	Rows  []row      `dynamodbav:"rows,omitempty"`
 	Loads []float64  `dynamodbav:"loads,omitempty"`
 	Sizes []float64  `dynamodbav:"sizes,omitempty,numberset"`
@@ -488,6 +490,9 @@ func TestModify_LeavesNumbersOfAListAsTheyAre(t *testing.T) {
 			outer := v.Cells[0].([]any)
 			outer[1] = slices.Insert(outer[1].([]any), 0, any(2))
 		}},
+		{"a set beside a new entry", []av{doc(map[string]av{"set": stringSet("x"), "n": num(wideA)})}, []av{doc(map[string]av{"set": stringSet("x"), "n": num(wideA), "new": &types.AttributeValueMemberBOOL{Value: true}})}, func(v *sheet) {
+			v.Cells[0].(map[string]any)["new"] = true
+		}},
 		{"a number with a place beside it changes to it", []av{num(wideA), num("5")}, []av{num(wideA), num("9007199254740992")}, func(v *sheet) { v.Cells[1] = int64(9007199254740992) }},
 	} {
 		got := x.after(t, map[string]av{"cells": list(c.stored...)}, c.change)
@@ -534,6 +539,8 @@ func TestModify_KeepsOfEachListElementWhatTheStructDoesNotKnow(t *testing.T) {
 		got := x.after(t, map[string]av{"cells": list(), "rows": list(k.stored...)}, k.change)
 		require.Equal(t, list(k.want...), got["rows"], k.what)
 	}
+	got := x.after(t, map[string]av{"cells": list(), "head": a}, func(v *sheet) { v.Head.Count = 7 })
+	require.Equal(t, at("a", "7", "of a"), got["head"])
 }
 
 func TestModify_LeavesNumbersOfASetAsTheyAre(t *testing.T) {

@@ -186,7 +186,8 @@ func TestCursor_KeysAreReplaced(t *testing.T) {
 			case 0, 1:
 				require.NoError(t, err, "from %d to %d", i, j)
 			case 3:
-				requireCursor(t, err, entity.CursorAltered, "another key")
+				require.ErrorIs(t, err, entity.ErrInvalidCursor)
+				require.Equal(t, entity.CursorAltered, dbtest.As[*entity.CursorError](t, err, "another key").Reason)
 			}
 		}
 	}
@@ -210,20 +211,4 @@ func onPaper(t *testing.T, configure ...func(*entity.Config)) *entity.DB {
 		f(&cfg)
 	}
 	return entity.Must(entity.Open(nil, cfg))
-}
-
-// requireSchema checks that err is that one mistake in a declaration.
-func requireSchema(t *testing.T, err error, code, field string) {
-	t.Helper()
-	joined, ok := err.(interface{ Unwrap() []error })
-	require.True(t, ok, "%v", err)
-	require.Len(t, joined.Unwrap(), 1, "%v", err)
-	e := dbtest.As[*entity.SchemaError](t, err)
-	require.Equal(t, []string{code, field}, []string{e.Code, e.Field}, "%v", err)
-}
-
-func requireCursor(t *testing.T, err error, reason entity.CursorReason, what string) {
-	t.Helper()
-	require.ErrorIs(t, err, entity.ErrInvalidCursor, what)
-	require.Equal(t, reason, dbtest.As[*entity.CursorError](t, err, what).Reason, "%s: %v", what, err)
 }

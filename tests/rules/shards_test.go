@@ -1,6 +1,8 @@
 package rules_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,9 +21,55 @@ import (
 	"github.com/dynastrata/dynastrata/timeseries"
 )
 
-// fill stores cards of one status, with and without a queue.
-func fill(t *testing.T, n int) *deck[Loose] {
-	d := newDeck[Loose](t)
+// Card is what the entities in spread indexes have in common.
+type Card struct {
+	Board  string    `dynamodbav:"board"`
+	ID     int       `dynamodbav:"id" entity:"zero"`
+	Status string    `dynamodbav:"status,omitempty"`
+	Queue  string    `dynamodbav:"queue,omitempty"`
+	Rank   int       `dynamodbav:"rank" entity:"zero"`
+	Note   string    `dynamodbav:"note,omitempty"`
+	Seen   time.Time `dynamodbav:"seen,omitempty"`
+
+	UpdatedAt time.Time `dynamodbav:"updatedAt" entity:"updated_at"`
+}
+
+// Loose is a card in three spread indexes.
+type Loose struct {
+	_ entity.Key `name:"Card" pk:"$#{board}" sk:"$#{id}"`
+	_ entity.GSI `name:"byStatus" index:"gsi1" pk:"$#{status}" sk:"$#{rank}#{id}" shards:"4"`
+	_ entity.GSI `name:"byQueue" index:"gsi2" pk:"gsi2pk={queue}" sk:"gsi2sk={rank:05}" project:"keys" shards:"3"`
+	_ entity.GSI `name:"all" index:"gsi3" pk:"$" shards:"5"`
+	Card
+}
+
+// shardOf is the shard of an item as the documents define it: by the text of its primary key.
+func shardOf(primary string, n uint64) string {
+	sum := sha256.Sum256([]byte(primary))
+	return fmt.Sprintf("#%02d", binary.BigEndian.Uint64(sum[:])%n)
+}
+
+// deck is a table of cards.
+type deck struct {
+	*dbtest.Bench
+	cards   *entity.Store[Loose]
+	indexes map[string]*entity.Index[Loose]
+	fields  *Card
+}
+
+func of[T any](c Card) (v T) {
+	*dbtest.Embedded[Card](&v) = c
+	return v
+}
+
+// fill stores cards of one status in one queue.
+func fill(t *testing.T, n int) *deck {
+	dbtest.Parallel(t)
+	d := &deck{indexes: map[string]*entity.Index[Loose]{}, fields: &entity.Fields[Loose]().Card}
+	d.Bench, d.cards = dbtest.OpenStore[Loose](t)
+	for _, name := range []string{"byStatus", "byQueue", "all"} {
+		d.indexes[name] = entity.Must(d.cards.Index(name))
+	}
 	var all []Loose
 	for i := range n {
 		all = append(all, of[Loose](Card{Board: "b", ID: i, Status: "open", Queue: "q", Rank: i / 3, Note: strconv.Itoa(i % 2)}))
@@ -44,7 +92,14 @@ func TestShards_TakeWhatAQueryTakes(t *testing.T) {
 	query := func(opts ...entity.QueryOption) []Loose {
 		return entity.Must(d.indexes["byStatus"].Query(open, opts...).Collect(d.Ctx))
 	}
+	for i, v := range query() {
+		require.Equal(t, i, v.ID)
+	}
 	require.Len(t, query(), 30)
+	first, err := d.indexes["byStatus"].Query(open).First(d.Ctx)
+	require.NoError(t, err)
+	require.Equal(t, query()[0], first)
+	require.ErrorIs(t, dbtest.ErrorOf(d.indexes["byStatus"].Query(open).One(d.Ctx)), entity.ErrMultipleItems)
 	require.Equal(t, []int{2, 2, 2, 3, 3, 3}, ranks(query(entity.Between(&f.Rank, 2, 3))))
 	require.Equal(t, []int{3, 3, 3, 2, 2}, ranks(query(entity.Le(&f.Rank, 3), entity.Gt(&f.Rank, 0), entity.Desc(), entity.Limit(5))))
 	require.Len(t, query(entity.Filter(entity.Eq(&f.Note, "1"))), 15)
@@ -53,8 +108,15 @@ func TestShards_TakeWhatAQueryTakes(t *testing.T) {
 	whole := entity.Must(d.indexes["byQueue"].Query(of[Loose](Card{Queue: "q"}), entity.Hydrate(), entity.Filter(entity.Eq(&f.Note, "1"))).Collect(d.Ctx))
 	require.Len(t, whole, 15)
 	require.Equal(t, "open", whole[0].Status)
-	dbtest.Turn(t, rand.New(rand.NewPCG(testsize.Seed(t), 0)), 4, func(opts ...entity.QueryOption) entity.Query[Loose] {
+	r := rand.New(rand.NewPCG(testsize.Seed(t), 0))
+	dbtest.Turn(t, r, 4, func(opts ...entity.QueryOption) entity.Query[Loose] {
 		return d.indexes["byStatus"].Query(open, append(opts, entity.Filter(entity.Ge(&f.Rank, 0), entity.Eq(&f.Note, "1")))...)
+	})
+	dbtest.Turn(t, r, 3, func(opts ...entity.QueryOption) entity.Query[Loose] {
+		return d.indexes["byQueue"].Query(of[Loose](Card{Queue: "q"}), append(opts, entity.Desc())...) // several have one rank
+	})
+	dbtest.Turn(t, r, 5, func(opts ...entity.QueryOption) entity.Query[Loose] {
+		return d.indexes["all"].Query(Loose{}, opts...) // it has no sort key
 	})
 	require.Len(t, entity.Must(d.indexes["byQueue"].Scan().Collect(d.Ctx)), 30)
 
@@ -64,6 +126,14 @@ func TestShards_TakeWhatAQueryTakes(t *testing.T) {
 	require.Len(t, any, 31)
 	require.True(t, slices.IsSorted(ranks(any)))
 	require.Equal(t, 100, any[15].ID)
+
+	// What looks like a shard in a value is not taken for one.
+	d.OK(d.cards.Put(d.Ctx, of[Loose](Card{Board: "b", ID: 200, Status: "open#01", Queue: "q#02"})))
+	require.Len(t, query(), 30)
+	require.Equal(t, 200, entity.Must(d.indexes["byStatus"].Query(of[Loose](Card{Status: "open#01"})).One(d.Ctx)).ID)
+	require.Len(t, entity.Must(d.indexes["byQueue"].Query(of[Loose](Card{Queue: "q"})).Collect(d.Ctx)), 30)
+	require.Equal(t, "q#02", entity.Must(d.indexes["byQueue"].Query(of[Loose](Card{Queue: "q#02"})).One(d.Ctx)).Queue, "read from the index key")
+	require.ErrorIs(t, dbtest.ErrorOf(d.indexes["byQueue"].Query(of[Loose](Card{Queue: "none"})).First(d.Ctx)), entity.ErrNotFound)
 }
 
 func TestShards_RefuseWhatAQueryOfSeveralPartitionsRefuses(t *testing.T) {
@@ -140,7 +210,7 @@ func TestShards_EachCostsARequest(t *testing.T) {
 	}
 	d.OK(query().Collect(d.Ctx))
 	require.Len(t, d.Operations(), 4)
-	d.OK(query().Count(d.Ctx))
+	require.Equal(t, 30, entity.Must(query().Count(d.Ctx)))
 	require.Len(t, d.Operations(), 4)
 	require.Len(t, entity.Must(query(entity.Limit(6)).Page(d.Ctx, "")).Items, 6)
 	require.GreaterOrEqual(t, len(d.Operations()), 4)
@@ -245,15 +315,14 @@ func TestShards_OfPrimaryKeysOfEachType(t *testing.T) {
 
 // Another program may store the parts of a primary key only in its text, which decides then.
 func TestShards_OfItemsThatLackTheirKeyParts(t *testing.T) {
-	d := newDeck[Loose](t)
-	d.OK(d.cards.Create(d.Ctx, of[Loose](Card{Board: "b", ID: 1, Status: "open"})))
+	d := fill(t, 1)
 	want := d.Items()[0]["gsi1pk"]
 	d.Clock.Move(time.Second)
 	it := d.Items()[0]
 	delete(it, "board")
 	delete(it, "gsi1pk")
 	d.PutItem(it)
-	d.OK(d.cards.Modify(d.Ctx, of[Loose](Card{Board: "b", ID: 1}), func(v *Loose) error { v.Note = "x"; v.Rank = 3; return nil }))
+	d.OK(d.cards.Modify(d.Ctx, of[Loose](Card{Board: "b"}), func(v *Loose) error { v.Note = "x"; v.Rank = 3; return nil }))
 	require.Equal(t, want, d.Items()[0]["gsi1pk"])
 }
 

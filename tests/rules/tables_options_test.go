@@ -1,18 +1,14 @@
 package rules_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
@@ -58,26 +54,6 @@ func schemaErrors(t *testing.T, err error) map[string]string {
 	}
 	walk(err)
 	return found
-}
-
-func TestStream_IsOneForATable(t *testing.T) {
-	t.Parallel()
-	type Other struct {
-		_  entity.Key `name:"Other" pk:"$#{id}" sk:"$" stream:"keys"`
-		ID string     `dynamodbav:"id"`
-	}
-	type Wrong struct {
-		_  entity.Key `name:"Wrong" pk:"$#{id}" sk:"$" stream:"all"`
-		ID string     `dynamodbav:"id"`
-	}
-	db := paper(t)
-	dbtest.Declare[Team](t, db)
-	require.Empty(t, tables.Of(db).Tables[0].Stream)
-	dbtest.Declare[Followed](t, db)
-	require.Equal(t, types.StreamViewTypeNewAndOldImages, tables.Of(db).Tables[0].Stream, "who does not read the stream does not mind")
-	require.Equal(t, "EDD-9067", dbtest.SchemaCode(dbtest.ErrorOf(entity.New[Other](db))))
-	require.Len(t, tables.Of(db).Tables[0].Entities, 2)
-	require.Equal(t, "EDD-9003", dbtest.SchemaCode(dbtest.ErrorOf(entity.New[Wrong](paper(t)))))
 }
 
 func TestOpen_ReportsEveryMistakeOfTableOptions(t *testing.T) {
@@ -281,12 +257,6 @@ func before(t *testing.T, configure ...func(*entity.Config)) *dbtest.Bench {
 	return b
 }
 
-func described(b *dbtest.Bench) *types.TableDescription {
-	b.T.Helper()
-	out := entity.Must(b.Raw.DescribeTable(b.Ctx, &dynamodb.DescribeTableInput{TableName: &b.Table}))
-	return out.Table
-}
-
 // added returns the index that each UpdateTable asks for. A request that follows one for the same index is its repetition:
 // the database may refuse one for a moment, while it works at another table.
 func added(b *dbtest.Bench) []string {
@@ -316,7 +286,7 @@ func TestAddIndexes_AddsThoseThatAreMissing(t *testing.T) {
 	require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes()))
 	require.Equal(t, []string{"gsi2", "gsi3"}, added(b), "one at a time")
 	require.NoError(t, tables.Verify(b.Ctx, db))
-	require.Len(t, described(b).GlobalSecondaryIndexes, 3)
+	require.Len(t, b.Described(b.Table).GlobalSecondaryIndexes, 3)
 
 	b.Wire.Reset()
 	require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes()))
@@ -360,41 +330,16 @@ func TestAddIndexes_AFaultAtEitherIndex(t *testing.T) {
 					return faults.None
 				})
 				require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes()))
-				require.Len(t, described(b).GlobalSecondaryIndexes, 3)
+				require.Len(t, b.Described(b.Table).GlobalSecondaryIndexes, 3)
 			})
 		}
 	}
 }
 
-// building answers the first looks after an UpdateTable as if the new index were still being built.
-type building struct {
-	next  aws.HTTPClient
-	looks int
-}
-
-func (s *building) Do(req *http.Request) (*http.Response, error) {
-	resp, err := s.next.Do(req)
-	_, operation, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
-	if operation == "UpdateTable" {
-		s.looks = 2
-	}
-	if err != nil || operation != "DescribeTable" || s.looks == 0 {
-		return resp, err
-	}
-	s.looks--
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	at := bytes.LastIndex(body, []byte(`"IndexStatus":"ACTIVE"`))
-	body = append(append(bytes.Clone(body[:at]), `"IndexStatus":"CREATING","Backfilling":true`...), body[at+len(`"IndexStatus":"ACTIVE"`):]...)
-	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return resp, nil
-}
-
 func TestOnIndex_ReportsIndexesThatAreBuilt(t *testing.T) {
 	b := before(t)
-	db := b.Open(b.Through(faults.New(&building{next: b.Raw.Options().HTTPClient})))
+	building := &slowTable{next: b.Raw.Options().HTTPClient, old: `"IndexStatus":"ACTIVE"`, new: `"IndexStatus":"CREATING","Backfilling":true`, after: "UpdateTable"}
+	db := b.Open(b.Through(faults.New(building)))
 	dbtest.Declare[Indexed](t, db)
 	var seen []tables.IndexProgress
 	require.NoError(t, tables.Create(b.Ctx, db, tables.AddIndexes(), tables.OnIndex(func(p tables.IndexProgress) { seen = append(seen, p) })))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,11 +43,11 @@ type Chore struct {
 type errand struct {
 	_ entity.Key `name:"Errand" pk:"$#{id}" sk:"$"`
 	_ entity.GSI `name:"open" index:"gsi1" pk:"$" sk:"$#{id}" when:"status=open|pending"`
-	_ entity.GSI `name:"mine" index:"gsi2" pk:"$#{assignee}" sk:"$#{level}" when:"assignee,!closedAt"`
+	_ entity.GSI `name:"mine" index:"gsi2" pk:"$#{assignee}" sk:"$#{level}" when:"assignee,!closedAt" shards:"2"`
 	_ entity.GSI `name:"low" index:"gsi3" pk:"team" sk:"gsi3sk={status}" when:"level=0|-1,status=open"`
 	_ entity.GSI `name:"owned" index:"gsi4" pk:"$#{team}#{owner}" when:"first=a,owner,tags"`
 	_ entity.GSI `name:"seen" index:"gsi5" pk:"$#{id}" sk:"$#seen" when:"seen"`
-	_ entity.GSI `name:"first" index:"gsi6" pk:"gsi6pk={first}" sk:"$#{updated}" when:"id=a"`
+	_ entity.GSI `name:"first" index:"gsi6" pk:"gsi6pk={first}" sk:"$#{updated}" when:"id=a" shards:"3"`
 	_ entity.GSI `name:"new" index:"gsi8" pk:"$#{mode}" when:"mode=new|newer,!closedAt"`
 	_ entity.LSI `name:"idle" index:"lsi1" sk:"lsi1sk={team}" when:"!assignee"`
 	Chore
@@ -67,8 +68,8 @@ type dossier struct {
 	_ lifecycle.SoftDelete `ttl:"30d"`
 	_ unique.Constraint    `name:"first" fields:"first"`
 	_ entity.GSI           `name:"open" index:"gsi1" pk:"$" sk:"$#{id}" when:"status=open|pending"`
-	_ entity.GSI           `name:"mine" index:"gsi2" pk:"$#{assignee}" sk:"$#{level}" when:"assignee,!closedAt"`
-	_ entity.GSI           `name:"gone" index:"gsi7" pk:"$#{team}" sk:"$#{deletedAt}" when:"status=open"`
+	_ entity.GSI           `name:"mine" index:"gsi2" pk:"$#{assignee}" sk:"$#{level}" when:"assignee,!closedAt" shards:"2"`
+	_ entity.GSI           `name:"gone" index:"gsi7" pk:"$#{team}" sk:"$#{deletedAt}" when:"status=open" shards:"2"`
 	Chore
 	Version int64     `dynamodbav:"version" entity:"version"`
 	Deleted time.Time `dynamodbav:"deletedAt,omitempty" entity:"deleted_at"`
@@ -129,7 +130,10 @@ var (
 	featureIndexes = []string{"gsi1", "gsi2", "gsi7"}
 )
 
-// requireMembers requires that each index of the table has the items that its condition admits, and no others.
+// spread are the numbers of shards of the indexes that have some.
+var spread = map[string]uint64{"gsi2": 2, "gsi6": 3, "gsi7": 2, "gsi9": 3}
+
+// requireMembers requires that each index of the table has the items that its condition admits, each in its shard, and no others.
 func requireMembers(t require.TestingT, b *dbtest.Bench, indexes []string, after string) {
 	items := b.Items()
 	for _, index := range indexes {
@@ -142,6 +146,9 @@ func requireMembers(t require.TestingT, b *dbtest.Bench, indexes []string, after
 		out := entity.Must(b.Raw.Scan(b.Ctx, &dynamodb.ScanInput{TableName: &b.Table, IndexName: &index}))
 		for _, it := range out.Items {
 			got = append(got, fmt.Sprint(b.KeyOf(it)))
+			if n, pk := spread[index], dbtest.Text(it["pk"]); n > 0 {
+				require.True(t, strings.HasSuffix(dbtest.Text(it[index+"pk"]), shardOf(pk+pk[:strings.LastIndex(pk, "#")], n)), "%s after %s: %v", index, after, it)
+			}
 		}
 		slices.Sort(want)
 		slices.Sort(got)
@@ -346,6 +353,19 @@ func TestWhen_FeaturesKeepTheIndexes(t *testing.T) {
 		"Revert":              func(v dossier) error { _, err := history.Revert(b.Ctx, v, 1); return err },
 		"Revert to the third": func(v dossier) error { _, err := history.Revert(b.Ctx, v, 3); return err },
 	})
+
+	wipe(b)
+	for _, id := range []string{"b", "a", "c"} {
+		v := dossier{Chore: Chore{ID: id, Status: "open", Team: "red"}}
+		b.OK(s.Create(b.Ctx, v))
+		b.Clock.Move(time.Minute)
+		require.NoError(t, s.Delete(b.Ctx, v))
+	}
+	found := ""
+	for _, v := range entity.Must(entity.Must(bin.Index("gone")).Query(dossier{Chore: Chore{Team: "red"}}).Collect(b.Ctx)) {
+		found += v.Item.ID
+	}
+	require.Equal(t, "bac", found, "the shards of the deleted in one order")
 }
 
 // gauge is a series whose indexes depend on what appends write, or on enrichment.
