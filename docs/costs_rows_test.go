@@ -55,9 +55,10 @@ type costDoc struct {
 	_ entity.Key       `name:"Doc" pk:"$#{id}" sk:"$"`
 	_ versioned.Retain `ttl:"90d"`
 
-	ID      string `dynamodbav:"id"`
-	Text    string `dynamodbav:"text,omitempty"`
-	Version int64  `dynamodbav:"version" entity:"version"`
+	ID      string    `dynamodbav:"id"`
+	Text    string    `dynamodbav:"text,omitempty"`
+	Version int64     `dynamodbav:"version" entity:"version"`
+	Updated time.Time `dynamodbav:"updated" entity:"updated_at"`
 }
 
 type costLocked struct {
@@ -325,7 +326,8 @@ func versionCosts(ctx context.Context, docs *entity.Store[costDoc], locked *enti
 		{"`Update`, `Put`, `Modify` with Retain", create, change},
 		{"`Delete` with Retain", create, func(id string) error { return docs.Delete(ctx, costDoc{ID: id}) }},
 		{"`History.Get` of the current version", twice, func(id string) error { return err(past.Get(ctx, costDoc{ID: id}, 2)) }},
-		{"`History.Get` of an earlier one", twice, func(id string) error { return err(past.Get(ctx, costDoc{ID: id}, 1)) }},
+		{"`History.Get` of an earlier one, `History.At`", twice, func(id string) error { return err(past.Get(ctx, costDoc{ID: id}, 1)) }},
+		{"", twice, func(id string) error { return err(past.At(ctx, costDoc{ID: id}, noon)) }},
 		{"`History.List`, for each MB", twice, func(id string) error { return err(past.List(costDoc{ID: id}, versioned.WithCurrent()).Collect(ctx)) }},
 		{"`Diff`", twice, func(id string) error { return err(past.Diff(ctx, costDoc{ID: id}, 1, 2)) }},
 		{"`Revert`", twice, func(id string) error { return err(past.Revert(ctx, costDoc{ID: id}, 1)) }},
